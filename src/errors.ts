@@ -1,0 +1,102 @@
+/**
+ * Every failure the gateway shows to a caller. The codes are a promise to frontends; the messages are
+ * for people and never carry an upstream URL, key or body.
+ */
+export type ErrorCode =
+  | 'UNAUTHENTICATED'
+  | 'FORBIDDEN'
+  | 'BAD_USER_INPUT'
+  | 'OPERATION_TOO_EXPENSIVE'
+  | 'BUDGET_EXHAUSTED'
+  | 'UPSTREAM_UNAVAILABLE'
+  | 'UPSTREAM_TIMEOUT'
+  | 'UPSTREAM_INVALID_RESPONSE'
+  | 'UPSTREAM_UNAUTHENTICATED'
+  | 'UPSTREAM_FORBIDDEN'
+  | 'UPSTREAM_REJECTED'
+  | 'UPSTREAM_NOT_CONFIGURED'
+  | 'OUTCOME_UNKNOWN'
+  | 'INTERNAL_SERVER_ERROR';
+
+/** The upstream APIs by the names they have in the graph (`UpstreamName`). */
+export type UpstreamName = 'LINKS' | 'MARKET';
+
+/** The two APIs as a person would call them, for messages. */
+export const upstreamTitle: Readonly<Record<UpstreamName, string>> = {
+  LINKS: 'The link-management API',
+  MARKET: 'The marketplace API',
+};
+
+/**
+ * A failure that may be shown as it is: `message` for a person, `code` for a program, `details` as
+ * further members of the GraphQL error's `extensions`. The original reason, if any, is its `cause`:
+ * that one is for the operator's log and never leaves the process.
+ */
+export class GatewayError extends Error {
+  override readonly name: string = 'GatewayError';
+  readonly code: ErrorCode;
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { details?: Readonly<Record<string, unknown>>; cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.details = options.details ?? {};
+  }
+}
+
+/** `BAD_USER_INPUT`: an argument that no upstream call could make sense of. Costs no upstream call. */
+export class BadUserInput extends GatewayError {
+  override readonly name = 'BadUserInput';
+  constructor(message: string, details?: Readonly<Record<string, unknown>>) {
+    super('BAD_USER_INPUT', message, details ? { details } : {});
+  }
+}
+
+/**
+ * `BUDGET_EXHAUSTED`: the upstream's rate limit leaves no call that could be made before the caller's
+ * deadline. `retryAfterMs` and `availableAt` say when one can.
+ */
+export class BudgetExhausted extends GatewayError {
+  override readonly name = 'BudgetExhausted';
+  constructor(upstream: UpstreamName, retryAfterMs: number, availableAt: Date) {
+    super(
+      'BUDGET_EXHAUSTED',
+      `${upstreamTitle[upstream]} allows no further request in time. Try again in ${Math.ceil(retryAfterMs / 1000)} s.`,
+      { details: { upstream, retryAfterMs, availableAt: availableAt.toISOString() } },
+    );
+  }
+}
+
+/**
+ * `UPSTREAM_REJECTED`: the upstream understood the request and said no. `reason` is its own sentence,
+ * which mutations show as `Rejected.message`; a read's error does not repeat it.
+ */
+export class UpstreamRejected extends GatewayError {
+  override readonly name = 'UpstreamRejected';
+  readonly upstream: UpstreamName;
+  readonly reason: string;
+  constructor(upstream: UpstreamName, reason: string) {
+    super('UPSTREAM_REJECTED', `${upstreamTitle[upstream]} refused this request.`, {
+      details: { upstream },
+    });
+    this.upstream = upstream;
+    this.reason = reason;
+  }
+}
+
+/** Any other failure of an upstream, by its code, with `extensions.upstream` naming which one. */
+export class UpstreamFailure extends GatewayError {
+  override readonly name = 'UpstreamFailure';
+  constructor(
+    upstream: UpstreamName,
+    code: Extract<ErrorCode, `UPSTREAM_${string}` | 'OUTCOME_UNKNOWN'>,
+    message: string,
+    cause?: unknown,
+  ) {
+    super(code, message, { details: { upstream }, cause });
+  }
+}

@@ -1,0 +1,112 @@
+import type { UpstreamName } from '../errors.ts';
+
+/** What a decoder may need besides the JSON itself. */
+export interface DecodeContext {
+  /** IANA name of the zone in which the upstream writes timestamps that carry none. */
+  readonly timeZone: string;
+  /** Reports a member that was not what the documents say, as `resource.member`; decoding goes on. */
+  readonly surprise: (field: string) => void;
+}
+
+/** One request to an upstream API, as data. Nouns describe requests; only the client sends them. */
+export interface Call<T> {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** From `/api` on, with its parameters percent-encoded. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  /** A JSON value to send. (Binary bodies are a matter of the write that has one.) */
+  readonly body?: Readonly<Record<string, unknown>>;
+  /**
+   * Turns the body of a successful answer into what the gateway works with.
+   * @throws DecodeError when the answer is unusable as a whole; a broken member is null instead.
+   */
+  readonly decode: (body: unknown, context: DecodeContext) => T;
+}
+
+/** A request that changes nothing upstream, so that its answer may be shared and kept. */
+export interface Read<T> extends Call<T> {
+  /** Whose ttl applies, e.g. `channels`; also the noun in metrics. */
+  readonly resource: string;
+  /** What a write must touch to make a kept answer wrong, e.g. `channels`, `channel:42:items`. */
+  readonly tags: readonly string[];
+  /**
+   * True for a single read: "there is no such thing" is then an answer, `null`, and no error.
+   * @default false
+   */
+  readonly absentIsNull?: boolean;
+}
+
+/** A row of any list: the upstream's integer id, and whatever else its noun decodes. */
+export interface Row {
+  readonly id: number;
+}
+
+/** A list that an upstream hands out in numbered pages, or whole. */
+export interface List<R extends Row> {
+  readonly resource: string;
+  readonly tags: readonly string[];
+  readonly path: string;
+  /** Filters that make it a list of its own, e.g. a search; without the paging parameters. */
+  readonly query?: Readonly<Record<string, string>>;
+  /** False when the upstream hands out the whole list in one answer, without paging parameters. */
+  readonly paged: boolean;
+  readonly decode: (body: unknown, context: DecodeContext) => Page<R>;
+  /** The read of one row by its id, where the API has one that says as much as the list's row. */
+  readonly single?: (id: number) => Read<R | null>;
+  /** True when the list hangs off a parent that can be absent: its page is then `null`. */
+  readonly absentIsNull?: boolean;
+}
+
+/** One page of a list, after its envelope is taken off. */
+export interface Page<R extends Row> {
+  readonly rows: readonly R[];
+  /** Rows over all pages, `null` when the upstream does not say. */
+  readonly total: number | null;
+  /** The page size the upstream used, which can be less than was asked; `null` when it does not say. */
+  readonly perPage: number | null;
+  /** 1-based; `null` when the upstream does not say. */
+  readonly currentPage: number | null;
+  /** What the upstream believes comes next; it can be wrong, see `isLastPage` in page.ts. */
+  readonly nextPage: number | null;
+  /** 0 and absent are both `null`: nothing can be concluded from either. */
+  readonly maxPage: number | null;
+  /** How many rows the upstream sent, with those that were skipped for want of an id. */
+  readonly sent: number;
+}
+
+/** What the client knows of an answer before it is decoded. */
+export interface RawAnswer {
+  readonly status: number;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+}
+
+/** What an answer means, whatever its status, body and headers looked like. */
+export type Verdict =
+  | { readonly kind: 'success'; readonly body: unknown }
+  | { readonly kind: 'absent' }
+  /** The rate limit was hit; nothing happened upstream. `retryAfterMs` is null when it is not told. */
+  | { readonly kind: 'limited'; readonly retryAfterMs: number | null }
+  | { readonly kind: 'unauthenticated' }
+  | { readonly kind: 'forbidden' }
+  | { readonly kind: 'rejected'; readonly reason: string }
+  /** No usable answer: HTML, broken JSON, an empty body, a server error. `detail` is for the log. */
+  | { readonly kind: 'unavailable'; readonly detail: string }
+  | { readonly kind: 'invalid'; readonly detail: string };
+
+/** How one upstream API is spoken to: what differs between the two, and nothing else. */
+export interface Api {
+  readonly upstream: UpstreamName;
+  /** Adds the credential to a request about to be sent. */
+  readonly authorize: (
+    request: {
+      headers: Record<string, string>;
+      query: URLSearchParams;
+      body: Record<string, unknown> | undefined;
+    },
+    credential: string,
+  ) => void;
+  /** Judges an answer. Never throws. */
+  readonly judge: (answer: RawAnswer, context: { readonly wallMs: number }) => Verdict;
+}
