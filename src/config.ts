@@ -1,0 +1,169 @@
+import { readFileSync } from 'node:fs';
+import { EnvironmentReader } from './environment.ts';
+import { type Resource, ttlName } from './settings.ts';
+
+/** Where an upstream API is and how to be let in. */
+export interface Endpoint {
+  /** Without a trailing slash; may carry a path prefix, so join by concatenation. */
+  readonly baseUrl: string;
+  /** A secret: never logged, never shown. */
+  readonly apiKey: string;
+}
+
+/** What both upstream APIs have in common. `endpoint` is null when the API is not configured. */
+export interface UpstreamConfig {
+  readonly endpoint: Endpoint | null;
+  /** Requests per `rateWindowMs` and API key. */
+  readonly rateLimit: number;
+  readonly rateWindowMs: number;
+  readonly timeoutMs: number;
+}
+
+/** The link-management API's settings; they hold for its sandbox too. */
+export interface LinksConfig extends UpstreamConfig {
+  readonly pageSize: number;
+  /** IANA name of the zone of timestamps that carry none. */
+  readonly timeZone: string;
+}
+
+/** The marketplace API's settings; they hold for its sandbox too. */
+export interface MarketConfig extends UpstreamConfig {
+  readonly postEncoding: 'json' | 'form' | 'query';
+}
+
+/** Everything an operator can decide, checked and frozen. */
+export interface Config {
+  readonly port: number;
+  readonly host: string;
+  /** True when neither upstream is configured: both then come from the embedded sandbox. */
+  readonly sandbox: boolean;
+  readonly links: LinksConfig;
+  readonly market: MarketConfig;
+  readonly maxWaitMs: number;
+  readonly authMode: 'none';
+  /** Empty: no page of another origin may call. */
+  readonly corsOrigins: readonly string[];
+  readonly exposeUserApiKeys: boolean;
+  readonly graphiql: boolean;
+  readonly cacheMaxBytes: number;
+  readonly ttlMs: Readonly<Record<Resource, number>>;
+}
+
+/** The environment cannot be worked with. The message lists every fault, each with what to set. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  /** One sentence or two each; no secret is in them. */
+  readonly faults: readonly string[];
+  constructor(faults: readonly string[]) {
+    const title = faults.length === 1 ? 'a fault' : `${faults.length} faults`;
+    super(`The configuration has ${title}:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
+    this.faults = faults;
+  }
+}
+
+/**
+ * Reads the whole configuration. An empty variable counts as not set. `readFile` is used for `*_FILE`
+ * secrets only.
+ * @throws ConfigError naming all faults at once.
+ */
+export function loadConfig(
+  env: Readonly<Record<string, string | undefined>>,
+  readFile: (path: string, encoding: 'utf8') => string = readFileSync,
+): Config {
+  const reader = new EnvironmentReader(env, readFile);
+  reader.refuseUnknown(['LINKS_', 'MARKET_', 'TTL_']);
+  const links = readEndpoint(reader, 'LINKS');
+  const market = readEndpoint(reader, 'MARKET');
+  const sandbox = !reader.has('LINKS_BASE_URL') && !reader.has('MARKET_BASE_URL');
+  const config: Config = {
+    port: reader.integer('PORT'),
+    host: reader.text('HOST'),
+    sandbox,
+    links: Object.freeze({
+      endpoint: links,
+      rateLimit: reader.integer('LINKS_RATE_LIMIT'),
+      rateWindowMs: reader.integer('LINKS_RATE_WINDOW_MS'),
+      pageSize: reader.integer('LINKS_PAGE_SIZE'),
+      timeZone: reader.timeZone('LINKS_TIMEZONE'),
+      timeoutMs: reader.integer('LINKS_TIMEOUT_MS'),
+    }),
+    market: Object.freeze({
+      endpoint: market,
+      rateLimit: reader.integer('MARKET_RATE_LIMIT'),
+      rateWindowMs: reader.integer('MARKET_RATE_WINDOW_MS'),
+      postEncoding: reader.choice('MARKET_POST_ENCODING', ['json', 'form', 'query']),
+      timeoutMs: reader.integer('MARKET_TIMEOUT_MS'),
+    }),
+    maxWaitMs: reader.integer('MAX_WAIT_MS'),
+    authMode: readAuthMode(reader, sandbox),
+    corsOrigins: Object.freeze(reader.origins('CORS_ORIGINS')),
+    exposeUserApiKeys: reader.flag('EXPOSE_USER_API_KEYS'),
+    graphiql: reader.flag('GRAPHIQL'),
+    cacheMaxBytes: reader.integer('CACHE_MAX_BYTES'),
+    ttlMs: Object.freeze(readTtls(reader)),
+  };
+  if (reader.faults.length > 0) {
+    throw new ConfigError(reader.faults);
+  }
+  return Object.freeze(config);
+}
+
+function readEndpoint(reader: EnvironmentReader, prefix: 'LINKS' | 'MARKET'): Endpoint | null {
+  const baseUrl = reader.baseUrl(`${prefix}_BASE_URL`);
+  const apiKey = reader.secret(`${prefix}_API_KEY`);
+  const hasUrl = reader.has(`${prefix}_BASE_URL`);
+  const hasKey = reader.has(`${prefix}_API_KEY`) || reader.has(`${prefix}_API_KEY_FILE`);
+  if (hasUrl && !hasKey) {
+    reader.fault(
+      `${prefix}_API_KEY is not set, but ${prefix}_BASE_URL is. Set ${prefix}_API_KEY or ${prefix}_API_KEY_FILE.`,
+    );
+  }
+  if (hasKey && !hasUrl) {
+    reader.fault(
+      `${prefix}_BASE_URL is not set, but its API key is. Set ${prefix}_BASE_URL, or remove the key to run on the sandbox.`,
+    );
+  }
+  return baseUrl === null || apiKey === null ? null : Object.freeze({ baseUrl, apiKey });
+}
+
+/**
+ * The sandbox's data is made up, so that anyone may see it and a missing mode means `none`, also in
+ * a container that listens on every address. A real account is opened to the network by an explicit
+ * word only.
+ */
+function readAuthMode(reader: EnvironmentReader, sandbox: boolean): 'none' {
+  const mode = reader.optionalChoice('AUTH_MODE');
+  if (mode === null && !sandbox && !reader.has('AUTH_MODE')) {
+    reader.fault(
+      'AUTH_MODE is not set, but a real upstream is: everyone who reaches this port would read and write with your API key. Set AUTH_MODE=none if only trusted callers can reach it.',
+    );
+  }
+  if (mode !== null && mode !== 'none') {
+    reader.fault(
+      `AUTH_MODE=${mode} is not implemented yet. Set AUTH_MODE=none and let only trusted callers reach this port.`,
+    );
+  }
+  return 'none';
+}
+
+function readTtls(reader: EnvironmentReader): Record<Resource, number> {
+  const ttl = (resource: Resource): number => reader.integer(ttlName(resource));
+  return {
+    account: ttl('account'),
+    domains: ttl('domains'),
+    overlays: ttl('overlays'),
+    campaigns: ttl('campaigns'),
+    channels: ttl('channels'),
+    channelItems: ttl('channelItems'),
+    splashPages: ttl('splashPages'),
+    files: ttl('files'),
+    pixels: ttl('pixels'),
+    qrCodes: ttl('qrCodes'),
+    qrStatistics: ttl('qrStatistics'),
+    plans: ttl('plans'),
+    users: ttl('users'),
+    seller: ttl('seller'),
+    items: ttl('items'),
+    purchase: ttl('purchase'),
+  };
+}

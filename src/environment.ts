@@ -1,0 +1,216 @@
+import { type Setting, settings } from './settings.ts';
+
+const byName: ReadonlyMap<string, Setting> = new Map(
+  settings.map((setting) => [setting.name, setting]),
+);
+
+/** What Kubernetes sets by itself for a service called `links` or `market`: not the operator's words. */
+const serviceLink = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?)$/;
+
+/**
+ * Reads settings by their entry in the table and collects what is wrong with them in `faults`. After
+ * a fault it returns some harmless value, so that the reading can go on and find the next one.
+ */
+export class EnvironmentReader {
+  readonly faults: string[] = [];
+  readonly #env: Readonly<Record<string, string | undefined>>;
+  readonly #readFile: (path: string, encoding: 'utf8') => string;
+
+  constructor(
+    env: Readonly<Record<string, string | undefined>>,
+    readFile: (path: string, encoding: 'utf8') => string,
+  ) {
+    this.#env = env;
+    this.#readFile = readFile;
+  }
+
+  /** Notes a fault that is not about one value alone. */
+  fault(sentence: string): void {
+    this.faults.push(sentence);
+  }
+
+  /** Whether the variable is set to something; an empty one is not. */
+  has(name: string): boolean {
+    return (this.#env[name] ?? '').trim() !== '';
+  }
+
+  text(name: string): string {
+    return this.#value(name) ?? '';
+  }
+
+  integer(name: string): number {
+    const { kind } = setting(name);
+    const value = this.#value(name) ?? '';
+    if (kind.type !== 'integer') {
+      throw new TypeError(`${name} is no integer setting`);
+    }
+    const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
+    if (!(number >= kind.min && number <= kind.max)) {
+      this.#refuse(name, 'is not a whole number in range', `from ${kind.min} to ${kind.max}`);
+      return kind.min;
+    }
+    return number;
+  }
+
+  flag(name: string): boolean {
+    const value = this.#value(name)?.toLowerCase();
+    if (value !== 'true' && value !== 'false') {
+      this.#refuse(name, 'is neither true nor false', 'true or false');
+    }
+    return value === 'true';
+  }
+
+  choice<T extends string>(name: string, choices: readonly [T, ...T[]]): T {
+    const value = this.optionalChoice(name);
+    return choices.find((choice) => choice === value) ?? choices[0];
+  }
+
+  /** Null when the variable is not set and has no default, or is none of its choices. */
+  optionalChoice(name: string): string | null {
+    const { kind } = setting(name);
+    const value = this.#value(name);
+    if (kind.type !== 'choice') {
+      throw new TypeError(`${name} is no choice`);
+    }
+    if (value !== null && !kind.choices.includes(value)) {
+      this.#refuse(name, 'is not known', `one of ${kind.choices.join(', ')}`);
+      return null;
+    }
+    return value;
+  }
+
+  timeZone(name: string): string {
+    const value = this.text(name);
+    try {
+      new Intl.DateTimeFormat('en', { timeZone: value }).format();
+      return value;
+    } catch {
+      this.#refuse(name, 'is no time zone', 'an IANA name such as Europe/Berlin');
+      return 'UTC';
+    }
+  }
+
+  /** Without trailing slashes; null when not set, or faulty. */
+  baseUrl(name: string): string | null {
+    const value = this.#value(name);
+    if (value === null) {
+      return null;
+    }
+    // The value is not repeated in the fault: people paste URLs with credentials in them.
+    const url = URL.canParse(value) ? new URL(value) : null;
+    if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+      this.fault(`${name} is no http or https URL. Set it to one such as https://example.com.`);
+      return null;
+    }
+    if (url.username !== '' || url.password !== '') {
+      this.fault(`${name} carries credentials. Set it without them; the API key has its own.`);
+      return null;
+    }
+    if (/[?#]/.test(value)) {
+      this.fault(`${name} carries a query or fragment. Set it to scheme, host and path only.`);
+      return null;
+    }
+    return (url.origin + url.pathname).replace(/\/+$/, '');
+  }
+
+  origins(name: string): string[] {
+    const listed = (this.#value(name) ?? '').split(',').map((origin) => origin.trim());
+    const origins = listed.filter((origin) => origin !== '');
+    for (const origin of origins) {
+      // `*` and `null` are left out on purpose: they would let every page on the web call.
+      if (!/^https?:/.test(origin) || !URL.canParse(origin) || new URL(origin).origin !== origin) {
+        this.fault(
+          `${name}: ${JSON.stringify(origin)} is no origin. Set scheme, host and port only, such as https://app.example.com.`,
+        );
+      }
+    }
+    return origins;
+  }
+
+  /** From the variable or from the file that `<name>_FILE` names, without its trailing newline. */
+  secret(name: string): string | null {
+    const file = `${name}_FILE`;
+    if (this.has(name) && this.has(file)) {
+      this.fault(`${name} and ${file} are both set. Set only one of them.`);
+      return null;
+    }
+    if (!this.has(file)) {
+      return this.#sendable(name, this.#value(name));
+    }
+    let content: string;
+    try {
+      content = this.#readFile(this.#env[file] ?? '', 'utf8').replace(/[\r\n]+$/, '');
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
+      this.fault(`${file} cannot be read${code}. Set it to a file that this process may read.`);
+      return null;
+    }
+    if (content.trim() === '') {
+      this.fault(`${file} names an empty file. Put the key into it.`);
+      return null;
+    }
+    return this.#sendable(file, content);
+  }
+
+  /** A key is sent as a header, and a line break or a smart quote in it fails only at the first call. */
+  #sendable(name: string, value: string | null): string | null {
+    if (value !== null && !/^[\x21-\x7e]+$/.test(value)) {
+      this.fault(`${name} holds a space, a line break or a letter that no API key has. Check it.`);
+      return null;
+    }
+    return value;
+  }
+
+  /** A misspelled name would otherwise silently leave a default in force. */
+  refuseUnknown(prefixes: readonly string[]): void {
+    const known = settings.flatMap(({ name, secret }) => (secret ? [name, `${name}_FILE`] : name));
+    for (const name of Object.keys(this.#env).sort()) {
+      const ours = prefixes.some((prefix) => name.startsWith(prefix)) && !serviceLink.test(name);
+      if (ours && this.has(name) && !known.includes(name)) {
+        this.fault(`${name} is not a setting. Did you mean ${nearest(name, known)}?`);
+      }
+    }
+  }
+
+  #value(name: string): string | null {
+    return this.has(name) ? (this.#env[name] ?? '').trim() : setting(name).default;
+  }
+
+  #refuse(name: string, what: string, wanted: string): void {
+    const fallback = setting(name).default;
+    this.fault(
+      `${name}=${JSON.stringify(this.#env[name] ?? '')} ${what}. Set it to ${wanted}${fallback === null ? '' : `; the default is ${fallback}`}.`,
+    );
+  }
+}
+
+function setting(name: string): Setting {
+  const found = byName.get(name);
+  if (!found) {
+    throw new TypeError(`${name} is missing in the table of settings`);
+  }
+  return found;
+}
+
+/** Forgetting the unit is the likeliest slip, so a name that merely goes on wins over a similar one. */
+function nearest(name: string, candidates: readonly string[]): string {
+  const ranked = candidates.map((candidate) => ({
+    candidate,
+    edits: candidate.startsWith(name) ? 0 : distance(name, candidate),
+  }));
+  return ranked.sort((a, b) => a.edits - b.edits)[0]?.candidate ?? '';
+}
+
+/** Levenshtein distance: insertions, deletions and replacements that turn `a` into `b`. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let i = 0; i < a.length; i++) {
+    const next = [i + 1];
+    for (let j = 0; j < b.length; j++) {
+      const replaced = (row[j] ?? 0) + (a[i] === b[j] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

@@ -1,0 +1,187 @@
+/** Everything that has a ttl of its own: the `resource` of a read, and one `TTL_…_MS` variable each. */
+export const resources = [
+  'account',
+  'domains',
+  'overlays',
+  'campaigns',
+  'channels',
+  'channelItems',
+  'splashPages',
+  'files',
+  'pixels',
+  'qrCodes',
+  'qrStatistics',
+  'plans',
+  'users',
+  'seller',
+  'items',
+  'purchase',
+] as const;
+
+/** One of `resources`. */
+export type Resource = (typeof resources)[number];
+
+/** What a setting's text must look like. */
+export type SettingKind =
+  | { readonly type: 'text' }
+  | { readonly type: 'integer'; readonly min: number; readonly max: number }
+  | { readonly type: 'flag' }
+  | { readonly type: 'choice'; readonly choices: readonly string[] }
+  | { readonly type: 'baseUrl' }
+  | { readonly type: 'origins' }
+  | { readonly type: 'timeZone' };
+
+/** One environment variable: the loader, `--help` and the README's table are all made from these. */
+export interface Setting {
+  readonly name: string;
+  readonly kind: SettingKind;
+  /** As it would be written in the environment; `null` when the variable has no default. */
+  readonly default: string | null;
+  /** One sentence or two for the operator. */
+  readonly doc: string;
+  /** True when the value is never shown, and may also come from the file that `<name>_FILE` names. */
+  readonly secret?: true;
+}
+
+const day = 86_400_000;
+const integer = (min: number, max: number): SettingKind => ({ type: 'integer', min, max });
+
+/** Milliseconds long enough to be one call's patience; timers cannot hold more than 24 days. */
+const duration = integer(1, day);
+
+/** `TTL_CHANNEL_ITEMS_MS` for `channelItems`. */
+export function ttlName(resource: Resource): string {
+  return `TTL_${resource.replace(/[A-Z]/g, '_$&').toUpperCase()}_MS`;
+}
+
+const ttlDefaults: Readonly<Record<Resource, readonly [ms: number, doc: string]>> = {
+  account: [60_000, 'A profile changes by hand, and its owner looks at once.'],
+  domains: [300_000, 'Domains are set up once and left alone.'],
+  overlays: [300_000, 'Overlays are designed once; the list only names them.'],
+  campaigns: [60_000, 'Campaigns are edited by several people at a time.'],
+  channels: [60_000, 'Channels are edited by several people at a time.'],
+  channelItems: [60_000, 'One call per channel, so as long as the channel list itself.'],
+  splashPages: [300_000, 'Splash pages are designed once; the list only names them.'],
+  files: [60_000, 'The download counts move all the time; a minute late is fine.'],
+  pixels: [300_000, 'Pixels are set up once and left alone.'],
+  qrCodes: [60_000, 'The scan counts move all the time; a minute late is fine.'],
+  qrStatistics: [120_000, 'One call per code, so kept longer than the list of codes.'],
+  plans: [600_000, 'Plans change when prices do.'],
+  users: [30_000, 'An administrator expects to see what another one just did.'],
+  seller: [300_000, 'The balance moves with sales; five minutes late is fine.'],
+  items: [600_000, 'The catalogue changes when something is published.'],
+  purchase: [300_000, 'A valid code stays valid; a refund may show five minutes late.'],
+};
+
+const rateLimitDoc = 'Requests the upstream allows per window and API key.';
+const windowDoc =
+  'Length of the rate limit’s window. It slides: no interval of this length is ever over.';
+const timeoutDoc = 'How long one upstream request may take before it counts as failed.';
+
+/** Every variable that the gateway reads, in the order a person would want to read about them. */
+export const settings: readonly Setting[] = [
+  {
+    name: 'PORT',
+    kind: integer(0, 65_535),
+    default: '4000',
+    doc: 'Port to listen on; 0 picks a free one.',
+  },
+  {
+    name: 'HOST',
+    kind: { type: 'text' },
+    default: '127.0.0.1',
+    doc: 'Address to listen on; 0.0.0.0 is every network this machine is in.',
+  },
+  {
+    name: 'LINKS_BASE_URL',
+    kind: { type: 'baseUrl' },
+    default: null,
+    doc: 'Where the link-management API lives, without `/api`; a path prefix is kept. With neither base URL set, the gateway runs on its sandbox.',
+  },
+  {
+    name: 'LINKS_API_KEY',
+    kind: { type: 'text' },
+    default: null,
+    doc: 'The API key for it.',
+    secret: true,
+  },
+  { name: 'LINKS_RATE_LIMIT', kind: integer(1, 1_000_000), default: '30', doc: rateLimitDoc },
+  { name: 'LINKS_RATE_WINDOW_MS', kind: duration, default: '60000', doc: windowDoc },
+  {
+    name: 'LINKS_PAGE_SIZE',
+    kind: integer(1, 10_000),
+    default: '100',
+    doc: 'Rows to ask for per list call; the more, the fewer calls. A smaller page in the answer is noticed.',
+  },
+  {
+    name: 'LINKS_TIMEZONE',
+    kind: { type: 'timeZone' },
+    default: 'UTC',
+    doc: 'IANA name of the zone of its timestamps, which carry none.',
+  },
+  { name: 'LINKS_TIMEOUT_MS', kind: duration, default: '10000', doc: timeoutDoc },
+  {
+    name: 'MARKET_BASE_URL',
+    kind: { type: 'baseUrl' },
+    default: null,
+    doc: 'Where the marketplace API lives, without `/api`; a path prefix is kept.',
+  },
+  {
+    name: 'MARKET_API_KEY',
+    kind: { type: 'text' },
+    default: null,
+    doc: 'The API key for it.',
+    secret: true,
+  },
+  { name: 'MARKET_RATE_LIMIT', kind: integer(1, 1_000_000), default: '60', doc: rateLimitDoc },
+  { name: 'MARKET_RATE_WINDOW_MS', kind: duration, default: '60000', doc: windowDoc },
+  { name: 'MARKET_TIMEOUT_MS', kind: duration, default: '10000', doc: timeoutDoc },
+  {
+    name: 'MARKET_POST_ENCODING',
+    kind: { type: 'choice', choices: ['json', 'form', 'query'] },
+    default: 'json',
+    doc: 'How its POST parameters travel; the installations differ.',
+  },
+  {
+    name: 'MAX_WAIT_MS',
+    kind: integer(0, day),
+    default: '10000',
+    doc: 'How long a read may wait for its turn under the rate limit before it answers `BUDGET_EXHAUSTED`.',
+  },
+  {
+    name: 'AUTH_MODE',
+    kind: { type: 'choice', choices: ['none', 'token', 'jwt', 'passthrough'] },
+    default: null,
+    doc: 'Who may ask. Only `none` (everyone who reaches the port) exists so far. With a real upstream it must be set, so that nobody opens an account to the network by accident.',
+  },
+  {
+    name: 'CORS_ORIGINS',
+    kind: { type: 'origins' },
+    default: null,
+    doc: 'Origins, separated by commas, whose pages may call the gateway from a browser.',
+  },
+  {
+    name: 'EXPOSE_USER_API_KEYS',
+    kind: { type: 'flag' },
+    default: 'false',
+    doc: 'Whether `User.apiKey` answers at all.',
+  },
+  {
+    name: 'GRAPHIQL',
+    kind: { type: 'flag' },
+    default: 'true',
+    doc: 'Whether a browser that opens `/graphql` gets GraphiQL.',
+  },
+  {
+    name: 'CACHE_MAX_BYTES',
+    kind: integer(1, 2 ** 40),
+    default: String(64 * 1024 * 1024),
+    doc: 'Memory for kept upstream answers; the least recently used go first.',
+  },
+  ...resources.map((resource) => ({
+    name: ttlName(resource),
+    kind: integer(0, day),
+    default: String(ttlDefaults[resource][0]),
+    doc: ttlDefaults[resource][1],
+  })),
+];

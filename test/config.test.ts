@@ -1,0 +1,237 @@
+import { describe, expect, it } from 'vitest';
+import { ConfigError, loadConfig } from '../src/config.ts';
+import { resources, settings, ttlName } from '../src/settings.ts';
+
+const real = {
+  LINKS_BASE_URL: 'https://links.example',
+  LINKS_API_KEY: 'k1',
+  AUTH_MODE: 'none',
+};
+
+function faults(
+  env: Record<string, string>,
+  readFile?: Parameters<typeof loadConfig>[1],
+): readonly string[] {
+  try {
+    loadConfig(env, readFile);
+  } catch (error) {
+    if (error instanceof ConfigError) {
+      return error.faults;
+    }
+    throw error;
+  }
+  return [];
+}
+
+describe('loadConfig with nothing set', () => {
+  it('runs on the sandbox, on loopback, under the documented limits', () => {
+    const config = loadConfig({});
+    expect(config).toMatchObject({
+      port: 4000,
+      host: '127.0.0.1',
+      sandbox: true,
+      authMode: 'none',
+      maxWaitMs: 10_000,
+      corsOrigins: [],
+      exposeUserApiKeys: false,
+      graphiql: true,
+      cacheMaxBytes: 67_108_864,
+    });
+    expect(config.links).toEqual({
+      endpoint: null,
+      rateLimit: 30,
+      rateWindowMs: 60_000,
+      pageSize: 100,
+      timeZone: 'UTC',
+      timeoutMs: 10_000,
+    });
+    expect(config.market).toEqual({
+      endpoint: null,
+      rateLimit: 60,
+      rateWindowMs: 60_000,
+      timeoutMs: 10_000,
+      postEncoding: 'json',
+    });
+  });
+
+  it('takes an empty variable as one that is not set', () => {
+    expect(loadConfig({ PORT: '', LINKS_BASE_URL: ' ', LINKS_API_KEY: '' })).toEqual(
+      loadConfig({}),
+    );
+  });
+
+  it('freezes every level', () => {
+    const config = loadConfig({});
+    for (const value of [config, config.links, config.market, config.ttlMs, config.corsOrigins]) {
+      expect(Object.isFrozen(value)).toBe(true);
+    }
+  });
+
+  it('keeps every resource between thirty seconds and ten minutes', () => {
+    const { ttlMs } = loadConfig({});
+    expect(Object.keys(ttlMs)).toEqual([...resources]);
+    for (const ms of Object.values(ttlMs)) {
+      expect(ms).toBeGreaterThanOrEqual(30_000);
+      expect(ms).toBeLessThanOrEqual(600_000);
+    }
+  });
+});
+
+describe('the table of settings', () => {
+  it('holds every name once, with a doc and a default that the loader accepts', () => {
+    const names = settings.map((setting) => setting.name);
+    expect(new Set(names).size).toBe(names.length);
+    expect(settings.filter((setting) => setting.doc.length < 10)).toEqual([]);
+    const spelled = settings.flatMap(({ name, default: value }) =>
+      value === null ? [] : [[name, value]],
+    );
+    expect(loadConfig(Object.fromEntries(spelled))).toEqual(loadConfig({}));
+  });
+
+  it('names the ttl of a resource in the way of environment variables', () => {
+    expect(ttlName('channelItems')).toBe('TTL_CHANNEL_ITEMS_MS');
+    expect(loadConfig({ TTL_CHANNEL_ITEMS_MS: '5' }).ttlMs.channelItems).toBe(5);
+  });
+});
+
+describe('an upstream', () => {
+  it('keeps its path prefix and loses its trailing slashes', () => {
+    const config = loadConfig({ ...real, LINKS_BASE_URL: 'https://Host.example/s//' });
+    expect(config.links.endpoint).toEqual({ baseUrl: 'https://host.example/s', apiKey: 'k1' });
+    expect(config.market.endpoint).toBeNull();
+    expect(config.sandbox).toBe(false);
+  });
+
+  it.each([
+    ['ftp://host.example', /http or https/],
+    ['host.example', /http or https/],
+    ['https://user:pw@host.example', /credentials/],
+    ['https://host.example/?a=1', /query or fragment/],
+    ['https://host.example/#top', /query or fragment/],
+  ])('refuses the base URL %s without repeating it', (url, reason) => {
+    const [fault, ...others] = faults({ ...real, LINKS_BASE_URL: url });
+    expect(fault).toMatch(/^LINKS_BASE_URL /);
+    expect(fault).toMatch(reason);
+    expect(fault).not.toContain('pw@');
+    expect(others).toEqual([]);
+  });
+
+  it('needs its key, and a key needs its upstream', () => {
+    expect(faults({ MARKET_BASE_URL: 'https://m.example', AUTH_MODE: 'none' })).toEqual([
+      expect.stringContaining('Set MARKET_API_KEY or MARKET_API_KEY_FILE'),
+    ]);
+    expect(faults({ MARKET_API_KEY: 'k' })).toEqual([
+      expect.stringContaining('Set MARKET_BASE_URL'),
+    ]);
+  });
+});
+
+describe('a secret', () => {
+  const { LINKS_API_KEY: _, ...withoutKey } = real;
+  const fromFile = { ...withoutKey, LINKS_API_KEY_FILE: '/run/secrets/links' };
+
+  it('comes from a file as well, without its trailing newline', () => {
+    const config = loadConfig(fromFile, (path) => `${path.slice(-5)}\r\n`);
+    expect(config.links.endpoint?.apiKey).toBe('links');
+  });
+
+  it('is a fault when it comes from both places, or from a file that cannot be read or is empty', () => {
+    const absent = (): never => {
+      throw Object.assign(new Error('no'), { code: 'ENOENT' });
+    };
+    expect(faults({ ...fromFile, LINKS_API_KEY: 'k' })).toEqual([
+      expect.stringContaining('both set'),
+    ]);
+    expect(faults(fromFile, absent)).toEqual([expect.stringContaining('(ENOENT)')]);
+    expect(faults(fromFile, () => '\n')).toEqual([expect.stringContaining('empty file')]);
+  });
+
+  it('is never repeated in a fault', () => {
+    const [fault] = faults({ ...real, LINKS_API_KEY: 'two words' });
+    expect(fault).toContain('LINKS_API_KEY holds a space');
+    expect(fault).not.toContain('two words');
+  });
+});
+
+describe('who may ask', () => {
+  it('must be said when a real upstream is configured', () => {
+    const { AUTH_MODE: _, ...silent } = real;
+    expect(faults(silent)).toEqual([expect.stringContaining('Set AUTH_MODE=none')]);
+    expect(loadConfig(real).authMode).toBe('none');
+  });
+
+  it('may go unsaid for made-up data, wherever it listens', () => {
+    expect(loadConfig({ HOST: '0.0.0.0' })).toMatchObject({ sandbox: true, authMode: 'none' });
+  });
+
+  it.each(['token', 'jwt', 'passthrough'])('does not pretend to know %s yet', (mode) => {
+    expect(faults({ AUTH_MODE: mode })).toEqual([
+      expect.stringContaining(`AUTH_MODE=${mode} is not implemented yet`),
+    ]);
+  });
+
+  it('is not silently open under a misspelled mode', () => {
+    expect(faults({ ...real, AUTH_MODE: 'nobody' })).toEqual([
+      'AUTH_MODE="nobody" is not known. Set it to one of none, token, jwt, passthrough.',
+    ]);
+  });
+});
+
+describe('a value', () => {
+  it.each([
+    ['PORT', '65536'],
+    ['PORT', '80a'],
+    ['LINKS_RATE_LIMIT', '0'],
+    ['LINKS_TIMEOUT_MS', '1e3'],
+    ['MAX_WAIT_MS', '-1'],
+    ['GRAPHIQL', 'yes'],
+    ['MARKET_POST_ENCODING', 'xml'],
+    ['LINKS_TIMEZONE', 'Mars/Olympus'],
+    ['CORS_ORIGINS', '*'],
+    ['CORS_ORIGINS', 'null'],
+    ['CORS_ORIGINS', 'https://app.example/'],
+  ])('%s=%s is refused by name, with what to set', (name, value) => {
+    const found = faults({ [name]: value });
+    expect(found).toHaveLength(1);
+    expect(found[0]).toContain(name);
+    expect(found[0]).toContain(value);
+    expect(found[0]).toMatch(/Set (it to )?\w+/);
+  });
+
+  it('of CORS_ORIGINS is a list with or without spaces', () => {
+    const { corsOrigins } = loadConfig({
+      CORS_ORIGINS: 'https://a.example, http://localhost:3000,',
+    });
+    expect(corsOrigins).toEqual(['https://a.example', 'http://localhost:3000']);
+  });
+});
+
+describe('a report of faults', () => {
+  it('holds all of them at once', () => {
+    const env = { PORT: 'x', LINKS_PAGE_SIZE: '0', LINKS_BASE_URL: 'nowhere', GRAPHIQL: '1' };
+    const found = faults(env);
+    expect(found).toHaveLength(6);
+    expect(new ConfigError(found).message).toMatch(/^The configuration has 6 faults:\n {2}- /);
+  });
+
+  it('asks about a misspelled name', () => {
+    const env = { LINKS_TIMEOUT: '5', TTL_CHANNELITEMS_MS: '5', MARKET_APIKEY_FILE: '/x' };
+    expect(faults(env)).toEqual([
+      'LINKS_TIMEOUT is not a setting. Did you mean LINKS_TIMEOUT_MS?',
+      'MARKET_APIKEY_FILE is not a setting. Did you mean MARKET_API_KEY_FILE?',
+      'TTL_CHANNELITEMS_MS is not a setting. Did you mean TTL_CHANNEL_ITEMS_MS?',
+    ]);
+  });
+
+  it('leaves alone what is not ours', () => {
+    const env = {
+      PATH: '/bin',
+      LINKSHARE: '1',
+      // A Kubernetes service called "links" puts these into every container beside it.
+      LINKS_SERVICE_HOST: '10.0.0.1',
+      LINKS_PORT: 'tcp://10.0.0.1:80',
+      LINKS_PORT_80_TCP_ADDR: '10.0.0.1',
+    };
+    expect(faults(env)).toEqual([]);
+  });
+});
