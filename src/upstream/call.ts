@@ -85,7 +85,8 @@ export interface RawAnswer {
 /** What an answer means, whatever its status, body and headers looked like. */
 export type Verdict =
   | { readonly kind: 'success'; readonly body: unknown }
-  | { readonly kind: 'absent' }
+  /** There is no such thing. `reason` is the upstream's sentence, for a write that met this. */
+  | { readonly kind: 'absent'; readonly reason: string }
   /** The rate limit was hit; nothing happened upstream. `retryAfterMs` is null when it is not told. */
   | { readonly kind: 'limited'; readonly retryAfterMs: number | null }
   | { readonly kind: 'unauthenticated' }
@@ -98,7 +99,15 @@ export type Verdict =
 /** How one upstream API is spoken to: what differs between the two, and nothing else. */
 export interface Api {
   readonly upstream: UpstreamName;
-  /** Adds the credential to a request about to be sent. */
+  /**
+   * How a `body` is written on the wire.
+   * @default 'json'
+   */
+  readonly bodyEncoding?: 'json' | 'form';
+  /**
+   * Adds the credential to a request about to be sent. It may also move the body into the query, for
+   * an upstream that takes all parameters there: `body` is then `undefined` afterwards.
+   */
   readonly authorize: (
     request: {
       headers: Record<string, string>;
