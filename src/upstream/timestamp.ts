@@ -1,0 +1,125 @@
+/**
+ * The timestamps of both APIs. One writes `YYYY-MM-DD HH:MM:SS` without a zone, the other ISO 8601 in
+ * UTC with whatever number of fraction digits its platform likes.
+ */
+
+const pattern =
+  /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?)? ?(Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?)?$/i;
+
+/** How a database writes "never": its zero date, and what date libraries make of that one. */
+const zeroDate = /^(?:0000-00-00|-0001-11-30)(?:[T ].*)?$/;
+
+const utc = /^(?:etc\/)?(?:utc|gmt|z)$/i;
+const dayMs = 86_400_000;
+
+/** One formatter per zone: making one costs a thousand times more than using it. */
+const formatters = new Map<string, Intl.DateTimeFormat>();
+
+/** True for `0000-00-00 00:00:00` and its like, which mean that there is no date. */
+export function isZeroDate(text: string): boolean {
+  return zeroDate.test(text);
+}
+
+/**
+ * The moment a timestamp names, in milliseconds since the epoch, or `null` when it is none. Without a
+ * zone of its own it is local time in `timeZone` (a valid IANA name). Where a clock change makes a
+ * local time happen twice, the first is meant; where it skips one, the clock not yet changed counts.
+ */
+export function parseTimestamp(text: string, timeZone: string): number | null {
+  const match = pattern.exec(text.trim());
+  if (!match) return null;
+  const [, year, month, day, hour = '0', minute = '0', second = '0', fraction = '', zone] = match;
+  const wall = calendarMs(
+    Number(year),
+    Number(month),
+    Number(day),
+    Number(hour),
+    Number(minute),
+    Number(second),
+  );
+  if (wall === null) return null;
+  const moment = zone === undefined ? fromLocal(wall, timeZone) : wall - fixedOffsetMs(zone);
+  const exact = moment + Number(fraction.padEnd(3, '0').slice(0, 3));
+  const writtenYear = new Date(exact).getUTCFullYear();
+  return writtenYear >= 1000 && writtenYear <= 9999 ? exact : null;
+}
+
+/**
+ * The gateway's own spelling, `2026-01-31T09:30:00Z`. Always to the second: neither API means more,
+ * and one length makes the strings sort as the moments do. Fractions are cut off, not rounded.
+ */
+export function formatTimestamp(epochMs: number): string {
+  return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
+}
+
+/** `YYYY-MM-DD` when `text` starts with a day of the calendar as it is written there, else `null`. */
+export function parseDay(text: string): string | null {
+  const match = /^(\d{4})-(\d{2})-(\d{2})(?:[T ].*)?$/.exec(text.trim());
+  if (!match) return null;
+  const [, year, month, day] = match;
+  if (calendarMs(Number(year), Number(month), Number(day), 0, 0, 0) === null) return null;
+  return `${year}-${month}-${day}`;
+}
+
+/** `null` for what no calendar or clock shows, e.g. the 30th of February, which `Date` would shift. */
+function calendarMs(
+  year: number,
+  month: number,
+  day: number,
+  hour: number,
+  minute: number,
+  second: number,
+): number | null {
+  if (year < 1000 || hour > 23 || minute > 59 || second > 59) return null;
+  const ms = Date.UTC(year, month - 1, day, hour, minute, second);
+  const date = new Date(ms);
+  return date.getUTCMonth() === month - 1 && date.getUTCDate() === day ? ms : null;
+}
+
+function fixedOffsetMs(zone: string): number {
+  const match = /^([+-])(\d{2}):?(\d{2})?$/.exec(zone);
+  if (!match) return 0;
+  const [, sign, hours, minutes = '0'] = match;
+  return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60_000;
+}
+
+/** The rule that `Temporal` calls "compatible": a day before and a day after bracket any clock change. */
+function fromLocal(wall: number, timeZone: string): number {
+  if (utc.test(timeZone)) return wall;
+  const before = offsetMs(wall - dayMs, timeZone);
+  const after = offsetMs(wall + dayMs, timeZone);
+  if (before === after) return wall - before;
+  for (const offset of [before, after].sort((a, b) => b - a)) {
+    if (offsetMs(wall - offset, timeZone) === offset) return wall - offset;
+  }
+  return wall - before;
+}
+
+/** How far the zone's clocks are ahead of UTC at a moment. */
+function offsetMs(epochMs: number, timeZone: string): number {
+  const parts: Record<string, number> = {};
+  for (const { type, value } of formatter(timeZone).formatToParts(epochMs)) {
+    parts[type] = Number(value);
+  }
+  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
+  return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(epochMs / 1000) * 1000;
+}
+
+function formatter(timeZone: string): Intl.DateTimeFormat {
+  const known = formatters.get(timeZone);
+  if (known) return known;
+  const made = new Intl.DateTimeFormat('en-US', {
+    timeZone,
+    calendar: 'gregory',
+    numberingSystem: 'latn',
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  });
+  formatters.set(timeZone, made);
+  return made;
+}
