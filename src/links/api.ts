@@ -1,0 +1,66 @@
+import type { Api, RawAnswer, Verdict } from '../upstream/call.ts';
+import { asMap } from '../upstream/decode.ts';
+import { readRetryAfter } from '../upstream/ratelimit-headers.ts';
+import { failureVerdict, parseBody, unusableVerdict } from '../upstream/verdict.ts';
+
+/**
+ * How the link-management API is spoken to: the key as a bearer token, and an envelope whose `error`
+ * member alone says whether a request worked.
+ * Implements: Link API > Authentication; Link API > Errors.
+ */
+export const linksApi: Api = {
+  upstream: 'LINKS',
+  authorize(request, credential) {
+    request.headers['authorization'] = `Bearer ${credential}`;
+  },
+  judge,
+};
+
+function judge(answer: RawAnswer, context: { readonly wallMs: number }): Verdict {
+  const body = parseBody(answer);
+  const members = body.kind === 'json' ? body.members : {};
+  const outcome = readError(members);
+  if (answer.status === 429 || outcome === 429) {
+    return {
+      kind: 'limited',
+      retryAfterMs: readRetryAfter(answer.headers, members, context),
+    };
+  }
+  if (body.kind === 'unusable') return body.verdict;
+  // An explicit outcome outranks the status, both ways: 500 with the data and `error` 0 is a success.
+  if (outcome === 'success') return { kind: 'success', body: members };
+  if (outcome !== 'untold') {
+    // Some installations put an HTTP status into `error` and answer 200.
+    return failureVerdict(outcome ?? answer.status, readMessage(members));
+  }
+  if (answer.status >= 200 && answer.status < 300) return { kind: 'success', body: members };
+  if (answer.status === 401) return { kind: 'unauthenticated' };
+  if (answer.status === 403) return { kind: 'forbidden' };
+  return unusableVerdict(answer.status, 'JSON without an `error` member');
+}
+
+/**
+ * The `error` member: success, a failure (with the HTTP status it names, or `null`), or nothing said.
+ * In list answers it may sit inside `data` instead, there mostly as the text "0".
+ */
+function readError(
+  members: Readonly<Record<string, unknown>>,
+): 'success' | 'untold' | number | null {
+  const error = members['error'] ?? asMap(members['data'])?.['error'];
+  if (error === undefined || error === null) return 'untold';
+  if (typeof error === 'object') return Object.keys(error).length === 0 ? 'untold' : null;
+  if (typeof error === 'boolean') return error ? null : 'success';
+  const text = typeof error === 'string' ? error.trim().toLowerCase() : error;
+  if (text === '') return 'untold';
+  const status = Number(text);
+  if (text === 'false' || status === 0) return 'success';
+  return status >= 400 && status < 600 ? status : null;
+}
+
+function readMessage(members: Readonly<Record<string, unknown>>): unknown {
+  const { message, msg, error } = members;
+  if (message !== undefined && message !== null) return message;
+  if (msg !== undefined && msg !== null) return msg;
+  // `error` itself can be the sentence, or an object that holds it.
+  return typeof error === 'object' || Number.isNaN(Number(error)) ? error : undefined;
+}

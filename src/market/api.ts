@@ -1,0 +1,76 @@
+import type { Api, RawAnswer, Verdict } from '../upstream/call.ts';
+import { readRetryAfter } from '../upstream/ratelimit-headers.ts';
+import { failureVerdict, parseBody, plainText, unusableVerdict } from '../upstream/verdict.ts';
+
+/** Where the parameters of a POST go; the documents leave it open and installations differ. */
+export type MarketPostEncoding = 'json' | 'form' | 'query';
+
+/** Every successful answer carries its payload under one of these. */
+const payloadMembers = ['data', 'items', 'item', 'purchase'];
+
+/**
+ * How the marketplace API is spoken to: the key as a parameter beside the others, so in the query of a
+ * GET, which is why its URLs must never be logged.
+ * Implements: Marketplace API > Authentication; Marketplace API > Errors.
+ */
+export function createMarketApi(encoding: MarketPostEncoding): Api {
+  return {
+    upstream: 'MARKET',
+    bodyEncoding: encoding === 'form' ? 'form' : 'json',
+    authorize(request, credential) {
+      if (request.body && encoding !== 'query') {
+        request.body = { ...request.body, api_key: credential };
+        return;
+      }
+      for (const [name, value] of Object.entries(request.body ?? {})) {
+        request.query.set(name, String(value));
+      }
+      request.body = undefined;
+      request.query.set('api_key', credential);
+    },
+    judge,
+  };
+}
+
+/** `status` is never read: installations translate its text. */
+function judge(answer: RawAnswer, context: { readonly wallMs: number }): Verdict {
+  const body = parseBody(answer);
+  if (answer.status === 429) {
+    const members = body.kind === 'json' ? body.members : {};
+    return { kind: 'limited', retryAfterMs: readRetryAfter(answer.headers, members, context) };
+  }
+  if (body.kind === 'unusable') return body.verdict;
+  const { members } = body;
+  const message = members['msg'] ?? members['message'];
+  const worked = answer.status >= 200 && answer.status < 300;
+  const payload = payloadMembers.filter((name) => name in members);
+  if (worked && payload.length > 0) {
+    // An empty list of items is an answer; any other payload must hold something beside a message.
+    const filled = payload.some(
+      (name) => !isHollow(members[name]) || (name === 'items' && Array.isArray(members[name])),
+    );
+    if (filled || message === undefined || message === null) {
+      return { kind: 'success', body: members };
+    }
+  }
+  // A seller with nothing to sell gets a failure; it is an empty list, whatever its status.
+  if (/^no items found\b/i.test(plainText(message))) {
+    return { kind: 'success', body: { items: [] } };
+  }
+  // Frameworks answer 404 with a `message` for an unknown route: only `msg` is this API speaking.
+  if (answer.status === 404 && plainText(members['msg']) === '') {
+    return unusableVerdict(404, 'JSON without a `msg` member');
+  }
+  const reason = plainText(message);
+  if (/^invalid purchase code\b/i.test(reason)) return { kind: 'absent', reason };
+  if (reason !== '' || answer.status === 401 || answer.status === 403) {
+    return failureVerdict(answer.status, message);
+  }
+  return unusableVerdict(answer.status, 'JSON without a payload');
+}
+
+/** What an error answer may carry under a payload's name. */
+function isHollow(value: unknown): boolean {
+  if (value === null || value === undefined || value === false || value === '') return true;
+  return typeof value === 'object' && Object.keys(value).length === 0;
+}
