@@ -1,0 +1,116 @@
+import type { List, Read, Row } from '../upstream/call.ts';
+import {
+  decodeText,
+  parseInteger,
+  type RowReader,
+  readRow,
+  readSingle,
+} from '../upstream/decode.ts';
+import { pageDecoder } from '../upstream/page.ts';
+
+/** A QR code as lists show it. Implements: Link API > Resources > QR code. */
+export interface QrCode extends Row {
+  /** A URL. */
+  readonly link: string | null;
+  readonly scans: number | null;
+  readonly name: string | null;
+  readonly date: string | null;
+}
+
+/** A QR code with what only the read of one says. */
+export interface QrCodeDetail extends QrCode {
+  /** `null` when the upstream keeps no statistics of it. */
+  readonly statistics: QrStatistics | null;
+}
+
+/** Every list of counts comes largest first. */
+export interface QrStatistics {
+  readonly clicks: number | null;
+  readonly uniqueClicks: number | null;
+  readonly topCountries: readonly LabelCount[];
+  readonly topReferrers: readonly LabelCount[];
+  readonly topBrowsers: readonly LabelCount[];
+  readonly topOperatingSystems: readonly LabelCount[];
+  readonly socialCounts: readonly LabelCount[];
+}
+
+export interface LabelCount {
+  readonly label: string;
+  readonly count: number;
+}
+
+/** @throws DecodeError when the QR code has no id. */
+export function decodeQrCode(row: RowReader): QrCode {
+  return {
+    id: row.id(),
+    link: row.text('link'),
+    scans: row.integer('scans'),
+    name: row.text('name'),
+    // Some installations put the date of creation under `data`.
+    date: row.time('date', 'data'),
+  };
+}
+
+/** Reads the statistics; an object without members means that there are none. */
+export function decodeQrStatistics(row: RowReader): QrStatistics | null {
+  if (row.empty) return null;
+  return {
+    clicks: row.integer('clicks'),
+    uniqueClicks: row.integer('uniqueClicks'),
+    topCountries: decodeCounts(row, 'topCountries'),
+    topReferrers: decodeCounts(row, 'topReferrers'),
+    topBrowsers: decodeCounts(row, 'topBrowsers'),
+    topOperatingSystems: decodeCounts(row, 'topOs'),
+    socialCounts: decodeCounts(row, 'socialCount'),
+  };
+}
+
+/**
+ * A map from label to count, the count often as text. Without any scan it is `[]` or the bare number
+ * 0 instead of an empty object. Equal counts keep the upstream's order.
+ */
+function decodeCounts(row: RowReader, member: string): readonly LabelCount[] {
+  const counts: LabelCount[] = [];
+  for (const [label, value] of row.entries(member)) {
+    const count = parseInteger(value);
+    if (typeof count === 'number') counts.push({ label: decodeText(label), count });
+    else row.surprise(member);
+  }
+  return counts.sort((a, b) => b.count - a.count);
+}
+
+/**
+ * One QR code with its statistics; `null` when there is none of this id. 1 upstream call.
+ * Implements: Link API > QR codes > Get a QR code.
+ */
+export function qrCode(id: number): Read<QrCodeDetail | null> {
+  return {
+    resource: 'qrStatistics',
+    tags: ['qrStatistics', `qrCode:${id}`],
+    method: 'GET',
+    path: `/api/qr/${id}`,
+    absentIsNull: true,
+    decode(body, context) {
+      const details = readSingle(body, ['details'], 'qrCode', context);
+      if (!details) return null;
+      const statistics = readRow(body, 'qrCode', context).map('data');
+      return {
+        ...decodeQrCode(details),
+        statistics: statistics && decodeQrStatistics(statistics),
+      };
+    },
+  };
+}
+
+/**
+ * All QR codes, without statistics. 1 upstream call a page.
+ * Implements: Link API > QR codes > List QR codes.
+ */
+export const qrCodes: List<QrCode> = {
+  resource: 'qrCodes',
+  tags: ['qrCodes'],
+  path: '/api/qr',
+  paged: true,
+  decode: pageDecoder({ resource: 'qrCodes', keys: ['qrs'], decodeRow: decodeQrCode }),
+  single: qrCode,
+};
