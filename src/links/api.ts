@@ -1,6 +1,6 @@
 import type { Api, RawAnswer, Verdict } from '../upstream/call.ts';
-import { asMap } from '../upstream/decode.ts';
 import { readRetryAfter } from '../upstream/ratelimit-headers.ts';
+import { asMap } from '../upstream/scalars.ts';
 import { failureVerdict, parseBody, unusableVerdict } from '../upstream/verdict.ts';
 
 /**

@@ -1,12 +1,7 @@
 import type { List, Read, Row } from '../upstream/call.ts';
-import {
-  decodeText,
-  parseInteger,
-  type RowReader,
-  readRow,
-  readSingle,
-} from '../upstream/decode.ts';
+import { type RowReader, readRow, readSingle } from '../upstream/decode.ts';
 import { pageDecoder } from '../upstream/page.ts';
+import { decodeText, parseInteger } from '../upstream/scalars.ts';
 
 /** A QR code as lists show it. Implements: Link API > Resources > QR code. */
 export interface QrCode extends Row {

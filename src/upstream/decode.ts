@@ -1,6 +1,18 @@
-import { decode as decodeEntities } from 'html-entities';
 import type { DecodeContext } from './call.ts';
-import { formatTimestamp, isZeroDate, parseDay, parseTimestamp } from './timestamp.ts';
+import {
+  asMap,
+  decodeText,
+  isBlank,
+  isPresent,
+  type Parsed,
+  parseDate,
+  parseFlag,
+  parseInteger,
+  parseList,
+  parseNumber,
+  parseText,
+  parseTime,
+} from './scalars.ts';
 
 /**
  * An answer, or a row of one, that cannot be used as a whole. `path` and `expected` say what was
@@ -19,12 +31,6 @@ export class DecodeError extends Error {
     this.expected = expected;
   }
 }
-
-/**
- * What a parser makes of a value that is there: `null` when it says "nothing" in its own way (a zero
- * date, a blank number), `undefined` when it is not what the documents promise.
- */
-type Parsed<T> = T | null | undefined;
 
 /**
  * A tolerant view of one JSON object. Each reader takes the keys under which installations are known
@@ -51,6 +57,11 @@ export class RowReader {
   /** True when the member is there and not `null`. */
   has(key: string): boolean {
     return isPresent(this.#members[key]);
+  }
+
+  /** True when the member is an object, or the empty list that stands for one. */
+  isMap(key: string): boolean {
+    return asMap(this.#members[key]) !== undefined;
   }
 
   /** The row's integer id. @throws DecodeError when it has none: then nothing can refer to the row. */
@@ -143,6 +154,29 @@ export class RowReader {
     return this.#texts(keys, (text) => text.split(','));
   }
 
+  /** The members of an object whose values are texts, keys decoded too and empty texts left out. */
+  textEntries(...keys: readonly string[]): ReadonlyArray<readonly [string, string]> {
+    const texts: Array<readonly [string, string]> = [];
+    for (const [name, value] of this.entries(...keys)) {
+      const text = isBlank(value) ? '' : parseText(value)?.trim();
+      if (text) texts.push([decodeText(name), text]);
+      else if (text === undefined) this.surprise(keys[0] ?? '');
+    }
+    return texts;
+  }
+
+  /** The objects of a list, or of an object's values; anything else in it is reported and left out. */
+  rows(...keys: readonly string[]): readonly RowReader[] {
+    const member = keys[0] ?? '';
+    const rows: RowReader[] = [];
+    for (const value of this.list(...keys) ?? []) {
+      const members = asMap(value);
+      if (members) rows.push(new RowReader(members, `${this.#path}.${member}`, this.#context));
+      else if (isPresent(value)) this.surprise(member);
+    }
+    return rows;
+  }
+
   /** Reports that a member is not what the documents say. */
   surprise(member: string): void {
     this.#context.surprise(`${this.#path}.${member}`);
@@ -211,83 +245,4 @@ export function readSingle(
   const key = keys.find((name) => name in answer);
   if (key !== undefined && (answer[key] === null || answer[key] === false)) return null;
   throw new DecodeError(`${path}.${keys[0] ?? ''}`, 'an object');
-}
-
-/** The upstreams escape text for HTML before they put it into JSON: undone here, exactly once. */
-export function decodeText(text: string): string {
-  return text.includes('&') ? decodeEntities(text, { scope: 'strict' }) : text;
-}
-
-/** A JSON object, or an empty list in its place: PHP spells both alike when there is nothing inside. */
-export function asMap(value: unknown): Readonly<Record<string, unknown>> | undefined {
-  if (typeof value !== 'object' || value === null) return undefined;
-  if (Array.isArray(value)) return value.length === 0 ? {} : undefined;
-  return value as Readonly<Record<string, unknown>>;
-}
-
-/** An integer, also one written as text; `null` for a blank, `undefined` for anything else. */
-export function parseInteger(value: unknown): Parsed<number> {
-  const number = parseNumber(value);
-  return typeof number === 'number' && !Number.isSafeInteger(number) ? undefined : number;
-}
-
-function parseNumber(value: unknown): Parsed<number> {
-  if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
-  if (typeof value !== 'string') return undefined;
-  const text = value.trim();
-  if (text === '') return null;
-  // `Number` alone would also take hexadecimal digits and "Infinity".
-  if (!/^[+-]?\d+(?:\.\d+)?$/.test(text)) return undefined;
-  const number = Number(text);
-  return Number.isFinite(number) ? number : undefined;
-}
-
-function parseText(value: unknown): string | undefined {
-  if (typeof value === 'string') return decodeText(value);
-  return typeof value === 'number' ? String(value) : undefined;
-}
-
-function parseFlag(value: unknown): Parsed<boolean> {
-  if (typeof value === 'boolean') return value;
-  if (value === 1 || value === 0) return value === 1;
-  if (typeof value !== 'string') return undefined;
-  switch (value.trim().toLowerCase()) {
-    case '1':
-    case 'true':
-      return true;
-    case '0':
-    case 'false':
-      return false;
-    case '':
-      return null;
-    default:
-      return undefined;
-  }
-}
-
-function parseTime(value: unknown, timeZone: string): Parsed<string> {
-  if (typeof value !== 'string') return undefined;
-  if (value.trim() === '' || isZeroDate(value)) return null;
-  const moment = parseTimestamp(value, timeZone);
-  return moment === null ? undefined : formatTimestamp(moment);
-}
-
-function parseDate(value: unknown): Parsed<string> {
-  if (typeof value !== 'string') return undefined;
-  if (value.trim() === '' || isZeroDate(value)) return null;
-  return parseDay(value) ?? undefined;
-}
-
-function parseList(value: unknown): Parsed<readonly unknown[]> {
-  if (isBlank(value)) return [];
-  if (Array.isArray(value)) return value as readonly unknown[];
-  return typeof value === 'object' && value !== null ? Object.values(value) : undefined;
-}
-
-function isBlank(value: unknown): boolean {
-  return value === false || value === 0 || value === '0' || value === '';
-}
-
-function isPresent<T>(value: T): value is NonNullable<T> {
-  return value !== undefined && value !== null;
 }

@@ -1,5 +1,6 @@
 import type { DecodeContext, Page, Row } from './call.ts';
-import { asMap, DecodeError, parseInteger, RowReader, readRow } from './decode.ts';
+import { DecodeError, RowReader, readRow } from './decode.ts';
+import { asMap, parseInteger } from './scalars.ts';
 
 /** How the rows of one list are found and read. */
 export interface PageShape<R extends Row> {

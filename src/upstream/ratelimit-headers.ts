@@ -1,4 +1,4 @@
-import { asMap } from './decode.ts';
+import { asMap } from './scalars.ts';
 import { parseTimestamp } from './timestamp.ts';
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;

@@ -1,5 +1,5 @@
 import type { RawAnswer, Verdict } from './call.ts';
-import { asMap, decodeText } from './decode.ts';
+import { asMap, decodeText } from './scalars.ts';
 
 /** Longer sentences are cut: some installations put a stack trace here. */
 const maxReasonLength = 300;
