@@ -53,6 +53,11 @@ export interface List<R extends Row> {
   readonly decode: (body: unknown, context: DecodeContext) => Page<R>;
   /** The read of one row by its id, where the API has one that says as much as the list's row. */
   readonly single?: (id: number) => Read<R | null>;
+  /**
+   * What tells a row from all others of the list.
+   * @default the id
+   */
+  readonly identity?: (row: R) => string;
   /** True when the list hangs off a parent that can be absent: its page is then `null`. */
   readonly absentIsNull?: boolean;
 }

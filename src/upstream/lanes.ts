@@ -1,0 +1,129 @@
+/** Who goes first: writes, then reads that somebody waits for, then refreshes that nobody waits for. */
+export type Lane = 'write' | 'interactive' | 'refresh';
+
+/** What waits for a slot. */
+export interface Waiting {
+  lane: Lane;
+  /** Whom a slot is charged to in the fair order, e.g. a client's name; not a credential. */
+  readonly caller: string;
+  /** Among refreshes: the one with the largest goes first. Asked again at every choice. */
+  readonly urgency: () => number;
+}
+
+/** With both waiting, one slot in this many goes to a read although a write waits. */
+const READ_SHARE = 4;
+
+/**
+ * The order in which waiting requests get slots. Inside a lane callers take turns, whatever the
+ * number of their requests, so that a noisy caller delays itself and not the others.
+ */
+export class Lanes<W extends Waiting> {
+  readonly #queues: Record<'write' | 'interactive', Map<string, W[]>> = {
+    write: new Map(),
+    interactive: new Map(),
+  };
+  /** Requests that were refused after their turn: each goes before the others of its lane. */
+  readonly #heads: Record<'write' | 'interactive', W[]> = { write: [], interactive: [] };
+  readonly #refreshes = new Set<W>();
+  readonly #sizes: Record<Lane, number> = { write: 0, interactive: 0, refresh: 0 };
+  #writesInARow = 0;
+
+  /** How many wait in a lane. */
+  size(lane: Lane): number {
+    return this.#sizes[lane];
+  }
+
+  add(waiting: W): void {
+    this.#sizes[waiting.lane] += 1;
+    if (waiting.lane === 'refresh') {
+      this.#refreshes.add(waiting);
+      return;
+    }
+    const queues = this.#queues[waiting.lane];
+    const queue = queues.get(waiting.caller);
+    if (queue) queue.push(waiting);
+    else queues.set(waiting.caller, [waiting]);
+  }
+
+  /** Puts back, before all others of its lane, what had its turn in vain. */
+  addFirst(waiting: W): void {
+    if (waiting.lane === 'refresh') {
+      this.add(waiting);
+      return;
+    }
+    this.#sizes[waiting.lane] += 1;
+    this.#heads[waiting.lane].push(waiting);
+  }
+
+  /** Takes something out before its turn; false when it does not wait here. */
+  remove(waiting: W): boolean {
+    const removed =
+      waiting.lane === 'refresh'
+        ? this.#refreshes.delete(waiting)
+        : drop(this.#heads[waiting.lane], waiting) || this.#removeQueued(waiting.lane, waiting);
+    if (removed) this.#sizes[waiting.lane] -= 1;
+    return removed;
+  }
+
+  /** Takes out what is next; `allowRefresh` false leaves the refreshes where they are. */
+  next(allowRefresh: boolean): W | undefined {
+    const readsWait = this.#sizes.interactive > 0;
+    if (this.#sizes.write > 0 && !(readsWait && this.#writesInARow >= READ_SHARE - 1)) {
+      this.#writesInARow = readsWait ? this.#writesInARow + 1 : 0;
+      return this.#shift('write');
+    }
+    this.#writesInARow = 0;
+    if (readsWait) return this.#shift('interactive');
+    if (!allowRefresh) return undefined;
+    let best: W | undefined;
+    let most = Number.NEGATIVE_INFINITY;
+    for (const refresh of this.#refreshes) {
+      const urgency = refresh.urgency();
+      if (urgency > most) [best, most] = [refresh, urgency];
+    }
+    if (best) this.remove(best);
+    return best;
+  }
+
+  /** How many would go before something new of this caller in this lane; for estimates. */
+  ahead(lane: 'write' | 'interactive', caller: string): number {
+    const queues = this.#queues[lane];
+    const own = queues.get(caller)?.length ?? 0;
+    let ahead = this.#heads[lane].length + own;
+    for (const [other, queue] of queues) {
+      if (other !== caller) ahead += Math.min(queue.length, own + 1);
+    }
+    if (lane === 'write')
+      return ahead + Math.min(this.#sizes.interactive, Math.floor(ahead / READ_SHARE));
+    return ahead + Math.min(this.#sizes.write, (ahead + 1) * (READ_SHARE - 1));
+  }
+
+  #shift(lane: 'write' | 'interactive'): W | undefined {
+    this.#sizes[lane] -= 1;
+    const head = this.#heads[lane].shift();
+    if (head) return head;
+    const queues = this.#queues[lane];
+    for (const [caller, queue] of queues) {
+      const first = queue.shift();
+      queues.delete(caller);
+      // Back to the end of the round, behind everyone who has not had a turn in it.
+      if (queue.length > 0) queues.set(caller, queue);
+      return first;
+    }
+    return undefined;
+  }
+
+  #removeQueued(lane: 'write' | 'interactive', waiting: W): boolean {
+    const queue = this.#queues[lane].get(waiting.caller);
+    if (!queue || !drop(queue, waiting)) return false;
+    if (queue.length === 0) this.#queues[lane].delete(waiting.caller);
+    return true;
+  }
+}
+
+function drop<T>(list: T[], item: T): boolean {
+  const index = list.indexOf(item);
+  if (index < 0) return false;
+  list.splice(index, 1);
+  return true;
+}

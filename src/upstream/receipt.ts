@@ -1,0 +1,149 @@
+import type { Clock } from '../clock.ts';
+import { GatewayError, type UpstreamName, upstreamTitle } from '../errors.ts';
+
+/** What one operation cost, as `extensions.upstream` tells it. */
+export interface ReceiptSummary {
+  /** Requests that left the gateway for this operation. */
+  readonly calls: number;
+  /** Requests that would have been needed, and were not. */
+  readonly saved: {
+    /** ... because a kept answer served. */
+    readonly cache: number;
+    /** ... because somebody else's request in flight served. */
+    readonly coalesced: number;
+  };
+  /** Kept answers that were past their ttl when they served. */
+  readonly stale: number;
+  /** Age of the oldest answer that served, in milliseconds. */
+  readonly maxAgeMs: number;
+  /** How long the operation waited for its turn under the rate limit, in milliseconds. */
+  readonly waitedMs: number;
+}
+
+type Source = 'call' | 'cache' | 'coalesced';
+
+/**
+ * Counts what one operation costs. Each answer is counted once an operation, where it came from when
+ * it was first needed; a request is counted when it leaves, for the operation that it leaves for.
+ */
+export class Receipt {
+  readonly #clock: Clock;
+  readonly #sources = new Map<string, Source>();
+  readonly #calls: Record<UpstreamName, number> = { LINKS: 0, MARKET: 0 };
+  readonly #planned: Record<UpstreamName, number> = { LINKS: 0, MARKET: 0 };
+  #stale = 0;
+  #maxAgeMs = 0;
+  #waitedMs = 0;
+  #waiting = 0;
+  #waitingSince = 0;
+  #pending = 0;
+  #onIdle: (() => void)[] = [];
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** A kept answer served. */
+  kept(key: string, ageMs: number, stale: boolean): void {
+    this.#maxAgeMs = Math.max(this.#maxAgeMs, ageMs);
+    if (this.#sources.has(key)) return;
+    this.#sources.set(key, 'cache');
+    if (stale) this.#stale += 1;
+  }
+
+  /** An older answer served after all, because a request for a newer one came to nothing. */
+  fellBack(ageMs: number): void {
+    this.#maxAgeMs = Math.max(this.#maxAgeMs, ageMs);
+    this.#stale += 1;
+  }
+
+  /** Somebody else's request serves this operation too. */
+  joined(key: string): void {
+    if (!this.#sources.has(key)) this.#sources.set(key, 'coalesced');
+  }
+
+  /**
+   * Sets aside one request of what an operation may spend.
+   * @throws GatewayError `OPERATION_TOO_EXPENSIVE` when it has set aside `limit` already.
+   */
+  plan(upstream: UpstreamName, limit: number): void {
+    if (this.#planned[upstream] >= limit) {
+      throw new GatewayError(
+        'OPERATION_TOO_EXPENSIVE',
+        `${upstreamTitle[upstream]} allows ${limit} requests a window, and one operation may not need more. Ask for less at once.`,
+        { details: { upstream, limit } },
+      );
+    }
+    this.#planned[upstream] += 1;
+  }
+
+  /** Gives back what was set aside for a request that need not leave after all. */
+  unplan(upstream: UpstreamName): void {
+    this.#planned[upstream] -= 1;
+  }
+
+  /** A request leaves for this operation. */
+  sent(upstream: UpstreamName, key: string): void {
+    this.#calls[upstream] += 1;
+    this.#sources.set(key, 'call');
+  }
+
+  /** Brackets a wait for a slot; waits side by side count once. */
+  waitBegins(): void {
+    if (this.#waiting === 0) this.#waitingSince = this.#clock.now();
+    this.#waiting += 1;
+  }
+
+  waitEnds(): void {
+    this.#waiting -= 1;
+    if (this.#waiting === 0) this.#waitedMs += this.#clock.now() - this.#waitingSince;
+  }
+
+  /** Runs one read or write of the operation, so that `idle` can tell when none is left. */
+  async track<T>(work: () => Promise<T>): Promise<T> {
+    this.#pending += 1;
+    try {
+      return await work();
+    } finally {
+      this.#pending -= 1;
+      if (this.#pending === 0) for (const wake of this.#onIdle.splice(0)) wake();
+    }
+  }
+
+  /** Resolves when no read or write of the operation is under way, and none follows from the last. */
+  async idle(): Promise<void> {
+    for (;;) {
+      // Whatever an answer leads to begins within one turn of the event loop.
+      await new Promise<void>((resolve) => {
+        setImmediate(resolve);
+      });
+      if (this.#pending === 0) return;
+      await new Promise<void>((resolve) => {
+        this.#onIdle.push(resolve);
+      });
+    }
+  }
+
+  /** Milliseconds this operation has waited for a turn so far. */
+  get waitedMs(): number {
+    const current = this.#waiting > 0 ? this.#clock.now() - this.#waitingSince : 0;
+    return this.#waitedMs + current;
+  }
+
+  /** Requests that have left for this operation to one upstream. */
+  calls(upstream: UpstreamName): number {
+    return this.#calls[upstream];
+  }
+
+  get summary(): ReceiptSummary {
+    const count = (source: Source) =>
+      [...this.#sources.values()].filter((each) => each === source).length;
+    return {
+      calls: this.#calls.LINKS + this.#calls.MARKET,
+      saved: { cache: count('cache'), coalesced: count('coalesced') },
+      stale: this.#stale,
+      maxAgeMs: Math.round(this.#maxAgeMs),
+      waitedMs: Math.round(this.waitedMs),
+    };
+  }
+}
