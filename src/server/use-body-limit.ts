@@ -1,0 +1,66 @@
+import { GraphQLError } from 'graphql';
+import type { Plugin } from 'graphql-yoga';
+
+/** `BAD_USER_INPUT` with status 413. */
+export function bodyTooLarge(maxBytes: number): GraphQLError {
+  return new GraphQLError(`The request body is larger than ${maxBytes} bytes.`, {
+    extensions: {
+      code: 'BAD_USER_INPUT',
+      // The rest of the body is still on its way, so the connection cannot be used again.
+      http: { status: 413, headers: { connection: 'close' } },
+    },
+  });
+}
+
+/**
+ * Limits bodies by their announced length, and counts those that announce none. Yoga's own limit wraps
+ * every body in a transform stream, which costs two thirds of all throughput.
+ */
+export function useBodyLimit(maxBytes: number): Plugin {
+  return {
+    onRequestParse({ request, requestParser, setRequestParser, fetchAPI }) {
+      const parse = requestParser;
+      const body = request.body;
+      const announced = request.headers.get('content-length');
+      if (Number(announced) > maxBytes) {
+        throw bodyTooLarge(maxBytes);
+      }
+      if (!parse || !body || announced !== null) {
+        return;
+      }
+      setRequestParser(async () => {
+        const bytes = await readAll(body, maxBytes);
+        const { url, method, headers, signal } = request;
+        return parse(new fetchAPI.Request(url, { method, headers, signal, body: bytes }));
+      });
+    },
+  };
+}
+
+async function readAll(
+  body: ReadableStream<Uint8Array>,
+  maxBytes: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  // Not `for await`: leaving that loop early cuts the connection before the refusal is on its way.
+  const reader = body.getReader();
+  for (;;) {
+    const { done, value: chunk } = await reader.read();
+    if (done) {
+      break;
+    }
+    size += chunk.byteLength;
+    if (size > maxBytes) {
+      throw bodyTooLarge(maxBytes);
+    }
+    chunks.push(chunk);
+  }
+  const bytes = new Uint8Array(size);
+  let offset = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, offset);
+    offset += chunk.byteLength;
+  }
+  return bytes;
+}
