@@ -1,0 +1,155 @@
+/** An operation that GraphiQL opens on; its tab takes the operation's name. */
+export interface Example {
+  readonly query: string;
+  readonly variables?: Readonly<Record<string, unknown>>;
+}
+
+const dashboard = `# The account, and ten channels with five items each.
+# 12 upstream calls the first time, none while they are fresh: see extensions.upstream below.
+query Dashboard {
+  account {
+    username
+    email
+    status
+    expires
+  }
+  channels(first: 10) {
+    totalCount
+    nodes {
+      name
+      color
+      starred
+      items(first: 5) {
+        nodes {
+          __typename
+          ... on ChannelEntry {
+            title
+            link
+          }
+        }
+      }
+    }
+  }
+}
+`;
+
+const channel = `# A channel holds links, bio pages and QR codes: ask each for what it has.
+# All QR codes on the page are read together, not one by one.
+query Channel {
+  channels(first: 1) {
+    nodes {
+      name
+      description
+      items(first: 20) {
+        totalCount
+        pageInfo {
+          hasNextPage
+          endCursor
+        }
+        nodes {
+          ... on LinkItem {
+            title
+            link
+            date
+          }
+          ... on BioItem {
+            title
+            preview
+          }
+          ... on QrItem {
+            title
+            qrCode {
+              name
+              scans
+              link
+            }
+          }
+        }
+      }
+    }
+  }
+}
+`;
+
+const qrStatistics = `# Statistics cost one upstream call per code; leave them out and they cost nothing.
+query QrStatistics {
+  qrCodes(first: 3) {
+    nodes {
+      name
+      scans
+      statistics {
+        clicks
+        uniqueClicks
+        topCountries {
+          label
+          count
+        }
+        topBrowsers {
+          label
+          count
+        }
+        socialCounts {
+          label
+          count
+        }
+      }
+    }
+  }
+}
+`;
+
+const storefront = `# The marketplace has a rate limit of its own.
+query Storefront {
+  seller {
+    fullName
+    balance
+    currency
+  }
+  items(first: 8) {
+    totalCount
+    nodes {
+      id
+      name
+      category
+      price {
+        regular
+        extended
+      }
+      currency
+      media {
+        kind
+        thumbnail
+      }
+    }
+  }
+}
+`;
+
+const purchase = `# Is this purchase code valid, and for what? An unknown code is null, not an error.
+query Purchase($code: String!) {
+  purchase(code: $code) {
+    licenseType
+    supportedUntil
+    downloaded
+    item {
+      name
+      version
+      tags
+    }
+  }
+}
+`;
+
+/**
+ * What GraphiQL's tabs show on a first visit, in their order. `purchaseCode` is one that the configured
+ * marketplace knows, which only its sandbox can promise; the graph answers null to any other.
+ */
+export function exampleOperations(purchaseCode: string): readonly Example[] {
+  return [
+    { query: dashboard },
+    { query: channel },
+    { query: qrStatistics },
+    { query: storefront },
+    { query: purchase, variables: { code: purchaseCode } },
+  ];
+}

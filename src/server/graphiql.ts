@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { promisify } from 'node:util';
+import { gunzip, gzip } from 'node:zlib';
+import type { Example } from './examples.ts';
+
+/** GraphiQL in one page that needs no other host. */
+export interface GraphiqlPage {
+  /** Answers GET and HEAD, with 304 when the browser has the page already. Never rejects. */
+  send(request: IncomingMessage, response: ServerResponse): void;
+}
+
+interface Rendered {
+  readonly gzipped: Buffer;
+  readonly etag: string;
+  readonly csp: string;
+}
+
+/**
+ * Renders the page when it is first asked for, and once: loading and packing its nine megabytes takes
+ * most of a second, which a start without a browser should not pay. `examples` are the tabs
+ * of a first visit; later ones open on what the browser remembers.
+ *
+ * The examples go into an inline script unescaped, so they must be constants and never request data.
+ */
+export function createGraphiqlPage(examples: readonly Example[]): GraphiqlPage {
+  let page: Promise<Rendered> | undefined;
+  return {
+    send(request, response) {
+      page ??= render(examples);
+      page.then(
+        (rendered) => answer(rendered, request, response),
+        () => {
+          page = undefined;
+          response.writeHead(500, { 'Content-Type': 'text/plain' });
+          response.end('GraphiQL cannot be shown.\n');
+        },
+      );
+    },
+  };
+}
+
+async function render(examples: readonly Example[]): Promise<Rendered> {
+  const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql');
+  const html = renderGraphiQL({
+    title: 'Links and market',
+    defaultTabs: examples.map(({ query, variables }) => ({
+      query,
+      variables: variables ? JSON.stringify(variables, null, 2) : null,
+    })),
+    // Headers carry credentials, and local storage is no place for them.
+    shouldPersistHeaders: false,
+  });
+  return {
+    gzipped: await promisify(gzip)(html),
+    etag: `W/"${createHash('sha256').update(html).digest('base64url').slice(0, 22)}"`,
+    csp: policy(html),
+  };
+}
+
+/** Names the page's only script by its hash: an injected one would not run. */
+function policy(html: string): string {
+  const start = html.indexOf('<script>', html.indexOf('<div id="root">')) + '<script>'.length;
+  const script = html.slice(start, html.lastIndexOf('</script>'));
+  const hash = createHash('sha256').update(script).digest('base64');
+  return [
+    "default-src 'none'",
+    `script-src 'sha256-${hash}'`,
+    // The editor starts its language services from blobs and styles itself from scripts.
+    'worker-src blob:',
+    "style-src 'unsafe-inline'",
+    'img-src data:',
+    'font-src data:',
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}
+
+function answer(page: Rendered, request: IncomingMessage, response: ServerResponse): void {
+  response.setHeader('ETag', page.etag);
+  response.setHeader('Cache-Control', 'no-cache');
+  response.setHeader('Vary', 'Accept, Accept-Encoding');
+  if (request.headers['if-none-match']?.includes(page.etag)) {
+    response.writeHead(304).end();
+    return;
+  }
+  response.setHeader('Content-Type', 'text/html; charset=utf-8');
+  response.setHeader('Content-Security-Policy', page.csp);
+  response.setHeader('Referrer-Policy', 'no-referrer');
+  if (request.method === 'HEAD') {
+    response.end();
+  } else if (/\bgzip\b/.test(String(request.headers['accept-encoding']))) {
+    response.setHeader('Content-Encoding', 'gzip');
+    response.setHeader('Content-Length', page.gzipped.byteLength);
+    response.end(page.gzipped);
+  } else {
+    // Every browser takes gzip, so only the packed page is kept in memory.
+    gunzip(page.gzipped, (_, html) => response.end(html));
+  }
+}
