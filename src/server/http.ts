@@ -1,0 +1,196 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { GraphQLError } from 'graphql';
+import type { Clock } from '../clock.ts';
+import type { GraphiqlPage } from './graphiql.ts';
+import { bodyTooLarge } from './use-body-limit.ts';
+
+/** What the HTTP server is made of. */
+export interface HttpOptions {
+  /** Answers `/graphql`. */
+  readonly graphql: (request: IncomingMessage, response: ServerResponse) => unknown;
+  /** What a browser gets on `/graphql`; null when GraphiQL is off. */
+  readonly graphiql: GraphiqlPage | null;
+  readonly clock: Clock;
+  /** A longer announced body is refused with 413 before any of it is read. */
+  readonly maxBodyBytes: number;
+  /** How long running requests may go on after `close`, in milliseconds. */
+  readonly graceMs: number;
+}
+
+/** A listening server, as the composition root sees it. */
+export interface HttpServer {
+  /**
+   * Port 0 takes a free one. `url` is what a person on this machine can open, without a trailing slash.
+   * @throws ListenError when the address cannot be had; the message says what to set.
+   */
+  listen(port: number, host: string): Promise<{ readonly url: string }>;
+  /** Takes no new connection, lets running requests finish within the grace, then ends them. */
+  close(): Promise<void>;
+}
+
+/** The address cannot be listened on. One line, for the operator. */
+export class ListenError extends Error {
+  override readonly name = 'ListenError';
+}
+
+/** Routes `/graphql`, `/livez` (the process runs) and `/readyz` (it takes requests: 503 while closing). */
+export function createHttpServer(options: HttpOptions): HttpServer {
+  const running = new Set<ServerResponse>();
+  let closing: Promise<void> | undefined;
+
+  const server = createServer((request, response) => {
+    running.add(response);
+    response.once('close', () => {
+      running.delete(response);
+      if (closing) {
+        // Only after this event does Node count the connection as idle.
+        setImmediate(() => server.closeIdleConnections());
+      }
+    });
+    if (closing) {
+      response.setHeader('Connection', 'close');
+    }
+    response.setHeader('X-Content-Type-Options', 'nosniff');
+    route(request, response, options, closing === undefined);
+  });
+  // Long enough for a load balancer to reuse connections, which commonly give up after 60 s.
+  server.keepAliveTimeout = 65_000;
+  server.headersTimeout = 15_000;
+  server.requestTimeout = 60_000;
+
+  return {
+    async listen(port, host) {
+      await bind(server, port, host);
+      return { url: addressOf(server, host) };
+    },
+    close() {
+      closing ??= drain(server, running, options);
+      return closing;
+    },
+  };
+}
+
+function route(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: HttpOptions,
+  ready: boolean,
+): void {
+  const [path] = (request.url ?? '/').split('?', 1);
+  switch (path) {
+    case '/graphql':
+      return graphql(request, response, options);
+    case '/livez':
+      return probe(request, response, true, 'ok');
+    case '/readyz':
+      return probe(request, response, ready, ready ? 'ready' : 'closing');
+    case '/':
+      if (options.graphiql && isBrowser(request)) {
+        response.writeHead(302, { Location: '/graphql' }).end();
+        return undefined;
+      }
+  }
+  return text(response, 404, 'There is nothing here. The graph is at /graphql.');
+}
+
+function graphql(request: IncomingMessage, response: ServerResponse, options: HttpOptions): void {
+  const { host, 'content-length': length } = request.headers;
+  if (host !== undefined && !URL.canParse(`http://${host}`)) {
+    // Yoga would answer what it cannot make a URL of with a stack trace.
+    text(response, 400, 'The Host header is not valid.');
+  } else if (Number(length) > options.maxBodyBytes) {
+    response.writeHead(413, { 'Content-Type': 'application/json', Connection: 'close' });
+    response.end(errorBody(bodyTooLarge(options.maxBodyBytes)));
+  } else if (options.graphiql && isBrowser(request)) {
+    options.graphiql.send(request, response);
+  } else {
+    void options.graphql(request, response);
+  }
+}
+
+function errorBody(error: GraphQLError): string {
+  const { code } = error.extensions;
+  return JSON.stringify({ errors: [{ message: error.message, extensions: { code } }] });
+}
+
+function probe(
+  request: IncomingMessage,
+  response: ServerResponse,
+  ok: boolean,
+  word: string,
+): void {
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    response.setHeader('Allow', 'GET, HEAD');
+    return text(response, 405, 'Only GET and HEAD are understood here.');
+  }
+  response.setHeader('Cache-Control', 'no-store');
+  return text(response, ok ? 200 : 503, word);
+}
+
+function text(response: ServerResponse, status: number, sentence: string): void {
+  response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8' });
+  response.end(`${sentence}\n`);
+}
+
+/** A person's browser opening a page, and not a program that asks for data. */
+function isBrowser(request: IncomingMessage): boolean {
+  const reads = request.method === 'GET' || request.method === 'HEAD';
+  return reads && (request.headers.accept ?? '').includes('text/html');
+}
+
+function bind(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const fail = (error: NodeJS.ErrnoException): void => {
+      reject(new ListenError(refusal(error, port, host), { cause: error }));
+    };
+    server.once('error', fail);
+    server.listen(port, host, () => {
+      server.off('error', fail);
+      resolve();
+    });
+  });
+}
+
+function refusal(error: NodeJS.ErrnoException, port: number, host: string): string {
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return `Port ${port} on ${host} is in use by another program. Set PORT to a free one; 0 picks one.`;
+    case 'EACCES':
+      return `Port ${port} on ${host} is not allowed to this user. Set PORT to 1024 or above.`;
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return `${host} is no address of this machine. Set HOST to one, to 127.0.0.1 or to 0.0.0.0.`;
+    default:
+      return `Cannot listen on port ${port} of ${host}: ${error.message}.`;
+  }
+}
+
+function addressOf(server: Server, host: string): string {
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const local = ['127.0.0.1', '::1', 'localhost', '0.0.0.0', '::'].includes(host);
+  const name = local ? 'localhost' : host.includes(':') ? `[${host}]` : host;
+  return `http://${name}:${port}`;
+}
+
+async function drain(
+  server: Server,
+  running: ReadonlySet<ServerResponse>,
+  { clock, graceMs }: HttpOptions,
+): Promise<void> {
+  if (!server.listening) {
+    return;
+  }
+  for (const response of running) {
+    if (!response.headersSent) {
+      response.setHeader('Connection', 'close');
+    }
+  }
+  // Node closes the idle connections itself; `running` ones end with their answer.
+  const closed = new Promise<void>((resolve) => {
+    server.close(() => resolve());
+  });
+  const cancel = clock.after(graceMs, () => server.closeAllConnections());
+  await closed;
+  cancel();
+}

@@ -1,0 +1,29 @@
+import type { Config, UpstreamConfig } from '../config.ts';
+
+/**
+ * What an operator wants to know at a start: where the gateway listens, what it stands on, and how much of
+ * it may be spent. Hosts are named, keys and paths never.
+ */
+export function startReport(config: Config, url: string): string[] {
+  const { sandbox, links, market, authMode } = config;
+  return [
+    `GraphQL   ${url}/graphql${config.graphiql ? '  (open it in a browser for GraphiQL)' : ''}`,
+    `links     ${upstream(links, sandbox)}`,
+    `market    ${upstream(market, sandbox)}`,
+    `callers   ${authMode === 'none' ? 'everyone who reaches this port' : authMode}`,
+    ...(sandbox
+      ? [
+          'No upstream is configured, so all data is made up. Set LINKS_BASE_URL and LINKS_API_KEY,',
+        ].concat(['or MARKET_BASE_URL and MARKET_API_KEY, to use real ones.'])
+      : []),
+  ];
+}
+
+function upstream(config: UpstreamConfig, sandbox: boolean): string {
+  const { endpoint, rateLimit, rateWindowMs } = config;
+  if (!endpoint && !sandbox) {
+    return 'not configured: its fields answer UPSTREAM_NOT_CONFIGURED';
+  }
+  const where = endpoint ? new URL(endpoint.baseUrl).host : 'embedded sandbox';
+  return `${where}, at most ${rateLimit} requests in any ${rateWindowMs / 1000} s`;
+}
