@@ -1,1 +1,83 @@
-process.stdout.write('hello\n');
+import { ConfigError, loadConfig } from './config.ts';
+import { createGateway } from './gateway.ts';
+import { ListenError } from './server/http.ts';
+import { settings } from './settings.ts';
+
+/** How the process ended. `0` after a clean stop. */
+const exitCode = { fault: 1, usage: 2 } as const;
+
+/**
+ * Under `npm start`, Ctrl-C reaches this process twice: from the terminal, and passed on by npm. What
+ * comes within this time of the first signal is the same wish, not impatience.
+ */
+const sameSignalMs = 500;
+
+const help = `Serves a GraphQL graph over a link-management API and a marketplace API.
+
+Usage: npm start                with the settings below in the environment
+       node dist/main.js        the same, once built
+       node dist/main.js --help
+
+Settings (${settings.length}; a secret may also come from the file that NAME_FILE names):
+${settings.map(({ name, default: value, doc }) => `  ${name}${value === null ? '' : ` = ${value}`}\n      ${doc}`).join('\n')}
+
+Exit codes: 0 after a clean stop, 1 for a fault, 2 for a faulty configuration or command line.
+SIGTERM and SIGINT let running requests finish; a second one ends the process at once.
+`;
+
+async function main(flags: readonly string[]): Promise<void> {
+  if (flags.includes('--help') || flags.includes('-h')) {
+    process.stdout.write(help);
+    return;
+  }
+  if (flags.length > 0) {
+    fail(`Unknown argument ${flags.join(' ')}. Try --help.`, exitCode.usage);
+    return;
+  }
+  const gateway = await createGateway(loadConfig(process.env));
+  const stop = stopper(() => gateway.close());
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+  await gateway.listen();
+  process.stdout.write(`${gateway.report().join('\n')}\n`);
+}
+
+function stopper(close: () => Promise<void>): (signal: string) => void {
+  let stoppedAt: number | undefined;
+  return (signal) => {
+    if (stoppedAt !== undefined) {
+      if (performance.now() - stoppedAt > sameSignalMs) {
+        process.exit(exitCode.fault);
+      }
+      return;
+    }
+    stoppedAt = performance.now();
+    process.stdout.write(`${signal}: finishing what runs\n`);
+    close().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        fail(describe(error), exitCode.fault);
+        process.exit();
+      },
+    );
+  };
+}
+
+function fail(message: string, code: number): void {
+  process.stderr.write(`${message}\n`);
+  process.exitCode = code;
+}
+
+/** What the operator can act on is one sentence; for a defect of ours, the stack is the message. */
+function describe(error: unknown): string {
+  if (error instanceof ConfigError || error instanceof ListenError) {
+    return error.message;
+  }
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+main(process.argv.slice(2)).catch((error: unknown) => {
+  fail(describe(error), error instanceof ConfigError ? exitCode.usage : exitCode.fault);
+  // Whatever was opened before the fault must not keep the process alive.
+  process.exit();
+});
