@@ -1,0 +1,68 @@
+import { type Answer, Refusal } from './answer.ts';
+
+/** A request as endpoints and pages see it. */
+export interface SandboxRequest {
+  readonly method: string;
+  /** Path as it came, still percent-encoded, without the sandbox's prefix. */
+  readonly path: string;
+  readonly query: Record<string, string>;
+  readonly headers: Record<string, string>;
+  /** Parsed body: JSON, or a form as a map. Undefined when empty or not readable. */
+  readonly body: unknown;
+  readonly bytes: Buffer;
+}
+
+/** One endpoint: `GET`, `/api/channel/:id` and what to do. */
+export interface Route<Context> {
+  readonly method: string;
+  readonly path: string;
+  readonly run: (context: Context, params: Record<string, string>) => Answer;
+}
+
+/** Finds the endpoint of a request, or refuses with 404 or 405. */
+export function findRoute<Context>(
+  routes: readonly Route<Context>[],
+  method: string,
+  path: string,
+): { route: Route<Context>; params: Record<string, string> } {
+  let known = false;
+  for (const route of routes) {
+    const params = matchPath(route.path, path);
+    if (!params) continue;
+    if (route.method === method) return { route, params };
+    known = true;
+  }
+  throw known
+    ? new Refusal(405, `Method ${method} is not allowed here`)
+    : new Refusal(404, 'The requested endpoint does not exist');
+}
+
+/** Path parameters when the path has the pattern's form, else undefined. */
+export function matchPath(pattern: string, path: string): Record<string, string> | undefined {
+  const wanted = pattern.split('/');
+  const given = path.replace(/\/$/, '').split('/');
+  if (wanted.length !== given.length) return undefined;
+  const params: Record<string, string> = {};
+  for (const [index, part] of wanted.entries()) {
+    const value = given[index] ?? '';
+    if (!part.startsWith(':')) {
+      if (part !== value) return undefined;
+      continue;
+    }
+    const name = part.slice(1);
+    // Every parameter but these two is an integer id, by the document's notation.
+    if (!/^(filename|type)$/.test(name) && !/^\d{1,15}$/.test(value)) return undefined;
+    if (value === '') return undefined;
+    params[name] = decode(value);
+  }
+  return params;
+}
+
+/** A path part as text; one that is badly escaped stays as it came. */
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
