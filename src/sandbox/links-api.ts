@@ -1,0 +1,67 @@
+import { Refusal } from './answer.ts';
+import { accountRoutes } from './links-account.ts';
+import { campaignRoutes } from './links-campaigns.ts';
+import { channelRoutes } from './links-channels.ts';
+import type { LinksRoute } from './links-context.ts';
+import { domainRoutes } from './links-domains.ts';
+import { fileRoutes } from './links-files.ts';
+import { overlayRoutes } from './links-overlays.ts';
+import { linksPage } from './links-pages.ts';
+import { pixelRoutes } from './links-pixels.ts';
+import { planRoutes } from './links-plans.ts';
+import { qrRoutes } from './links-qr.ts';
+import { splashRoutes } from './links-splash.ts';
+import type { LinksStore } from './links-store.ts';
+import { userRoutes } from './links-users.ts';
+import { findRoute } from './router.ts';
+import type { ApiDefinition } from './server.ts';
+
+const ROUTES: readonly LinksRoute[] = [
+  ...accountRoutes,
+  ...domainRoutes,
+  ...overlayRoutes,
+  ...campaignRoutes,
+  ...channelRoutes,
+  ...splashRoutes,
+  ...fileRoutes,
+  ...pixelRoutes,
+  ...qrRoutes,
+  ...planRoutes,
+  ...userRoutes,
+];
+
+/** Method and path of every endpoint, for the index page. */
+export const LINKS_ENDPOINTS = ROUTES.map(({ method, path }) => ({ method, path }));
+
+/** The link API over its store. Implements: Link API > Endpoints, Authentication, Errors. */
+export function linksApi(store: LinksStore): ApiDefinition {
+  const owner = (key: string | undefined) => store.users.find((user) => user.apikey === key);
+  return {
+    parse({ path, bytes }) {
+      if (path.startsWith('/api/files/upload/')) return { body: undefined, logged: bytes.length };
+      const body = parseJson(bytes);
+      return { body, logged: body };
+    },
+    credential: ({ headers }) => /^Bearer +(\S+)$/i.exec(headers['authorization'] ?? '')?.[1],
+    // Keys nobody has share one limit, so that guessing is limited too.
+    bucket: (key) => (owner(key) ? `key ${key}` : 'unknown'),
+    failure: (message, inBody) => ({ error: inBody ? 429 : 1, message }),
+    run(request, key) {
+      const account = owner(key);
+      if (key === undefined) throw new Refusal(401, 'An API key is required');
+      if (!account) throw new Refusal(401, 'The API key is not valid');
+      if (account.keyExpired) throw new Refusal(401, 'The API key has expired');
+      const { route, params } = findRoute(ROUTES, request.method, request.path);
+      return route.run({ store, account, request }, params);
+    },
+    page: (request) => linksPage(store, request, LINKS_ENDPOINTS),
+  };
+}
+
+function parseJson(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,53 @@
+/** What every row of an account's data has. */
+export interface Row {
+  readonly id: number;
+  /** Id of the user whose row it is; nobody else ever sees it. */
+  readonly owner: number;
+}
+
+/** Rows of one noun, of all accounts. */
+export class Table<R extends Row> {
+  #rows: R[] = [];
+  #lastId = 0;
+
+  /** Rows of one account, newest (highest id) first: the order of every list of the sandbox. */
+  of(owner: number): R[] {
+    return this.#rows.filter((row) => row.owner === owner).toReversed();
+  }
+
+  /** Every row, for uniqueness across accounts and for public pages. */
+  all(): readonly R[] {
+    return this.#rows;
+  }
+
+  /** The account's row of this id. */
+  find(owner: number, id: number): R | undefined {
+    return this.#rows.find((row) => row.id === id && row.owner === owner);
+  }
+
+  /** Adds a row under the next id, or `skip` ids further: real ids have gaps. */
+  add(row: Omit<R, 'id'>, skip = 0): R {
+    this.#lastId += 1 + skip;
+    // The compiler cannot see that Omit<R, 'id'> plus an id is an R again.
+    const added = { ...row, id: this.#lastId } as unknown as R;
+    this.#rows.push(added);
+    return added;
+  }
+
+  /** Lets ids start above `id`. */
+  startAfter(id: number): void {
+    this.#lastId = id;
+  }
+
+  /** Removes a row of the account; false when there is none. */
+  remove(owner: number, id: number): boolean {
+    const before = this.#rows.length;
+    this.#rows = this.#rows.filter((row) => row.id !== id || row.owner !== owner);
+    return this.#rows.length < before;
+  }
+
+  /** Removes everything of an account. */
+  removeOwner(owner: number): void {
+    this.#rows = this.#rows.filter((row) => row.owner !== owner);
+  }
+}
