@@ -1,0 +1,158 @@
+import { machineClock, type SandboxClock } from './clock.ts';
+import type { Fault } from './faults.ts';
+import { linksApi } from './links-api.ts';
+import { LinksStore } from './links-store.ts';
+import type { LoggedRequest } from './log.ts';
+import { marketApi } from './market-api.ts';
+import { MarketStore } from './market-store.ts';
+import { RateLimiter, type RateLimitOptions } from './rate-limit.ts';
+import { seedLinks } from './seed-links.ts';
+import { MARKET_KEYS, PURCHASE_CODES, seedMarket } from './seed-market.ts';
+import { LINK_KEYS } from './seed-people.ts';
+import { ApiServer } from './server.ts';
+
+export type { SandboxClock } from './clock.ts';
+export type { Fault, FaultAnswer } from './faults.ts';
+export type { LoggedRequest } from './log.ts';
+
+/** How a sandbox differs from the usual one. */
+export interface SandboxOptions {
+  /** Port of the link API; default 0, any free one. */
+  linksPort?: number;
+  /** Port of the marketplace API; default 0, any free one. */
+  marketPort?: number;
+  /** Address it listens on; default 127.0.0.1. */
+  host?: string;
+  /** Default: the machine's time. */
+  clock?: SandboxClock;
+  /** Limit of the link API; default 30 requests in 60 000 ms, `fixed`, `epoch-seconds`. */
+  limit?: Partial<RateLimitOptions>;
+  /** Limit of the marketplace API; its document names none, so by default there is none. */
+  marketLimit?: { requests?: number; windowMs?: number };
+  /** What list endpoints cut `limit` to; default 100. */
+  maxLimit?: number;
+  /** Path before everything, such as `/s`; default none. */
+  pathPrefix?: string;
+}
+
+/** One of the two APIs: where it is, what reached it, and how to make it misbehave. */
+export interface SandboxApi {
+  /** Base address without a slash at the end, path prefix included. */
+  readonly url: string;
+  /** Key of the account a gateway should use; at the link API that of an admin. */
+  readonly key: string;
+  /** Every request that reached /api since the log was cleared, in order of arrival. */
+  readonly requests: readonly LoggedRequest[];
+  clearLog(): void;
+  /** Scripts a fault and returns its remover. */
+  fault(fault: Fault): () => void;
+  clearFaults(): void;
+}
+
+/** Both APIs, running. */
+export interface Sandbox {
+  readonly links: SandboxApi & {
+    readonly keys: { admin: string; pro: string; free: string; expired: string };
+    /** Lets another user of the admin key spend `n` requests of its limit. */
+    spend(n: number): void;
+  };
+  readonly market: SandboxApi & {
+    /** The key of `key`, and that of a seller who sells nothing. */
+    readonly keys: { seller: string; empty: string };
+    readonly purchaseCodes: { valid: string[]; invalid: string[] };
+  };
+  /** Makes data, limits, logs and faults as new. */
+  reset(): void;
+  close(): Promise<void>;
+}
+
+/** Starts both APIs on real sockets; rejects when a port cannot be had. */
+export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const clock = options.clock ?? machineClock;
+  const place = { host: options.host ?? '127.0.0.1', prefix: tidyPrefix(options.pathPrefix) };
+  const linksLimiter = new RateLimiter(
+    {
+      requests: 30,
+      windowMs: 60_000,
+      mode: 'fixed',
+      resetFormat: 'epoch-seconds',
+      ...options.limit,
+    },
+    clock,
+  );
+  const { requests = Number.POSITIVE_INFINITY, windowMs = 60_000 } = options.marketLimit ?? {};
+  const marketLimiter = new RateLimiter(
+    { requests, windowMs, mode: 'fixed', resetFormat: 'none' },
+    clock,
+  );
+  const links = new ApiServer({ ...place, port: options.linksPort ?? 0 }, linksLimiter, clock);
+  const market = new ApiServer({ ...place, port: options.marketPort ?? 0 }, marketLimiter, clock);
+  const defineLinks = (url: string) => {
+    const store = new LinksStore(url, clock, options.maxLimit ?? 100);
+    seedLinks(store);
+    return linksApi(store);
+  };
+  const defineMarket = (url: string) => {
+    const store = new MarketStore(url);
+    seedMarket(store);
+    return marketApi(store);
+  };
+  await links.start(defineLinks);
+  try {
+    await market.start(defineMarket);
+  } catch (error) {
+    await links.close();
+    throw error;
+  }
+  return {
+    links: {
+      ...door(links, LINK_KEYS.admin),
+      // The log is replaced when cleared, so it is looked up at every reading.
+      get requests() {
+        return links.log;
+      },
+      keys: { ...LINK_KEYS },
+      spend: (n) => linksLimiter.spend(`key ${LINK_KEYS.admin}`, n),
+    },
+    market: {
+      ...door(market, MARKET_KEYS.seller),
+      get requests() {
+        return market.log;
+      },
+      keys: { ...MARKET_KEYS },
+      purchaseCodes: { valid: [...PURCHASE_CODES.valid], invalid: [...PURCHASE_CODES.invalid] },
+    },
+    reset() {
+      for (const [server, define] of [
+        [links, defineLinks],
+        [market, defineMarket],
+      ] as const) {
+        server.define(define(server.url));
+        server.log = [];
+        server.faults.clear();
+      }
+      linksLimiter.clear();
+      marketLimiter.clear();
+    },
+    async close() {
+      await Promise.all([links.close(), market.close()]);
+    },
+  };
+}
+
+function door(server: ApiServer, key: string): Omit<SandboxApi, 'requests'> {
+  return {
+    url: server.url,
+    key,
+    clearLog() {
+      server.log = [];
+    },
+    fault: (fault) => server.faults.add(fault),
+    clearFaults: () => server.faults.clear(),
+  };
+}
+
+function tidyPrefix(prefix = ''): string {
+  const bare = prefix.replace(/^\/+|\/+$/g, '');
+  return bare && `/${bare}`;
+}
