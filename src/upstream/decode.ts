@@ -78,7 +78,10 @@ export class RowReader {
 
   /** A URL, or `null` for `false` and `''`, which is how an absent one is spelt. */
   link(...keys: readonly string[]): string | null {
-    return this.#read(keys, (value) => (value === false ? null : parseText(value) || null));
+    return this.#read(keys, (value) => {
+      const text = value === false ? '' : parseText(value);
+      return text === '' ? null : text;
+    });
   }
 
   integer(...keys: readonly string[]): number | null {
