@@ -79,8 +79,8 @@ export function plainText(message: unknown): string {
     texts
       .join('; ')
       .replace(/<(script|style)\b[\s\S]*?<\/\1\s*>/gi, ' ')
-      .replace(/<(?:br|p|li|div|ul|ol|tr|td|h\d)\b[^>]*>/gi, ' ')
-      .replace(/<\/?[a-z][^>]*>|<!--[\s\S]*?-->/gi, ''),
+      .replace(/<(?:br|p|li|div|ul|ol|tr|td|h\d)\b[^<>]*>/gi, ' ')
+      .replace(/<\/?[a-z][^<>]*>|<!--[\s\S]*?-->/gi, ''),
   )
     .replace(/[\s\p{Cc}]+/gu, ' ')
     .trim();
