@@ -1,0 +1,169 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+/** Every source file by its path below src, without its comments: those may name what code may not. */
+const sources = new Map(
+  readdirSync('src', { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts'))
+    .sort()
+    .map((path) => [
+      path,
+      readFileSync(join('src', path), 'utf8').replace(/\/\*[^]*?\*\/|(?<![:'"`])\/\/.*$/gm, ''),
+    ]),
+);
+
+interface Edge {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** Static, type-only and dynamic imports alike: a forbidden type is a forbidden edge too. */
+const imports: Edge[] = [...sources].flatMap(([from, text]) =>
+  [...text.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'([^']+)'/g)].map((match) => ({
+    from,
+    to: match[1] ?? '',
+  })),
+);
+
+const edges: Edge[] = imports
+  .filter(({ to }) => to.startsWith('.'))
+  .map(({ from, to }) => ({ from, to: normalize(join(dirname(from), to)) }));
+
+/**
+ * The walk, from the process down to what everything may know. An import goes down or stays on its
+ * floor. `schema.ts` gathers the nouns' types, the rest of graph/ is what those are made with.
+ */
+const floors: readonly (readonly [name: string, files: RegExp])[] = [
+  ['main', /^main\.ts$/],
+  ['gateway', /^gateway\.ts$/],
+  ['server', /^server\//],
+  ['config', /^(config|environment|settings)\.ts$/],
+  ['schema', /^graph\/(schema|print)\.ts$/],
+  ['graph of a noun', /^(links|market)\/.*\.graph\.ts$/],
+  ['graph', /^graph\//],
+  ['noun', /^(links|market)\//],
+  ['upstream', /^upstream\//],
+  ['observe', /^observe\//],
+  ['base', /^(errors|clock)\.ts$/],
+  ['sandbox', /^sandbox\//],
+];
+
+function floor(path: string): number {
+  const index = floors.findIndex(([, files]) => files.test(path));
+  expect(index, `src/${path} is in no room of the house`).toBeGreaterThanOrEqual(0);
+  return index;
+}
+
+const named = ({ from, to }: Edge): string => `${from} imports ${to}`;
+
+function importersOf(module: RegExp): string[] {
+  return [...new Set(imports.filter(({ to }) => module.test(to)).map(({ from }) => from))];
+}
+
+function usersOf(pattern: RegExp): string[] {
+  return [...sources].filter(([, text]) => pattern.test(text)).map(([path]) => path);
+}
+
+describe('an import', () => {
+  it('is found at all', () => {
+    expect(edges.length).toBeGreaterThan(sources.size / 2);
+  });
+
+  it('names an existing file by its .ts extension', () => {
+    expect(edges.filter(({ to }) => !sources.has(to)).map(named)).toEqual([]);
+  });
+
+  it('goes down the walk, never up', () => {
+    const upward = edges.filter(
+      ({ from, to }) => !to.startsWith('sandbox/') && floor(to) < floor(from),
+    );
+    expect(upward.map(named)).toEqual([]);
+  });
+
+  it('of the configuration comes from the composition root and the server only', () => {
+    const below = edges.filter(
+      ({ from, to }) => floors[floor(to)]?.[0] === 'config' && floor(from) > floor(to),
+    );
+    expect(below.map(named)).toEqual([]);
+  });
+
+  it('never closes a circle', () => {
+    expect(circles()).toEqual([]);
+  });
+});
+
+describe('the sandbox', () => {
+  it('imports nothing from the rest, so that a misreading cannot hide in both', () => {
+    const outward = edges.filter(
+      ({ from, to }) => from.startsWith('sandbox/') && !to.startsWith('sandbox/'),
+    );
+    expect(outward.map(named)).toEqual([]);
+  });
+
+  it('is imported by the composition root only', () => {
+    const inward = edges.filter(
+      ({ from, to }) => to.startsWith('sandbox/') && !from.startsWith('sandbox/'),
+    );
+    expect(inward.filter(({ from }) => from !== 'gateway.ts').map(named)).toEqual([]);
+  });
+});
+
+describe('a library', () => {
+  it.each([
+    ['bottleneck', /^bottleneck/],
+    ['lru-cache', /^lru-cache/],
+  ])('%s is known to one file', (_, module) => {
+    const importers = importersOf(module);
+    expect(importers).toHaveLength(1);
+    expect(importers[0]).toMatch(/^upstream\//);
+  });
+
+  it('undici is known to the wire and the composition root', () => {
+    const allowed = /^upstream\/(client|exchange|wire)\.ts$|^gateway\.ts$/;
+    expect(importersOf(/^undici/).filter((path) => !allowed.test(path))).toEqual([]);
+  });
+
+  it('of GraphQL is unknown to REST shapes, upstreams and the sandbox', () => {
+    const plain = /^(links|market)\/(?!.*\.graph\.ts)|^(upstream|sandbox)\//;
+    const importers = importersOf(/^(graphql|graphql-yoga|@pothos\/|@graphql-yoga\/)/);
+    expect(importers.filter((path) => plain.test(path))).toEqual([]);
+  });
+});
+
+describe('the world', () => {
+  it('enters as environment in the two processes only', () => {
+    const allowed = ['main.ts', 'sandbox/main.ts'];
+    expect(usersOf(/\bprocess\.env\b/).filter((path) => !allowed.includes(path))).toEqual([]);
+  });
+
+  it('enters as time and chance in the clock, the process and the sandbox only', () => {
+    const pattern =
+      /\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|\bset(Timeout|Interval)\(|\bMath\.random\b/;
+    const allowed = /^(clock|main)\.ts$|^sandbox\//;
+    expect(usersOf(pattern).filter((path) => !allowed.test(path))).toEqual([]);
+  });
+});
+
+/** Each circle of imports once, as the walk that closes it. */
+function circles(): string[] {
+  const found: string[] = [];
+  const done = new Set<string>();
+  const visit = (path: string, walk: readonly string[]): void => {
+    if (walk.includes(path)) {
+      found.push([...walk.slice(walk.indexOf(path)), path].join(' > '));
+      return;
+    }
+    if (done.has(path)) {
+      return;
+    }
+    for (const { to } of edges.filter(({ from }) => from === path)) {
+      visit(to, [...walk, path]);
+    }
+    done.add(path);
+  };
+  for (const path of sources.keys()) {
+    visit(path, []);
+  }
+  return found;
+}
