@@ -141,10 +141,10 @@ query Purchase($code: String!) {
 `;
 
 /**
- * What GraphiQL's tabs show on a first visit, in their order. `purchaseCode` is one that the configured
- * marketplace knows, which only its sandbox can promise; the graph answers null to any other.
+ * What GraphiQL's tabs show on a first visit, in their order. `purchaseCode` is one that the marketplace
+ * knows: its sandbox can promise that; for a real one, it is the reader who has to put a code there.
  */
-export function exampleOperations(purchaseCode: string): readonly Example[] {
+export function exampleOperations(purchaseCode = 'a purchase code of yours'): readonly Example[] {
   return [
     { query: dashboard },
     { query: channel },

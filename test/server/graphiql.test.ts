@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { buildSchema, parse, validate } from 'graphql';
+import { buildSchema, getOperationAST, parse, validate } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { exampleOperations } from '../../src/server/examples.ts';
 import { createGraphiqlPage } from '../../src/server/graphiql.ts';
@@ -57,8 +57,7 @@ describe('the examples', () => {
     const names = exampleOperations('x').map(({ query }) => {
       const document = parse(query);
       expect(validate(schema, document)).toEqual([]);
-      const [operation] = document.definitions;
-      return operation?.kind === 'OperationDefinition' ? operation.name?.value : undefined;
+      return getOperationAST(document)?.name?.value;
     });
     expect(new Set(names).size).toBe(5);
   });
