@@ -1,0 +1,157 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { commandOf, parseDockerfile, type Stage, variablesOf } from './support/dockerfile.ts';
+import { type Running, start } from './support/process.ts';
+
+const stages = parseDockerfile(readFileSync('Dockerfile', 'utf8'));
+const final = stages.at(-1);
+const work = mkdtempSync(join(tmpdir(), 'image-'));
+const context = join(work, 'context');
+
+/** The root file system of a stage, as a folder. */
+const rootOf = (stage: string): string => join(work, `stage-${stage}`);
+
+function lines(keyword: string, stage: Stage | undefined = final): string[] {
+  return (stage?.instructions ?? [])
+    .filter((line) => line.keyword === keyword)
+    .map(({ rest }) => rest);
+}
+
+describe('the Dockerfile', () => {
+  it('builds on slim images of the oldest Node that the package allows', () => {
+    expect(new Set(stages.map(({ image }) => image))).toEqual(new Set(['node:20-slim']));
+  });
+
+  it('runs as a user without rights and says which port', () => {
+    expect(lines('USER')).toEqual(['node']);
+    expect(lines('EXPOSE')).toEqual(['4000']);
+  });
+
+  it('decides nothing about who may ask', () => {
+    expect(readFileSync('Dockerfile', 'utf8')).not.toMatch(/^\s*ENV.*(AUTH_MODE|API_KEY)/m);
+  });
+});
+
+describe('the image', () => {
+  let running: Running | undefined;
+  let env: Record<string, string> = {};
+  let url = '';
+
+  beforeAll(async () => {
+    copyContext();
+    for (const [index, stage] of stages.entries()) {
+      replay(stage, stage.name ?? String(index));
+    }
+    const port = await freePort();
+    url = `http://127.0.0.1:${port}`;
+    // The port is the only thing that is not the Dockerfile's: 4000 may be taken on this machine.
+    env = { ...environmentOf(final), PORT: String(port) };
+    running = run(commandOf(lines('CMD')[0] ?? ''));
+    await running.says(/\/graphql/);
+  }, 300_000);
+
+  afterAll(async () => {
+    running?.child.kill('SIGKILL');
+    await running?.ended;
+    rmSync(work, { recursive: true, force: true });
+  });
+
+  function run([command, ...args]: string[]): Running {
+    expect(command).toBe('node');
+    const cwd = join(rootOf(String(stages.length - 1)), lines('WORKDIR')[0] ?? '/');
+    return start(process.execPath, args, { cwd, env });
+  }
+
+  it('answers a query in the environment of the Dockerfile alone', async () => {
+    const response = await fetch(`${url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"query":"{ account { username } }"}',
+    });
+    expect(await response.json()).toMatchObject({
+      data: { account: { username: expect.any(String) } },
+    });
+  });
+
+  it('is healthy while it runs, and not when nothing listens', async () => {
+    const [check = ''] = lines('HEALTHCHECK');
+    expect(await run(commandOf(check)).ended).toBe(0);
+    env = { ...env, PORT: '1' };
+    expect(await run(commandOf(check)).ended).toBe(1);
+  });
+
+  it('shows a browser GraphiQL', async () => {
+    const response = await fetch(`${url}/graphql`, { headers: { accept: 'text/html' } });
+    expect(await response.text()).toContain('query Dashboard');
+  });
+
+  it('holds no source, test or development dependency', () => {
+    const app = join(rootOf(String(stages.length - 1)), 'app');
+    for (const path of ['src', 'test', 'node_modules/vitest', 'node_modules/@biomejs']) {
+      expect(existsSync(join(app, path)), path).toBe(false);
+    }
+  });
+
+  it('stops by SIGTERM', async () => {
+    running?.child.kill('SIGTERM');
+    expect(await running?.ended).toBe(0);
+  });
+});
+
+/** What `docker build .` would send: this folder without what .dockerignore names. */
+function copyContext(): void {
+  const ignored = readFileSync('.dockerignore', 'utf8').split('\n').filter(Boolean);
+  cpSync('.', context, {
+    recursive: true,
+    filter: (path) => !ignored.some((pattern) => matches(path, pattern)),
+  });
+}
+
+function matches(path: string, pattern: string): boolean {
+  return pattern.startsWith('*.') ? path.endsWith(pattern.slice(1)) : path === pattern;
+}
+
+function environmentOf(stage: Stage | undefined): Record<string, string> {
+  return Object.assign({}, ...lines('ENV', stage).map(variablesOf)) as Record<string, string>;
+}
+
+function replay(stage: Stage, name: string): void {
+  const root = rootOf(name);
+  let directory = '/';
+  for (const { keyword, rest } of stage.instructions) {
+    const here = join(root, directory);
+    mkdirSync(here, { recursive: true });
+    if (keyword === 'WORKDIR') {
+      directory = rest;
+    } else if (keyword === 'COPY') {
+      copy(rest, here);
+    } else if (keyword === 'RUN') {
+      const { PATH = '', HOME = '' } = process.env;
+      const own = { PATH, HOME, npm_config_prefer_offline: 'true', ...environmentOf(stage) };
+      execFileSync('sh', ['-ec', rest], { cwd: here, env: own, stdio: 'pipe' });
+    }
+  }
+}
+
+function copy(rest: string, here: string): void {
+  const words = rest.split(/\s+/);
+  const from = words[0]?.startsWith('--from=') ? words.shift()?.slice('--from='.length) : undefined;
+  const target = words.pop() ?? '.';
+  for (const word of words) {
+    const source = join(from === undefined ? context : rootOf(from), word);
+    const into = join(here, target);
+    cpSync(source, target.endsWith('/') ? join(into, basename(word)) : into, { recursive: true });
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0);
+  await new Promise((resolve) => server.once('listening', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === 'object' ? (address?.port ?? 0) : 0;
+}
