@@ -1,0 +1,92 @@
+import { type Browser, chromium as engine, type Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { loadConfig } from '../../src/config.ts';
+import { createGateway, type Gateway } from '../../src/gateway.ts';
+import { chromium, describeWith } from '../support/needs.ts';
+
+describeWith(chromium, 'GraphiQL in a browser', () => {
+  let gateway: Gateway;
+  let browser: Browser;
+  let page: Page;
+  let url = '';
+  const elsewhere: string[] = [];
+  const complaints: string[] = [];
+
+  beforeAll(async () => {
+    gateway = await createGateway(loadConfig({ PORT: '0' }));
+    ({ url } = await gateway.listen());
+    browser = await engine.launch({
+      executablePath: chromium.path,
+      args: [
+        '--headless=new',
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-quic',
+        '--no-first-run',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync',
+      ],
+    });
+    page = await browser.newPage();
+    await page.route('**/*', (route) => {
+      const target = new URL(route.request().url());
+      if (target.origin === url || target.protocol === 'blob:' || target.protocol === 'data:') {
+        return route.continue();
+      }
+      elsewhere.push(target.href);
+      return route.abort();
+    });
+    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('console', (message) => {
+      if (message.type() === 'error' || /Content.Security.Policy/i.test(message.text())) {
+        complaints.push(message.text());
+      }
+    });
+    await page.goto(`${url}/`);
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await gateway?.close();
+  });
+
+  it('opens on the example operations', async () => {
+    const tabs = page.locator('.graphiql-tab-button');
+    await tabs.first().waitFor();
+    expect(await tabs.allTextContents()).toEqual([
+      'Dashboard',
+      'Channel',
+      'QrStatistics',
+      'Storefront',
+      'Purchase',
+    ]);
+  });
+
+  it('runs each of them at the press of a button and shows data without errors', async () => {
+    const tabs = page.locator('.graphiql-tab-button');
+    for (const index of (await tabs.all()).keys()) {
+      await tabs.nth(index).click();
+      const answered = page.waitForResponse((response) => {
+        const body = response.request().postData() ?? '';
+        return response.url().includes('/graphql') && !body.includes('IntrospectionQuery');
+      });
+      await page.locator('.graphiql-execute-button').click();
+      const answer: unknown = await (await answered).json();
+      expect(answer).toHaveProperty('data');
+      expect(answer).not.toHaveProperty('errors');
+      expect(Object.values((answer as { data: object }).data)).not.toContain(null);
+      await page.locator('.result-window').getByText('"data"').first().waitFor();
+    }
+  });
+
+  it('knows the schema, so that the documentation can be browsed', async () => {
+    await page.getByRole('button', { name: 'Show Documentation Explorer' }).click();
+    await page.locator('.graphiql-doc-explorer').getByText('Query').first().waitFor();
+  });
+
+  it('asked no other host, and the page had no complaint', () => {
+    expect(elsewhere).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+});
