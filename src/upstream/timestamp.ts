@@ -89,7 +89,7 @@ function fromLocal(wall: number, timeZone: string): number {
   const before = offsetMs(wall - dayMs, timeZone);
   const after = offsetMs(wall + dayMs, timeZone);
   if (before === after) return wall - before;
-  for (const offset of [before, after].sort((a, b) => b - a)) {
+  for (const offset of [before, after]) {
     if (offsetMs(wall - offset, timeZone) === offset) return wall - offset;
   }
   return wall - before;
