@@ -96,6 +96,17 @@ describe('the image', () => {
     }
   });
 
+  it('could also be started by npm, which builds first, from its production dependencies', () => {
+    const app = join(rootOf('dependencies'), 'app');
+    for (const path of ['src', 'tsconfig.json']) {
+      cpSync(join(context, path), join(app, path), { recursive: true });
+    }
+    const { PATH = '', HOME = '' } = process.env;
+    const own = { PATH, HOME, NODE_ENV: 'production' };
+    execFileSync('npm', ['run', 'build'], { cwd: app, env: own, stdio: 'pipe' });
+    expect(existsSync(join(app, 'dist/main.js'))).toBe(true);
+  });
+
   it('stops by SIGTERM', async () => {
     running?.child.kill('SIGTERM');
     expect(await running?.ended).toBe(0);
