@@ -13,18 +13,18 @@ export interface SandboxRequest {
 }
 
 /** One endpoint: `GET`, `/api/channel/:id` and what to do. */
-export interface Route<Context> {
+export interface Route<Context, Result = Answer> {
   readonly method: string;
   readonly path: string;
-  readonly run: (context: Context, params: Record<string, string>) => Answer;
+  readonly run: (context: Context, params: Record<string, string>) => Result;
 }
 
 /** Finds the endpoint of a request, or refuses with 404 or 405. */
-export function findRoute<Context>(
-  routes: readonly Route<Context>[],
+export function findRoute<Context, Result>(
+  routes: readonly Route<Context, Result>[],
   method: string,
   path: string,
-): { route: Route<Context>; params: Record<string, string> } {
+): { route: Route<Context, Result>; params: Record<string, string> } {
   let known = false;
   for (const route of routes) {
     const params = matchPath(route.path, path);
@@ -39,7 +39,7 @@ export function findRoute<Context>(
 
 /** Path parameters when the path has the pattern's form, else undefined. */
 export function matchPath(pattern: string, path: string): Record<string, string> | undefined {
-  const wanted = pattern.split('/');
+  const wanted = pattern.replace(/\/$/, '').split('/');
   const given = path.replace(/\/$/, '').split('/');
   if (wanted.length !== given.length) return undefined;
   const params: Record<string, string> = {};
@@ -50,8 +50,8 @@ export function matchPath(pattern: string, path: string): Record<string, string>
       continue;
     }
     const name = part.slice(1);
-    // Every parameter but these two is an integer id, by the document's notation.
-    if (!/^(filename|type)$/.test(name) && !/^\d{1,15}$/.test(value)) return undefined;
+    // By the notation of the document, ids are integers.
+    if (name.endsWith('id') && !/^\d{1,15}$/.test(value)) return undefined;
     if (value === '') return undefined;
     params[name] = decode(value);
   }
