@@ -13,6 +13,16 @@ export const QR_TYPES = ['text', 'vcard', 'link', 'email', 'phone', 'sms', 'wifi
  * Implements: Link API > QR codes.
  */
 export function qrContent(type: string, data: unknown): string {
+  const content = encode(type, data);
+  if (Buffer.byteLength(content) > MAX_BYTES)
+    throw new Refusal(400, 'The data are too long for a QR code');
+  return content;
+}
+
+// The largest code holds 2331 bytes at the usual error correction.
+const MAX_BYTES = 2331;
+
+function encode(type: string, data: unknown): string {
   switch (type) {
     case 'text':
       return plain(type, data);
