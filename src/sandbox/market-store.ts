@@ -36,6 +36,8 @@ export interface Purchase {
 /** A seller with what belongs to their key. */
 export interface Seller {
   key: string;
+  username: string;
+  full_name: string;
   details: Record<string, unknown>;
   items: Item[];
   purchases: Purchase[];

@@ -1,6 +1,6 @@
 import { DAY } from './clock.ts';
 import { keyOf } from './links-store.ts';
-import type { Item, MarketStore, Purchase } from './market-store.ts';
+import type { Item, MarketStore, Purchase, Seller } from './market-store.ts';
 import { type Kind, MARKET_WORDS } from './seed-market-words.ts';
 import { SEED_DAY } from './seed-words.ts';
 
@@ -28,36 +28,41 @@ export const PURCHASE_CODES = {
 export function seedMarket(store: MarketStore): void {
   const items = MARKET_WORDS.map((word, index) => item(store.url, word, index));
   store.sellers.push({
+    ...seller(store.url, {
+      names: ['Ines', 'Larkspur'],
+      username: 'larkspurfinch',
+      balance: 1843.27,
+    }),
     key: MARKET_KEYS.seller,
-    details: details(store.url, ['Ines', 'Larkspur'], 'larkspurfinch', 1843.27),
     items,
     purchases: PURCHASE_CODES.valid.map((code, index) => purchase(code, items, index)),
   });
   store.sellers.push({
+    ...seller(store.url, { names: ['Tom', 'Newcombe'], username: 'tomnewcombe', balance: 0 }),
     key: MARKET_KEYS.empty,
-    details: details(store.url, ['Tom', 'Newcombe'], 'tomnewcombe', 0),
     items: [],
     purchases: [],
   });
 }
 
-function details(
+function seller(
   url: string,
-  [firstname, lastname]: [string, string],
-  username: string,
-  balance: number,
-) {
-  return {
-    name: { firstname, lastname, full_name: `${firstname} ${lastname}` },
+  given: { names: [string, string]; username: string; balance: number },
+): Pick<Seller, 'username' | 'full_name' | 'details'> {
+  const { names, username, balance } = given;
+  const [firstname, lastname] = names;
+  const full_name = names.join(' ');
+  const details = {
+    name: { firstname, lastname, full_name },
     username,
-    email: `${username}@larkspurfinch.com`,
+    email: `${firstname.toLowerCase()}@${username}.com`,
     balance,
     currency: 'EUR',
     profile: {
       heading: 'Templates, textures &amp; sounds from a small studio',
       description:
         'We make what we need for our own clients and sell it here: interface kits, stock footage and short loops. Questions are answered within a day.',
-      contact: { email: `support@larkspurfinch.com` },
+      contact: { email: `support@${username}.com` },
       social_links: { instagram: username, youtube: `@${username}`, dribbble: username },
       media: {
         avatar: `${url}/media/avatar/${username}.svg`,
@@ -66,6 +71,7 @@ function details(
     },
     registered_at: iso(SEED_DAY - 1600 * DAY),
   };
+  return { username, full_name, details };
 }
 
 function item(url: string, word: (typeof MARKET_WORDS)[number], index: number): Item {
