@@ -1,0 +1,99 @@
+import SchemaBuilder from '@pothos/core';
+import RelayPlugin from '@pothos/plugin-relay';
+import type { GraphContext } from './context.ts';
+import { decodeGlobalId, encodeGlobalId } from './identifier.ts';
+
+/**
+ * What all nouns build the schema with. Fields are nullable unless they say otherwise: whatever comes
+ * from an upstream can be missing there.
+ */
+export const builder = new SchemaBuilder<{
+  Context: GraphContext;
+  Scalars: {
+    ID: { Input: string; Output: string | number };
+    DateTime: { Input: string; Output: string };
+    Date: { Input: string; Output: string };
+  };
+  Connection: { totalCount: number | null };
+  DefaultEdgesNullability: { list: false; items: false };
+  DefaultNodeNullability: false;
+}>({
+  plugins: [RelayPlugin],
+  relay: {
+    cursorType: 'String',
+    encodeGlobalID: encodeGlobalId,
+    decodeGlobalID: decodeGlobalId,
+    idFieldOptions: {
+      description:
+        'Opaque id, unique over the whole graph: what `node`, and every `id` argument, take.',
+    },
+    nodeTypeOptions: { description: 'Anything that can be found again by its id alone.' },
+    nodeQueryOptions: {
+      description:
+        'Finds any object by its global id; null when there is none. Costs what reading that type by id costs: nothing while a list that holds it is kept.',
+      args: { id: { description: 'A global id, as any `id` field gives it.' } },
+    },
+    nodesQueryOptions: {
+      description:
+        'Finds several objects by their global ids, in the order asked for, with null for each that does not exist. Ids of one type are read together.',
+      args: { ids: { description: 'Global ids, as `id` fields give them.' } },
+    },
+    edgesFieldOptions: {
+      nullable: { list: false, items: false },
+      description: 'The rows with their cursors.',
+    },
+    nodesOnConnection: { description: 'The rows alone, for when no cursor is needed.' },
+    nodeFieldOptions: { nullable: false, description: 'The row.' },
+    cursorFieldOptions: {
+      description:
+        'The place of this row, for `after` and `before`. Stays good while other rows come and go.',
+    },
+    pageInfoFieldOptions: { description: 'Whether and where the list goes on.' },
+    pageInfoTypeOptions: {
+      description: 'Whether a list goes on beyond this window, and from where.',
+    },
+    hasNextPageFieldOptions: { description: 'Whether rows follow this window.' },
+    hasPreviousPageFieldOptions: { description: 'Whether rows precede this window.' },
+    startCursorFieldOptions: { description: 'Cursor of the first row; null when there is no row.' },
+    endCursorFieldOptions: { description: 'Cursor of the last row; null when there is no row.' },
+    firstArgOptions: {
+      description:
+        'How many rows, from the front; at most 500. 20 when neither this nor `last` is given.',
+    },
+    afterArgOptions: { description: 'Only rows behind the one with this cursor.' },
+    lastArgOptions: {
+      description: 'How many rows, from the back; at most 500. Not together with `first`.',
+    },
+    beforeArgOptions: { description: 'Only rows before the one with this cursor.' },
+    brandLoadedObjects: true,
+  },
+});
+
+builder.globalConnectionField('totalCount', (t) =>
+  t.exposeInt('totalCount', {
+    nullable: true,
+    description: 'Rows of the whole list; null when the upstream does not say. Costs nothing more.',
+  }),
+);
+
+builder.queryType({
+  description:
+    'Everything that can be read. A field that is not selected costs nothing; `extensions.upstream` of each answer says what the operation cost.',
+});
+
+/** Names and descriptions of a connection and its edge, for `t.connection`. */
+export function connectionOf(
+  name: string,
+  rows: string,
+): [{ name: string; description: string }, { name: string; description: string }] {
+  return [
+    { name: `${name}Connection`, description: `A window of a list of ${rows}.` },
+    { name: `${name}Edge`, description: `One of a list of ${rows}, with its place in it.` },
+  ];
+}
+
+/** Options of the `databaseId` field that every row with an upstream's integer id has. */
+export const databaseId = {
+  nullable: false,
+  description: 'The id in the upstream API.',
+} as const;

@@ -1,0 +1,84 @@
+import { builder } from './builder.ts';
+
+const UpstreamName = builder.enumType('UpstreamName', {
+  description: 'The two REST APIs behind this graph.',
+  values: {
+    LINKS: { description: 'The link-management API.' },
+    MARKET: { description: 'The marketplace API.' },
+  },
+});
+
+interface RateLimitRow {
+  readonly limit: number;
+  readonly remaining: number;
+  readonly used: number;
+  readonly resetAt: string | null;
+  readonly queued: number;
+  readonly cost: number;
+}
+
+const RateLimit = builder.objectRef<RateLimitRow>('RateLimit').implement({
+  description: 'The budget of one upstream, as it stands for this caller’s credential.',
+  fields: (t) => ({
+    limit: t.exposeInt('limit', {
+      nullable: false,
+      description: 'Requests that the upstream allows a window; 0 when this API is not configured.',
+    }),
+    remaining: t.exposeInt('remaining', {
+      nullable: false,
+      description: 'Requests that could be sent at this moment.',
+    }),
+    used: t.exposeInt('used', {
+      nullable: false,
+      description: 'Requests that count at this moment, those of others on the same key included.',
+    }),
+    resetAt: t.expose('resetAt', {
+      type: 'DateTime',
+      description:
+        'When nothing counts any more, if nothing else is sent; null when nothing counts.',
+    }),
+    queued: t.exposeInt('queued', {
+      nullable: false,
+      description: 'Requests that wait for their turn.',
+    }),
+    cost: t.exposeInt('cost', {
+      nullable: false,
+      description:
+        'Requests to this upstream that left for this operation, all its fields together.',
+    }),
+  }),
+});
+
+builder.queryField('rateLimit', (t) =>
+  t.field({
+    type: RateLimit,
+    nullable: false,
+    description:
+      'The budget of one upstream after everything else in this operation has been read. Costs nothing.',
+    args: {
+      upstream: t.arg({
+        type: UpstreamName,
+        required: true,
+        defaultValue: 'LINKS',
+        description: 'Which of the two.',
+      }),
+    },
+    resolve: async (_root, { upstream }, { links, market, receipt, clock }) => {
+      await receipt.idle();
+      const state = (upstream === 'LINKS' ? links : market).budgetState;
+      return {
+        limit: state?.limit ?? 0,
+        remaining: state?.remaining ?? 0,
+        used: state?.used ?? 0,
+        resetAt: state?.resetInMs == null ? null : toDateTime(clock.wall() + state.resetInMs),
+        queued: state?.queued ?? 0,
+        cost: receipt.calls(upstream),
+      };
+    },
+  }),
+);
+
+/** A moment as the `DateTime` scalar writes it, rounded up to the second so that it is not too early. */
+function toDateTime(wallMs: number): string {
+  return new Date(Math.ceil(wallMs / 1000) * 1000).toISOString().replace('.000Z', 'Z');
+}

@@ -1,0 +1,34 @@
+import type { Item } from './item.ts';
+
+interface ItemFilter {
+  readonly search?: string | null | undefined;
+  readonly category?: string | null | undefined;
+  readonly tag?: string | null | undefined;
+}
+
+/**
+ * The test an item must pass: the upstream cannot filter, so the gateway does. Members that are blank
+ * or absent let everything pass; with none left there is no test. No upstream call.
+ */
+export function matchItem({
+  search,
+  category,
+  tag,
+}: ItemFilter): ((item: Item) => boolean) | undefined {
+  const words = fold(search).split(/\s+/).filter(Boolean);
+  const wantedCategory = fold(category);
+  const wantedTag = fold(tag);
+  if (words.length === 0 && !wantedCategory && !wantedTag) return undefined;
+  return (item) => {
+    const place = [fold(item.category), fold(item.subCategory)];
+    if (wantedCategory && !place.includes(wantedCategory)) return false;
+    const tags = item.tags.map(fold);
+    if (wantedTag && !tags.includes(wantedTag)) return false;
+    const text = [fold(item.name), fold(item.description), ...place, ...tags].join('\n');
+    return words.every((word) => text.includes(word));
+  };
+}
+
+function fold(text: string | null | undefined): string {
+  return text?.trim().normalize('NFKC').toLowerCase() ?? '';
+}

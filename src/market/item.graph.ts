@@ -1,0 +1,123 @@
+import { builder, connectionOf, databaseId } from '../graph/builder.ts';
+import { parseId } from '../graph/identifier.ts';
+import {
+  type ItemMedia as ItemMediaRow,
+  type ItemPrice as ItemPriceRow,
+  type Item as ItemRow,
+  items,
+  type ItemMediaKind as Kind,
+} from './item.ts';
+import { matchItem } from './item-filter.ts';
+
+const ItemMediaKind = builder.enumType('ItemMediaKind', {
+  description: 'What kind of media an item is previewed by.',
+  values: {
+    IMAGE: { description: 'A picture.' },
+    VIDEO: { description: 'A video.' },
+    AUDIO: { description: 'A sound.' },
+  } satisfies Record<Kind, { description: string }>,
+});
+
+const ItemMedia = builder.objectRef<ItemMediaRow>('ItemMedia').implement({
+  description: 'How an item is previewed.',
+  fields: (t) => ({
+    kind: t.expose('kind', {
+      type: ItemMediaKind,
+      nullable: false,
+      description: 'By which preview the item is known: the upstream does not say it otherwise.',
+    }),
+    thumbnail: t.exposeString('thumbnail', { description: 'URL of a small picture.' }),
+    previewImage: t.exposeString('previewImage', {
+      description: 'URL of a large picture; null for sounds.',
+    }),
+    previewVideo: t.exposeString('previewVideo', {
+      description: 'URL of a video; only for videos.',
+    }),
+    previewAudio: t.exposeString('previewAudio', {
+      description: 'URL of a sound; only for sounds.',
+    }),
+    screenshots: t.field({
+      type: ['String'],
+      nullable: false,
+      description: 'URLs of further pictures; empty when there are none.',
+      resolve: (media) => [...media.screenshots],
+    }),
+  }),
+});
+
+const ItemPrice = builder.objectRef<ItemPriceRow>('ItemPrice').implement({
+  description: 'What an item costs, by license, in the item’s `currency`.',
+  fields: (t) => ({
+    regular: t.exposeFloat('regular', { description: 'With a regular license.' }),
+    extended: t.exposeFloat('extended', { description: 'With an extended license.' }),
+  }),
+});
+
+export const Item = builder.objectRef<ItemRow>('Item');
+
+builder.node(Item, {
+  description: 'Something the seller offers on the marketplace.',
+  id: { resolve: (row) => row.id, parse: Number },
+  loadWithoutCache: (id, { market }) => market.find(items, id),
+  fields: (t) => ({
+    databaseId: t.exposeInt('id', databaseId),
+    name: t.exposeString('name', { description: 'What it is sold as.' }),
+    description: t.exposeString('description', { description: 'What it is; can hold HTML.' }),
+    category: t.exposeString('category', { description: 'Where it stands in the marketplace.' }),
+    subCategory: t.exposeString('subCategory', { description: 'Where it stands in its category.' }),
+    options: t.field({
+      type: ['String'],
+      nullable: false,
+      description: 'What the seller ticked about it; empty when nothing.',
+      resolve: (item) => [...item.options],
+    }),
+    version: t.exposeString('version', { description: 'Its own version, e.g. `1.0.0`.' }),
+    demoLink: t.exposeString('demoLink', { description: 'URL where it can be tried.' }),
+    tags: t.field({
+      type: ['String'],
+      nullable: false,
+      description: 'Words it is found by; empty when there are none.',
+      resolve: (item) => [...item.tags],
+    }),
+    media: t.expose('media', { type: ItemMedia, description: 'How it is previewed.' }),
+    price: t.expose('price', { type: ItemPrice, description: 'What it costs.' }),
+    currency: t.exposeString('currency', { description: 'Currency code of its price.' }),
+    publishedAt: t.expose('publishedAt', {
+      type: 'DateTime',
+      description: 'When it was first offered.',
+    }),
+  }),
+});
+
+builder.queryFields((t) => ({
+  items: t.connection(
+    {
+      type: Item,
+      nullable: true,
+      description:
+        'What the seller offers. The marketplace hands out its list in one piece, so every window, search and filter together cost 1 marketplace call, then none while kept.',
+      args: {
+        search: t.arg.string({
+          description:
+            'Only items with all these words in name, description, category or tags; case does not matter.',
+        }),
+        category: t.arg.string({
+          description: 'Only items of this category or sub-category; case does not matter.',
+        }),
+        tag: t.arg.string({ description: 'Only items with this tag; case does not matter.' }),
+      },
+      resolve: (_root, { search, category, tag, ...window }, { market }) =>
+        market.connection(items, window, matchItem({ search, category, tag })),
+    },
+    ...connectionOf('Item', 'items'),
+  ),
+  item: t.field({
+    type: Item,
+    description:
+      'One item; null when there is none of this id. Costs nothing while the list is kept, else 1 marketplace call.',
+    args: {
+      id: t.arg.id({ required: true, description: 'Global id, or the upstream’s integer.' }),
+    },
+    resolve: (_root, { id }, { market }) => market.find(items, parseId('Item', id)),
+  }),
+}));

@@ -1,0 +1,49 @@
+import { BadUserInput } from '../errors.ts';
+import { builder } from '../graph/builder.ts';
+import { Item } from './item.graph.ts';
+import { type Purchase as PurchaseRow, purchase } from './purchase.ts';
+
+/** Longest code that is passed on. Those in use have some 36 characters. */
+const MAX_CODE_LENGTH = 200;
+
+const Purchase = builder.objectRef<PurchaseRow>('Purchase').implement({
+  description: 'What a buyer’s purchase code stands for.',
+  fields: (t) => ({
+    code: t.exposeString('code', { nullable: false, description: 'The purchase code.' }),
+    licenseType: t.exposeString('licenseType', {
+      description: 'The license that was bought, in the upstream’s words.',
+    }),
+    price: t.exposeFloat('price', { description: 'What was paid, in `currency`.' }),
+    currency: t.exposeString('currency', { description: 'Currency code of `price`.' }),
+    item: t.expose('item', {
+      type: Item,
+      description: 'What was bought. Comes with the purchase and costs nothing more.',
+    }),
+    supportedUntil: t.expose('supportedUntil', {
+      type: 'DateTime',
+      description: 'When support ends; null when there is none.',
+    }),
+    downloaded: t.exposeBoolean('downloaded', {
+      description: 'Whether the buyer has downloaded the item.',
+    }),
+    date: t.expose('date', { type: 'DateTime', description: 'When it was bought.' }),
+  }),
+});
+
+builder.queryField('purchase', (t) =>
+  t.field({
+    type: Purchase,
+    description:
+      'The purchase a code stands for; null when the code is not valid. Costs 1 marketplace call, then none while kept.',
+    args: {
+      code: t.arg.string({ required: true, description: 'The code, as the buyer received it.' }),
+    },
+    resolve: (_root, { code }, { market }) => {
+      const trimmed = code.trim();
+      if (trimmed === '' || trimmed.length > MAX_CODE_LENGTH) {
+        throw new BadUserInput(`"code" must have 1 to ${MAX_CODE_LENGTH} characters.`);
+      }
+      return market.read(purchase(trimmed));
+    },
+  }),
+);

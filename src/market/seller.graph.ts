@@ -1,0 +1,70 @@
+import { builder } from '../graph/builder.ts';
+import {
+  type SellerProfile as SellerProfileRow,
+  type Seller as SellerRow,
+  type SocialLink as SocialLinkRow,
+  seller,
+} from './seller.ts';
+
+const SocialLink = builder.objectRef<SocialLinkRow>('SocialLink').implement({
+  description: 'Where the seller is found on a social network.',
+  fields: (t) => ({
+    network: t.exposeString('network', {
+      nullable: false,
+      description: 'The network, as the upstream spells it.',
+    }),
+    path: t.exposeString('path', {
+      nullable: false,
+      description: 'The seller’s path or address there, as the seller entered it.',
+    }),
+  }),
+});
+
+const SellerProfile = builder.objectRef<SellerProfileRow>('SellerProfile').implement({
+  description: 'What a seller tells the public.',
+  fields: (t) => ({
+    heading: t.exposeString('heading', { description: 'One line about the seller.' }),
+    description: t.exposeString('description', { description: 'More about the seller.' }),
+    contactEmail: t.exposeString('contactEmail', { description: 'Address for buyers.' }),
+    socialLinks: t.field({
+      type: [SocialLink],
+      nullable: false,
+      description: 'Social networks the seller names; empty when none.',
+      resolve: (profile) => [...profile.socialLinks],
+    }),
+    avatar: t.exposeString('avatar', { description: 'URL of the profile picture.' }),
+    cover: t.exposeString('cover', { description: 'URL of the picture behind the profile.' }),
+  }),
+});
+
+const Seller = builder.objectRef<SellerRow>('Seller').implement({
+  description: 'The marketplace account whose API key this gateway uses.',
+  fields: (t) => ({
+    firstName: t.exposeString('firstName', { description: 'Given name.' }),
+    lastName: t.exposeString('lastName', { description: 'Family name.' }),
+    fullName: t.exposeString('fullName', { description: 'Whole name, as the upstream writes it.' }),
+    username: t.exposeString('username', { description: 'Name on the marketplace.' }),
+    email: t.exposeString('email', { description: 'Address of the account; not for buyers.' }),
+    balance: t.exposeFloat('balance', {
+      description: 'What the seller can be paid, in `currency`.',
+    }),
+    currency: t.exposeString('currency', { description: 'Currency code of `balance`.' }),
+    profile: t.expose('profile', {
+      type: SellerProfile,
+      description: 'What the seller tells the public; null when nothing.',
+    }),
+    registeredAt: t.expose('registeredAt', {
+      type: 'DateTime',
+      description: 'When the account was opened.',
+    }),
+  }),
+});
+
+builder.queryField('seller', (t) =>
+  t.field({
+    type: Seller,
+    description:
+      'The seller this gateway works for. Costs 1 marketplace call, then none while kept.',
+    resolve: (_root, _args, { market }) => market.read(seller),
+  }),
+);
