@@ -42,20 +42,31 @@ export function createGraphiqlPage(examples: readonly Example[]): GraphiqlPage {
 
 async function render(examples: readonly Example[]): Promise<Rendered> {
   const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql');
-  const html = renderGraphiQL({
-    title: 'Links and market',
-    defaultTabs: examples.map(({ query, variables }) => ({
-      query,
-      variables: variables ? JSON.stringify(variables, null, 2) : null,
-    })),
-    // Headers carry credentials, and local storage is no place for them.
-    shouldPersistHeaders: false,
-  });
+  const html = fixTabs(
+    renderGraphiQL({
+      title: 'Links and market',
+      defaultTabs: examples.map(({ query, variables }) => ({
+        query,
+        variables: variables ? JSON.stringify(variables, null, 2) : null,
+      })),
+      // Headers carry credentials, and local storage is no place for them.
+      shouldPersistHeaders: false,
+    }),
+  );
   return {
     gzipped: await promisify(gzip)(html),
     etag: `W/"${createHash('sha256').update(html).digest('base64url').slice(0, 22)}"`,
     csp: policy(html),
   };
+}
+
+/**
+ * On a first visit with several tabs, GraphiQL's drag library believes the tabs to be elsewhere and moves one
+ * away from under the pointer as soon as it is pressed, so that the click is lost. Tabs that never
+ * move can be clicked, and still be reordered by dragging.
+ */
+function fixTabs(html: string): string {
+  return html.replace('</style>', '.graphiql-tab{transform:none!important}</style>');
 }
 
 /** Names the page's only script by its hash: an injected one would not run. */
