@@ -5,7 +5,8 @@ export interface Example {
 }
 
 const dashboard = `# The account, and ten channels with five items each.
-# 12 upstream calls the first time, none while they are fresh: see extensions.upstream below.
+# 12 upstream calls at first, none while fresh:
+# extensions.upstream of the answer counts them.
 query Dashboard {
   account {
     username
@@ -33,8 +34,9 @@ query Dashboard {
 }
 `;
 
-const channel = `# A channel holds links, bio pages and QR codes: ask each for what it has.
-# All QR codes on the page are read together, not one by one.
+const channel = `# A channel holds links, bio pages and QR codes:
+# ask each for what it has. The QR codes are
+# read together, not one by one.
 query Channel {
   channels(first: 1) {
     nodes {
@@ -71,7 +73,8 @@ query Channel {
 }
 `;
 
-const qrStatistics = `# Statistics cost one upstream call per code; leave them out and they cost nothing.
+const qrStatistics = `# Statistics cost one upstream call per code.
+# Leave them out, and they cost nothing.
 query QrStatistics {
   qrCodes(first: 3) {
     nodes {
@@ -125,7 +128,8 @@ query Storefront {
 }
 `;
 
-const purchase = `# Is this purchase code valid, and for what? An unknown code is null, not an error.
+const purchase = `# Is this purchase code valid, and for what?
+# An unknown code is null, not an error.
 query Purchase($code: String!) {
   purchase(code: $code) {
     licenseType
