@@ -20,14 +20,14 @@ export interface UpstreamConfig {
 }
 
 /** The link-management API's settings; they hold for its sandbox too. */
-export interface LinksConfig extends UpstreamConfig {
+interface LinksConfig extends UpstreamConfig {
   readonly pageSize: number;
   /** IANA name of the zone of timestamps that carry none. */
   readonly timeZone: string;
 }
 
 /** The marketplace API's settings; they hold for its sandbox too. */
-export interface MarketConfig extends UpstreamConfig {
+interface MarketConfig extends UpstreamConfig {
   readonly postEncoding: 'json' | 'form' | 'query';
 }
 

@@ -1,5 +1,5 @@
 /** One line of a Dockerfile, continuations joined. */
-export interface Instruction {
+interface Instruction {
   readonly keyword: string;
   readonly rest: string;
 }

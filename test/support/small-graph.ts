@@ -12,7 +12,7 @@ const throwing = (error: () => unknown) => (): never => {
 };
 
 /** A graph with a field for every way in which a field can go wrong, and a few that do not. */
-export function smallSchema(gate: Promise<unknown> = Promise.resolve()): GraphQLSchema {
+function smallSchema(gate: Promise<unknown> = Promise.resolve()): GraphQLSchema {
   return createSchema({
     typeDefs: /* GraphQL */ `
       scalar Odd
