@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -103,7 +103,7 @@ describe('the image', () => {
     }
     const { PATH = '', HOME = '' } = process.env;
     const own = { PATH, HOME, NODE_ENV: 'production' };
-    execFileSync('npm', ['run', 'build'], { cwd: app, env: own, stdio: 'pipe' });
+    execute('npm run build', app, own);
     expect(existsSync(join(app, 'dist/main.js'))).toBe(true);
   });
 
@@ -143,9 +143,19 @@ function replay(stage: Stage, name: string): void {
     } else if (keyword === 'RUN') {
       const { PATH = '', HOME = '' } = process.env;
       const own = { PATH, HOME, npm_config_prefer_offline: 'true', ...environmentOf(stage) };
-      execFileSync('sh', ['-ec', rest], { cwd: here, env: own, stdio: 'pipe' });
+      execute(rest, here, own);
     }
   }
+}
+
+/** What the command said is in the failure: compilers complain on their standard output. */
+function execute(command: string, cwd: string, env: Record<string, string>): void {
+  const { status, stdout, stderr } = spawnSync('sh', ['-ec', command], {
+    cwd,
+    env,
+    encoding: 'utf8',
+  });
+  expect(status, `${command}\n${stdout}${stderr}`).toBe(0);
 }
 
 function copy(rest: string, here: string): void {
