@@ -56,6 +56,27 @@ export class BadUserInput extends GatewayError {
   }
 }
 
+/** One fault of an input: where, from the argument's name on, and what. */
+export interface InputIssue {
+  readonly path: readonly string[];
+  readonly message: string;
+}
+
+/** `BAD_USER_INPUT` with every fault of an input; mutations show it as `InvalidInput`. */
+export class InvalidInput extends GatewayError {
+  override readonly name = 'InvalidInput';
+  readonly issues: readonly InputIssue[];
+  constructor(issues: readonly InputIssue[]) {
+    const [first] = issues;
+    const message =
+      issues.length === 1 && first
+        ? `${first.path.join('.')}: ${first.message}`
+        : `The input has ${issues.length} faults.`;
+    super('BAD_USER_INPUT', message, { details: { issues } });
+    this.issues = issues;
+  }
+}
+
 /**
  * `BUDGET_EXHAUSTED`: the upstream's rate limit leaves no call that could be made before the caller's
  * deadline. `retryAfterMs` and `availableAt` say when one can.

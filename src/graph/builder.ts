@@ -1,4 +1,5 @@
 import SchemaBuilder from '@pothos/core';
+import ErrorsPlugin from '@pothos/plugin-errors';
 import RelayPlugin from '@pothos/plugin-relay';
 import type { GraphContext } from './context.ts';
 import { decodeGlobalId, encodeGlobalId } from './identifier.ts';
@@ -18,7 +19,9 @@ export const builder = new SchemaBuilder<{
   DefaultEdgesNullability: { list: false; items: false };
   DefaultNodeNullability: false;
 }>({
-  plugins: [RelayPlugin],
+  // First in the list, so that the errors of all others can become members of result unions.
+  plugins: [ErrorsPlugin, RelayPlugin],
+  errors: { directResult: true },
   relay: {
     cursorType: 'String',
     encodeGlobalID: encodeGlobalId,
@@ -79,6 +82,11 @@ builder.globalConnectionField('totalCount', (t) =>
 builder.queryType({
   description:
     'Everything that can be read. A field that is not selected costs nothing; `extensions.upstream` of each answer says what the operation cost.',
+});
+
+builder.mutationType({
+  description:
+    'Everything that can be changed. Each field makes one upstream call, after its input was found right; once it has answered, no read shows the state before it.',
 });
 
 /** Names and descriptions of a connection and its edge, for `t.connection`. */

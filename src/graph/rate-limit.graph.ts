@@ -1,6 +1,7 @@
 import { builder } from './builder.ts';
 
-const UpstreamName = builder.enumType('UpstreamName', {
+/** The two upstreams, as arguments and results name them. */
+export const UpstreamName = builder.enumType('UpstreamName', {
   description: 'The two REST APIs behind this graph.',
   values: {
     LINKS: { description: 'The link-management API.' },

@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader';
 import { UpstreamFailure, type UpstreamName, upstreamTitle } from '../errors.ts';
 import type { BudgetState } from '../upstream/budget.ts';
-import type { List, Read, Row } from '../upstream/call.ts';
+import type { Call, List, Read, Row, Write } from '../upstream/call.ts';
 import type { Access, Client, Credential } from '../upstream/client.ts';
 import type { Collections } from '../upstream/collection.ts';
 import type { Caller } from '../upstream/flight.ts';
@@ -47,6 +47,16 @@ export class Source {
   /** Answers a read: 0 or 1 upstream calls. */
   async read<T>(read: Read<T>): Promise<T> {
     return this.#required.client.read(read, this.#access);
+  }
+
+  /** Sends a write: 1 upstream call, never repeated. See `Client.write` for what it throws. */
+  async write<T>(write: Write<T>): Promise<T> {
+    return this.#required.client.write(write, this.#access);
+  }
+
+  /** Reads a secret: 1 upstream call, and nothing of it is kept. */
+  async readSecret<T>(call: Call<T>): Promise<T> {
+    return this.#required.client.readSecret(call, this.#access);
   }
 
   /** A window of a list as a connection; `null` when the list's parent is absent. See `readWindow`. */

@@ -29,6 +29,10 @@ export interface Read<T> extends Call<T> {
   readonly resource: string;
   /** What a write must touch to make a kept answer wrong, e.g. `channels`, `channel:42:items`. */
   readonly tags: readonly string[];
+  /** Further tags that only the answer can tell: of the rows that are in it. */
+  lateTags?(value: T): readonly string[];
+  /** What makes an answer wrong while it is on its way, when its late tags are not known yet. */
+  readonly flightTags?: readonly string[];
   /**
    * True for a single read: "there is no such thing" is then an answer, `null`, and no error.
    * @default false
@@ -36,15 +40,35 @@ export interface Read<T> extends Call<T> {
   readonly absentIsNull?: boolean;
 }
 
+/** A request that changes something upstream: sent once, never shared, never kept. */
+export interface Write<T> extends Call<T> {
+  /**
+   * The tags of the kept answers that are wrong once it has happened. `result` is null when it is not
+   * known whether it happened, so that the tags must cover every way it can have.
+   */
+  readonly touches: (result: T | null) => readonly string[];
+  /** Where a person can see whether it happened, e.g. `Query.campaigns`. */
+  readonly check: string;
+}
+
 /** A row of any list: the upstream's integer id, and whatever else its noun decodes. */
 export interface Row {
   readonly id: number;
 }
 
+/** A row of which some members are known. The others are `undefined`: nothing has said them yet. */
+export type Known<R extends Row> = { readonly id: number } & {
+  readonly [Member in keyof R]?: R[Member] | undefined;
+};
+
 /** A list that an upstream hands out in numbered pages, or whole. */
 export interface List<R extends Row> {
   readonly resource: string;
   readonly tags: readonly string[];
+  /** Tags for every row of a page, beside the list's own, for a list that hangs off many parents. */
+  rowTags?(row: R): readonly string[];
+  /** What makes a page wrong that is still on its way, so that its rows are not known. */
+  readonly flightTags?: readonly string[];
   readonly path: string;
   /** Filters that make it a list of its own, e.g. a search; without the paging parameters. */
   readonly query?: Readonly<Record<string, string>>;
@@ -57,7 +81,7 @@ export interface List<R extends Row> {
    * What tells a row from all others of the list.
    * @default the id
    */
-  readonly identity?: (row: R) => string;
+  identity?(row: R): string;
   /** True when the list hangs off a parent that can be absent: its page is then `null`. */
   readonly absentIsNull?: boolean;
 }

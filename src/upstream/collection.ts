@@ -9,6 +9,11 @@ export interface Leaf<R extends Row> {
   readonly last: boolean;
   readonly perPage: number;
   readonly total: number | null;
+  /**
+   * Whether `last` is beyond doubt. Where an upstream tells neither the number of pages nor that of
+   * rows, a page can promise another one that turns out to be empty.
+   */
+  readonly certain: boolean;
 }
 
 /** What is known of a list from the pages read so far. It steers; the pages themselves decide. */
@@ -54,16 +59,28 @@ export class Collections {
     outline.asked.add(number);
     const page = await this.#client.read(this.#pageRead(list, number), access);
     if (page === null) {
+      outline.lastPage = Math.min(number - 1, outline.lastPage ?? number);
+      if (number === 1) return null;
       // Some upstreams refuse a page past the end; only the first one speaks for the parent.
-      return number === 1
-        ? null
-        : { number, rows: [], last: true, perPage: outline.perPage ?? this.#pageSize, total: null };
+      const perPage = outline.perPage ?? this.#pageSize;
+      return { number, rows: [], last: true, perPage, total: null, certain: true };
     }
     const leaf = this.#toLeaf(list, page, number);
     if (leaf.rows.length > 0 || number === 1) outline.perPage = leaf.perPage;
-    if (leaf.last) outline.lastPage = number;
-    else outline.lastPage = promisedLastPage(page) ?? outline.lastPage;
+    outline.lastPage = this.#lastPage(leaf, page, outline);
     return leaf;
+  }
+
+  /** The number of the list's last page after `page`, as far as is known. */
+  #lastPage(leaf: Leaf<Row>, page: Page<Row>, outline: Outline): number | null {
+    const { number } = leaf;
+    const promised = promisedLastPage(page);
+    if (leaf.last && leaf.rows.length === 0 && number > 1) {
+      return Math.max(1, Math.min(number - 1, promised ?? outline.lastPage ?? number));
+    }
+    if (leaf.last) return number;
+    if (promised !== null) return promised;
+    return outline.lastPage !== null && outline.lastPage > number ? outline.lastPage : null;
   }
 
   /** Rows a page has, as far as is known, and the last page's number; null when it is not known. */
@@ -100,9 +117,12 @@ export class Collections {
       // Its failure is the other reader's; this one still has other ways.
       take(await this.leaf(list, number, access).catch(() => null));
     }
+    // A page that was read need not be kept afterwards.
+    const read = new Set<number>();
     while (missing.size > 0) {
-      const next = this.#nextPage(list, missing.size, access);
+      const next = this.#nextPage(list, missing.size, access, read);
       if (next === null) break;
+      read.add(next);
       try {
         take(await this.leaf(list, next, access));
       } catch (error) {
@@ -123,12 +143,17 @@ export class Collections {
   }
 
   /** Which page to read next for `wanted` rows, or null when pages are no help (any more). */
-  #nextPage<R extends Row>(list: List<R>, wanted: number, access: Access): number | null {
+  #nextPage<R extends Row>(
+    list: List<R>,
+    wanted: number,
+    access: Access,
+    read: ReadonlySet<number>,
+  ): number | null {
     const { lastPage } = this.#outline(list, access);
     const end = list.paged ? lastPage : 1;
     const unread: number[] = [];
     for (let number = 1; number <= (end ?? Number.POSITIVE_INFINITY); number += 1) {
-      if (this.#keptPage(list, number, access) !== undefined) continue;
+      if (read.has(number) || this.#keptPage(list, number, access) !== undefined) continue;
       unread.push(number);
       if (end === null || unread.length >= wanted) break;
     }
@@ -181,6 +206,8 @@ export class Collections {
       query: { ...list.query, ...(list.paged ? paging : {}) },
       resource: list.resource,
       tags: list.tags,
+      lateTags: (page) => page?.rows.flatMap((row) => list.rowTags?.(row) ?? []) ?? [],
+      flightTags: list.flightTags ?? [],
       absentIsNull: list.absentIsNull ?? false,
       decode: list.decode,
     };
@@ -189,18 +216,14 @@ export class Collections {
   #toLeaf<R extends Row>(list: List<R>, page: Page<R>, number: number): Leaf<R> {
     const { total } = page;
     if (!list.paged) {
-      return { number, rows: page.rows, last: true, perPage: WHOLE, total };
+      return { number, rows: page.rows, last: true, perPage: WHOLE, total, certain: true };
     }
     const perPage = page.perPage ?? this.#pageSize;
     // Asked for a page past the end, some upstreams answer with the last one once more.
     const beyond = page.currentPage !== null && page.currentPage < number;
-    return {
-      number,
-      rows: beyond ? [] : page.rows,
-      last: isLastPage(page, number),
-      perPage,
-      total,
-    };
+    const last = isLastPage(page, number);
+    const certain = last || promisedLastPage(page) !== null;
+    return { number, rows: beyond ? [] : page.rows, last, perPage, total, certain };
   }
 
   #outline(list: Address, { credential }: Access): Outline {

@@ -1,5 +1,5 @@
 import {
-  type GatewayError,
+  GatewayError,
   UpstreamFailure,
   type UpstreamName,
   UpstreamRejected,
@@ -40,4 +40,20 @@ export function readError(upstream: UpstreamName, cause: Failure): GatewayError 
     default:
       return new UpstreamRejected(upstream, cause.reason);
   }
+}
+
+/**
+ * What the failure of a write is called: `OUTCOME_UNKNOWN` unless it is certain that nothing happened.
+ * `check` says where a person can look, e.g. `Query.campaigns`.
+ */
+export function writeError(upstream: UpstreamName, cause: Failure, check: string): GatewayError {
+  const reason = cause instanceof WireError ? cause : 'detail' in cause ? cause.detail : undefined;
+  if (reason === undefined || (cause instanceof WireError && cause.kind === 'unsent')) {
+    return readError(upstream, cause);
+  }
+  return new GatewayError(
+    'OUTCOME_UNKNOWN',
+    `${upstreamTitle[upstream]} did not confirm this change: it may or may not have happened. Look at ${check} before you try again.`,
+    { details: { upstream, check }, cause: reason },
+  );
 }

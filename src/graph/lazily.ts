@@ -1,0 +1,17 @@
+import type { Known, List, Row } from '../upstream/call.ts';
+import type { GraphContext } from './context.ts';
+
+/**
+ * Resolves a member of a row: at no cost where it is known, else from the list that the row stands
+ * in. After a mutation, that is what neither its answer nor its input has said.
+ */
+export function lazily<R extends Row, Member extends keyof R & string>(
+  list: List<R>,
+  member: Member,
+): (row: Known<R>, args: unknown, context: GraphContext) => Promise<R[Member] | null> {
+  return async (row, _args, { links }) => {
+    const known = row[member];
+    if (known !== undefined) return known as R[Member];
+    return (await links.find(list, row.id))?.[member] ?? null;
+  };
+}

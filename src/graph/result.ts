@@ -1,0 +1,94 @@
+import { InvalidInput, type InputIssue as Issue, UpstreamRejected } from '../errors.ts';
+import { builder } from './builder.ts';
+import { UpstreamName } from './rate-limit.graph.ts';
+
+const ErrorInterface = builder.interfaceRef<Error>('Error').implement({
+  description: 'A refusal that a form can show. Every other failure is a GraphQL error.',
+  fields: (t) => ({
+    message: t.exposeString('message', {
+      nullable: false,
+      description: 'What is wrong, for a person.',
+    }),
+  }),
+});
+
+const InputIssue = builder.objectRef<Issue>('InputIssue').implement({
+  description: 'One fault of an input.',
+  fields: (t) => ({
+    path: t.field({
+      type: ['String'],
+      nullable: false,
+      description: 'Where it is, from the argument’s name on, e.g. `["input", "email"]`.',
+      resolve: (issue) => [...issue.path],
+    }),
+    message: t.exposeString('message', {
+      nullable: false,
+      description: 'What is wrong there, for a person.',
+    }),
+  }),
+});
+
+builder.objectType(InvalidInput, {
+  name: 'InvalidInput',
+  description: 'The input cannot be right. Found before any upstream call; nothing was changed.',
+  interfaces: [ErrorInterface],
+  fields: (t) => ({
+    issues: t.field({
+      type: [InputIssue],
+      nullable: false,
+      description: 'Every fault, in the order of the input.',
+      resolve: (error) => [...error.issues],
+    }),
+  }),
+});
+
+builder.objectType(UpstreamRejected, {
+  name: 'Rejected',
+  description: 'The upstream understood the request and said no; nothing was changed.',
+  interfaces: [ErrorInterface],
+  fields: (t) => ({
+    message: t.string({
+      nullable: false,
+      description: 'Why, in the upstream’s own words.',
+      resolve: (error) => error.reason,
+    }),
+    upstream: t.expose('upstream', {
+      type: UpstreamName,
+      nullable: false,
+      description: 'Which upstream said no.',
+    }),
+  }),
+});
+
+interface DeletedRow {
+  readonly typename: string;
+  readonly id: number;
+}
+
+/** What a mutation answers for a row that is no more. */
+export const Deleted = builder.objectRef<DeletedRow>('Deleted').implement({
+  description: 'Something that is no more.',
+  fields: (t) => ({
+    id: t.globalID({
+      nullable: false,
+      description: 'The global id it had, for frontends to forget it by.',
+      resolve: ({ typename, id }) => ({ type: typename, id }),
+    }),
+    databaseId: t.exposeInt('id', {
+      nullable: false,
+      description: 'The id it had in the upstream API.',
+    }),
+  }),
+});
+
+/** Options that make a mutation's result a union of what it changed and the refusals a form can show. */
+export function resultOf(name: string) {
+  return {
+    types: [InvalidInput, UpstreamRejected],
+    directResult: true as const,
+    union: {
+      name,
+      description: 'What was changed, or why it was not.',
+    },
+  };
+}

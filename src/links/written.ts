@@ -1,0 +1,17 @@
+import type { DecodeContext } from '../upstream/call.ts';
+import { RowReader } from '../upstream/decode.ts';
+import { asMap } from '../upstream/scalars.ts';
+
+/** The members that the caller gave, under the names the API has for them: a `null` is not given. */
+export function given(members: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value != null));
+}
+
+/**
+ * Opens the answer to a write, whose members stand in `data` or at the top level, in any mixture.
+ * Installations differ in how much they repeat of what was written, so ask `has` before reading.
+ */
+export function openWritten(body: unknown, path: string, context: DecodeContext): RowReader {
+  const answer = asMap(body) ?? {};
+  return new RowReader({ ...answer, ...asMap(answer['data']) }, path, context);
+}
