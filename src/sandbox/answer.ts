@@ -53,6 +53,7 @@ export function htmlPage(title: string, content: string, status = 200): Answer {
 <title>${escapeHtml(title)}</title>
 <style>body{font:16px/1.5 system-ui,sans-serif;max-width:44rem;margin:3rem auto;padding:0 1rem;color:#22303c}
 h1{font-size:1.5rem}img{max-width:100%;border-radius:8px}code{background:#f0f3f6;padding:.1em .3em}
+pre{white-space:pre-wrap;overflow-wrap:anywhere}
 td,th{text-align:left;padding:.15rem .8rem .15rem 0}</style>`;
   return raw(
     'text/html; charset=utf-8',

@@ -112,8 +112,8 @@ function paint(seed: string, frame: number) {
   const angle = (2 * Math.PI * frame) / FRAMES + (number % 6);
   const x = WIDTH / 2 + Math.cos(angle) * WIDTH * 0.3;
   const y = HEIGHT / 2 + Math.sin(angle * 2) * HEIGHT * 0.25;
-  const blue = 70 + (number % 110);
-  const red = 70 + ((number >>> 8) % 110);
+  const blue = 92 + (number % 72);
+  const red = 92 + ((number >>> 8) % 72);
   return (left: number, top: number) =>
     Math.hypot(left - x, top - y) < 18
       ? { luma: 225, blue: 256 - blue, red: 256 - red }

@@ -100,11 +100,13 @@ export const channelRoutes: readonly LinksRoute[] = [
       const channel = find(context, id);
       const body = members(context);
       if (body['name'] !== undefined && body['name'] !== null) requiredText(body, 'name');
-      const color = hexColor(body) ?? channel.color;
-      channel.starred = optionalFlag(body, 'starred') ?? channel.starred;
-      channel.name = optionalText(body, 'name') ?? channel.name;
-      channel.description = optionalText(body, 'description') ?? channel.description;
-      channel.color = color;
+      // All or nothing: every member is read before the first one is written.
+      Object.assign(channel, {
+        name: optionalText(body, 'name') ?? channel.name,
+        description: optionalText(body, 'description') ?? channel.description,
+        color: hexColor(body) ?? channel.color,
+        starred: optionalFlag(body, 'starred') ?? channel.starred,
+      });
       return ok({ message: 'Channel has been updated successfully.' });
     },
   },
