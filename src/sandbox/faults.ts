@@ -1,7 +1,7 @@
 import type { LoggedRequest } from './log.ts';
 
 /** An answer as a fault may rewrite it; a string body goes out as it is, anything else as JSON. */
-export interface FaultAnswer {
+interface FaultAnswer {
   status: number;
   headers: Record<string, string>;
   body: unknown;

@@ -30,8 +30,8 @@ const ROUTES: readonly LinksRoute[] = [
   ...userRoutes,
 ];
 
-/** Method and path of every endpoint, for the index page. */
-export const LINKS_ENDPOINTS = ROUTES.map(({ method, path }) => ({ method, path }));
+// Method and path of every endpoint, for the index page.
+const ENDPOINTS = ROUTES.map(({ method, path }) => ({ method, path }));
 
 /** The link API over its store. Implements: Link API > Endpoints, Authentication, Errors. */
 export function linksApi(store: LinksStore): ApiDefinition {
@@ -54,7 +54,7 @@ export function linksApi(store: LinksStore): ApiDefinition {
       const { route, params } = findRoute(ROUTES, request.method, request.path);
       return route.run({ store, account, request }, params);
     },
-    page: (request) => linksPage(store, request, LINKS_ENDPOINTS),
+    page: (request) => linksPage(store, request, ENDPOINTS),
   };
 }
 

@@ -51,8 +51,8 @@ const ROUTES: readonly Route<MarketContext>[] = [
   },
 ];
 
-/** Method and path of every endpoint, for the index page. */
-export const MARKET_ENDPOINTS = ROUTES.map(({ method, path }) => ({ method, path }));
+// Method and path of every endpoint, for the index page.
+const ENDPOINTS = ROUTES.map(({ method, path }) => ({ method, path }));
 
 /** The marketplace API over its store. Implements: Marketplace API > Endpoints, Authentication. */
 export function marketApi(store: MarketStore): ApiDefinition {
@@ -71,7 +71,7 @@ export function marketApi(store: MarketStore): ApiDefinition {
       if (!seller) throw new Refusal(401, 'Invalid request');
       return route.run({ seller, parameter: (name) => find(request, name) }, params);
     },
-    page: (request) => marketPage(store, request, MARKET_ENDPOINTS),
+    page: (request) => marketPage(store, request, ENDPOINTS),
   };
 }
 

@@ -1,8 +1,8 @@
 import { Refusal } from './answer.ts';
 import { webAddress } from './links-context.ts';
 
-/** The seven types of QR code. Implements: Link API > Resources > QR code. */
-export const QR_TYPES = ['text', 'vcard', 'link', 'email', 'phone', 'sms', 'wifi'] as const;
+// Implements: Link API > Resources > QR code.
+const QR_TYPES = ['text', 'vcard', 'link', 'email', 'phone', 'sms', 'wifi'] as const;
 
 /**
  * The text a phone reads from a code of this type; refuses data of another shape.

@@ -38,7 +38,7 @@ export function findRoute<Context, Result>(
 }
 
 /** Path parameters when the path has the pattern's form, else undefined. */
-export function matchPath(pattern: string, path: string): Record<string, string> | undefined {
+function matchPath(pattern: string, path: string): Record<string, string> | undefined {
   const wanted = pattern.replace(/\/$/, '').split('/');
   const given = path.replace(/\/$/, '').split('/');
   if (wanted.length !== given.length) return undefined;

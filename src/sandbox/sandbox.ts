@@ -12,7 +12,7 @@ import { LINK_KEYS } from './seed-people.ts';
 import { ApiServer } from './server.ts';
 
 export type { SandboxClock } from './clock.ts';
-export type { Fault, FaultAnswer } from './faults.ts';
+export type { Fault } from './faults.ts';
 export type { LoggedRequest } from './log.ts';
 
 /** How a sandbox differs from the usual one. */

@@ -1,5 +1,4 @@
-/** The company whose data the sandbox holds: a design studio that also does its clients' marketing. */
-export const STUDIO = 'Larkspur & Finch';
+// The data are those of Larkspur & Finch, a design studio that also does its clients' marketing.
 
 /** Day on which the seeded world stands still, in milliseconds; every seeded date counts back from it. */
 export const SEED_DAY = Date.UTC(2025, 10, 14, 9, 30, 0);

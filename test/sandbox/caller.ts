@@ -1,4 +1,9 @@
-import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
+import {
+  type Sandbox,
+  type SandboxClock,
+  type SandboxOptions,
+  startSandbox,
+} from '../../src/sandbox/sandbox.ts';
 
 /** A JSON answer as these tests look at it. */
 export interface Reply {
@@ -130,7 +135,7 @@ export async function startRoomy(options: SandboxOptions = {}): Promise<Caller> 
 }
 
 /** A clock that moves only by hand. */
-export class HandClock {
+export class HandClock implements SandboxClock {
   #time = Date.UTC(2025, 10, 20, 12, 0, 0);
   #tasks: { at: number; task: () => void }[] = [];
 

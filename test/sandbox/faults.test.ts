@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import {
+  type Fault,
+  type LoggedRequest,
+  type Sandbox,
+  type SandboxApi,
+  startSandbox,
+} from '../../src/sandbox/sandbox.ts';
 import { Caller, HandClock, reply, until } from './caller.ts';
 
 const clock = new HandClock();
@@ -17,6 +23,7 @@ const raw = (signal?: AbortSignal) =>
     headers: { authorization: `Bearer ${api.key}` },
     ...(signal ? { signal } : {}),
   });
+const logOf = ({ requests }: SandboxApi): readonly LoggedRequest[] => requests;
 const channels = async () => (await api.get('/api/channels')).body.data.result;
 
 describe('a fault', () => {
@@ -160,12 +167,13 @@ describe('each kind', () => {
 describe('a lost answer', () => {
   const KINDS = ['error-500', 'html', 'empty', 'drop', 'refuse-429'] as const;
   it.each(KINDS)('of %s leaves the effect only when applied', async (kind) => {
+    const fault: Fault = { kind, method: 'POST', times: 1 };
     const write = () => api.post('/api/channel/add', { name: 'Lost' }).catch(() => undefined);
     const before = await channels();
-    sandbox.links.fault({ kind, method: 'POST', times: 1 });
+    sandbox.links.fault(fault);
     await write();
     expect(await channels()).toBe(before);
-    sandbox.links.fault({ kind, method: 'POST', times: 1, applied: true });
+    sandbox.links.fault({ ...fault, applied: true });
     await write();
     expect(await channels()).toBe(before + 1);
   });
@@ -192,7 +200,7 @@ describe('the log', () => {
   it('tells what came, in order', async () => {
     await api.post('/api/channel/add?x=1', { name: 'Seen' });
     await api.as('wrong').get('/api/qr');
-    expect(sandbox.links.requests).toEqual([
+    expect(logOf(sandbox.links)).toEqual([
       {
         method: 'POST',
         path: '/api/channel/add',
@@ -212,8 +220,9 @@ describe('the log', () => {
         body: undefined,
       }),
     ]);
+    expect(logOf(sandbox.market)).toEqual([]);
     sandbox.links.clearLog();
-    expect(sandbox.links.requests).toEqual([]);
+    expect(logOf(sandbox.links)).toEqual([]);
   });
 });
 
