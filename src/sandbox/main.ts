@@ -29,10 +29,11 @@ try {
     linksPort: port('SANDBOX_LINKS_PORT', 4010),
     marketPort: port('SANDBOX_MARKET_PORT', 4020),
   });
-  process.stdout.write(introduce(sandbox));
   const stop = () => void sandbox.close();
   process.once('SIGINT', stop);
   process.once('SIGTERM', stop);
+  // Last, so that whoever waits for these lines may stop it at once.
+  process.stdout.write(introduce(sandbox));
 } catch (error) {
   const { code, message } = error as NodeJS.ErrnoException & { port?: number };
   const busy =

@@ -1,0 +1,70 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type Running, start } from '../support/process.ts';
+
+let built: string;
+let running: Running[] = [];
+
+beforeAll(() => {
+  mkdirSync('dist', { recursive: true });
+  // A folder of its own: other tests build into dist at the same time.
+  built = mkdtempSync('dist/sandbox-test-');
+  const tsc = 'node_modules/typescript/bin/tsc';
+  execFileSync(process.execPath, [tsc, '--project', 'src', '--outDir', built]);
+});
+afterEach(async () => {
+  for (const { child, ended } of running) {
+    child.kill('SIGKILL');
+    await ended;
+  }
+  running = [];
+});
+afterAll(() => rmSync(built, { recursive: true, force: true }));
+
+function command(env: Record<string, string>): Running {
+  const started = start(process.execPath, [`${built}/sandbox/main.js`], { cwd: '.', env });
+  running.push(started);
+  return started;
+}
+
+const FREE = { SANDBOX_LINKS_PORT: '0', SANDBOX_MARKET_PORT: '0' };
+
+describe('the sandbox command', () => {
+  it('prints addresses and keys, and two curl lines that work', async () => {
+    const sandbox = command(FREE);
+    await sandbox.says(/^curl '.*$/m);
+    const lines = sandbox.output().match(/^curl .*$/gm) ?? [];
+    expect(lines).toHaveLength(2);
+    for (const line of lines) {
+      const [, url = ''] = /(http:\/\/[^\s']+)/.exec(line) ?? [];
+      const [, key] = /Authorization: (Bearer \w+)/.exec(line) ?? [];
+      const response = await fetch(url, key ? { headers: { authorization: key } } : {});
+      expect(response.status).toBe(200);
+      expect(sandbox.output()).toContain(new URL(url).origin);
+    }
+  });
+
+  it.each(['SIGINT', 'SIGTERM'] as const)('stops on %s', async (signal) => {
+    const sandbox = command(FREE);
+    await sandbox.says(/^curl '/m);
+    sandbox.child.kill(signal);
+    expect(await sandbox.ended).toBe(0);
+  });
+
+  it('ends with one line when a port is in use or is none', async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => {
+      other.listen(0, '127.0.0.1', resolve);
+    });
+    const { port } = other.address() as { port: number };
+    const busy = command({ ...FREE, SANDBOX_MARKET_PORT: String(port) });
+    expect(await busy.ended).toBe(1);
+    expect(busy.output()).toBe(`The sandbox cannot start: port ${port} is in use.\n`);
+    other.close();
+    const wrong = command({ ...FREE, SANDBOX_LINKS_PORT: 'http' });
+    expect(await wrong.ended).toBe(1);
+    expect(wrong.output()).toMatch(/^The sandbox cannot start: .*SANDBOX_LINKS_PORT.*\n$/);
+  });
+});
