@@ -1,6 +1,9 @@
 import { BadUserInput, type InputIssue, InvalidInput } from '../errors.ts';
 import { parseId } from './identifier.ts';
 
+/** Characters that a password has at least. */
+const PASSWORD_LENGTH = 5;
+
 /**
  * Collects every fault of a mutation's arguments before a call is spent. A check that fails notes an
  * issue and lets the others go on; `done` throws if there was any.
@@ -47,8 +50,62 @@ export class InputChecks {
     }
   }
 
+  /** An address as mail is sent to, without a name beside it. The upstream knows the finer rules. */
+  email(member: string, value: string | null | undefined): void {
+    if (value != null && !/^[^\s@<>"(),:;]+@[^\s@<>"(),:;.]+(\.[^\s@<>"(),:;.]+)+$/.test(value)) {
+      this.issue(member, 'must be an e-mail address, e.g. `ann@example.com`.');
+    }
+  }
+
+  /** A password as long as the upstream wants it. Implements: Link API > Limits. */
+  password(member: string, value: string | null | undefined): void {
+    if (value != null && [...value].length < PASSWORD_LENGTH) {
+      this.issue(member, `must have at least ${PASSWORD_LENGTH} characters.`);
+    }
+  }
+
+  /** A color as HEX digits, short or long. */
+  hexColor(member: string, value: string | null | undefined): void {
+    if (value != null && !/^#(?:[0-9a-f]{3}|[0-9a-f]{6})$/i.test(value)) {
+      this.issue(member, 'must be a HEX color: `#RRGGBB` or `#RGB`.');
+    }
+  }
+
+  /** The address of a web page or of anything else that a browser can be sent to. */
+  webAddress(member: string, value: string | null | undefined): void {
+    if (value != null && !isWebAddress(value)) {
+      this.issue(member, 'must be a URL with http or https, e.g. `https://example.com/shop`.');
+    }
+  }
+
+  /** A domain with its scheme. A port may follow, a path may not: every path is a link of its own. */
+  domain(member: string, value: string | null | undefined): void {
+    if (value != null && !(isWebAddress(value) && /^https?:\/\/[^/?#@\\]+\/?$/i.test(value))) {
+      this.issue(
+        member,
+        'must be http or https and a host without a path, e.g. `https://go.example.com`.',
+      );
+    }
+  }
+
+  /** An update that changes something: at least one of its members, other than its id, is given. */
+  anyGiven(members: Readonly<Record<string, unknown>>): void {
+    if (Object.values(members).some((value) => value != null)) return;
+    const names = Object.keys(members).map((name) => `\`${name}\``);
+    this.#issues.push({
+      path: [...this.#base],
+      message: `must have at least one of ${names.join(', ')}.`,
+    });
+  }
+
   /** @throws InvalidInput `BAD_USER_INPUT` with all issues, in the order they were noted. */
   done(): void {
     if (this.#issues.length > 0) throw new InvalidInput(this.#issues);
   }
+}
+
+/** Whether a text is a URL with http or https and a host. */
+function isWebAddress(text: string): boolean {
+  // The parser alone forgives a missing slash or host, and blanks around and inside.
+  return /^https?:\/\/[^\s/?#\\]\S*$/i.test(text) && URL.canParse(text);
 }
