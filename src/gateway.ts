@@ -16,6 +16,7 @@ import { createHttpServer } from './server/http.ts';
 import { createMaskError } from './server/mask-error.ts';
 import { preferredWaitMs } from './server/prefer.ts';
 import { startReport } from './server/report.ts';
+import { useHttpCaching } from './server/use-http-caching.ts';
 import { useReceipt } from './server/use-receipt.ts';
 import { createGraphqlServer, type SocketContext } from './server/yoga.ts';
 import type { Resource } from './settings.ts';
@@ -123,7 +124,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
   const graphql = createGraphqlServer({
     schema,
     createContext,
-    plugins: [useReceipt()],
+    plugins: [useReceipt(), useHttpCaching()],
     maskError: createMaskError((error) => process.stderr.write(`${describe(error)}\n`)),
     corsOrigins: config.corsOrigins,
     maxBodyBytes: MAX_BODY_BYTES,
