@@ -1,6 +1,8 @@
 import SchemaBuilder from '@pothos/core';
 import ErrorsPlugin from '@pothos/plugin-errors';
-import RelayPlugin from '@pothos/plugin-relay';
+import RelayPlugin, { resolveNodes } from '@pothos/plugin-relay';
+import { type GraphQLResolveInfo, isObjectType } from 'graphql';
+import { BadUserInput } from '../errors.ts';
 import type { GraphContext } from './context.ts';
 import { decodeGlobalId, encodeGlobalId } from './identifier.ts';
 
@@ -14,6 +16,7 @@ export const builder = new SchemaBuilder<{
     ID: { Input: string; Output: string | number };
     DateTime: { Input: string; Output: string };
     Date: { Input: string; Output: string };
+    JSONObject: { Input: Record<string, unknown>; Output: Record<string, unknown> };
   };
   Connection: { totalCount: number | null };
   DefaultEdgesNullability: { list: false; items: false };
@@ -35,11 +38,14 @@ export const builder = new SchemaBuilder<{
       description:
         'Finds any object by its global id; null when there is none. Costs what reading that type by id costs: nothing while a list that holds it is kept.',
       args: { id: { description: 'A global id, as any `id` field gives it.' } },
+      resolve: (_root, { id }, context, info) => loadNode(id, context, info),
     },
     nodesQueryOptions: {
       description:
         'Finds several objects by their global ids, in the order asked for, with null for each that does not exist. Ids of one type are read together.',
       args: { ids: { description: 'Global ids, as `id` fields give them.' } },
+      // One by one, so that a failure is that id's alone; a noun's reads by id are batched all the same.
+      resolve: (_root, { ids }, context, info) => ids.map((id) => loadNode(id, context, info)),
     },
     edgesFieldOptions: {
       nullable: { list: false, items: false },
@@ -88,6 +94,20 @@ builder.mutationType({
   description:
     'Everything that can be changed. Each field makes one upstream call, after its input was found right; once it has answered, no read shows the state before it.',
 });
+
+/** @throws BadUserInput `BAD_USER_INPUT` for the id of something that cannot be found by it. */
+async function loadNode(
+  id: { readonly typename: string; readonly id: string },
+  context: GraphContext,
+  info: GraphQLResolveInfo,
+): Promise<object | null> {
+  const type = info.schema.getType(id.typename);
+  if (!isObjectType(type) || !type.getInterfaces().some(({ name }) => name === 'Node')) {
+    throw new BadUserInput(`Nothing of the type ${id.typename} can be found by its id.`);
+  }
+  const [node] = await resolveNodes(builder, context, info, [id]);
+  return (node as object | null | undefined) ?? null;
+}
 
 /** Names and descriptions of a connection and its edge, for `t.connection`. */
 export function connectionOf(

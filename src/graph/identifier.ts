@@ -7,7 +7,9 @@ export function encodeGlobalId(typename: string, id: string | number | bigint): 
 
 /** @throws BadUserInput `BAD_USER_INPUT` for anything that `encodeGlobalId` did not make. */
 export function decodeGlobalId(globalId: string): { typename: string; id: string } {
-  const match = /^([A-Za-z]{1,64}):(\d{1,15})$/.exec(Buffer.from(globalId, 'base64url').toString());
+  const match = /^([A-Za-z]{1,64}):([1-9]\d{0,14})$/.exec(
+    Buffer.from(globalId, 'base64url').toString(),
+  );
   const [, typename, id] = match ?? [];
   if (typename === undefined || id === undefined) {
     throw new BadUserInput(
