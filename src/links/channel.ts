@@ -96,6 +96,7 @@ export function channelItems(channelId: number): List<ChannelItem> {
     paged: true,
     absentIsNull: true,
     decode: decodeItems,
+    identity: ({ type, id }) => `${type}:${id}`,
   };
 }
 
