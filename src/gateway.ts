@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { useDeferStream } from '@graphql-yoga/plugin-defer-stream';
 import type { GraphQLSchema } from 'graphql';
 import type { YogaInitialContext } from 'graphql-yoga';
 import { Agent } from 'undici';
@@ -124,7 +125,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
   const graphql = createGraphqlServer({
     schema,
     createContext,
-    plugins: [useReceipt(), useHttpCaching()],
+    plugins: [useDeferStream(), useReceipt(), useHttpCaching()],
     maskError: createMaskError((error) => process.stderr.write(`${describe(error)}\n`)),
     corsOrigins: config.corsOrigins,
     maxBodyBytes: MAX_BODY_BYTES,
