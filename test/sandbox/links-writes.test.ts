@@ -227,3 +227,34 @@ describe('pixels', () => {
     expectRefusal(await api.put(`/api/pixel/${id}/update`, { name: 'x' }), 'tag');
   });
 });
+
+describe('rows of another account', () => {
+  const LISTS = [
+    ['domain', '/api/domains', 'domains'],
+    ['campaign', '/api/campaigns', 'campaigns'],
+    ['channel', '/api/channels', 'channels'],
+    ['pixel', '/api/pixels', 'pixels'],
+    ['qr', '/api/qr', 'qrs'],
+  ] as const;
+  it.each(LISTS)('are out of reach: %s', async (noun, path, key) => {
+    const before = await newest(path, key);
+    const pro = api.as(api.sandbox.links.keys.pro);
+    const body = { name: 'Mine', tag: 'mine', data: 'https://mine.com' };
+    expect((await pro.put(`/api/${noun}/${before.id}/update`, body)).status).toBe(404);
+    expect((await pro.delete(`/api/${noun}/${before.id}/delete`)).status).toBe(404);
+    expect(await newest(path, key)).toEqual(before);
+  });
+
+  it('cannot be put into own channels and campaigns', async () => {
+    const pro = api.as(api.sandbox.links.keys.pro);
+    const channel = (await pro.get('/api/channels?limit=1')).body.data.channels[0] as Members;
+    const campaign = (await pro.get('/api/campaigns?limit=1')).body.data.campaigns[0] as Members;
+    const items = (await api.get('/api/channel/54?limit=100')).body.data.items;
+    for (const { type, id } of items) {
+      const path = `/api/channel/${channel.id}/assign/${type}/${id}`;
+      expectRefusal(await pro.post(path), 'Item', 404);
+      if (type === 'links')
+        expectRefusal(await pro.post(`/api/campaign/${campaign.id}/assign/${id}`), 'Link', 404);
+    }
+  });
+});
