@@ -1,6 +1,8 @@
-import type { List, Row } from '../upstream/call.ts';
+import type { Known, List, Row, Write } from '../upstream/call.ts';
 import type { RowReader } from '../upstream/decode.ts';
 import { pageDecoder } from '../upstream/page.ts';
+import { touches } from './touches.ts';
+import { given, openWritten } from './written.ts';
 
 /** A domain of the account's own. Implements: Link API > Resources > Branded domain. */
 export interface BrandedDomain extends Row {
@@ -33,3 +35,80 @@ export const domains: List<BrandedDomain> = {
   paged: true,
   decode: pageDecoder({ resource: 'domains', keys: ['domains'], decodeRow: decodeBrandedDomain }),
 };
+
+export interface UpdateDomain {
+  readonly redirectRoot?: string | null | undefined;
+  readonly redirect404?: string | null | undefined;
+}
+
+export interface CreateDomain extends UpdateDomain {
+  readonly domain: string;
+}
+
+/**
+ * Adds a domain, which must already point at the service. 1 upstream call.
+ * Implements: Link API > Branded domains > POST /api/domain/add.
+ */
+export function createDomain(input: CreateDomain): Write<Known<BrandedDomain>> {
+  // As a browser's address bar has it, with a slash that is no part of the domain.
+  const domain = input.domain.replace(/\/$/, '');
+  const members = { ...input, domain };
+  return {
+    method: 'POST',
+    path: '/api/domain/add',
+    body: given({ domain, redirectroot: input.redirectRoot, redirect404: input.redirect404 }),
+    decode: (body, context) => {
+      const row = openWritten(body, 'domains', context);
+      return decodeWritten(row, row.id(), members);
+    },
+    touches: touches.createDomain,
+    check: 'Query.domains',
+  };
+}
+
+/**
+ * Changes where a domain redirects to. 1 upstream call.
+ * Implements: Link API > Branded domains > PUT /api/domain/:id/update.
+ */
+export function updateDomain(id: number, input: UpdateDomain): Write<Known<BrandedDomain>> {
+  return {
+    method: 'PUT',
+    path: `/api/domain/${id}/update`,
+    body: given({ redirectroot: input.redirectRoot, redirect404: input.redirect404 }),
+    decode: (body, context) => decodeWritten(openWritten(body, 'domains', context), id, input),
+    touches: touches.updateDomain,
+    check: 'Query.domains',
+  };
+}
+
+/**
+ * Removes a domain. 1 upstream call.
+ * Implements: Link API > Branded domains > DELETE /api/domain/:id/delete.
+ */
+export function deleteDomain(id: number): Write<{ readonly id: number }> {
+  return {
+    method: 'DELETE',
+    path: `/api/domain/${id}/delete`,
+    decode: () => ({ id }),
+    touches: touches.deleteDomain,
+    check: 'Query.domains',
+  };
+}
+
+/** What a write's answer says of the domain, else what its input said; the rest is not known. */
+function decodeWritten(
+  row: RowReader,
+  id: number,
+  input: Partial<CreateDomain>,
+): Known<BrandedDomain> {
+  return {
+    id,
+    domain: row.has('domain') ? row.text('domain') : input.domain,
+    redirectRoot: row.has('redirectroot')
+      ? row.text('redirectroot')
+      : (input.redirectRoot ?? undefined),
+    redirect404: row.has('redirect404')
+      ? row.text('redirect404')
+      : (input.redirect404 ?? undefined),
+  };
+}
