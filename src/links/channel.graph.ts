@@ -1,19 +1,22 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { builder, connectionOf, databaseId } from '../graph/builder.ts';
+import { InputChecks } from '../graph/checks.ts';
 import type { GraphContext } from '../graph/context.ts';
 import { parseId } from '../graph/identifier.ts';
+import { lazily } from '../graph/lazily.ts';
+import { Deleted, resultOf } from '../graph/result.ts';
 import { selectedFields } from '../graph/selection.ts';
+import type { Known } from '../upstream/call.ts';
 import {
+  assignItemToChannel,
   type Channel as ChannelRow,
   channelItems,
   channels,
-  type ChannelItem as ItemRow,
-  type ChannelItemType as ItemType,
+  createChannel,
+  deleteChannel,
+  updateChannel,
 } from './channel.ts';
-import { findQrCode, QrCode } from './qr-code.graph.ts';
-
-/** A channel of which nothing but its id has been read. */
-type BareChannel = Pick<ChannelRow, 'id'> & Partial<ChannelRow>;
+import { ChannelItem, ChannelItemType } from './channel-item.graph.ts';
 
 /** What can be said of a channel without its row in the list. */
 const WITHOUT_ROW = new Set(['__typename', 'id', 'databaseId', 'items']);
@@ -26,7 +29,7 @@ async function findChannel(
   id: number,
   { links }: GraphContext,
   info: GraphQLResolveInfo,
-): Promise<BareChannel | null> {
+): Promise<Known<ChannelRow> | null> {
   const selected = [...selectedFields(info, 'Channel')];
   const needsRow = selected.some((name) => !WITHOUT_ROW.has(name));
   if (needsRow) return links.find(channels, id);
@@ -34,70 +37,7 @@ async function findChannel(
   return items && { id };
 }
 
-export const ChannelItemType = builder.enumType('ChannelItemType', {
-  description: 'What kind of thing stands in a channel.',
-  values: {
-    LINKS: { description: 'A short link.' },
-    BIO: { description: 'A bio page.' },
-    QR: { description: 'A QR code.' },
-  } satisfies Record<ItemType, { description: string }>,
-});
-
-const ChannelEntry = builder.interfaceRef<ItemRow>('ChannelEntry').implement({
-  description: 'What all kinds of channel items have in common.',
-  fields: (t) => ({
-    type: t.expose('type', {
-      type: ChannelItemType,
-      nullable: false,
-      description: 'The kind of thing it is.',
-    }),
-    databaseId: t.exposeInt('id', {
-      nullable: false,
-      description: 'The id in the link-management API, unique within its type only.',
-    }),
-    title: t.exposeString('title', { description: 'What it is called.' }),
-    preview: t.exposeString('preview', { description: 'URL of a picture of it.' }),
-    link: t.exposeString('link', { description: 'URL where it lives.' }),
-    date: t.expose('date', { type: 'Date', description: 'The day it was made.' }),
-  }),
-});
-
-const LinkItem = builder.objectRef<ItemRow>('LinkItem').implement({
-  description: 'A short link in a channel.',
-  interfaces: [ChannelEntry],
-});
-
-const BioItem = builder.objectRef<ItemRow>('BioItem').implement({
-  description: 'A bio page in a channel.',
-  interfaces: [ChannelEntry],
-});
-
-const QrItem = builder.objectRef<ItemRow>('QrItem').implement({
-  description: 'A QR code in a channel.',
-  interfaces: [ChannelEntry],
-  fields: (t) => ({
-    qrCode: t.field({
-      type: QrCode,
-      description:
-        'The QR code itself; null when it is gone. All those of one answer are read together, in pages or one by one, whichever takes fewer upstream calls.',
-      resolve: (item, _args, context, info) => findQrCode(item.id, context, info),
-    }),
-  }),
-});
-
-const typenames: Readonly<Record<ItemType, string>> = {
-  LINKS: 'LinkItem',
-  BIO: 'BioItem',
-  QR: 'QrItem',
-};
-
-const ChannelItem = builder.unionType('ChannelItem', {
-  description: 'What stands in a channel. `ChannelEntry` has what all of them share.',
-  types: [LinkItem, BioItem, QrItem],
-  resolveType: (item) => typenames[item.type],
-});
-
-export const Channel = builder.objectRef<BareChannel>('Channel');
+export const Channel = builder.objectRef<Known<ChannelRow>>('Channel');
 
 builder.node(Channel, {
   description: 'A group of links, bio pages and QR codes.',
@@ -105,10 +45,22 @@ builder.node(Channel, {
   loadWithoutCache: findChannel,
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
-    name: t.exposeString('name', { description: 'What the account calls it.' }),
-    description: t.exposeString('description', { description: 'What it is for.' }),
-    color: t.exposeString('color', { description: 'Color of its badge as `#RRGGBB`.' }),
-    starred: t.exposeBoolean('starred', { description: 'Whether it is marked as a favorite.' }),
+    name: t.string({
+      description: 'What the account calls it.',
+      resolve: lazily(channels, 'name'),
+    }),
+    description: t.string({
+      description: 'What it is for.',
+      resolve: lazily(channels, 'description'),
+    }),
+    color: t.string({
+      description: 'Color of its badge as `#RRGGBB`.',
+      resolve: lazily(channels, 'color'),
+    }),
+    starred: t.boolean({
+      description: 'Whether it is marked as a favorite.',
+      resolve: lazily(channels, 'starred'),
+    }),
     items: t.connection(
       {
         type: ChannelItem,
@@ -141,5 +93,108 @@ builder.queryFields((t) => ({
       id: t.arg.id({ required: true, description: 'Global id, or the upstream’s integer.' }),
     },
     resolve: (_root, { id }, context, info) => findChannel(parseId('Channel', id), context, info),
+  }),
+}));
+
+const whichChannel = 'Which channel: global id, or the upstream’s integer.';
+
+const CreateChannelInput = builder.inputType('CreateChannelInput', {
+  description: 'A channel to make. What is left out is for the upstream to choose.',
+  fields: (t) => ({
+    name: t.string({ required: true, description: 'What to call it.' }),
+    description: t.string({ description: 'What it is for.' }),
+    color: t.string({ description: 'Color of its badge as `#RRGGBB` or `#RGB`.' }),
+    starred: t.boolean({ description: 'Whether to mark it as a favorite.' }),
+  }),
+});
+
+const UpdateChannelInput = builder.inputType('UpdateChannelInput', {
+  description:
+    'What to change of a channel: at least one member. What is left out, or null, stays as it is.',
+  fields: (t) => ({
+    id: t.id({ required: true, description: whichChannel }),
+    name: t.string({ description: 'What to call it.' }),
+    description: t.string({ description: 'What it is for.' }),
+    color: t.string({ description: 'Color of its badge as `#RRGGBB` or `#RGB`.' }),
+    starred: t.boolean({ description: 'Whether to mark it as a favorite.' }),
+  }),
+});
+
+builder.mutationFields((t) => ({
+  createChannel: t.field({
+    type: Channel,
+    nullable: false,
+    errors: resultOf('CreateChannelResult'),
+    description: 'Makes a channel. Costs 1 upstream call.',
+    args: {
+      input: t.arg({ type: CreateChannelInput, required: true, description: 'What to make.' }),
+    },
+    resolve: (_root, { input }, { links }) => {
+      const checks = new InputChecks('input');
+      checks.notBlank('name', input.name);
+      checks.hexColor('color', input.color);
+      checks.done();
+      return links.write(createChannel(input));
+    },
+  }),
+  updateChannel: t.field({
+    type: Channel,
+    nullable: false,
+    errors: resultOf('UpdateChannelResult'),
+    description:
+      'Changes a channel. Costs 1 upstream call; what was not given is read when selected.',
+    args: {
+      input: t.arg({ type: UpdateChannelInput, required: true, description: 'What to change.' }),
+    },
+    resolve: (_root, { input }, { links }) => {
+      const checks = new InputChecks('input');
+      const { name, description, color, starred } = input;
+      checks.anyGiven({ name, description, color, starred });
+      const id = checks.id('id', 'Channel', input.id);
+      checks.notBlank('name', name);
+      checks.hexColor('color', color);
+      checks.done();
+      return links.write(updateChannel(id, input));
+    },
+  }),
+  deleteChannel: t.field({
+    type: Deleted,
+    nullable: false,
+    errors: resultOf('DeleteChannelResult'),
+    description: 'Removes a channel; what stood in it stays. Costs 1 upstream call.',
+    args: { id: t.arg.id({ required: true, description: whichChannel }) },
+    resolve: async (_root, args, { links }) => {
+      const checks = new InputChecks();
+      const id = checks.id('id', 'Channel', args.id);
+      checks.done();
+      await links.write(deleteChannel(id));
+      return { typename: 'Channel', id };
+    },
+  }),
+  assignItemToChannel: t.field({
+    type: Channel,
+    nullable: false,
+    errors: resultOf('AssignItemToChannelResult'),
+    description:
+      'Puts a link, a bio page or a QR code into a channel. Costs 1 upstream call; whatever is selected of the channel is read afterwards.',
+    args: {
+      channelId: t.arg.id({ required: true, description: whichChannel }),
+      type: t.arg({
+        type: ChannelItemType,
+        required: true,
+        description: 'What kind of thing the item is.',
+      }),
+      itemId: t.arg.int({
+        required: true,
+        description: 'The upstream’s integer id of the item, within its type.',
+      }),
+    },
+    resolve: (_root, { channelId, type, itemId }, { links }) => {
+      const checks = new InputChecks();
+      const id = checks.id('channelId', 'Channel', channelId);
+      checks.positive('itemId', itemId);
+      checks.done();
+      return links.write(assignItemToChannel(id, { type, id: itemId }));
+    },
   }),
 }));

@@ -1,6 +1,8 @@
-import type { List, Row } from '../upstream/call.ts';
+import type { Known, List, Row, Write } from '../upstream/call.ts';
 import { DecodeError, type RowReader } from '../upstream/decode.ts';
 import { pageDecoder } from '../upstream/page.ts';
+import { channelItemsInFlight, channelItemTag, touches } from './touches.ts';
+import { given, openWritten } from './written.ts';
 
 /** A group of links, bio pages and QR codes. Implements: Link API > Resources > Channel. */
 export interface Channel extends Row {
@@ -92,12 +94,19 @@ export function channelItems(channelId: number): List<ChannelItem> {
   return {
     resource: 'channelItems',
     tags: ['channelItems', `channel:${channelId}:items`],
+    rowTags: (item) => [channelItemTag(itemKey(item.type, item.id))],
+    flightTags: [channelItemsInFlight],
+    identity: (item) => itemKey(item.type, item.id),
     path: `/api/channel/${channelId}`,
     paged: true,
     absentIsNull: true,
     decode: decodeItems,
-    identity: ({ type, id }) => `${type}:${id}`,
   };
+}
+
+/** The name of an item over all types, e.g. `QR:7`. */
+function itemKey(type: ChannelItemType, id: number): string {
+  return `${type}:${id}`;
 }
 
 const decodeItems = pageDecoder({
@@ -105,3 +114,96 @@ const decodeItems = pageDecoder({
   keys: ['items'],
   decodeRow: decodeChannelItem,
 });
+
+export interface UpdateChannel {
+  readonly name?: string | null | undefined;
+  readonly description?: string | null | undefined;
+  /** The badge's color as HEX digits. */
+  readonly color?: string | null | undefined;
+  readonly starred?: boolean | null | undefined;
+}
+
+export interface CreateChannel extends UpdateChannel {
+  readonly name: string;
+}
+
+/**
+ * Makes a channel. 1 upstream call.
+ * Implements: Link API > Channels > POST /api/channel/add.
+ */
+export function createChannel(input: CreateChannel): Write<Known<Channel>> {
+  return {
+    method: 'POST',
+    path: '/api/channel/add',
+    body: bodyOf(input),
+    decode: (body, context) => {
+      const row = openWritten(body, 'channels', context);
+      return decodeWritten(row, row.id(), input);
+    },
+    touches: (created) => touches.createChannel({ id: created?.id }),
+    check: 'Query.channels',
+  };
+}
+
+/**
+ * Changes a channel. 1 upstream call.
+ * Implements: Link API > Channels > PUT /api/channel/:id/update.
+ */
+export function updateChannel(id: number, input: UpdateChannel): Write<Known<Channel>> {
+  return {
+    method: 'PUT',
+    path: `/api/channel/${id}/update`,
+    body: bodyOf(input),
+    decode: (body, context) => decodeWritten(openWritten(body, 'channels', context), id, input),
+    touches: touches.updateChannel,
+    check: 'Query.channels',
+  };
+}
+
+/**
+ * Removes a channel; what stood in it stays, in no channel or in others. 1 upstream call.
+ * Implements: Link API > Channels > DELETE /api/channel/:id/delete.
+ */
+export function deleteChannel(id: number): Write<{ readonly id: number }> {
+  return {
+    method: 'DELETE',
+    path: `/api/channel/${id}/delete`,
+    decode: () => ({ id }),
+    touches: () => touches.deleteChannel({ id }),
+    check: 'Query.channels',
+  };
+}
+
+/**
+ * Puts an item into a channel. 1 upstream call.
+ * Implements: Link API > Channels > POST /api/channel/:channelid/assign/:type/:itemid.
+ */
+export function assignItemToChannel(
+  id: number,
+  item: Pick<ChannelItem, 'type' | 'id'>,
+): Write<Known<Channel>> {
+  return {
+    method: 'POST',
+    path: `/api/channel/${id}/assign/${channelItemTypes[item.type]}/${item.id}`,
+    decode: () => ({ id }),
+    touches: () => touches.assignItemToChannel({ id, item: itemKey(item.type, item.id) }),
+    check: 'Channel.items',
+  };
+}
+
+function bodyOf({ name, description, color, starred }: UpdateChannel): Record<string, unknown> {
+  return given({ name, description, color, starred });
+}
+
+/** What a write's answer says of the channel, else what its input said; the rest is not known. */
+function decodeWritten(row: RowReader, id: number, input: UpdateChannel): Known<Channel> {
+  return {
+    id,
+    name: row.has('name') ? row.text('name') : (input.name ?? undefined),
+    description: row.has('description')
+      ? row.text('description')
+      : (input.description ?? undefined),
+    color: row.has('color') ? row.text('color') : (input.color ?? undefined),
+    starred: row.has('starred') ? row.flag('starred') : (input.starred ?? undefined),
+  };
+}
