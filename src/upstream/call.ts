@@ -8,14 +8,20 @@ export interface DecodeContext {
   readonly surprise: (field: string) => void;
 }
 
+/** The members of a request's body. */
+type Body = Readonly<Record<string, unknown>>;
+
 /** One request to an upstream API, as data. Nouns describe requests; only the client sends them. */
 export interface Call<T> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** From `/api` on, with its parameters percent-encoded. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
-  /** A JSON value to send. (Binary bodies are a matter of the write that has one.) */
-  readonly body?: Readonly<Record<string, unknown>>;
+  /**
+   * A JSON object to send: as a function where it holds timestamps in the upstream's zone. (Binary
+   * bodies are a matter of the write that has one.)
+   */
+  readonly body?: Body | ((context: Pick<DecodeContext, 'timeZone'>) => Body);
   /**
    * Turns the body of a successful answer into what the gateway works with.
    * @throws DecodeError when the answer is unusable as a whole; a broken member is null instead.
@@ -25,6 +31,8 @@ export interface Call<T> {
 
 /** A request that changes nothing upstream, so that its answer may be shared and kept. */
 export interface Read<T> extends Call<T> {
+  /** Known without the zone, for it is part of what an answer is kept under. */
+  readonly body?: Body;
   /** Whose ttl applies, e.g. `channels`; also the noun in metrics. */
   readonly resource: string;
   /** What a write must touch to make a kept answer wrong, e.g. `channels`, `channel:42:items`. */

@@ -95,7 +95,7 @@ function decode<T>(
 }
 
 function compose(options: ExchangeOptions, call: Call<unknown>, secret: string): WireRequest {
-  const { api, baseUrl, timeoutMs } = options;
+  const { api, baseUrl, timeoutMs, timeZone } = options;
   const headers: Record<string, string> = {
     accept: 'application/json',
     'content-type': 'application/json',
@@ -104,7 +104,9 @@ function compose(options: ExchangeOptions, call: Call<unknown>, secret: string):
   const request = {
     headers,
     query: new URLSearchParams(call.query),
-    body: call.body && { ...call.body },
+    body: call.body && {
+      ...(typeof call.body === 'function' ? call.body({ timeZone }) : call.body),
+    },
   };
   api.authorize(request, secret);
   const query = request.query.toString();

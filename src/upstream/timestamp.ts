@@ -11,6 +11,8 @@ const zeroDate = /^(?:0000-00-00|-0001-11-30)(?:[T ].*)?$/;
 
 const utc = /^(?:etc\/)?(?:utc|gmt|z)$/i;
 const dayMs = 86_400_000;
+/** The last second that has a year of four digits. */
+const endOfTime = Date.UTC(9999, 11, 31, 23, 59, 59);
 
 /** One formatter per zone: making one costs a thousand times more than using it. */
 const formatters = new Map<string, Intl.DateTimeFormat>();
@@ -50,6 +52,17 @@ export function parseTimestamp(text: string, timeZone: string): number | null {
  */
 export function formatTimestamp(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
+}
+
+/**
+ * What a clock in `timeZone` (a valid IANA name) shows at a moment, as `YYYY-MM-DD HH:MM:SS`: the inverse
+ * of `parseTimestamp`, but for the second run of an hour that a clock change repeats, which this
+ * spelling cannot tell from the first. Fractions are cut off.
+ */
+export function formatLocalTimestamp(epochMs: number, timeZone: string): string {
+  const wall = utc.test(timeZone) ? epochMs : epochMs + offsetMs(epochMs, timeZone);
+  // "Never" is often written as the last moment of the calendar; east of UTC, that is already over.
+  return new Date(Math.min(wall, endOfTime)).toISOString().slice(0, 19).replace('T', ' ');
 }
 
 /** `YYYY-MM-DD` when `text` starts with a day of the calendar as it is written there, else `null`. */
