@@ -18,8 +18,8 @@ import {
 } from './channel.ts';
 import { ChannelItem, ChannelItemType } from './channel-item.graph.ts';
 
-/** What can be said of a channel without its row in the list. */
-const WITHOUT_ROW = new Set(['__typename', 'id', 'databaseId', 'items']);
+/** What can be said of a channel, beside its items, without its row in the list. */
+const WITHOUT_ROW = new Set(['__typename', 'id', 'databaseId']);
 
 /**
  * Reads a channel for a field that selects on it. Where only its items are asked for, they are read
@@ -30,9 +30,10 @@ async function findChannel(
   { links }: GraphContext,
   info: GraphQLResolveInfo,
 ): Promise<Known<ChannelRow> | null> {
-  const selected = [...selectedFields(info, 'Channel')];
-  const needsRow = selected.some((name) => !WITHOUT_ROW.has(name));
-  if (needsRow) return links.find(channels, id);
+  const selected = selectedFields(info, 'Channel');
+  const onlyItems =
+    selected.delete('items') && [...selected].every((name) => WITHOUT_ROW.has(name));
+  if (!onlyItems) return links.find(channels, id);
   const items = await links.connection(channelItems(id), { first: 0 });
   return items && { id };
 }
