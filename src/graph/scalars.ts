@@ -1,11 +1,49 @@
+import { BadUserInput } from '../errors.ts';
+import { formatTimestamp, parseDay, parseTimestamp } from '../upstream/timestamp.ts';
 import { builder } from './builder.ts';
 
 builder.scalarType('DateTime', {
-  description: 'A moment as ISO 8601 in UTC, e.g. `2026-01-31T09:30:00Z`.',
+  description:
+    'A moment as ISO 8601 in UTC, e.g. `2026-01-31T09:30:00Z`. As input, any offset is taken and fractions of a second are cut off; one without a zone is refused.',
   serialize: (value) => value,
+  parseValue: (value) => {
+    const moment =
+      typeof value === 'string' && zoned.test(value) ? parseTimestamp(value, 'UTC') : null;
+    if (moment === null) {
+      throw new BadUserInput(
+        'A moment of the calendar with its zone is wanted, e.g. "2026-01-31T09:30:00Z".',
+      );
+    }
+    return formatTimestamp(moment);
+  },
 });
 
 builder.scalarType('Date', {
   description: 'A day as `YYYY-MM-DD`, without a time zone.',
   serialize: (value) => value,
+  parseValue: (value) => {
+    if (typeof value === 'string' && value.length === 10 && parseDay(value) === value) return value;
+    throw new BadUserInput('A day of the calendar is wanted, e.g. "2026-01-31".');
+  },
 });
+
+builder.scalarType('JSONObject', {
+  description:
+    'A JSON object: names and, for each, any JSON value. No list, no text, no number by itself.',
+  serialize: (value) => value,
+  parseValue: (value) => {
+    if (isJsonObject(value)) return value;
+    throw new BadUserInput('A JSON object is wanted, e.g. {"ssid": "Guests"}.');
+  },
+});
+
+/** Date and time to the minute at least, and a zone: without one, nobody knows whose noon is meant. */
+const zoned =
+  /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d)$/i;
+
+function isJsonObject(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  // A literal in the document comes without a prototype; an upload, or a date, has one of its own.
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || prototype === Object.prototype;
+}
