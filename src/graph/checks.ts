@@ -3,6 +3,8 @@ import { parseId } from './identifier.ts';
 
 /** Characters that a password has at least. */
 const PASSWORD_LENGTH = 5;
+/** Characters that a user name has at least. The documents only say "valid". */
+const USERNAME_LENGTH = 3;
 
 /**
  * Collects every fault of a mutation's arguments before a call is spent. A check that fails notes an
@@ -59,7 +61,7 @@ export class InputChecks {
 
   /** A password as long as the upstream wants it. Implements: Link API > Limits. */
   password(member: string, value: string | null | undefined): void {
-    if (value != null && [...value].length < PASSWORD_LENGTH) {
+    if (value != null && value.length < PASSWORD_LENGTH) {
       this.issue(member, `must have at least ${PASSWORD_LENGTH} characters.`);
     }
   }
@@ -96,6 +98,47 @@ export class InputChecks {
       path: [...this.#base],
       message: `must have at least one of ${names.join(', ')}.`,
     });
+  }
+
+  /** A name to log in with. The upstream may be stricter. */
+  username(member: string, value: string): void {
+    if (!/^[\p{L}\p{N}._-]+$/u.test(value)) {
+      this.issue(member, 'must consist of letters, digits, dots, hyphens and underscores.');
+    } else if (value.length < USERNAME_LENGTH) {
+      this.issue(member, `must have at least ${USERNAME_LENGTH} characters.`);
+    }
+  }
+
+  /** A moment that is still to come: what has run out already is taken for a slip. */
+  future(member: string, value: string | null | undefined, wallMs: number): void {
+    if (value != null && Date.parse(value) <= wallMs) this.issue(member, 'must be in the future.');
+  }
+
+  /** A color of three numbers. Implements: Link API > QR codes > POST /api/qr/add. */
+  rgbColor(member: string, value: string | null | undefined): void {
+    if (value == null) return;
+    const parts = /^rgb\(\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*(\d{1,3})\s*\)$/i.exec(value)?.slice(1);
+    if (!parts?.every((part) => Number(part) <= 255)) {
+      this.issue(member, 'must be a color of the form `rgb(r,g,b)`, each from 0 to 255.');
+    }
+  }
+
+  /** The path or URL of a picture. Implements: Link API > QR codes > POST /api/qr/add. */
+  logo(member: string, value: string | null | undefined): void {
+    if (value == null) return;
+    const path = value.replace(/[?#].*$/s, '');
+    const scheme = /^[a-z][a-z\d+.-]*:/i.test(value);
+    if (!/^\S*[^\s/]\.(?:png|jpe?g)$/i.test(path) || (scheme && !isWebAddress(value))) {
+      this.issue(member, 'must be the path, or the http or https URL, of a png or jpg picture.');
+    }
+  }
+
+  /** A number that can be dialled, as people write it. */
+  phone(member: string, value: string): void {
+    const digits = value.replace(/\D/g, '').length;
+    if (!/^\+?[\d\s()./-]+$/.test(value) || digits < 3) {
+      this.issue(member, 'must be a phone number, e.g. `+44 20 7946 0000`.');
+    }
   }
 
   /** @throws InvalidInput `BAD_USER_INPUT` with all issues, in the order they were noted. */

@@ -1,16 +1,24 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { builder, connectionOf, databaseId } from '../graph/builder.ts';
+import { InputChecks } from '../graph/checks.ts';
 import type { GraphContext } from '../graph/context.ts';
 import { parseId } from '../graph/identifier.ts';
+import { lazily } from '../graph/lazily.ts';
+import { Deleted, resultOf } from '../graph/result.ts';
 import { selectedFields } from '../graph/selection.ts';
+import type { Known } from '../upstream/call.ts';
 import {
+  createQrCode,
+  deleteQrCode,
   type LabelCount as LabelCountRow,
   type QrCodeDetail,
   type QrCode as QrCodeRow,
   type QrStatistics as QrStatisticsRow,
   qrCode,
   qrCodes,
+  updateQrCode,
 } from './qr-code.ts';
+import { checkQrData, QrDataInput, QrType } from './qr-data.graph.ts';
 
 /**
  * Reads a QR code for a field that selects on it. With statistics asked for, only the read of one
@@ -62,7 +70,7 @@ const QrStatistics = builder.objectRef<QrStatisticsRow>('QrStatistics').implemen
   },
 });
 
-export const QrCode = builder.objectRef<QrCodeRow | QrCodeDetail>('QrCode');
+export const QrCode = builder.objectRef<Known<QrCodeRow> | QrCodeDetail>('QrCode');
 
 builder.node(QrCode, {
   description: 'A QR code, which leads to a link and counts who scans it.',
@@ -70,10 +78,20 @@ builder.node(QrCode, {
   loadWithoutCache: findQrCode,
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
-    link: t.exposeString('link', { description: 'URL of the code itself.' }),
-    scans: t.exposeInt('scans', { description: 'How often it was scanned.' }),
-    name: t.exposeString('name', { description: 'What the account calls it.' }),
-    date: t.expose('date', { type: 'DateTime', description: 'When it was made.' }),
+    link: t.string({
+      description: 'URL of the code itself.',
+      resolve: lazily(qrCodes, 'link'),
+    }),
+    scans: t.int({ description: 'How often it was scanned.', resolve: lazily(qrCodes, 'scans') }),
+    name: t.string({
+      description: 'What the account calls it.',
+      resolve: lazily(qrCodes, 'name'),
+    }),
+    date: t.field({
+      type: 'DateTime',
+      description: 'When it was made.',
+      resolve: lazily(qrCodes, 'date'),
+    }),
     statistics: t.field({
       type: QrStatistics,
       description:
@@ -104,5 +122,109 @@ builder.queryFields((t) => ({
       id: t.arg.id({ required: true, description: 'Global id, or the upstream’s integer.' }),
     },
     resolve: (_root, { id }, context, info) => findQrCode(parseId('QrCode', id), context, info),
+  }),
+}));
+
+const colorDescription = '`rgb(r,g,b)`, each from 0 to 255.';
+const logoDescription = 'Picture to put into its middle: path or URL of a png or jpg.';
+
+const CreateQrCodeInput = builder.inputType('CreateQrCodeInput', {
+  description: 'A QR code to make. What is left out is for the upstream to choose.',
+  fields: (t) => ({
+    type: t.field({ type: QrType, required: true, description: 'What it holds.' }),
+    data: t.field({ type: QrDataInput, required: true, description: 'What it says.' }),
+    background: t.string({ description: `Color behind the code: ${colorDescription}` }),
+    foreground: t.string({ description: `Color of the code: ${colorDescription}` }),
+    logo: t.string({ description: logoDescription }),
+    name: t.string({ description: 'What to call it.' }),
+  }),
+});
+
+const UpdateQrCodeInput = builder.inputType('UpdateQrCodeInput', {
+  description:
+    'What to change of a QR code. What is left out, or null, stays as it is; its name always does.',
+  fields: (t) => ({
+    id: t.id({
+      required: true,
+      description: 'Which QR code: global id, or the upstream’s integer.',
+    }),
+    type: t.field({
+      type: QrType,
+      description: 'What it holds. With it, the data is checked before a call is spent.',
+    }),
+    data: t.field({
+      type: QrDataInput,
+      required: true,
+      description: 'What it says; the upstream always wants it.',
+    }),
+    background: t.string({ description: `Color behind the code: ${colorDescription}` }),
+    foreground: t.string({ description: `Color of the code: ${colorDescription}` }),
+    logo: t.string({ description: logoDescription }),
+  }),
+});
+
+/** Checks what making and changing have in common, and answers the data as the upstream takes it. */
+function checkLook(
+  checks: InputChecks,
+  input: typeof UpdateQrCodeInput.$inferInput | typeof CreateQrCodeInput.$inferInput,
+) {
+  const data = checkQrData(checks, 'data', input.data, input.type);
+  checks.rgbColor('background', input.background);
+  checks.rgbColor('foreground', input.foreground);
+  checks.logo('logo', input.logo);
+  return data;
+}
+
+builder.mutationFields((t) => ({
+  createQrCode: t.field({
+    type: QrCode,
+    nullable: false,
+    errors: resultOf('CreateQrCodeResult'),
+    description: 'Makes a QR code. Costs 1 upstream call.',
+    args: {
+      input: t.arg({ type: CreateQrCodeInput, required: true, description: 'What to make.' }),
+    },
+    resolve: (_root, { input }, { links }) => {
+      const checks = new InputChecks('input');
+      const data = checkLook(checks, input);
+      checks.notBlank('name', input.name);
+      checks.done();
+      return links.write(createQrCode({ ...input, data }));
+    },
+  }),
+  updateQrCode: t.field({
+    type: QrCode,
+    nullable: false,
+    errors: resultOf('UpdateQrCodeResult'),
+    description: 'Changes what a QR code says and how it looks. Costs 1 upstream call.',
+    args: {
+      input: t.arg({ type: UpdateQrCodeInput, required: true, description: 'What to change.' }),
+    },
+    resolve: (_root, { input }, { links }) => {
+      const checks = new InputChecks('input');
+      const id = checks.id('id', 'QrCode', input.id);
+      const data = checkLook(checks, input);
+      checks.done();
+      return links.write(updateQrCode(id, { ...input, data }));
+    },
+  }),
+  deleteQrCode: t.field({
+    type: Deleted,
+    nullable: false,
+    errors: resultOf('DeleteQrCodeResult'),
+    description: 'Removes a QR code, from its channels too. Costs 1 upstream call.',
+    args: {
+      id: t.arg.id({
+        required: true,
+        description: 'Which QR code: global id, or the upstream’s integer.',
+      }),
+    },
+    resolve: async (_root, args, { links }) => {
+      const checks = new InputChecks();
+      const id = checks.id('id', 'QrCode', args.id);
+      checks.done();
+      await links.write(deleteQrCode(id));
+      return { typename: 'QrCode', id };
+    },
   }),
 }));

@@ -1,7 +1,9 @@
-import type { List, Read, Row } from '../upstream/call.ts';
+import type { Known, List, Read, Row, Write } from '../upstream/call.ts';
 import { type RowReader, readRow, readSingle } from '../upstream/decode.ts';
 import { pageDecoder } from '../upstream/page.ts';
 import { decodeText, parseInteger } from '../upstream/scalars.ts';
+import { touches } from './touches.ts';
+import { given, openWritten } from './written.ts';
 
 /** A QR code as lists show it. Implements: Link API > Resources > QR code. */
 export interface QrCode extends Row {
@@ -109,3 +111,91 @@ export const qrCodes: List<QrCode> = {
   decode: pageDecoder({ resource: 'qrCodes', keys: ['qrs'], decodeRow: decodeQrCode }),
   single: qrCode,
 };
+
+export type QrType = 'TEXT' | 'VCARD' | 'LINK' | 'EMAIL' | 'PHONE' | 'SMS' | 'WIFI';
+
+/** What a code says: a text, or named parts where its type has some. */
+export type QrData = string | Readonly<Record<string, unknown>>;
+
+export interface UpdateQrCode {
+  readonly type?: QrType | null | undefined;
+  readonly data: QrData;
+  /** `rgb(r,g,b)`, with blanks inside or not. */
+  readonly background?: string | null | undefined;
+  /** As `background`. */
+  readonly foreground?: string | null | undefined;
+  /** Path or URL of a picture. */
+  readonly logo?: string | null | undefined;
+}
+
+export interface CreateQrCode extends UpdateQrCode {
+  readonly type: QrType;
+  readonly name?: string | null | undefined;
+}
+
+/**
+ * Makes a QR code. 1 upstream call.
+ * Implements: Link API > QR codes > POST /api/qr/add.
+ */
+export function createQrCode(input: CreateQrCode): Write<Known<QrCode>> {
+  return {
+    method: 'POST',
+    path: '/api/qr/add',
+    body: given({ ...members(input), name: input.name }),
+    decode(body, context) {
+      const row = openWritten(body, 'qrCodes', context);
+      return {
+        id: row.id(),
+        link: row.has('link') ? row.text('link') : undefined,
+        name: row.has('name') ? row.text('name') : (input.name ?? undefined),
+      };
+    },
+    touches: (made) => touches.createQrCode({ id: made?.id }),
+    check: 'Query.qrCodes',
+  };
+}
+
+/**
+ * Changes what a QR code says and how it looks. 1 upstream call.
+ * Implements: Link API > QR codes > PUT /api/qr/:id/update.
+ */
+export function updateQrCode(id: number, input: UpdateQrCode): Write<Known<QrCode>> {
+  return {
+    method: 'PUT',
+    path: `/api/qr/${id}/update`,
+    body: given(members(input)),
+    decode: () => ({ id }),
+    touches: () => touches.updateQrCode({ id }),
+    check: 'Query.qrCode',
+  };
+}
+
+/**
+ * Removes a QR code, from its channels too. 1 upstream call.
+ * Implements: Link API > QR codes > DELETE /api/qr/:id/delete.
+ */
+export function deleteQrCode(id: number): Write<{ readonly id: number }> {
+  return {
+    method: 'DELETE',
+    path: `/api/qr/${id}/delete`,
+    decode: () => ({ id }),
+    touches: () => touches.deleteQrCode({ id }),
+    check: 'Query.qrCode',
+  };
+}
+
+/** The input in the upstream's words. */
+function members({ type, data, background, foreground, logo }: UpdateQrCode) {
+  return {
+    type: type?.toLowerCase(),
+    data,
+    background: color(background),
+    foreground: color(foreground),
+    logo,
+  };
+}
+
+/** The documents spell colors without blanks, people with them. */
+function color(text: string | null | undefined): string | undefined {
+  return text?.replace(/\s/g, '').toLowerCase();
+}
