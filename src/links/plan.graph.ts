@@ -4,7 +4,7 @@ import {
   type PlanLimits as PlanLimitsRow,
   type PlanPrices as PlanPricesRow,
   type Plan as PlanRow,
-  planFeatures,
+  type planFeatures,
   plans,
 } from './plan.ts';
 

@@ -1,6 +1,9 @@
-import type { List, Row } from '../upstream/call.ts';
+import type { Known, List, Row, Write } from '../upstream/call.ts';
 import type { RowReader } from '../upstream/decode.ts';
 import { pageDecoder } from '../upstream/page.ts';
+import { touches } from './touches.ts';
+import type { User } from './user.ts';
+import { given, upstreamTime } from './written.ts';
 
 /** What users can subscribe to. Implements: Link API > Resources > Plan. */
 export interface Plan extends Row {
@@ -114,3 +117,30 @@ export const plans: List<Plan> = {
   paged: false,
   decode: pageDecoder({ resource: 'plans', keys: ['plans'], decodeRow: decodePlan }),
 };
+
+export type SubscriptionType = 'MONTHLY' | 'YEARLY' | 'LIFETIME';
+
+export interface SubscribeUser {
+  readonly planId: number;
+  readonly userId: number;
+  readonly type: SubscriptionType;
+  /** When it ends, in the gateway's spelling; without one, the upstream reckons it from `type`. */
+  readonly expiration?: string | null | undefined;
+}
+
+/**
+ * Puts a user on a plan. For administrators only. 1 upstream call.
+ * Implements: Link API > Plans > PUT /api/plan/:planid/user/:userid.
+ */
+export function subscribeUser(input: SubscribeUser): Write<Known<User>> {
+  const { planId, userId, type, expiration } = input;
+  return {
+    method: 'PUT',
+    path: `/api/plan/${planId}/user/${userId}`,
+    body: ({ timeZone }) =>
+      given({ type: type.toLowerCase(), expiration: upstreamTime(expiration, timeZone) }),
+    decode: () => ({ id: userId, planId, expires: expiration ?? undefined }),
+    touches: () => touches.subscribeUser({ id: userId }),
+    check: 'Query.user',
+  };
+}

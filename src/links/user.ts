@@ -1,7 +1,9 @@
-import type { Call, List, Read, Row } from '../upstream/call.ts';
-import { type RowReader, readSingle } from '../upstream/decode.ts';
+import type { Call, Known, List, Read, Row, Write } from '../upstream/call.ts';
+import { DecodeError, type RowReader, readSingle } from '../upstream/decode.ts';
 import { pageDecoder } from '../upstream/page.ts';
 import { type Account, decodeAccount } from './account.ts';
+import { touches } from './touches.ts';
+import { given, openWritten, upstreamTime } from './written.ts';
 
 /**
  * An account as an administrator sees it. Its API key is left out on purpose: what is decoded may be
@@ -25,7 +27,8 @@ export function decodeUser(row: RowReader): User {
 export function user(id: number): Read<User | null> {
   return {
     resource: 'users',
-    tags: [`user:${id}`],
+    // `user` for writes that may be about any user.
+    tags: ['user', `user:${id}`],
     method: 'GET',
     path: `/api/user/${id}`,
     absentIsNull: true,
@@ -76,5 +79,62 @@ export function userApiKey(id: number): Call<string | null> {
       const row = readSingle(body, ['data', 'user'], 'users', context);
       return row?.text('apikey') || null;
     },
+  };
+}
+
+export interface CreateUser {
+  readonly username: string;
+  readonly email: string;
+  readonly password: string;
+  readonly planId?: number | undefined;
+  /** When the plan ends, in the gateway's spelling. */
+  readonly expiration?: string | null | undefined;
+}
+
+/**
+ * Opens an account. For administrators only. 1 upstream call.
+ * Implements: Link API > Users > POST /api/user/add.
+ */
+export function createUser(input: CreateUser): Write<Known<User>> {
+  const { username, email, password, planId, expiration } = input;
+  return {
+    method: 'POST',
+    path: '/api/user/add',
+    body: ({ timeZone }) =>
+      given({
+        username,
+        email,
+        password,
+        planid: planId,
+        expiration: upstreamTime(expiration, timeZone),
+      }),
+    decode(body, context) {
+      const row = openWritten(body, 'users', context);
+      const id = row.integer('id', 'userid');
+      if (id === null || id < 1) throw new DecodeError('users.id', 'an integer');
+      return {
+        id,
+        email: row.text('email') ?? email,
+        username: row.text('username') ?? username,
+        planId,
+        expires: expiration ?? undefined,
+      };
+    },
+    touches: (made) => touches.createUser({ id: made?.id }),
+    check: 'Query.users',
+  };
+}
+
+/**
+ * Closes an account. For administrators only. 1 upstream call.
+ * Implements: Link API > Users > DELETE /api/user/:id/delete.
+ */
+export function deleteUser(id: number): Write<{ readonly id: number }> {
+  return {
+    method: 'DELETE',
+    path: `/api/user/${id}/delete`,
+    decode: () => ({ id }),
+    touches: () => touches.deleteUser({ id }),
+    check: 'Query.user',
   };
 }

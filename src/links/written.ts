@@ -1,6 +1,7 @@
 import type { DecodeContext } from '../upstream/call.ts';
 import { RowReader } from '../upstream/decode.ts';
 import { asMap } from '../upstream/scalars.ts';
+import { formatLocalTimestamp } from '../upstream/timestamp.ts';
 
 /** The members that the caller gave, under the names the API has for them: a `null` is not given. */
 export function given(members: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -14,4 +15,12 @@ export function given(members: Readonly<Record<string, unknown>>): Record<string
 export function openWritten(body: unknown, path: string, context: DecodeContext): RowReader {
   const answer = asMap(body) ?? {};
   return new RowReader({ ...answer, ...asMap(answer['data']) }, path, context);
+}
+
+/** A moment in the gateway's spelling as the API wants it: local to the zone it writes all its own in. */
+export function upstreamTime(
+  time: string | null | undefined,
+  timeZone: string,
+): string | undefined {
+  return time == null ? undefined : formatLocalTimestamp(Date.parse(time), timeZone);
 }
