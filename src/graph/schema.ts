@@ -6,6 +6,7 @@ import '../links/campaign.graph.ts';
 import '../links/channel.graph.ts';
 import '../links/cta-overlay.graph.ts';
 import '../links/file.graph.ts';
+import '../links/login-url.graph.ts';
 import '../links/pixel.graph.ts';
 import '../links/plan.graph.ts';
 import '../links/qr-code.graph.ts';
