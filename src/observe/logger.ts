@@ -1,0 +1,93 @@
+import { type DestinationStream, pino } from 'pino';
+import type { Observer } from './observer.ts';
+import type { Scrub } from './scrub.ts';
+
+/** Where lines go: standard output, or a test's array. */
+export type LogStream = DestinationStream;
+
+export type LogLevel = 'error' | 'warn' | 'info' | 'debug' | 'silent';
+
+/**
+ * The gateway's log. Nobody can hand it an object to print: each method takes what may be told and
+ * writes exactly that, so that headers, bodies, variables and URLs have no way in.
+ */
+export interface Log extends Observer {
+  /** Something happened to the process as a whole: a start, a stop. */
+  event(message: string, facts?: Readonly<Record<string, string | number | boolean>>): void;
+  /** A defect of ours, with its stack. */
+  unexpected(error: unknown): void;
+}
+
+/** Makes a log of JSON lines. Texts that are not ours pass `scrub` first. */
+export function createLog(options: {
+  readonly level: LogLevel;
+  readonly stream: LogStream;
+  readonly scrub: Scrub;
+}): Log {
+  const { level, scrub, stream } = options;
+  const logger = pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    stream,
+  );
+  return {
+    event: (message, facts = {}) => logger.info(facts, message),
+    unexpected: (error) => logger.error({ error: describe(error, scrub) }, 'unexpected error'),
+    operation: ({ name, type, requestId, caller, status, codes, outcome, ...numbers }) =>
+      logger.info(
+        {
+          requestId,
+          operation: name,
+          type,
+          caller,
+          status,
+          outcome,
+          ...(codes.length > 0 ? { codes } : {}),
+          durationMs: Math.round(numbers.durationMs),
+          upstream: { calls: numbers.calls, waitedMs: numbers.waitedMs, stale: numbers.stale },
+        },
+        'operation',
+      ),
+    request: (request) => ({
+      end({ code, cause, durationMs }) {
+        const { upstream, method, resource } = request;
+        const facts = { upstream, method, resource, code, durationMs: Math.round(durationMs) };
+        if (code === 'OK') {
+          logger.debug(facts, 'upstream call');
+        } else if (code === 'REFUSED') {
+          logger.warn(facts, 'upstream refused for its rate limit');
+        } else {
+          const why = cause === undefined ? {} : { cause: reasons(cause, scrub) };
+          logger.warn({ ...facts, ...why }, 'upstream failed');
+        }
+      },
+    }),
+  };
+}
+
+/** A cause and the causes of it, each as one line. */
+function reasons(cause: unknown, scrub: Scrub, depth = 0): string[] {
+  if (!(cause instanceof Error)) return [scrub(String(cause))];
+  const code = 'code' in cause && typeof cause.code === 'string' ? ` (${cause.code})` : '';
+  const inner =
+    cause.cause !== undefined && depth < 4 ? reasons(cause.cause, scrub, depth + 1) : [];
+  return [scrub(`${cause.name}: ${cause.message}${code}`), ...inner];
+}
+
+function describe(
+  error: unknown,
+  scrub: Scrub,
+): { message: string; stack?: string[]; cause?: string[] } {
+  if (!(error instanceof Error)) return { message: scrub(String(error)) };
+  // The first lines of a stack repeat the message, which can be any text.
+  const stack = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
+  return {
+    message: scrub(`${error.name}: ${error.message}`),
+    stack: stack.map((line) => scrub(line.trim())),
+    ...(error.cause === undefined ? {} : { cause: reasons(error.cause, scrub) }),
+  };
+}

@@ -1,0 +1,155 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { UpstreamName } from '../errors.ts';
+import type { Observer, QueueLane } from './observer.ts';
+
+/** What is looked up when somebody scrapes, and costs nothing before. */
+export interface Gauges {
+  /** How the budgets of one upstream stand, all its keys together. */
+  budgets(): readonly BudgetGauges[];
+  cache(): { readonly bytes: number; readonly entries: number };
+}
+
+export interface BudgetGauges {
+  readonly upstream: UpstreamName;
+  /** Keys whose budget is counted. */
+  readonly keys: number;
+  readonly limit: number;
+  readonly used: number;
+  readonly remaining: number;
+  /** Keys that are paused by a refusal. */
+  readonly paused: number;
+  readonly queued: Readonly<Record<QueueLane, number>>;
+}
+
+/** The numbers behind `/metrics`. */
+export interface Metrics extends Observer {
+  readonly contentType: string;
+  render(): Promise<string>;
+}
+
+/** The promised codes, and GraphQL's own: any other word is counted as `OTHER`. */
+const known =
+  /^(GRAPHQL|UPSTREAM|OPERATION|BUDGET|BAD|OUTCOME|INTERNAL|PERSISTED)_[A-Z_]{1,32}$|^UNAUTHENTICATED$|^FORBIDDEN$/;
+
+const seconds = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+/**
+ * Counts into a registry of its own. No label holds a word that a caller chose, so that nobody can
+ * make the number of series grow.
+ */
+export function createMetrics(gauges: Gauges): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]) =>
+    new Counter({ name: `gateway_${name}`, help, labelNames, registers });
+  const histogram = <L extends string>(name: string, help: string, labelNames: readonly L[]) =>
+    new Histogram({ name: `gateway_${name}`, help, labelNames, buckets: seconds, registers });
+
+  defineGauges(gauges, registry);
+  const waits = histogram(
+    'queue_wait_seconds',
+    'Time in the queue of requests that had their turn.',
+    ['upstream', 'lane'],
+  );
+  const reads = counter('reads_total', 'Reads by where their answer came from.', [
+    'upstream',
+    'resource',
+    'result',
+  ]);
+  const refusals = counter('upstream_refusals_total', 'Requests refused by the rate limit.', [
+    'upstream',
+  ]);
+  const durations = histogram('upstream_request_seconds', 'Duration of upstream requests.', [
+    'upstream',
+    'method',
+    'resource',
+  ]);
+  const errors = counter('upstream_errors_total', 'Upstream requests that brought nothing.', [
+    'upstream',
+    'method',
+    'resource',
+    'code',
+  ]);
+  const surprises = counter('decode_surprises_total', 'Members of answers not as documented.', [
+    'upstream',
+    'field',
+  ]);
+  const operations = counter('operations_total', 'GraphQL operations.', ['type', 'outcome']);
+  const operationErrors = counter('operation_errors_total', 'Operations with an error of a code.', [
+    'code',
+  ]);
+  const operationSeconds = histogram('operation_seconds', 'Duration of GraphQL operations.', [
+    'type',
+  ]);
+  for (const upstream of ['LINKS', 'MARKET'] as const) refusals.inc({ upstream }, 0);
+
+  return {
+    contentType: registry.contentType,
+    render: () => registry.metrics(),
+    request({ upstream, method, resource }) {
+      return {
+        end({ code, durationMs }) {
+          durations.observe({ upstream, method, resource }, durationMs / 1000);
+          if (code === 'REFUSED') refusals.inc({ upstream });
+          else if (code !== 'OK') errors.inc({ upstream, method, resource, code });
+        },
+      };
+    },
+    read: (upstream, resource, result) => reads.inc({ upstream, resource, result }),
+    waited: (upstream, lane, ms) => waits.observe({ upstream, lane }, ms / 1000),
+    surprise: (upstream, field) => surprises.inc({ upstream, field }),
+    operation({ type, outcome, codes, durationMs }) {
+      operations.inc({ type, outcome });
+      operationSeconds.observe({ type }, durationMs / 1000);
+      for (const code of codes) operationErrors.inc({ code: known.test(code) ? code : 'OTHER' });
+    },
+  };
+}
+
+function defineGauges(gauges: Gauges, registry: Registry): void {
+  const perUpstream = (
+    name: string,
+    help: string,
+    read: (budget: BudgetGauges) => number,
+  ): void => {
+    new Gauge({
+      name: `gateway_budget_${name}`,
+      help,
+      labelNames: ['upstream'],
+      registers: [registry],
+      collect() {
+        for (const budget of gauges.budgets())
+          this.set({ upstream: budget.upstream }, read(budget));
+      },
+    });
+  };
+  perUpstream('limit', 'Requests that a window allows.', ({ limit }) => limit);
+  perUpstream('used', 'Requests that still count against the limit.', ({ used }) => used);
+  perUpstream('remaining', 'Requests that could leave now.', ({ remaining }) => remaining);
+  perUpstream('paused', 'Keys paused by a refusal.', ({ paused }) => paused);
+  perUpstream('keys', 'Keys with a budget.', ({ keys }) => keys);
+  new Gauge({
+    name: 'gateway_queue_length',
+    help: 'Requests that wait for a slot.',
+    labelNames: ['upstream', 'lane'],
+    registers: [registry],
+    collect() {
+      for (const { upstream, queued } of gauges.budgets()) {
+        for (const [lane, length] of Object.entries(queued)) this.set({ upstream, lane }, length);
+      }
+    },
+  });
+  const ofCache = (name: 'bytes' | 'entries', help: string): void => {
+    new Gauge({
+      name: `gateway_cache_${name}`,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(gauges.cache()[name]);
+      },
+    });
+  };
+  ofCache('bytes', 'Memory taken by kept answers, as it is estimated.');
+  ofCache('entries', 'Kept answers.');
+}
