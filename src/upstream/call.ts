@@ -11,6 +11,22 @@ export interface DecodeContext {
 /** The members of a request's body. */
 type Body = Readonly<Record<string, unknown>>;
 
+/** A body of bytes, sent as they come. */
+export interface ByteStream {
+  /** Bytes in all; `null` when that shows only at the end. */
+  readonly length: number | null;
+  /**
+   * The bytes from the first one on. Called when the request has its slot, once for each try.
+   * Nothing is read before the upstream is connected, and never faster than it takes the bytes.
+   */
+  open(): AsyncIterable<Uint8Array>;
+  /**
+   * Told that a try was refused for the rate limit, so that nothing happened upstream. The next one
+   * needs all bytes again: who does not have them gives up here.
+   */
+  refused?(retryAfterMs: number): void;
+}
+
 /** One request to an upstream API, as data. Nouns describe requests; only the client sends them. */
 export interface Call<T> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -18,10 +34,11 @@ export interface Call<T> {
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   /**
-   * A JSON object to send: as a function where it holds timestamps in the upstream's zone. (Binary
-   * bodies are a matter of the write that has one.)
+   * A JSON object to send: as a function where it holds timestamps in the upstream's zone.
    */
   readonly body?: Body | ((context: Pick<DecodeContext, 'timeZone'>) => Body);
+  /** Bytes to send in its place. */
+  readonly stream?: ByteStream;
   /**
    * Turns the body of a successful answer into what the gateway works with.
    * @throws DecodeError when the answer is unusable as a whole; a broken member is null instead.

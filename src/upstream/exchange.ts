@@ -58,6 +58,7 @@ export async function exchange<T>(
   switch (verdict.kind) {
     case 'limited': {
       const refused = { retryAfterMs: verdict.retryAfterMs };
+      call.stream?.refused?.(refused.retryAfterMs ?? feedback.resetInMs ?? options.rateWindowMs);
       return { feedback: { ...feedback, refused }, outcome: { kind: 'refused' } };
     }
     case 'success':
@@ -118,8 +119,14 @@ function compose(options: ExchangeOptions, call: Call<unknown>, secret: string):
   } else if (request.body) {
     body = JSON.stringify(request.body);
   }
+  if (call.stream) {
+    // Whatever the file is: as a form or as JSON, a framework over there would try to parse it.
+    headers['content-type'] = 'application/octet-stream';
+    if (call.stream.length !== null) headers['content-length'] = String(call.stream.length);
+  }
   const url = `${baseUrl}${call.path}${query && `?${query}`}`;
-  return { method: call.method, url, headers, body, timeoutMs };
+  const stream = call.stream?.open() ?? null;
+  return { method: call.method, url, headers, body, stream, timeoutMs };
 }
 
 function readFeedback(
