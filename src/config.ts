@@ -46,6 +46,10 @@ export interface Config {
   readonly exposeUserApiKeys: boolean;
   readonly graphiql: boolean;
   readonly cacheMaxBytes: number;
+  /** Largest file that `PUT /files/:filename` takes. */
+  readonly uploadMaxBytes: number;
+  /** Largest file that a GraphQL request may carry. */
+  readonly uploadInlineMaxBytes: number;
   readonly ttlMs: Readonly<Record<Resource, number>>;
 }
 
@@ -100,6 +104,8 @@ export function loadConfig(
     exposeUserApiKeys: reader.flag('EXPOSE_USER_API_KEYS'),
     graphiql: reader.flag('GRAPHIQL'),
     cacheMaxBytes: reader.integer('CACHE_MAX_BYTES'),
+    uploadMaxBytes: reader.integer('UPLOAD_MAX_BYTES'),
+    uploadInlineMaxBytes: reader.integer('UPLOAD_INLINE_MAX_BYTES'),
     ttlMs: Object.freeze(readTtls(reader)),
   };
   if (reader.faults.length > 0) {

@@ -178,6 +178,18 @@ export const settings: readonly Setting[] = [
     default: String(64 * 1024 * 1024),
     doc: 'Memory for kept upstream answers; the least recently used go first.',
   },
+  {
+    name: 'UPLOAD_MAX_BYTES',
+    kind: integer(1, 2 ** 40),
+    default: String(1024 * 1024 * 1024),
+    doc: 'Largest file that `PUT /files/:filename` takes. It passes through; the upstream may have a limit of its own.',
+  },
+  {
+    name: 'UPLOAD_INLINE_MAX_BYTES',
+    kind: integer(1, 2 ** 30),
+    default: String(8 * 1024 * 1024),
+    doc: 'Largest file that the mutation `uploadFile` takes. Such a request is held in memory as a whole.',
+  },
   ...resources.map((resource) => ({
     name: ttlName(resource),
     kind: integer(0, day),
