@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import { useDeferStream } from '@graphql-yoga/plugin-defer-stream';
 import type { GraphQLSchema } from 'graphql';
 import type { YogaInitialContext } from 'graphql-yoga';
@@ -12,6 +13,7 @@ import { linksApi } from './links/api.ts';
 import { createMarketApi } from './market/api.ts';
 import { type Sandbox, startSandbox } from './sandbox/sandbox.ts';
 import { exampleOperations } from './server/examples.ts';
+import { createFilesRoute } from './server/files.ts';
 import { createGraphiqlPage } from './server/graphiql.ts';
 import { createHttpServer } from './server/http.ts';
 import { createMaskError } from './server/mask-error.ts';
@@ -24,6 +26,7 @@ import type { Resource } from './settings.ts';
 import { Cache, type Freshness } from './upstream/cache.ts';
 import { Client, type Credential } from './upstream/client.ts';
 import { Collections } from './upstream/collection.ts';
+import type { Caller } from './upstream/flight.ts';
 import { Receipt } from './upstream/receipt.ts';
 
 /** A whole gateway, not yet listening. */
@@ -95,48 +98,72 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
       WHOLE_LISTS,
     );
 
+  const callerOf = (
+    request: IncomingMessage | undefined,
+    prefer: string | null,
+    signal: AbortSignal,
+  ): Caller => ({
+    name: request?.socket.remoteAddress ?? '',
+    receipt: new Receipt(clock),
+    maxWaitMs: preferredWaitMs(prefer) ?? config.maxWaitMs,
+    signal,
+  });
+  const linksFor = (caller: Caller): Source =>
+    new Source({
+      upstream: 'LINKS',
+      backend: linksBackend,
+      caller,
+      credential: credentialOf(links),
+    });
+
   const createContext = (initial: YogaInitialContext & SocketContext): GraphContext => {
-    const receipt = new Receipt(clock);
-    const caller = {
-      name: initial.req?.socket.remoteAddress ?? '',
-      receipt,
-      maxWaitMs: preferredWaitMs(initial.request.headers.get('prefer')) ?? config.maxWaitMs,
-      signal: initial.request.signal,
-    };
+    const { headers, signal } = initial.request;
+    const caller = callerOf(initial.req, headers.get('prefer'), signal);
     return {
-      links: new Source({
-        upstream: 'LINKS',
-        backend: linksBackend,
-        caller,
-        credential: credentialOf(links),
-      }),
+      links: linksFor(caller),
       market: new Source({
         upstream: 'MARKET',
         backend: marketBackend,
         caller,
         credential: credentialOf(market),
       }),
-      receipt,
+      receipt: caller.receipt,
       clock,
       exposeUserApiKeys: config.exposeUserApiKeys,
+      uploadInlineMaxBytes: config.uploadInlineMaxBytes,
     };
   };
 
+  const maskError = createMaskError((error) => process.stderr.write(`${describe(error)}\n`));
+  const bodyLimits = {
+    maxBodyBytes: MAX_BODY_BYTES,
+    // The operation, and the file.
+    maxMultipartBytes: MAX_BODY_BYTES + config.uploadInlineMaxBytes,
+  };
   const graphql = createGraphqlServer({
     schema,
     createContext,
     plugins: [useDeferStream(), useReceipt(), useHttpCaching()],
-    maskError: createMaskError((error) => process.stderr.write(`${describe(error)}\n`)),
+    maskError,
     corsOrigins: config.corsOrigins,
-    maxBodyBytes: MAX_BODY_BYTES,
+    ...bodyLimits,
+  });
+  const files = createFilesRoute({
+    sourceFor: async (request, signal) =>
+      linksFor(callerOf(request, String(request.headers['prefer'] ?? ''), signal)),
+    clock,
+    maxBytes: config.uploadMaxBytes,
+    corsOrigins: config.corsOrigins,
+    maskError,
   });
   const http = createHttpServer({
     graphql,
     graphiql: config.graphiql
       ? createGraphiqlPage(exampleOperations(sandbox?.market.purchaseCodes.valid[0]))
       : null,
+    files,
     clock,
-    maxBodyBytes: MAX_BODY_BYTES,
+    ...bodyLimits,
     graceMs: GRACE_MS,
   });
   let url = '';

@@ -6,6 +6,14 @@ import { BadUserInput } from '../errors.ts';
 import type { GraphContext } from './context.ts';
 import { decodeGlobalId, encodeGlobalId } from './identifier.ts';
 
+/** A part of a multipart request, of which no more is asked than this. */
+export interface UploadedFile {
+  readonly name: string;
+  /** In bytes. */
+  readonly size: number;
+  arrayBuffer(): Promise<ArrayBuffer>;
+}
+
 /**
  * What all nouns build the schema with. Fields are nullable unless they say otherwise: whatever comes
  * from an upstream can be missing there.
@@ -16,6 +24,7 @@ export const builder = new SchemaBuilder<{
     ID: { Input: string; Output: string | number };
     DateTime: { Input: string; Output: string };
     Date: { Input: string; Output: string };
+    Upload: { Input: UploadedFile; Output: never };
     JSONObject: { Input: Record<string, unknown>; Output: Record<string, unknown> };
   };
   Connection: { totalCount: number | null };

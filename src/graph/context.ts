@@ -10,4 +10,6 @@ export interface GraphContext {
   readonly clock: Clock;
   /** Whether `User.apiKey` may be answered at all. */
   readonly exposeUserApiKeys: boolean;
+  /** Largest file that a GraphQL request may carry. */
+  readonly uploadInlineMaxBytes: number;
 }

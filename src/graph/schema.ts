@@ -1,4 +1,5 @@
 import './scalars.ts';
+import './upload.ts';
 import './rate-limit.graph.ts';
 import '../links/account.graph.ts';
 import '../links/branded-domain.graph.ts';

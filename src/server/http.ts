@@ -1,21 +1,25 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { GraphQLError } from 'graphql';
 import type { Clock } from '../clock.ts';
+import type { FilesRoute } from './files.ts';
 import type { GraphiqlPage } from './graphiql.ts';
-import { bodyTooLarge } from './use-body-limit.ts';
+import { type BodyLimits, bodyLimit, bodyTooLarge } from './use-body-limit.ts';
 
 /** What the HTTP server is made of. */
-export interface HttpOptions {
+export interface HttpOptions extends BodyLimits {
   /** Answers `/graphql`. */
   readonly graphql: (request: IncomingMessage, response: ServerResponse) => unknown;
   /** What a browser gets on `/graphql`; null when GraphiQL is off. */
   readonly graphiql: GraphiqlPage | null;
+  /** Answers `/files/...`; absent when nothing can be uploaded. */
+  readonly files?: FilesRoute;
   readonly clock: Clock;
-  /** A longer announced body is refused with 413 before any of it is read. */
-  readonly maxBodyBytes: number;
   /** How long running requests may go on after `close`, in milliseconds. */
   readonly graceMs: number;
 }
+
+/** How long the body of a request may be on its way, in milliseconds. A file has its own patience. */
+const BODY_MS = 60_000;
 
 /** A listening server, as the composition root sees it. */
 export interface HttpServer {
@@ -33,12 +37,12 @@ export class ListenError extends Error {
   override readonly name = 'ListenError';
 }
 
-/** Routes `/graphql`, `/livez` (the process runs) and `/readyz` (it takes requests: 503 while closing). */
+/** Routes `/graphql`, `/files/...`, `/livez` (the process runs) and `/readyz` (it takes requests: 503 while closing). */
 export function createHttpServer(options: HttpOptions): HttpServer {
   const running = new Set<ServerResponse>();
   let closing: Promise<void> | undefined;
 
-  const server = createServer((request, response) => {
+  const handle = (request: IncomingMessage, response: ServerResponse): void => {
     running.add(response);
     response.once('close', () => {
       running.delete(response);
@@ -52,11 +56,15 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     }
     response.setHeader('X-Content-Type-Options', 'nosniff');
     route(request, response, options, closing === undefined);
-  });
+  };
+  const server = createServer(handle);
+  // Node would answer `Expect: 100-continue` at once, before anything is known of the request.
+  server.on('checkContinue', handle);
   // Long enough for a load balancer to reuse connections, which commonly give up after 60 s.
   server.keepAliveTimeout = 65_000;
   server.headersTimeout = 15_000;
-  server.requestTimeout = 60_000;
+  // This one would also cut off an upload that takes its time, so `limitBody` stands in.
+  server.requestTimeout = 0;
 
   return {
     async listen(port, host) {
@@ -76,7 +84,9 @@ function route(
   options: HttpOptions,
   ready: boolean,
 ): void {
-  const [path] = (request.url ?? '/').split('?', 1);
+  const [path = '/'] = (request.url ?? '/').split('?', 1);
+  if (options.files && path.startsWith('/files/')) return options.files(request, response);
+  limitBody(request, options.clock);
   switch (path) {
     case '/graphql':
       return graphql(request, response, options);
@@ -94,18 +104,30 @@ function route(
 }
 
 function graphql(request: IncomingMessage, response: ServerResponse, options: HttpOptions): void {
-  const { host, 'content-length': length } = request.headers;
+  const { host, 'content-length': length, 'content-type': type } = request.headers;
+  const maxBytes = bodyLimit(type, options);
   if (host !== undefined && !URL.canParse(`http://${host}`)) {
     // Yoga would answer what it cannot make a URL of with a stack trace.
     text(response, 400, 'The Host header is not valid.');
-  } else if (Number(length) > options.maxBodyBytes) {
+  } else if (Number(length) > maxBytes) {
     response.writeHead(413, { 'Content-Type': 'application/json', Connection: 'close' });
-    response.end(errorBody(bodyTooLarge(options.maxBodyBytes)));
+    response.end(errorBody(bodyTooLarge(maxBytes)));
   } else if (options.graphiql && isBrowser(request)) {
     options.graphiql.send(request, response);
   } else {
+    if (request.headers.expect !== undefined) response.writeContinue();
     void options.graphql(request, response);
   }
+}
+
+/** Cuts off a body that trickles in. */
+function limitBody(request: IncomingMessage, clock: Clock): void {
+  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+  if (length === undefined && encoding === undefined) return;
+  const cancel = clock.after(BODY_MS, () => {
+    if (!request.complete) request.destroy();
+  });
+  request.once('close', cancel);
 }
 
 function errorBody(error: GraphQLError): string {

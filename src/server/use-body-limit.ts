@@ -3,7 +3,8 @@ import type { Plugin } from 'graphql-yoga';
 
 /** `BAD_USER_INPUT` with status 413. */
 export function bodyTooLarge(maxBytes: number): GraphQLError {
-  return new GraphQLError(`The request body is larger than ${maxBytes} bytes.`, {
+  const message = `The request body is larger than ${maxBytes} bytes. Files have a way of their own: PUT /files/:filename.`;
+  return new GraphQLError(message, {
     extensions: {
       code: 'BAD_USER_INPUT',
       // The rest of the body is still on its way, so the connection cannot be used again.
@@ -12,15 +13,35 @@ export function bodyTooLarge(maxBytes: number): GraphQLError {
   });
 }
 
+/** Bytes that a request's body may have. */
+export interface BodyLimits {
+  /** Of an operation alone. */
+  readonly maxBodyBytes: number;
+  /**
+   * Of an operation with files, as a multipart request.
+   * @default the same, so that there is hardly room for a file
+   */
+  readonly maxMultipartBytes?: number;
+}
+
+/** The limit that holds for a request of this content type. */
+export function bodyLimit(
+  contentType: string | null | undefined,
+  { maxBodyBytes, maxMultipartBytes = maxBodyBytes }: BodyLimits,
+): number {
+  return /^multipart\/form-data\b/i.test(contentType ?? '') ? maxMultipartBytes : maxBodyBytes;
+}
+
 /**
  * Limits bodies by their announced length, and counts those that announce none. Yoga's own limit wraps
  * every body in a transform stream, which costs two thirds of all throughput.
  */
-export function useBodyLimit(maxBytes: number): Plugin {
+export function useBodyLimit(limits: BodyLimits): Plugin {
   return {
     onRequestParse({ request, requestParser, setRequestParser, fetchAPI }) {
       const parse = requestParser;
       const body = request.body;
+      const maxBytes = bodyLimit(request.headers.get('content-type'), limits);
       const announced = request.headers.get('content-length');
       if (Number(announced) > maxBytes) {
         throw bodyTooLarge(maxBytes);

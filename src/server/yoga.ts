@@ -7,8 +7,9 @@ import {
   type YogaServerInstance,
 } from 'graphql-yoga';
 import type { MaskError } from './mask-error.ts';
-import { useBodyLimit } from './use-body-limit.ts';
+import { type BodyLimits, useBodyLimit } from './use-body-limit.ts';
 import { useCsrfGuard } from './use-csrf-guard.ts';
+import { useMultipartFaults } from './use-multipart-faults.ts';
 
 /** What Node gave, when the request came over a socket; absent when it came through `fetch`. */
 export interface SocketContext {
@@ -17,7 +18,7 @@ export interface SocketContext {
 }
 
 /** What Yoga is made of here. Everything about a noun is in `schema` and what `createContext` returns. */
-export interface GraphqlOptions<Context extends object> {
+export interface GraphqlOptions<Context extends object> extends BodyLimits {
   readonly schema: GraphQLSchema;
   /** Called once per operation, after it was found valid. */
   readonly createContext: (
@@ -27,8 +28,6 @@ export interface GraphqlOptions<Context extends object> {
   readonly maskError: MaskError;
   /** Pages of these origins may call; no others. */
   readonly corsOrigins: readonly string[];
-  /** A larger body is refused with status 413. */
-  readonly maxBodyBytes: number;
 }
 
 /** Yoga as this gateway uses it: `fetch` for tests and embedding, callable as a `node:http` listener. */
@@ -41,7 +40,7 @@ export type GraphqlServer = YogaServerInstance<SocketContext, Record<string, unk
 export function createGraphqlServer<Context extends object>(
   options: GraphqlOptions<Context>,
 ): GraphqlServer {
-  const { corsOrigins, createContext, maskError, maxBodyBytes, schema } = options;
+  const { corsOrigins, createContext, maskError, schema } = options;
   return createYoga<SocketContext, Record<string, unknown>>({
     schema,
     context: async (initial) => {
@@ -52,7 +51,8 @@ export function createGraphqlServer<Context extends object>(
       useCsrfGuard(corsOrigins),
       ...(corsOrigins.length > 0 ? [useVaryOrigin()] : []),
       ...(options.plugins ?? []),
-      useBodyLimit(maxBodyBytes),
+      useBodyLimit(options),
+      useMultipartFaults(),
     ],
     maskedErrors: { maskError },
     cors: corsOrigins.length > 0 && ((request) => corsFor(request, corsOrigins)),

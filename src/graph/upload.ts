@@ -1,0 +1,23 @@
+import { BadUserInput } from '../errors.ts';
+import { builder, type UploadedFile } from './builder.ts';
+
+builder.scalarType('Upload', {
+  description:
+    'A file: a part of a request by the GraphQL multipart request specification. For small files; larger ones go to `PUT /files/:filename`.',
+  serialize: () => {
+    throw new TypeError('An upload is never answered');
+  },
+  parseValue: (value) => {
+    if (isUploadedFile(value)) return value;
+    throw new BadUserInput(
+      'A file is wanted: leave null in the variables, and send it as a part of a multipart/form-data request whose `map` names this place.',
+    );
+  },
+});
+
+/** Whichever implementation of `File` made it of the part. */
+function isUploadedFile(value: unknown): value is UploadedFile {
+  if (typeof value !== 'object' || value === null) return false;
+  const { name, size, arrayBuffer } = value as Partial<Record<string, unknown>>;
+  return typeof name === 'string' && typeof size === 'number' && typeof arrayBuffer === 'function';
+}
