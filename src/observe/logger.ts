@@ -1,4 +1,4 @@
-import { type DestinationStream, pino } from 'pino';
+import { type DestinationStream, destination, pino } from 'pino';
 import type { Observer } from './observer.ts';
 import type { Scrub } from './scrub.ts';
 
@@ -14,8 +14,18 @@ export type LogLevel = 'error' | 'warn' | 'info' | 'debug' | 'silent';
 export interface Log extends Observer {
   /** Something happened to the process as a whole: a start, a stop. */
   event(message: string, facts?: Readonly<Record<string, string | number | boolean>>): void;
+  /** Something that the operator should see to, in one sentence of ours. */
+  complaint(sentence: string): void;
   /** A defect of ours, with its stack. */
   unexpected(error: unknown): void;
+}
+
+/**
+ * The process's standard output. Lines are written behind the back of whoever logs, and what is left
+ * when the process ends is written then.
+ */
+export function standardOutput(): LogStream {
+  return destination({ dest: 1, sync: false });
 }
 
 /** Makes a log of JSON lines. Texts that are not ours pass `scrub` first. */
@@ -36,6 +46,7 @@ export function createLog(options: {
   );
   return {
     event: (message, facts = {}) => logger.info(facts, message),
+    complaint: (sentence) => logger.warn(scrub(sentence)),
     unexpected: (error) => logger.error({ error: describe(error, scrub) }, 'unexpected error'),
     operation: ({ name, type, requestId, caller, status, codes, outcome, ...numbers }) =>
       logger.info(

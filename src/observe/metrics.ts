@@ -113,42 +113,48 @@ function defineGauges(gauges: Gauges, registry: Registry): void {
     help: string,
     read: (budget: BudgetGauges) => number,
   ): void => {
-    new Gauge({
-      name: `gateway_budget_${name}`,
-      help,
-      labelNames: ['upstream'],
-      registers: [registry],
-      collect() {
-        for (const budget of gauges.budgets())
-          this.set({ upstream: budget.upstream }, read(budget));
-      },
-    });
+    registry.registerMetric(
+      new Gauge({
+        name: `gateway_budget_${name}`,
+        help,
+        labelNames: ['upstream'],
+        registers: [],
+        collect() {
+          for (const budget of gauges.budgets())
+            this.set({ upstream: budget.upstream }, read(budget));
+        },
+      }),
+    );
   };
   perUpstream('limit', 'Requests that a window allows.', ({ limit }) => limit);
   perUpstream('used', 'Requests that still count against the limit.', ({ used }) => used);
   perUpstream('remaining', 'Requests that could leave now.', ({ remaining }) => remaining);
   perUpstream('paused', 'Keys paused by a refusal.', ({ paused }) => paused);
   perUpstream('keys', 'Keys with a budget.', ({ keys }) => keys);
-  new Gauge({
-    name: 'gateway_queue_length',
-    help: 'Requests that wait for a slot.',
-    labelNames: ['upstream', 'lane'],
-    registers: [registry],
-    collect() {
-      for (const { upstream, queued } of gauges.budgets()) {
-        for (const [lane, length] of Object.entries(queued)) this.set({ upstream, lane }, length);
-      }
-    },
-  });
-  const ofCache = (name: 'bytes' | 'entries', help: string): void => {
+  registry.registerMetric(
     new Gauge({
-      name: `gateway_cache_${name}`,
-      help,
-      registers: [registry],
+      name: 'gateway_queue_length',
+      help: 'Requests that wait for a slot.',
+      labelNames: ['upstream', 'lane'],
+      registers: [],
       collect() {
-        this.set(gauges.cache()[name]);
+        for (const { upstream, queued } of gauges.budgets()) {
+          for (const [lane, length] of Object.entries(queued)) this.set({ upstream, lane }, length);
+        }
       },
-    });
+    }),
+  );
+  const ofCache = (name: 'bytes' | 'entries', help: string): void => {
+    registry.registerMetric(
+      new Gauge({
+        name: `gateway_cache_${name}`,
+        help,
+        registers: [],
+        collect() {
+          this.set(gauges.cache()[name]);
+        },
+      }),
+    );
   };
   ofCache('bytes', 'Memory taken by kept answers, as it is estimated.');
   ofCache('entries', 'Kept answers.');

@@ -1,0 +1,95 @@
+import { type Clock, systemClock } from '../../src/clock.ts';
+import { loadConfig } from '../../src/config.ts';
+import { createGateway, type Gateway } from '../../src/gateway.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+
+/** A whole gateway on real sockets over a sandbox that the test holds in its hands. */
+export interface BusyGateway {
+  readonly gateway: Gateway;
+  readonly sandbox: Sandbox;
+  readonly url: string;
+  /** What was logged so far, in order. */
+  lines(): Record<string, unknown>[];
+  /** What was logged so far, as it was written. */
+  log(): string;
+  ask(query: string, options?: AskOptions): Promise<AskedAnswer>;
+  close(): Promise<void>;
+}
+
+interface AskOptions {
+  readonly variables?: Record<string, unknown>;
+  readonly headers?: Record<string, string>;
+}
+
+interface AskedAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly data?: Record<string, unknown> | null;
+  readonly errors?: readonly { readonly extensions?: Readonly<Record<string, unknown>> }[];
+}
+
+/** Starts one with these settings, beside those that point it at the sandbox. */
+export async function busyGateway(
+  env: Readonly<Record<string, string>> = {},
+  options: { readonly clock?: Clock } = {},
+): Promise<BusyGateway> {
+  const clock = options.clock ?? systemClock;
+  const sandbox = await startSandbox({ clock });
+  let log = '';
+  const gateway = await createGateway(
+    loadConfig({
+      PORT: '0',
+      LINKS_BASE_URL: sandbox.links.url,
+      LINKS_API_KEY: sandbox.links.key,
+      MARKET_BASE_URL: sandbox.market.url,
+      MARKET_API_KEY: sandbox.market.key,
+      AUTH_MODE: 'none',
+      ...env,
+    }),
+    { clock, log: { write: (line) => void (log += line) } },
+  );
+  const { url } = await gateway.listen();
+  return {
+    gateway,
+    sandbox,
+    url,
+    log: () => log,
+    lines: () =>
+      log
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line) as Record<string, unknown>),
+    async ask(query, { variables, headers } = {}) {
+      const response = await fetch(`${url}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify({ query, variables }),
+      });
+      const body = (await response.json()) as Pick<AskedAnswer, 'data' | 'errors'>;
+      return { status: response.status, headers: response.headers, ...body };
+    },
+    async close() {
+      await gateway.close();
+      await sandbox.close();
+    },
+  };
+}
+
+/** Resolves when a request has reached the upstream, and not before. */
+export async function arrival(sandboxApi: {
+  readonly requests: readonly unknown[];
+}): Promise<void> {
+  while (sandboxApi.requests.length === 0) {
+    await new Promise<void>((resolve) => {
+      setImmediate(resolve);
+    });
+  }
+}
+
+/** Whether a connection to an address is refused. */
+export async function isRefused(url: string): Promise<boolean> {
+  return fetch(url).then(
+    () => false,
+    () => true,
+  );
+}
