@@ -1,7 +1,7 @@
 import type { Known, List, Read, Row, Write } from '../upstream/call.ts';
 import { type RowReader, readRow, readSingle } from '../upstream/decode.ts';
 import { pageDecoder } from '../upstream/page.ts';
-import { decodeText, parseInteger } from '../upstream/scalars.ts';
+import { decodeText, parseSmallInteger } from '../upstream/scalars.ts';
 import { touches } from './touches.ts';
 import { given, openWritten } from './written.ts';
 
@@ -69,7 +69,7 @@ export function decodeQrStatistics(row: RowReader): QrStatistics | null {
 function decodeCounts(row: RowReader, member: string): readonly LabelCount[] {
   const counts: LabelCount[] = [];
   for (const [label, value] of row.entries(member)) {
-    const count = parseInteger(value);
+    const count = parseSmallInteger(value);
     if (typeof count === 'number') counts.push({ label: decodeText(label), count });
     else row.surprise(member);
   }

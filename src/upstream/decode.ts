@@ -10,6 +10,7 @@ import {
   parseInteger,
   parseList,
   parseNumber,
+  parseSmallInteger,
   parseText,
   parseTime,
 } from './scalars.ts';
@@ -84,8 +85,9 @@ export class RowReader {
     });
   }
 
+  /** An integer of at most 32 bits; a larger one is a surprise. */
   integer(...keys: readonly string[]): number | null {
-    return this.#read(keys, parseInteger);
+    return this.#read(keys, parseSmallInteger);
   }
 
   number(...keys: readonly string[]): number | null {

@@ -25,6 +25,12 @@ export function parseInteger(value: unknown): Parsed<number> {
   return typeof number === 'number' && !Number.isSafeInteger(number) ? undefined : number;
 }
 
+/** An integer of 32 bits, which is as much as can be shown; a larger one is none. */
+export function parseSmallInteger(value: unknown): Parsed<number> {
+  const number = parseInteger(value);
+  return typeof number === 'number' && number !== (number | 0) ? undefined : number;
+}
+
 /** A number, also one written as text in plain digits. */
 export function parseNumber(value: unknown): Parsed<number> {
   if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;

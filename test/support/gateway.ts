@@ -29,21 +29,24 @@ export interface World {
   readonly sandbox: Sandbox;
   readonly gateway: Gateway;
   /** Sends one operation through the gateway's front door. */
-  ask<D = Row>(
+  readonly ask: <D = Row>(
     query: string,
     variables?: Readonly<Record<string, unknown>>,
     headers?: Readonly<Record<string, string>>,
-  ): Promise<Answer<D>>;
+  ) => Promise<Answer<D>>;
   /** Sends one operation, and fails unless the answer is without errors. */
-  data<D = Row>(query: string, variables?: Readonly<Record<string, unknown>>): Promise<D>;
+  readonly data: <D = Row>(
+    query: string,
+    variables?: Readonly<Record<string, unknown>>,
+  ) => Promise<D>;
   /** Requests that the gateway has sent to both APIs since `forgetCalls`, by the sandbox's own count. */
-  calls(): string[];
-  forgetCalls(): void;
+  readonly calls: () => string[];
+  readonly forgetCalls: () => void;
   /** Asks the link API itself, without the gateway, and reads its JSON. */
-  links<T = Row>(path: string): Promise<T>;
+  readonly links: <T = Row>(path: string) => Promise<T>;
   /** Asks the marketplace API itself. */
-  market<T = Row>(path: string): Promise<T>;
-  close(): Promise<void>;
+  readonly market: <T = Row>(path: string) => Promise<T>;
+  readonly close: () => Promise<void>;
 }
 
 /** A row as an upstream sends it: a test knows what it expects there. */
