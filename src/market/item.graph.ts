@@ -13,7 +13,7 @@ const ItemMediaKind = builder.enumType('ItemMediaKind', {
   description: 'What kind of media an item is previewed by.',
   values: {
     IMAGE: { description: 'A picture.' },
-    VIDEO: { description: 'A video.' },
+    VIDEO: { description: 'A film, with or without sound.' },
     AUDIO: { description: 'A sound.' },
   } satisfies Record<Kind, { description: string }>,
 });

@@ -9,7 +9,10 @@ const MAX_CODE_LENGTH = 200;
 const Purchase = builder.objectRef<PurchaseRow>('Purchase').implement({
   description: 'What a buyer’s purchase code stands for.',
   fields: (t) => ({
-    code: t.exposeString('code', { nullable: false, description: 'The purchase code.' }),
+    code: t.exposeString('code', {
+      nullable: false,
+      description: 'What the buyer was given to prove it.',
+    }),
     licenseType: t.exposeString('licenseType', {
       description: 'The license that was bought, in the upstream’s words.',
     }),

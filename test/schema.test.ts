@@ -1,0 +1,186 @@
+import { readFileSync } from 'node:fs';
+import {
+  buildSchema,
+  type GraphQLNamedType,
+  type GraphQLSchema,
+  getNamedType,
+  isEnumType,
+  isInputObjectType,
+  isInterfaceType,
+  isIntrospectionType,
+  isObjectType,
+  isSpecifiedScalarType,
+  isUnionType,
+  lexicographicSortSchema,
+  printSchema,
+} from 'graphql';
+import { describe, expect, it } from 'vitest';
+import { schema } from '../src/graph/schema.ts';
+
+/** One element of a schema: where it stands, what it promises, and what it says of itself. */
+interface Element {
+  readonly promise: string;
+  readonly description: string | null | undefined;
+}
+
+/** Everything that a frontend can name of a type, by its coordinate. */
+function elementsOf(type: GraphQLNamedType): [string, Element][] {
+  const { name, description } = type;
+  const elements: [string, Element][] = [[name, { promise: kindOf(type), description }]];
+  const add = (coordinate: string, promise: string, text: string | null | undefined) =>
+    elements.push([`${name}${coordinate}`, { promise, description: text }]);
+  if (isObjectType(type) || isInterfaceType(type)) {
+    for (const { name: interfaceName } of type.getInterfaces()) {
+      add(` implements ${interfaceName}`, 'yes', description);
+    }
+    for (const field of Object.values(type.getFields())) {
+      add(`.${field.name}`, String(field.type), field.description);
+      for (const arg of field.args) {
+        const ifNotGiven =
+          arg.defaultValue === undefined ? '' : ` = ${JSON.stringify(arg.defaultValue)}`;
+        add(`.${field.name}(${arg.name}:)`, `${String(arg.type)}${ifNotGiven}`, arg.description);
+      }
+    }
+  }
+  if (isUnionType(type)) {
+    for (const member of type.getTypes()) add(` includes ${member.name}`, 'yes', description);
+  }
+  if (isEnumType(type)) {
+    for (const value of type.getValues()) add(`.${value.name}`, 'a value', value.description);
+  }
+  if (isInputObjectType(type)) {
+    for (const field of Object.values(type.getFields())) {
+      add(`.${field.name}`, String(field.type), field.description);
+    }
+  }
+  return elements;
+}
+
+function kindOf(type: GraphQLNamedType): string {
+  const oneOf = isInputObjectType(type) && type.isOneOf ? ' @oneOf' : '';
+  return `${type.constructor.name}${oneOf}`;
+}
+
+/** The types that operations can meet: all that `fields` of Query and Mutation lead to. */
+function reachableFrom(target: GraphQLSchema, isBuilt: (field: string) => boolean): Set<string> {
+  const seen = new Set<string>();
+  const visit = (type: GraphQLNamedType | null | undefined): void => {
+    if (!type || seen.has(type.name)) return;
+    seen.add(type.name);
+    if (isObjectType(type) || isInterfaceType(type)) {
+      for (const each of type.getInterfaces()) visit(each);
+      for (const field of Object.values(type.getFields())) {
+        if (type === target.getMutationType() && !isBuilt(field.name)) continue;
+        visit(getNamedType(field.type));
+        for (const arg of field.args) visit(getNamedType(arg.type));
+      }
+      if (isInterfaceType(type)) target.getPossibleTypes(type).forEach(visit);
+    }
+    if (isUnionType(type)) type.getTypes().forEach(visit);
+    if (isInputObjectType(type)) {
+      for (const field of Object.values(type.getFields())) visit(getNamedType(field.type));
+    }
+  };
+  visit(target.getQueryType());
+  visit(target.getMutationType());
+  return seen;
+}
+
+const isOurs = (type: GraphQLNamedType): boolean =>
+  !isIntrospectionType(type) && !isSpecifiedScalarType(type);
+
+const elements = new Map(Object.values(schema.getTypeMap()).filter(isOurs).flatMap(elementsOf));
+
+describe('schema.graphql', () => {
+  it('is what `npm run schema` prints', () => {
+    const printed = `${printSchema(lexicographicSortSchema(schema))}\n`;
+    expect(readFileSync('schema.graphql', 'utf8')).toBe(printed);
+  });
+});
+
+describe('The graph', () => {
+  it('has everything that frontends code against, as they were promised it', () => {
+    const target = buildSchema(readFileSync('test/support/target-graph.graphql', 'utf8'));
+    const isBuilt = (field: string) => elements.has(`Mutation.${field}`);
+    const reachable = reachableFrom(target, isBuilt);
+    const wanted = Object.values(target.getTypeMap())
+      .filter((type) => isOurs(type) && reachable.has(type.name))
+      .flatMap(elementsOf)
+      .map(([coordinate, { promise }]) => [coordinate, promise] as const)
+      .filter(([coordinate]) => {
+        const [, field] = /^Mutation\.(\w+)/.exec(coordinate) ?? [];
+        return field === undefined || isBuilt(field);
+      });
+    expect(wanted.length).toBeGreaterThan(300);
+    const built = wanted.map(([coordinate]) => [coordinate, elements.get(coordinate)?.promise]);
+    expect(Object.fromEntries(built)).toEqual(Object.fromEntries(wanted));
+  });
+
+  it('requires no argument and no input that frontends do not know of', () => {
+    const target = buildSchema(readFileSync('test/support/target-graph.graphql', 'utf8'));
+    const known = new Set(
+      Object.values(target.getTypeMap())
+        .flatMap(elementsOf)
+        .map(([coordinate]) => coordinate),
+    );
+    const unknown = [...elements].filter(
+      ([coordinate, { promise }]) =>
+        promise.endsWith('!') &&
+        !known.has(coordinate) &&
+        (coordinate.endsWith(':)') ||
+          isInputObjectType(schema.getType(/^\w+/.exec(coordinate)?.[0] ?? ''))),
+    );
+    expect(unknown.map(([coordinate]) => coordinate)).toEqual([]);
+  });
+});
+
+/** Words that say nothing by themselves. */
+const FILLERS = new Set(
+  'a all an and any are as at be by for from has in is it its of on or that the this to was which with'.split(
+    ' ',
+  ),
+);
+
+/** The words of a name or a sentence, in lower case and without their plural. */
+function wordsOf(text: string): Set<string> {
+  const words = text
+    .replace(/([a-z])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .match(/[a-z0-9]+/g);
+  return new Set(
+    (words ?? []).map((word) => word.replace(/s$/, '')).filter((word) => !FILLERS.has(word)),
+  );
+}
+
+describe('Every element of the graph', () => {
+  it('has a description, in sentences', () => {
+    const poor = [...elements].filter(
+      ([, { description }]) => !description || !/^[A-Z0-9`“].*[.)]$/s.test(description.trim()),
+    );
+    expect(poor.map(([coordinate]) => coordinate)).toEqual([]);
+  });
+
+  it('says more in it than its name does', () => {
+    const idle = [...elements].filter(([coordinate, { description }]) => {
+      const name = wordsOf(coordinate);
+      return [...wordsOf(description ?? '')].every((word) => name.has(word));
+    });
+    expect(idle.map(([coordinate, { description }]) => `${coordinate}: ${description}`)).toEqual(
+      [],
+    );
+  });
+
+  it('says what reading it costs where it stands on Query', () => {
+    const silent = [...elements].filter(
+      ([coordinate, { description }]) =>
+        /^Query\.\w+$/.test(coordinate) && !/\bcosts?\b|read together/i.test(description ?? ''),
+    );
+    expect(silent.map(([coordinate]) => coordinate)).toEqual([]);
+  });
+
+  it('can be null where it comes from an upstream', () => {
+    const query = schema.getQueryType()?.getFields() ?? {};
+    const required = Object.values(query).filter(({ type }) => String(type).endsWith('!'));
+    expect(required.map(({ name }) => name).toSorted()).toEqual(['nodes', 'rateLimit']);
+  });
+});
