@@ -1,8 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { GraphQLError } from 'graphql';
 import type { Clock } from '../clock.ts';
+import { requestIdOf } from '../observe/request-id.ts';
 import type { FilesRoute } from './files.ts';
 import type { GraphiqlPage } from './graphiql.ts';
+import type { OperatorPages } from './operator-pages.ts';
 import { type BodyLimits, bodyLimit, bodyTooLarge } from './use-body-limit.ts';
 
 /** What the HTTP server is made of. */
@@ -13,6 +15,8 @@ export interface HttpOptions extends BodyLimits {
   readonly graphiql: GraphiqlPage | null;
   /** Answers `/files/...`; absent when nothing can be uploaded. */
   readonly files?: FilesRoute;
+  /** Answers `/readyz` in detail, `/metrics` and `/status`; absent where nobody watches. */
+  readonly pages?: OperatorPages;
   readonly clock: Clock;
   /** How long running requests may go on after `close`, in milliseconds. */
   readonly graceMs: number;
@@ -28,6 +32,8 @@ export interface HttpServer {
    * @throws ListenError when the address cannot be had; the message says what to set.
    */
   listen(port: number, host: string): Promise<{ readonly url: string }>;
+  /** Says from now on that it is not ready, and ends every connection with its next answer. */
+  retire(): void;
   /** Takes no new connection, lets running requests finish within the grace, then ends them. */
   close(): Promise<void>;
 }
@@ -41,6 +47,7 @@ export class ListenError extends Error {
 export function createHttpServer(options: HttpOptions): HttpServer {
   const running = new Set<ServerResponse>();
   let closing: Promise<void> | undefined;
+  let retired = false;
 
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
     running.add(response);
@@ -51,11 +58,15 @@ export function createHttpServer(options: HttpOptions): HttpServer {
         setImmediate(() => server.closeIdleConnections());
       }
     });
-    if (closing) {
+    if (retired) {
       response.setHeader('Connection', 'close');
     }
     response.setHeader('X-Content-Type-Options', 'nosniff');
-    route(request, response, options, closing === undefined);
+    const requestId = requestIdOf(request.headers['x-request-id']);
+    // Also into the request, where the log finds it.
+    request.headers['x-request-id'] = requestId;
+    response.setHeader('X-Request-Id', requestId);
+    route(request, response, options, !retired);
   };
   const server = createServer(handle);
   // Node would answer `Expect: 100-continue` at once, before anything is known of the request.
@@ -71,7 +82,11 @@ export function createHttpServer(options: HttpOptions): HttpServer {
       await bind(server, port, host);
       return { url: addressOf(server, host) };
     },
+    retire() {
+      retired = true;
+    },
     close() {
+      retired = true;
       closing ??= drain(server, running, options);
       return closing;
     },
@@ -87,6 +102,7 @@ function route(
   const [path = '/'] = (request.url ?? '/').split('?', 1);
   if (options.files && path.startsWith('/files/')) return options.files(request, response);
   limitBody(request, options.clock);
+  if (options.pages?.send(path, request, response, !ready)) return undefined;
   switch (path) {
     case '/graphql':
       return graphql(request, response, options);

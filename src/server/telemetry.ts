@@ -103,7 +103,7 @@ function gaugesOf(client: Client): BudgetGauges {
 function version(): string {
   try {
     const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-    return String((JSON.parse(text) as { version?: unknown }).version ?? 'unknown');
+    return (JSON.parse(text) as { readonly version: string }).version;
   } catch {
     return 'unknown';
   }

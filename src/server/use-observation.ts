@@ -124,5 +124,7 @@ function note(running: Running, result: object): void {
     readonly errors?: readonly { readonly extensions?: { readonly code?: unknown } }[];
   };
   if (data !== undefined && data !== null) running.hasData = true;
-  for (const { extensions } of errors ?? []) running.codes.add(String(extensions?.code ?? 'NONE'));
+  for (const { extensions } of errors ?? []) {
+    running.codes.add(typeof extensions?.code === 'string' ? extensions.code : 'NONE');
+  }
 }

@@ -1,0 +1,164 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { afterEach, describe, expect, it } from 'vitest';
+import { arrival, type BusyGateway, busyGateway, isRefused } from '../support/busy-gateway.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+let busy: BusyGateway | undefined;
+afterEach(async () => {
+  await busy?.sandbox.close();
+});
+
+let clock: VirtualClock;
+
+async function start(env: Record<string, string> = {}): Promise<BusyGateway> {
+  clock = new VirtualClock();
+  busy = await busyGateway({ SHUTDOWN_GRACE_MS: '15000', ...env }, { clock });
+  return busy;
+}
+
+/** A promise and its fulfilment. */
+function gate(): { opened: Promise<void>; open: () => void } {
+  let open = (): void => undefined;
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
+}
+
+const read = '{ pixels(first: 1) { totalCount } }';
+const write =
+  'mutation { createDomain(input: { domain: "https://drain.example" }) { __typename } }';
+
+/** Holds the next answer of the upstream, behind which everything else queues. */
+async function holdFirst(
+  gateway: BusyGateway,
+): Promise<{ first: Promise<unknown>; open: () => void }> {
+  const { opened, open } = gate();
+  gateway.sandbox.links.fault({ kind: 'hold', until: opened, times: 1 });
+  const first = gateway.ask('{ account { username } }');
+  await arrival(gateway.sandbox.links);
+  return { first, open };
+}
+
+/** Resolves once a gateway has so many requests of a lane in its queue. */
+async function queued({ gateway, url }: BusyGateway, lane: string, count = 1): Promise<void> {
+  const line = `gateway_queue_length{upstream="LINKS",lane="${lane}"} ${count}\n`;
+  while (!(await (await fetch(`${url}/metrics`)).text()).includes(line)) await clock.settle();
+  expect(gateway).toBeDefined();
+}
+
+describe('a stop', () => {
+  it('answers reads that wait at once, with when to try again, and lets those on the wire finish', async () => {
+    const gateway = await start();
+    const { first, open } = await holdFirst(gateway);
+    const waiting = gateway.ask(read);
+    await queued(gateway, 'interactive');
+    const closed = gateway.gateway.close();
+    expect(await waiting).toMatchObject({
+      errors: [
+        {
+          extensions: {
+            code: 'BUDGET_EXHAUSTED',
+            retryAfterMs: expect.any(Number),
+            availableAt: expect.any(String),
+          },
+        },
+      ],
+    });
+    open();
+    expect(await first).toMatchObject({ status: 200, data: { account: { username: 'studio' } } });
+    await closed;
+    expect(gateway.sandbox.links.requests).toHaveLength(1);
+  });
+
+  it('sends writes that wait', async () => {
+    const gateway = await start();
+    const { first, open } = await holdFirst(gateway);
+    const waiting = gateway.ask(write);
+    await queued(gateway, 'write');
+    const closed = gateway.gateway.close();
+    open();
+    expect(await waiting).toMatchObject({
+      data: { createDomain: { __typename: 'BrandedDomain' } },
+    });
+    await Promise.all([first, closed]);
+    expect(gateway.sandbox.links.requests.map(({ path }) => path)).toContain('/api/domain/add');
+  });
+
+  it('tells writes at once whose turn would come too late: they have not happened', async () => {
+    const gateway = await start();
+    gateway.sandbox.links.fault({ kind: 'refuse-429', retryAfter: 60, times: 1 });
+    await gateway.ask(read, { headers: { prefer: 'wait=0' } });
+    const waiting = gateway.ask(write, { headers: { prefer: 'wait=3600' } });
+    await queued(gateway, 'write');
+    const closed = gateway.gateway.close();
+    expect(await waiting).toMatchObject({
+      errors: [{ extensions: { code: 'BUDGET_EXHAUSTED', retryAfterMs: 60_000 } }],
+    });
+    await closed;
+    expect(gateway.sandbox.links.requests).toHaveLength(1);
+  });
+
+  it('waits for a write whose caller has hung up', async () => {
+    const gateway = await start({ LOG_LEVEL: 'debug' });
+    const { opened, open } = gate();
+    gateway.sandbox.links.fault({ kind: 'hold', until: opened, times: 1 });
+    const body = JSON.stringify({ query: write });
+    const sent = request(`${gateway.url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+    }).end(body);
+    const hungUp = once(sent, 'error');
+    await arrival(gateway.sandbox.links);
+    sent.destroy();
+    await hungUp;
+    const closed = gateway.gateway.close();
+    const first = Promise.race([closed.then(() => 'closed'), opened.then(() => 'answered')]);
+    await clock.settle();
+    open();
+    expect(await first).toBe('answered');
+    await closed;
+    expect(gateway.lines()).toContainEqual(
+      expect.objectContaining({ msg: 'upstream call', resource: 'domain', code: 'OK' }),
+    );
+  });
+
+  it('tells who waits for an upstream that does not answer within the grace', async () => {
+    const gateway = await start({ SHUTDOWN_GRACE_MS: '3000', LINKS_TIMEOUT_MS: '3600000' });
+    gateway.sandbox.links.fault({ kind: 'hang' });
+    const waiting = gateway.ask(write);
+    await arrival(gateway.sandbox.links);
+    const closed = gateway.gateway.close();
+    await clock.advance(2999);
+    expect(await waiting).toMatchObject({ errors: [{ extensions: { code: 'OUTCOME_UNKNOWN' } }] });
+    await closed;
+  });
+});
+
+describe('SHUTDOWN_DELAY_MS', () => {
+  it('keeps taking requests while /readyz already says no, each on its last connection', async () => {
+    const gateway = await start({ SHUTDOWN_DELAY_MS: '5000' });
+    const closed = gateway.gateway.close();
+    await clock.advance(4999);
+    const probe = await fetch(`${gateway.url}/readyz`);
+    expect(probe.status).toBe(503);
+    expect(await probe.json()).toEqual({ ready: false, reasons: [{ reason: 'draining' }] });
+    const answer = await gateway.ask(read);
+    expect(answer).toMatchObject({ status: 200, data: { pixels: expect.anything() } });
+    expect(answer.headers.get('connection')).toBe('close');
+    await clock.advance(1);
+    await closed;
+    expect(await isRefused(`${gateway.url}/readyz`)).toBe(true);
+  });
+
+  it('is 0 unless set: nobody new is let in', async () => {
+    const gateway = await start();
+    const { first, open } = await holdFirst(gateway);
+    const closed = gateway.gateway.close();
+    expect(await isRefused(`${gateway.url}/livez`)).toBe(true);
+    open();
+    expect(await first).toMatchObject({ status: 200 });
+    await closed;
+  });
+});
