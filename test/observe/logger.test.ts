@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
+
+let busy: BusyGateway;
+beforeAll(async () => {
+  busy = await busyGateway({ LOG_LEVEL: 'debug', TTL_ACCOUNT_MS: '600000' });
+});
+afterAll(() => busy.close());
+
+/** The lines of one message that were written after `from` others. */
+async function linesAfter(message: string, action: () => Promise<unknown>) {
+  const from = busy.lines().length;
+  await action();
+  return busy
+    .lines()
+    .slice(from)
+    .filter(({ msg }) => msg === message);
+}
+
+describe('an operation', () => {
+  it('leaves one line: its name, type, caller, status, duration and receipt', async () => {
+    const [line, ...more] = await linesAfter('operation', () =>
+      busy.ask('query Dashboard { account { username } seller { username } }'),
+    );
+    expect(more).toEqual([]);
+    expect(line).toEqual({
+      level: 'info',
+      time: expect.stringMatching(/^\d{4}-.*Z$/),
+      msg: 'operation',
+      requestId: expect.any(String),
+      operation: 'Dashboard',
+      type: 'query',
+      caller: '127.0.0.1',
+      status: 200,
+      outcome: 'ok',
+      durationMs: expect.any(Number),
+      upstream: { calls: 2, waitedMs: expect.any(Number), stale: 0 },
+    });
+  });
+
+  it('that was refused leaves a line with its codes', async () => {
+    const headers = { accept: 'application/graphql-response+json' };
+    const lines = await linesAfter('operation', () => busy.ask('{ nothingOfThis }', { headers }));
+    expect(lines).toMatchObject([
+      { outcome: 'failed', type: 'unknown', codes: ['GRAPHQL_VALIDATION_FAILED'], status: 400 },
+    ]);
+  });
+
+  it('that failed in a part is told from one that failed as a whole', async () => {
+    busy.sandbox.links.fault({ kind: 'error-500', times: 1 });
+    const lines = await linesAfter('operation', () =>
+      busy.ask('{ account { username } pixels(first: 1) { totalCount } }'),
+    );
+    expect(lines).toMatchObject([{ outcome: 'partial', codes: ['UPSTREAM_UNAVAILABLE'] }]);
+  });
+
+  it('whose parts are deferred leaves its line when the last part is there', async () => {
+    const lines = await linesAfter('operation', async () => {
+      const response = await fetch(`${busy.url}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', accept: 'multipart/mixed' },
+        body: JSON.stringify({
+          query:
+            'query Late { account { username } ... @defer { qrCodes(first: 1) { totalCount } } }',
+        }),
+      });
+      expect(await response.text()).toContain('"hasNext":false');
+    });
+    expect(lines).toMatchObject([{ operation: 'Late', outcome: 'ok', upstream: { calls: 1 } }]);
+  });
+});
+
+describe('a request id', () => {
+  it('of the caller is kept, told back and logged', async () => {
+    const [line] = await linesAfter('operation', async () => {
+      const { headers } = await busy.ask('{ __typename }', {
+        headers: { 'x-request-id': 'trace:42.a-b_c' },
+      });
+      expect(headers.get('x-request-id')).toBe('trace:42.a-b_c');
+    });
+    expect(line).toMatchObject({ requestId: 'trace:42.a-b_c' });
+  });
+
+  it.each(['', 'two words', 'x'.repeat(129), '<script>', '{"level":"error"}'])(
+    'of %j is replaced by one of our own',
+    async (given) => {
+      const { headers } = await busy.ask('{ __typename }', { headers: { 'x-request-id': given } });
+      expect(headers.get('x-request-id')).toMatch(/^[\da-f]{8}-[\da-f-]{27}$/);
+    },
+  );
+
+  it('is on every answer, whatever the path', async () => {
+    for (const path of ['/livez', '/readyz', '/nothing', '/graphql']) {
+      expect((await fetch(busy.url + path)).headers.get('x-request-id')).toBeTruthy();
+    }
+  });
+});
+
+describe('an upstream call', () => {
+  it('that failed leaves a line with its cause', async () => {
+    busy.sandbox.links.fault({ kind: 'html', status: 502, times: 1 });
+    const lines = await linesAfter('upstream failed', () =>
+      busy.ask('{ domains(first: 1) { totalCount } }'),
+    );
+    expect(lines).toMatchObject([
+      {
+        level: 'warn',
+        upstream: 'LINKS',
+        method: 'GET',
+        resource: 'domains',
+        code: 'UPSTREAM_UNAVAILABLE',
+        cause: ['HTTP 502 with HTML'],
+        durationMs: expect.any(Number),
+      },
+    ]);
+  });
+
+  it('whose connection broke names the chain of causes', async () => {
+    busy.sandbox.market.fault({ kind: 'drop' });
+    const [line] = await linesAfter('upstream failed', () =>
+      busy.ask('{ items(first: 1) { totalCount } }'),
+    );
+    busy.sandbox.market.clearFaults();
+    expect(line).toMatchObject({
+      upstream: 'MARKET',
+      cause: ['WireError: no answer (lost)', expect.stringMatching(/UND_ERR_SOCKET|ECONNRESET/)],
+    });
+  });
+
+  it('that succeeded leaves a line only for who debugs', async () => {
+    const lines = await linesAfter('upstream call', () =>
+      busy.ask('{ splashPages(first: 1) { totalCount } }'),
+    );
+    expect(lines).toMatchObject([{ level: 'debug', resource: 'splashPages', code: 'OK' }]);
+  });
+});
+
+describe('LOG_LEVEL', () => {
+  it.each([
+    ['info', ['operation', 'upstream failed']],
+    ['warn', ['upstream failed']],
+    ['error', []],
+    ['silent', []],
+  ])('%s lets through what it says', async (level, expected) => {
+    const quiet = await busyGateway({ LOG_LEVEL: level });
+    quiet.sandbox.links.fault({ kind: 'error-500' });
+    await quiet.ask('{ account { username } }');
+    await quiet.close();
+    expect(new Set(quiet.lines().map(({ msg }) => msg))).toEqual(new Set(expected));
+  });
+});
