@@ -196,7 +196,7 @@ export function behavesWhenDisturbed(stage: Stage, story: Story): void {
 const DAY = 86_400_000;
 
 /** Lets time pass until the promise is settled. */
-async function passTime<T>(clock: VirtualClock, promise: Promise<T>): Promise<T> {
+export async function passTime<T>(clock: VirtualClock, promise: Promise<T>): Promise<T> {
   const state = { settled: false };
   const note = (): void => {
     state.settled = true;
