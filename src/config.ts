@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { type AuthConfig, readAuth } from './config-auth.ts';
 import { EnvironmentReader } from './environment.ts';
 import { type Resource, ttlName } from './settings.ts';
 
@@ -40,7 +41,7 @@ export interface Config {
   readonly links: LinksConfig;
   readonly market: MarketConfig;
   readonly maxWaitMs: number;
-  readonly authMode: 'none';
+  readonly auth: AuthConfig;
   /** Empty: no page of another origin may call. */
   readonly corsOrigins: readonly string[];
   readonly exposeUserApiKeys: boolean;
@@ -50,6 +51,12 @@ export interface Config {
   readonly uploadMaxBytes: number;
   /** Largest file that a GraphQL request may carry. */
   readonly uploadInlineMaxBytes: number;
+  readonly logLevel: 'error' | 'warn' | 'info' | 'debug' | 'silent';
+  readonly metrics: 'local' | 'open' | 'off';
+  readonly shutdownDelayMs: number;
+  readonly shutdownGraceMs: number;
+  readonly staleWhileRevalidateMs: number;
+  readonly staleIfErrorMs: number;
   readonly ttlMs: Readonly<Record<Resource, number>>;
 }
 
@@ -67,7 +74,7 @@ export class ConfigError extends Error {
 
 /**
  * Reads the whole configuration. An empty variable counts as not set. `readFile` is used for `*_FILE`
- * secrets only.
+ * secrets and for the files that settings name.
  * @throws ConfigError naming all faults at once.
  */
 export function loadConfig(
@@ -75,10 +82,12 @@ export function loadConfig(
   readFile: (path: string, encoding: 'utf8') => string = readFileSync,
 ): Config {
   const reader = new EnvironmentReader(env, readFile);
-  reader.refuseUnknown(['LINKS_', 'MARKET_', 'TTL_']);
-  const links = readEndpoint(reader, 'LINKS');
-  const market = readEndpoint(reader, 'MARKET');
+  reader.refuseUnknown(['LINKS_', 'MARKET_', 'TTL_', 'AUTH_', 'SHUTDOWN_']);
   const sandbox = !reader.has('LINKS_BASE_URL') && !reader.has('MARKET_BASE_URL');
+  const auth = readAuth(reader, sandbox, readFile);
+  const links =
+    auth.mode === 'passthrough' ? readKeyless(reader, sandbox) : readEndpoint(reader, 'LINKS');
+  const market = readEndpoint(reader, 'MARKET');
   const config: Config = {
     port: reader.integer('PORT'),
     host: reader.text('HOST'),
@@ -99,13 +108,19 @@ export function loadConfig(
       timeoutMs: reader.integer('MARKET_TIMEOUT_MS'),
     }),
     maxWaitMs: reader.integer('MAX_WAIT_MS'),
-    authMode: readAuthMode(reader, sandbox),
+    auth: Object.freeze(auth),
     corsOrigins: Object.freeze(reader.origins('CORS_ORIGINS')),
     exposeUserApiKeys: reader.flag('EXPOSE_USER_API_KEYS'),
     graphiql: reader.flag('GRAPHIQL'),
     cacheMaxBytes: reader.integer('CACHE_MAX_BYTES'),
     uploadMaxBytes: reader.integer('UPLOAD_MAX_BYTES'),
     uploadInlineMaxBytes: reader.integer('UPLOAD_INLINE_MAX_BYTES'),
+    logLevel: reader.choice('LOG_LEVEL', ['info', 'error', 'warn', 'debug', 'silent']),
+    metrics: reader.choice('METRICS', ['local', 'open', 'off']),
+    shutdownDelayMs: reader.integer('SHUTDOWN_DELAY_MS'),
+    shutdownGraceMs: reader.integer('SHUTDOWN_GRACE_MS'),
+    staleWhileRevalidateMs: reader.integer('STALE_WHILE_REVALIDATE_MS'),
+    staleIfErrorMs: reader.integer('STALE_IF_ERROR_MS'),
     ttlMs: Object.freeze(readTtls(reader)),
   };
   if (reader.faults.length > 0) {
@@ -132,24 +147,20 @@ function readEndpoint(reader: EnvironmentReader, prefix: 'LINKS' | 'MARKET'): En
   return baseUrl === null || apiKey === null ? null : Object.freeze({ baseUrl, apiKey });
 }
 
-/**
- * The sandbox's data is made up, so that anyone may see it and a missing mode means `none`, also in
- * a container that listens on every address. A real account is opened to the network by an explicit
- * word only.
- */
-function readAuthMode(reader: EnvironmentReader, sandbox: boolean): 'none' {
-  const mode = reader.optionalChoice('AUTH_MODE');
-  if (mode === null && !sandbox && !reader.has('AUTH_MODE')) {
+/** The link-management API when every caller brings a key: ours could only be used by mistake. */
+function readKeyless(reader: EnvironmentReader, sandbox: boolean): Endpoint | null {
+  const baseUrl = reader.baseUrl('LINKS_BASE_URL');
+  if (reader.has('LINKS_API_KEY') || reader.has('LINKS_API_KEY_FILE')) {
     reader.fault(
-      'AUTH_MODE is not set, but a real upstream is: everyone who reaches this port would read and write with your API key. Set AUTH_MODE=none if only trusted callers can reach it.',
+      'LINKS_API_KEY is set, but with AUTH_MODE=passthrough every caller sends a key of their own. Remove it, or set another AUTH_MODE.',
     );
   }
-  if (mode !== null && mode !== 'none') {
+  if (!sandbox && !reader.has('LINKS_BASE_URL')) {
     reader.fault(
-      `AUTH_MODE=${mode} is not implemented yet. Set AUTH_MODE=none and let only trusted callers reach this port.`,
+      'LINKS_BASE_URL is not set, but AUTH_MODE=passthrough is: callers are known by their keys of that API. Set LINKS_BASE_URL, or another AUTH_MODE.',
     );
   }
-  return 'none';
+  return baseUrl === null ? null : Object.freeze({ baseUrl, apiKey: '' });
 }
 
 function readTtls(reader: EnvironmentReader): Record<Resource, number> {

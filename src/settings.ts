@@ -28,6 +28,7 @@ export type SettingKind =
   | { readonly type: 'flag' }
   | { readonly type: 'choice'; readonly choices: readonly string[] }
   | { readonly type: 'baseUrl' }
+  | { readonly type: 'url' }
   | { readonly type: 'origins' }
   | { readonly type: 'timeZone' };
 
@@ -152,7 +153,56 @@ export const settings: readonly Setting[] = [
     name: 'AUTH_MODE',
     kind: { type: 'choice', choices: ['none', 'token', 'jwt', 'passthrough'] },
     default: null,
-    doc: 'Who may ask. Only `none` (everyone who reaches the port) exists so far. With a real upstream it must be set, so that nobody opens an account to the network by accident.',
+    doc: 'Who may ask: `none` everyone who reaches the port, `token` who has a token of `AUTH_TOKENS_FILE`, `jwt` who has one of an identity provider, `passthrough` who has a key of the link-management API. With a real upstream it must be set, so that nobody opens an account to the network by accident.',
+  },
+  {
+    name: 'AUTH_TOKENS_FILE',
+    kind: { type: 'text' },
+    default: null,
+    doc: 'With `token`: the file that `npm run token` writes. It is read again when it changes.',
+  },
+  {
+    name: 'AUTH_JWT_JWKS_URL',
+    kind: { type: 'url' },
+    default: null,
+    doc: 'With `jwt`: where the identity provider publishes its keys (a JWKS).',
+  },
+  {
+    name: 'AUTH_JWT_SECRET',
+    kind: { type: 'text' },
+    default: null,
+    doc: 'With `jwt`, instead of its keys: the secret shared with the provider, at least 32 characters. Tokens are then signed with HS256.',
+    secret: true,
+  },
+  {
+    name: 'AUTH_JWT_ISSUER',
+    kind: { type: 'text' },
+    default: null,
+    doc: 'With `jwt`: what the `iss` of a token must be.',
+  },
+  {
+    name: 'AUTH_JWT_AUDIENCE',
+    kind: { type: 'text' },
+    default: null,
+    doc: 'With `jwt`: what must be in the `aud` of a token.',
+  },
+  {
+    name: 'AUTH_JWT_ROLES_CLAIM',
+    kind: { type: 'text' },
+    default: 'roles',
+    doc: 'With `jwt`: the claim that holds `viewer`, `editor` or `admin`, by its name or by a path such as `realm_access.roles`.',
+  },
+  {
+    name: 'AUTH_JWT_CLOCK_TOLERANCE_SECONDS',
+    kind: integer(0, 600),
+    default: '5',
+    doc: 'With `jwt`: how far the clock of the provider may be from ours.',
+  },
+  {
+    name: 'AUTH_PASSTHROUGH_MAX_KEYS',
+    kind: integer(1, 100_000),
+    default: '1000',
+    doc: 'With `passthrough`: how many keys may have used some of their rate limit at a time. A further one is told to wait.',
   },
   {
     name: 'CORS_ORIGINS',
@@ -189,6 +239,42 @@ export const settings: readonly Setting[] = [
     kind: integer(1, 2 ** 30),
     default: String(8 * 1024 * 1024),
     doc: 'Largest file that the mutation `uploadFile` takes. Such a request is held in memory as a whole.',
+  },
+  {
+    name: 'LOG_LEVEL',
+    kind: { type: 'choice', choices: ['error', 'warn', 'info', 'debug', 'silent'] },
+    default: 'info',
+    doc: 'What is logged: `warn` upstream failures and refusals, `info` also one line an operation, `debug` also every upstream call.',
+  },
+  {
+    name: 'METRICS',
+    kind: { type: 'choice', choices: ['local', 'open', 'off'] },
+    default: 'local',
+    doc: 'Who may see `/metrics` and `/status`: callers on this machine, everyone who reaches the port, or nobody.',
+  },
+  {
+    name: 'SHUTDOWN_DELAY_MS',
+    kind: integer(0, 600_000),
+    default: '0',
+    doc: 'How long after SIGTERM requests are still taken while `/readyz` already says no, so that a load balancer can turn away first.',
+  },
+  {
+    name: 'SHUTDOWN_GRACE_MS',
+    kind: integer(0, 600_000),
+    default: '15000',
+    doc: 'How long running operations and writes may then take to finish. What waits for it must wait longer than both together.',
+  },
+  {
+    name: 'STALE_WHILE_REVALIDATE_MS',
+    kind: integer(0, day),
+    default: '900000',
+    doc: 'How long after its ttl an answer may still be served at once while it is refreshed: longer than a round of refreshing everything that is wanted takes.',
+  },
+  {
+    name: 'STALE_IF_ERROR_MS',
+    kind: integer(0, day),
+    default: '86400000',
+    doc: 'How long after that an answer may stand in when the upstream or the budget has nothing newer.',
   },
   ...resources.map((resource) => ({
     name: ttlName(resource),

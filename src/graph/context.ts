@@ -1,12 +1,17 @@
 import type { Clock } from '../clock.ts';
 import type { Receipt } from '../upstream/receipt.ts';
+import type { Rehearsal } from '../upstream/rehearsal.ts';
 import type { Source } from './source.ts';
+import type { Viewer } from './viewer.ts';
 
 /** What every resolver gets: one operation's view of the two upstreams, and its receipt. */
 export interface GraphContext {
+  readonly viewer: Viewer;
   readonly links: Source;
   readonly market: Source;
   readonly receipt: Receipt;
+  /** Present when the operation is only priced. */
+  readonly rehearsal?: Rehearsal;
   readonly clock: Clock;
   /** Whether `User.apiKey` may be answered at all. */
   readonly exposeUserApiKeys: boolean;

@@ -101,6 +101,8 @@ export function channelItems(channelId: number): List<ChannelItem> {
     paged: true,
     absentIsNull: true,
     decode: decodeItems,
+    // The kind that can cost most.
+    placeholder: (id) => ({ id, type: 'QR', title: null, preview: null, link: null, date: null }),
   };
 }
 

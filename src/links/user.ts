@@ -57,6 +57,16 @@ export function users(filter?: UserFilter | null, email?: string | null): List<U
     paged: false,
     decode: decodeUsers,
     single: user,
+    placeholder: (id) => ({
+      id,
+      email: null,
+      username: null,
+      avatar: null,
+      status: null,
+      expires: null,
+      registered: null,
+      planId: 1,
+    }),
   };
 }
 

@@ -25,8 +25,11 @@ export interface Job extends Waiting {
   send(): Promise<Feedback | null>;
   /** Its turn has come: a slot is its own, and `send` follows at once. */
   dispatched(): void;
-  /** It went in vain and is first in its lane again; after a refusal it goes after a pause. */
-  requeued(): void;
+  /**
+   * It waits in its lane, for about so many milliseconds: it lost its turn or its request went in vain,
+   * or a pause has begun. Answers whether it still wants to be sent, and cancels itself if not.
+   */
+  delayed(estimateMs: number): boolean;
 }
 
 /** The state of one key's budget, for people and for `rateLimit`. */
@@ -66,13 +69,18 @@ export class Budget {
   readonly #clock: Clock;
   readonly #leases: Leases;
   readonly #lanes = new Lanes<Job>();
-  #pausedUntil = 0;
+  #pausedUntil = Number.NEGATIVE_INFINITY;
   #refusalsInARow = 0;
+  /** Counts the pauses: what left before the latest one tells nothing about the time after it. */
+  #era = 0;
   #wake: (() => void) | null = null;
   /** The next request goes alone, because its headers tell what is left of the window. */
   #goAlone = true;
+  #remainingSeen = false;
   #othersSeenAt = Number.NEGATIVE_INFINITY;
-  #spentInAll = 0;
+  #sends = 0;
+  /** When the process will end; `null` while it is not about to. */
+  #drainedAt: number | null = null;
   #refreshTokens: { count: number; at: number };
 
   constructor(options: BudgetOptions) {
@@ -92,36 +100,85 @@ export class Budget {
     return this.#lanes.remove(job);
   }
 
-  /** Moves a queued job to a lane that goes earlier, because somebody now waits for it. */
-  promote(job: Job, lane: Lane): void {
-    if (!this.#lanes.remove(job)) return;
-    job.lane = lane;
-    this.enqueue(job);
+  /**
+   * Lets a read or a refresh go when a new read of this caller would, if that is sooner, because they
+   * wait for it too. From then on it is charged to them.
+   */
+  hasten(job: Job, caller: string): void {
+    if (job.lane !== 'refresh') {
+      const position = this.#lanes.position(job);
+      if (position === undefined || position <= this.#lanes.ahead('interactive', caller)) return;
+    }
+    const waits = this.#lanes.remove(job);
+    job.lane = 'interactive';
+    job.caller = caller;
+    if (waits) this.enqueue(job);
   }
 
   /** Milliseconds until a new job of this caller would be sent, as far as can be known now. */
   estimate(lane: 'write' | 'interactive', caller: string): number {
-    const now = this.#clock.now();
-    const ahead = this.#lanes.ahead(lane, caller);
-    const slot = Math.max(this.#leases.availableAt(ahead), this.#pausedUntil);
-    const turn = this.#oneAtATime
-      ? now + (ahead + this.#leases.onWire) * this.#leases.latencyMs
-      : now;
-    return Math.max(0, slot - now, turn - now);
+    return this.#estimateAt(this.#lanes.ahead(lane, caller));
+  }
+
+  /** Milliseconds until a job that waits in a lane of its own right is sent; 0 when it does not wait. */
+  estimateOf(job: Job): number {
+    const position = this.#lanes.position(job);
+    return position === undefined ? 0 : this.#estimateAt(position);
   }
 
   /** The budget as it stands. */
   get state(): BudgetState {
     const { limit, used, clearAt } = this.#leases;
     const now = this.#clock.now();
+    const paused = this.#pausedUntil > now;
+    const resetAt = Math.max(clearAt ?? now, this.#pausedUntil);
     return {
       limit,
       used: Math.min(limit, used),
-      remaining: this.#pausedUntil > now ? 0 : this.#leases.free,
+      remaining: paused ? 0 : this.#leases.free,
       queued:
         this.#lanes.size('write') + this.#lanes.size('interactive') + this.#lanes.size('refresh'),
-      resetInMs: clearAt === null ? null : Math.max(0, clearAt - now),
+      resetInMs: clearAt === null && !paused ? null : resetAt - now,
     };
+  }
+
+  /** Requests that wait in one lane. */
+  queuedIn(lane: Lane): number {
+    return this.#lanes.size(lane);
+  }
+
+  /** Milliseconds until a refusal's pause is over; 0 when there is none. */
+  get pausedMs(): number {
+    return Math.max(0, this.#pausedUntil - this.#clock.now());
+  }
+
+  /**
+   * Keeps only what can end within `graceMs`: whatever has a slot, and writes whose turn comes in
+   * time. Reads that wait, now or later, are turned away; a refresh is not sent any more.
+   */
+  drain(graceMs: number): void {
+    if (this.#drainedAt !== null) return;
+    this.#drainedAt = this.#clock.now() + graceMs;
+    this.#tellDelay();
+    // Writes whose turn was to come in time, and did not.
+    this.#clock.after(graceMs, () => this.#tellDelay());
+  }
+
+  /** Whether a job that would wait for so long cannot be served any more, because of `drain`. */
+  turnsAway(job: Job, estimateMs: number): boolean {
+    if (this.#drainedAt === null) return false;
+    return job.lane !== 'write' || this.#clock.now() + estimateMs > this.#drainedAt;
+  }
+
+  /** Whether slots are to spare: nothing waits, and more are free than the reserve. */
+  get idle(): boolean {
+    const queued = this.state.queued > 0 || this.#pausedUntil > this.#clock.now();
+    return !queued && this.#leases.free > this.#reserve;
+  }
+
+  /** Refreshes that wait for a slot. */
+  get refreshesQueued(): number {
+    return this.#lanes.size('refresh');
   }
 
   /** How many refreshes a window has room for when nobody else asks. */
@@ -132,6 +189,17 @@ export class Budget {
   /** The window of the limit, in milliseconds. */
   get windowMs(): number {
     return this.#leases.windowMs;
+  }
+
+  #estimateAt(position: number): number {
+    const now = this.#clock.now();
+    const { latencyMs, onWire } = this.#leases;
+    const earliest = Math.max(now, this.#pausedUntil);
+    const slot = this.#leases.availableAt(position, earliest);
+    let turn = earliest;
+    if (this.#othersAbout) turn += (position + onWire) * latencyMs;
+    else if (this.#goAlone && position + onWire > 0) turn += latencyMs;
+    return Math.max(slot, turn) - now;
   }
 
   /** Sends whatever may be sent now, and sees to being called again when more may. */
@@ -158,63 +226,102 @@ export class Budget {
   }
 
   #send(job: Job): void {
+    let era = 0;
     // What the upstream can have counted of ours when it answers: all that counted when this
     // request left, and all that left while it was on the wire.
     let countable = 0;
-    let spentBefore = 0;
-    this.#leases.take(async () => {
-      countable = this.#leases.taken;
-      spentBefore = this.#spentInAll;
-      this.#spentInAll += 1;
-      const feedback = await job.send();
-      if (feedback === null) {
-        this.#spentInAll -= 1;
-        return 'unused';
-      }
-      const sentMeanwhile = this.#spentInAll - spentBefore - 1;
-      this.#learn(feedback, countable + sentMeanwhile);
-      if (feedback.refused || feedback.again) {
-        this.#lanes.addFirst(job);
-        job.requeued();
-      }
-      return 'spent';
-    });
+    let sends = 0;
+    this.#leases.take(
+      async () => {
+        // A pause can begin between a job's turn and its request.
+        if (this.#pausedUntil > this.#clock.now()) {
+          this.#putBack(job);
+          return null;
+        }
+        era = this.#era;
+        countable = this.#leases.countable;
+        this.#sends += 1;
+        sends = this.#sends;
+        return job.send();
+      },
+      (feedback) => {
+        this.#learn(feedback, countable + this.#sends - sends, era === this.#era);
+        if (feedback.refused || feedback.again) this.#putBack(job);
+        if (feedback.refused) this.#tellDelay();
+      },
+    );
   }
 
-  #learn(feedback: Feedback, countable: number): void {
+  #putBack(job: Job): void {
+    this.#lanes.addFirst(job);
+    job.delayed(this.estimateOf(job));
+  }
+
+  /** Lets those who wait reckon with a pause, instead of finding out when their patience is over. */
+  #tellDelay(): void {
+    let position = 0;
+    for (const job of this.#lanes.inOrder()) {
+      if (job.delayed(this.#estimateAt(position))) position += 1;
+    }
+  }
+
+  /** `current`: the request left after the latest pause. */
+  #learn(feedback: Feedback, countable: number, current: boolean): void {
     const now = this.#clock.now();
     const { limit, remaining, resetInMs, refused } = feedback;
     if (limit !== null && limit > 0) this.#leases.limit = limit;
     if (remaining !== null) {
-      const others = Math.max(0, this.#leases.limit - remaining - countable);
-      const firstWord = this.#goAlone && this.#spentInAll === 1;
       // What is gone at the first answer may be our own, from before a restart: it counts for a
       // whole sliding window. Later it is somebody else's, and lasts until the upstream says.
-      const lasts = firstWord ? this.windowMs : Math.min(this.windowMs, resetInMs ?? this.windowMs);
-      if (others > 0 && !firstWord) this.#othersSeenAt = now;
-      if (others > 0 || this.#leases.others > 0) this.#leases.setOthers(others, lasts);
+      const lasts = this.#remainingSeen
+        ? (resetInMs ?? refused?.retryAfterMs ?? this.windowMs)
+        : this.windowMs;
+      // Headers only ever add to what others are known to have spent: that time passes on its own.
+      const more = this.#leases.limit - remaining - countable - this.#leases.others;
+      if (more > 0) {
+        this.#leases.addOthers(more, Math.min(lasts, this.windowMs));
+        if (this.#remainingSeen) this.#othersSeenAt = now;
+      }
+      this.#remainingSeen = true;
     }
-    if (!refused) {
+    if (refused) {
+      this.#pause(refused.retryAfterMs ?? resetInMs, current);
+    } else if (current) {
       this.#refusalsInARow = 0;
       this.#goAlone = false;
-      return;
     }
-    const guess = Math.min(this.windowMs, FIRST_PAUSE_MS * 2 ** this.#refusalsInARow);
-    const pause = refused.retryAfterMs ?? resetInMs ?? guess;
-    this.#refusalsInARow += 1;
-    this.#pausedUntil = Math.max(this.#pausedUntil, now + Math.max(pause, 1));
+  }
+
+  /** Sends nothing for as long as the upstream wants, and longer each time that was not enough. */
+  #pause(toldMs: number | null, current: boolean): void {
+    const now = this.#clock.now();
+    let pauseMs = toldMs ?? 0;
+    // Requests that were on the wire together are refused together: that is one refusal.
+    if (current) {
+      const guessMs = Math.min(this.windowMs, FIRST_PAUSE_MS * 2 ** this.#refusalsInARow);
+      if (toldMs === null || this.#refusalsInARow > 0) pauseMs = Math.max(pauseMs, guessMs);
+      this.#refusalsInARow += 1;
+      this.#era += 1;
+    }
+    this.#pausedUntil = Math.max(this.#pausedUntil, now + Math.max(pauseMs, 1));
     this.#goAlone = true;
     this.#othersSeenAt = now;
   }
 
   /** Whether each request waits for the answer to the one before, so that at most one is refused. */
   get #oneAtATime(): boolean {
+    return this.#goAlone || this.#othersAbout;
+  }
+
+  /** Whether somebody else has been seen to spend the same key of late. */
+  get #othersAbout(): boolean {
     const remembered = OTHERS_REMEMBERED_WINDOWS * this.windowMs;
-    return this.#goAlone || this.#clock.now() - this.#othersSeenAt < remembered;
+    return this.#clock.now() - this.#othersSeenAt < remembered;
   }
 
   get #reserve(): number {
-    return Math.max(1, Math.round(this.#leases.limit * RESERVE_SHARE));
+    const { limit } = this.#leases;
+    return Math.min(limit - 1, Math.max(1, Math.round(limit * RESERVE_SHARE)));
   }
 
   get #refreshBurst(): number {
@@ -223,7 +330,8 @@ export class Budget {
 
   /** 0 when a refresh may go now, else milliseconds until one may; infinite while the reserve is all. */
   #refreshAllowedInMs(): number {
-    if (this.#leases.free <= this.#reserve) return Number.POSITIVE_INFINITY;
+    if (this.#leases.free <= this.#reserve || this.#drainedAt !== null)
+      return Number.POSITIVE_INFINITY;
     const tokens = this.#refreshTokens;
     const now = this.#clock.now();
     const everyMs = this.windowMs / this.refreshesPerWindow;

@@ -25,6 +25,13 @@ export interface Entry<T = unknown> {
 /** What may be done with a kept answer by its age. */
 export type EntryState = 'fresh' | 'stale' | 'fallback';
 
+/** A kept answer, and what may be done with it at its age. */
+export interface Kept {
+  readonly entry: Entry;
+  readonly state: EntryState;
+  readonly ageMs: number;
+}
+
 /** After so many tags the oldest writes are forgotten, along with every answer from before them. */
 const TAGS_REMEMBERED = 10_000;
 
@@ -49,6 +56,11 @@ export class Cache {
     this.#entries = new LRUCache({ maxSize: options.maxBytes });
   }
 
+  /** Memory taken, as far as it is known, and how many answers are kept. */
+  get size(): { readonly bytes: number; readonly entries: number } {
+    return { bytes: this.#entries.calculatedSize, entries: this.#entries.size };
+  }
+
   /** The number of the latest write: what an answer requested now will hold for. */
   get now(): number {
     return this.#writes;
@@ -71,12 +83,12 @@ export class Cache {
   }
 
   /** The kept answer under a key if it is still of any use. */
-  get(key: string): { entry: Entry; state: EntryState; ageMs: number } | undefined {
+  get(key: string): Kept | undefined {
     return this.#judge(key, this.#entries.get(key));
   }
 
   /** As `get`, without counting as a use. */
-  peek(key: string): { entry: Entry; state: EntryState; ageMs: number } | undefined {
+  peek(key: string): Kept | undefined {
     return this.#judge(key, this.#entries.peek(key));
   }
 
@@ -87,7 +99,7 @@ export class Cache {
     this.#entries.set(key, entry, { size: bytes + key.length + 256 });
   }
 
-  #judge(key: string, entry: Entry | undefined) {
+  #judge(key: string, entry: Entry | undefined): Kept | undefined {
     if (!entry) return undefined;
     const ageMs = this.#clock.now() - entry.storedAt;
     const state = stateOf(entry.freshness, ageMs);

@@ -58,6 +58,8 @@ export interface Read<T> extends Call<T> {
   lateTags?(value: T): readonly string[];
   /** What makes an answer wrong while it is on its way, when its late tags are not known yet. */
   readonly flightTags?: readonly string[];
+  /** What stands in for an answer while an operation is only priced; `null` where this is absent. */
+  placeholder?(): T;
   /**
    * True for a single read: "there is no such thing" is then an answer, `null`, and no error.
    * @default false
@@ -100,6 +102,8 @@ export interface List<R extends Row> {
   /** False when the upstream hands out the whole list in one answer, without paging parameters. */
   readonly paged: boolean;
   readonly decode: (body: unknown, context: DecodeContext) => Page<R>;
+  /** What stands in for a row while an operation is only priced; the bare id where this is absent. */
+  placeholder?(id: number): R;
   /** The read of one row by its id, where the API has one that says as much as the list's row. */
   readonly single?: (id: number) => Read<R | null>;
   /**

@@ -66,6 +66,8 @@ export class Collections {
       return { number, rows: [], last: true, perPage, total: null, certain: true };
     }
     const leaf = this.#toLeaf(list, page, number);
+    // Nothing is learnt from a page that only stands in for one.
+    if (isPlaceholder(leaf)) return leaf;
     if (leaf.rows.length > 0 || number === 1) outline.perPage = leaf.perPage;
     outline.lastPage = this.#lastPage(leaf, page, outline);
     return leaf;
@@ -210,6 +212,7 @@ export class Collections {
       flightTags: list.flightTags ?? [],
       absentIsNull: list.absentIsNull ?? false,
       decode: list.decode,
+      placeholder: () => this.#placeholder(list, number),
     };
   }
 
@@ -224,6 +227,24 @@ export class Collections {
     const last = isLastPage(page, number);
     const certain = last || promisedLastPage(page) !== null;
     return { number, rows: beyond ? [] : page.rows, last, perPage, total, certain };
+  }
+
+  /** A page full of rows that are nobody's, for an operation that is only priced. */
+  #placeholder<R extends Row>(list: List<R>, number: number): Page<R> {
+    const first = (number - 1) * this.#pageSize + 1;
+    const rows = Array.from({ length: list.paged ? this.#pageSize : 1 }, (_, index) =>
+      placeholderOf(list, -(first + index)),
+    );
+    const sent = rows.length;
+    return {
+      rows,
+      total: null,
+      perPage: null,
+      currentPage: null,
+      nextPage: null,
+      maxPage: null,
+      sent,
+    };
   }
 
   #outline(list: Address, { credential }: Access): Outline {
@@ -247,4 +268,14 @@ function promisedLastPage(page: Page<Row>): number | null {
   if (page.maxPage !== null) return page.maxPage;
   if (page.total === null || page.perPage === null) return null;
   return Math.ceil(page.total / page.perPage);
+}
+
+/** Whether a page is made of placeholders. */
+export function isPlaceholder({ rows: [row] }: Leaf<Row>): boolean {
+  return row !== undefined && row.id < 0;
+}
+
+/** A row of which nothing is known, and no id is anybody's. */
+function placeholderOf<R extends Row>(list: List<R>, id: number): R {
+  return list.placeholder?.(id) ?? ({ id } as R);
 }

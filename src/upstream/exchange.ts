@@ -52,7 +52,7 @@ export async function exchange<T>(
     if (!(error instanceof WireError)) throw error;
     return { feedback: NO_FEEDBACK, outcome: { kind: 'failure', failure: error } };
   }
-  const wallMs = options.clock.wall();
+  const wallMs = upstreamWallMs(answer, options.clock);
   const feedback = readFeedback(answer, wallMs, options);
   const verdict = options.api.judge(answer, { wallMs });
   switch (verdict.kind) {
@@ -134,20 +134,18 @@ function readFeedback(
   wallMs: number,
   { timeZone, rateWindowMs }: { readonly timeZone: string; readonly rateWindowMs: number },
 ): Feedback {
-  // By the upstream's own clock, where it tells it, so that a skew between the clocks cancels out.
-  const { date } = answer.headers;
-  const told = typeof date === 'string' ? Date.parse(date) : Number.NaN;
-  const upstreamWallMs = Number.isNaN(told) ? wallMs : told;
-  const reading = readRateLimit(answer.headers, {
-    wallMs: upstreamWallMs,
-    timeZone,
-    windowMs: rateWindowMs,
-  });
+  const reading = readRateLimit(answer.headers, { wallMs, timeZone, windowMs: rateWindowMs });
   if (!reading) return NO_FEEDBACK;
   const { limit, remaining, resetAtMs } = reading;
   return {
     limit,
     remaining,
-    resetInMs: resetAtMs === null ? null : Math.max(0, resetAtMs - upstreamWallMs),
+    resetInMs: resetAtMs === null ? null : Math.max(0, resetAtMs - wallMs),
   };
+}
+
+/** The upstream's own clock, where it tells it, so that a skew between the clocks cancels out. */
+function upstreamWallMs({ headers: { date } }: RawAnswer, clock: Clock): number {
+  const told = typeof date === 'string' ? Date.parse(date) : Number.NaN;
+  return Number.isNaN(told) ? clock.wall() : told;
 }

@@ -57,3 +57,12 @@ export function writeError(upstream: UpstreamName, cause: Failure, check: string
     { details: { upstream, check }, cause: reason },
   );
 }
+
+/** The error of a request that was not made, because the upstream has not answered others of late. */
+export function outOfOrder(upstream: UpstreamName, retryAfterMs: number): GatewayError {
+  return new GatewayError(
+    'UPSTREAM_UNAVAILABLE',
+    `${upstreamTitle[upstream]} is out of order. Try again in ${Math.ceil(retryAfterMs / 1000)} s.`,
+    { details: { upstream, retryAfterMs: Math.ceil(retryAfterMs) } },
+  );
+}

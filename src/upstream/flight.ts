@@ -1,8 +1,11 @@
+import { setMaxListeners } from 'node:events';
 import type { Clock } from '../clock.ts';
 import { BudgetExhausted, type UpstreamName } from '../errors.ts';
+import type { Observer } from '../observe/observer.ts';
 import type { Budget, Feedback, Job } from './budget.ts';
 import type { Lane } from './lanes.ts';
 import type { Receipt } from './receipt.ts';
+import type { Rehearsal } from './rehearsal.ts';
 
 /** Who asks, on whose account, and how patient they are. One per operation. */
 export interface Caller {
@@ -13,6 +16,8 @@ export interface Caller {
   readonly maxWaitMs: number;
   /** Aborts when nobody waits for the operation's answer any more. */
   readonly signal: AbortSignal;
+  /** Present when the operation is only priced: nothing may be sent for it. */
+  readonly rehearsal?: Rehearsal;
 }
 
 interface Waiter<T> {
@@ -29,18 +34,23 @@ interface FlightOptions<T> {
   readonly lane: Lane;
   /** Whom the slot is charged to. */
   readonly caller: string;
+  /** Whose operation has set a call aside for it; given back when it does not leave for that one. */
+  readonly planned?: Receipt;
   readonly urgency?: () => number;
   readonly budget: Budget;
   readonly clock: Clock;
+  /** Asked just before the request leaves: an error keeps it here and is what its readers get. */
+  readonly hindrance?: () => unknown;
   /** Called when the request leaves, for instance to note as of when its answer will hold. */
   readonly onSent?: () => void;
   /** Called once, when it is certain that nothing more comes of this flight. */
   readonly onDone?: () => void;
   /**
    * Sends the request and answers either what came of it or that the upstream refused it.
-   * Rejects when nothing good came of it.
+   * Rejects when nothing good came of it. `payer` is the receipt that it goes on.
    */
-  readonly send: () => Promise<Landing<T>>;
+  readonly send: (payer: Receipt | undefined) => Promise<Landing<T>>;
+  readonly observer?: Observer | undefined;
 }
 
 /** What came of a request: the headers' word on the budget, and a value unless it was refused. */
@@ -59,11 +69,14 @@ export interface Landing<T> {
  */
 export class Flight<T> implements Job {
   lane: Lane;
-  readonly caller: string;
+  caller: string;
   readonly urgency: () => number;
   readonly #options: FlightOptions<T>;
   readonly #waiters = new Set<Waiter<T>>();
   #state: 'queued' | 'leaving' | 'sent' | 'done' = 'queued';
+  /** Whose receipt its first request is on. */
+  #payer: Receipt | undefined;
+  #queuedAt = 0;
 
   constructor(options: FlightOptions<T>) {
     this.#options = options;
@@ -79,22 +92,24 @@ export class Flight<T> implements Job {
 
   /** Puts the request into the queue. */
   depart(): void {
+    this.#queuedAt = this.#options.clock.now();
     this.#options.budget.enqueue(this);
   }
 
   /**
-   * Waits for the answer with a caller's patience.
+   * Waits for the answer with a caller's patience. A caller whose turn comes sooner brings it forward.
    * @throws BudgetExhausted `BUDGET_EXHAUSTED` as soon as it is known that it will leave too late.
    * @throws the caller's abort reason, when they hang up.
    */
-  wait(caller: Caller, estimateMs: number): Promise<T> {
-    if (caller.signal.aborted) {
+  wait(caller: Caller): Promise<T> {
+    const { signal } = caller;
+    if (signal.aborted) {
       this.#cancelIfUnwanted();
-      return Promise.reject(caller.signal.reason as Error);
+      return Promise.reject(signal.reason as Error);
     }
     return new Promise<T>((resolve, reject) => {
-      const onAbort = (): void => this.#leave(waiter, caller.signal.reason);
-      const deaf = (): void => caller.signal.removeEventListener('abort', onAbort);
+      const onAbort = (): void => this.#leave(waiter, signal.reason);
+      const deaf = (): void => signal.removeEventListener('abort', onAbort);
       const waiter: Waiter<T> = {
         caller,
         resolve: (value) => {
@@ -103,37 +118,47 @@ export class Flight<T> implements Job {
         },
         reject: (error) => {
           deaf();
-          reject(error as Error);
+          reject(error);
         },
         cancelTimer: () => {},
         waiting: false,
       };
-      caller.signal.addEventListener('abort', onAbort, { once: true });
+      // An operation listens once for each of its reads, which is no leak.
+      setMaxListeners(0, signal);
+      signal.addEventListener('abort', onAbort, { once: true });
       this.#waiters.add(waiter);
-      if (this.lane === 'refresh' && this.queued) this.#options.budget.promote(this, 'interactive');
-      if (this.queued) this.#beginWaiting(waiter, estimateMs);
+      const { budget } = this.#options;
+      if (this.lane !== 'write') budget.hasten(this, caller.name);
+      if (this.queued) this.#beginWaiting(waiter, budget.estimateOf(this));
     });
   }
 
   dispatched(): void {
     this.#state = 'leaving';
     for (const waiter of this.#waiters) this.#endWaiting(waiter);
+    const { clock, observer, upstream } = this.#options;
+    observer?.waited?.(upstream, this.lane, clock.now() - this.#queuedAt);
   }
 
   async send(): Promise<Feedback | null> {
-    const payer = this.#waiters.values().next().value;
+    const payer = this.#waiters.values().next().value?.caller.receipt;
     if (!payer && this.lane !== 'refresh') {
       this.#finish();
       return null;
     }
-    this.#state = 'sent';
-    payer?.caller.receipt.sent(this.#options.upstream, this.#options.key);
-    this.#options.onSent?.();
-    const { feedback, result, again } = await this.#options.send().catch(unforeseen);
-    if (!result) {
-      this.#state = 'queued';
-      return again ? { ...feedback, again } : feedback;
+    const hindrance = this.#options.hindrance?.();
+    if (hindrance !== undefined) {
+      const waiters = [...this.#waiters];
+      this.#finish();
+      for (const waiter of waiters) waiter.reject(hindrance);
+      return null;
     }
+    this.#state = 'sent';
+    this.#payer ??= payer;
+    payer?.sent(this.#options.upstream, this.#options.key);
+    this.#options.onSent?.();
+    const { feedback, result, again } = await this.#options.send(payer).catch(unforeseen);
+    if (!result) return again ? { ...feedback, again } : feedback;
     const waiters = [...this.#waiters];
     this.#finish();
     for (const waiter of waiters) {
@@ -143,28 +168,43 @@ export class Flight<T> implements Job {
     return feedback;
   }
 
-  requeued(): void {
-    const { budget } = this.#options;
-    const estimateMs = budget.estimate(
-      this.lane === 'write' ? 'write' : 'interactive',
-      this.caller,
-    );
-    for (const waiter of this.#waiters) this.#beginWaiting(waiter, estimateMs);
+  delayed(estimateMs: number): boolean {
+    if (!this.queued) this.#queuedAt = this.#options.clock.now();
+    this.#state = 'queued';
+    for (const waiter of this.#waiters) {
+      if (!waiter.waiting) this.#beginWaiting(waiter, estimateMs);
+      else if (this.#isTooLate(waiter, estimateMs))
+        this.#leave(waiter, this.#exhausted(estimateMs));
+    }
     this.#cancelIfUnwanted();
+    return this.queued;
   }
 
   #beginWaiting(waiter: Waiter<T>, estimateMs: number): void {
-    const { receipt, maxWaitMs } = waiter.caller;
-    const patienceMs = Math.max(0, maxWaitMs - receipt.waitedMs);
-    if (estimateMs > patienceMs || patienceMs === 0) {
+    if (this.#isTooLate(waiter, estimateMs)) {
       this.#leave(waiter, this.#exhausted(estimateMs));
       return;
     }
+    const patienceMs = patienceOf(waiter);
     waiter.waiting = true;
-    receipt.waitBegins();
-    waiter.cancelTimer = this.#options.clock.after(patienceMs, () => {
-      this.#leave(waiter, this.#exhausted(this.#estimateMs()));
-    });
+    waiter.caller.receipt.waitBegins();
+    waiter.cancelTimer = this.#options.clock.after(patienceMs, () => this.#giveUp(waiter));
+  }
+
+  #isTooLate(waiter: Waiter<T>, estimateMs: number): boolean {
+    return estimateMs > patienceOf(waiter) || this.#options.budget.turnsAway(this, estimateMs);
+  }
+
+  /** The turn came later than it was estimated, or not yet. */
+  #giveUp(waiter: Waiter<T>): void {
+    const { budget } = this.#options;
+    if (!this.#waiters.delete(waiter)) return;
+    this.#endWaiting(waiter);
+    this.#cancelIfUnwanted();
+    const estimateMs = this.queued
+      ? budget.estimateOf(this)
+      : budget.estimate(this.lane === 'write' ? 'write' : 'interactive', waiter.caller.name);
+    waiter.reject(this.#exhausted(estimateMs));
   }
 
   #endWaiting(waiter: Waiter<T>): void {
@@ -189,12 +229,9 @@ export class Flight<T> implements Job {
     this.#state = 'done';
     for (const waiter of this.#waiters) this.#endWaiting(waiter);
     this.#waiters.clear();
-    this.#options.onDone?.();
-  }
-
-  #estimateMs(): number {
-    const lane = this.lane === 'write' ? 'write' : 'interactive';
-    return this.#options.budget.estimate(lane, this.caller);
+    const { planned, upstream, onDone } = this.#options;
+    if (this.#payer !== planned) planned?.unplan(upstream);
+    onDone?.();
   }
 
   #exhausted(estimateMs: number): BudgetExhausted {
@@ -202,6 +239,11 @@ export class Flight<T> implements Job {
     const availableAt = new Date(this.#options.clock.wall() + retryAfterMs);
     return new BudgetExhausted(this.#options.upstream, retryAfterMs, availableAt);
   }
+}
+
+/** How much longer a waiter is prepared to wait for a turn. */
+function patienceOf({ caller }: { readonly caller: Caller }): number {
+  return Math.max(0, caller.maxWaitMs - caller.receipt.waitedMs);
 }
 
 /** Our own mistakes end like any other failure: told to those who wait, the slot given back. */

@@ -5,10 +5,12 @@ export type Lane = 'write' | 'interactive' | 'refresh';
 export interface Waiting {
   lane: Lane;
   /** Whom a slot is charged to in the fair order, e.g. a client's name; not a credential. */
-  readonly caller: string;
+  caller: string;
   /** Among refreshes: the one with the largest goes first. Asked again at every choice. */
   readonly urgency: () => number;
 }
+
+type Served = 'write' | 'interactive';
 
 /** With both waiting, one slot in this many goes to a read although a write waits. */
 const READ_SHARE = 4;
@@ -18,12 +20,9 @@ const READ_SHARE = 4;
  * number of their requests, so that a noisy caller delays itself and not the others.
  */
 export class Lanes<W extends Waiting> {
-  readonly #queues: Record<'write' | 'interactive', Map<string, W[]>> = {
-    write: new Map(),
-    interactive: new Map(),
-  };
+  readonly #queues: Record<Served, Map<string, W[]>> = { write: new Map(), interactive: new Map() };
   /** Requests that were refused after their turn: each goes before the others of its lane. */
-  readonly #heads: Record<'write' | 'interactive', W[]> = { write: [], interactive: [] };
+  readonly #heads: Record<Served, W[]> = { write: [], interactive: [] };
   readonly #refreshes = new Set<W>();
   readonly #sizes: Record<Lane, number> = { write: 0, interactive: 0, refresh: 0 };
   #writesInARow = 0;
@@ -85,20 +84,43 @@ export class Lanes<W extends Waiting> {
     return best;
   }
 
-  /** How many would go before something new of this caller in this lane; for estimates. */
-  ahead(lane: 'write' | 'interactive', caller: string): number {
-    const queues = this.#queues[lane];
-    const own = queues.get(caller)?.length ?? 0;
-    let ahead = this.#heads[lane].length + own;
-    for (const [other, queue] of queues) {
-      if (other !== caller) ahead += Math.min(queue.length, own + 1);
-    }
-    if (lane === 'write')
-      return ahead + Math.min(this.#sizes.interactive, Math.floor(ahead / READ_SHARE));
-    return ahead + Math.min(this.#sizes.write, (ahead + 1) * (READ_SHARE - 1));
+  /** The writes and reads that wait, in the order in which they go if nothing else comes. */
+  inOrder(): W[] {
+    const order: W[] = [];
+    const rehearsal = this.#rehearsal<W>();
+    for (let next = rehearsal.next(false); next; next = rehearsal.next(false)) order.push(next);
+    return order;
   }
 
-  #shift(lane: 'write' | 'interactive'): W | undefined {
+  /** How many go before something that waits; undefined when it does not, or waits for a refresh. */
+  position(waiting: W): number | undefined {
+    const position = this.inOrder().indexOf(waiting);
+    return position < 0 ? undefined : position;
+  }
+
+  /** How many would go before something new of this caller in this lane. */
+  ahead(lane: Served, caller: string): number {
+    const probe: Waiting = { lane, caller, urgency: () => 0 };
+    const rehearsal = this.#rehearsal<Waiting>();
+    rehearsal.add(probe);
+    let ahead = 0;
+    while (rehearsal.next(false) !== probe) ahead += 1;
+    return ahead;
+  }
+
+  /** The same writes and reads in the same order, to be taken out without consequences. */
+  #rehearsal<V extends Waiting>(this: Lanes<W & V>): Lanes<V> {
+    const copy = new Lanes<V>();
+    for (const lane of ['write', 'interactive'] as const) {
+      for (const [caller, queue] of this.#queues[lane]) copy.#queues[lane].set(caller, [...queue]);
+      copy.#heads[lane].push(...this.#heads[lane]);
+      copy.#sizes[lane] = this.#sizes[lane];
+    }
+    copy.#writesInARow = this.#writesInARow;
+    return copy;
+  }
+
+  #shift(lane: Served): W | undefined {
     this.#sizes[lane] -= 1;
     const head = this.#heads[lane].shift();
     if (head) return head;
@@ -113,7 +135,7 @@ export class Lanes<W extends Waiting> {
     return undefined;
   }
 
-  #removeQueued(lane: 'write' | 'interactive', waiting: W): boolean {
+  #removeQueued(lane: Served, waiting: W): boolean {
     const queue = this.#queues[lane].get(waiting.caller);
     if (!queue || !drop(queue, waiting)) return false;
     if (queue.length === 0) this.#queues[lane].delete(waiting.caller);

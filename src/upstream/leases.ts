@@ -1,9 +1,6 @@
 import Bottleneck from 'bottleneck';
 import type { Clock } from '../clock.ts';
 
-/** What a lease was used for: `spent` when a request left the gateway, else the slot is free at once. */
-export type LeaseUse = 'spent' | 'unused';
-
 interface LeasesOptions {
   readonly clock: Clock;
   /** Requests per window. */
@@ -27,11 +24,12 @@ export class Leases {
   readonly #limiter: Bottleneck;
   #limit: number;
   #taken = 0;
+  #countable = 0;
   #onWire = 0;
   /** When each answered lease ends, on `clock.now()`, ascending. */
-  #ends: number[] = [];
+  readonly #ends: number[] = [];
   /** Requests that others made with the same key, as the upstream's headers tell, until when. */
-  #others = { count: 0, until: 0, cancel: (): void => {} };
+  #others: { readonly count: number; readonly until: number }[] = [];
   /** How long an answer takes, smoothed: for estimates only. */
   #latencyMs = 200;
 
@@ -41,6 +39,7 @@ export class Leases {
     this.#onChange = options.onChange;
     this.#limit = options.limit;
     this.#limiter = new Bottleneck({ maxConcurrent: options.limit });
+    ignoreWallClock(this.#limiter);
   }
 
   /** Requests per window that the upstream grants this key. */
@@ -52,8 +51,10 @@ export class Leases {
   set limit(limit: number) {
     if (limit === this.#limit) return;
     this.#limit = limit;
-    const updated: unknown = this.#limiter.updateSettings({ maxConcurrent: Math.max(1, limit) });
-    void Promise.resolve(updated).then(this.#onChange);
+    // A job handed over before Bottleneck has taken the new limit in waits there until it has.
+    void Promise.resolve(this.#limiter.updateSettings({ maxConcurrent: limit })).then(
+      this.#onChange,
+    );
   }
 
   /** Requests that still count: ours, on the wire or answered less than a window ago, and others'. */
@@ -66,7 +67,7 @@ export class Leases {
     return Math.max(0, this.#limit - this.used);
   }
 
-  /** Requests sent and not answered yet. */
+  /** Requests sent, or about to be, and not answered yet. */
   get onWire(): number {
     return this.#onWire;
   }
@@ -76,45 +77,56 @@ export class Leases {
     return this.#latencyMs;
   }
 
-  /** Our own leases, without what others spend. */
-  get taken(): number {
-    return this.#taken;
+  /** Our own requests that have left and that the upstream may still be counting. */
+  get countable(): number {
+    return this.#countable;
   }
 
   /** Requests by others that count against the same key. */
   get others(): number {
-    return this.#others.until > this.#clock.now() ? this.#others.count : 0;
+    const now = this.#clock.now();
+    let count = 0;
+    for (const each of this.#others) if (each.until > now) count += each.count;
+    return count;
   }
 
-  /** Believes that others have made `count` requests that count for another `ms` milliseconds. */
-  setOthers(count: number, ms: number): void {
-    this.#others.cancel();
-    this.#others = {
-      count,
-      until: this.#clock.now() + ms,
-      cancel: count === 0 ? () => {} : this.#clock.after(ms, this.#onChange),
-    };
-    this.#onChange();
+  /** Believes that others have made `count` more requests, which count for another `ms` milliseconds. */
+  addOthers(count: number, ms: number): void {
+    const until = this.#clock.now() + ms;
+    const added = { count, until };
+    this.#others.push(added);
+    this.#at(until, () => {
+      this.#others = this.#others.filter((each) => each !== added);
+      this.#onChange();
+    });
   }
 
-  /** Takes a slot, which must be free, and runs `use` in it. `use` must not reject. */
-  take(use: () => Promise<LeaseUse>): void {
+  /**
+   * Takes a slot, which must be free, and runs `use` in it. `use` must not reject. `null` from it
+   * means that nothing was sent, and gives the slot back; anything else is passed to `answered`.
+   */
+  take<A>(use: () => Promise<A | null>, answered: (answer: A) => void): void {
     this.#taken += 1;
     this.#onWire += 1;
-    const started = this.#clock.now();
+    const taken = this.#clock.now();
     void this.#limiter
       .schedule(async () => {
-        const outcome = await use();
+        this.#countable += 1;
+        const answer = await use();
         this.#onWire -= 1;
-        if (outcome === 'unused') return;
-        const now = this.#clock.now();
-        this.#latencyMs += (now - started - this.#latencyMs) / 8;
-        this.#ends.push(now + this.windowMs);
-        this.#onChange();
-        await new Promise<void>((resolve) => {
-          this.#clock.after(this.windowMs, resolve);
-        });
-        this.#ends.shift();
+        if (answer !== null) {
+          const now = this.#clock.now();
+          const end = now + this.windowMs;
+          this.#latencyMs += (now - taken - this.#latencyMs) / 8;
+          this.#ends.push(end);
+          answered(answer);
+          this.#onChange();
+          await new Promise<void>((resolve) => {
+            this.#at(end, resolve);
+          });
+          this.#ends.shift();
+        }
+        this.#countable -= 1;
       })
       .finally(() => {
         this.#taken -= 1;
@@ -123,28 +135,49 @@ export class Leases {
   }
 
   /**
-   * When the slot after `ahead` others will be free, on `clock.now()`: exact for answered leases, a
-   * guess from the usual latency for those on the wire.
+   * When the slot after `ahead` others will be free, on `clock.now()`, if none is used before
+   * `notBefore`: exact for answered leases, a guess from the usual latency for those on the wire.
    */
-  availableAt(ahead: number): number {
+  availableAt(ahead: number, notBefore: number): number {
     const now = this.#clock.now();
-    if (ahead < this.free) return now;
-    const releases = [...this.#ends];
-    for (let i = 0; i < this.#onWire; i += 1) releases.push(now + this.#latencyMs + this.windowMs);
-    for (let i = 0; i < this.others; i += 1) releases.push(this.#others.until);
-    releases.sort((a, b) => a - b);
-    const surplus = Math.max(0, this.used - this.#limit);
-    const nth = ahead - this.free + surplus;
-    if (releases.length === 0) return now + this.windowMs;
+    const slots = [...this.#ends];
+    for (let n = 0; n < this.#onWire; n += 1) slots.push(now + this.#latencyMs + this.windowMs);
+    for (const { count, until } of this.#others) {
+      for (let n = 0; n < count; n += 1) slots.push(until);
+    }
+    slots.sort((a, b) => a - b);
+    // More leases than the limit, after it has shrunk: the first to end free nothing.
+    slots.splice(0, slots.length - this.#limit);
+    const free = this.#limit - slots.length;
     // Each slot comes back a window after it is used again.
-    const rounds = Math.floor(nth / releases.length);
-    return (releases[nth % releases.length] ?? now) + rounds * (this.windowMs + this.#latencyMs);
+    const rounds = Math.floor(ahead / this.#limit);
+    const first = Math.max(now, notBefore, slots[(ahead % this.#limit) - free] ?? now);
+    return first + rounds * (this.windowMs + this.#latencyMs);
   }
 
   /** When everything that counts now will have run out, on `clock.now()`; `null` when nothing counts. */
   get clearAt(): number | null {
     if (this.used === 0) return null;
-    if (this.#onWire > 0) return this.#clock.now() + this.#latencyMs + this.windowMs;
-    return Math.max(this.#ends.at(-1) ?? 0, this.others > 0 ? this.#others.until : 0);
+    const now = this.#clock.now();
+    const ends = this.#others.map(({ until }) => until);
+    if (this.#onWire > 0) ends.push(now + this.#latencyMs + this.windowMs);
+    return Math.max(now, this.#ends.at(-1) ?? now, ...ends);
   }
+
+  /** Runs a task at a moment and never before it: timers can be early by a fraction of a millisecond. */
+  #at(moment: number, task: () => void): void {
+    const rest = moment - this.#clock.now();
+    if (rest <= 0) task();
+    else this.#clock.after(Math.ceil(rest), () => this.#at(moment, task));
+  }
+}
+
+/**
+ * Takes the wall clock from Bottleneck, which starts no job before the wall-clock time at which it
+ * started the last: a clock set back by an hour would stop all requests for an hour. Nothing is lost
+ * without it, since no minimum time between jobs is asked for.
+ */
+function ignoreWallClock(limiter: Bottleneck): void {
+  const { _store } = limiter as unknown as { readonly _store: object };
+  Object.defineProperty(_store, '_nextRequest', { get: () => 0, set: () => {} });
 }

@@ -29,9 +29,9 @@ type Source = 'call' | 'cache' | 'coalesced';
 export class Receipt {
   readonly #clock: Clock;
   readonly #sources = new Map<string, Source>();
+  readonly #stale = new Set<string>();
   readonly #calls: Record<UpstreamName, number> = { LINKS: 0, MARKET: 0 };
   readonly #planned: Record<UpstreamName, number> = { LINKS: 0, MARKET: 0 };
-  #stale = 0;
   #maxAgeMs = 0;
   #waitedMs = 0;
   #waiting = 0;
@@ -43,21 +43,14 @@ export class Receipt {
     this.#clock = clock;
   }
 
-  /** A kept answer served. */
+  /** A kept answer served; perhaps only because a request for a newer one came to nothing. */
   kept(key: string, ageMs: number, stale: boolean): void {
     this.#maxAgeMs = Math.max(this.#maxAgeMs, ageMs);
-    if (this.#sources.has(key)) return;
-    this.#sources.set(key, 'cache');
-    if (stale) this.#stale += 1;
+    if (!this.#sources.has(key)) this.#sources.set(key, 'cache');
+    if (stale) this.#stale.add(key);
   }
 
-  /** An older answer served after all, because a request for a newer one came to nothing. */
-  fellBack(ageMs: number): void {
-    this.#maxAgeMs = Math.max(this.#maxAgeMs, ageMs);
-    this.#stale += 1;
-  }
-
-  /** Somebody else's request serves this operation too. */
+  /** Somebody else's request served this operation too. */
   joined(key: string): void {
     if (!this.#sources.has(key)) this.#sources.set(key, 'coalesced');
   }
@@ -141,7 +134,7 @@ export class Receipt {
     return {
       calls: this.#calls.LINKS + this.#calls.MARKET,
       saved: { cache: count('cache'), coalesced: count('coalesced') },
-      stale: this.#stale,
+      stale: this.#stale.size,
       maxAgeMs: Math.round(this.#maxAgeMs),
       waitedMs: Math.round(this.waitedMs),
     };

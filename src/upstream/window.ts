@@ -1,7 +1,7 @@
 import { BadUserInput } from '../errors.ts';
 import type { List, Row } from './call.ts';
 import type { Access } from './client.ts';
-import type { Collections, Leaf } from './collection.ts';
+import { type Collections, isPlaceholder, type Leaf } from './collection.ts';
 import { type Cursor, decodeCursor, encodeCursor } from './cursor.ts';
 
 /** Which part of a list: Relay's arguments. */
@@ -62,12 +62,36 @@ export async function readWindow<R extends Row>(
     return await walk.backwards(start, end ?? (await walk.end()), end !== null, count);
   } catch (error) {
     if (error === PARENT_ABSENT) return null;
-    throw error;
+    if (error !== PLACEHOLDERS) throw error;
+    const from = afterCursor?.page ?? (last == null ? 1 : (beforeCursor?.page ?? null));
+    return rehearseWindow(source, from, count);
   }
+}
+
+/**
+ * A window of an operation that is only priced, where not all rows are known: it has as many as are
+ * asked for, on full pages. `from` is its first page, or null where its end would have to be found.
+ */
+async function rehearseWindow<R extends Row>(
+  { collections, list, access }: Source<R>,
+  from: number | null,
+  count: number,
+): Promise<Window<R>> {
+  const rows: { row: R; cursor: string }[] = [];
+  let number = from ?? 1;
+  if (from === null) await collections.leaf(list, number++, access);
+  do {
+    const leaf = await collections.leaf(list, number, access);
+    number += 1;
+    if (!leaf || leaf.rows.length === 0) break;
+    for (const row of leaf.rows) if (rows.length < count) rows.push({ row, cursor: '' });
+  } while (rows.length < count && list.paged);
+  return { rows, hasNextPage: false, hasPreviousPage: false, total: null };
 }
 
 const FIRST_PLACE: Place = { page: 1, index: 0 };
 const PARENT_ABSENT = Symbol('parent absent');
+const PLACEHOLDERS = Symbol('placeholders');
 
 function checkCount(count: number, name: 'first' | 'last'): number {
   if (count >= 0 && count <= MAX_WINDOW) return count;
@@ -97,6 +121,7 @@ class Walk<R extends Row> {
     const { collections, list, access } = this.#source;
     const leaf = await collections.leaf(list, number, access);
     if (leaf === null) throw PARENT_ABSENT;
+    if (isPlaceholder(leaf)) throw PLACEHOLDERS;
     const keep = this.#keep;
     const rows = keep ? leaf.rows.filter((row) => keep(row)) : leaf.rows;
     const page = { ...leaf, rows };
@@ -110,17 +135,28 @@ class Walk<R extends Row> {
     const { collections, list, access } = this.#source;
     let place = rebase(cursor, collections.outline(list, access).perPage ?? cursor.perPage);
     let page = await this.page(place.page);
-    if (list.paged && page.rows.length > 0 && page.perPage !== cursor.perPage) {
-      place = rebase(cursor, page.perPage);
+    // Past the end of the list there is nothing to tell the page size by.
+    const sample = page.rows.length > 0 ? page : await this.page(1);
+    if (list.paged && sample.perPage !== cursor.perPage) {
+      place = rebase(cursor, sample.perPage);
       page = await this.page(place.page);
     }
-    const stands = (row: R | undefined) => row && this.#identity(row) === cursor.identity;
-    const index = stands(page.rows[place.index])
-      ? place.index
-      : page.rows.findIndex((row) => stands(row));
+    const found = this.#placeIn(page, cursor, place.index);
+    if (found) return side === 'after' ? { ...found, index: found.index + 1 } : found;
+    // Where rows before it were deleted, it has moved towards the front, and with it what follows it.
+    if (place.page > 1) {
+      const earlier = this.#placeIn(await this.page(place.page - 1), cursor);
+      if (earlier) return side === 'after' ? { ...earlier, index: earlier.index + 1 } : earlier;
+    }
     // A row that is gone leaves its place to the one that followed it.
-    if (index < 0) return place;
-    return { page: place.page, index: side === 'after' ? index + 1 : index };
+    return place;
+  }
+
+  /** Where the cursor's row is in a page; looked for at `index` first, for rows that occur twice. */
+  #placeIn(page: Leaf<R>, cursor: Cursor, index = 0): Place | null {
+    const stands = (row: R | undefined) => row && this.#identity(row) === cursor.identity;
+    const found = stands(page.rows[index]) ? index : page.rows.findIndex((row) => stands(row));
+    return found < 0 ? null : { page: page.number, index: found };
   }
 
   async forwards(start: Place, end: Place | null, count: number): Promise<Window<R>> {
@@ -138,15 +174,19 @@ class Walk<R extends Row> {
         index += 1;
       } else {
         if (page.last) break;
-        await this.#ahead(number, 1, count - rows.length);
+        await this.#ahead(page, count - rows.length, { upTo: end?.page });
         number += 1;
         index = 0;
         page = await this.page(number);
       }
     }
+    let rowsFollow = index < page.rows.length;
+    if (!rowsFollow && !page.last) {
+      rowsFollow = page.certain || (await this.page(number + 1)).rows.length > 0;
+    }
     return {
       rows,
-      hasNextPage: index < page.rows.length || !page.last,
+      hasNextPage: rowsFollow,
       hasPreviousPage: isBefore(FIRST_PLACE, start),
       total: this.#total,
     };
@@ -172,7 +212,7 @@ class Walk<R extends Row> {
           seen.add(identity);
         }
       } else {
-        await this.#ahead(number, -1, count - rows.length);
+        await this.#ahead(page, count - rows.length, { downTo: start.page });
         number -= 1;
         page = await this.page(number);
         index = page.rows.length;
@@ -196,21 +236,32 @@ class Walk<R extends Row> {
       page = await this.page(number);
     }
     while (page.rows.length === 0 && number > 1) {
-      number -= 1;
+      number = Math.min(number - 1, collections.outline(list, access).lastPage ?? number);
       page = await this.page(number);
     }
     return { page: number, index: page.rows.length };
   }
 
-  /** Reads at once the pages that the next `wanted` rows surely fill, as far as they are known to be. */
-  async #ahead(from: number, step: 1 | -1, wanted: number): Promise<void> {
+  /**
+   * Reads at once the pages that the next `wanted` rows surely fill, as far as they are known to be:
+   * after a page up to one, or before it down to one.
+   */
+  async #ahead(
+    from: Leaf<R>,
+    wanted: number,
+    towards: { readonly upTo: number | undefined } | { readonly downTo: number },
+  ): Promise<void> {
     const { collections, list, access } = this.#source;
-    const { lastPage } = collections.outline(list, access);
-    const perPage = Math.max(1, this.#pages.get(from)?.perPage ?? 1);
+    const known = collections.outline(list, access).lastPage ?? from.number + 1;
+    const [step, limit] =
+      'downTo' in towards
+        ? ([-1, towards.downTo] as const)
+        : ([1, Math.min(known, towards.upTo ?? known)] as const);
+    const perPage = Math.max(1, from.perPage, from.rows.length);
     const numbers: number[] = [];
     for (let n = 1; n <= Math.ceil(wanted / perPage); n += 1) {
-      const number = from + step * n;
-      if (number >= 1 && number <= (lastPage ?? from + step)) numbers.push(number);
+      const number = from.number + step * n;
+      if (step * number <= step * limit) numbers.push(number);
     }
     await Promise.all(numbers.map((number) => this.page(number)));
   }
