@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import { schema } from '../../../src/graph/schema.ts';
+import { account } from '../../../src/links/account.ts';
+import { domains } from '../../../src/links/branded-domain.ts';
+import { campaigns } from '../../../src/links/campaign.ts';
+import { type ChannelItem, channelItems, channels } from '../../../src/links/channel.ts';
+import { files } from '../../../src/links/file.ts';
+import { pixels } from '../../../src/links/pixel.ts';
+import { qrCode, qrCodes } from '../../../src/links/qr-code.ts';
+import { touches } from '../../../src/links/touches.ts';
+import { user, users } from '../../../src/links/user.ts';
+
+const mutations = Object.keys(schema.getMutationType()?.getFields() ?? {});
+
+/** What the mutations are about here: number 7 of its kind, or one whose id nobody knows yet. */
+const subjects = [
+  { id: 7, item: 'QR:7' },
+  { id: undefined, item: 'QR:7' },
+];
+
+/** The tags of everything that is kept and that a mutation can make wrong. */
+function tagsOfReads(): Set<string> {
+  const items = channelItems(7);
+  const qr: ChannelItem = { id: 7, type: 'QR', title: '', preview: '', link: '', date: '' };
+  const lists = [domains, campaigns, channels, files(), pixels, qrCodes, users(), items];
+  return new Set([
+    ...[account, qrCode(7), user(7), ...lists].flatMap(({ tags }) => tags),
+    ...(items.rowTags?.(qr) ?? []),
+    ...(items.flightTags ?? []),
+  ]);
+}
+
+describe('the table of what each mutation makes wrong', () => {
+  it('has every mutation of the graph', () => {
+    expect(mutations).not.toEqual([]);
+    expect(mutations.filter((name) => !Object.hasOwn(touches, name))).toEqual([]);
+  });
+
+  it('has nothing that is no mutation of the graph', () => {
+    expect(Object.keys(touches).filter((name) => !mutations.includes(name))).toEqual([]);
+  });
+
+  it.each(Object.entries(touches))(
+    'touches with %s only what some read carries',
+    (name, tagsOf) => {
+      const known = tagsOfReads();
+      // Only a row that is being made can be touched without its id.
+      for (const subject of name.startsWith('create') ? subjects : subjects.slice(0, 1)) {
+        expect(tagsOf(subject).filter((tag) => !known.has(tag))).toEqual([]);
+      }
+    },
+  );
+
+  it('leaves no read that a mutation can make wrong untouched by all', () => {
+    const touched = new Set(
+      Object.values(touches).flatMap((tagsOf) => subjects.flatMap((subject) => tagsOf(subject))),
+    );
+    expect([...tagsOfReads()].filter((tag) => !touched.has(tag))).toEqual([]);
+  });
+
+  it('drops something after every mutation but a login, which changes nothing', () => {
+    const idle = Object.entries(touches).filter(
+      ([, tagsOf]) => tagsOf(subjects[0] as { id: number; item: string }).length === 0,
+    );
+    expect(idle.map(([name]) => name)).toEqual(['createLoginUrl']);
+  });
+});
