@@ -23,8 +23,7 @@ export interface BudgetGauges {
 
 /** The numbers behind `/metrics`. */
 export interface Metrics extends Observer {
-  readonly contentType: string;
-  render(): Promise<string>;
+  render(): Promise<{ readonly contentType: string; readonly text: string }>;
 }
 
 /** The promised codes, and GraphQL's own: any other word is counted as `OTHER`. */
@@ -85,8 +84,7 @@ export function createMetrics(gauges: Gauges): Metrics {
   for (const upstream of ['LINKS', 'MARKET'] as const) refusals.inc({ upstream }, 0);
 
   return {
-    contentType: registry.contentType,
-    render: () => registry.metrics(),
+    render: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
     request({ upstream, method, resource }) {
       return {
         end({ code, durationMs }) {

@@ -59,7 +59,7 @@ export function createOperatorPages(options: {
 function scrape(metrics: Metrics | null, response: ServerResponse): void {
   if (!metrics) return answer(response, 404, 'text/plain', 'Nothing is counted here.\n');
   metrics.render().then(
-    (text) => answer(response, 200, metrics.contentType, text),
+    ({ contentType, text }) => answer(response, 200, contentType, text),
     () => answer(response, 500, 'text/plain', 'The metrics cannot be shown.\n'),
   );
   return undefined;

@@ -3,11 +3,12 @@ import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { upstreamTitle } from '../errors.ts';
 import { Health } from '../observe/health.ts';
+import { createLazyMetrics } from '../observe/lazy-metrics.ts';
 import { createLog, type Log, type LogStream } from '../observe/logger.ts';
-import { type BudgetGauges, createMetrics } from '../observe/metrics.ts';
+import type { BudgetGauges } from '../observe/metrics.ts';
 import { type Observer, observeWith } from '../observe/observer.ts';
 import { createScrub } from '../observe/scrub.ts';
-import { createTracing, type Tracing } from '../observe/tracing.ts';
+import type { Tracing } from '../observe/tracing.ts';
 import type { Cache } from '../upstream/cache.ts';
 import type { Client } from '../upstream/client.ts';
 import { type Readiness, readiness } from './health.ts';
@@ -28,19 +29,19 @@ export interface Telemetry {
  * Puts logs, metrics, spans and pages together. `secrets` are blackened wherever they should turn up.
  * Without a `stream` only what is unexpected is written, to standard error.
  */
-export function createTelemetry(options: {
+export async function createTelemetry(options: {
   readonly config: Pick<Config, 'logLevel' | 'metrics'>;
   readonly clock: Clock;
   readonly stream: LogStream | undefined;
   readonly secrets: readonly string[];
-}): Telemetry {
+}): Promise<Telemetry> {
   const { clock, config, stream } = options;
   const log = createLog({
     level: stream ? config.logLevel : 'error',
     stream: stream ?? process.stderr,
     scrub: createScrub(options.secrets),
   });
-  const tracing = createTracing();
+  const tracing = isTraced() ? (await import('../observe/tracing.ts')).createTracing() : noTracing;
   const health = new Health(clock);
   const startedAt = clock.now();
   let clients: readonly Client[] = [];
@@ -48,7 +49,7 @@ export function createTelemetry(options: {
   const metrics =
     config.metrics === 'off'
       ? null
-      : createMetrics({
+      : createLazyMetrics(clock, {
           // A limit of 0 would look like an emergency, and no key was used yet.
           budgets: () => clients.map((client) => gaugesOf(client)).filter(({ keys }) => keys > 0),
           cache: () => cache.size,
@@ -78,6 +79,16 @@ export function createTelemetry(options: {
     },
   };
 }
+
+/** Where every version 1 of the OpenTelemetry API keeps what an SDK has registered. */
+const registered = Symbol.for('opentelemetry.js.api.1');
+
+/** Whether the process was started with an SDK. Without one, not even the API is loaded. */
+function isTraced(): boolean {
+  return registered in globalThis;
+}
+
+const noTracing: Tracing = { start: () => ({ run: (work) => work(), end: () => {} }) };
 
 /** All keys of an upstream together; a key that nothing was asked with yet is not among them. */
 function gaugesOf(client: Client): BudgetGauges {
