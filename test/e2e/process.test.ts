@@ -1,10 +1,15 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { request } from 'node:http';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent, request } from 'node:http';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { settings } from '../../src/settings.ts';
+import { arrival } from '../support/busy-gateway.ts';
 import { type Running, start } from '../support/process.ts';
 
 const running: Running[] = [];
@@ -79,6 +84,127 @@ describe('SIGTERM', () => {
     const [response] = await once(sent, 'response');
     expect(JSON.parse(await text(response))).toHaveProperty('data.account.username');
     expect(await process.ended).toBe(0);
+  });
+});
+
+describe('SIGTERM over a real upstream', () => {
+  it('lets a write finish, answers it on its last connection, and logs all of it', async () => {
+    const sandbox = await startSandbox();
+    let open = (): void => undefined;
+    const until = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    sandbox.links.fault({ kind: 'hold', until, times: 1 });
+    const process = gateway({
+      NODE_ENV: 'production',
+      AUTH_MODE: 'none',
+      LINKS_BASE_URL: sandbox.links.url,
+      LINKS_API_KEY: sandbox.links.key,
+    });
+    const [, url = ''] = await process.says(/"url":"(http[^"]+)\/graphql"/);
+    const sent = request(`${url}/graphql`, {
+      method: 'POST',
+      agent: new Agent({ keepAlive: true }),
+      headers: { 'content-type': 'application/json' },
+    });
+    sent.end(
+      '{"query":"mutation Last { createDomain(input: { domain: \\"https://a.example\\" }) { __typename } }"}',
+    );
+    await arrival(sandbox.links);
+    process.child.kill('SIGTERM');
+    await process.says(/"stopping"/);
+    open();
+    const [response] = await once(sent, 'response');
+    expect(response.headers.connection).toBe('close');
+    expect(JSON.parse(await text(response))).toHaveProperty(
+      'data.createDomain.__typename',
+      'BrandedDomain',
+    );
+    expect(await process.ended).toBe(0);
+    await sandbox.close();
+    const lines = process.output().trim().split('\n');
+    const logged = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(logged.map(({ msg }) => msg)).toEqual(['started', 'stopping', 'operation']);
+    expect(logged[2]).toMatchObject({ operation: 'Last', type: 'mutation', outcome: 'ok' });
+    expect(process.output()).not.toContain(sandbox.links.key);
+  });
+
+  it('ends at once at a second one, however long the first would take', async () => {
+    const sandbox = await startSandbox();
+    sandbox.links.fault({ kind: 'hang' });
+    const process = gateway({
+      AUTH_MODE: 'none',
+      LINKS_BASE_URL: sandbox.links.url,
+      LINKS_API_KEY: sandbox.links.key,
+      LINKS_TIMEOUT_MS: '3600000',
+      SHUTDOWN_GRACE_MS: '600000',
+    });
+    const url = await urlOf(process);
+    const lost = fetch(`${url}/graphql?query={account{username}}`).catch(() => 'lost');
+    await arrival(sandbox.links);
+    process.child.kill('SIGTERM');
+    await process.says(/SIGTERM/);
+    // Whatever comes right after the first counts as the same wish, so it takes a few.
+    while (process.child.exitCode === null) {
+      process.child.kill('SIGTERM');
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+    }
+    expect(await process.ended).toBe(1);
+    expect(await lost).toBe('lost');
+    await sandbox.close();
+  });
+});
+
+describe('an OpenTelemetry SDK that the process is started with', () => {
+  it('gets a span for the operation and one for each upstream call', async () => {
+    const process = start(
+      globalThis.process.execPath,
+      ['--import', './test/support/tiny-sdk.mjs', 'dist/main.js'],
+      { cwd: '.', env: { PORT: '0' } },
+    );
+    running.push(process);
+    const url = await urlOf(process);
+    await fetch(`${url}/graphql?query={account{username}}`);
+    await process.says(/span graphql query/);
+    expect(process.output()).toContain('span LINKS GET account');
+  });
+});
+
+describe('--check-config', () => {
+  const real = { LINKS_BASE_URL: 'https://links.example', AUTH_MODE: 'none' };
+
+  it('says what every setting comes to, hides secrets, and exits with 0', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'check-'));
+    const file = join(folder, 'market-key');
+    writeFileSync(file, 'market-s3cret');
+    const process = gateway(
+      {
+        ...real,
+        LINKS_API_KEY: 'links-s3cret',
+        MARKET_BASE_URL: 'https://market.example',
+        MARKET_API_KEY_FILE: file,
+        MAX_WAIT_MS: '250',
+      },
+      '--check-config',
+    );
+    expect(await process.ended).toBe(0);
+    rmSync(folder, { recursive: true });
+    for (const { name } of settings) expect(process.output()).toContain(`${name} `);
+    expect(process.output()).toMatch(/^MAX_WAIT_MS +250$/m);
+    expect(process.output()).toMatch(/^LINKS_RATE_LIMIT +30 \(default\)$/m);
+    expect(process.output()).toMatch(/^LINKS_API_KEY +\*{8}$/m);
+    expect(process.output()).toContain(`******** (from ${file})`);
+    expect(process.output()).not.toContain('s3cret');
+  });
+
+  it('lists the faults and exits with 2, without starting anything', async () => {
+    const process = gateway(real, '--check-config');
+    expect(await process.ended).toBe(2);
+    expect(process.output()).toMatch(
+      /^The configuration has a fault:\n  - LINKS_API_KEY is not set/,
+    );
   });
 });
 
