@@ -1,0 +1,87 @@
+import type { Budget, Feedback, Job } from '../../src/upstream/budget.ts';
+import type { Lane } from '../../src/upstream/lanes.ts';
+import type { VirtualClock } from './virtual-clock.ts';
+
+/** An answer without rate-limit headers. */
+export const silent: Feedback = { limit: null, remaining: null, resetInMs: null };
+
+/** A request as the upstream sees it; the end is infinite until it is answered. */
+export interface Sent {
+  readonly errand: Errand;
+  readonly start: number;
+  end: number;
+}
+
+interface ErrandOptions {
+  readonly lane?: Lane;
+  readonly caller?: string;
+  readonly urgency?: number;
+  readonly latencyMs?: number;
+  /** What the nth request brings; the last one stands for all further ones. Null sends nothing. */
+  readonly answers?: readonly (Feedback | null | (() => Feedback))[];
+}
+
+/** A job that does nothing but note when it was sent. */
+export class Errand implements Job {
+  lane: Lane;
+  caller: string;
+  readonly urgency: () => number;
+  readonly sent: Sent[] = [];
+  /** What the budget said of the wait, each time it did. */
+  readonly delays: number[] = [];
+  turns = 0;
+  readonly #world: { readonly clock: VirtualClock; readonly log: Sent[] };
+  readonly #latencyMs: number;
+  readonly #answers: readonly (Feedback | null | (() => Feedback))[];
+
+  constructor(world: { clock: VirtualClock; log: Sent[] }, options: ErrandOptions = {}) {
+    this.#world = world;
+    this.lane = options.lane ?? 'interactive';
+    this.caller = options.caller ?? 'a';
+    this.urgency = () => options.urgency ?? 0;
+    this.#latencyMs = options.latencyMs ?? 0;
+    this.#answers = options.answers ?? [silent];
+  }
+
+  dispatched(): void {
+    this.turns += 1;
+  }
+
+  delayed(estimateMs: number): boolean {
+    this.delays.push(estimateMs);
+    return true;
+  }
+
+  async send(): Promise<Feedback | null> {
+    const { clock, log } = this.#world;
+    const answer = this.#answers[Math.min(this.sent.length, this.#answers.length - 1)];
+    if (answer === null || answer === undefined) return null;
+    const sent = { errand: this, start: clock.now(), end: Number.POSITIVE_INFINITY };
+    log.push(sent);
+    this.sent.push(sent);
+    await new Promise<void>((resolve) => {
+      clock.after(this.#latencyMs, resolve);
+    });
+    sent.end = clock.now();
+    return typeof answer === 'function' ? answer() : answer;
+  }
+}
+
+/** The most requests that counted at once when one of them left: each counts until a window after its end. */
+export function mostAtOnce(log: readonly Omit<Sent, 'errand'>[], windowMs: number): number {
+  let most = 0;
+  log.forEach(({ start }, index) => {
+    const counting = log.slice(0, index + 1).filter((sent) => sent.end + windowMs > start);
+    most = Math.max(most, counting.length);
+  });
+  return most;
+}
+
+/** Queues errands, each of the same kind, and lets things come to rest. */
+export async function enqueueAll(
+  world: { readonly clock: VirtualClock; readonly budget: Budget },
+  errands: readonly Errand[],
+): Promise<void> {
+  for (const errand of errands) world.budget.enqueue(errand);
+  await world.clock.advance(0);
+}
