@@ -1,0 +1,260 @@
+import * as fc from 'fast-check';
+import { afterEach, describe, expect, test } from 'vitest';
+import { Cache } from '../../src/upstream/cache.ts';
+import type { Read } from '../../src/upstream/call.ts';
+import { type Access, Client, type ClientOptions } from '../../src/upstream/client.ts';
+import { Receipt } from '../../src/upstream/receipt.ts';
+import { ScriptedUpstream, scriptedApi } from '../support/scripted-upstream.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+const open: ScriptedUpstream[] = [];
+
+afterEach(async () => {
+  for (const upstream of open.splice(0)) await upstream[Symbol.asyncDispose]();
+});
+
+async function createWorld(options: Partial<ClientOptions> = {}) {
+  const clock = new VirtualClock();
+  const upstream = await ScriptedUpstream.start();
+  open.push(upstream);
+  const cache = new Cache({ clock, maxBytes: 1_000_000 });
+  const client = new Client({
+    api: scriptedApi,
+    baseUrl: upstream.baseUrl,
+    dispatcher: upstream.dispatcher,
+    clock,
+    rateWindowMs: 60_000,
+    timeoutMs: 10_000,
+    timeZone: 'UTC',
+    cache,
+    freshness: () => ({ ttlMs: 1000, staleWhileRevalidateMs: 1000, staleIfErrorMs: 10_000 }),
+    rateLimit: 30,
+    keySalt: 'salt',
+    ...options,
+  });
+  const access = (
+    partition = 'p',
+    signal = new AbortController().signal,
+    maxWaitMs = 0,
+  ): Access => ({
+    caller: { name: 'someone', receipt: new Receipt(clock), maxWaitMs, signal },
+    credential: { partition, secret: `secret of ${partition}` },
+  });
+  const count = () => upstream.log.length;
+  return { clock, upstream, cache, client, access, count };
+}
+
+const read = (path: string, absentIsNull = false): Read<unknown> => ({
+  method: 'GET',
+  path: `/api/${path}`,
+  resource: 'things',
+  tags: [path],
+  absentIsNull,
+  decode: (body) => body,
+});
+
+const tag = (path: string) => [`LINKS:p ${path}`];
+
+describe('Client.read', () => {
+  test('serves a kept answer for its ttl, and asks again after all its periods', async () => {
+    const { client, access, clock, count } = await createWorld();
+    await client.read(read('a'), access());
+    await clock.advance(999);
+    const { caller, credential } = access();
+    await client.read(read('a'), { caller, credential });
+    expect(count()).toBe(1);
+    expect(caller.receipt.summary).toMatchObject({ calls: 0, saved: { cache: 1 }, maxAgeMs: 999 });
+    await clock.advance(12_000);
+    await client.read(read('a'), access());
+    expect(count()).toBe(2);
+  });
+
+  test('makes one request of equal reads at the same time', async () => {
+    const { client, access, count } = await createWorld();
+    await client.read(read('first'), access());
+    const readers = Array.from({ length: 20 }, () => access());
+    await Promise.all(readers.map((reader) => client.read(read('a'), reader)));
+    expect(count()).toBe(2);
+    const summaries = readers.map(({ caller }) => caller.receipt.summary);
+    expect(summaries.filter(({ calls }) => calls === 1)).toHaveLength(1);
+    expect(summaries.filter(({ saved }) => saved.coalesced === 1)).toHaveLength(19);
+  });
+
+  test('serves a stale answer at once and refreshes it once behind the readers', async () => {
+    const { client, access, clock, upstream, count } = await createWorld();
+    await client.read(read('a'), access());
+    await clock.advance(1500);
+    upstream.onRequest = () => {};
+    await Promise.all([1, 2, 3].map(() => client.read(read('a'), access())));
+    const refresh = await upstream.arrival(2);
+    refresh.answer({ is: 'new' });
+    await clock.settle();
+    expect(await client.read(read('a'), access())).toEqual({ is: 'new' });
+    expect(count()).toBe(2);
+  });
+
+  test('serves an older answer when the upstream fails, but none from before a write', async () => {
+    const { client, access, clock, upstream, cache } = await createWorld();
+    const value = await client.read(read('a'), access());
+    await clock.advance(3000);
+    upstream.onRequest = (arrival) => arrival.answer({}, 500);
+    const { caller, credential } = access();
+    expect(await client.read(read('a'), { caller, credential })).toEqual(value);
+    expect(caller.receipt.summary).toMatchObject({ stale: 1, maxAgeMs: 3000 });
+    cache.touch(tag('a'));
+    await expect(client.read(read('a'), access())).rejects.toThrow('is out of order');
+  });
+
+  test('keeps absence, and no error', async () => {
+    const { client, access, upstream, count } = await createWorld();
+    upstream.onRequest = (arrival) => arrival.answer({ message: 'gone' }, 404);
+    expect(await client.read(read('a', true), access())).toBeNull();
+    expect(await client.read(read('a', true), access())).toBeNull();
+    expect(count()).toBe(1);
+    await expect(client.read(read('b'), access())).rejects.toMatchObject({
+      code: 'UPSTREAM_REJECTED',
+    });
+    await expect(client.read(read('b'), access())).rejects.toThrow();
+    expect(count()).toBe(3);
+  });
+
+  test('neither keeps nor shares what was on its way when a write happened', async () => {
+    const { client, access, upstream, cache, count } = await createWorld();
+    await client.read(read('first'), access());
+    upstream.onRequest = () => {};
+    const before = client.read(read('a'), access());
+    const old = await upstream.arrival(2);
+    cache.touch(tag('a'));
+    const after = client.read(read('a'), access());
+    (await upstream.arrival(3)).answer({ is: 'new' });
+    expect(await after).toEqual({ is: 'new' });
+    old.answer({ is: 'old' });
+    expect(await before).toEqual({ is: 'old' });
+    expect(await client.read(read('a'), access())).toEqual({ is: 'new' });
+    expect(count()).toBe(3);
+  });
+
+  test('shares across a write what has not left yet', async () => {
+    const { client, access, upstream, cache, count } = await createWorld();
+    upstream.onRequest = () => {};
+    const patient = () => access('p', new AbortController().signal, 5000);
+    const first = client.read(read('first'), patient());
+    const arrival = await upstream.arrival(1);
+    const before = client.read(read('a'), patient());
+    cache.touch(tag('a'));
+    const after = client.read(read('a'), patient());
+    upstream.onRequest = (each) => each.answer({});
+    arrival.answer({});
+    await Promise.all([first, before, after]);
+    expect(count()).toBe(2);
+  });
+
+  test('never shows one credential what another was answered', async () => {
+    const { client, access, upstream } = await createWorld({ rateLimit: 1000 });
+    upstream.onRequest = (arrival) => arrival.answer({ key: arrival.key });
+    const patient = (p: string) => access(p, new AbortController().signal, 5000);
+    const reads = fc.array(fc.tuple(fc.constantFrom('p', 'q', 'r'), fc.constantFrom('a', 'b')));
+    await fc.assert(
+      fc.asyncProperty(reads, async (each) => {
+        await Promise.all(
+          each.map(async ([partition, path]) => {
+            const value = await client.read(read(path), patient(partition));
+            expect(value).toEqual({ key: `secret of ${partition}` });
+          }),
+        );
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  test('counts on receipts what the upstream has in its log', async () => {
+    const { client, access, count } = await createWorld({ rateLimit: 10_000 });
+    await client.read(read('first'), access());
+    let round = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.array(fc.nat(4), { maxLength: 6 }), { maxLength: 6 }),
+        async (operations) => {
+          round += 1;
+          const before = count();
+          const accesses = operations.map(() => access());
+          await Promise.all(
+            operations.flatMap((paths, n) =>
+              paths.map((path) => client.read(read(`${round}/${path}`), accesses[n] as Access)),
+            ),
+          );
+          const summaries = accesses.map(({ caller }) => caller.receipt.summary);
+          expect(summaries.reduce((sum, { calls }) => sum + calls, 0)).toBe(count() - before);
+          summaries.forEach(({ calls, saved }, n) => {
+            expect(calls + saved.cache + saved.coalesced).toBe(new Set(operations[n]).size);
+          });
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+
+  test('repeats once a read whose connection broke, also for those who do not wait', async () => {
+    const { client, access, upstream, count } = await createWorld();
+    upstream.onRequest = (arrival) => (count() === 1 ? arrival.drop() : arrival.answer({ ok: 1 }));
+    const { caller, credential } = access();
+    expect(await client.read(read('a'), { caller, credential })).toEqual({ ok: 1 });
+    expect(caller.receipt.summary.calls).toBe(2);
+    upstream.onRequest = (arrival) => arrival.drop();
+    await expect(client.read(read('b'), access())).rejects.toMatchObject({
+      code: 'UPSTREAM_UNAVAILABLE',
+    });
+    expect(count()).toBe(4);
+  });
+
+  test('gives up on an answer after its timeout', async () => {
+    const { client, access, upstream, clock } = await createWorld();
+    upstream.onRequest = () => {};
+    const answer = client.read(read('a'), access());
+    const rejected = expect(answer).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
+    await upstream.arrival(1);
+    await clock.advance(10_000);
+    await rejected;
+  });
+
+  test('follows no redirect', async () => {
+    const { client, access, upstream, count } = await createWorld();
+    upstream.onRequest = (arrival) => arrival.answer({}, 302, { location: '/elsewhere' });
+    await expect(client.read(read('a'), access())).rejects.toThrow();
+    expect(count()).toBe(1);
+  });
+
+  test('goes again after a refusal without the reader noticing', async () => {
+    const { client, access, upstream, clock, count } = await createWorld();
+    upstream.onRequest = (arrival) =>
+      count() === 1 ? arrival.answer({}, 429, { 'retry-after': '3' }) : arrival.answer({ ok: 1 });
+    const answer = client.read(read('a'), access('p', new AbortController().signal, 5000));
+    await upstream.arrival(1);
+    await clock.settle();
+    await clock.advance(3000);
+    expect(await answer).toEqual({ ok: 1 });
+  });
+
+  test('lets one operation make the limit of calls and refuses it the rest', async () => {
+    const { client, access } = await createWorld({ rateLimit: 4 });
+    const reader = access('p', new AbortController().signal, 5000);
+    const paths = ['a', 'b', 'c', 'd', 'e', 'f'];
+    const results = await Promise.allSettled(paths.map((path) => client.read(read(path), reader)));
+    expect(results.map(({ status }) => status).slice(0, 4)).toEqual(Array(4).fill('fulfilled'));
+    for (const result of results.slice(4)) {
+      expect(result).toMatchObject({ reason: { code: 'OPERATION_TOO_EXPENSIVE' } });
+    }
+  });
+
+  test('warns of no leak when one operation makes many reads', async () => {
+    const warnings: Error[] = [];
+    const note = (warning: Error) => warnings.push(warning);
+    process.on('warning', note);
+    const { client, access, clock } = await createWorld();
+    const reader = access('p', new AbortController().signal, 5000);
+    await Promise.all(Array.from({ length: 25 }, (_, n) => client.read(read(String(n)), reader)));
+    await clock.settle();
+    process.off('warning', note);
+    expect(warnings).toEqual([]);
+  });
+});
