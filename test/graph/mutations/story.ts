@@ -98,6 +98,15 @@ export class Stage {
       });
   }
 
+  /** Waits until a request has met the fault of this kind, by events and no clock. */
+  async met(kind: Fault['kind']): Promise<void> {
+    while (!this.sandbox.links.requests.some(({ fault }) => fault === kind)) {
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+    }
+  }
+
   /** Lets the endpoint do its work, and puts other words into its mouth. */
   answer(path: string, body: unknown, status = 200): void {
     this.sandbox.links.fault({
@@ -165,7 +174,7 @@ export function behavesWhenDisturbed(stage: Stage, story: Story): void {
     expect(await seen(world)).toBe(0);
     stage.sandbox.links.fault({ kind: 'hang', applied: true, method: wire.method });
     const changing = stage.change(mutation, entity, world);
-    await arrival(stage, 'hang');
+    await stage.met('hang');
     await clock.advance(10_000);
     expectUnknown(await changing);
     stage.sandbox.links.clearFaults();
@@ -182,7 +191,7 @@ export function behavesWhenDisturbed(stage: Stage, story: Story): void {
       expect(await seen(world)).toBe(0);
       stage.sandbox.links.fault({ kind, retryAfter: 2, times: 1, method: wire.method });
       const changing = stage.change(mutation, entity, world);
-      await arrival(stage, kind);
+      await stage.met(kind);
       const { result, receipt } = await passTime(clock, changing);
       expect(result).toEqual({ __typename: typename });
       expect(receipt).toMatchObject({ calls: 2 });
@@ -204,15 +213,6 @@ export async function passTime<T>(clock: VirtualClock, promise: Promise<T>): Pro
   promise.then(note, note);
   while (!state.settled) await clock.advance(100);
   return promise;
-}
-
-/** Waits until a request has met the fault of this kind, by events and no clock. */
-async function arrival(stage: Stage, kind: Fault['kind']): Promise<void> {
-  while (!stage.sandbox.links.requests.some(({ fault }) => fault === kind)) {
-    await new Promise((resolve) => {
-      setImmediate(resolve);
-    });
-  }
 }
 
 /** The ways in which installations say yes; `members` is what they say besides. */
