@@ -4,6 +4,7 @@ import { BudgetExhausted, GatewayError, InvalidInput, UpstreamRejected } from '.
 import { encodeGlobalId } from '../graph/identifier.ts';
 import type { Source } from '../graph/source.ts';
 import { uploadFile } from '../links/file.ts';
+import { endLingering, expectsContinue } from './linger.ts';
 import type { MaskError } from './mask-error.ts';
 import { UploadBody, UploadFault, uploadTooLarge } from './upload-body.ts';
 import { readUpload } from './upload-options.ts';
@@ -23,9 +24,6 @@ export interface FilesOptions {
 
 /** Answers everything under `/files/`. `Expect: 100-continue` is left to it. */
 export type FilesRoute = (request: IncomingMessage, response: ServerResponse) => void;
-
-/** How long what is left of a refused body is read, so that its sender gets to see the answer. */
-const LINGER_MS = 2000;
 
 /** The status for a code where it differs from what `/graphql` answers. */
 const statusByCode: Readonly<Record<string, number>> = {
@@ -127,42 +125,10 @@ function answer(
   { status, body }: { readonly status: number; readonly body: object },
 ): void {
   if (response.destroyed) return;
-  const text = JSON.stringify(body);
-  const headers = {
-    'Content-Type': 'application/json; charset=utf-8',
-    'Content-Length': Buffer.byteLength(text),
-    'Cache-Control': 'no-store',
-  };
-  const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers;
-  if (request.complete || (length === '0' && encoding === undefined)) {
-    response.writeHead(status, headers).end(text);
-    return;
-  }
-  response.writeHead(status, { ...headers, Connection: 'close' }).write(text);
-  // Who waits for a word before sending will send nothing now.
-  if (expectsContinue(request) && !request.readableDidRead) {
-    response.end();
-    return;
-  }
-  // Closing on a sender in full flow resets the connection, and takes the answer from them.
-  const cancel = clock.after(LINGER_MS, () => response.end());
-  void drain(request).finally(() => {
-    cancel();
-    response.end();
-  });
-}
-
-/** Reads what is still to come, and forgets it. */
-async function drain(request: IncomingMessage): Promise<void> {
-  try {
-    for await (const _ of request.iterator({ destroyOnReturn: false }));
-  } catch {
-    // The sender is gone, and that is all right now.
-  }
-}
-
-function expectsContinue({ headers }: IncomingMessage): boolean {
-  return headers.expect?.toLowerCase() === '100-continue';
+  response.statusCode = status;
+  response.setHeader('Content-Type', 'application/json; charset=utf-8');
+  response.setHeader('Cache-Control', 'no-store');
+  endLingering(request, response, clock, JSON.stringify(body));
 }
 
 /** Lets a page of a listed origin read the answer. False for a page of any other. */

@@ -5,6 +5,7 @@ import { requestIdOf } from '../observe/request-id.ts';
 import type { FilesRoute } from './files.ts';
 import type { GraphiqlPage } from './graphiql.ts';
 import type { OperatorPages } from './operator-pages.ts';
+import { endLingering } from './linger.ts';
 import { type BodyLimits, bodyLimit, bodyTooLarge } from './use-body-limit.ts';
 
 /** What the HTTP server is made of. */
@@ -126,8 +127,9 @@ function graphql(request: IncomingMessage, response: ServerResponse, options: Ht
     // Yoga would answer what it cannot make a URL of with a stack trace.
     text(response, 400, 'The Host header is not valid.');
   } else if (Number(length) > maxBytes) {
-    response.writeHead(413, { 'Content-Type': 'application/json', Connection: 'close' });
-    response.end(errorBody(bodyTooLarge(maxBytes)));
+    response.statusCode = 413;
+    response.setHeader('Content-Type', 'application/json');
+    endLingering(request, response, options.clock, errorBody(bodyTooLarge(maxBytes)));
   } else if (options.graphiql && isBrowser(request)) {
     options.graphiql.send(request, response);
   } else {
