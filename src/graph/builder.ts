@@ -1,10 +1,13 @@
 import SchemaBuilder from '@pothos/core';
 import ErrorsPlugin from '@pothos/plugin-errors';
 import RelayPlugin, { resolveNodes } from '@pothos/plugin-relay';
+import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
 import { type GraphQLResolveInfo, isObjectType } from 'graphql';
 import { BadUserInput } from '../errors.ts';
+import accessPlugin, { accessScopes, refuseField, requireType } from './access.ts';
 import type { GraphContext } from './context.ts';
 import { decodeGlobalId, encodeGlobalId } from './identifier.ts';
+import type { Role } from './viewer.ts';
 
 /** A part of a multipart request, of which no more is asked than this. */
 export interface UploadedFile {
@@ -20,6 +23,7 @@ export interface UploadedFile {
  */
 export const builder = new SchemaBuilder<{
   Context: GraphContext;
+  AuthScopes: { role: Role };
   Scalars: {
     ID: { Input: string; Output: string | number };
     DateTime: { Input: string; Output: string };
@@ -32,8 +36,9 @@ export const builder = new SchemaBuilder<{
   DefaultNodeNullability: false;
 }>({
   // First in the list, so that the errors of all others can become members of result unions.
-  plugins: [ErrorsPlugin, RelayPlugin],
+  plugins: [ErrorsPlugin, accessPlugin, ScopeAuthPlugin, RelayPlugin],
   errors: { directResult: true },
+  scopeAuth: { authScopes: accessScopes, unauthorizedError: refuseField },
   relay: {
     cursorType: 'String',
     encodeGlobalID: encodeGlobalId,
@@ -114,6 +119,7 @@ async function loadNode(
   if (!isObjectType(type) || !type.getInterfaces().some(({ name }) => name === 'Node')) {
     throw new BadUserInput(`Nothing of the type ${id.typename} can be found by its id.`);
   }
+  requireType(context.viewer, type.name);
   const [node] = await resolveNodes(builder, context, info, [id]);
   return (node as object | null | undefined) ?? null;
 }

@@ -30,6 +30,7 @@ export class Source {
   readonly #upstream: UpstreamName;
   readonly #backend: Backend | null;
   readonly #access: Access;
+  readonly #admission: (() => Promise<unknown>) | undefined;
   readonly #loaders = new Map<string, DataLoader<number, Row | null>>();
 
   constructor(options: {
@@ -38,24 +39,30 @@ export class Source {
     readonly backend: Backend | null;
     readonly caller: Caller;
     readonly credential: Credential;
+    /** Asked before every read and write; it rejects when the caller may not have any. */
+    readonly admission?: () => Promise<unknown>;
   }) {
     this.#upstream = options.upstream;
     this.#backend = options.backend;
     this.#access = { caller: options.caller, credential: options.credential };
+    this.#admission = options.admission;
   }
 
   /** Answers a read: 0 or 1 upstream calls. */
   async read<T>(read: Read<T>): Promise<T> {
+    if (this.#admission) await this.#admission();
     return this.#required.client.read(read, this.#access);
   }
 
   /** Sends a write: 1 upstream call, never repeated. See `Client.write` for what it throws. */
   async write<T>(write: Write<T>): Promise<T> {
+    if (this.#admission) await this.#admission();
     return this.#required.client.write(write, this.#access);
   }
 
   /** Reads a secret: 1 upstream call, and nothing of it is kept. */
   async readSecret<T>(call: Call<T>): Promise<T> {
+    if (this.#admission) await this.#admission();
     return this.#required.client.readSecret(call, this.#access);
   }
 
@@ -65,6 +72,7 @@ export class Source {
     window: WindowArguments,
     keep?: (row: R) => boolean,
   ): Promise<Connection<R> | null> {
+    if (this.#admission) await this.#admission();
     const { collections } = this.#required;
     const cut = await readWindow({ collections, list, access: this.#access }, window, keep);
     return (
@@ -83,12 +91,14 @@ export class Source {
 
   /** All rows of a list that comes whole. 0 or 1 upstream calls. */
   async all<R extends Row>(list: List<R>): Promise<R[]> {
+    if (this.#admission) await this.#admission();
     const leaf = await this.#required.collections.leaf(list, 1, this.#access);
     return [...(leaf?.rows ?? [])];
   }
 
   /** One row by its id, `null` when there is none. Ids asked for at the same time are read together. */
   async find<R extends Row>(list: List<R>, id: number): Promise<R | null> {
+    if (this.#admission) await this.#admission();
     const { collections } = this.#required;
     let loader = this.#loaders.get(list.path);
     if (!loader) {

@@ -5,19 +5,39 @@ import type { Config, UpstreamConfig } from '../config.ts';
  * it may be spent. Hosts are named, keys and paths never.
  */
 export function startReport(config: Config, url: string): string[] {
-  const { sandbox, links, market, authMode } = config;
+  const facts = startFacts(config, url);
   return [
-    `GraphQL   ${url}/graphql${config.graphiql ? '  (open it in a browser for GraphiQL)' : ''}`,
-    `links     ${upstream(links, sandbox)}`,
-    `market    ${upstream(market, sandbox)}`,
-    `callers   ${authMode === 'none' ? 'everyone who reaches this port' : authMode}`,
-    ...(sandbox
+    `GraphQL   ${facts.url}${config.graphiql ? '  (open it in a browser for GraphiQL)' : ''}`,
+    `links     ${facts.links}`,
+    `market    ${facts.market}`,
+    `callers   ${facts.callers}`,
+    ...(config.sandbox
       ? [
           'No upstream is configured, so all data is made up. Set LINKS_BASE_URL and LINKS_API_KEY,',
         ].concat(['or MARKET_BASE_URL and MARKET_API_KEY, to use real ones.'])
       : []),
   ];
 }
+
+/** The same for a log. */
+export function startFacts(
+  { sandbox, links, market, auth }: Config,
+  url: string,
+): Readonly<Record<'url' | 'links' | 'market' | 'callers', string>> {
+  return {
+    url: `${url}/graphql`,
+    links: upstream(links, sandbox),
+    market: upstream(market, sandbox),
+    callers: callers[auth.mode],
+  };
+}
+
+const callers: Readonly<Record<Config['auth']['mode'], string>> = {
+  none: 'everyone who reaches this port',
+  token: 'who has a token of AUTH_TOKENS_FILE',
+  jwt: 'who has a token of the identity provider',
+  passthrough: 'who has a key of the link-management API',
+};
 
 function upstream(config: UpstreamConfig, sandbox: boolean): string {
   const { endpoint, rateLimit, rateWindowMs } = config;

@@ -24,6 +24,7 @@ function describeKind(kind: SettingKind): string {
     case 'flag':
       return '`true`, `false`';
     case 'baseUrl':
+    case 'url':
       return 'URL';
     case 'origins':
       return 'origins';

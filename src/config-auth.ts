@@ -1,0 +1,122 @@
+import type { EnvironmentReader } from './environment.ts';
+import { parseTokenFile } from './token-file.ts';
+
+/** Tokens of an identity provider, and what must be true of them. */
+export interface JwtConfig {
+  readonly mode: 'jwt';
+  /** Where the provider's keys are, or the secret that it shares with us. */
+  readonly keys: { readonly jwksUrl: string } | { readonly secret: string };
+  readonly issuer: string;
+  readonly audience: string;
+  readonly clockToleranceSeconds: number;
+  readonly rolesClaim: string;
+}
+
+/** How callers are known. */
+export type AuthConfig =
+  | { readonly mode: 'none' }
+  | { readonly mode: 'token'; readonly file: string }
+  | JwtConfig
+  | { readonly mode: 'passthrough'; readonly maxKeys: number };
+
+/** Settings without a default that mean something in one mode only. */
+const modeOf: Readonly<Record<string, AuthConfig['mode']>> = {
+  AUTH_TOKENS_FILE: 'token',
+  AUTH_JWT_JWKS_URL: 'jwt',
+  AUTH_JWT_SECRET: 'jwt',
+  AUTH_JWT_SECRET_FILE: 'jwt',
+  AUTH_JWT_ISSUER: 'jwt',
+  AUTH_JWT_AUDIENCE: 'jwt',
+};
+
+/** An HS256 secret shorter than its hash can be guessed from one token (RFC 7518 section 3.2). */
+const MIN_SECRET_LENGTH = 32;
+
+/**
+ * The sandbox's data is made up, so that anyone may see it and a missing mode means `none`, also in
+ * a container that listens on every address. A real account is opened to the network by an explicit
+ * word only.
+ */
+export function readAuth(
+  reader: EnvironmentReader,
+  sandbox: boolean,
+  readFile: (path: string, encoding: 'utf8') => string,
+): AuthConfig {
+  const mode = reader.optionalChoice('AUTH_MODE');
+  if (mode === null && !sandbox && !reader.has('AUTH_MODE')) {
+    reader.fault(
+      'AUTH_MODE is not set, but a real upstream is: everyone who reaches this port would read and write with your API key. Set AUTH_MODE=token, jwt or passthrough, or AUTH_MODE=none if only trusted callers can reach it.',
+    );
+  }
+  for (const [name, wanted] of Object.entries(modeOf)) {
+    // Without a word, whoever set the file but forgot the mode would stand open.
+    if (reader.has(name) && wanted !== mode) {
+      reader.fault(
+        `${name} is set, but AUTH_MODE is not ${wanted}. Set AUTH_MODE=${wanted}, or remove it.`,
+      );
+    }
+  }
+  switch (mode) {
+    case 'token':
+      return { mode, file: readTokensFile(reader, readFile) };
+    case 'jwt':
+      return readJwt(reader);
+    case 'passthrough':
+      return { mode, maxKeys: reader.integer('AUTH_PASSTHROUGH_MAX_KEYS') };
+    default:
+      return { mode: 'none' };
+  }
+}
+
+function readTokensFile(
+  reader: EnvironmentReader,
+  readFile: (path: string, encoding: 'utf8') => string,
+): string {
+  const file = reader.text('AUTH_TOKENS_FILE');
+  if (file === '') {
+    reader.fault(
+      'AUTH_TOKENS_FILE is not set, but AUTH_MODE=token is. Make a file with `npm run token -- --name web --role viewer --file tokens.json`, and set AUTH_TOKENS_FILE=tokens.json.',
+    );
+    return file;
+  }
+  try {
+    parseTokenFile(readFile(file, 'utf8'));
+  } catch (error) {
+    const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    reader.fault(
+      `AUTH_TOKENS_FILE cannot be used (${reason.replace(/^TypeError: /, '')}). Set it to a file that \`npm run token\` wrote and that this process may read.`,
+    );
+  }
+  return file;
+}
+
+function readJwt(reader: EnvironmentReader): JwtConfig {
+  const jwksUrl = reader.url('AUTH_JWT_JWKS_URL');
+  const secret = reader.secret('AUTH_JWT_SECRET');
+  const hasSecret = reader.has('AUTH_JWT_SECRET') || reader.has('AUTH_JWT_SECRET_FILE');
+  if (reader.has('AUTH_JWT_JWKS_URL') === hasSecret) {
+    reader.fault(
+      'AUTH_MODE=jwt needs the keys that tokens are signed with. Set one of AUTH_JWT_JWKS_URL and AUTH_JWT_SECRET (or AUTH_JWT_SECRET_FILE), not both.',
+    );
+  }
+  if (secret !== null && secret.length < MIN_SECRET_LENGTH) {
+    reader.fault(
+      `AUTH_JWT_SECRET is shorter than ${MIN_SECRET_LENGTH} characters, and can be guessed from a token. Set a longer one, at the identity provider too.`,
+    );
+  }
+  for (const name of ['AUTH_JWT_ISSUER', 'AUTH_JWT_AUDIENCE']) {
+    if (!reader.has(name)) {
+      reader.fault(
+        `${name} is not set, but AUTH_MODE=jwt is: tokens that were made for somebody else would be let in. Set it to what the tokens say.`,
+      );
+    }
+  }
+  return {
+    mode: 'jwt',
+    keys: secret === null ? { jwksUrl: jwksUrl ?? '' } : { secret },
+    issuer: reader.text('AUTH_JWT_ISSUER'),
+    audience: reader.text('AUTH_JWT_AUDIENCE'),
+    clockToleranceSeconds: reader.integer('AUTH_JWT_CLOCK_TOLERANCE_SECONDS'),
+    rolesClaim: reader.text('AUTH_JWT_ROLES_CLAIM'),
+  };
+}

@@ -1,0 +1,41 @@
+import { GatewayError } from '../errors.ts';
+import type { Credential } from '../upstream/client.ts';
+
+/** What a caller may do, from least to most; each role may do what those before it may. */
+export const roles = ['viewer', 'editor', 'admin'] as const;
+
+/** One of `roles`: a viewer reads, an editor also writes, an admin also sees to plans and users. */
+export type Role = (typeof roles)[number];
+
+/** Whoever sent the operation, once that is settled. */
+export interface Viewer {
+  /** For the fair order, and for logs: never a key or a token. */
+  readonly name: string;
+  /** `null`: known, and allowed nothing. */
+  readonly role: Role | null;
+  /** The caller's own key of the link-management API; absent when the gateway's own key is used. */
+  readonly linksCredential?: Credential;
+}
+
+/** Whether a viewer may do what `needed` is for. */
+export function mayAct({ role }: Viewer, needed: Role): boolean {
+  return role !== null && roles.indexOf(role) >= roles.indexOf(needed);
+}
+
+/** The highest of the roles among some words; `null` when none is one. Other words are not ours. */
+export function highestRole(words: readonly unknown[]): Role | null {
+  return roles.findLast((role) => words.includes(role)) ?? null;
+}
+
+/** `FORBIDDEN`: what it takes, and what the caller has. */
+export function forbidden({ role }: Viewer, needed: Role, what: string): GatewayError {
+  const yours = role === null ? 'you have none' : `yours is ${role}`;
+  return new GatewayError('FORBIDDEN', `${what} needs the role ${needed}; ${yours}.`, {
+    details: { needs: needed },
+  });
+}
+
+/** @throws GatewayError `FORBIDDEN` when a viewer may not do `what`. */
+export function requireRole(viewer: Viewer, needed: Role, what: string): void {
+  if (!mayAct(viewer, needed)) throw forbidden(viewer, needed, what);
+}

@@ -1,0 +1,140 @@
+import { describe, expect, it } from 'vitest';
+import { ConfigError, loadConfig } from '../src/config.ts';
+
+const real = { LINKS_BASE_URL: 'https://links.example', LINKS_API_KEY: 'k1' };
+const jwt = {
+  ...real,
+  AUTH_MODE: 'jwt',
+  AUTH_JWT_JWKS_URL: 'https://login.example/keys',
+  AUTH_JWT_ISSUER: 'https://login.example',
+  AUTH_JWT_AUDIENCE: 'gateway',
+};
+
+function faults(
+  env: Readonly<Record<string, string>>,
+  readFile?: Parameters<typeof loadConfig>[1],
+): readonly string[] {
+  try {
+    loadConfig(env, readFile);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.faults;
+    throw error;
+  }
+  return [];
+}
+
+function without(env: Readonly<Record<string, string>>, ...names: string[]) {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !names.includes(name)));
+}
+
+describe('who may ask', () => {
+  it('must be said when a real upstream is configured', () => {
+    expect(faults(real)).toEqual([expect.stringContaining('Set AUTH_MODE=token')]);
+    expect(loadConfig({ ...real, AUTH_MODE: 'none' }).auth).toEqual({ mode: 'none' });
+  });
+
+  it('may go unsaid for made-up data, wherever it listens', () => {
+    expect(loadConfig({ HOST: '0.0.0.0' })).toMatchObject({
+      sandbox: true,
+      auth: { mode: 'none' },
+    });
+  });
+
+  it('is not silently open under a misspelled mode', () => {
+    expect(faults({ ...real, AUTH_MODE: 'nobody' })).toEqual([
+      'AUTH_MODE="nobody" is not known. Set it to one of none, token, jwt, passthrough.',
+    ]);
+  });
+
+  it.each([
+    ['AUTH_TOKENS_FILE', 'token'],
+    ['AUTH_JWT_ISSUER', 'jwt'],
+    ['AUTH_JWT_SECRET_FILE', 'jwt'],
+  ])('is not silently open when %s is set and its mode is not', (name, mode) => {
+    expect(faults({ [name]: 'x' })).toEqual([
+      `${name} is set, but AUTH_MODE is not ${mode}. Set AUTH_MODE=${mode}, or remove it.`,
+    ]);
+  });
+
+  it('asks about a misspelled setting', () => {
+    expect(faults({ AUTH_TOKEN_FILE: 'x' })).toEqual([
+      'AUTH_TOKEN_FILE is not a setting. Did you mean AUTH_TOKENS_FILE?',
+    ]);
+  });
+});
+
+describe('AUTH_MODE=token', () => {
+  const token = { ...real, AUTH_MODE: 'token', AUTH_TOKENS_FILE: 'tokens.json' };
+
+  it('needs its file, which must hold tokens', () => {
+    expect(faults(without(token, 'AUTH_TOKENS_FILE'))).toEqual([
+      expect.stringContaining('npm run token'),
+    ]);
+    expect(faults(token, () => '{}')).toEqual([
+      expect.stringContaining('cannot be used (it has no list "tokens")'),
+    ]);
+    expect(
+      faults(token, () => {
+        throw Object.assign(new Error('no'), { code: 'ENOENT' });
+      }),
+    ).toEqual([expect.stringContaining('(ENOENT)')]);
+    expect(loadConfig(token, () => '{"tokens": []}').auth).toEqual({
+      mode: 'token',
+      file: 'tokens.json',
+    });
+  });
+});
+
+describe('AUTH_MODE=jwt', () => {
+  it('takes the keys of a provider, or a secret', () => {
+    expect(loadConfig(jwt).auth).toEqual({
+      mode: 'jwt',
+      keys: { jwksUrl: 'https://login.example/keys' },
+      issuer: 'https://login.example',
+      audience: 'gateway',
+      clockToleranceSeconds: 5,
+      rolesClaim: 'roles',
+    });
+    const secret = { ...without(jwt, 'AUTH_JWT_JWKS_URL'), AUTH_JWT_SECRET: 's'.repeat(32) };
+    expect(loadConfig(secret).auth).toMatchObject({ keys: { secret: 's'.repeat(32) } });
+  });
+
+  it('tells everything that is missing at once', () => {
+    expect(faults({ ...real, AUTH_MODE: 'jwt' })).toEqual([
+      expect.stringContaining('AUTH_JWT_JWKS_URL and AUTH_JWT_SECRET'),
+      expect.stringMatching(/^AUTH_JWT_ISSUER is not set/),
+      expect.stringMatching(/^AUTH_JWT_AUDIENCE is not set/),
+    ]);
+  });
+
+  it('wants one of keys and secret, a secret that is long, and keys that nobody can swap', () => {
+    expect(faults({ ...jwt, AUTH_JWT_SECRET: 's'.repeat(32) })).toEqual([
+      expect.stringContaining('not both'),
+    ]);
+    const short = { ...without(jwt, 'AUTH_JWT_JWKS_URL'), AUTH_JWT_SECRET: 'short' };
+    expect(faults(short)).toEqual([expect.stringContaining('shorter than 32')]);
+    expect(faults({ ...jwt, AUTH_JWT_JWKS_URL: 'http://login.example/keys' })).toEqual([
+      expect.stringContaining('AUTH_JWT_JWKS_URL is no https URL'),
+    ]);
+    expect(faults({ ...jwt, AUTH_JWT_JWKS_URL: 'http://127.0.0.1:1/keys' })).toEqual([]);
+  });
+});
+
+describe('AUTH_MODE=passthrough', () => {
+  const own = { LINKS_BASE_URL: 'https://links.example', AUTH_MODE: 'passthrough' };
+
+  it('needs the upstream whose keys callers have, and no key of its own', () => {
+    expect(loadConfig(own)).toMatchObject({
+      auth: { mode: 'passthrough', maxKeys: 1000 },
+      links: { endpoint: { baseUrl: 'https://links.example', apiKey: '' } },
+    });
+    expect(faults({ ...own, LINKS_API_KEY: 'k' })).toEqual([
+      expect.stringContaining('every caller sends a key of their own'),
+    ]);
+    const market = { MARKET_BASE_URL: 'https://m.example', MARKET_API_KEY: 'k' };
+    expect(faults({ ...market, AUTH_MODE: 'passthrough' })).toEqual([
+      expect.stringMatching(/^LINKS_BASE_URL is not set/),
+    ]);
+    expect(loadConfig({ AUTH_MODE: 'passthrough' }).sandbox).toBe(true);
+  });
+});

@@ -1,0 +1,223 @@
+import { createServer, type Server } from 'node:http';
+import {
+  exportJWK,
+  type GenerateKeyPairResult,
+  generateKeyPair,
+  type JWTPayload,
+  SignJWT,
+} from 'jose';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Door, openDoor } from '../support/door.ts';
+
+const query = '{ account { username } }';
+const issuer = 'https://login.example';
+const audience = 'links-market-gateway';
+const claims = { AUTH_MODE: 'jwt', AUTH_JWT_ISSUER: issuer, AUTH_JWT_AUDIENCE: audience };
+
+interface Wish {
+  readonly payload?: JWTPayload;
+  readonly issuer?: string;
+  readonly audience?: string;
+  readonly subject?: string | null;
+  /** Seconds from the test's beginning of time; `null` for none. */
+  readonly expires?: number | null;
+  readonly header?: { readonly alg: string; readonly kid?: string };
+}
+
+const epoch = Date.UTC(2030, 0, 1) / 1000;
+
+async function sign(key: Parameters<SignJWT['sign']>[0], wish: Wish = {}): Promise<string> {
+  const { payload = { roles: ['viewer'] }, subject = 'mia', expires = 3600 } = wish;
+  const token = new SignJWT(payload)
+    .setProtectedHeader(wish.header ?? { alg: 'HS256' })
+    .setIssuer(wish.issuer ?? issuer)
+    .setAudience(wish.audience ?? audience);
+  if (subject !== null) token.setSubject(subject);
+  if (expires !== null) token.setExpirationTime(epoch + expires);
+  return token.sign(key);
+}
+
+describe('a token signed with the shared secret', () => {
+  const secret = 'a secret of more than 32 letters'.replaceAll(' ', '-');
+  const key = new TextEncoder().encode(secret);
+  let door: Door;
+  beforeAll(async () => {
+    door = await openDoor({ ...claims, AUTH_JWT_SECRET: secret });
+  });
+  afterAll(() => door.close());
+
+  it('lets its bearer in', async () => {
+    const { data } = await door.ask(query, await sign(key));
+    expect(data).toEqual({ account: { username: expect.any(String) } });
+  });
+
+  const other = new TextEncoder().encode('another secret of 32 letters or so');
+  it.each<[string, () => Promise<string>]>([
+    ['signed with another secret', () => sign(other)],
+    ['of another issuer', () => sign(key, { issuer: 'https://evil.example' })],
+    ['for somebody else', () => sign(key, { audience: 'another-service' })],
+    ['without an expiry', () => sign(key, { expires: null })],
+    ['without a subject', () => sign(key, { subject: null })],
+    ['with another algorithm', () => sign(key, { header: { alg: 'HS512' } })],
+    ['that is none', async () => 'abc.def.ghi'],
+    [
+      'without a signature',
+      async () => {
+        const [, payload] = (await sign(key)).split('.');
+        return `${Buffer.from('{"alg":"none"}').toString('base64url')}.${payload}.`;
+      },
+    ],
+  ])('%s is refused, and not told why', async (_, make) => {
+    const before = door.calls();
+    const reply = await door.ask(query, await make());
+    expect([reply.status, reply.code, reply.errors[0]?.message]).toEqual([
+      401,
+      'UNAUTHENTICATED',
+      'This token is not valid here.',
+    ]);
+    expect(reply.headers.get('www-authenticate')).toContain('error="invalid_token"');
+    expect(door.calls()).toBe(before);
+  });
+
+  it.each([
+    [{ roles: ['editor', 'viewer', 'gardener'] }, ['editor', 'admin']],
+    [{ roles: 'viewer editor' }, ['editor', 'admin']],
+    [{ roles: ['gardener'] }, ['none', 'viewer']],
+    [{}, ['none', 'viewer']],
+    [{ roles: { viewer: true } }, ['none', 'viewer']],
+  ])('with the claims %j has a role that ends between %j', async (payload, [has, hasNot]) => {
+    const token = await sign(key, { payload });
+    const ask: Record<string, string> = {
+      viewer: query,
+      editor: 'mutation { createCampaign(input: { name: "x" }) { __typename } }',
+      admin: '{ plans { name } }',
+    };
+    if (has && has !== 'none') expect((await door.ask(ask[has] ?? '', token)).errors).toEqual([]);
+    expect((await door.ask(ask[hasNot ?? ''] ?? '', token)).code).toBe('FORBIDDEN');
+  });
+
+  it('is good until its expiry, give or take the tolerance, by the clock of the gateway', async () => {
+    const token = await sign(key, { expires: 60 });
+    await door.clock.advance(64_000);
+    expect((await door.ask(query, token)).status).toBe(200);
+    await door.clock.advance(1000);
+    const { status, errors } = await door.ask(query, token);
+    expect([status, errors[0]?.message]).toEqual([401, 'This token has expired.']);
+  });
+});
+
+describe('a roles claim', () => {
+  const secret = 'x'.repeat(32);
+  it.each([
+    ['realm_access.roles', { realm_access: { roles: ['viewer'] } }],
+    ['https://example.com/roles', { 'https://example.com/roles': ['viewer'] }],
+  ])('is found at %s', async (claim, payload) => {
+    const door = await openDoor({
+      ...claims,
+      AUTH_JWT_SECRET: secret,
+      AUTH_JWT_ROLES_CLAIM: claim,
+    });
+    const token = await sign(new TextEncoder().encode(secret), { payload });
+    expect((await door.ask(query, token)).errors).toEqual([]);
+    await door.close();
+  });
+});
+
+describe('the keys of an identity provider', () => {
+  let provider: Server;
+  let published: object[] = [];
+  let fetched = 0;
+  let out = false;
+  let door: Door;
+  let first: GenerateKeyPairResult;
+  let second: GenerateKeyPairResult;
+  const publish = async (kid: string, { publicKey }: GenerateKeyPairResult) =>
+    published.push({ ...(await exportJWK(publicKey)), kid, alg: 'ES256' });
+  const tokenOf = (kid: string, { privateKey }: GenerateKeyPairResult) =>
+    sign(privateKey, { header: { alg: 'ES256', kid }, expires: 100 * 3600 });
+
+  beforeAll(async () => {
+    [first, second] = await Promise.all([generateKeyPair('ES256'), generateKeyPair('ES256')]);
+  });
+  beforeEach(async () => {
+    [published, fetched, out] = [[], 0, false];
+    provider = createServer((_, response) => {
+      fetched += 1;
+      response.writeHead(out ? 503 : 200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ keys: published }));
+    });
+    await new Promise<void>((resolve) => {
+      provider.listen(0, '127.0.0.1', resolve);
+    });
+    const address = provider.address();
+    const port = typeof address === 'object' ? address?.port : 0;
+    door = await openDoor({ ...claims, AUTH_JWT_JWKS_URL: `http://127.0.0.1:${port}/keys` });
+  });
+  afterEach(async () => {
+    await door.close();
+    provider.closeAllConnections();
+    provider.close();
+  });
+
+  it('are fetched once for many tokens at a time', async () => {
+    await publish('one', first);
+    const token = await tokenOf('one', first);
+    const replies = await Promise.all([1, 2, 3, 4, 5].map(() => door.ask(query, token)));
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    expect(fetched).toBe(1);
+  });
+
+  it('that are new are noticed by the first token that needs them', async () => {
+    await publish('one', first);
+    await door.ask(query, await tokenOf('one', first));
+    await publish('two', second);
+    await door.clock.advance(30_000);
+    expect((await door.ask(query, await tokenOf('two', second))).status).toBe(200);
+    expect(fetched).toBe(2);
+  });
+
+  it('are not fetched for every token with a key that nobody knows', async () => {
+    await publish('one', first);
+    await door.ask(query, await tokenOf('one', first));
+    await door.clock.advance(30_000);
+    for (let each = 0; each < 5; each += 1) {
+      expect((await door.ask(query, await tokenOf(`made up ${each}`, second))).status).toBe(401);
+    }
+    expect(fetched).toBe(2);
+  });
+
+  it('cannot be used as a shared secret', async () => {
+    await publish('one', first);
+    const secret = new TextEncoder().encode(JSON.stringify(published[0]).padEnd(32));
+    const forged = await sign(secret, { header: { alg: 'HS256', kid: 'one' } });
+    expect((await door.ask(query, forged)).status).toBe(401);
+  });
+
+  it('that cannot be had make the answer 503, not 401, and are asked for again after a second', async () => {
+    await publish('one', first);
+    out = true;
+    const token = await tokenOf('one', first);
+    for (let each = 0; each < 3; each += 1) {
+      const { status, code, text } = await door.ask(query, token);
+      expect([status, code]).toEqual([503, 'UPSTREAM_UNAVAILABLE']);
+      expect(text).not.toContain('127.0.0.1');
+    }
+    expect(fetched).toBe(1);
+    expect(door.calls()).toBe(0);
+    out = false;
+    await door.clock.advance(1000);
+    expect((await door.ask(query, token)).status).toBe(200);
+  });
+
+  it('bridge an outage of the provider for a day, and no longer', async () => {
+    await publish('one', first);
+    const token = await tokenOf('one', first);
+    await door.ask(query, token);
+    out = true;
+    await door.clock.advance(23 * 3_600_000);
+    expect((await door.ask(query, token)).status).toBe(200);
+    await door.clock.advance(3_600_000);
+    expect((await door.ask(query, token)).status).toBe(503);
+    expect(door.log()).toContain('AUTH_JWT_JWKS_URL');
+  });
+});
