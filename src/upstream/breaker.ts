@@ -47,6 +47,8 @@ export class Breaker {
 
   /** No usable answer came to a request for `path`. */
   failed(path: string, failure: Failure): void {
+    // What had left before it opened fails for the same outage, and tells nothing new.
+    if (this.#openings > 0 && !this.#probing) return;
     this.#failures += 1;
     // One endpoint that always fails is that endpoint's affair, not the upstream's.
     this.#failedPaths.add(failure instanceof WireError ? '' : path);

@@ -21,6 +21,12 @@ describe('The breaker of an upstream', () => {
     expect(breaker.closedInMs).toBe(1000);
   });
 
+  it('opens once for all requests that were under way together', () => {
+    const breaker = tripped(new VirtualClock());
+    for (let failure = 0; failure < 20; failure += 1) breaker.failed('/api/pixels', LOST);
+    expect(breaker.closedInMs).toBe(1000);
+  });
+
   it('stays closed while answers come between the failures', () => {
     const breaker = new Breaker(new VirtualClock());
     for (let failure = 0; failure < 20; failure += 1) {
