@@ -7,17 +7,20 @@ import { everyRow } from './rest.ts';
 /** A list as it is asked for here, and where the upstream has it. */
 interface ListCase {
   readonly title: string;
-  /** The field, with a place for its window and whatever leads to it. */
-  readonly query: (window: string) => string;
+  /** An operation over a window of it, with what is to be selected of that. */
+  readonly query: (selection: string) => string;
   /** What names a row. */
   readonly row: string;
   readonly path: string;
   readonly key: string;
 }
 
+const VARIABLES = '$first: Int, $after: String, $last: Int, $before: String';
+const WINDOW = 'first: $first, after: $after, last: $last, before: $before';
+
 const flat = (field: string, path: string, key: string): ListCase => ({
   title: field,
-  query: (window) => `{ list: ${field}${window} }`,
+  query: (selection) => `query (${VARIABLES}) { list: ${field}(${WINDOW}) { ${selection} } }`,
   row: 'databaseId',
   path,
   key,
@@ -36,7 +39,8 @@ async function largestChannel(world: World): Promise<ListCase> {
   const id = String(archive?.['id']);
   return {
     title: 'Channel.items',
-    query: (window) => `{ channel(id: ${id}) { list: items${window} } }`,
+    query: (selection) =>
+      `query (${VARIABLES}) { channel(id: ${id}) { list: items(${WINDOW}) { ${selection} } } }`,
     row: '... on ChannelEntry { type databaseId }',
     path: `/api/channel/${id}`,
     key: 'items',
@@ -56,13 +60,14 @@ async function walk(
   const seen: string[] = [];
   let cursor: string | null = null;
   for (let step = 0; step < 1000; step += 1) {
-    const window: string = forwards
-      ? `first: ${size}${cursor ? `, after: "${cursor}"` : ''}`
-      : `last: ${size}${cursor ? `, before: "${cursor}"` : ''}`;
+    const window: object = forwards
+      ? { first: size, after: cursor }
+      : { last: size, before: cursor };
     const data: { list?: List; channel?: { list: List } } = await world.data(
       query(
-        `(${window}) { edges { cursor node { ${row} } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } }`,
+        `edges { cursor node { ${row} } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor }`,
       ),
+      { ...window },
     );
     const list = data.list ?? data.channel?.list;
     if (!list) throw new Error('there is no list');
@@ -162,14 +167,15 @@ describe.each([
             env: { LINKS_PAGE_SIZE: String(pageSize) },
           });
           const all = await other.data<{ channel: { list: List } }>(
-            list.query(`(first: 500) { edges { cursor } }`),
+            list.query('edges { cursor }'),
+            { first: 500 },
           );
           const cursor = (index: number) => all.channel.list.edges[index]?.cursor ?? '';
           // Cursors are good on every gateway, however it pages: this one has read nothing yet.
           const fresh = await startWorld({ on: world.sandbox });
-          const window = `(${forwards ? 'first' : 'last'}: 500, after: "${cursor(start)}", before: "${cursor(end)}")`;
           const { channel } = await fresh.data<{ channel: { list: List } }>(
-            list.query(`${window} { nodes { ${list.row} } }`),
+            list.query(`nodes { ${list.row} }`),
+            { [forwards ? 'first' : 'last']: 500, after: cursor(start), before: cursor(end) },
           );
           expect(channel.list.nodes.map(({ type, databaseId }) => `${type}${databaseId}`)).toEqual(
             rows.slice(start + 1, end),
