@@ -1,4 +1,6 @@
-/** What an endpoint or page sends: a string or Buffer goes out as it is, anything else as JSON. */
+import type { Spool } from './spool.ts';
+
+/** What an endpoint or page sends: a string, Buffer or Spool goes out as it is, anything else as JSON. */
 export interface Answer {
   status: number;
   headers: Record<string, string>;
@@ -21,7 +23,7 @@ export function json(body: unknown, status = 200): Answer {
 }
 
 /** An answer with bytes or text of a given kind. */
-export function raw(contentType: string, body: string | Buffer, status = 200): Answer {
+export function raw(contentType: string, body: string | Buffer | Spool, status = 200): Answer {
   return { status, headers: { 'content-type': contentType }, body };
 }
 

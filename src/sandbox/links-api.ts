@@ -37,8 +37,9 @@ const ENDPOINTS = ROUTES.map(({ method, path }) => ({ method, path }));
 export function linksApi(store: LinksStore): ApiDefinition {
   const owner = (key: string | undefined) => store.users.find((user) => user.apikey === key);
   return {
-    parse({ path, bytes }) {
-      if (path.startsWith('/api/files/upload/')) return { body: undefined, logged: bytes.length };
+    parse({ path, bytes, spool }) {
+      if (path.startsWith('/api/files/upload/'))
+        return { body: undefined, logged: spool?.size ?? bytes.length };
       const body = parseJson(bytes);
       return { body, logged: body };
     },

@@ -70,10 +70,10 @@ export const fileRoutes: readonly LinksRoute[] = [
     path: '/api/files/upload/:filename',
     run: (context, { filename = '' }) => {
       const { store, account, request } = context;
-      const { query, bytes } = request;
+      const { query, bytes, spool } = request;
       if (!/^[^\\/]+\.[a-z0-9]{1,10}$/i.test(filename))
         throw new Refusal(400, 'The file name must include an extension');
-      if (bytes.length === 0) throw new Refusal(400, 'The file is empty');
+      if (!spool && bytes.length === 0) throw new Refusal(400, 'The file is empty');
       const alias = freeAlias(context, query['custom']);
       const file = store.files.add({
         owner: account.id,
@@ -81,7 +81,7 @@ export const fileRoutes: readonly LinksRoute[] = [
         filename,
         alias: alias ?? '',
         domain: ownDomain(context, query['domain']),
-        content: bytes,
+        content: spool ?? bytes,
         downloads: 0,
         password: query['password'] || null,
         expiry: lastDay(query['expiry']),

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { SandboxClock } from './clock.ts';
+import type { Spool } from './spool.ts';
 import { type Row, Table } from './table.ts';
 
 /** An account of the link service, with what only an admin or nobody sees. */
@@ -84,7 +85,7 @@ export interface StoredFile extends Row {
   alias: string;
   /** Branded domain of its short URL, or null for the service's own. */
   domain: string | null;
-  content: Buffer;
+  content: Buffer | Spool;
   downloads: number;
   password: string | null;
   /** Last day of download, `YYYY-MM-DD`. */

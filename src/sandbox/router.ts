@@ -1,4 +1,5 @@
 import { type Answer, Refusal } from './answer.ts';
+import type { Spool } from './spool.ts';
 
 /** A request as endpoints and pages see it. */
 export interface SandboxRequest {
@@ -10,6 +11,8 @@ export interface SandboxRequest {
   /** Parsed body: JSON, or a form as a map. Undefined when empty or not readable. */
   readonly body: unknown;
   readonly bytes: Buffer;
+  /** A body too large for `bytes`, which is then empty. */
+  readonly spool?: Spool | undefined;
 }
 
 /** One endpoint: `GET`, `/api/channel/:id` and what to do. */

@@ -1,11 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { pipeline } from 'node:stream';
 import { type Answer, htmlPage, json, Refusal } from './answer.ts';
 import type { SandboxClock } from './clock.ts';
 import { type Fault, FaultList } from './faults.ts';
 import type { LoggedRequest } from './log.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import type { SandboxRequest } from './router.ts';
+import { Spool } from './spool.ts';
 
 /** What one of the two APIs brings along; sockets, log, limit and faults are the server's. */
 export interface ApiDefinition {
@@ -29,7 +31,9 @@ export interface Listen {
 }
 
 const TOO_MANY = 'Too many requests. Please try again later.';
-const MAX_BODY = 100 * 1024 * 1024;
+const MAX_BODY = 4 * 1024 ** 3;
+/** Larger bodies are not held in memory. */
+const MAX_HELD = 8 * 1024 * 1024;
 
 type Entry = { -readonly [Member in keyof LoggedRequest]: LoggedRequest[Member] };
 
@@ -42,6 +46,7 @@ export class ApiServer {
   readonly #clock: SandboxClock;
   readonly #listen: Listen;
   readonly #server: Server;
+  readonly #spools = new Set<Spool>();
   #api: ApiDefinition | undefined;
 
   constructor(listen: Listen, limiter: RateLimiter, clock: SandboxClock) {
@@ -69,6 +74,7 @@ export class ApiServer {
   /** Replaces the API, with data as new. */
   define(api: ApiDefinition): void {
     this.#api = api;
+    this.#closeSpools();
   }
 
   /** Closes the socket and every connection, answered or not. */
@@ -78,6 +84,34 @@ export class ApiServer {
     });
     this.#server.closeAllConnections();
     await closed;
+    this.#closeSpools();
+  }
+
+  #closeSpools(): void {
+    for (const spool of this.#spools) spool.close();
+    this.#spools.clear();
+  }
+
+  /** The whole body; throws when the sender goes away in the middle, so that nothing is done. */
+  async #read(request: IncomingMessage): Promise<Pick<SandboxRequest, 'bytes' | 'spool'>> {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    let spool: Spool | undefined;
+    try {
+      for await (const chunk of request as AsyncIterable<Buffer>) {
+        size += chunk.length;
+        if (size > MAX_BODY) throw new Error('body too large');
+        chunks.push(chunk);
+        if (size <= MAX_HELD) continue;
+        spool ??= new Spool();
+        for (const held of chunks.splice(0)) await spool.add(held);
+      }
+    } catch (error) {
+      spool?.close();
+      throw error;
+    }
+    if (spool) this.#spools.add(spool);
+    return { bytes: Buffer.concat(chunks), spool };
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -95,20 +129,19 @@ export class ApiServer {
       ),
     };
     if (!inside) {
-      await read(request);
+      await this.#read(request);
       send(response, htmlPage('Not found', '<p>Nothing is served here.</p>', 404));
     } else if (`${head.path}/`.startsWith('/api/')) {
       await this.#answerApi(api, head, request, response);
     } else {
-      const bytes = await read(request);
-      const answer = await api.page({ ...head, bytes, body: undefined });
+      const answer = await api.page({ ...head, ...(await this.#read(request)), body: undefined });
       send(response, answer);
     }
   }
 
   async #answerApi(
     api: ApiDefinition,
-    head: Omit<SandboxRequest, 'body' | 'bytes'>,
+    head: Omit<SandboxRequest, 'body' | 'bytes' | 'spool'>,
     incoming: IncomingMessage,
     response: ServerResponse,
   ): Promise<void> {
@@ -125,9 +158,9 @@ export class ApiServer {
       fault: undefined,
     };
     this.log.push(entry);
-    const bytes = await read(incoming);
-    const parsed = api.parse({ ...head, bytes });
-    const request: SandboxRequest = { ...head, bytes, body: parsed.body };
+    const received = { ...head, ...(await this.#read(incoming)) };
+    const parsed = api.parse(received);
+    const request: SandboxRequest = { ...received, body: parsed.body };
     entry.body = parsed.logged;
     entry.credential = api.credential(request);
     const bucket = api.bucket(entry.credential);
@@ -232,18 +265,6 @@ function effect(
   }
 }
 
-/** The whole body; throws when the sender goes away in the middle, so that nothing is done. */
-async function read(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request) {
-    size += (chunk as Buffer).length;
-    if (size > MAX_BODY) throw new Error('body too large');
-    chunks.push(chunk as Buffer);
-  }
-  return Buffer.concat(chunks);
-}
-
 function payload(answer: Answer): Buffer {
   if (Buffer.isBuffer(answer.body)) return answer.body;
   if (answer.body === undefined) return Buffer.alloc(0);
@@ -251,6 +272,13 @@ function payload(answer: Answer): Buffer {
 }
 
 function send(response: ServerResponse, answer: Answer): void {
+  if (answer.body instanceof Spool) {
+    const { body: spool, headers } = answer;
+    response.writeHead(answer.status, { ...headers, 'content-length': spool.size });
+    // A reader who leaves in the middle is nobody's fault.
+    pipeline(spool.read(), response, () => {});
+    return;
+  }
   const body = payload(answer);
   response.writeHead(answer.status, { ...answer.headers, 'content-length': body.length });
   response.end(body);

@@ -35,6 +35,18 @@ describe('upload', () => {
     expect((await newest()).downloads).toBe(1);
   });
 
+  it('serves also a large one whole', async () => {
+    const large = Buffer.alloc(9_000_000, BYTES);
+    const { body } = await upload('large.bin', '', large);
+    expect(api.sandbox.links.requests.at(-1)?.body).toBe(large.length);
+    const [one, two] = await Promise.all([fetch(body.shorturl), fetch(body.shorturl)]);
+    for (const download of [one, two]) {
+      expect(large.equals(Buffer.from(await download.arrayBuffer()))).toBe(true);
+    }
+    const head = await fetch(body.shorturl, { method: 'HEAD' });
+    expect(head.headers.get('content-length')).toBe(String(large.length));
+  });
+
   it('is not read as JSON, and is logged as a number of bytes', async () => {
     expect((await upload('data.json', '', '{"broken":')).body.error).toBe(0);
     expect(api.sandbox.links.requests.at(-1)?.body).toBe(10);
