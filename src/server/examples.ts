@@ -144,6 +144,63 @@ query Purchase($code: String!) {
 }
 `;
 
+const newCampaign = `# A mutation answers with what it changed, or with why it did not: try a blank name.
+mutation NewCampaign($input: CreateCampaignInput!) {
+  createCampaign(input: $input) {
+    __typename
+    ... on Campaign {
+      id
+      name
+      rotatorUrl
+    }
+    ... on InvalidInput {
+      issues {
+        path
+        message
+      }
+    }
+    ... on Rejected {
+      message
+    }
+  }
+}
+`;
+
+const newQrCode = `# One call for the code; its date is read from the list, because only the list knows it.
+mutation NewQrCode {
+  createQrCode(
+    input: { type: LINK, data: { value: "https://example.com/menu" }, name: "Menu" }
+  ) {
+    __typename
+    ... on QrCode {
+      id
+      name
+      link
+      date
+    }
+    ... on Error {
+      message
+    }
+  }
+}
+`;
+
+const newPixel = `# Every later list shows the new pixel: what was kept of the old one is dropped.
+mutation NewPixel {
+  createPixel(input: { type: GA, name: "Shop", tag: "G-4R7W2K9QXN" }) {
+    __typename
+    ... on Pixel {
+      id
+      type
+      name
+    }
+    ... on Error {
+      message
+    }
+  }
+}
+`;
+
 /**
  * What GraphiQL's tabs show on a first visit, in their order. `purchaseCode` is one that the marketplace
  * knows: its sandbox can promise that; for a real one, it is the reader who has to put a code there.
@@ -155,5 +212,8 @@ export function exampleOperations(purchaseCode = 'a purchase code of yours'): re
     { query: qrStatistics },
     { query: storefront },
     { query: purchase, variables: { code: purchaseCode } },
+    { query: newCampaign, variables: { input: { name: 'Winter sale', public: true } } },
+    { query: newQrCode },
+    { query: newPixel },
   ];
 }

@@ -60,6 +60,9 @@ describeWith(chromium, 'GraphiQL in a browser', () => {
       'QrStatistics',
       'Storefront',
       'Purchase',
+      'NewCampaign',
+      'NewQrCode',
+      'NewPixel',
     ]);
   });
 
@@ -70,8 +73,9 @@ describeWith(chromium, 'GraphiQL in a browser', () => {
       await tab.click();
       if (index > 0) {
         // GraphiQL takes a moment to notice the new text; its address says when it has.
-        await page.waitForURL(({ searchParams }) =>
-          Boolean(searchParams.get('query')?.includes(`query ${name}`)),
+        await page.waitForURL(
+          ({ searchParams }) =>
+            /^(?:query|mutation) (\w+)/m.exec(searchParams.get('query') ?? '')?.[1] === name,
         );
       }
       const answered = page.waitForResponse((response) =>
