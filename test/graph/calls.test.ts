@@ -244,7 +244,6 @@ describe('a QR code', () => {
 describe('a field that is not selected', () => {
   it.each([
     ['{ __typename }', 0],
-    ['{ __schema { queryType { name } } }', 0],
     ['{ rateLimit { limit } market: rateLimit(upstream: MARKET) { limit } }', 0],
     [
       '{ account @skip(if: true) { username } channels @include(if: false) { totalCount } __typename }',
