@@ -1,5 +1,7 @@
 import { ConfigError, loadConfig } from './config.ts';
-import { createGateway } from './gateway.ts';
+import { createGateway, type Gateway } from './gateway.ts';
+import { standardOutput } from './observe/logger.ts';
+import { describeConfig } from './server/check-config.ts';
 import { ListenError } from './server/http.ts';
 import { settings } from './settings.ts';
 
@@ -16,6 +18,7 @@ const help = `Serves a GraphQL graph over a link-management API and a marketplac
 
 Usage: npm start                with the settings below in the environment
        node dist/main.js        the same, once built
+       node dist/main.js --check-config   only says what the settings come to
        node dist/main.js --help
 
 Settings (${settings.length}; a secret may also come from the file that NAME_FILE names):
@@ -23,6 +26,8 @@ ${settings.map(({ name, default: value, doc }) => `  ${name}${value === null ? '
 
 Exit codes: 0 after a clean stop, 1 for a fault, 2 for a faulty configuration or command line.
 SIGTERM and SIGINT let running requests finish; a second one ends the process at once.
+The log goes to standard output, one JSON object a line. With NODE_ENV=production the report of a
+start is one of them, unless a person watches.
 `;
 
 async function main(flags: readonly string[]): Promise<void> {
@@ -30,19 +35,26 @@ async function main(flags: readonly string[]): Promise<void> {
     process.stdout.write(help);
     return;
   }
+  if (flags.length === 1 && flags[0] === '--check-config') {
+    const config = loadConfig(process.env);
+    process.stdout.write(`${describeConfig(config, process.env).join('\n')}\n`);
+    return;
+  }
   if (flags.length > 0) {
     fail(`Unknown argument ${flags.join(' ')}. Try --help.`, exitCode.usage);
     return;
   }
-  const gateway = await createGateway(loadConfig(process.env));
-  const stop = stopper(() => gateway.close());
+  const gateway = await createGateway(loadConfig(process.env), { log: standardOutput() });
+  const readable = process.stdout.isTTY || process.env['NODE_ENV'] !== 'production';
+  const stop = stopper(gateway, readable);
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
   await gateway.listen();
-  process.stdout.write(`${gateway.report().join('\n')}\n`);
+  if (readable) process.stdout.write(`${gateway.report().join('\n')}\n`);
+  else gateway.logStart();
 }
 
-function stopper(close: () => Promise<void>): (signal: string) => void {
+function stopper(gateway: Gateway, readable: boolean): (signal: string) => void {
   let stoppedAt: number | undefined;
   return (signal) => {
     if (stoppedAt !== undefined) {
@@ -52,8 +64,9 @@ function stopper(close: () => Promise<void>): (signal: string) => void {
       return;
     }
     stoppedAt = performance.now();
-    process.stdout.write(`${signal}: finishing what runs\n`);
-    close().then(
+    if (readable) process.stdout.write(`${signal}: finishing what runs\n`);
+    else gateway.log.event('stopping', { signal });
+    gateway.close().then(
       () => process.exit(0),
       (error: unknown) => {
         fail(describe(error), exitCode.fault);
