@@ -10,6 +10,7 @@ import type { MaskError } from './mask-error.ts';
 import { type BodyLimits, useBodyLimit } from './use-body-limit.ts';
 import { useCsrfGuard } from './use-csrf-guard.ts';
 import { useMultipartFaults } from './use-multipart-faults.ts';
+import { useParameterFaults } from './use-parameter-faults.ts';
 
 /** What Node gave, when the request came over a socket; absent when it came through `fetch`. */
 export interface SocketContext {
@@ -53,6 +54,7 @@ export function createGraphqlServer<Context extends object>(
       ...(options.plugins ?? []),
       useBodyLimit(options),
       useMultipartFaults(),
+      useParameterFaults(),
     ],
     maskedErrors: { maskError },
     cors: corsOrigins.length > 0 && ((request) => corsFor(request, corsOrigins)),
