@@ -1,0 +1,183 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { loadConfig } from '../../src/config.ts';
+import { createGateway } from '../../src/gateway.ts';
+import { type Fault, type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { Domains } from './domains.ts';
+import { type Answer, createDice, difference, type Errand, reads } from './load.ts';
+
+/** What came of a soak. */
+export interface Soaked {
+  readonly operations: number;
+  /** Answers by what they were: `right`, `hung up`, or the code of an error. */
+  readonly outcomes: Readonly<Record<string, number>>;
+  /** Answers that were neither right nor coded, and what was wrong with them. */
+  readonly wrong: readonly string[];
+  /** Rejections that nobody took care of, and lines of the log about defects. */
+  readonly defects: readonly string[];
+  readonly upstreamCalls: number;
+  /** Heap after collection, in MiB, at even distances of time. */
+  readonly heapMib: readonly number[];
+}
+
+/** Callers at a time. */
+const CALLERS = 8;
+/** About one upstream request in so many meets a new fault: more, and the breakers would never close. */
+const FAULT_EVERY = 12;
+/** One operation in so many is abandoned, or is a write. */
+const HANG_UP_EVERY = 40;
+const WRITE_EVERY = 12;
+
+const kinds: readonly Fault['kind'][] = [
+  'error-500',
+  'html',
+  'empty',
+  'drop',
+  'truncated',
+  'hang',
+  'slow',
+  'refuse-429',
+];
+
+const codes =
+  /^(BUDGET_EXHAUSTED|UPSTREAM_(UNAVAILABLE|TIMEOUT|INVALID_RESPONSE)|OUTCOME_UNKNOWN)$/;
+
+/**
+ * Mixed load on a whole gateway, while its upstreams fail at random: reads whose right answers are known,
+ * writes and reads that must see them, callers that hang up. The limit is a second long, so that
+ * leases, pauses and refusals come and go all the time; the cache is small, so that it is full soon.
+ */
+export async function soak(seconds: number, seed: number): Promise<Soaked> {
+  const limit = { requests: 100, windowMs: 1000 };
+  const sandbox = await startSandbox({ limit });
+  let log = '';
+  const gateway = await createGateway(settings(sandbox, limit), {
+    log: { write: (line) => void (line.includes('unexpected error') && (log += line)) },
+  });
+  const { url } = await gateway.listen();
+  const roll = createDice(seed);
+  const outcomes: Record<string, number> = {};
+  const wrong = new Set<string>();
+  const defects: string[] = [];
+  const heapMib: number[] = [];
+  let operations = 0;
+  let upstreamCalls = 0;
+  let nextFault = 0;
+  const unhandled = (reason: unknown): void => void defects.push(String(reason));
+  process.on('unhandledRejection', unhandled);
+
+  const truths = new Map<string, unknown>();
+  for (const query of reads) truths.set(query, (await post(url, { query })).data);
+  const domains = new Domains();
+  const count = (outcome: string): void => {
+    outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+  };
+  const next = (): Errand => {
+    if (roll(WRITE_EVERY) === 0) return (domains.many ? domains.remove() : null) ?? domains.add();
+    if (roll(6) === 0) return domains.list();
+    const query = reads[roll(reads.length)] ?? '';
+    return { query, check: ({ data }) => difference(truths.get(query), data ?? null) };
+  };
+  const startedAt = performance.now();
+  const elapsed = (): number => (performance.now() - startedAt) / 1000;
+
+  const caller = async (): Promise<void> => {
+    while (elapsed() < seconds) {
+      if (upstreamCalls >= nextFault) {
+        inject(sandbox, roll);
+        nextFault = upstreamCalls + 1 + roll(2 * FAULT_EVERY);
+      }
+      const errand = next();
+      // Nobody knows what becomes of a write whose answer is not waited for.
+      const hangsUp = !errand.query.startsWith('mutation') && roll(HANG_UP_EVERY) === 0;
+      operations += 1;
+      try {
+        const answer = await post(url, errand, hangsUp ? AbortSignal.timeout(roll(20)) : undefined);
+        const found = answer.errors?.map(({ extensions }) => extensions?.code ?? 'none') ?? [];
+        const fault = errand.check(answer) ?? found.find((code) => !codes.test(code)) ?? null;
+        if (fault) wrong.add(`${errand.query}: ${fault}`);
+        else count(found[0] ?? 'right');
+      } catch (error) {
+        if (hangsUp) count('hung up');
+        else wrong.add(`${errand.query}: ${String(error)}`);
+      }
+      upstreamCalls += forget(sandbox);
+      if (elapsed() > (heapMib.length + 1) * (seconds / 31)) heapMib.push(heapNow());
+    }
+  };
+  await Promise.all(Array.from({ length: CALLERS }, caller));
+  sandbox.links.clearFaults();
+  sandbox.market.clearFaults();
+  await gateway.close();
+  await sandbox.close();
+  process.off('unhandledRejection', unhandled);
+  if (log) defects.push(log);
+  return { operations, outcomes, wrong: [...wrong], defects, upstreamCalls, heapMib };
+}
+
+function settings(
+  sandbox: Sandbox,
+  { requests, windowMs }: { requests: number; windowMs: number },
+): ReturnType<typeof loadConfig> {
+  const limit = { LINKS_RATE_LIMIT: String(requests), MARKET_RATE_LIMIT: String(requests) };
+  const ttls = ['ACCOUNT', 'CHANNELS', 'CAMPAIGNS', 'ITEMS', 'SELLER', 'DOMAINS', 'PIXELS'];
+  return loadConfig({
+    PORT: '0',
+    AUTH_MODE: 'none',
+    LINKS_BASE_URL: sandbox.links.url,
+    LINKS_API_KEY: sandbox.links.key,
+    MARKET_BASE_URL: sandbox.market.url,
+    MARKET_API_KEY: sandbox.market.key,
+    ...limit,
+    LINKS_RATE_WINDOW_MS: String(windowMs),
+    MARKET_RATE_WINDOW_MS: String(windowMs),
+    LINKS_TIMEOUT_MS: '300',
+    MARKET_TIMEOUT_MS: '300',
+    MAX_WAIT_MS: '400',
+    CACHE_MAX_BYTES: '60000',
+    SHUTDOWN_GRACE_MS: '2000',
+    ...Object.fromEntries(ttls.map((name) => [`TTL_${name}_MS`, '50'])),
+  });
+}
+
+/** Makes one of the next requests fail in one of the ways. */
+function inject({ links, market }: Sandbox, roll: (sides: number) => number): void {
+  const api = roll(3) === 0 ? market : links;
+  // A refusal with status 200 is a habit of the link API alone.
+  const known = api === links ? ([...kinds, 'refuse-200'] as const) : kinds;
+  const kind = known[roll(known.length)] ?? 'drop';
+  const times = 1 + roll(2);
+  const applied = roll(2) === 0;
+  if (kind === 'slow') api.fault({ kind, delayMs: roll(400), times, applied });
+  else if (kind === 'refuse-429' || kind === 'refuse-200')
+    api.fault({ kind, retryAfter: roll(2), times });
+  else api.fault({ kind, times, applied } as Fault);
+}
+
+async function post(
+  url: string,
+  { query, variables }: { readonly query: string; readonly variables?: Record<string, unknown> },
+  signal?: AbortSignal,
+): Promise<Answer> {
+  const response = await fetch(`${url}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ query, variables }),
+    ...(signal ? { signal } : {}),
+  });
+  return (await response.json()) as Answer;
+}
+
+/** Drops the sandbox's own memory of what it was asked, and says how much that was. */
+function forget({ links, market }: Sandbox): number {
+  const calls = links.requests.length + market.requests.length;
+  links.clearLog();
+  market.clearLog();
+  return calls;
+}
+
+function heapNow(): number {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+  return process.memoryUsage().heapUsed / 2 ** 20;
+}
