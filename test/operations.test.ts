@@ -1,0 +1,163 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadConfig } from '../src/config.ts';
+import { settings } from '../src/settings.ts';
+import { type BusyGateway, busyGateway } from './support/busy-gateway.ts';
+import { parseDockerfile } from './support/dockerfile.ts';
+
+const readme = readFileSync('README.md', 'utf8');
+const compose = readFileSync('compose.yaml', 'utf8');
+const operations = readme.slice(readme.indexOf('\n## Operations\n'));
+const manifest = /```yaml\n([^]*?)```/.exec(operations)?.[1] ?? '';
+
+const port = parseDockerfile(readFileSync('Dockerfile', 'utf8'))
+  .at(-1)
+  ?.instructions.find(({ keyword }) => keyword === 'EXPOSE')?.rest;
+
+let busy: BusyGateway;
+beforeAll(async () => {
+  busy = await busyGateway({ METRICS: 'open' });
+});
+afterAll(() => busy.close());
+
+/** `name: value` pairs of a compose file's `environment`, with what `${NAME:-…}` stands for put in. */
+function composeEnvironment(): Record<string, string> {
+  const block = /^ {4}environment:\n((?: {6}.*\n)+)/m.exec(compose)?.[1] ?? '';
+  return Object.fromEntries(
+    [...block.matchAll(/^ {6}(\w+): "?(.*?)"?$/gm)].map(([, name, value = '']) => [
+      name,
+      value
+        .replace(/\$\{\w+:\?[^}]*\}/, 'https://links.example.com')
+        .replace(/\$\{\w+:-([^}]*)\}/, '$1'),
+    ]),
+  );
+}
+
+function manifestEnvironment(): Record<string, string> {
+  const pairs = manifest.matchAll(/\{ name: ([A-Z_]+), value: "?([^" }]+)"? \}/g);
+  return Object.fromEntries([...pairs].map(([, name, value]) => [name, value]));
+}
+
+/** What a secret's file holds, by its path. */
+function secretFile(path: string): string {
+  return path.includes('token') ? '{"tokens":[]}' : 'a-key-of-an-account';
+}
+
+describe.each([
+  ['compose.yaml', composeEnvironment()],
+  ['the Kubernetes manifest', manifestEnvironment()],
+])('%s', (_, environment) => {
+  it('sets what there is to set, and makes a configuration that starts', () => {
+    const known = settings.flatMap(({ name }) => [name, `${name}_FILE`]);
+    expect(Object.keys(environment).length).toBeGreaterThan(5);
+    expect(Object.keys(environment).filter((name) => !known.includes(name))).toEqual([]);
+    const config = loadConfig(environment, secretFile);
+    expect(config).toMatchObject({ sandbox: false, metrics: 'open', auth: { mode: 'token' } });
+    expect(config.links.endpoint?.apiKey).toBe('a-key-of-an-account');
+  });
+
+  it('holds no secret itself', () => {
+    const secret = settings.filter((setting) => setting.secret).map(({ name }) => name);
+    expect(Object.keys(environment).filter((name) => secret.includes(name))).toEqual([]);
+  });
+});
+
+describe('compose.yaml', () => {
+  it('publishes the port that the image listens on, to this machine only', () => {
+    expect(compose).toContain(`- "127.0.0.1:${port}:${port}"`);
+  });
+
+  it('asks a path for health that there is', async () => {
+    const path = /127\.0\.0\.1:4000(\/\w+)/.exec(compose)?.[1] ?? '';
+    expect((await fetch(busy.url + path)).status).toBe(200);
+  });
+
+  it('gives each secret that it names, as the file that a setting points at', () => {
+    const files = Object.entries(composeEnvironment())
+      .filter(([name]) => name.endsWith('_FILE'))
+      .map(([, path]) => path.replace('/run/secrets/', ''));
+    const granted = [
+      ...(/^ {4}secrets:\n((?: {6}- .*\n)+)/m.exec(compose)?.[1] ?? '').matchAll(/- (\w+)/g),
+    ];
+    const defined = [...compose.slice(compose.indexOf('\nsecrets:')).matchAll(/^ {2}(\w+):$/gm)];
+    expect(new Set(granted.map(([, name]) => name))).toEqual(new Set(files));
+    expect(new Set(defined.map(([, name]) => name))).toEqual(new Set(files));
+  });
+
+  it('waits longer than the gateway takes to stop', () => {
+    const grace = Number(/stop_grace_period: (\d+)s/.exec(compose)?.[1]) * 1000;
+    const { shutdownDelayMs, shutdownGraceMs } = loadConfig(composeEnvironment(), secretFile);
+    expect(grace).toBeGreaterThan(shutdownDelayMs + shutdownGraceMs);
+  });
+});
+
+describe('the Kubernetes manifest', () => {
+  it('is a Secret, a Deployment and a Service of one name', () => {
+    const documents = manifest.split(/^---$/m);
+    expect(documents.map((text) => /^kind: (\w+)$/m.exec(text)?.[1])).toEqual([
+      'Secret',
+      'Deployment',
+      'Service',
+    ]);
+    expect(documents.every((text) => /^metadata:\n {2}name: gateway$/m.test(text))).toBe(true);
+    expect(manifest).not.toContain('\t');
+  });
+
+  it('names the port of the image and probes that there are', async () => {
+    expect(/containerPort: (\d+)/.exec(manifest)?.[1]).toBe(port);
+    const paths = [...manifest.matchAll(/httpGet: \{ path: (\S+), port: http \}/g)].map(
+      ([, path]) => path,
+    );
+    expect(paths).toEqual(['/livez', '/readyz']);
+    for (const path of paths) expect((await fetch(busy.url + path)).status).toBe(200);
+  });
+
+  it('mounts the secret where the settings look for it', () => {
+    const mount = /mountPath: ([\w/]+)/.exec(manifest)?.[1] ?? '';
+    const keys = [...manifest.matchAll(/^ {2}([\w.]+): put-/gm)].map(
+      ([, key]) => `${mount}/${key}`,
+    );
+    const files = Object.entries(manifestEnvironment()).filter(([name]) => name.endsWith('_FILE'));
+    expect(files.map(([, path]) => path).sort()).toEqual(keys.sort());
+  });
+
+  it('waits longer than the gateway takes to stop', () => {
+    const grace = Number(/terminationGracePeriodSeconds: (\d+)/.exec(manifest)?.[1]) * 1000;
+    const { shutdownDelayMs, shutdownGraceMs } = loadConfig(manifestEnvironment(), secretFile);
+    expect(grace).toBeGreaterThan(shutdownDelayMs + shutdownGraceMs);
+    expect(shutdownDelayMs).toBeGreaterThan(0);
+  });
+});
+
+describe('the operations part of the README', () => {
+  it('names metrics that there are, in its table and its queries, and all of them', async () => {
+    const text = await (await fetch(`${busy.url}/metrics`)).text();
+    const real = [...text.matchAll(/^# TYPE (gateway_\w+)/gm)].map(([, name]) => name);
+    const named = [...operations.matchAll(/\b(gateway_\w+?)(?:_bucket)?\b/g)].map(
+      ([, name]) => name ?? '',
+    );
+    expect([...new Set(named)].filter((name) => !real.includes(name))).toEqual([]);
+    const untold = real.filter(
+      (name) => !named.includes(name ?? '') && name !== 'gateway_budget_keys',
+    );
+    expect(untold).toEqual([]);
+  });
+
+  it('shows a line of the log as it is', async () => {
+    await busy.ask('query Dashboard { account { username } }');
+    const shown = /```text\n(\{.*)\n```/.exec(operations)?.[1] ?? '{}';
+    const real = busy.lines().find(({ msg }) => msg === 'operation') ?? {};
+    expect(Object.keys(JSON.parse(shown) as object)).toEqual(Object.keys(real));
+  });
+
+  it('speaks of settings that there are', () => {
+    const known = settings.flatMap(({ name }) => [name, `${name}_FILE`]);
+    const spoken = [
+      ...operations.matchAll(/`([A-Z]+(?:_[A-Z]+)*_(?:MS|LIMIT|LEVEL|MODE|FILE))(?:=\w+)?`/g),
+    ];
+    expect(spoken.length).toBeGreaterThan(4);
+    expect(spoken.map(([, name]) => name ?? '').filter((name) => !known.includes(name))).toEqual(
+      [],
+    );
+  });
+});
