@@ -7,7 +7,7 @@ export type QueueLane = 'write' | 'interactive' | 'refresh';
 export type ReadResult = 'hit' | 'stale' | 'miss' | 'coalesced';
 
 /** One request that is about to leave. */
-export interface UpstreamRequest {
+interface UpstreamRequest {
   readonly upstream: UpstreamName;
   readonly method: string;
   /** What it is about, e.g. `channels`: one of few words, never an id. */
@@ -26,7 +26,7 @@ export interface UpstreamOutcome {
 }
 
 /** Somebody's eye on one request. */
-export interface RequestWatch {
+interface RequestWatch {
   /** Sends the request; for those who must surround it. */
   run?<T>(work: () => T): T;
   end(outcome: UpstreamOutcome): void;

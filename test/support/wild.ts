@@ -11,7 +11,7 @@ export interface Message {
 const words = (text: string): fc.Arbitrary<string> => fc.constantFrom(...text.split(' '));
 
 /** A POST to the graph. */
-export function operation(request: unknown): Message {
+function operation(request: unknown): Message {
   return {
     method: 'POST',
     path: '/graphql',
