@@ -1,0 +1,138 @@
+import { describe, expect, test } from 'vitest';
+import { Receipt } from '../../src/upstream/receipt.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+function createWorld() {
+  const clock = new VirtualClock();
+  return { clock, receipt: new Receipt(clock) };
+}
+
+/** A promise, and the means to settle it. */
+function open() {
+  let settle = (): void => {};
+  const promise = new Promise<void>((resolve) => {
+    settle = resolve;
+  });
+  return { promise, settle: () => settle() };
+}
+
+describe('Receipt', () => {
+  test('begins with nothing on it', () => {
+    expect(createWorld().receipt.summary).toEqual({
+      calls: 0,
+      saved: { cache: 0, coalesced: 0 },
+      stale: 0,
+      maxAgeMs: 0,
+      waitedMs: 0,
+    });
+  });
+
+  test('counts an answer where it came from when it was first needed', () => {
+    const { receipt } = createWorld();
+    receipt.kept('kept', 5, false);
+    receipt.joined('kept');
+    receipt.joined('joined');
+    receipt.kept('joined', 7, false);
+    receipt.sent('LINKS', 'sent');
+    receipt.kept('sent', 1, false);
+    receipt.joined('sent');
+    expect(receipt.summary).toMatchObject({ calls: 1, saved: { cache: 1, coalesced: 1 } });
+    expect(receipt.summary.maxAgeMs).toBe(7);
+  });
+
+  test('counts an answer as a call once one has left for it, and every call', () => {
+    const { receipt } = createWorld();
+    receipt.kept('a', 5, true);
+    receipt.sent('LINKS', 'a');
+    receipt.sent('LINKS', 'a');
+    receipt.sent('MARKET', 'b');
+    expect(receipt.summary).toMatchObject({ calls: 3, saved: { cache: 0, coalesced: 0 } });
+    expect([receipt.calls('LINKS'), receipt.calls('MARKET')]).toEqual([2, 1]);
+  });
+
+  test('counts an answer past its ttl once, and tells the age of the oldest', () => {
+    const { receipt } = createWorld();
+    receipt.kept('a', 90.4, true);
+    receipt.kept('a', 90.4, true);
+    receipt.kept('b', 20, true);
+    receipt.kept('c', 10, false);
+    expect(receipt.summary).toMatchObject({ saved: { cache: 3 }, stale: 2, maxAgeMs: 90 });
+  });
+
+  test('counts waits side by side once, and one after the other both', async () => {
+    const { clock, receipt } = createWorld();
+    receipt.waitBegins();
+    await clock.advance(100);
+    receipt.waitBegins();
+    await clock.advance(100);
+    expect(receipt.waitedMs).toBe(200);
+    receipt.waitEnds();
+    await clock.advance(100);
+    receipt.waitEnds();
+    await clock.advance(1000);
+    receipt.waitBegins();
+    await clock.advance(30);
+    receipt.waitEnds();
+    await clock.advance(1000);
+    expect(receipt.summary.waitedMs).toBe(330);
+  });
+
+  test('sets aside as much as the limit for each upstream, and takes back what is not needed', () => {
+    const { receipt } = createWorld();
+    receipt.plan('LINKS', 2);
+    receipt.plan('LINKS', 2);
+    expect(() => receipt.plan('LINKS', 2)).toThrow(
+      expect.objectContaining({
+        code: 'OPERATION_TOO_EXPENSIVE',
+        details: { upstream: 'LINKS', limit: 2 },
+      }),
+    );
+    receipt.plan('MARKET', 1);
+    receipt.unplan('LINKS');
+    receipt.plan('LINKS', 2);
+    expect(() => receipt.plan('LINKS', 2)).toThrow();
+  });
+
+  test('is idle when no read is under way and none follows from the last', async () => {
+    const { receipt, clock } = createWorld();
+    const [first, second] = [open(), open()];
+    const order: string[] = [];
+    const chain = receipt
+      .track(() => first.promise)
+      .then(() => receipt.track(() => second.promise))
+      .then(() => order.push('read'));
+    const idle = receipt.idle().then(() => order.push('idle'));
+    await clock.settle();
+    expect(order).toEqual([]);
+    first.settle();
+    await clock.settle();
+    expect(order).toEqual([]);
+    second.settle();
+    await Promise.all([chain, idle]);
+    expect(order).toEqual(['read', 'idle']);
+  });
+
+  test('is idle at once when nothing is read, and after a read that failed', async () => {
+    const { receipt } = createWorld();
+    await receipt.idle();
+    const failing = receipt.track(() => Promise.reject(new Error('no')));
+    const [outcome] = await Promise.allSettled([failing, receipt.idle()]);
+    expect(outcome).toMatchObject({ status: 'rejected' });
+    await receipt.idle();
+  });
+
+  test('waits for all reads side by side, and tells everybody who asks', async () => {
+    const { receipt, clock } = createWorld();
+    const all = [open(), open(), open()];
+    const reads = all.map(({ promise }) => receipt.track(() => promise));
+    let idle = 0;
+    const askers = [1, 2].map(() => receipt.idle().then(() => (idle += 1)));
+    for (const { settle } of all) {
+      await clock.settle();
+      expect(idle).toBe(0);
+      settle();
+    }
+    await Promise.all([...reads, ...askers]);
+    expect(idle).toBe(2);
+  });
+});
