@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../clock.ts';
 import type { Feedback } from './budget.ts';
-import type { Api, Call, DecodeContext, RawAnswer } from './call.ts';
+import type { Api, Call, DecodeContext, RawAnswer, Verdict } from './call.ts';
 import { DecodeError } from './decode.ts';
 import type { Failure } from './failure.ts';
 import { readRateLimit } from './ratelimit-headers.ts';
@@ -54,7 +54,7 @@ export async function exchange<T>(
   }
   const wallMs = upstreamWallMs(answer, options.clock);
   const feedback = readFeedback(answer, wallMs, options);
-  const verdict = options.api.judge(answer, { wallMs });
+  const verdict = judge(options.api, answer, wallMs, secret);
   switch (verdict.kind) {
     case 'limited': {
       const refused = { retryAfterMs: verdict.retryAfterMs };
@@ -74,6 +74,18 @@ export async function exchange<T>(
     default:
       return { feedback, outcome: { kind: 'failure', failure: verdict } };
   }
+}
+
+/** Judges an answer. Callers may be shown why they were refused, but not a key that is repeated there. */
+function judge(api: Api, answer: RawAnswer, wallMs: number, secret: string): Verdict {
+  const verdict = api.judge(answer, { wallMs });
+  if (!('reason' in verdict) || secret === '') return verdict;
+  // Some JSON writers put a backslash before each slash. A reason may be cut, so its source is searched.
+  const text = [secret, secret.replaceAll('/', '\\/')].reduce(
+    (rest, spelling) => rest.replaceAll(spelling, '[hidden]'),
+    answer.text,
+  );
+  return text === answer.text ? verdict : api.judge({ ...answer, text }, { wallMs });
 }
 
 function decode<T>(
