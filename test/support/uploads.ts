@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { AnswerError } from './gateway.ts';
+import type { VirtualClock } from './virtual-clock.ts';
 
 /** The answer to an upload: the file, or why there is none. */
 export interface UploadAnswer {
@@ -57,4 +58,14 @@ export async function until(happened: () => boolean | Promise<boolean>): Promise
       setImmediate(resolve);
     });
   }
+}
+
+/** Lets time pass until something is done. What may take real time must not have a deadline. */
+export async function asTimePasses<T>(clock: VirtualClock, work: Promise<T>): Promise<T> {
+  const state = { done: false };
+  const watched = work.finally(() => {
+    state.done = true;
+  });
+  while (!state.done) await clock.advance(500);
+  return watched;
 }

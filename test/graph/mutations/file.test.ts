@@ -8,7 +8,7 @@ import {
   type World,
   type WorldOptions,
 } from '../../support/gateway.ts';
-import { someBytes, until } from '../../support/uploads.ts';
+import { asTimePasses, someBytes, until } from '../../support/uploads.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 let sandbox: Sandbox;
@@ -41,12 +41,12 @@ interface Reply {
   readonly errors?: readonly AnswerError[];
 }
 
-const preflighted = { 'apollo-require-preflight': 'true' };
+const preflighted: Readonly<Record<string, string>> = { 'apollo-require-preflight': 'true' };
 
 /** Sends a multipart request with these parts, in this order. */
 async function send(
   parts: readonly (readonly [name: string, part: string | File])[],
-  { to = url, headers = preflighted as Readonly<Record<string, string>> } = {},
+  { to = url, headers = preflighted } = {},
 ): Promise<Reply> {
   const body = new FormData();
   for (const [name, part] of parts) body.append(name, part);
@@ -209,7 +209,7 @@ describe('Mutation.uploadFile', () => {
       maxDownloads: 0,
     });
     expect(data?.uploadFile).toMatchObject({ __typename: 'InvalidInput' });
-    const { issues } = data?.uploadFile as { issues: { path: string[] }[] };
+    const issues = data?.uploadFile['issues'] as readonly { path: string[] }[];
     const members = ['file', 'filename', 'name', 'custom', 'domain', 'password', 'maxDownloads'];
     expect(issues.map(({ path }) => path)).toEqual(members.map((member) => ['input', member]));
     expect(world.calls()).toEqual([]);
@@ -241,15 +241,11 @@ describe('Mutation.uploadFile', () => {
 
   it('goes again after a refusal for the rate limit', async () => {
     const clock = new VirtualClock();
-    const { url } = await open({ clock });
+    const { url } = await open({ clock, env: { LINKS_TIMEOUT_MS: '86400000' } });
     sandbox.links.fault({ kind: 'refuse-429', retryAfter: 2, times: 1 });
-    let done = false;
-    const uploading = uploadFile(file(), {}, { to: url }).finally(() => {
-      done = true;
-    });
+    const uploading = uploadFile(file(), {}, { to: url });
     await until(() => received()[0]?.fault !== undefined);
-    while (!done) await clock.advance(500);
-    expect(await downloaded(await uploading)).toEqual(BYTES);
+    expect(await downloaded(await asTimePasses(clock, uploading))).toEqual(BYTES);
     expect(received()).toMatchObject([{ refused: true }, { refused: false }]);
   });
 });
