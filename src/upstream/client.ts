@@ -285,7 +285,13 @@ export class Client {
       key,
       ...('caller' in purpose
         ? { lane: 'interactive', caller: purpose.caller.name, planned: purpose.caller.receipt }
-        : { lane: 'refresh', caller: '', urgency: purpose.urgency }),
+        : {
+            lane: 'refresh',
+            caller: '',
+            urgency: purpose.urgency,
+            // What a write has made wrong is read anew by the next who asks, and by nobody before.
+            due: () => cache.peek(key) !== undefined,
+          }),
       budget: this.budget(credential),
       clock,
       observer: this.#options.observer,

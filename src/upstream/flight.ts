@@ -37,6 +37,8 @@ interface FlightOptions<T> {
   /** Whose operation has set a call aside for it; given back when it does not leave for that one. */
   readonly planned?: Receipt;
   readonly urgency?: () => number;
+  /** Asked at the turn of a refresh that nobody waits for: whether it is still of use. */
+  readonly due?: () => boolean;
   readonly budget: Budget;
   readonly clock: Clock;
   /** Asked just before the request leaves: an error keeps it here and is what its readers get. */
@@ -142,7 +144,7 @@ export class Flight<T> implements Job {
 
   async send(): Promise<Feedback | null> {
     const payer = this.#waiters.values().next().value?.caller.receipt;
-    if (!payer && this.lane !== 'refresh') {
+    if (!payer && !(this.lane === 'refresh' && (this.#options.due?.() ?? true))) {
       this.#finish();
       return null;
     }
