@@ -2,8 +2,9 @@ import DataLoader from 'dataloader';
 import { UpstreamFailure, type UpstreamName, upstreamTitle } from '../errors.ts';
 import type { BudgetState } from '../upstream/budget.ts';
 import type { Call, List, Read, Row, Write } from '../upstream/call.ts';
-import type { Access, Client, Credential } from '../upstream/client.ts';
+import type { Access, Client } from '../upstream/client.ts';
 import type { Collections } from '../upstream/collection.ts';
+import type { Credential } from '../upstream/credential.ts';
 import type { Caller } from '../upstream/flight.ts';
 import { readWindow, type WindowArguments } from '../upstream/window.ts';
 

@@ -23,6 +23,8 @@ export interface Job extends Waiting {
    * any more. Must not reject: what the answer means to its readers is the job's own business.
    */
   send(): Promise<Feedback | null>;
+  /** True for what takes long by its nature, such as an upload: nothing waits for its headers. */
+  readonly lengthy?: boolean;
   /** Its turn has come: a slot is its own, and `send` follows at once. */
   dispatched(): void;
   /**
@@ -249,6 +251,7 @@ export class Budget {
         if (feedback.refused || feedback.again) this.#putBack(job);
         if (feedback.refused) this.#tellDelay();
       },
+      job.lengthy,
     );
   }
 

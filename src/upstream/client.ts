@@ -6,6 +6,7 @@ import type { Budget, BudgetState } from './budget.ts';
 import { Budgets } from './budgets.ts';
 import type { Cache, EntryState, Freshness } from './cache.ts';
 import type { Call, Read, Write } from './call.ts';
+import type { Credential } from './credential.ts';
 import type { Exchanged, ExchangeOptions } from './exchange.ts';
 import { type Failure, outOfOrder, readError, writeError } from './failure.ts';
 import { type Caller, Flight } from './flight.ts';
@@ -13,14 +14,6 @@ import { observedExchange } from './observed.ts';
 import { Refresher } from './refresher.ts';
 import type { Rehearsal } from './rehearsal.ts';
 import { WireError } from './wire.ts';
-
-/** A key of an upstream, and the name under which its answers and its budget are kept apart. */
-export interface Credential {
-  /** Says nothing about the key itself. */
-  readonly partition: string;
-  /** The key as the upstream wants it. */
-  readonly secret: string;
-}
 
 /** On whose behalf a call is made: the operation, and the credential it uses here. */
 export interface Access {
@@ -120,7 +113,7 @@ export class Client {
       const key = this.#keyOf(read, access.credential);
       if (rehearsal) return this.#rehearse(key, read, rehearsal);
       const kept = this.#options.cache.get(key);
-      if (kept && this.#refresher.serves(key, read as Read<unknown>, access.credential, kept)) {
+      if (kept && this.#refresher.serves(key, read, access.credential, kept)) {
         const stale = kept.state !== 'fresh';
         receipt.kept(key, kept.ageMs, stale);
         this.#options.observer?.read?.(this.upstream, read.resource, stale ? 'stale' : 'hit');
@@ -194,6 +187,7 @@ export class Client {
         upstream: this.upstream,
         key: `alone ${this.#alones}`,
         lane,
+        lengthy: call.stream !== undefined,
         caller: caller.name,
         planned: caller.receipt,
         budget,

@@ -37,6 +37,8 @@ interface FlightOptions<T> {
   /** Whose operation has set a call aside for it; given back when it does not leave for that one. */
   readonly planned?: Receipt;
   readonly urgency?: () => number;
+  /** See `Job.lengthy`. */
+  readonly lengthy?: boolean;
   /** Asked at the turn of a refresh that nobody waits for: whether it is still of use. */
   readonly due?: () => boolean;
   readonly budget: Budget;
@@ -73,6 +75,7 @@ export class Flight<T> implements Job {
   lane: Lane;
   caller: string;
   readonly urgency: () => number;
+  readonly lengthy: boolean;
   readonly #options: FlightOptions<T>;
   readonly #waiters = new Set<Waiter<T>>();
   #state: 'queued' | 'leaving' | 'sent' | 'done' = 'queued';
@@ -85,6 +88,7 @@ export class Flight<T> implements Job {
     this.lane = options.lane;
     this.caller = options.caller;
     this.urgency = options.urgency ?? (() => 0);
+    this.lengthy = options.lengthy ?? false;
   }
 
   /** Whether it still waits for a slot. */

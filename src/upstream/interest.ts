@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { Read } from './call.ts';
-import type { Credential } from './client.ts';
+import type { Credential } from './credential.ts';
 
 /** A kept answer that somebody has asked for of late. */
 interface Wanted {

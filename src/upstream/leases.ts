@@ -26,6 +26,7 @@ export class Leases {
   #taken = 0;
   #countable = 0;
   #onWire = 0;
+  #lengthyOnWire = 0;
   /** When each answered lease ends, on `clock.now()`, ascending. */
   readonly #ends: number[] = [];
   /** Requests that others made with the same key, as the upstream's headers tell, until when. */
@@ -67,9 +68,9 @@ export class Leases {
     return Math.max(0, this.#limit - this.used);
   }
 
-  /** Requests sent, or about to be, and not answered yet. */
+  /** Requests sent, or about to be, and not answered yet, without those that take long by nature. */
   get onWire(): number {
-    return this.#onWire;
+    return this.#onWire - this.#lengthyOnWire;
   }
 
   /** How long an answer usually takes, in milliseconds. */
@@ -104,20 +105,23 @@ export class Leases {
   /**
    * Takes a slot, which must be free, and runs `use` in it. `use` must not reject. `null` from it
    * means that nothing was sent, and gives the slot back; anything else is passed to `answered`.
+   * A `lengthy` one, such as an upload, says nothing about how long an answer usually takes.
    */
-  take<A>(use: () => Promise<A | null>, answered: (answer: A) => void): void {
+  take<A>(use: () => Promise<A | null>, answered: (answer: A) => void, lengthy = false): void {
     this.#taken += 1;
     this.#onWire += 1;
+    if (lengthy) this.#lengthyOnWire += 1;
     const taken = this.#clock.now();
     void this.#limiter
       .schedule(async () => {
         this.#countable += 1;
         const answer = await use();
         this.#onWire -= 1;
+        if (lengthy) this.#lengthyOnWire -= 1;
         if (answer !== null) {
           const now = this.#clock.now();
           const end = now + this.windowMs;
-          this.#latencyMs += (now - taken - this.#latencyMs) / 8;
+          if (!lengthy) this.#latencyMs += (now - taken - this.#latencyMs) / 8;
           this.#ends.push(end);
           answered(answer);
           this.#onChange();

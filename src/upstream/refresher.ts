@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts';
 import type { Budget } from './budget.ts';
 import type { Cache, Kept } from './cache.ts';
 import type { Read } from './call.ts';
-import type { Credential } from './client.ts';
+import type { Credential } from './credential.ts';
 import { Interest } from './interest.ts';
 
 interface RefresherOptions {

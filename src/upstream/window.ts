@@ -70,7 +70,8 @@ export async function readWindow<R extends Row>(
 
 /**
  * A window of an operation that is only priced, where not all rows are known: it has as many as are
- * asked for, on full pages. `from` is its first page, or null where its end would have to be found.
+ * asked for, on full pages. `from` is its first page, or null where the end of the list would have to
+ * be found: then it is reckoned with that it is not far.
  */
 async function rehearseWindow<R extends Row>(
   { collections, list, access }: Source<R>,
@@ -79,7 +80,7 @@ async function rehearseWindow<R extends Row>(
 ): Promise<Window<R>> {
   const rows: { row: R; cursor: string }[] = [];
   let number = from ?? 1;
-  if (from === null) await collections.leaf(list, number++, access);
+  if (from === null) access.caller.rehearsal?.guesses();
   do {
     const leaf = await collections.leaf(list, number, access);
     number += 1;

@@ -73,6 +73,10 @@ describe('A dry run', () => {
       '{ channel(id: 99) { items(first: 20) { nodes { ... on QrItem { qrCode { scans } } } } } }',
     ],
     ['one QR code with its statistics', '{ qrCode(id: 1) { name statistics { clicks } } }'],
+    ['one campaign', '{ campaign(id: 53) { name } }'],
+    ['one channel and its items', '{ channel(id: 99) { name items(first: 5) { totalCount } } }'],
+    ['the end of a list', '{ channels(last: 3) { nodes { name } } }'],
+    ['more than one page', '{ channel(id: 104) { items(first: 120) { totalCount } } }'],
     ['a write', 'mutation { createCampaign(input: { name: "Dry" }) { __typename } }'],
   ])('prices %s as it will cost', async (_what, query) => {
     const { calls } = await plan(query);
