@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createLog, type Log } from '../../src/observe/logger.ts';
+import { createScrub } from '../../src/observe/scrub.ts';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
 
 let busy: BusyGateway;
@@ -132,6 +134,40 @@ describe('an upstream call', () => {
       busy.ask('{ splashPages(first: 1) { totalCount } }'),
     );
     expect(lines).toMatchObject([{ level: 'debug', resource: 'splashPages', code: 'OK' }]);
+  });
+});
+
+describe('a text that is not ours', () => {
+  const written = (tell: (log: Log) => void): string => {
+    let text = '';
+    const stream = { write: (line: string) => void (text += line) };
+    tell(createLog({ level: 'info', stream, scrub: createScrub(['k3y-of-the-account']) }));
+    return text;
+  };
+  const failure = new Error('https://links.example/api?api_key=k3y-of-the-account refused', {
+    cause: new Error('Bearer k3y-of-the-account'),
+  });
+
+  it('is scrubbed in the cause of an upstream failure, however deep', () => {
+    const text = written((log) => {
+      const request = { upstream: 'LINKS', method: 'GET', resource: 'x', operation: {} } as const;
+      const watch = log.request?.(request);
+      watch?.end({ code: 'UPSTREAM_UNAVAILABLE', cause: failure, durationMs: 1 });
+    });
+    expect(text).toContain('Error: https://links.example/api refused');
+    expect(text).toContain('Bearer [secret]');
+    expect(text).not.toContain('k3y');
+  });
+
+  it('is scrubbed in an unexpected error, whose stack is kept', () => {
+    const text = written((log) => log.unexpected(failure));
+    expect(text).toMatch(/"stack":\["at /);
+    expect(text).toContain('Error: https://links.example/api refused');
+    expect(text).not.toContain('k3y');
+  });
+
+  it('is scrubbed in a complaint', () => {
+    expect(written((log) => log.complaint('cannot read k3y-of-the-account'))).toContain('[secret]');
   });
 });
 

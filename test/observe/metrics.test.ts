@@ -1,4 +1,10 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createLazyMetrics } from '../../src/observe/lazy-metrics.ts';
+import type { OperationRecord } from '../../src/observe/observer.ts';
+import { createOperatorPages } from '../../src/server/operator-pages.ts';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -107,6 +113,41 @@ describe('/metrics', () => {
   });
 });
 
+const gauges = { budgets: () => [], cache: () => ({ bytes: 0, entries: 0 }) };
+
+describe('the numbers', () => {
+  const record: OperationRecord = {
+    requestId: '1',
+    name: 'Any',
+    type: 'mutation',
+    caller: 'web',
+    status: 200,
+    codes: ['OUTCOME_UNKNOWN', 'chosen by a stranger'],
+    outcome: 'partial',
+    durationMs: 1500,
+    calls: 1,
+    waitedMs: 0,
+    stale: 0,
+  };
+
+  it('hold what happened before their library was loaded', async () => {
+    const metrics = createLazyMetrics(new VirtualClock(), gauges);
+    metrics.operation?.(record);
+    const { text } = await metrics.render();
+    expect(text).toContain('gateway_operations_total{type="mutation",outcome="partial"} 1');
+    expect(text).toContain('gateway_operation_seconds_sum{type="mutation"} 1.5');
+  });
+
+  it('call an error OTHER whose code is none of ours', async () => {
+    const metrics = createLazyMetrics(new VirtualClock(), gauges);
+    metrics.operation?.(record);
+    const { text } = await metrics.render();
+    expect(text).toContain('gateway_operation_errors_total{code="OUTCOME_UNKNOWN"} 1');
+    expect(text).toContain('gateway_operation_errors_total{code="OTHER"} 1');
+    expect(text).not.toContain('stranger');
+  });
+});
+
 describe('METRICS', () => {
   const statuses = async (env: Record<string, string>, headers: Record<string, string> = {}) => {
     const started = await busyGateway(env);
@@ -120,6 +161,31 @@ describe('METRICS', () => {
     expect(await statuses({})).toEqual([200, 200, 200]);
     expect(await statuses({}, { 'x-forwarded-for': '203.0.113.9' })).toEqual([403, 403, 200]);
     expect(await statuses({}, { forwarded: 'for=203.0.113.9' })).toEqual([403, 403, 200]);
+  });
+
+  it('local does not show them to a page whose name was made to point at this machine', async () => {
+    const pages = createOperatorPages({
+      access: 'local',
+      metrics: createLazyMetrics(new VirtualClock(), gauges),
+      readiness: () => ({ ready: true, reasons: [] }),
+      status: () => expect.unreachable('nobody asks for the status here'),
+    });
+    const server = createServer(
+      (asked, answer) => void pages.send('/metrics', asked, answer, false),
+    );
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const statusFor = async (host: string): Promise<number | undefined> => {
+      const sent = request({ port, host: '127.0.0.1', headers: { host } }).end();
+      const [response] = (await once(sent, 'response')) as [IncomingMessage];
+      response.resume();
+      return response.statusCode;
+    };
+    expect(await statusFor('localhost:4000')).toBe(200);
+    expect(await statusFor('[::1]:4000')).toBe(200);
+    expect(await statusFor('evil.example')).toBe(403);
+    expect(await statusFor('localhost.evil.example')).toBe(403);
+    server.close();
   });
 
   it('open shows them to everyone, off to nobody', async () => {
