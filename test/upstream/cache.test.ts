@@ -1,6 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { createMarketApi } from '../../src/market/api.ts';
+import { purchase } from '../../src/market/purchase.ts';
 import { Cache, type Entry } from '../../src/upstream/cache.ts';
+import { Client } from '../../src/upstream/client.ts';
+import { Receipt } from '../../src/upstream/receipt.ts';
+import { ScriptedUpstream } from '../support/scripted-upstream.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const freshness = { ttlMs: 100, staleWhileRevalidateMs: 200, staleIfErrorMs: 300 };
@@ -36,11 +41,12 @@ describe('Cache', () => {
     fc.assert(
       fc.property(answers, (each) => {
         const { cache, entry } = createWorld(20_000);
-        for (const [key, bytes] of each) {
-          cache.set(String(key), entry(bytes), bytes);
+        for (const [n, bytes] of each) {
+          const key = String(n);
+          cache.set(key, entry(bytes), bytes);
           expect(cache.size.bytes).toBeLessThanOrEqual(20_000);
-          expect(cache.get(String(key))?.entry.value).toBe(
-            bytes + 300 > 20_000 ? undefined : bytes,
+          expect(cache.get(key)?.entry.value).toBe(
+            bytes + key.length + 256 > 20_000 ? undefined : bytes,
           );
         }
       }),
@@ -153,6 +159,51 @@ describe('Cache', () => {
       cache.touch(Array.from({ length: 9000 }, (_, m) => `${n} ${m}`));
       cache.set('a', entry(n, ['x']), 1);
       expect(cache.get('a')?.entry.value).toBe(n);
+    }
+  });
+});
+
+describe('the keys of kept answers', () => {
+  test('hold neither what was sent in a body nor an API key', async () => {
+    const keys: string[] = [];
+    class SpyCache extends Cache {
+      override set(...[key, entry, bytes]: Parameters<Cache['set']>): void {
+        keys.push(key, ...entry.tags);
+        super.set(key, entry, bytes);
+      }
+    }
+    const code = '86781236-23d0-4b3c-7dfa-c1c147e0dece';
+    const secret = 'the-api-key';
+    const clock = new VirtualClock();
+    await using upstream = await ScriptedUpstream.start();
+    for (const encoding of ['json', 'form', 'query'] as const) {
+      const client = new Client({
+        api: createMarketApi(encoding),
+        baseUrl: upstream.baseUrl,
+        dispatcher: upstream.dispatcher,
+        clock,
+        rateWindowMs: 60_000,
+        timeoutMs: 10_000,
+        timeZone: 'UTC',
+        cache: new SpyCache({ clock, maxBytes: 1_000_000 }),
+        freshness: () => freshness,
+        rateLimit: 30,
+        keySalt: 'salt',
+      });
+      const caller = {
+        name: 'someone',
+        receipt: new Receipt(clock),
+        maxWaitMs: 0,
+        signal: new AbortController().signal,
+      };
+      upstream.onRequest = (arrival) => arrival.answer({ msg: 'Not found.' }, 404);
+      const access = { caller, credential: { partition: 'p', secret } };
+      expect(await client.read(purchase(code), access)).toBeNull();
+    }
+    expect(keys.filter((key) => key.includes('/api/purchases/validation'))).toHaveLength(3);
+    const told = keys.join(' ');
+    for (const hidden of [code, secret, Buffer.from(code).toString('base64')]) {
+      expect(told).not.toContain(hidden);
     }
   });
 });
