@@ -1,4 +1,4 @@
-import type { EnvironmentReader } from './environment.ts';
+import { type EnvironmentReader, reasonOf } from './environment.ts';
 import { parseTokenFile } from './token-file.ts';
 
 /** Tokens of an identity provider, and what must be true of them. */
@@ -82,9 +82,8 @@ function readTokensFile(
   try {
     parseTokenFile(readFile(file, 'utf8'));
   } catch (error) {
-    const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
     reader.fault(
-      `AUTH_TOKENS_FILE cannot be used (${reason.replace(/^TypeError: /, '')}). Set it to a file that \`npm run token\` wrote and that this process may read.`,
+      `AUTH_TOKENS_FILE cannot be used (${reasonOf(error)}). Set it to a file that \`npm run token\` wrote and that this process may read.`,
     );
   }
   return file;

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type AuthConfig, readAuth } from './config-auth.ts';
-import { EnvironmentReader } from './environment.ts';
+import { EnvironmentReader, reasonOf } from './environment.ts';
+import { parseOperationsFile } from './operations-file.ts';
 import { type Resource, ttlName } from './settings.ts';
 
 /** Where an upstream API is and how to be let in. */
@@ -44,6 +45,18 @@ export interface Config {
   readonly auth: AuthConfig;
   /** Empty: no page of another origin may call. */
   readonly corsOrigins: readonly string[];
+  /** Names, besides `localhost`, under which the gateway may be asked; empty for what `HOST` implies. */
+  readonly allowedHosts: readonly string[];
+  /** The only operations that are answered, by id; `null` when all are. */
+  readonly persistedOperations: ReadonlyMap<string, string> | null;
+  readonly operationLimits: {
+    readonly maxTokens: number;
+    readonly maxDepth: number;
+    readonly maxAliases: number;
+    readonly maxDirectives: number;
+  };
+  /** Whether the schema may be asked for, and guessed at with the help of suggestions. */
+  readonly introspection: boolean;
   readonly exposeUserApiKeys: boolean;
   readonly graphiql: boolean;
   readonly cacheMaxBytes: number;
@@ -110,6 +123,15 @@ export function loadConfig(
     maxWaitMs: reader.integer('MAX_WAIT_MS'),
     auth: Object.freeze(auth),
     corsOrigins: Object.freeze(reader.origins('CORS_ORIGINS')),
+    allowedHosts: Object.freeze(reader.hosts('ALLOWED_HOSTS')),
+    persistedOperations: readOperations(reader, readFile),
+    operationLimits: Object.freeze({
+      maxTokens: reader.integer('OPERATION_MAX_TOKENS'),
+      maxDepth: reader.integer('OPERATION_MAX_DEPTH'),
+      maxAliases: reader.integer('OPERATION_MAX_ALIASES'),
+      maxDirectives: reader.integer('OPERATION_MAX_DIRECTIVES'),
+    }),
+    introspection: reader.has('INTROSPECTION') ? reader.flag('INTROSPECTION') : sandbox,
     exposeUserApiKeys: reader.flag('EXPOSE_USER_API_KEYS'),
     graphiql: reader.flag('GRAPHIQL'),
     cacheMaxBytes: reader.integer('CACHE_MAX_BYTES'),
@@ -145,6 +167,22 @@ function readEndpoint(reader: EnvironmentReader, prefix: 'LINKS' | 'MARKET'): En
     );
   }
   return baseUrl === null || apiKey === null ? null : Object.freeze({ baseUrl, apiKey });
+}
+
+function readOperations(
+  reader: EnvironmentReader,
+  readFile: (path: string, encoding: 'utf8') => string,
+): ReadonlyMap<string, string> | null {
+  const file = reader.text('PERSISTED_OPERATIONS_FILE');
+  if (file === '') return null;
+  try {
+    return parseOperationsFile(readFile(file, 'utf8'));
+  } catch (error) {
+    reader.fault(
+      `PERSISTED_OPERATIONS_FILE cannot be used (${reasonOf(error)}). Set it to a file that holds operations by id.`,
+    );
+    return null;
+  }
 }
 
 /** The link-management API when every caller brings a key: ours could only be used by mistake. */

@@ -129,6 +129,20 @@ export class EnvironmentReader {
     return null;
   }
 
+  /** A list of host names, without ports. */
+  hosts(name: string): string[] {
+    const listed = (this.#value(name) ?? '').split(',').map((host) => host.trim());
+    const hosts = listed.filter((host) => host !== '');
+    for (const host of hosts) {
+      if (!/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(host)) {
+        this.fault(
+          `${name}: ${JSON.stringify(host)} is no host name. Set names only, without scheme and port, such as api.example.com.`,
+        );
+      }
+    }
+    return hosts;
+  }
+
   origins(name: string): string[] {
     const listed = (this.#value(name) ?? '').split(',').map((origin) => origin.trim());
     const origins = listed.filter((origin) => origin !== '');
@@ -198,6 +212,12 @@ export class EnvironmentReader {
       `${name}=${JSON.stringify(this.#env[name] ?? '')} ${what}. Set it to ${wanted}${fallback === null ? '' : `; the default is ${fallback}`}.`,
     );
   }
+}
+
+/** Why a file cannot be used: the system's code, or what its reader said. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return 'code' in error ? String(error.code) : error.message;
 }
 
 function setting(name: string): Setting {

@@ -18,6 +18,7 @@ import { createAuthenticator } from './server/auth/authenticator.ts';
 import { exampleOperations } from './server/examples.ts';
 import { createFilesRoute } from './server/files.ts';
 import { createGraphiqlPage } from './server/graphiql.ts';
+import { createHostGuard } from './server/host-guard.ts';
 import { createHttpServer } from './server/http.ts';
 import { createMaskError } from './server/mask-error.ts';
 import { preferredWaitMs } from './server/prefer.ts';
@@ -27,13 +28,17 @@ import { createTelemetry } from './server/telemetry.ts';
 import { useAuthentication } from './server/use-authentication.ts';
 import { dryRunHeader, useDryRun } from './server/use-dry-run.ts';
 import { useHttpCaching } from './server/use-http-caching.ts';
+import { useNoSuggestions } from './server/use-no-suggestions.ts';
 import { useObservation } from './server/use-observation.ts';
+import { useOperationLimits } from './server/use-operation-limits.ts';
+import { useAllowList, useAutomaticPersistence } from './server/use-persisted-operations.ts';
 import { useReceipt } from './server/use-receipt.ts';
 import { createGraphqlServer, type SocketContext } from './server/yoga.ts';
 import type { Resource } from './settings.ts';
 import { Cache, type Freshness } from './upstream/cache.ts';
-import { Client, type Credential } from './upstream/client.ts';
+import { Client } from './upstream/client.ts';
 import { Collections } from './upstream/collection.ts';
+import type { Credential } from './upstream/credential.ts';
 import type { Caller } from './upstream/flight.ts';
 import { Receipt } from './upstream/receipt.ts';
 import { Rehearsal } from './upstream/rehearsal.ts';
@@ -170,7 +175,9 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     };
   };
 
-  const maskError = createMaskError((error) => log.unexpected(error));
+  const maskError = createMaskError((error) => log.unexpected(error), {
+    suggestions: config.introspection,
+  });
   const bodyLimits = {
     maxBodyBytes: MAX_BODY_BYTES,
     // The operation, and the file.
@@ -181,6 +188,11 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     createContext,
     plugins: [
       authentication.plugin,
+      config.persistedOperations
+        ? useAllowList(config.persistedOperations)
+        : useAutomaticPersistence(),
+      useOperationLimits(config.operationLimits, config),
+      ...(config.introspection ? [] : [useNoSuggestions()]),
       useDeferStream(),
       useReceipt(),
       useHttpCaching(),
@@ -217,6 +229,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     clock,
     ...bodyLimits,
     pages: telemetry.pages(clients, cache),
+    hostGuard: createHostGuard(config.host, config.allowedHosts),
     graceMs: config.shutdownGraceMs,
   });
   let url = '';

@@ -217,6 +217,48 @@ export const settings: readonly Setting[] = [
     doc: 'Whether `User.apiKey` answers at all.',
   },
   {
+    name: 'ALLOWED_HOSTS',
+    kind: { type: 'text' },
+    default: null,
+    doc: 'Host names, separated by commas, under which the gateway may be asked, besides `localhost` and addresses. Without any, a gateway that listens on this machine only refuses every other name, and one that listens beyond it takes all.',
+  },
+  {
+    name: 'PERSISTED_OPERATIONS_FILE',
+    kind: { type: 'text' },
+    default: null,
+    doc: 'A file of operations by id, as Relay or Apollo write it. With it, these are answered by their ids, and everything else is refused.',
+  },
+  {
+    name: 'OPERATION_MAX_TOKENS',
+    kind: integer(1, 1_000_000),
+    default: '2000',
+    doc: 'Words and signs that the text of an operation may have.',
+  },
+  {
+    name: 'OPERATION_MAX_DEPTH',
+    kind: integer(1, 1000),
+    default: '15',
+    doc: 'How deep selections may stand inside one another.',
+  },
+  {
+    name: 'OPERATION_MAX_ALIASES',
+    kind: integer(0, 10_000),
+    default: '50',
+    doc: 'Aliases that an operation may have.',
+  },
+  {
+    name: 'OPERATION_MAX_DIRECTIVES',
+    kind: integer(0, 10_000),
+    default: '50',
+    doc: 'Directives that an operation may have.',
+  },
+  {
+    name: 'INTROSPECTION',
+    kind: { type: 'flag' },
+    default: null,
+    doc: 'Whether the graph may be asked for its schema, as GraphiQL does, and suggests names for misspelled ones. Without a word: on the sandbox yes, on a real upstream no.',
+  },
+  {
     name: 'GRAPHIQL',
     kind: { type: 'flag' },
     default: 'true',

@@ -1,11 +1,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { GraphQLError } from 'graphql';
+import { GraphQLError } from 'graphql';
 import type { Clock } from '../clock.ts';
 import { requestIdOf } from '../observe/request-id.ts';
 import type { FilesRoute } from './files.ts';
 import type { GraphiqlPage } from './graphiql.ts';
-import type { OperatorPages } from './operator-pages.ts';
+import type { HostGuard } from './host-guard.ts';
 import { endLingering } from './linger.ts';
+import type { OperatorPages } from './operator-pages.ts';
 import { type BodyLimits, bodyLimit, bodyTooLarge } from './use-body-limit.ts';
 
 /** What the HTTP server is made of. */
@@ -18,10 +19,23 @@ export interface HttpOptions extends BodyLimits {
   readonly files?: FilesRoute;
   /** Answers `/readyz` in detail, `/metrics` and `/status`; absent where nobody watches. */
   readonly pages?: OperatorPages;
+  /** Refuses names that are not the gateway's; without it all are taken. */
+  readonly hostGuard?: HostGuard | null;
   readonly clock: Clock;
   /** How long running requests may go on after `close`, in milliseconds. */
   readonly graceMs: number;
 }
+
+/** For every answer. A page that must do more than be looked at brings a policy of its own. */
+const securityHeaders = [
+  ['X-Content-Type-Options', 'nosniff'],
+  ['X-Frame-Options', 'DENY'],
+  ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'; base-uri 'none'"],
+  ['Referrer-Policy', 'no-referrer'],
+  ['Cross-Origin-Opener-Policy', 'same-origin'],
+  // Pages that CORS lets read an answer are not concerned.
+  ['Cross-Origin-Resource-Policy', 'same-origin'],
+] as const;
 
 /** How long the body of a request may be on its way, in milliseconds. A file has its own patience. */
 const BODY_MS = 60_000;
@@ -62,7 +76,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     if (retired) {
       response.setHeader('Connection', 'close');
     }
-    response.setHeader('X-Content-Type-Options', 'nosniff');
+    for (const [name, value] of securityHeaders) response.setHeader(name, value);
     const requestId = requestIdOf(request.headers['x-request-id']);
     // Also into the request, where the log finds it.
     request.headers['x-request-id'] = requestId;
@@ -101,6 +115,12 @@ function route(
   ready: boolean,
 ): void {
   const [path = '/'] = (request.url ?? '/').split('?', 1);
+  const probes = path === '/livez' || path === '/readyz';
+  if (!probes && options.hostGuard && !options.hostGuard(request.headers.host)) {
+    response.writeHead(403, { 'Content-Type': 'application/json', Connection: 'close' });
+    response.end(errorBody(unknownHost()));
+    return undefined;
+  }
   if (options.files && path.startsWith('/files/')) return options.files(request, response);
   limitBody(request, options.clock);
   if (options.pages?.send(path, request, response, !ready)) return undefined;
@@ -146,6 +166,13 @@ function limitBody(request: IncomingMessage, clock: Clock): void {
     if (!request.complete) request.destroy();
   });
   request.once('close', cancel);
+}
+
+function unknownHost(): GraphQLError {
+  return new GraphQLError(
+    'The gateway is not known under this name. Ask for localhost, or add the name to ALLOWED_HOSTS.',
+    { extensions: { code: 'FORBIDDEN' } },
+  );
 }
 
 function errorBody(error: GraphQLError): string {

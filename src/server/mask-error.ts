@@ -1,5 +1,6 @@
 import { GraphQLError, Kind } from 'graphql';
 import { type ErrorCode, GatewayError } from '../errors.ts';
+import { withoutSuggestion } from './use-no-suggestions.ts';
 
 /** What a caller may see: a failure's own words if they were written for callers, else none of them. */
 export type MaskError = (error: unknown) => GraphQLError;
@@ -20,13 +21,19 @@ const statusByCode: Readonly<Partial<Record<ShownCode, number>>> = {
  * deep GraphQL has wrapped it; GraphQL's own complaints about a document or its values pass with a
  * code of the promised list; everything else becomes `INTERNAL_SERVER_ERROR` and is handed to
  * `onUnexpected`, once per error however many fields it broke. An aborted request is not unexpected.
+ * Without `suggestions`, GraphQL's complaints do not name what was probably meant.
  */
-export function createMaskError(onUnexpected: (error: unknown) => void): MaskError {
+export function createMaskError(
+  onUnexpected: (error: unknown) => void,
+  { suggestions = true }: { readonly suggestions?: boolean } = {},
+): MaskError {
   const reported = new WeakSet();
+  const words = ({ message }: GraphQLError): string =>
+    suggestions ? message : withoutSuggestion(message);
   return (error) => {
     const located = error instanceof GraphQLError ? error : undefined;
     if (located && isAboutValues(located)) {
-      return show(located, 'BAD_USER_INPUT', located.message);
+      return show(located, 'BAD_USER_INPUT', words(located));
     }
     const reason = innermost(error);
     if (reason instanceof GatewayError && reason.code !== 'INTERNAL_SERVER_ERROR') {
@@ -35,7 +42,7 @@ export function createMaskError(onUnexpected: (error: unknown) => void): MaskErr
     if (reason instanceof GraphQLError) {
       const code = graphqlCode(reason, located?.path !== undefined);
       if (code) {
-        return show(located, code, reason.message);
+        return show(located, code, words(reason));
       }
     }
     if (isAbort(reason)) {
@@ -87,6 +94,16 @@ function isAbort(reason: unknown): boolean {
   return reason instanceof Error && reason.name === 'AbortError';
 }
 
+/**
+ * Status and headers that an error brings along. Yoga would answer 200 to a request that is no JSON when
+ * the caller accepts `application/json`, which is meant for what GraphQL itself complains about.
+ */
+function httpOf(located: GraphQLError | undefined): unknown {
+  const { http, code } = located?.extensions ?? {};
+  if (code !== 'BAD_REQUEST' || typeof http !== 'object' || http === null) return http;
+  return { ...http, spec: false };
+}
+
 function show(
   located: GraphQLError | undefined,
   code: ShownCode,
@@ -95,7 +112,7 @@ function show(
 ): GraphQLError {
   // `http` is Yoga's: it becomes the status and is left out of the answer.
   const http =
-    located?.extensions['http'] ??
+    httpOf(located) ??
     (located?.path === undefined ? { status: statusByCode[code] ?? 503 } : undefined);
   return new GraphQLError(message, {
     nodes: located?.nodes ?? null,

@@ -7,10 +7,14 @@ import {
   type YogaServerInstance,
 } from 'graphql-yoga';
 import type { MaskError } from './mask-error.ts';
+import { TextCache } from './text-cache.ts';
 import { type BodyLimits, useBodyLimit } from './use-body-limit.ts';
 import { useCsrfGuard } from './use-csrf-guard.ts';
 import { useMultipartFaults } from './use-multipart-faults.ts';
 import { useParameterFaults } from './use-parameter-faults.ts';
+
+/** Text whose parsed form is kept, in characters; that form takes some hundred times the memory. */
+const MAX_PARSED_CHARACTERS = 512 * 1024;
 
 /** What Node gave, when the request came over a socket; absent when it came through `fetch`. */
 export interface SocketContext {
@@ -62,6 +66,10 @@ export function createGraphqlServer<Context extends object>(
     landingPage: false,
     logging: false,
     maxRequestBodySize: false,
+    parserAndValidationCache: {
+      documentCache: new TextCache(MAX_PARSED_CHARACTERS),
+      errorCache: new TextCache(MAX_PARSED_CHARACTERS / 4),
+    },
   });
 }
 

@@ -2,7 +2,7 @@ import type { Clock } from '../../clock.ts';
 import type { Viewer } from '../../graph/viewer.ts';
 
 /** What of a request tells who sent it. */
-export interface Presented {
+interface Presented {
   /** The `Authorization` header. */
   readonly authorization: string | undefined;
   /** Where the connection comes from. */

@@ -1,6 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import type { Clock } from '../../clock.ts';
+import { reasonOf } from '../../environment.ts';
 import type { Role } from '../../graph/viewer.ts';
 import { parseTokenFile } from '../../token-file.ts';
 import type { Authenticate, AuthWorld } from './authenticate.ts';
@@ -90,9 +91,4 @@ class TokenFile {
       );
     }
   }
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return 'code' in error ? String(error.code) : error.message;
 }

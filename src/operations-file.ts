@@ -1,0 +1,31 @@
+/**
+ * Reads the text of a file of persisted operations: a map from ids to texts, as Relay's compiler
+ * writes it, or Apollo's manifest with its list of `operations`.
+ * @throws TypeError whose message says what is wrong.
+ */
+export function parseOperationsFile(text: string): ReadonlyMap<string, string> {
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch {
+    throw new TypeError('it is not JSON');
+  }
+  if (!isObject(content)) throw new TypeError('it is no JSON object');
+  const { operations } = content;
+  const entries: (readonly [unknown, unknown])[] = Array.isArray(operations)
+    ? operations.map((each: unknown) => (isObject(each) ? [each['id'], each['body']] : ['', '']))
+    : Object.entries(content);
+  const known = new Map<string, string>();
+  for (const [id, operation] of entries) {
+    if (typeof id !== 'string' || typeof operation !== 'string' || id === '' || operation === '') {
+      throw new TypeError('an entry of it is no id with the text of an operation');
+    }
+    known.set(id, operation);
+  }
+  if (known.size === 0) throw new TypeError('it holds no operation, so that all would be refused');
+  return known;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
