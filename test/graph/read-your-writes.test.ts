@@ -92,6 +92,7 @@ class Play {
   readonly #changes: readonly Change[];
   readonly #running = new Set<Promise<void>>();
   readonly #held: (() => void)[] = [];
+  readonly #failures: unknown[] = [];
   #fate: Fate | undefined;
   readonly sightings: Sighting[] = [];
 
@@ -143,6 +144,7 @@ class Play {
       for (const release of this.#held.splice(0)) release();
     }
     this.#world.sandbox.links.clearFaults();
+    if (this.#failures.length > 0) throw this.#failures[0];
   }
 
   /** Reads, and notes what was seen; an error shows nothing. */
@@ -199,10 +201,13 @@ class Play {
 
   #run(promise: Promise<void>): void {
     this.#running.add(promise);
-    promise.then(
-      () => this.#running.delete(promise),
-      () => {},
-    );
+    const ended = (): void => {
+      this.#running.delete(promise);
+    };
+    promise.then(ended, (error: unknown) => {
+      this.#failures.push(error);
+      ended();
+    });
   }
 }
 
