@@ -19,7 +19,7 @@ export const AccountStatus = builder.enumType('AccountStatus', {
   } satisfies Record<Status, { description: string }>,
 });
 
-export const Account = builder.objectRef<KnownAccount>('Account');
+const Account = builder.objectRef<KnownAccount>('Account');
 
 /** Resolves a member of the account: at no cost where it is known, else with all others in 1 call. */
 function lazily<Member extends keyof AccountRow>(member: Member) {

@@ -6,7 +6,7 @@ import { given, openWritten } from './written.ts';
 export type AccountStatus = 'FREE' | 'PRO' | 'ADMIN';
 
 /** Account statuses and categories by the word the upstream uses for them. */
-export const accountStatuses: Readonly<Record<string, AccountStatus>> = {
+const accountStatuses: Readonly<Record<string, AccountStatus>> = {
   free: 'FREE',
   pro: 'PRO',
   admin: 'ADMIN',

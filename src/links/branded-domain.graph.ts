@@ -11,7 +11,7 @@ import {
   updateDomain,
 } from './branded-domain.ts';
 
-export const BrandedDomain = builder.objectRef<Known<BrandedDomainRow>>('BrandedDomain');
+const BrandedDomain = builder.objectRef<Known<BrandedDomainRow>>('BrandedDomain');
 
 builder.node(BrandedDomain, {
   description: 'A domain of the account’s own, under which its short links can live.',

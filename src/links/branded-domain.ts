@@ -15,7 +15,7 @@ export interface BrandedDomain extends Row {
 }
 
 /** @throws DecodeError when the domain has no id. */
-export function decodeBrandedDomain(row: RowReader): BrandedDomain {
+function decodeBrandedDomain(row: RowReader): BrandedDomain {
   return {
     id: row.id(),
     domain: row.text('domain'),

@@ -13,7 +13,7 @@ import {
   updateCampaign,
 } from './campaign.ts';
 
-export const Campaign = builder.objectRef<Known<CampaignRow>>('Campaign');
+const Campaign = builder.objectRef<Known<CampaignRow>>('Campaign');
 
 builder.node(Campaign, {
   description: 'A group of short links that are counted, and can be rotated, together.',

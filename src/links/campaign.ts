@@ -15,7 +15,7 @@ export interface Campaign extends Row {
 }
 
 /** @throws DecodeError when the campaign has no id. */
-export function decodeCampaign(row: RowReader): Campaign {
+function decodeCampaign(row: RowReader): Campaign {
   return {
     id: row.id(),
     // Writes answer with the name under `domain`, lists under any of the three.

@@ -38,7 +38,7 @@ async function findChannel(
   return items && { id };
 }
 
-export const Channel = builder.objectRef<Known<ChannelRow>>('Channel');
+const Channel = builder.objectRef<Known<ChannelRow>>('Channel');
 
 builder.node(Channel, {
   description: 'A group of links, bio pages and QR codes.',

@@ -14,7 +14,7 @@ export interface Channel extends Row {
 }
 
 /** @throws DecodeError when the channel has no id. */
-export function decodeChannel(row: RowReader): Channel {
+function decodeChannel(row: RowReader): Channel {
   return {
     id: row.id(),
     name: row.text('name'),
@@ -39,7 +39,7 @@ export const channels: List<Channel> = {
 export type ChannelItemType = 'LINKS' | 'BIO' | 'QR';
 
 /** The spelling in paths and answers of each type of channel item. */
-export const channelItemTypes: Readonly<Record<ChannelItemType, string>> = {
+const channelItemTypes: Readonly<Record<ChannelItemType, string>> = {
   LINKS: 'links',
   BIO: 'bio',
   QR: 'qr',
@@ -72,7 +72,7 @@ export interface ChannelItem extends Row {
 }
 
 /** @throws DecodeError when the item has no id, or a type that is not one of the three. */
-export function decodeChannelItem(row: RowReader): ChannelItem {
+function decodeChannelItem(row: RowReader): ChannelItem {
   const id = row.id();
   const type = row.choice(readableTypes, 'type');
   if (!type) throw new DecodeError('channelItems.type', 'links, bio or qr');

@@ -1,7 +1,7 @@
 import { builder, connectionOf, databaseId } from '../graph/builder.ts';
 import { type CtaOverlay as CtaOverlayRow, overlays } from './cta-overlay.ts';
 
-export const CtaOverlay = builder.objectRef<CtaOverlayRow>('CtaOverlay');
+const CtaOverlay = builder.objectRef<CtaOverlayRow>('CtaOverlay');
 
 builder.node(CtaOverlay, {
   description: 'A call to action that is laid over the page a short link leads to.',

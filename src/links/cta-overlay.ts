@@ -11,7 +11,7 @@ export interface CtaOverlay extends Row {
 }
 
 /** @throws DecodeError when the overlay has no id. */
-export function decodeCtaOverlay(row: RowReader): CtaOverlay {
+function decodeCtaOverlay(row: RowReader): CtaOverlay {
   return {
     id: row.id(),
     type: row.text('type'),

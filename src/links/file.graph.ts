@@ -9,7 +9,7 @@ import { type File as FileRow, files, type UploadFile, uploadFile } from './file
 /** After an upload, what is not known is looked for in the list of all files. */
 const all = files();
 
-export const File = builder.objectRef<Known<FileRow>>('File');
+const File = builder.objectRef<Known<FileRow>>('File');
 
 builder.node(File, {
   description: 'An uploaded file, which can be downloaded at a short URL.',
@@ -101,7 +101,7 @@ builder.mutationField('uploadFile', (t) =>
 );
 
 /** What to say of a file that is too large for a GraphQL request. */
-export function tooLargeInline(maxBytes: number): string {
+function tooLargeInline(maxBytes: number): string {
   return `must not be larger than ${maxBytes} bytes. Send a larger file as the body of PUT /files/:filename.`;
 }
 

@@ -14,7 +14,7 @@ export interface File extends Row {
 }
 
 /** @throws DecodeError when the file has no id. */
-export function decodeFile(row: RowReader): File {
+function decodeFile(row: RowReader): File {
   return {
     id: row.id(),
     name: row.text('name'),

@@ -12,7 +12,7 @@ import {
   updatePixel,
 } from './pixel.ts';
 
-export const PixelType = builder.enumType('PixelType', {
+const PixelType = builder.enumType('PixelType', {
   description: 'The network that a tracking pixel reports to.',
   values: {
     GTM: { description: 'Google Tag Manager.' },
@@ -31,7 +31,7 @@ export const PixelType = builder.enumType('PixelType', {
   } satisfies Record<Type, { description: string }>,
 });
 
-export const Pixel = builder.objectRef<Known<PixelRow>>('Pixel');
+const Pixel = builder.objectRef<Known<PixelRow>>('Pixel');
 
 builder.node(Pixel, {
   description: 'A tracking pixel that short links can carry.',

@@ -39,7 +39,7 @@ const typesBySpelling = new Map(
 );
 
 /** @throws DecodeError when the pixel has no id. */
-export function decodePixel(row: RowReader): Pixel {
+function decodePixel(row: RowReader): Pixel {
   return {
     id: row.id(),
     ...decodeType(row),

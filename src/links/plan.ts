@@ -55,7 +55,7 @@ export const planFeatures = [
 ] as const;
 
 /** @throws DecodeError when the plan has no id. */
-export function decodePlan(row: RowReader): Plan {
+function decodePlan(row: RowReader): Plan {
   const prices = row.map('prices');
   const limits = row.map('limits');
   return {

@@ -37,7 +37,7 @@ export interface LabelCount {
 }
 
 /** @throws DecodeError when the QR code has no id. */
-export function decodeQrCode(row: RowReader): QrCode {
+function decodeQrCode(row: RowReader): QrCode {
   return {
     id: row.id(),
     link: row.text('link'),
@@ -49,7 +49,7 @@ export function decodeQrCode(row: RowReader): QrCode {
 }
 
 /** Reads the statistics; an object without members means that there are none. */
-export function decodeQrStatistics(row: RowReader): QrStatistics | null {
+function decodeQrStatistics(row: RowReader): QrStatistics | null {
   if (row.empty) return null;
   return {
     clicks: row.integer('clicks'),

@@ -1,7 +1,7 @@
 import { builder, connectionOf, databaseId } from '../graph/builder.ts';
 import { type SplashPage as SplashPageRow, splashPages } from './splash-page.ts';
 
-export const SplashPage = builder.objectRef<SplashPageRow>('SplashPage');
+const SplashPage = builder.objectRef<SplashPageRow>('SplashPage');
 
 builder.node(SplashPage, {
   description:

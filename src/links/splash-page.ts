@@ -9,7 +9,7 @@ export interface SplashPage extends Row {
 }
 
 /** @throws DecodeError when the splash page has no id. */
-export function decodeSplashPage(row: RowReader): SplashPage {
+function decodeSplashPage(row: RowReader): SplashPage {
   return { id: row.id(), name: row.text('name'), date: row.time('date') };
 }
 

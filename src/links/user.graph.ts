@@ -26,7 +26,7 @@ const UserFilter = builder.enumType('UserFilter', {
   } satisfies Record<Filter, { description: string }>,
 });
 
-export const User = builder.objectRef<Known<UserRow>>('User');
+const User = builder.objectRef<Known<UserRow>>('User');
 
 const allUsers = users();
 const planIdOf = lazily(allUsers, 'planId');

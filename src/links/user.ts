@@ -16,7 +16,7 @@ export interface User extends Account, Row {
 export type UserFilter = 'ADMIN' | 'FREE' | 'PRO';
 
 /** @throws DecodeError when the user has no id. */
-export function decodeUser(row: RowReader): User {
+function decodeUser(row: RowReader): User {
   return { ...decodeAccount(row), planId: row.integer('planid') };
 }
 

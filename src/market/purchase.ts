@@ -18,7 +18,7 @@ export interface Purchase {
 }
 
 /** @param code what was asked for, for an answer that does not repeat it. */
-export function decodePurchase(row: RowReader, code: string): Purchase {
+function decodePurchase(row: RowReader, code: string): Purchase {
   return {
     code: row.text('purchase_code') || code,
     licenseType: row.text('license_type'),

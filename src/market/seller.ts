@@ -32,7 +32,7 @@ export interface SocialLink {
 }
 
 /** Every member may be missing: an account has no id that something else could refer to. */
-export function decodeSeller(row: RowReader): Seller {
+function decodeSeller(row: RowReader): Seller {
   const name = row.map('name');
   const profile = row.map('profile');
   return {

@@ -36,7 +36,8 @@ export function useHttpCaching(): Plugin {
         },
       };
     },
-    onResponse({ request, response, setResponse, fetchAPI }) {
+    onResponse(payload) {
+      const { request, response } = payload;
       const known = facts.get(request);
       if (!known) {
         if (request.method === 'POST') response.headers.set('Cache-Control', 'no-store');
@@ -51,7 +52,7 @@ export function useHttpCaching(): Plugin {
       if (holds(request.headers.get('if-none-match'), known.etag)) {
         headers.delete('Content-Type');
         headers.delete('Content-Length');
-        setResponse(new fetchAPI.Response(null, { status: 304, headers }));
+        payload.setResponse(new Response(null, { status: 304, headers }));
       }
     },
   };

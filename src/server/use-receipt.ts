@@ -15,7 +15,7 @@ export function useReceipt(): Plugin {
           if (Symbol.asyncIterator in result) {
             setResult(withLastReceipt(result as AsyncIterable<Part>, receipt));
           } else {
-            setResult(withReceipt(result as Part, receipt));
+            setResult(withReceipt(result, receipt));
           }
         },
       };

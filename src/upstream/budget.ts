@@ -58,6 +58,10 @@ const RESERVE_SHARE = 1 / 15;
 const REFRESH_BURST_SHARE = 1 / 6;
 /** After so many windows without a sign of others on the key, requests go side by side again. */
 const OTHERS_REMEMBERED_WINDOWS = 10;
+/** So long after an answer, what it said of the budget is taken to hold still. */
+const HEARD_MS = 250;
+/** How long the others wait for a request that goes ahead to hear how the budget stands. */
+const SCOUT_MS = 1000;
 /** First pause after a refusal that does not say how long; doubles with each one in a row. */
 const FIRST_PAUSE_MS = 1000;
 
@@ -79,6 +83,10 @@ export class Budget {
   /** The next request goes alone, because its headers tell what is left of the window. */
   #goAlone = true;
   #remainingSeen = false;
+  /** When the upstream last answered anything. */
+  #heardAt = Number.NEGATIVE_INFINITY;
+  /** Until then a request that has gone ahead is waited for: others may have spent the key meanwhile. */
+  #scoutUntil = Number.NEGATIVE_INFINITY;
   #othersSeenAt = Number.NEGATIVE_INFINITY;
   #sends = 0;
   /** When the process will end; `null` while it is not about to. */
@@ -200,7 +208,7 @@ export class Budget {
     const slot = this.#leases.availableAt(position, earliest);
     let turn = earliest;
     if (this.#othersAbout) turn += (position + onWire) * latencyMs;
-    else if (this.#goAlone && position + onWire > 0) turn += latencyMs;
+    else if ((this.#goAlone || this.#scouting) && position + onWire > 0) turn += latencyMs;
     return Math.max(slot, turn) - now;
   }
 
@@ -214,6 +222,10 @@ export class Budget {
       }
       if (this.#leases.free === 0) return;
       if (this.#leases.onWire > 0 && this.#oneAtATime) return;
+      if (this.#leases.onWire > 0 && this.#scoutUntil > now) {
+        this.#wakeIn(this.#scoutUntil - now);
+        return;
+      }
       const refreshInMs = this.#refreshAllowedInMs();
       const job = this.#lanes.next(refreshInMs === 0);
       if (!job) {
@@ -222,6 +234,7 @@ export class Budget {
         return;
       }
       if (job.lane === 'refresh') this.#refreshTokens.count -= 1;
+      if (this.#scouting) this.#scoutUntil = now + SCOUT_MS;
       job.dispatched();
       this.#send(job);
     }
@@ -272,6 +285,8 @@ export class Budget {
   #learn(feedback: Feedback, countable: number, current: boolean): void {
     const now = this.#clock.now();
     const { limit, remaining, resetInMs, refused } = feedback;
+    this.#heardAt = now;
+    this.#scoutUntil = now;
     if (limit !== null && limit > 0) this.#leases.limit = limit;
     if (remaining !== null) {
       // What is gone at the first answer may be our own, from before a restart: it counts for a
@@ -314,6 +329,13 @@ export class Budget {
   /** Whether each request waits for the answer to the one before, so that at most one is refused. */
   get #oneAtATime(): boolean {
     return this.#goAlone || this.#othersAbout;
+  }
+
+  /** Whether the next request goes ahead of the others, to hear what is left after a silence. */
+  get #scouting(): boolean {
+    const now = this.#clock.now();
+    if (this.#leases.onWire > 0) return this.#scoutUntil > now;
+    return this.#remainingSeen && now - this.#heardAt >= HEARD_MS;
   }
 
   /** Whether somebody else has been seen to spend the same key of late. */

@@ -50,7 +50,7 @@ export class Interest {
   within(ms: number, { partition }: Credential): Wanted[] {
     const since = this.#clock.now() - ms;
     return [...this.#wanted.values()]
-      .reverse()
+      .toReversed()
       .filter((each) => each.askedAt >= since && each.credential.partition === partition);
   }
 }

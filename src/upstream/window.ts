@@ -22,9 +22,9 @@ export interface Window<R> {
 }
 
 /** Rows of a window when neither `first` nor `last` is given. */
-export const DEFAULT_WINDOW = 20;
+const DEFAULT_WINDOW = 20;
 /** Most rows of a window. */
-export const MAX_WINDOW = 500;
+const MAX_WINDOW = 500;
 
 /** Which list, by whom. */
 export interface Source<R extends Row> {

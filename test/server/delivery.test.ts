@@ -11,7 +11,7 @@ describe('how answers are delivered', () => {
   });
   afterAll(() => world.close());
 
-  const send = (query: string, init: RequestInit & { headers?: Record<string, string> } = {}) =>
+  const send = (query: string, init: { method?: 'POST'; headers?: Record<string, string> } = {}) =>
     world.gateway.fetch(
       init.method === 'POST'
         ? new Request('http://gateway/graphql', {

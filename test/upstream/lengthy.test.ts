@@ -19,7 +19,7 @@ function job(send: () => Promise<Feedback | null>, lengthy = false): Job {
 it('lets others go while the first request of a process is an upload that takes its time', async () => {
   const clock = new VirtualClock();
   const budget = new Budget({ clock, limit: 30, windowMs: 60_000 });
-  let finish = (_: Feedback): void => {};
+  let finish: (feedback: Feedback) => void = () => {};
   const upload = new Promise<Feedback>((resolve) => {
     finish = resolve;
   });
