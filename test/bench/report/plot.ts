@@ -1,0 +1,181 @@
+import {
+  type Curve,
+  type Figure,
+  type Measurement,
+  meets,
+  written,
+  writtenTarget,
+} from './measurement.ts';
+import { type Run, writtenCircumstances } from './run.ts';
+
+const WIDTH = 980;
+const MARGIN = 24;
+const ROW = 22;
+/** Where bars begin, and where they end that are as long as their target. */
+const BARS = 450;
+const AT_TARGET = 700;
+/** Longer ones are cut. */
+const LONGEST = 1.4;
+const VALUES = 820;
+
+const INK = '#1f2933';
+const FAINT = '#7b8794';
+const RULE = '#d9dee4';
+const GOOD = '#3f9c76';
+const BAD = '#d64545';
+const LINES = ['#9aa5b1', '#2b6cb0', '#dd7a1e', '#7b4bb3'];
+
+/** A part of the picture, and how much of its height it takes. */
+interface Part {
+  readonly svg: string;
+  readonly height: number;
+}
+
+/** The figures of a run against their targets, and its curves, as an SVG document. */
+export function plot(run: Run): string {
+  const parts = [
+    title(run),
+    ...run.measurements.map(bars),
+    ...run.measurements.flatMap(({ curves }) => (curves ? [chart(curves)] : [])),
+  ];
+  let y = MARGIN;
+  const placed = parts.map(({ svg, height }) => {
+    const at = y;
+    y += height;
+    return `<g transform="translate(0 ${at})">${svg}</g>`;
+  });
+  const height = y + MARGIN;
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" font-family="system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif" font-size="13">
+<rect width="100%" height="100%" fill="#ffffff"/>
+${placed.join('\n')}
+</svg>
+`;
+}
+
+function title(run: Run): Part {
+  const svg = [
+    text(MARGIN, 16, 'Measured against its targets', { size: 18, weight: 600 }),
+    text(MARGIN, 38, writtenCircumstances(run), { color: FAINT }),
+    text(
+      MARGIN,
+      58,
+      'The upright line is the target. Where it is a most (≤), a bar may reach it; where it is a least (≥), it must.',
+      { color: FAINT },
+    ),
+  ];
+  return { svg: svg.join(''), height: 70 };
+}
+
+function bars({ bench, figures }: Measurement): Part {
+  const rows = figures.filter(({ target }) => target);
+  const top = 34;
+  const bottom = top + rows.length * ROW;
+  const svg = [
+    text(MARGIN, 24, bench, { size: 15, weight: 600 }),
+    ...rows.map((figure, index) => bar(figure, top + index * ROW)),
+    line([AT_TARGET, top], [AT_TARGET, bottom], INK, 1.5),
+  ];
+  return { svg: svg.join(''), height: bottom + 8 };
+}
+
+function bar(figure: Figure, y: number): string {
+  const length = Math.min(LONGEST, lengthOf(figure)) * (AT_TARGET - BARS);
+  const color = meets(figure) ? GOOD : BAD;
+  const middle = y + ROW / 2 + 4;
+  return [
+    text(MARGIN, middle, figure.label, {}),
+    line([BARS, y + 1], [BARS, y + ROW - 1], RULE, 1),
+    `<rect x="${BARS}" y="${y + 4}" width="${round(Math.max(2, length))}" height="${ROW - 8}" rx="2" fill="${color}"/>`,
+    text(VALUES + 60, middle, written(figure), { anchor: 'end', weight: 600, color }),
+    text(VALUES + 72, middle, writtenTarget(figure), { color: FAINT }),
+  ].join('');
+}
+
+/** In units of the target; where nothing is allowed, anything is too long. */
+function lengthOf({ value, target }: Figure): number {
+  if (!target) return 0;
+  const bound = 'atMost' in target ? target.atMost : target.atLeast;
+  if (bound === 0) return value === 0 ? 0 : LONGEST;
+  return value / bound;
+}
+
+function chart(curves: readonly Curve[]): Part {
+  const [left, right, top, bottom] = [MARGIN + 50, WIDTH - 110, 62, 302];
+  const points = curves.flatMap((curve) => curve.points);
+  const maxX = Math.ceil(Math.max(...points.map(({ x }) => x)));
+  const maxY = Math.ceil(Math.max(1.5, ...points.map(({ y }) => y)) * 2) / 2;
+  const px = (x: number) => round(left + (x / maxX) * (right - left));
+  const py = (y: number) => round(bottom - (y / maxY) * (bottom - top));
+  const svg = [
+    text(MARGIN, 24, 'The oldest answer that anybody got, over time', { size: 15, weight: 600 }),
+    text(
+      MARGIN,
+      44,
+      'N entries are wanted and B = 30 calls a minute allowed: age in units of N/B, the age at which the oldest is when each is read in its turn.',
+      { color: FAINT },
+    ),
+    `<rect x="${left}" y="${top}" width="${round((right - left) * (2 / maxX))}" height="${bottom - top}" fill="#f4f6f8"/>`,
+    text(left + 8, top + 16, 'order of refreshes comes about: not counted', { color: FAINT }),
+  ];
+  for (let y = 0; y <= maxY; y += 0.5) {
+    svg.push(line([left, py(y)], [right, py(y)], RULE, 1));
+    svg.push(text(left - 8, py(y) + 4, y.toFixed(1), { anchor: 'end', color: FAINT }));
+  }
+  for (const [y, name] of [
+    [1, 'ideal 1.00'],
+    [1.25, 'target 1.25'],
+  ] as const) {
+    svg.push(line([left, py(y)], [right, py(y)], INK, 1, '5 4'));
+    svg.push(text(right + 8, py(y) + 4, name, {}));
+  }
+  for (let x = 0; x <= maxX; x += 1) {
+    svg.push(text(px(x), bottom + 18, String(x), { anchor: 'middle', color: FAINT }));
+  }
+  const axis = 'time since everything was read once, in units of N/B';
+  svg.push(text((left + right) / 2, bottom + 38, axis, { anchor: 'middle', color: FAINT }));
+  curves.forEach(({ label, points }, index) => {
+    const color = LINES[index % LINES.length] as string;
+    const path = points.map(({ x, y }) => `${px(x)},${py(y)}`).join(' ');
+    svg.push(
+      `<polyline points="${path}" fill="none" stroke="${color}" stroke-width="2" stroke-linejoin="round"/>`,
+    );
+    const x = right - (curves.length - index) * 90;
+    svg.push(line([x, top + 12], [x + 18, top + 12], color, 3));
+    svg.push(text(x + 24, top + 16, label, {}));
+  });
+  return { svg: svg.join(''), height: bottom + 48 };
+}
+
+interface TextStyle {
+  readonly size?: number;
+  readonly weight?: number;
+  readonly color?: string;
+  readonly anchor?: 'start' | 'middle' | 'end';
+}
+
+function text(x: number, y: number, words: string, style: TextStyle): string {
+  const { size, weight, color = INK, anchor } = style;
+  const attributes = [
+    `x="${x}" y="${y}" fill="${color}"`,
+    size ? ` font-size="${size}"` : '',
+    weight ? ` font-weight="${weight}"` : '',
+    anchor ? ` text-anchor="${anchor}"` : '',
+  ];
+  const escaped = words.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+  return `<text ${attributes.join('')}>${escaped}</text>`;
+}
+
+function line(
+  [x1, y1]: readonly [number, number],
+  [x2, y2]: readonly [number, number],
+  color: string,
+  width: number,
+  dashes?: string,
+): string {
+  const dashed = dashes ? ` stroke-dasharray="${dashes}"` : '';
+  return `<line x1="${x1}" y1="${y1}" x2="${x2}" y2="${y2}" stroke="${color}" stroke-width="${width}"${dashed}/>`;
+}
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10;
+}
