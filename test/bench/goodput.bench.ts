@@ -1,0 +1,99 @@
+import { it } from 'vitest';
+import { setStage, type Traffic, type Upstream } from './page-views.ts';
+import { type Figure, percentile, record } from './report/measurement.ts';
+
+/** Three minutes, as they are: no clock is sped up, and the limit is the real one. */
+const FOR_MS = 180_000;
+/** Small ones and such that take all there is, after each of which a page is opened that nobody has read. */
+const bursts = [
+  { atMs: 20_000, calls: 30 },
+  { atMs: 45_000, calls: 15 },
+  { atMs: 60_000, calls: 8 },
+  { atMs: 80_000, calls: 30 },
+  { atMs: 100_000, calls: 20 },
+  { atMs: 115_000, calls: 30 },
+];
+
+it('goodput', async () => {
+  const cases: readonly Upstream[] = [
+    { mode: null },
+    { mode: 'fixed' },
+    { mode: 'sliding' },
+    { mode: 'fixed', bursts },
+    { mode: 'sliding', bursts },
+  ];
+  // Side by side, so that whatever else the machine does is done to all of them.
+  const stages = await Promise.all(cases.map(setStage));
+  const begin = performance.now() + 1000;
+  const [free, fixed, sliding, sharedFixed, sharedSliding] = (await Promise.all(
+    // A little apart, so that their views do not meet.
+    stages.map((stage, index) => stage.play(begin + index * 10, FOR_MS)),
+  )) as [Traffic, Traffic, Traffic, Traffic, Traffic];
+  record({
+    bench: 'goodput',
+    about:
+      '20 page views a second over 5 dashboards, which need 27 upstream reads in all, for three minutes under 30 calls a minute, the upstream 40 ms away. The gateway is a process of its own; so is one with no limit set, beside it. Where the key is shared, somebody else spends it in bursts, after each of which a page is opened that takes 4 unread reads.',
+    figures: [
+      ...alone('fixed window', fixed, free),
+      ...alone('sliding window', sliding, free),
+      ...shared('fixed window', sharedFixed),
+      ...shared('sliding window', sharedSliding),
+      { label: 'no limit: upstream calls', value: free.calls },
+    ],
+  });
+}, 300_000);
+
+function alone(label: string, traffic: Traffic, free: Traffic): Figure[] {
+  const p50 = percentile(traffic.warmMs, 0.5);
+  const p99 = percentile(traffic.warmMs, 0.99);
+  const freeP99 = percentile(free.warmMs, 0.99);
+  return [
+    ...servedBy(label, traffic),
+    { label: `${label}: refusals provoked`, value: traffic.refused, target: { atMost: 0 } },
+    {
+      label: `${label}: p99 of warm answers over that with no limit`,
+      value: p99 / freeP99,
+      digits: 2,
+      target: { atMost: 2 },
+      note: `p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms over ${freeP99.toFixed(1)} ms`,
+    },
+    {
+      label: `${label}: upstream calls in the busiest minute`,
+      value: traffic.busiestMinute,
+      target: { atMost: 30 },
+      note: `${traffic.calls} in all`,
+    },
+  ];
+}
+
+function shared(label: string, traffic: Traffic): Figure[] {
+  const others = bursts.map(({ calls }) => calls).join(', ');
+  return [
+    ...servedBy(`${label}, key shared`, traffic),
+    {
+      label: `${label}, key shared: refused calls for a burst of the other’s`,
+      value: Math.max(...traffic.refusedAfter),
+      target: { atMost: 1 },
+      note: `${traffic.refusedAfter.join(', ')} after bursts of ${others} calls`,
+    },
+  ];
+}
+
+function servedBy(label: string, { views, right, errors, codes, oldestMs }: Traffic): Figure[] {
+  return [
+    {
+      label: `${label}: views complete and right`,
+      value: (right / views) * 100,
+      unit: ' %',
+      digits: right === views ? 0 : 2,
+      target: { atLeast: 100 },
+      note: `${right} of ${views}, oldest data ${(oldestMs / 1000).toFixed(0)} s`,
+    },
+    {
+      label: `${label}: errors shown`,
+      value: errors,
+      target: { atMost: 0 },
+      ...(errors > 0 ? { note: codes.join(', ') } : {}),
+    },
+  ];
+}
