@@ -27,6 +27,7 @@ describe('a token', () => {
     keep(
       known('web', 'the web token'.replaceAll(' ', '-')),
       known('short', 'short-token', { expires: '2030-01-01T00:10:00Z' }),
+      known('reader', 'reader-token', { role: 'viewer' }),
     );
     door = await openDoor({ AUTH_MODE: 'token', AUTH_TOKENS_FILE: file });
   });
@@ -84,6 +85,9 @@ describe('a token', () => {
     const refused = await put();
     expect([refused.status, refused.code]).toEqual([401, 'UNAUTHENTICATED']);
     expect(refused.headers.get('www-authenticate')).toContain('Bearer');
+    const before = door.calls();
+    const { status, code } = await put('Bearer reader-token');
+    expect([status, code, door.calls()]).toEqual([403, 'FORBIDDEN', before]);
     expect((await put('Bearer the-web-token')).status).toBe(201);
   });
 
@@ -136,9 +140,11 @@ describe('the file of tokens', () => {
     keep(known('a', 'token-a'));
     const door = await open();
     rmSync(file);
-    await door.clock.advance(1000);
-    expect((await door.ask(query, 'token-a')).status).toBe(200);
-    expect(door.log()).toContain('ENOENT');
+    for (let look = 0; look < 3; look += 1) {
+      await door.clock.advance(1000);
+      expect((await door.ask(query, 'token-a')).status).toBe(200);
+    }
+    expect(door.log().match(/ENOENT/g)).toHaveLength(1);
     keep(known('b', 'token-b'));
     await door.clock.advance(1000);
     expect((await door.ask(query, 'token-a')).status).toBe(401);

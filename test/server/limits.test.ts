@@ -51,6 +51,15 @@ describe('an operation', () => {
   it.each([
     ['15 deep', '{ __type(name: "A") { '.concat('ofType { '.repeat(13), 'name', ' }'.repeat(15))],
     [
+      '15 deep with fragments between, which are no depth of their own',
+      '{ __type(name: "A") { '.concat(
+        '... on __Type { ofType { '.repeat(13),
+        'name',
+        ' } }'.repeat(13),
+        ' } }',
+      ),
+    ],
+    [
       'with 50 aliases',
       `{ ${Array.from({ length: 50 }, (_, n) => `a${n}: account { id }`).join(' ')} }`,
     ],
