@@ -62,13 +62,13 @@ export async function soak(seconds: number, seed: number): Promise<Soaked> {
   const heapMib: number[] = [];
   let operations = 0;
   let upstreamCalls = 0;
-  let nextFault = 0;
   const unhandled = (reason: unknown): void => void defects.push(String(reason));
   process.on('unhandledRejection', unhandled);
 
   const truths = new Map<string, unknown>();
   for (const query of reads) truths.set(query, (await post(url, { query })).data);
   const domains = new Domains();
+  const weather = createWeather(sandbox, roll);
   const count = (outcome: string): void => {
     outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
   };
@@ -83,10 +83,6 @@ export async function soak(seconds: number, seed: number): Promise<Soaked> {
 
   const caller = async (): Promise<void> => {
     while (elapsed() < seconds) {
-      if (upstreamCalls >= nextFault) {
-        inject(sandbox, roll);
-        nextFault = upstreamCalls + 1 + roll(2 * FAULT_EVERY);
-      }
       const errand = next();
       // Nobody knows what becomes of a write whose answer is not waited for.
       const hangsUp = !errand.query.startsWith('mutation') && roll(HANG_UP_EVERY) === 0;
@@ -101,7 +97,7 @@ export async function soak(seconds: number, seed: number): Promise<Soaked> {
         if (hangsUp) count('hung up');
         else wrong.add(`${errand.query}: ${String(error)}`);
       }
-      upstreamCalls += forget(sandbox);
+      upstreamCalls += weather.pass();
       if (elapsed() > (heapMib.length + 1) * (seconds / 31)) heapMib.push(heapNow());
     }
   };
@@ -140,18 +136,42 @@ function settings(
   });
 }
 
-/** Makes one of the next requests fail in one of the ways. */
-function inject({ links, market }: Sandbox, roll: (sides: number) => number): void {
-  const api = roll(3) === 0 ? market : links;
-  // A refusal with status 200 is a habit of the link API alone.
-  const known = api === links ? ([...kinds, 'refuse-200'] as const) : kinds;
-  const kind = known[roll(known.length)] ?? 'drop';
+/**
+ * Makes requests fail now and then, by the count of each API's own requests: an API of which little is
+ * asked, because it is out of order, must not gather more faults than it can get rid of.
+ */
+function createWeather({ links, market }: Sandbox, roll: (sides: number) => number) {
+  const skies = [
+    // A refusal with status 200 is a habit of the link API alone.
+    { api: links, kinds: [...kinds, 'refuse-200'] as const, untilFault: 0 },
+    { api: market, kinds, untilFault: 0 },
+  ];
+  return {
+    /** Takes note of what was asked since the last time, and says how much it was. */
+    pass(): number {
+      let calls = 0;
+      for (const sky of skies) {
+        const { api } = sky;
+        calls += api.requests.length;
+        sky.untilFault -= api.requests.length;
+        // What the sandbox remembers of requests would look like a leak.
+        api.clearLog();
+        if (sky.untilFault > 0) continue;
+        sky.untilFault = 1 + roll(2 * FAULT_EVERY);
+        api.fault(anyFault(sky.kinds, roll));
+      }
+      return calls;
+    },
+  };
+}
+
+function anyFault(from: readonly Fault['kind'][], roll: (sides: number) => number): Fault {
+  const kind = from[roll(from.length)] ?? 'drop';
   const times = 1 + roll(2);
   const applied = roll(2) === 0;
-  if (kind === 'slow') api.fault({ kind, delayMs: roll(400), times, applied });
-  else if (kind === 'refuse-429' || kind === 'refuse-200')
-    api.fault({ kind, retryAfter: roll(2), times });
-  else api.fault({ kind, times, applied } as Fault);
+  if (kind === 'slow') return { kind, delayMs: roll(400), times, applied };
+  if (kind === 'refuse-429' || kind === 'refuse-200') return { kind, retryAfter: roll(2), times };
+  return { kind, times, applied } as Fault;
 }
 
 async function post(
@@ -166,14 +186,6 @@ async function post(
     ...(signal ? { signal } : {}),
   });
   return (await response.json()) as Answer;
-}
-
-/** Drops the sandbox's own memory of what it was asked, and says how much that was. */
-function forget({ links, market }: Sandbox): number {
-  const calls = links.requests.length + market.requests.length;
-  links.clearLog();
-  market.clearLog();
-  return calls;
 }
 
 function heapNow(): number {
