@@ -71,7 +71,7 @@ export const access: Readonly<Record<string, Role>> = {
 };
 
 /** The role that a field takes by itself; `null` when whoever has its parent may have it. */
-export function roleFor(parent: string, field: string): Role | null {
+function roleFor(parent: string, field: string): Role | null {
   const root = parent === 'Query' || parent === 'Mutation';
   return access[`${parent}.${field}`] ?? (root ? 'admin' : null) ?? access[parent] ?? null;
 }
@@ -109,7 +109,7 @@ export function requireType(viewer: Viewer, typename: string): void {
  * Applies the table to the schema: one place, so that no noun can forget it. Each field gets what the
  * scope plugin checks before it resolves, and a sentence in its description.
  */
-export class AccessPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
+class AccessPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(
     config: PothosOutputFieldConfig<Types>,
   ): PothosOutputFieldConfig<Types> {
