@@ -13,32 +13,34 @@ const sizes: readonly { readonly entries: number; readonly atMost?: number }[] =
 it('freshness', async () => {
   const figures: Figure[] = [];
   const curves: Curve[] = [];
+  const all = { reads: 0, failed: 0, busiestMinute: 0 };
   for (const { entries, atMost } of sizes) {
-    const { reads, failed, meanOverIdeal, maxOverIdeal, busiestMinute, oldest } =
-      await measureFreshness(entries);
-    const label = `${entries} entries`;
-    figures.push(
-      {
-        label: `${label}: age of the oldest answer over N/B`,
-        value: maxOverIdeal,
-        digits: 2,
-        ...(atMost ? { target: { atMost } } : {}),
-        note: `mean ${meanOverIdeal.toFixed(2)}`,
-      },
-      {
-        label: `${label}: reads not served`,
-        value: failed,
-        target: { atMost: 0 },
-        note: `of ${reads}`,
-      },
-      {
-        label: `${label}: calls in the busiest minute`,
-        value: busiestMinute,
-        target: { atMost: 30 },
-      },
-    );
-    curves.push({ label: `N = ${entries}`, points: oldest });
+    const found = await measureFreshness(entries);
+    figures.push({
+      label: `N = ${entries}: age of the oldest answer over N/B`,
+      value: found.maxOverIdeal,
+      digits: 2,
+      ...(atMost ? { target: { atMost } } : {}),
+      note: `mean ${found.meanOverIdeal.toFixed(2)}${atMost ? '' : '; no target, N/B is the ttl itself'}`,
+    });
+    curves.push({ label: `N = ${entries}`, points: found.oldest });
+    all.reads += found.reads;
+    all.failed += found.failed;
+    all.busiestMinute = Math.max(all.busiestMinute, found.busiestMinute);
   }
+  figures.push(
+    {
+      label: 'reads not served',
+      value: all.failed,
+      target: { atMost: 0 },
+      note: `of ${all.reads}`,
+    },
+    {
+      label: 'upstream calls in the busiest minute',
+      value: all.busiestMinute,
+      target: { atMost: 30 },
+    },
+  );
   record({
     bench: 'freshness',
     about:

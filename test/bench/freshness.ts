@@ -63,8 +63,8 @@ export async function measureFreshness(entries: number, rounds = 4): Promise<Fre
       const stretch = Math.floor((second / seconds) * rounds * POINTS_A_ROUND);
       const y = Math.max(...answers.map(({ receipt }) => receipt.maxAgeMs)) / idealMs;
       oldest[stretch] = {
-        x: stretch / POINTS_A_ROUND,
-        y: Math.max(oldest[stretch]?.y ?? 0, y),
+        x: Math.round((stretch / POINTS_A_ROUND) * 1000) / 1000,
+        y: Math.max(oldest[stretch]?.y ?? 0, Math.round(y * 1000) / 1000),
       };
       if (second > (ROUNDS_BEFORE * seconds) / rounds) {
         for (const { receipt, errors } of answers) {

@@ -73,9 +73,9 @@ it('refuses for less than a cached answer costs', async () => {
   record({
     bench: 'refusal',
     about:
-      'Requests over a socket, one at a time: each refusal beside a small answer from the cache.',
+      'Time that each refusal takes over that of a small answer from the cache: requests over a socket, one at a time.',
     figures: Object.keys(refusals).map((kind) => ({
-      label: `time to a refusal over that to a cached answer, ${kind}`,
+      label: kind,
       value: typical(kind) / typical('cached'),
       digits: 2,
       target: { atMost: 1 },

@@ -17,6 +17,8 @@ const AT_TARGET = 700;
 /** Longer ones are cut. */
 const LONGEST = 1.4;
 const VALUES = 820;
+/** Ages above this, in units of the ideal, leave the chart: only before the order has come about. */
+const HIGHEST = 2;
 
 const INK = '#1f2933';
 const FAINT = '#7b8794';
@@ -66,16 +68,18 @@ function title(run: Run): Part {
   return { svg: svg.join(''), height: 70 };
 }
 
-function bars({ bench, figures }: Measurement): Part {
+function bars({ bench, about, figures }: Measurement): Part {
   const rows = figures.filter(({ target }) => target);
-  const top = 34;
+  const explained = wrap(about, 135);
+  const top = 34 + explained.length * 17;
   const bottom = top + rows.length * ROW;
   const svg = [
     text(MARGIN, 24, bench, { size: 15, weight: 600 }),
+    ...explained.map((words, index) => text(MARGIN, 43 + index * 17, words, { color: FAINT })),
     ...rows.map((figure, index) => bar(figure, top + index * ROW)),
     line([AT_TARGET, top], [AT_TARGET, bottom], INK, 1.5),
   ];
-  return { svg: svg.join(''), height: bottom + 8 };
+  return { svg: svg.join(''), height: bottom + 12 };
 }
 
 function bar(figure: Figure, y: number): string {
@@ -83,7 +87,7 @@ function bar(figure: Figure, y: number): string {
   const color = meets(figure) ? GOOD : BAD;
   const middle = y + ROW / 2 + 4;
   return [
-    text(MARGIN, middle, figure.label, {}),
+    text(MARGIN, middle, shortened(figure.label, 62), {}),
     line([BARS, y + 1], [BARS, y + ROW - 1], RULE, 1),
     `<rect x="${BARS}" y="${y + 4}" width="${round(Math.max(2, length))}" height="${ROW - 8}" rx="2" fill="${color}"/>`,
     text(VALUES + 60, middle, written(figure), { anchor: 'end', weight: 600, color }),
@@ -103,7 +107,7 @@ function chart(curves: readonly Curve[]): Part {
   const [left, right, top, bottom] = [MARGIN + 50, WIDTH - 110, 62, 302];
   const points = curves.flatMap((curve) => curve.points);
   const maxX = Math.ceil(Math.max(...points.map(({ x }) => x)));
-  const maxY = Math.ceil(Math.max(1.5, ...points.map(({ y }) => y)) * 2) / 2;
+  const maxY = HIGHEST;
   const px = (x: number) => round(left + (x / maxX) * (right - left));
   const py = (y: number) => round(bottom - (y / maxY) * (bottom - top));
   const svg = [
@@ -114,6 +118,7 @@ function chart(curves: readonly Curve[]): Part {
       'N entries are wanted and B = 30 calls a minute allowed: age in units of N/B, the age at which the oldest is when each is read in its turn.',
       { color: FAINT },
     ),
+    `<clipPath id="chart"><rect x="${left}" y="${top}" width="${right - left}" height="${bottom - top}"/></clipPath>`,
     `<rect x="${left}" y="${top}" width="${round((right - left) * (2 / maxX))}" height="${bottom - top}" fill="#f4f6f8"/>`,
     text(left + 8, top + 16, 'order of refreshes comes about: not counted', { color: FAINT }),
   ];
@@ -137,13 +142,28 @@ function chart(curves: readonly Curve[]): Part {
     const color = LINES[index % LINES.length] as string;
     const path = points.map(({ x, y }) => `${px(x)},${py(y)}`).join(' ');
     svg.push(
-      `<polyline points="${path}" fill="none" stroke="${color}" stroke-width="2" stroke-linejoin="round"/>`,
+      `<polyline points="${path}" fill="none" stroke="${color}" stroke-width="2" stroke-linejoin="round" clip-path="url(#chart)"/>`,
     );
     const x = right - (curves.length - index) * 90;
     svg.push(line([x, top + 12], [x + 18, top + 12], color, 3));
     svg.push(text(x + 24, top + 16, label, {}));
   });
   return { svg: svg.join(''), height: bottom + 48 };
+}
+
+/** Lines of at most so many letters. */
+function wrap(words: string, letters: number): string[] {
+  const lines = [''];
+  for (const word of words.split(' ')) {
+    const longer = `${lines.at(-1)} ${word}`.trim();
+    if (longer.length <= letters) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines;
+}
+
+function shortened(words: string, letters: number): string {
+  return words.length <= letters ? words : `${words.slice(0, letters - 1)}…`;
 }
 
 interface TextStyle {

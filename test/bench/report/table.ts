@@ -41,7 +41,7 @@ export function section(run: Run, picture: string): string {
     }),
   );
   return [
-    'With `npm run bench`, which takes about six minutes, prints this table and renews it here. `npm run bench -- economy` runs one alone.',
+    '`npm run bench` takes about six minutes, prints this table and renews it here; `npm run bench -- economy` runs one of them alone.',
     `Last run: ${writtenCircumstances(run)}.`,
     `![The figures against their targets, and the age of answers over time](${picture})`,
     ['| Bench | Figure | Measured | Target | |', '|---|---|--:|--:|---|', ...rows].join('\n'),
