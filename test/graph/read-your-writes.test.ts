@@ -158,6 +158,7 @@ class Play {
     const { mutation, path, shows, ...effect } = change(this.#truth);
     const attempt = this.#truth.attempt(effect);
     if (!attempt) return;
+    const begun = this.#truth.now;
     const fate = this.#fate;
     this.#fate = undefined;
     const remove = fate && this.#fault({ ...this.#faultOf(fate), path });
@@ -174,7 +175,11 @@ class Play {
         : data !== null && typename !== 'Rejected';
       attempt.end(done);
       if (shows && done && data && errors.length === 0) {
-        this.sightings.push(...see(shows, data.result, this.#truth.now));
+        // What it reads afterwards was read at some time since it began, but not before its own write.
+        for (const sighting of see(shows, data.result, begun)) {
+          const own = sighting.register in effect.values;
+          this.sightings.push(own ? { ...sighting, since: this.#truth.now } : sighting);
+        }
       }
     };
     this.#run(run());
