@@ -1,9 +1,9 @@
-import { ConfigError, loadConfig } from './config.ts';
+import { describeConfig } from './config/check-config.ts';
+import { ConfigError, loadConfig } from './config/config.ts';
+import { settings } from './config/settings.ts';
 import { createGateway, type Gateway } from './gateway.ts';
 import { standardOutput } from './observe/logger.ts';
-import { describeConfig } from './server/check-config.ts';
 import { ListenError } from './server/http.ts';
-import { settings } from './settings.ts';
 
 /** How the process ended. `0` after a clean stop. */
 const exitCode = { fault: 1, usage: 2 } as const;

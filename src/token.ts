@@ -10,14 +10,14 @@ import {
 } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { systemClock } from './clock.ts';
-import { type Role, roles } from './graph/viewer.ts';
 import {
   formatTokenFile,
   isMoment,
   isTokenName,
   type KnownToken,
   parseTokenFile,
-} from './token-file.ts';
+} from './config/token-file.ts';
+import { type Role, roles } from './graph/viewer.ts';
 
 /** How the process ended. `0` when a token was made. */
 const exitCode = { fault: 1, usage: 2 } as const;

@@ -38,7 +38,7 @@ const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['main', /^(main|token)\.ts$/],
   ['gateway', /^gateway\.ts$/],
   ['server', /^server\//],
-  ['config', /^(config|config-auth|environment|operations-file|settings|token-file)\.ts$/],
+  ['config', /^config\//],
   ['schema', /^graph\/(schema|print)\.ts$/],
   ['graph of a noun', /^(links|market)\/.*\.graph\.ts$/],
   ['graph', /^graph\//],

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { loadConfig } from '../src/config.ts';
-import { settings } from '../src/settings.ts';
+import { loadConfig } from '../src/config/config.ts';
+import { settings } from '../src/config/settings.ts';
 import { type BusyGateway, busyGateway } from './support/busy-gateway.ts';
 import { parseDockerfile } from './support/dockerfile.ts';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { settings } from '../src/config/settings.ts';
 import { type Sandbox, startSandbox } from '../src/sandbox/sandbox.ts';
-import { settings } from '../src/settings.ts';
 import { startWorld, type World } from './support/gateway.ts';
 import { fencedBlocks, type ReadmeExample, readmeExamples } from './support/readme.ts';
 import { renderSettings } from './support/settings-table.ts';

@@ -21,6 +21,6 @@ export function createLoginUrl(userId: number): Write<string> {
       return url;
     },
     touches: touches.createLoginUrl,
-    check: 'Query.user',
+    check: 'nothing: an unused login URL expires by itself',
   };
 }

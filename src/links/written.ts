@@ -14,7 +14,7 @@ export function given(members: Readonly<Record<string, unknown>>): Record<string
  */
 export function openWritten(body: unknown, path: string, context: DecodeContext): RowReader {
   const answer = asMap(body) ?? {};
-  return new RowReader({ ...answer, ...asMap(answer['data']) }, path, context);
+  return new RowReader({ ...answer, ...given(asMap(answer['data']) ?? {}) }, path, context);
 }
 
 /** A moment in the gateway's spelling as the API wants it: local to the zone it writes all its own in. */

@@ -1,5 +1,6 @@
 import type { Api, RawAnswer, Verdict } from '../upstream/call.ts';
 import { readRetryAfter } from '../upstream/ratelimit-headers.ts';
+import { parseInteger } from '../upstream/scalars.ts';
 import { failureVerdict, parseBody, plainText, unusableVerdict } from '../upstream/verdict.ts';
 
 /** Where the parameters of a POST go; the documents leave it open and installations differ. */
@@ -35,7 +36,8 @@ export function createMarketApi(encoding: MarketPostEncoding): Api {
 /** `status` is never read: installations translate its text. */
 function judge(answer: RawAnswer, context: { readonly wallMs: number }): Verdict {
   const body = parseBody(answer);
-  if (answer.status === 429) {
+  const refused = body.kind === 'json' && parseInteger(body.members['error']) === 429;
+  if (answer.status === 429 || refused) {
     const members = body.kind === 'json' ? body.members : {};
     return { kind: 'limited', retryAfterMs: readRetryAfter(answer.headers, members, context) };
   }

@@ -1,4 +1,4 @@
-import type { Config, UpstreamConfig } from '../config.ts';
+import type { Config, UpstreamConfig } from '../config/config.ts';
 
 /**
  * What an operator wants to know at a start: where the gateway listens, what it stands on, and how much of

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Clock } from '../clock.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { upstreamTitle } from '../errors.ts';
 import { Health } from '../observe/health.ts';
 import { createLazyMetrics } from '../observe/lazy-metrics.ts';

@@ -346,7 +346,10 @@ export class Client {
     operation: object | undefined,
   ): Promise<Exchanged<T>> {
     this.#breaker.leaving();
-    const exchanged = await observedExchange(this.#options, call, credential.secret, operation);
+    const sent = observedExchange(this.#options, call, credential.secret, operation);
+    // A mistake of ours says nothing about the upstream, and must not keep it closed.
+    sent.catch(() => this.#breaker.succeeded());
+    const exchanged = await sent;
     const { outcome } = exchanged;
     if (outcome.kind === 'failure' && isOutage(outcome.failure)) {
       this.#breaker.failed(call.path, outcome.failure);

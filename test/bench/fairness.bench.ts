@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Pool } from 'undici';
 import { it } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import { formatTokenFile } from '../../src/config/token-file.ts';
 import { createGateway } from '../../src/gateway.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { formatTokenFile } from '../../src/token-file.ts';
 import { sleepUntil } from './pace.ts';
 import { type Figure, percentile, record } from './report/measurement.ts';
 

@@ -1,6 +1,6 @@
 import { type Browser, chromium as engine, type Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config/config.ts';
 import { createGateway, type Gateway } from '../../src/gateway.ts';
 import { chromium, describeWith } from '../support/needs.ts';
 

@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { settings } from '../../src/config/settings.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { settings } from '../../src/settings.ts';
 import { arrival } from '../support/busy-gateway.ts';
 import { type Running, start } from '../support/process.ts';
 

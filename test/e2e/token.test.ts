@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { KnownToken } from '../../src/token-file.ts';
+import type { KnownToken } from '../../src/config/token-file.ts';
 import { openDoor } from '../support/door.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'mint-'));

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { resources, ttlName } from '../../src/config/settings.ts';
 import { type Fault, type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { resources, ttlName } from '../../src/settings.ts';
 import { PLENTY, type Row } from '../support/gateway.ts';
 import { type Running, start } from '../support/process.ts';
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { formatTokenFile, type KnownToken } from '../../src/token-file.ts';
+import { formatTokenFile, type KnownToken } from '../../src/config/token-file.ts';
 import { type Door, openDoor } from '../support/door.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tokens-'));

@@ -1,4 +1,4 @@
-import type { Setting, SettingKind } from '../../src/settings.ts';
+import type { Setting, SettingKind } from '../../src/config/settings.ts';
 
 /** The README's configuration table, as Markdown without a trailing newline. */
 export function renderSettings(settings: readonly Setting[]): string {

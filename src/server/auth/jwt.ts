@@ -5,7 +5,7 @@ import {
   type JWTVerifyOptions,
   jwtVerify,
 } from 'jose';
-import type { JwtConfig } from '../../config-auth.ts';
+import type { JwtConfig } from '../../config/auth.ts';
 import { GatewayError } from '../../errors.ts';
 import { highestRole } from '../../graph/viewer.ts';
 import type { Authenticate, AuthWorld } from './authenticate.ts';

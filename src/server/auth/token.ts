@@ -1,9 +1,9 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import type { Clock } from '../../clock.ts';
-import { reasonOf } from '../../environment.ts';
+import { reasonOf } from '../../config/environment.ts';
+import { parseTokenFile } from '../../config/token-file.ts';
 import type { Role } from '../../graph/viewer.ts';
-import { parseTokenFile } from '../../token-file.ts';
 import type { Authenticate, AuthWorld } from './authenticate.ts';
 import { bearerOf, unauthenticated } from './refusal.ts';
 

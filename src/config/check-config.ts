@@ -1,5 +1,5 @@
-import type { Config } from '../config.ts';
-import { settings } from '../settings.ts';
+import type { Config } from './config.ts';
+import { settings } from './settings.ts';
 
 /**
  * What every setting comes to, a line each, for `--check-config`. `env` is what `config` was read from.

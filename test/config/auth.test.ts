@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigError, loadConfig } from '../src/config.ts';
+import { ConfigError, loadConfig } from '../../src/config/config.ts';
 
 const real = { LINKS_BASE_URL: 'https://links.example', LINKS_API_KEY: 'k1' };
 const jwt = {

@@ -1,4 +1,4 @@
-import { type Role, roles } from './graph/viewer.ts';
+import { type Role, roles } from '../graph/viewer.ts';
 
 /** A token that may be presented, as its file has it: who has the file can present none of them. */
 export interface KnownToken {

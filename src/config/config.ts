@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type AuthConfig, readAuth } from './config-auth.ts';
+import { type AuthConfig, readAuth } from './auth.ts';
 import { EnvironmentReader, reasonOf } from './environment.ts';
 import { parseOperationsFile } from './operations-file.ts';
 import { type Resource, ttlName } from './settings.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigError, loadConfig } from '../src/config.ts';
-import { resources, settings, ttlName } from '../src/settings.ts';
+import { ConfigError, loadConfig } from '../../src/config/config.ts';
+import { resources, settings, ttlName } from '../../src/config/settings.ts';
 
 const real = {
   LINKS_BASE_URL: 'https://links.example',
