@@ -120,7 +120,7 @@ function chart(curves: readonly Curve[]): Part {
     ),
     `<clipPath id="chart"><rect x="${left}" y="${top}" width="${right - left}" height="${bottom - top}"/></clipPath>`,
     `<rect x="${left}" y="${top}" width="${round((right - left) * (2 / maxX))}" height="${bottom - top}" fill="#f4f6f8"/>`,
-    text(left + 8, top + 16, 'order of refreshes comes about: not counted', { color: FAINT }),
+    text(left + 8, bottom - 10, 'order of refreshes comes about: not counted', { color: FAINT }),
   ];
   for (let y = 0; y <= maxY; y += 0.5) {
     svg.push(line([left, py(y)], [right, py(y)], RULE, 1));
