@@ -43,6 +43,10 @@ describe('an operation', () => {
     ],
     ['with more than 50 directives', `{ account ${'@skip(if: false) '.repeat(51)} { id } }`],
     ['with more than 2000 tokens', `{ account { ${'id '.repeat(2000)} } }`],
+    [
+      'with more than 2000 tokens of every kind',
+      `{ ${'items(search: "a b c", first: 2) @skip(if: $no) { ...F } # one two\n'.repeat(150)} }`,
+    ],
     ['nested without end', deep(1000)],
   ])('%s is refused, and told so', async (_, query) => {
     expect(await refused(door.ask(query))).toEqual([400, 'OPERATION_TOO_EXPENSIVE']);
@@ -63,6 +67,12 @@ describe('an operation', () => {
       'with 50 aliases',
       `{ ${Array.from({ length: 50 }, (_, n) => `a${n}: account { id }`).join(' ')} }`,
     ],
+    ['whose comments are long', `{ account { id } } # ${'word '.repeat(5000)}`],
+    [
+      'whose strings are long',
+      `{ files(search: """ \\""" ${'"word" '.repeat(3000)} """, first: 1) { totalCount } }`,
+    ],
+    ['with just 2000 tokens', `{ account { ${'id '.repeat(1995)} } }${' '.repeat(3000)}`],
   ])('%s is answered', async (_, query) => {
     expect((await door.ask(query)).code).not.toBe('OPERATION_TOO_EXPENSIVE');
   });
