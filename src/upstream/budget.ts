@@ -125,6 +125,19 @@ export class Budget {
     if (waits) this.enqueue(job);
   }
 
+  /**
+   * Sends a queued job now if slots are free for it and for all before it, and nothing keeps it but
+   * one that has gone ahead to hear how the budget stands: somebody has no time to wait for that.
+   */
+  rush(job: Job): void {
+    const position = this.#lanes.position(job);
+    const { free, onWire } = this.#leases;
+    if (position === undefined || position >= free || this.#pausedUntil > this.#clock.now()) return;
+    if ((onWire > 0 && this.#oneAtATime) || !this.#lanes.remove(job)) return;
+    job.dispatched();
+    this.#send(job);
+  }
+
   /** Milliseconds until a new job of this caller would be sent, as far as can be known now. */
   estimate(lane: 'write' | 'interactive', caller: string): number {
     return this.#estimateAt(this.#lanes.ahead(lane, caller));

@@ -135,6 +135,7 @@ export class Flight<T> implements Job {
       this.#waiters.add(waiter);
       const { budget } = this.#options;
       if (this.lane !== 'write') budget.hasten(this, caller.name);
+      if (this.queued && patienceOf(waiter) === 0) budget.rush(this);
       if (this.queued) this.#beginWaiting(waiter, budget.estimateOf(this));
     });
   }
