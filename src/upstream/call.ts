@@ -74,8 +74,8 @@ export interface Write<T> extends Call<T> {
    * known whether it happened, so that the tags must cover every way it can have.
    */
   readonly touches: (result: T | null) => readonly string[];
-  /** Where a person can see whether it happened, e.g. `Query.campaigns`. */
-  readonly check: string;
+  /** Where a person can see whether it happened, e.g. `Query.campaigns`; `null` if it does not matter. */
+  readonly check: string | null;
 }
 
 /** A row of any list: the upstream's integer id, and whatever else its noun decodes. */

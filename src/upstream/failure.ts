@@ -44,17 +44,23 @@ export function readError(upstream: UpstreamName, cause: Failure): GatewayError 
 
 /**
  * What the failure of a write is called: `OUTCOME_UNKNOWN` unless it is certain that nothing happened.
- * `check` says where a person can look, e.g. `Query.campaigns`.
+ * `check` says where a person can look, e.g. `Query.campaigns`; `null` where a second try does no harm.
  */
-export function writeError(upstream: UpstreamName, cause: Failure, check: string): GatewayError {
+export function writeError(
+  upstream: UpstreamName,
+  cause: Failure,
+  check: string | null,
+): GatewayError {
   const reason = cause instanceof WireError ? cause : 'detail' in cause ? cause.detail : undefined;
   if (reason === undefined || (cause instanceof WireError && cause.kind === 'unsent')) {
     return readError(upstream, cause);
   }
+  const advice =
+    check === null ? 'Trying again does no harm.' : `Look at ${check} before you try again.`;
   return new GatewayError(
     'OUTCOME_UNKNOWN',
-    `${upstreamTitle[upstream]} did not confirm this change: it may or may not have happened. Look at ${check} before you try again.`,
-    { details: { upstream, check }, cause: reason },
+    `${upstreamTitle[upstream]} did not confirm this change: it may or may not have happened. ${advice}`,
+    { details: { upstream, ...(check === null ? {} : { check }) }, cause: reason },
   );
 }
 

@@ -94,6 +94,7 @@ describe('Mutation.createLoginUrl', () => {
     const { data, errors, calls } = await stage.change(making, selection);
     expect(data).toBeNull();
     expect(errors[0]?.extensions).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+    expect(errors[0]?.message).toContain('Trying again does no harm.');
     expect(calls).toEqual([call]);
   });
 
