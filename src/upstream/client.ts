@@ -300,11 +300,13 @@ export class Client {
       send: async (payer) => {
         const { feedback, outcome } = await this.#exchange(read, credential, payer);
         const { asOf } = open;
-        // What goes again shows the writes up to then.
-        open.asOf = null;
-        if (outcome.kind === 'refused') return { feedback };
+        const again = outcome.kind === 'failure' && isLost(outcome.failure) && attempts++ === 0;
+        if (again || outcome.kind === 'refused') {
+          // What goes again shows the writes up to then.
+          open.asOf = null;
+          return again ? { feedback, again } : { feedback };
+        }
         if (outcome.kind === 'failure') {
-          if (attempts++ === 0 && isLost(outcome.failure)) return { feedback, again: true };
           this.#refresher.failed(key);
           return { feedback, result: { error: readError(this.upstream, outcome.failure) } };
         }
