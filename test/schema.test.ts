@@ -15,7 +15,7 @@ import {
   printSchema,
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { schema } from '../src/graph/schema.ts';
+import { schema } from '../src/schema.ts';
 
 /** One element of a schema: where it stands, what it promises, and what it says of itself. */
 interface Element {

@@ -1,5 +1,5 @@
+import { parseTokenFile } from '../auth/token-file.ts';
 import { type EnvironmentReader, reasonOf } from './environment.ts';
-import { parseTokenFile } from './token-file.ts';
 
 /** Tokens of an identity provider, and what must be true of them. */
 export interface JwtConfig {

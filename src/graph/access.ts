@@ -5,7 +5,7 @@ import SchemaBuilder, {
   type SchemaTypes,
 } from '@pothos/core';
 import type { GraphQLResolveInfo } from 'graphql';
-import { forbidden, mayAct, type Role, requireRole, type Viewer } from './viewer.ts';
+import { forbidden, mayAct, type Role, requireRole, type Viewer } from '../auth/viewer.ts';
 
 declare global {
   export namespace PothosSchemaTypes {

@@ -3,11 +3,11 @@ import ErrorsPlugin from '@pothos/plugin-errors';
 import RelayPlugin, { resolveNodes } from '@pothos/plugin-relay';
 import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
 import { type GraphQLResolveInfo, isObjectType } from 'graphql';
+import type { Role } from '../auth/viewer.ts';
 import { BadUserInput } from '../errors.ts';
 import accessPlugin, { accessScopes, refuseField, requireType } from './access.ts';
 import type { GraphContext } from './context.ts';
-import { decodeGlobalId, encodeGlobalId } from './identifier.ts';
-import type { Role } from './viewer.ts';
+import { decodeGlobalId, encodeGlobalId } from './global-id.ts';
 
 /** A part of a multipart request, of which no more is asked than this. */
 export interface UploadedFile {

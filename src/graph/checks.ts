@@ -1,5 +1,5 @@
 import { BadUserInput, type InputIssue, InvalidInput } from '../errors.ts';
-import { parseId } from './identifier.ts';
+import { parseId } from './global-id.ts';
 
 /** Characters that a password has at least. */
 const PASSWORD_LENGTH = 5;

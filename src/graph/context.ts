@@ -1,8 +1,8 @@
+import type { Viewer } from '../auth/viewer.ts';
 import type { Clock } from '../clock.ts';
+import type { Rehearsal } from '../upstream/dry-run.ts';
 import type { Receipt } from '../upstream/receipt.ts';
-import type { Rehearsal } from '../upstream/rehearsal.ts';
 import type { Source } from './source.ts';
-import type { Viewer } from './viewer.ts';
 
 /** What every resolver gets: one operation's view of the two upstreams, and its receipt. */
 export interface GraphContext {

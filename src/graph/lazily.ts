@@ -1,4 +1,4 @@
-import type { Known, List, Row } from '../upstream/call.ts';
+import type { Known, List, Row } from '../upstream/request.ts';
 import type { GraphContext } from './context.ts';
 
 /**

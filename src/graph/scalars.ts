@@ -1,5 +1,5 @@
 import { BadUserInput } from '../errors.ts';
-import { formatTimestamp, parseDay, parseTimestamp } from '../upstream/timestamp.ts';
+import { formatTimestamp, parseDay, parseTimestamp } from '../upstream/decode/timestamp.ts';
 import { builder } from './builder.ts';
 
 builder.scalarType('DateTime', {

@@ -1,12 +1,12 @@
 import DataLoader from 'dataloader';
 import { UpstreamFailure, type UpstreamName, upstreamTitle } from '../errors.ts';
-import type { BudgetState } from '../upstream/budget.ts';
-import type { Call, List, Read, Row, Write } from '../upstream/call.ts';
+import type { BudgetState } from '../upstream/budget/budget.ts';
 import type { Access, Client } from '../upstream/client.ts';
-import type { Collections } from '../upstream/collection.ts';
 import type { Credential } from '../upstream/credential.ts';
-import type { Caller } from '../upstream/flight.ts';
-import { readWindow, type WindowArguments } from '../upstream/window.ts';
+import type { Collections } from '../upstream/lists/pages.ts';
+import { readWindow, type WindowArguments } from '../upstream/lists/window.ts';
+import type { Call, List, Read, Row, Write } from '../upstream/request.ts';
+import type { Caller } from '../upstream/shared-requests.ts';
 
 /** One upstream as the whole process shares it. */
 export interface Backend {

@@ -1,7 +1,7 @@
-import type { Api, RawAnswer, Verdict } from '../upstream/call.ts';
-import { readRetryAfter } from '../upstream/ratelimit-headers.ts';
-import { asMap } from '../upstream/scalars.ts';
-import { failureVerdict, parseBody, unusableVerdict } from '../upstream/verdict.ts';
+import { asMap } from '../upstream/decode/scalars.ts';
+import type { Api, RawAnswer, Verdict } from '../upstream/request.ts';
+import { readRetryAfter } from '../upstream/wire/rate-limit-headers.ts';
+import { failureVerdict, parseBody, unusableVerdict } from '../upstream/wire/verdict.ts';
 
 /**
  * How the link-management API is spoken to: the key as a bearer token, and an envelope whose `error`

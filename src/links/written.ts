@@ -1,7 +1,7 @@
-import type { DecodeContext } from '../upstream/call.ts';
-import { RowReader } from '../upstream/decode.ts';
-import { asMap } from '../upstream/scalars.ts';
-import { formatLocalTimestamp } from '../upstream/timestamp.ts';
+import { RowReader } from '../upstream/decode/row-reader.ts';
+import { asMap } from '../upstream/decode/scalars.ts';
+import { formatLocalTimestamp } from '../upstream/decode/timestamp.ts';
+import type { DecodeContext } from '../upstream/request.ts';
 
 /** The members that the caller gave, under the names the API has for them: a `null` is not given. */
 export function given(members: Readonly<Record<string, unknown>>): Record<string, unknown> {

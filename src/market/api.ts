@@ -1,7 +1,7 @@
-import type { Api, RawAnswer, Verdict } from '../upstream/call.ts';
-import { readRetryAfter } from '../upstream/ratelimit-headers.ts';
-import { parseInteger } from '../upstream/scalars.ts';
-import { failureVerdict, parseBody, plainText, unusableVerdict } from '../upstream/verdict.ts';
+import { parseInteger } from '../upstream/decode/scalars.ts';
+import type { Api, RawAnswer, Verdict } from '../upstream/request.ts';
+import { readRetryAfter } from '../upstream/wire/rate-limit-headers.ts';
+import { failureVerdict, parseBody, plainText, unusableVerdict } from '../upstream/wire/verdict.ts';
 
 /** Where the parameters of a POST go; the documents leave it open and installations differ. */
 export type MarketPostEncoding = 'json' | 'form' | 'query';

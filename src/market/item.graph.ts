@@ -1,5 +1,5 @@
 import { builder, connectionOf, databaseId } from '../graph/builder.ts';
-import { parseId } from '../graph/identifier.ts';
+import { parseId } from '../graph/global-id.ts';
 import {
   type ItemMedia as ItemMediaRow,
   type ItemPrice as ItemPriceRow,

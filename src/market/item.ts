@@ -1,7 +1,7 @@
-import type { List, Read, Row } from '../upstream/call.ts';
-import { type RowReader, readSingle } from '../upstream/decode.ts';
-import { pageDecoder } from '../upstream/page.ts';
-import { asMap } from '../upstream/scalars.ts';
+import { pageDecoder } from '../upstream/decode/page.ts';
+import { type RowReader, readSingle } from '../upstream/decode/row-reader.ts';
+import { asMap } from '../upstream/decode/scalars.ts';
+import type { List, Read, Row } from '../upstream/request.ts';
 
 /** Something for sale. Implements: Marketplace API > Resources > Item. */
 export interface Item extends Row {

@@ -1,6 +1,6 @@
-import type { DecodeContext, Read } from '../upstream/call.ts';
-import { DecodeError, RowReader } from '../upstream/decode.ts';
-import { asMap } from '../upstream/scalars.ts';
+import { DecodeError, RowReader } from '../upstream/decode/row-reader.ts';
+import { asMap } from '../upstream/decode/scalars.ts';
+import type { DecodeContext, Read } from '../upstream/request.ts';
 import { decodeItem, type Item } from './item.ts';
 
 /** What a buyer's code stands for. Implements: Marketplace API > Resources > Purchase. */

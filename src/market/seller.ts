@@ -1,5 +1,5 @@
-import type { Read } from '../upstream/call.ts';
-import { DecodeError, type RowReader, readSingle } from '../upstream/decode.ts';
+import { DecodeError, type RowReader, readSingle } from '../upstream/decode/row-reader.ts';
+import type { Read } from '../upstream/request.ts';
 
 /** The owner of the API key. Implements: Marketplace API > Resources > Account details. */
 export interface Seller {

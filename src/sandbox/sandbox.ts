@@ -1,19 +1,19 @@
 import { machineClock, type SandboxClock } from './clock.ts';
-import type { Fault } from './faults.ts';
-import { linksApi } from './links-api.ts';
-import { LinksStore } from './links-store.ts';
-import type { LoggedRequest } from './log.ts';
-import { marketApi } from './market-api.ts';
-import { MarketStore } from './market-store.ts';
-import { RateLimiter, type RateLimitOptions } from './rate-limit.ts';
-import { seedLinks } from './seed-links.ts';
-import { MARKET_KEYS, PURCHASE_CODES, seedMarket } from './seed-market.ts';
-import { LINK_KEYS } from './seed-people.ts';
-import { ApiServer } from './server.ts';
+import type { Fault } from './http/faults.ts';
+import type { LoggedRequest } from './http/log.ts';
+import { RateLimiter, type RateLimitOptions } from './http/rate-limit.ts';
+import { ApiServer } from './http/server.ts';
+import { linksApi } from './links/api.ts';
+import { LinksStore } from './links/store.ts';
+import { marketApi } from './market/api.ts';
+import { MarketStore } from './market/store.ts';
+import { seedLinks } from './seed/links.ts';
+import { MARKET_KEYS, PURCHASE_CODES, seedMarket } from './seed/market.ts';
+import { LINK_KEYS } from './seed/people.ts';
 
 export type { SandboxClock } from './clock.ts';
-export type { Fault } from './faults.ts';
-export type { LoggedRequest } from './log.ts';
+export type { Fault } from './http/faults.ts';
+export type { LoggedRequest } from './http/log.ts';
 
 /** How a sandbox differs from the usual one. */
 export interface SandboxOptions {

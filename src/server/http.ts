@@ -1,13 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { GraphQLError } from 'graphql';
 import type { Clock } from '../clock.ts';
-import { requestIdOf } from '../observe/request-id.ts';
-import type { FilesRoute } from './files.ts';
-import type { GraphiqlPage } from './graphiql.ts';
-import type { HostGuard } from './host-guard.ts';
-import { endLingering } from './linger.ts';
-import type { OperatorPages } from './operator-pages.ts';
-import { type BodyLimits, bodyLimit, bodyTooLarge } from './use-body-limit.ts';
+import type { HostGuard } from './door/host-guard.ts';
+import { endLingering } from './door/linger.ts';
+import { requestIdOf } from './door/request-id.ts';
+import type { FilesRoute } from './files/files.ts';
+import type { GraphiqlPage } from './graphiql/graphiql.ts';
+import { type BodyLimits, bodyLimit, bodyTooLarge } from './graphql/use-body-limit.ts';
+import type { OperatorPages } from './operators/operator-pages.ts';
 
 /** What the HTTP server is made of. */
 export interface HttpOptions extends BodyLimits {

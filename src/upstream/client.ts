@@ -1,19 +1,19 @@
 import { createHmac } from 'node:crypto';
 import { GatewayError, type UpstreamName } from '../errors.ts';
 import type { Observer } from '../observe/observer.ts';
-import { Breaker } from './breaker.ts';
-import type { Budget, BudgetState } from './budget.ts';
-import { Budgets } from './budgets.ts';
-import type { Cache, EntryState, Freshness } from './cache.ts';
-import type { Call, Read, Write } from './call.ts';
+import type { Budget, BudgetState } from './budget/budget.ts';
+import { Budgets } from './budget/budgets.ts';
+import type { Cache, EntryState, Freshness } from './cache/cache.ts';
+import { Refresher } from './cache/refresher.ts';
 import type { Credential } from './credential.ts';
-import type { Exchanged, ExchangeOptions } from './exchange.ts';
-import { type Failure, outOfOrder, readError, writeError } from './failure.ts';
-import { type Caller, Flight } from './flight.ts';
-import { observedExchange } from './observed.ts';
-import { Refresher } from './refresher.ts';
-import type { Rehearsal } from './rehearsal.ts';
-import { WireError } from './wire.ts';
+import type { Rehearsal } from './dry-run.ts';
+import type { Call, Read, Write } from './request.ts';
+import { type Caller, Flight } from './shared-requests.ts';
+import { Breaker } from './wire/breaker.ts';
+import type { Exchanged, ExchangeOptions } from './wire/exchange.ts';
+import { type Failure, outOfOrder, readError, writeError } from './wire/failure.ts';
+import { observedExchange } from './wire/observed-exchange.ts';
+import { WireError } from './wire/send.ts';
 
 /** On whose behalf a call is made: the operation, and the credential it uses here. */
 export interface Access {

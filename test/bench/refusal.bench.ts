@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { getIntrospectionQuery } from 'graphql';
 import { it } from 'vitest';
-import { formatTokenFile } from '../../src/config/token-file.ts';
+import { formatTokenFile } from '../../src/auth/token-file.ts';
 import { type Door, openDoor, type Reply } from '../support/door.ts';
 import { percentile, record } from './report/measurement.ts';
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { KnownToken } from '../../src/config/token-file.ts';
+import type { KnownToken } from '../../src/auth/token-file.ts';
 import { openDoor } from '../support/door.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'mint-'));
@@ -14,7 +14,12 @@ afterAll(() => rmSync(folder, { recursive: true }));
 describe('npm run token', () => {
   const run = promisify(execFile);
   const mint = (...flags: string[]) =>
-    run(process.execPath, ['dist/token.js', '--file', join(folder, 'minted.json'), ...flags]);
+    run(process.execPath, [
+      'dist/commands/token.js',
+      '--file',
+      join(folder, 'minted.json'),
+      ...flags,
+    ]);
   beforeAll(async () => {
     await run('npm', ['run', '--silent', 'build']);
   });
@@ -60,7 +65,7 @@ describe('npm run token', () => {
   it('does not write over a file that it cannot read', async () => {
     const path = join(folder, 'broken.json');
     writeFileSync(path, 'not json');
-    const flags = ['dist/token.js', '--file', path, '--name', 'x', '--role', 'viewer'];
+    const flags = ['dist/commands/token.js', '--file', path, '--name', 'x', '--role', 'viewer'];
     await expect(run(process.execPath, flags)).rejects.toMatchObject({ code: 1 });
     expect(readFileSync(path, 'utf8')).toBe('not json');
   });

@@ -10,10 +10,10 @@ import {
   isObjectType,
 } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { formatTokenFile } from '../../src/config/token-file.ts';
+import { formatTokenFile } from '../../src/auth/token-file.ts';
+import { roles } from '../../src/auth/viewer.ts';
 import { access } from '../../src/graph/access.ts';
-import { schema } from '../../src/graph/schema.ts';
-import { roles } from '../../src/graph/viewer.ts';
+import { schema } from '../../src/schema.ts';
 import { type Door, openDoor, type Reply } from '../support/door.ts';
 import { sampleOf } from '../support/samples.ts';
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { linksApi } from '../../src/links/api.ts';
-import type { Verdict } from '../../src/upstream/call.ts';
+import type { Verdict } from '../../src/upstream/request.ts';
 
 const wallMs = Date.parse('2026-01-31T09:30:00Z');
 

@@ -1,18 +1,18 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { account } from '../../src/links/account.ts';
-import { domains } from '../../src/links/branded-domain.ts';
-import { campaigns } from '../../src/links/campaign.ts';
-import { channelItems, channels } from '../../src/links/channel.ts';
-import { overlays } from '../../src/links/cta-overlay.ts';
-import { files } from '../../src/links/file.ts';
-import { pixels, pixelTypes } from '../../src/links/pixel.ts';
-import { plans } from '../../src/links/plan.ts';
-import { qrCode, qrCodes } from '../../src/links/qr-code.ts';
-import { splashPages } from '../../src/links/splash-page.ts';
-import { user, userApiKey, users } from '../../src/links/user.ts';
-import type { DecodeContext, List, Row } from '../../src/upstream/call.ts';
-import { DecodeError } from '../../src/upstream/decode.ts';
+import { account } from '../../src/links/account/account.ts';
+import { plans } from '../../src/links/account/plan.ts';
+import { user, userApiKey, users } from '../../src/links/account/user.ts';
+import { domains } from '../../src/links/brand/branded-domain.ts';
+import { overlays } from '../../src/links/brand/cta-overlay.ts';
+import { pixels, pixelTypes } from '../../src/links/brand/pixel.ts';
+import { splashPages } from '../../src/links/brand/splash-page.ts';
+import { campaigns } from '../../src/links/content/campaign.ts';
+import { channelItems, channels } from '../../src/links/content/channel.ts';
+import { files } from '../../src/links/content/file.ts';
+import { qrCode, qrCodes } from '../../src/links/content/qr-code.ts';
+import { DecodeError } from '../../src/upstream/decode/row-reader.ts';
+import type { DecodeContext, List, Row } from '../../src/upstream/request.ts';
 
 function decode<T>(
   thing: { readonly decode: (body: unknown, context: DecodeContext) => T },

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createMarketApi, type MarketPostEncoding } from '../../src/market/api.ts';
-import type { Verdict } from '../../src/upstream/call.ts';
+import type { Verdict } from '../../src/upstream/request.ts';
 
 const api = createMarketApi('json');
 

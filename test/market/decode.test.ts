@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { item, items } from '../../src/market/item.ts';
 import { purchase } from '../../src/market/purchase.ts';
 import { seller } from '../../src/market/seller.ts';
-import type { DecodeContext } from '../../src/upstream/call.ts';
-import { DecodeError } from '../../src/upstream/decode.ts';
+import { DecodeError } from '../../src/upstream/decode/row-reader.ts';
+import type { DecodeContext } from '../../src/upstream/request.ts';
 
 function decode<T>(
   thing: { readonly decode: (body: unknown, context: DecodeContext) => T },

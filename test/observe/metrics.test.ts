@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createLazyMetrics } from '../../src/observe/lazy-metrics.ts';
 import type { OperationRecord } from '../../src/observe/observer.ts';
-import { createOperatorPages } from '../../src/server/operator-pages.ts';
+import { createOperatorPages } from '../../src/server/operators/operator-pages.ts';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 

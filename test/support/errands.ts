@@ -1,5 +1,5 @@
-import type { Budget, Feedback, Job } from '../../src/upstream/budget.ts';
-import type { Lane } from '../../src/upstream/lanes.ts';
+import type { Budget, Feedback, Job } from '../../src/upstream/budget/budget.ts';
+import type { Lane } from '../../src/upstream/budget/lanes.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
 /** An answer without rate-limit headers. */

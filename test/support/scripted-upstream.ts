@@ -1,8 +1,8 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Agent } from 'undici';
-import type { Api } from '../../src/upstream/call.ts';
-import { failureVerdict, parseBody } from '../../src/upstream/verdict.ts';
+import type { Api } from '../../src/upstream/request.ts';
+import { failureVerdict, parseBody } from '../../src/upstream/wire/verdict.ts';
 
 /** A request as it arrived, and the means to answer it. */
 export interface Arrival {

@@ -1,8 +1,8 @@
 import { GraphQLError, GraphQLScalarType, type GraphQLSchema } from 'graphql';
 import { createSchema } from 'graphql-yoga';
 import { BadUserInput, BudgetExhausted, GatewayError } from '../../src/errors.ts';
-import { createMaskError } from '../../src/server/mask-error.ts';
-import { createGraphqlServer, type GraphqlServer } from '../../src/server/yoga.ts';
+import { createMaskError } from '../../src/server/graphql/mask-error.ts';
+import { createGraphqlServer, type GraphqlServer } from '../../src/server/graphql/yoga.ts';
 
 /** One error, broken into many fields: what a shared call does when it fails. */
 export const shared = new Error('connect ECONNREFUSED https://secret.example/?api_key=s3cret');

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
-import { Cache } from '../../src/upstream/cache.ts';
-import type { Read } from '../../src/upstream/call.ts';
+import { Cache } from '../../src/upstream/cache/cache.ts';
 import { type Access, Client, type ClientOptions } from '../../src/upstream/client.ts';
 import { Receipt } from '../../src/upstream/receipt.ts';
+import type { Read } from '../../src/upstream/request.ts';
 import { ScriptedUpstream, scriptedApi } from '../support/scripted-upstream.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pixelTypes } from '../../../src/links/pixel.ts';
+import { pixelTypes } from '../../../src/links/brand/pixel.ts';
 import type { Row } from '../../support/gateway.ts';
 import { behavesWhenDisturbed, noes, Stage, yeses } from './story.ts';
 

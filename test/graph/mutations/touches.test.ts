@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { schema } from '../../../src/graph/schema.ts';
-import { account } from '../../../src/links/account.ts';
-import { domains } from '../../../src/links/branded-domain.ts';
-import { campaigns } from '../../../src/links/campaign.ts';
-import { type ChannelItem, channelItems, channels } from '../../../src/links/channel.ts';
-import { files } from '../../../src/links/file.ts';
-import { pixels } from '../../../src/links/pixel.ts';
-import { qrCode, qrCodes } from '../../../src/links/qr-code.ts';
+import { account } from '../../../src/links/account/account.ts';
+import { user, users } from '../../../src/links/account/user.ts';
+import { domains } from '../../../src/links/brand/branded-domain.ts';
+import { pixels } from '../../../src/links/brand/pixel.ts';
+import { campaigns } from '../../../src/links/content/campaign.ts';
+import { type ChannelItem, channelItems, channels } from '../../../src/links/content/channel.ts';
+import { files } from '../../../src/links/content/file.ts';
+import { qrCode, qrCodes } from '../../../src/links/content/qr-code.ts';
 import { touches } from '../../../src/links/touches.ts';
-import { user, users } from '../../../src/links/user.ts';
+import { schema } from '../../../src/schema.ts';
 
 const mutations = Object.keys(schema.getMutationType()?.getFields() ?? {});
 

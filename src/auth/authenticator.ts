@@ -1,0 +1,21 @@
+import type { AuthConfig } from '../config/auth.ts';
+import type { Authenticate, AuthWorld } from './authenticate.ts';
+import { createPassthrough } from './passthrough.ts';
+import { createTokenCheck } from './token.ts';
+
+/** The way to authenticate that the operator chose. */
+export function createAuthenticator(config: AuthConfig, world: AuthWorld): Authenticate {
+  switch (config.mode) {
+    case 'none':
+      return ({ address }) => ({ name: address, role: 'admin' });
+    case 'token':
+      return createTokenCheck(config.file, world);
+    case 'jwt': {
+      // Loaded only where it is used: every other gateway starts sooner for it.
+      const check = import('./jwt.ts').then(({ createJwtCheck }) => createJwtCheck(config, world));
+      return async (presented) => (await check)(presented);
+    }
+    default:
+      return createPassthrough(world.keySalt);
+  }
+}

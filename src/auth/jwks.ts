@@ -1,0 +1,77 @@
+import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey } from 'jose';
+import type { Clock } from '../clock.ts';
+import { GatewayError } from '../errors.ts';
+
+/** Keys of this age are fetched again, behind the back of whoever uses them meanwhile. */
+const REFRESH_AFTER_MS = 600_000;
+/** Keys of this age are used no more: one of them may have been withdrawn by now. */
+const WORTHLESS_AFTER_MS = 24 * 3_600_000;
+/** A token with an unknown key has the keys fetched at most this often, since anyone can make one up. */
+const COOL_DOWN_MS = 30_000;
+/** Without any keys, they are asked for at most this often. */
+const RETRY_AFTER_MS = 1000;
+/** How long one fetch may take. */
+const TIMEOUT_MS = 5000;
+
+/**
+ * The keys of an identity provider, by their address. New ones are noticed when a token comes that needs
+ * them; an outage of the provider is bridged for a day. What jose would decide by the machine's
+ * clock is decided here by ours.
+ * @throws GatewayError `UPSTREAM_UNAVAILABLE` when a key is needed and cannot be had.
+ */
+export function createJwks(
+  url: string,
+  world: {
+    readonly clock: Clock;
+    readonly fetch: typeof fetch;
+    readonly complain: (sentence: string) => void;
+  },
+): JWTVerifyGetKey {
+  const { clock } = world;
+  const remote = createRemoteJWKSet(new URL(url), {
+    cacheMaxAge: Number.POSITIVE_INFINITY,
+    cooldownDuration: Number.POSITIVE_INFINITY,
+    timeoutDuration: TIMEOUT_MS,
+    [customFetch]: (address, options) => world.fetch(address, options),
+  });
+  let loadedAt = Number.NEGATIVE_INFINITY;
+  let triedAt = Number.NEGATIVE_INFINITY;
+
+  const mayTry = (everyMs: number): boolean => remote.reloading || clock.now() - triedAt >= everyMs;
+  const load = async (): Promise<void> => {
+    if (!remote.reloading) triedAt = clock.now();
+    try {
+      await remote.reload();
+      loadedAt = clock.now();
+    } catch (cause) {
+      world.complain('The keys behind AUTH_JWT_JWKS_URL cannot be had at the moment.');
+      throw unavailable(cause);
+    }
+  };
+
+  return async (header, token) => {
+    const ageMs = clock.now() - loadedAt;
+    if (ageMs >= WORTHLESS_AFTER_MS) {
+      if (!mayTry(RETRY_AFTER_MS)) throw unavailable();
+      await load();
+    } else if (ageMs >= REFRESH_AFTER_MS && mayTry(COOL_DOWN_MS) && !remote.reloading) {
+      // Whoever asks now is served with the keys there are; the complaint has been made.
+      load().catch(() => undefined);
+    }
+    try {
+      return await remote(header, token);
+    } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey) || !mayTry(COOL_DOWN_MS)) throw error;
+      await load();
+      return remote(header, token);
+    }
+  };
+}
+
+function unavailable(cause?: unknown): GatewayError {
+  return new GatewayError(
+    'UPSTREAM_UNAVAILABLE',
+    'The identity provider’s keys cannot be had at the moment. Try again soon.',
+    { cause },
+  );
+}

@@ -1,0 +1,84 @@
+import {
+  errors,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  type JWTVerifyOptions,
+  jwtVerify,
+} from 'jose';
+import type { JwtConfig } from '../config/auth.ts';
+import { GatewayError } from '../errors.ts';
+import type { Authenticate, AuthWorld } from './authenticate.ts';
+import { createJwks } from './jwks.ts';
+import { bearerOf, unauthenticated } from './refusal.ts';
+import { highestRole } from './viewer.ts';
+
+/**
+ * Signatures by a key that only the provider has. The list is fixed, so that no token can choose
+ * how it is checked, and least of all by a public key used as a secret.
+ */
+const ASYMMETRIC = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'EdDSA',
+];
+
+/**
+ * Knows callers by tokens that an identity provider signed for this gateway: the name is `sub`, the
+ * role the highest in the roles claim. A token without `exp` would be good for ever and is refused.
+ * Implements: RFC 7519 section 7.2, RFC 8725.
+ */
+export function createJwtCheck(config: JwtConfig, world: AuthWorld): Authenticate {
+  const { keys } = config;
+  const getKey = 'jwksUrl' in keys ? createJwks(keys.jwksUrl, world) : sharedKey(keys.secret);
+  const options: JWTVerifyOptions = {
+    algorithms: 'jwksUrl' in keys ? ASYMMETRIC : ['HS256'],
+    issuer: config.issuer,
+    audience: config.audience,
+    clockTolerance: config.clockToleranceSeconds,
+    requiredClaims: ['exp', 'sub'],
+  };
+  return async ({ authorization }) => {
+    const token = bearerOf(authorization, 'a token');
+    let payload: JWTPayload;
+    try {
+      const currentDate = new Date(world.clock.wall());
+      ({ payload } = await jwtVerify(token, getKey, { ...options, currentDate }));
+    } catch (error) {
+      if (error instanceof GatewayError) throw error;
+      // Why exactly it is not good is nobody's business, but that time has passed helps a client.
+      const sentence =
+        error instanceof errors.JWTExpired
+          ? 'This token has expired.'
+          : 'This token is not valid here.';
+      throw unauthenticated(sentence, true);
+    }
+    return { name: String(payload.sub), role: highestRole(rolesIn(payload, config.rolesClaim)) };
+  };
+}
+
+function sharedKey(secret: string): JWTVerifyGetKey {
+  const bytes = new TextEncoder().encode(secret);
+  return () => bytes;
+}
+
+/** A claim by its name, or else by its path, as in `realm_access.roles`: a list, or words in a text. */
+function rolesIn(payload: JWTPayload, claim: string): readonly unknown[] {
+  let value: unknown = payload[claim];
+  if (value === undefined) {
+    value = payload;
+    for (const step of claim.split('.')) {
+      const object: unknown = typeof value === 'object' && value !== null ? value : {};
+      value = Object.hasOwn(object as object, step)
+        ? (object as Record<string, unknown>)[step]
+        : undefined;
+    }
+  }
+  if (typeof value === 'string') return value.split(/[\s,]+/);
+  return Array.isArray(value) ? value : [];
+}

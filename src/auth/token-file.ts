@@ -1,0 +1,72 @@
+import { type Role, roles } from './viewer.ts';
+
+/** A token that may be presented, as its file has it: who has the file can present none of them. */
+export interface KnownToken {
+  /** Whom the token was given to. */
+  readonly name: string;
+  readonly role: Role;
+  /** SHA-256 of the token, in lower-case hex. */
+  readonly sha256: string;
+  /** ISO 8601; absent for a token that does not run out. */
+  readonly expires?: string;
+}
+
+/**
+ * Reads the text of a token file: `{"tokens": [{"name", "role", "sha256", "expires"?}, …]}`.
+ * @throws TypeError whose message says what is wrong and where; no hash is in it.
+ */
+export function parseTokenFile(text: string): readonly KnownToken[] {
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch {
+    throw new TypeError('it is not JSON');
+  }
+  const { tokens } = isObject(content) ? content : {};
+  if (!Array.isArray(tokens)) throw new TypeError('it has no list "tokens"');
+  const known = tokens.map((each: unknown, index) => parseToken(each, `tokens[${index}]`));
+  for (const { name } of known) {
+    if (known.filter((other) => other.name === name).length > 1) {
+      throw new TypeError(`two tokens are named ${JSON.stringify(name)}`);
+    }
+  }
+  return known;
+}
+
+/** The text of a token file, as `parseTokenFile` reads it. */
+export function formatTokenFile(tokens: readonly KnownToken[]): string {
+  return `${JSON.stringify({ tokens }, null, 2)}\n`;
+}
+
+/** Whether a text can be a token's name: it stands in logs, so it is short and plain. */
+export function isTokenName(name: unknown): name is string {
+  return typeof name === 'string' && /^[\w.@-]{1,64}$/.test(name);
+}
+
+/** Whether a text is a moment: a date, which begins at midnight UTC, or a time with its zone. */
+export function isMoment(text: unknown): text is string {
+  const form = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/;
+  return typeof text === 'string' && form.test(text) && !Number.isNaN(Date.parse(text));
+}
+
+function parseToken(token: unknown, at: string): KnownToken {
+  if (!isObject(token)) throw new TypeError(`${at} is no object`);
+  const { name, role, sha256, expires } = token;
+  if (!isTokenName(name)) {
+    throw new TypeError(`${at}.name is not 1 to 64 letters, digits or any of . _ @ -`);
+  }
+  const known = roles.find((each) => each === role);
+  if (!known) throw new TypeError(`${at}.role is not one of ${roles.join(', ')}`);
+  if (typeof sha256 !== 'string' || !/^[0-9a-f]{64}$/.test(sha256)) {
+    throw new TypeError(`${at}.sha256 is not 64 hexadecimal digits`);
+  }
+  // A mistyped date must not make a token that never runs out.
+  if (expires !== undefined && !isMoment(expires)) {
+    throw new TypeError(`${at}.expires is no date such as 2030-01-31`);
+  }
+  return { name, role: known, sha256, ...(expires === undefined ? {} : { expires }) };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,123 @@
+import { hash, randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { parseArgs } from 'node:util';
+import {
+  formatTokenFile,
+  isMoment,
+  isTokenName,
+  type KnownToken,
+  parseTokenFile,
+} from '../auth/token-file.ts';
+import { type Role, roles } from '../auth/viewer.ts';
+import { systemClock } from '../clock.ts';
+
+/** How the process ended. `0` when a token was made. */
+const exitCode = { fault: 1, usage: 2 } as const;
+
+const help = `Makes a token for AUTH_MODE=token, prints it once, and adds its hash to a file.
+
+Usage: npm run token -- --name web --role editor [--expires 2030-01-31] [--file tokens.json]
+
+  --name     whom it is for: up to 64 letters, digits or any of . _ @ -
+  --role     ${roles.join(', ')}: each may do what those before it may
+  --expires  the date on which it stops to work, at midnight UTC, or a time with its zone
+  --file     default: AUTH_TOKENS_FILE, or else tokens.json
+
+To take a token back, delete its entry; a running gateway notices either within a second.
+`;
+
+/** The command line does not say what to make. */
+class UsageError extends Error {}
+
+function main(): void {
+  const { values } = parseArgs({
+    options: {
+      name: { type: 'string' },
+      role: { type: 'string' },
+      expires: { type: 'string' },
+      file: { type: 'string' },
+      help: { type: 'boolean', short: 'h' },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(help);
+    return;
+  }
+  const file = values.file ?? (process.env['AUTH_TOKENS_FILE']?.trim() || 'tokens.json');
+  const name = nameOf(values.name);
+  const role = roleOf(values.role);
+  const expires = expiryOf(values.expires);
+  const tokens = read(file);
+  if (tokens.some((each) => each.name === name)) {
+    throw new UsageError(`${file} has a token named ${name}. Choose another name, or delete that.`);
+  }
+  // The prefix lets scanners of code and logs recognise what should not be there.
+  const token = `lmg_${randomBytes(32).toString('base64url')}`;
+  const entry = { name, role, sha256: hash('sha256', token), ...(expires ? { expires } : {}) };
+  replace(file, formatTokenFile([...tokens, entry]));
+  process.stderr.write(`Added ${name} (${role}) to ${file}. This is shown only once:\n`);
+  process.stdout.write(`${token}\n`);
+}
+
+function nameOf(name: string | undefined): string {
+  if (isTokenName(name)) return name;
+  throw new UsageError('--name must be 1 to 64 letters, digits or any of . _ @ -');
+}
+
+function roleOf(word: string | undefined): Role {
+  const role = roles.find((each) => each === word);
+  if (role) return role;
+  throw new UsageError(`--role must be one of ${roles.join(', ')}`);
+}
+
+function expiryOf(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  if (isMoment(text) && Date.parse(text) > systemClock.wall()) return text;
+  throw new UsageError('--expires must be a date to come, such as 2030-01-31');
+}
+
+/** Only a file that is not there yet counts as empty: a broken one is not written over. */
+function read(file: string): readonly KnownToken[] {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    throw error;
+  }
+  return parseTokenFile(text);
+}
+
+/** Writes a file as a whole: whoever reads it meanwhile, or a crash, finds the old or the new one. */
+function replace(file: string, text: string): void {
+  const draft = `${file}.${process.pid}.tmp`;
+  const descriptor = openSync(draft, 'wx', 0o600);
+  try {
+    writeSync(descriptor, text);
+    fsyncSync(descriptor);
+    closeSync(descriptor);
+    renameSync(draft, file);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  }
+}
+
+try {
+  main();
+} catch (error) {
+  const misused =
+    error instanceof UsageError ||
+    (error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS'));
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  if (misused) process.stderr.write('Try --help.\n');
+  process.exitCode = misused ? exitCode.usage : exitCode.fault;
+}

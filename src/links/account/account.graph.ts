@@ -1,0 +1,106 @@
+import { builder, databaseId } from '../../graph/builder.ts';
+import { InputChecks } from '../../graph/checks.ts';
+import type { GraphContext } from '../../graph/context.ts';
+import { resultOf } from '../../graph/result.ts';
+import {
+  type Account as AccountRow,
+  account,
+  type KnownAccount,
+  type AccountStatus as Status,
+  updateAccount,
+} from './account.ts';
+
+export const AccountStatus = builder.enumType('AccountStatus', {
+  description: 'What an account may do.',
+  values: {
+    FREE: { description: 'On a plan that costs nothing.' },
+    PRO: { description: 'On a paid plan.' },
+    ADMIN: { description: 'May also see and manage plans and users.' },
+  } satisfies Record<Status, { description: string }>,
+});
+
+const Account = builder.objectRef<KnownAccount>('Account');
+
+/** Resolves a member of the account: at no cost where it is known, else with all others in 1 call. */
+function lazily<Member extends keyof AccountRow>(member: Member) {
+  return async (
+    row: KnownAccount,
+    _args: unknown,
+    { links }: GraphContext,
+  ): Promise<AccountRow[Member]> => {
+    const known = row[member];
+    return known === undefined ? (await links.read(account))[member] : known;
+  };
+}
+
+builder.node(Account, {
+  description: 'The account of the link-management API whose API key this gateway uses.',
+  id: { resolve: lazily('id'), parse: Number },
+  loadWithoutCache: async (id, { links }) => {
+    const own = await links.read(account);
+    return own.id === id ? own : null;
+  },
+  fields: (t) => ({
+    databaseId: t.int({ ...databaseId, resolve: lazily('id') }),
+    email: t.string({
+      description: 'Address for logging in and for notices.',
+      resolve: lazily('email'),
+    }),
+    username: t.string({ description: 'Name for logging in.', resolve: lazily('username') }),
+    avatar: t.string({ description: 'URL of the profile picture.', resolve: lazily('avatar') }),
+    status: t.field({
+      type: AccountStatus,
+      description: 'What the account may do; null when the upstream says something unknown.',
+      resolve: lazily('status'),
+    }),
+    expires: t.field({
+      type: 'DateTime',
+      description: 'When the plan runs out; null when it does not.',
+      resolve: lazily('expires'),
+    }),
+    registered: t.field({
+      type: 'DateTime',
+      description: 'When the account was opened.',
+      resolve: lazily('registered'),
+    }),
+  }),
+});
+
+builder.queryField('account', (t) =>
+  t.field({
+    type: Account,
+    description:
+      'The account that this gateway works for. Costs 1 upstream call, then none while kept.',
+    resolve: (_root, _args, { links }) => links.read(account),
+  }),
+);
+
+const UpdateAccountInput = builder.inputType('UpdateAccountInput', {
+  description:
+    'What to change of the account: at least one of the two. What is left out, or null, stays as it is.',
+  fields: (t) => ({
+    email: t.string({ description: 'Address for logging in and for notices.' }),
+    password: t.string({ description: 'The new password, of at least 5 characters.' }),
+  }),
+});
+
+builder.mutationField('updateAccount', (t) =>
+  t.field({
+    type: Account,
+    nullable: false,
+    errors: resultOf('UpdateAccountResult'),
+    description:
+      'Changes how the owner of this gateway’s API key logs in. Costs 1 upstream call, and 1 more when anything but a changed `email` is selected.',
+    args: {
+      input: t.arg({ type: UpdateAccountInput, required: true, description: 'What to change.' }),
+    },
+    resolve: (_root, { input }, { links }) => {
+      const checks = new InputChecks('input');
+      checks.anyGiven({ email: input.email, password: input.password });
+      checks.email('email', input.email);
+      checks.password('password', input.password);
+      checks.done();
+      return links.write(updateAccount(input));
+    },
+  }),
+);

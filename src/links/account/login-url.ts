@@ -1,0 +1,27 @@
+import { DecodeError } from '../../upstream/decode/row-reader.ts';
+import type { Write } from '../../upstream/request.ts';
+import { touches } from '../touches.ts';
+import { openWritten } from '../written.ts';
+
+/** For how long a login URL works. Implements: Link API > States and transitions. */
+export const LOGIN_URL_LIFETIME_MS = 3_600_000;
+
+/**
+ * Makes a URL that logs its first visitor in as a user: a secret. For administrators only. 1 upstream
+ * call: a GET, but one that makes something new each time, so a write that is never shared or kept.
+ * Implements: Link API > Users > GET /api/user/login/:id.
+ */
+export function createLoginUrl(userId: number): Write<string> {
+  return {
+    method: 'GET',
+    path: `/api/user/login/${userId}`,
+    decode(body, context) {
+      const url = openWritten(body, 'loginUrl', context).link('url');
+      if (url === null) throw new DecodeError('loginUrl.url', 'a URL');
+      return url;
+    },
+    touches: touches.createLoginUrl,
+    // A login URL that nobody has seen runs out by itself.
+    check: null,
+  };
+}

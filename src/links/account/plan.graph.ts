@@ -1,0 +1,105 @@
+import { builder, databaseId } from '../../graph/builder.ts';
+import {
+  type PlanFeature as PlanFeatureRow,
+  type PlanLimits as PlanLimitsRow,
+  type PlanPrices as PlanPricesRow,
+  type Plan as PlanRow,
+  type planFeatures,
+  plans,
+} from './plan.ts';
+
+const PlanFeatureName = builder.enumType('PlanFeatureName', {
+  description: 'The features that plans of the link-management API are known to switch.',
+  values: {
+    CUSTOM: { description: 'Short links with an alias of one’s choice.' },
+    TEAM: { description: 'Team members; counted.' },
+    SPLASH: { description: 'Custom splash pages; counted.' },
+    OVERLAY: { description: 'Call-to-action overlays; counted.' },
+    PIXELS: { description: 'Tracking pixels; counted.' },
+    DOMAIN: { description: 'Branded domains; counted.' },
+    MULTIPLE: { description: 'Several of the service’s own domains to choose from.' },
+    ALIAS: { description: 'Premium aliases.' },
+    DEVICE: { description: 'Targets by device.' },
+    GEO: { description: 'Targets by country.' },
+    BUNDLE: { description: 'Bundles of links, that is, campaigns.' },
+    PARAMETERS: { description: 'Parameters added to the target.' },
+    EXPORT: { description: 'Export of data.' },
+    API: { description: 'Use of the API.' },
+  } satisfies Record<Uppercase<(typeof planFeatures)[number]>, { description: string }>,
+});
+
+const PlanFeature = builder.objectRef<PlanFeatureRow>('PlanFeature').implement({
+  description: 'Whether, and how often, a plan lets something be used.',
+  fields: (t) => ({
+    name: t.exposeString('name', {
+      nullable: false,
+      description: 'As the upstream spells it, in lower case.',
+    }),
+    enabled: t.exposeBoolean('enabled', {
+      nullable: false,
+      description: 'Whether the plan includes it.',
+    }),
+    count: t.exposeInt('count', {
+      description: 'How many the plan includes; null for a feature that is not counted.',
+    }),
+  }),
+});
+
+const PlanPrices = builder.objectRef<PlanPricesRow>('PlanPrices').implement({
+  description: 'What a plan costs, in the currency of the installation.',
+  fields: (t) => ({
+    monthly: t.exposeFloat('monthly', { description: 'Price for a month.' }),
+    yearly: t.exposeFloat('yearly', { description: 'Price for a year.' }),
+    lifetime: t.exposeFloat('lifetime', { description: 'Price for as long as the service lives.' }),
+  }),
+});
+
+const PlanLimits = builder.objectRef<PlanLimitsRow>('PlanLimits').implement({
+  description: 'What a plan allows.',
+  fields: (t) => ({
+    links: t.exposeInt('links', { description: 'How many links an account may have.' }),
+    clicks: t.exposeInt('clicks', { description: 'How many clicks are counted.' }),
+    retention: t.exposeInt('retention', { description: 'How long statistics are kept, in days.' }),
+    features: t.field({
+      type: [PlanFeature],
+      nullable: false,
+      description: 'Every feature the upstream names, the documented ones first.',
+      resolve: (limits) => [...limits.features],
+    }),
+    feature: t.field({
+      type: PlanFeature,
+      description: 'One feature by its name; null when the upstream does not mention it.',
+      args: { name: t.arg({ type: PlanFeatureName, required: true, description: 'Which one.' }) },
+      resolve: (limits, { name }) =>
+        limits.features.find((feature) => feature.name === name.toLowerCase()),
+    }),
+  }),
+});
+
+export const Plan = builder.objectRef<PlanRow>('Plan');
+
+builder.node(Plan, {
+  description: 'What users of the link-management API can subscribe to.',
+  id: { resolve: (row) => row.id, parse: Number },
+  loadWithoutCache: (id, { links }) => links.find(plans, id),
+  fields: (t) => ({
+    databaseId: t.exposeInt('id', databaseId),
+    name: t.exposeString('name', { description: 'What it is sold as.' }),
+    free: t.exposeBoolean('free', { description: 'Whether it costs nothing.' }),
+    prices: t.expose('prices', {
+      type: PlanPrices,
+      description: 'What it costs; null for a free plan.',
+    }),
+    limits: t.expose('limits', { type: PlanLimits, description: 'What it allows.' }),
+  }),
+});
+
+builder.queryField('plans', (t) =>
+  t.field({
+    type: [Plan],
+    nullable: { list: true, items: false },
+    description:
+      'All plans. For API keys of administrators. Costs 1 upstream call, then none while kept.',
+    resolve: (_root, _args, { links }) => links.all(plans),
+  }),
+);

@@ -1,0 +1,218 @@
+import { GatewayError } from '../../errors.ts';
+import { builder, databaseId } from '../../graph/builder.ts';
+import { InputChecks } from '../../graph/checks.ts';
+import { parseId } from '../../graph/global-id.ts';
+import { lazily } from '../../graph/lazily.ts';
+import { Deleted, resultOf } from '../../graph/result.ts';
+import type { Known } from '../../upstream/request.ts';
+import { AccountStatus } from './account.graph.ts';
+import { Plan } from './plan.graph.ts';
+import { plans, type SubscriptionType as Subscription, subscribeUser } from './plan.ts';
+import {
+  createUser,
+  deleteUser,
+  type UserFilter as Filter,
+  type User as UserRow,
+  userApiKey,
+  users,
+} from './user.ts';
+
+const UserFilter = builder.enumType('UserFilter', {
+  description: 'Which users to list.',
+  values: {
+    ADMIN: { description: 'Those who manage the service.' },
+    FREE: { description: 'Those on a free plan.' },
+    PRO: { description: 'Those on a paid plan.' },
+  } satisfies Record<Filter, { description: string }>,
+});
+
+const User = builder.objectRef<Known<UserRow>>('User');
+
+const allUsers = users();
+const planIdOf = lazily(allUsers, 'planId');
+
+builder.node(User, {
+  description: 'An account of the link-management API, as its administrators see it.',
+  id: { resolve: (row) => row.id, parse: Number },
+  loadWithoutCache: (id, { links }) => links.find(allUsers, id),
+  fields: (t) => ({
+    databaseId: t.exposeInt('id', databaseId),
+    email: t.string({
+      description: 'Address for logging in and for notices.',
+      resolve: lazily(allUsers, 'email'),
+    }),
+    username: t.string({
+      description: 'Name for logging in.',
+      resolve: lazily(allUsers, 'username'),
+    }),
+    avatar: t.string({
+      description: 'URL of the profile picture.',
+      resolve: lazily(allUsers, 'avatar'),
+    }),
+    status: t.field({
+      type: AccountStatus,
+      description: 'What the user may do; null when the upstream says something unknown.',
+      resolve: lazily(allUsers, 'status'),
+    }),
+    expires: t.field({
+      type: 'DateTime',
+      description: 'When the user’s plan runs out; null when it does not.',
+      resolve: lazily(allUsers, 'expires'),
+    }),
+    registered: t.field({
+      type: 'DateTime',
+      description: 'When the account was opened.',
+      resolve: lazily(allUsers, 'registered'),
+    }),
+    planId: t.int({
+      description: 'The id of the user’s plan; null without one.',
+      resolve: planIdOf,
+    }),
+    plan: t.field({
+      type: Plan,
+      description:
+        'The user’s plan; null without one, or when it is gone. Costs 1 upstream call for all users together, then none while kept.',
+      resolve: async (row, args, context) => {
+        const planId = await planIdOf(row, args, context);
+        return planId ? context.links.find(plans, planId) : null;
+      },
+    }),
+    apiKey: t.string({
+      description:
+        'The user’s API key: a secret, with which anybody is this user. `FORBIDDEN` unless the operator has set `EXPOSE_USER_API_KEYS=true`; null when the upstream shows none. Costs 1 upstream call for each user, every time: it is never kept.',
+      resolve: ({ id }, _args, { links, exposeUserApiKeys }) => {
+        if (exposeUserApiKeys) return links.readSecret(userApiKey(id));
+        throw new GatewayError(
+          'FORBIDDEN',
+          'This gateway does not show API keys of users, unless its operator sets EXPOSE_USER_API_KEYS=true.',
+        );
+      },
+    }),
+  }),
+});
+
+builder.queryFields((t) => ({
+  users: t.field({
+    type: [User],
+    nullable: { list: true, items: false },
+    description:
+      'All users, or some of them. For API keys of administrators. Costs 1 upstream call for each filter and address, then none while kept.',
+    args: {
+      filter: t.arg({ type: UserFilter, description: 'Only users of this kind.' }),
+      email: t.arg.string({ description: 'Only users the upstream finds for this address.' }),
+    },
+    resolve: (_root, { filter, email }, { links }) => links.all(users(filter, email)),
+  }),
+  user: t.field({
+    type: User,
+    description:
+      'One user; null when there is none of this id. For API keys of administrators. Costs nothing while the list of all users is kept, else 1 upstream call.',
+    args: {
+      id: t.arg.id({ required: true, description: 'Global id, or the upstream’s integer.' }),
+    },
+    resolve: (_root, { id }, { links }) => links.find(allUsers, parseId('User', id)),
+  }),
+}));
+
+const CreateUserInput = builder.inputType('CreateUserInput', {
+  description: 'An account to open. What is left out is for the upstream to choose.',
+  fields: (t) => ({
+    username: t.string({
+      required: true,
+      description:
+        'Name for logging in: at least 3 letters, digits, dots, hyphens and underscores.',
+    }),
+    email: t.string({ required: true, description: 'Address for logging in and for notices.' }),
+    password: t.string({ required: true, description: 'At least 5 characters.' }),
+    planId: t.id({
+      description: 'The plan to start on: global id, or the upstream’s integer.',
+    }),
+    expiration: t.field({ type: 'DateTime', description: 'When the plan is to run out.' }),
+  }),
+});
+
+const SubscriptionType = builder.enumType('SubscriptionType', {
+  description: 'For how long a plan is taken.',
+  values: {
+    MONTHLY: { description: 'A month.' },
+    YEARLY: { description: 'A year.' },
+    LIFETIME: { description: 'As long as the service lives.' },
+  } satisfies Record<Subscription, { description: string }>,
+});
+
+const SubscribeUserInput = builder.inputType('SubscribeUserInput', {
+  description: 'Who is to be on which plan, and until when.',
+  fields: (t) => ({
+    planId: t.id({
+      required: true,
+      description: 'The plan: global id, or the upstream’s integer.',
+    }),
+    userId: t.id({
+      required: true,
+      description: 'The user: global id, or the upstream’s integer.',
+    }),
+    type: t.field({ type: SubscriptionType, required: true, description: 'For how long.' }),
+    expiration: t.field({
+      type: 'DateTime',
+      description: 'When it is to run out; without it, the upstream reckons that from `type`.',
+    }),
+  }),
+});
+
+builder.mutationFields((t) => ({
+  subscribeUser: t.field({
+    type: User,
+    nullable: false,
+    errors: resultOf('SubscribeUserResult'),
+    description: 'Puts a user on a plan. For API keys of administrators. Costs 1 upstream call.',
+    args: {
+      input: t.arg({ type: SubscribeUserInput, required: true, description: 'Who and what.' }),
+    },
+    resolve: (_root, { input }, { links, clock }) => {
+      const checks = new InputChecks('input');
+      const planId = checks.id('planId', 'Plan', input.planId);
+      const userId = checks.id('userId', 'User', input.userId);
+      checks.future('expiration', input.expiration, clock.wall());
+      checks.done();
+      return links.write(subscribeUser({ ...input, planId, userId }));
+    },
+  }),
+  createUser: t.field({
+    type: User,
+    nullable: false,
+    errors: resultOf('CreateUserResult'),
+    description: 'Opens an account. For API keys of administrators. Costs 1 upstream call.',
+    args: {
+      input: t.arg({ type: CreateUserInput, required: true, description: 'What to open.' }),
+    },
+    resolve: (_root, { input }, { links, clock }) => {
+      const checks = new InputChecks('input');
+      checks.username('username', input.username);
+      checks.email('email', input.email);
+      checks.password('password', input.password);
+      const planId = input.planId == null ? undefined : checks.id('planId', 'Plan', input.planId);
+      checks.future('expiration', input.expiration, clock.wall());
+      checks.done();
+      return links.write(createUser({ ...input, planId }));
+    },
+  }),
+  deleteUser: t.field({
+    type: Deleted,
+    nullable: false,
+    errors: resultOf('DeleteUserResult'),
+    description: 'Closes an account. For API keys of administrators. Costs 1 upstream call.',
+    args: {
+      id: t.arg.id({
+        required: true,
+        description: 'Which user: global id, or the upstream’s integer.',
+      }),
+    },
+    resolve: async (_root, args, { links }) => {
+      const checks = new InputChecks();
+      const id = checks.id('id', 'User', args.id);
+      checks.done();
+      await links.write(deleteUser(id));
+      return { typename: 'User', id };
+    },
+  }),
+}));

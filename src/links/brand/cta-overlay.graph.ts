@@ -1,0 +1,31 @@
+import { builder, connectionOf, databaseId } from '../../graph/builder.ts';
+import { type CtaOverlay as CtaOverlayRow, overlays } from './cta-overlay.ts';
+
+const CtaOverlay = builder.objectRef<CtaOverlayRow>('CtaOverlay');
+
+builder.node(CtaOverlay, {
+  description: 'A call to action that is laid over the page a short link leads to.',
+  id: { resolve: (row) => row.id, parse: Number },
+  loadWithoutCache: (id, { links }) => links.find(overlays, id),
+  fields: (t) => ({
+    databaseId: t.exposeInt('id', databaseId),
+    type: t.exposeString('type', {
+      description: 'What the overlay shows, in the upstream’s words, e.g. `message` or `contact`.',
+    }),
+    name: t.exposeString('name', { description: 'What the account calls it.' }),
+    date: t.expose('date', { type: 'DateTime', description: 'When it was made.' }),
+  }),
+});
+
+builder.queryField('overlays', (t) =>
+  t.connection(
+    {
+      type: CtaOverlay,
+      nullable: true,
+      description:
+        'The account’s call-to-action overlays. Costs 1 upstream call for each page not kept.',
+      resolve: (_root, window, { links }) => links.connection(overlays, window),
+    },
+    ...connectionOf('CtaOverlay', 'overlays'),
+  ),
+);

@@ -1,0 +1,29 @@
+import { builder, connectionOf, databaseId } from '../../graph/builder.ts';
+import { type SplashPage as SplashPageRow, splashPages } from './splash-page.ts';
+
+const SplashPage = builder.objectRef<SplashPageRow>('SplashPage');
+
+builder.node(SplashPage, {
+  description:
+    'A page of the account’s own that is shown on the way from a short link to its target.',
+  id: { resolve: (row) => row.id, parse: Number },
+  loadWithoutCache: (id, { links }) => links.find(splashPages, id),
+  fields: (t) => ({
+    databaseId: t.exposeInt('id', databaseId),
+    name: t.exposeString('name', { description: 'What the account calls it.' }),
+    date: t.expose('date', { type: 'DateTime', description: 'When it was made.' }),
+  }),
+});
+
+builder.queryField('splashPages', (t) =>
+  t.connection(
+    {
+      type: SplashPage,
+      nullable: true,
+      description:
+        'The account’s custom splash pages. Costs 1 upstream call for each page not kept.',
+      resolve: (_root, window, { links }) => links.connection(splashPages, window),
+    },
+    ...connectionOf('SplashPage', 'splash pages'),
+  ),
+);

@@ -1,0 +1,164 @@
+import { builder, connectionOf, databaseId } from '../../graph/builder.ts';
+import { InputChecks } from '../../graph/checks.ts';
+import { parseId } from '../../graph/global-id.ts';
+import { lazily } from '../../graph/lazily.ts';
+import { Deleted, resultOf } from '../../graph/result.ts';
+import type { Known } from '../../upstream/request.ts';
+import {
+  assignLinkToCampaign,
+  type Campaign as CampaignRow,
+  campaigns,
+  createCampaign,
+  deleteCampaign,
+  updateCampaign,
+} from './campaign.ts';
+
+const Campaign = builder.objectRef<Known<CampaignRow>>('Campaign');
+
+builder.node(Campaign, {
+  description: 'A group of short links that are counted, and can be rotated, together.',
+  id: { resolve: (row) => row.id, parse: Number },
+  loadWithoutCache: (id, { links }) => links.find(campaigns, id),
+  fields: (t) => ({
+    databaseId: t.exposeInt('id', databaseId),
+    name: t.string({
+      description: 'What the account calls it.',
+      resolve: lazily(campaigns, 'name'),
+    }),
+    public: t.boolean({
+      description: 'Whether everybody may see its list.',
+      resolve: lazily(campaigns, 'public'),
+    }),
+    rotatorUrl: t.string({
+      description: 'URL that leads to one of its links in turn; null when it has no slug.',
+      resolve: lazily(campaigns, 'rotatorUrl'),
+    }),
+    listUrl: t.string({
+      description: 'URL of the page that lists its links.',
+      resolve: lazily(campaigns, 'listUrl'),
+    }),
+  }),
+});
+
+builder.queryFields((t) => ({
+  campaigns: t.connection(
+    {
+      type: Campaign,
+      nullable: true,
+      description: 'The account’s campaigns. Costs 1 upstream call for each page not kept.',
+      resolve: (_root, window, { links }) => links.connection(campaigns, window),
+    },
+    ...connectionOf('Campaign', 'campaigns'),
+  ),
+  campaign: t.field({
+    type: Campaign,
+    description:
+      'One campaign; null when there is none of this id. Costs nothing while the page that holds it is kept, else 1 upstream call for each page up to it.',
+    args: {
+      id: t.arg.id({ required: true, description: 'Global id, or the upstream’s integer.' }),
+    },
+    resolve: (_root, { id }, { links }) => links.find(campaigns, parseId('Campaign', id)),
+  }),
+}));
+
+const slugDescription = 'What the address of its rotator ends with; without one it has no rotator.';
+
+const CreateCampaignInput = builder.inputType('CreateCampaignInput', {
+  description: 'A campaign to make. What is left out is for the upstream to choose.',
+  fields: (t) => ({
+    name: t.string({ description: 'What to call it.' }),
+    slug: t.string({ description: slugDescription }),
+    public: t.boolean({ description: 'Whether everybody may see its list.' }),
+  }),
+});
+
+const UpdateCampaignInput = builder.inputType('UpdateCampaignInput', {
+  description: 'What to change of a campaign. What is left out, or null, stays as it is.',
+  fields: (t) => ({
+    id: t.id({
+      required: true,
+      description: 'Which campaign: global id, or the upstream’s integer.',
+    }),
+    name: t.string({
+      required: true,
+      description: 'What to call it; the upstream always wants it.',
+    }),
+    slug: t.string({ description: slugDescription }),
+    public: t.boolean({ description: 'Whether everybody may see its list.' }),
+  }),
+});
+
+builder.mutationFields((t) => ({
+  createCampaign: t.field({
+    type: Campaign,
+    nullable: false,
+    errors: resultOf('CreateCampaignResult'),
+    description: 'Makes a campaign. Costs 1 upstream call.',
+    args: {
+      input: t.arg({ type: CreateCampaignInput, required: true, description: 'What to make.' }),
+    },
+    resolve: (_root, { input }, { links }) => {
+      const checks = new InputChecks('input');
+      checks.notBlank('name', input.name);
+      checks.slug('slug', input.slug);
+      checks.done();
+      return links.write(createCampaign(input));
+    },
+  }),
+  updateCampaign: t.field({
+    type: Campaign,
+    nullable: false,
+    errors: resultOf('UpdateCampaignResult'),
+    description: 'Changes a campaign. Costs 1 upstream call.',
+    args: {
+      input: t.arg({ type: UpdateCampaignInput, required: true, description: 'What to change.' }),
+    },
+    resolve: (_root, { input }, { links }) => {
+      const checks = new InputChecks('input');
+      const id = checks.id('id', 'Campaign', input.id);
+      checks.notBlank('name', input.name);
+      checks.slug('slug', input.slug);
+      checks.done();
+      return links.write(updateCampaign(id, input));
+    },
+  }),
+  deleteCampaign: t.field({
+    type: Deleted,
+    nullable: false,
+    errors: resultOf('DeleteCampaignResult'),
+    description: 'Removes a campaign; its links stay. Costs 1 upstream call.',
+    args: {
+      id: t.arg.id({
+        required: true,
+        description: 'Which campaign: global id, or the upstream’s integer.',
+      }),
+    },
+    resolve: async (_root, args, { links }) => {
+      const checks = new InputChecks();
+      const id = checks.id('id', 'Campaign', args.id);
+      checks.done();
+      await links.write(deleteCampaign(id));
+      return { typename: 'Campaign', id };
+    },
+  }),
+  assignLinkToCampaign: t.field({
+    type: Campaign,
+    nullable: false,
+    errors: resultOf('AssignLinkToCampaignResult'),
+    description: 'Adds a short link to a campaign. Costs 1 upstream call.',
+    args: {
+      campaignId: t.arg.id({
+        required: true,
+        description: 'Which campaign: global id, or the upstream’s integer.',
+      }),
+      linkId: t.arg.int({ required: true, description: 'The upstream’s integer id of the link.' }),
+    },
+    resolve: (_root, args, { links }) => {
+      const checks = new InputChecks();
+      const id = checks.id('campaignId', 'Campaign', args.campaignId);
+      checks.positive('linkId', args.linkId);
+      checks.done();
+      return links.write(assignLinkToCampaign(id, args.linkId));
+    },
+  }),
+}));

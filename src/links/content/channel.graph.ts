@@ -1,0 +1,201 @@
+import type { GraphQLResolveInfo } from 'graphql';
+import { builder, connectionOf, databaseId } from '../../graph/builder.ts';
+import { InputChecks } from '../../graph/checks.ts';
+import type { GraphContext } from '../../graph/context.ts';
+import { parseId } from '../../graph/global-id.ts';
+import { lazily } from '../../graph/lazily.ts';
+import { Deleted, resultOf } from '../../graph/result.ts';
+import { selectedFields } from '../../graph/selection.ts';
+import type { Known } from '../../upstream/request.ts';
+import {
+  assignItemToChannel,
+  type Channel as ChannelRow,
+  channelItems,
+  channels,
+  createChannel,
+  deleteChannel,
+  updateChannel,
+} from './channel.ts';
+import { ChannelItem, ChannelItemType } from './channel-item.graph.ts';
+
+/** What can be said of a channel, beside its items, without its row in the list. */
+const WITHOUT_ROW = new Set(['__typename', 'id', 'databaseId']);
+
+/**
+ * Reads a channel for a field that selects on it. Where only its items are asked for, they are read
+ * and the list is not: that they can be read shows that the channel exists.
+ */
+async function findChannel(
+  id: number,
+  { links }: GraphContext,
+  info: GraphQLResolveInfo,
+): Promise<Known<ChannelRow> | null> {
+  const selected = selectedFields(info, 'Channel');
+  const onlyItems =
+    selected.delete('items') && [...selected].every((name) => WITHOUT_ROW.has(name));
+  if (!onlyItems) return links.find(channels, id);
+  const items = await links.connection(channelItems(id), { first: 0 });
+  return items && { id };
+}
+
+const Channel = builder.objectRef<Known<ChannelRow>>('Channel');
+
+builder.node(Channel, {
+  description: 'A group of links, bio pages and QR codes.',
+  id: { resolve: (row) => row.id, parse: Number },
+  loadWithoutCache: findChannel,
+  fields: (t) => ({
+    databaseId: t.exposeInt('id', databaseId),
+    name: t.string({
+      description: 'What the account calls it.',
+      resolve: lazily(channels, 'name'),
+    }),
+    description: t.string({
+      description: 'What it is for.',
+      resolve: lazily(channels, 'description'),
+    }),
+    color: t.string({
+      description: 'Color of its badge as `#RRGGBB`.',
+      resolve: lazily(channels, 'color'),
+    }),
+    starred: t.boolean({
+      description: 'Whether it is marked as a favorite.',
+      resolve: lazily(channels, 'starred'),
+    }),
+    items: t.connection(
+      {
+        type: ChannelItem,
+        nullable: true,
+        description:
+          'What stands in the channel. Costs 1 upstream call for each channel and page not kept.',
+        resolve: (channel, window, { links }) => links.connection(channelItems(channel.id), window),
+      },
+      ...connectionOf('ChannelItem', 'channel items'),
+    ),
+  }),
+});
+
+builder.queryFields((t) => ({
+  channels: t.connection(
+    {
+      type: Channel,
+      nullable: true,
+      description:
+        'The account’s channels. Costs 1 upstream call for each page not kept, and nothing for their items unless those are selected.',
+      resolve: (_root, window, { links }) => links.connection(channels, window),
+    },
+    ...connectionOf('Channel', 'channels'),
+  ),
+  channel: t.field({
+    type: Channel,
+    description:
+      'One channel; null when there is none of this id. Costs nothing while the page that holds it is kept, else 1 upstream call for each page up to it, and none of those when only its items are selected.',
+    args: {
+      id: t.arg.id({ required: true, description: 'Global id, or the upstream’s integer.' }),
+    },
+    resolve: (_root, { id }, context, info) => findChannel(parseId('Channel', id), context, info),
+  }),
+}));
+
+const whichChannel = 'Which channel: global id, or the upstream’s integer.';
+
+const CreateChannelInput = builder.inputType('CreateChannelInput', {
+  description: 'A channel to make. What is left out is for the upstream to choose.',
+  fields: (t) => ({
+    name: t.string({ required: true, description: 'What to call it.' }),
+    description: t.string({ description: 'What it is for.' }),
+    color: t.string({ description: 'Color of its badge as `#RRGGBB` or `#RGB`.' }),
+    starred: t.boolean({ description: 'Whether to mark it as a favorite.' }),
+  }),
+});
+
+const UpdateChannelInput = builder.inputType('UpdateChannelInput', {
+  description:
+    'What to change of a channel: at least one member. What is left out, or null, stays as it is.',
+  fields: (t) => ({
+    id: t.id({ required: true, description: whichChannel }),
+    name: t.string({ description: 'What to call it.' }),
+    description: t.string({ description: 'What it is for.' }),
+    color: t.string({ description: 'Color of its badge as `#RRGGBB` or `#RGB`.' }),
+    starred: t.boolean({ description: 'Whether to mark it as a favorite.' }),
+  }),
+});
+
+builder.mutationFields((t) => ({
+  createChannel: t.field({
+    type: Channel,
+    nullable: false,
+    errors: resultOf('CreateChannelResult'),
+    description: 'Makes a channel. Costs 1 upstream call.',
+    args: {
+      input: t.arg({ type: CreateChannelInput, required: true, description: 'What to make.' }),
+    },
+    resolve: (_root, { input }, { links }) => {
+      const checks = new InputChecks('input');
+      checks.notBlank('name', input.name);
+      checks.hexColor('color', input.color);
+      checks.done();
+      return links.write(createChannel(input));
+    },
+  }),
+  updateChannel: t.field({
+    type: Channel,
+    nullable: false,
+    errors: resultOf('UpdateChannelResult'),
+    description:
+      'Changes a channel. Costs 1 upstream call; what was not given is read when selected.',
+    args: {
+      input: t.arg({ type: UpdateChannelInput, required: true, description: 'What to change.' }),
+    },
+    resolve: (_root, { input }, { links }) => {
+      const checks = new InputChecks('input');
+      const { name, description, color, starred } = input;
+      checks.anyGiven({ name, description, color, starred });
+      const id = checks.id('id', 'Channel', input.id);
+      checks.notBlank('name', name);
+      checks.hexColor('color', color);
+      checks.done();
+      return links.write(updateChannel(id, input));
+    },
+  }),
+  deleteChannel: t.field({
+    type: Deleted,
+    nullable: false,
+    errors: resultOf('DeleteChannelResult'),
+    description: 'Removes a channel; what stood in it stays. Costs 1 upstream call.',
+    args: { id: t.arg.id({ required: true, description: whichChannel }) },
+    resolve: async (_root, args, { links }) => {
+      const checks = new InputChecks();
+      const id = checks.id('id', 'Channel', args.id);
+      checks.done();
+      await links.write(deleteChannel(id));
+      return { typename: 'Channel', id };
+    },
+  }),
+  assignItemToChannel: t.field({
+    type: Channel,
+    nullable: false,
+    errors: resultOf('AssignItemToChannelResult'),
+    description:
+      'Puts a link, a bio page or a QR code into a channel. Costs 1 upstream call; whatever is selected of the channel is read afterwards.',
+    args: {
+      channelId: t.arg.id({ required: true, description: whichChannel }),
+      type: t.arg({
+        type: ChannelItemType,
+        required: true,
+        description: 'What kind of thing the item is.',
+      }),
+      itemId: t.arg.int({
+        required: true,
+        description: 'The upstream’s integer id of the item, within its type.',
+      }),
+    },
+    resolve: (_root, { channelId, type, itemId }, { links }) => {
+      const checks = new InputChecks();
+      const id = checks.id('channelId', 'Channel', channelId);
+      checks.positive('itemId', itemId);
+      checks.done();
+      return links.write(assignItemToChannel(id, { type, id: itemId }));
+    },
+  }),
+}));

@@ -1,0 +1,211 @@
+import { pageDecoder } from '../../upstream/decode/page.ts';
+import { DecodeError, type RowReader } from '../../upstream/decode/row-reader.ts';
+import type { Known, List, Row, Write } from '../../upstream/request.ts';
+import { channelItemsInFlight, channelItemTag, touches } from '../touches.ts';
+import { given, openWritten } from '../written.ts';
+
+/** A group of links, bio pages and QR codes. Implements: Link API > Resources > Channel. */
+export interface Channel extends Row {
+  readonly name: string | null;
+  readonly description: string | null;
+  /** The badge's color as `#RRGGBB`. */
+  readonly color: string | null;
+  readonly starred: boolean | null;
+}
+
+/** @throws DecodeError when the channel has no id. */
+function decodeChannel(row: RowReader): Channel {
+  return {
+    id: row.id(),
+    name: row.text('name'),
+    description: row.text('description'),
+    color: row.text('color'),
+    starred: row.flag('starred'),
+  };
+}
+
+/**
+ * All channels. 1 upstream call a page. The API has no read of one channel: it is found in the list.
+ * Implements: Link API > Channels > List channels.
+ */
+export const channels: List<Channel> = {
+  resource: 'channels',
+  tags: ['channels'],
+  path: '/api/channels',
+  paged: true,
+  decode: pageDecoder({ resource: 'channels', keys: ['channels'], decodeRow: decodeChannel }),
+};
+
+export type ChannelItemType = 'LINKS' | 'BIO' | 'QR';
+
+/** The spelling in paths and answers of each type of channel item. */
+const channelItemTypes: Readonly<Record<ChannelItemType, string>> = {
+  LINKS: 'links',
+  BIO: 'bio',
+  QR: 'qr',
+};
+
+/** Installations differ in the plural. */
+const readableTypes: Readonly<Record<string, ChannelItemType>> = {
+  links: 'LINKS',
+  link: 'LINKS',
+  bio: 'BIO',
+  bios: 'BIO',
+  qr: 'QR',
+  qrs: 'QR',
+};
+
+/**
+ * What stands in a channel. `id` is the item's id within its `type` and no more: a link and a QR code of
+ * one channel may both be number 7, so only the two together name an item.
+ * Implements: Link API > Resources > Channel item.
+ */
+export interface ChannelItem extends Row {
+  readonly type: ChannelItemType;
+  readonly title: string | null;
+  /** A URL. */
+  readonly preview: string | null;
+  /** A URL. */
+  readonly link: string | null;
+  /** `YYYY-MM-DD`. */
+  readonly date: string | null;
+}
+
+/** @throws DecodeError when the item has no id, or a type that is not one of the three. */
+function decodeChannelItem(row: RowReader): ChannelItem {
+  const id = row.id();
+  const type = row.choice(readableTypes, 'type');
+  if (!type) throw new DecodeError('channelItems.type', 'links, bio or qr');
+  return {
+    id,
+    type,
+    title: row.text('title'),
+    preview: row.text('preview'),
+    link: row.text('link'),
+    date: row.day('date'),
+  };
+}
+
+/**
+ * The items of one channel, absent when there is no such channel. 1 upstream call a page.
+ * Implements: Link API > Channels > List channel items.
+ */
+export function channelItems(channelId: number): List<ChannelItem> {
+  return {
+    resource: 'channelItems',
+    tags: ['channelItems', `channel:${channelId}:items`],
+    rowTags: (item) => [channelItemTag(itemKey(item.type, item.id))],
+    flightTags: [channelItemsInFlight],
+    identity: (item) => itemKey(item.type, item.id),
+    path: `/api/channel/${channelId}`,
+    paged: true,
+    absentIsNull: true,
+    decode: decodeItems,
+    // The kind that can cost most.
+    placeholder: (id) => ({ id, type: 'QR', title: null, preview: null, link: null, date: null }),
+  };
+}
+
+/** The name of an item over all types, e.g. `QR:7`. */
+function itemKey(type: ChannelItemType, id: number): string {
+  return `${type}:${id}`;
+}
+
+const decodeItems = pageDecoder({
+  resource: 'channelItems',
+  keys: ['items'],
+  decodeRow: decodeChannelItem,
+});
+
+export interface UpdateChannel {
+  readonly name?: string | null | undefined;
+  readonly description?: string | null | undefined;
+  /** The badge's color as HEX digits. */
+  readonly color?: string | null | undefined;
+  readonly starred?: boolean | null | undefined;
+}
+
+export interface CreateChannel extends UpdateChannel {
+  readonly name: string;
+}
+
+/**
+ * Makes a channel. 1 upstream call.
+ * Implements: Link API > Channels > POST /api/channel/add.
+ */
+export function createChannel(input: CreateChannel): Write<Known<Channel>> {
+  return {
+    method: 'POST',
+    path: '/api/channel/add',
+    body: bodyOf(input),
+    decode: (body, context) => {
+      const row = openWritten(body, 'channels', context);
+      return decodeWritten(row, row.id(), input);
+    },
+    touches: (created) => touches.createChannel({ id: created?.id }),
+    check: 'Query.channels',
+  };
+}
+
+/**
+ * Changes a channel. 1 upstream call.
+ * Implements: Link API > Channels > PUT /api/channel/:id/update.
+ */
+export function updateChannel(id: number, input: UpdateChannel): Write<Known<Channel>> {
+  return {
+    method: 'PUT',
+    path: `/api/channel/${id}/update`,
+    body: bodyOf(input),
+    decode: (body, context) => decodeWritten(openWritten(body, 'channels', context), id, input),
+    touches: touches.updateChannel,
+    check: 'Query.channels',
+  };
+}
+
+/**
+ * Removes a channel; what stood in it stays, in no channel or in others. 1 upstream call.
+ * Implements: Link API > Channels > DELETE /api/channel/:id/delete.
+ */
+export function deleteChannel(id: number): Write<{ readonly id: number }> {
+  return {
+    method: 'DELETE',
+    path: `/api/channel/${id}/delete`,
+    decode: () => ({ id }),
+    touches: () => touches.deleteChannel({ id }),
+    check: 'Query.channels',
+  };
+}
+
+/**
+ * Puts an item into a channel. 1 upstream call.
+ * Implements: Link API > Channels > POST /api/channel/:channelid/assign/:type/:itemid.
+ */
+export function assignItemToChannel(
+  id: number,
+  item: Pick<ChannelItem, 'type' | 'id'>,
+): Write<Known<Channel>> {
+  return {
+    method: 'POST',
+    path: `/api/channel/${id}/assign/${channelItemTypes[item.type]}/${item.id}`,
+    decode: () => ({ id }),
+    touches: () => touches.assignItemToChannel({ id, item: itemKey(item.type, item.id) }),
+    check: 'Channel.items',
+  };
+}
+
+function bodyOf({ name, description, color, starred }: UpdateChannel): Record<string, unknown> {
+  return given({ name, description, color, starred });
+}
+
+/** What a write's answer says of the channel, else what its input said; the rest is not known. */
+function decodeWritten(row: RowReader, id: number, input: UpdateChannel): Known<Channel> {
+  return {
+    id,
+    name: row.has('name') ? row.text('name') : (input.name ?? undefined),
+    description: row.has('description')
+      ? row.text('description')
+      : (input.description ?? undefined),
+    color: row.has('color') ? row.text('color') : (input.color ?? undefined),
+    starred: row.has('starred') ? row.flag('starred') : (input.starred ?? undefined),
+  };
+}

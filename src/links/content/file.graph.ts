@@ -1,0 +1,154 @@
+import { builder, connectionOf, databaseId } from '../../graph/builder.ts';
+import { InputChecks } from '../../graph/checks.ts';
+import { lazily } from '../../graph/lazily.ts';
+import { resultOf } from '../../graph/result.ts';
+import { parseDay } from '../../upstream/decode/timestamp.ts';
+import type { ByteStream, Known } from '../../upstream/request.ts';
+import { type File as FileRow, files, type UploadFile, uploadFile } from './file.ts';
+
+/** After an upload, what is not known is looked for in the list of all files. */
+const all = files();
+
+const File = builder.objectRef<Known<FileRow>>('File');
+
+builder.node(File, {
+  description: 'An uploaded file, which can be downloaded at a short URL.',
+  id: { resolve: (row) => row.id, parse: Number },
+  loadWithoutCache: (id, { links }) => links.find(all, id),
+  fields: (t) => ({
+    databaseId: t.exposeInt('id', databaseId),
+    name: t.string({
+      description: 'What the account calls it.',
+      resolve: lazily(all, 'name'),
+    }),
+    downloads: t.int({
+      description: 'How often it has been downloaded.',
+      resolve: lazily(all, 'downloads'),
+    }),
+    shortUrl: t.string({
+      description: 'URL where it can be downloaded.',
+      resolve: lazily(all, 'shortUrl'),
+    }),
+    date: t.field({
+      type: 'DateTime',
+      description: 'When it was uploaded.',
+      resolve: lazily(all, 'date'),
+    }),
+  }),
+});
+
+builder.queryField('files', (t) =>
+  t.connection(
+    {
+      type: File,
+      nullable: true,
+      description:
+        'The account’s uploaded files. Costs 1 upstream call for each page not kept; every search is a list of its own.',
+      args: {
+        search: t.arg.string({
+          description:
+            'Only files whose name the upstream finds for this; blank is the same as none.',
+        }),
+      },
+      resolve: (_root, { search, ...window }, { links }) => links.connection(files(search), window),
+    },
+    ...connectionOf('File', 'files'),
+  ),
+);
+
+const UploadFileInput = builder.inputType('UploadFileInput', {
+  description: 'A small file to upload. What is left out is for the upstream to choose.',
+  fields: (t) => ({
+    file: t.field({
+      type: 'Upload',
+      required: true,
+      description: 'Its bytes. A file of more than a few megabytes goes to `PUT /files/:filename`.',
+    }),
+    filename: t.string({
+      description: 'Its name with an extension, for instead of the one it comes with.',
+    }),
+    name: t.string({ description: 'What the account is to call it.' }),
+    custom: t.string({ description: 'What its short URL is to end with.' }),
+    domain: t.string({ description: 'A branded domain of the account for its short URL.' }),
+    password: t.string({ description: 'What to ask for before a download.' }),
+    expiry: t.field({ type: 'Date', description: 'Last day on which it can be downloaded.' }),
+    maxDownloads: t.int({ description: 'How often it can be downloaded.' }),
+  }),
+});
+
+builder.mutationField('uploadFile', (t) =>
+  t.field({
+    type: File,
+    nullable: false,
+    errors: resultOf('UploadFileResult'),
+    description:
+      'Uploads a small file, by a request as the GraphQL multipart request specification has it. Costs 1 upstream call; what its answer leaves out is read when selected.',
+    args: {
+      input: t.arg({ type: UploadFileInput, required: true, description: 'What to upload.' }),
+    },
+    resolve: async (_root, { input }, { links, uploadInlineMaxBytes }) => {
+      const { file, ...options } = input;
+      const upload = { ...options, filename: options.filename ?? file.name };
+      const checks = new InputChecks('input');
+      if (file.size === 0) checks.issue('file', 'is empty.');
+      if (file.size > uploadInlineMaxBytes)
+        checks.issue('file', tooLargeInline(uploadInlineMaxBytes));
+      checkUpload(checks, upload);
+      checks.done();
+      return links.write(uploadFile(upload, streamOf(new Uint8Array(await file.arrayBuffer()))));
+    },
+  }),
+);
+
+/** What to say of a file that is too large for a GraphQL request. */
+function tooLargeInline(maxBytes: number): string {
+  return `must not be larger than ${maxBytes} bytes. Send a larger file as the body of PUT /files/:filename.`;
+}
+
+/** Checks what an upload comes with, in the order of `UploadFileInput`. */
+export function checkUpload(checks: InputChecks, upload: UploadFile): void {
+  const { filename, domain, expiry, maxDownloads } = upload;
+  const fault = filenameFault(filename);
+  if (fault) checks.issue('filename', fault);
+  checks.notBlank('name', upload.name);
+  checks.slug('custom', upload.custom);
+  if (domain != null) {
+    checks.domain('domain', /^https?:/i.test(domain) ? domain : `https://${domain}`);
+  }
+  checks.notBlank('password', upload.password);
+  if (expiry != null && !(expiry.length === 10 && parseDay(expiry) === expiry)) {
+    checks.issue('expiry', 'must be a day of the calendar, e.g. `2026-01-31`.');
+  }
+  if (maxDownloads != null) checks.positive('maxDownloads', maxDownloads);
+}
+
+/** File systems take no more. */
+const MAX_FILENAME_BYTES = 255;
+
+/** Whatever the upstream does with the name, it is one part of a path and leads nowhere else. */
+function filenameFault(name: string): string | null {
+  // With control characters, and halves of characters, which have no percent-encoding.
+  if (/[/\\\p{Cc}\p{Cs}]/u.test(name)) {
+    return 'must be the name alone, without slashes, backslashes and control characters.';
+  }
+  if (!/^[^.\s].*\.[\p{L}\p{N}]{1,16}$/u.test(name)) {
+    return 'must be a name with an extension, e.g. `report.pdf`.';
+  }
+  return Buffer.byteLength(name) > MAX_FILENAME_BYTES
+    ? `must not be longer than ${MAX_FILENAME_BYTES} bytes.`
+    : null;
+}
+
+const PIECE_BYTES = 64 * 1024;
+
+/** Bytes in hand, in pieces, so that each one that gets through counts as progress. */
+function streamOf(bytes: Uint8Array): ByteStream {
+  return {
+    length: bytes.length,
+    async *open() {
+      for (let start = 0; start < bytes.length; start += PIECE_BYTES) {
+        yield bytes.subarray(start, start + PIECE_BYTES);
+      }
+    },
+  };
+}

@@ -1,0 +1,230 @@
+import type { GraphQLResolveInfo } from 'graphql';
+import { builder, connectionOf, databaseId } from '../../graph/builder.ts';
+import { InputChecks } from '../../graph/checks.ts';
+import type { GraphContext } from '../../graph/context.ts';
+import { parseId } from '../../graph/global-id.ts';
+import { lazily } from '../../graph/lazily.ts';
+import { Deleted, resultOf } from '../../graph/result.ts';
+import { selectedFields } from '../../graph/selection.ts';
+import type { Known } from '../../upstream/request.ts';
+import {
+  createQrCode,
+  deleteQrCode,
+  type LabelCount as LabelCountRow,
+  type QrCodeDetail,
+  type QrCode as QrCodeRow,
+  type QrStatistics as QrStatisticsRow,
+  qrCode,
+  qrCodes,
+  updateQrCode,
+} from './qr-code.ts';
+import { checkQrData, QrDataInput, QrType } from './qr-data.graph.ts';
+
+/**
+ * Reads a QR code for a field that selects on it. With statistics asked for, only the read of one
+ * will do, and it says all the rest as well; else the list may be cheaper.
+ */
+export function findQrCode(
+  id: number,
+  { links }: GraphContext,
+  info: GraphQLResolveInfo,
+): Promise<QrCodeRow | null> {
+  const wantsStatistics = selectedFields(info, 'QrCode').has('statistics');
+  return wantsStatistics ? links.read(qrCode(id)) : links.find(qrCodes, id);
+}
+
+const LabelCount = builder.objectRef<LabelCountRow>('LabelCount').implement({
+  description: 'How often something was counted.',
+  fields: (t) => ({
+    label: t.exposeString('label', { nullable: false, description: 'What was counted.' }),
+    count: t.exposeInt('count', { nullable: false, description: 'How often.' }),
+  }),
+});
+
+const QrStatistics = builder.objectRef<QrStatisticsRow>('QrStatistics').implement({
+  description: 'Who scanned a QR code. Every list comes largest count first.',
+  fields: (t) => {
+    const counts = (
+      name: {
+        [K in keyof QrStatisticsRow]: QrStatisticsRow[K] extends readonly LabelCountRow[]
+          ? K
+          : never;
+      }[keyof QrStatisticsRow],
+      description: string,
+    ) =>
+      t.field({
+        type: [LabelCount],
+        nullable: false,
+        description,
+        resolve: (statistics) => statistics[name],
+      });
+    return {
+      clicks: t.exposeInt('clicks', { description: 'Scans in all.' }),
+      uniqueClicks: t.exposeInt('uniqueClicks', { description: 'Scans by different people.' }),
+      topCountries: counts('topCountries', 'Scans by country.'),
+      topReferrers: counts('topReferrers', 'Scans by the page they came from.'),
+      topBrowsers: counts('topBrowsers', 'Scans by browser.'),
+      topOperatingSystems: counts('topOperatingSystems', 'Scans by operating system.'),
+      socialCounts: counts('socialCounts', 'Visits by social network.'),
+    };
+  },
+});
+
+export const QrCode = builder.objectRef<Known<QrCodeRow> | QrCodeDetail>('QrCode');
+
+builder.node(QrCode, {
+  description: 'A QR code, which leads to a link and counts who scans it.',
+  id: { resolve: (row) => row.id, parse: Number },
+  loadWithoutCache: findQrCode,
+  fields: (t) => ({
+    databaseId: t.exposeInt('id', databaseId),
+    link: t.string({
+      description: 'URL of the code itself.',
+      resolve: lazily(qrCodes, 'link'),
+    }),
+    scans: t.int({ description: 'How often it was scanned.', resolve: lazily(qrCodes, 'scans') }),
+    name: t.string({
+      description: 'What the account calls it.',
+      resolve: lazily(qrCodes, 'name'),
+    }),
+    date: t.field({
+      type: 'DateTime',
+      description: 'When it was made.',
+      resolve: lazily(qrCodes, 'date'),
+    }),
+    statistics: t.field({
+      type: QrStatistics,
+      description:
+        'Who scanned it; null when the upstream keeps no statistics of it. Costs 1 upstream call for each QR code, then none while kept.',
+      resolve: async (row, _args, { links }) => {
+        const detail = 'statistics' in row ? row : await links.read(qrCode(row.id));
+        return detail?.statistics;
+      },
+    }),
+  }),
+});
+
+builder.queryFields((t) => ({
+  qrCodes: t.connection(
+    {
+      type: QrCode,
+      nullable: true,
+      description: 'The account’s QR codes. Costs 1 upstream call for each page not kept.',
+      resolve: (_root, window, { links }) => links.connection(qrCodes, window),
+    },
+    ...connectionOf('QrCode', 'QR codes'),
+  ),
+  qrCode: t.field({
+    type: QrCode,
+    description:
+      'One QR code; null when there is none of this id. Costs nothing while a page that holds it is kept, else 1 upstream call, its statistics included.',
+    args: {
+      id: t.arg.id({ required: true, description: 'Global id, or the upstream’s integer.' }),
+    },
+    resolve: (_root, { id }, context, info) => findQrCode(parseId('QrCode', id), context, info),
+  }),
+}));
+
+const colorDescription = '`rgb(r,g,b)`, each from 0 to 255.';
+const logoDescription = 'Picture to put into its middle: path or URL of a png or jpg.';
+
+const CreateQrCodeInput = builder.inputType('CreateQrCodeInput', {
+  description: 'A QR code to make. What is left out is for the upstream to choose.',
+  fields: (t) => ({
+    type: t.field({ type: QrType, required: true, description: 'What it holds.' }),
+    data: t.field({ type: QrDataInput, required: true, description: 'What it says.' }),
+    background: t.string({ description: `Color behind the code: ${colorDescription}` }),
+    foreground: t.string({ description: `Color of the code: ${colorDescription}` }),
+    logo: t.string({ description: logoDescription }),
+    name: t.string({ description: 'What to call it.' }),
+  }),
+});
+
+const UpdateQrCodeInput = builder.inputType('UpdateQrCodeInput', {
+  description:
+    'What to change of a QR code. What is left out, or null, stays as it is; its name always does.',
+  fields: (t) => ({
+    id: t.id({
+      required: true,
+      description: 'Which QR code: global id, or the upstream’s integer.',
+    }),
+    type: t.field({
+      type: QrType,
+      description: 'What it holds. With it, the data is checked before a call is spent.',
+    }),
+    data: t.field({
+      type: QrDataInput,
+      required: true,
+      description: 'What it says; the upstream always wants it.',
+    }),
+    background: t.string({ description: `Color behind the code: ${colorDescription}` }),
+    foreground: t.string({ description: `Color of the code: ${colorDescription}` }),
+    logo: t.string({ description: logoDescription }),
+  }),
+});
+
+/** Checks what making and changing have in common, and answers the data as the upstream takes it. */
+function checkLook(
+  checks: InputChecks,
+  input: typeof UpdateQrCodeInput.$inferInput | typeof CreateQrCodeInput.$inferInput,
+) {
+  const data = checkQrData(checks, 'data', input.data, input.type);
+  checks.rgbColor('background', input.background);
+  checks.rgbColor('foreground', input.foreground);
+  checks.logo('logo', input.logo);
+  return data;
+}
+
+builder.mutationFields((t) => ({
+  createQrCode: t.field({
+    type: QrCode,
+    nullable: false,
+    errors: resultOf('CreateQrCodeResult'),
+    description: 'Makes a QR code. Costs 1 upstream call.',
+    args: {
+      input: t.arg({ type: CreateQrCodeInput, required: true, description: 'What to make.' }),
+    },
+    resolve: (_root, { input }, { links }) => {
+      const checks = new InputChecks('input');
+      const data = checkLook(checks, input);
+      checks.notBlank('name', input.name);
+      checks.done();
+      return links.write(createQrCode({ ...input, data }));
+    },
+  }),
+  updateQrCode: t.field({
+    type: QrCode,
+    nullable: false,
+    errors: resultOf('UpdateQrCodeResult'),
+    description: 'Changes what a QR code says and how it looks. Costs 1 upstream call.',
+    args: {
+      input: t.arg({ type: UpdateQrCodeInput, required: true, description: 'What to change.' }),
+    },
+    resolve: (_root, { input }, { links }) => {
+      const checks = new InputChecks('input');
+      const id = checks.id('id', 'QrCode', input.id);
+      const data = checkLook(checks, input);
+      checks.done();
+      return links.write(updateQrCode(id, { ...input, data }));
+    },
+  }),
+  deleteQrCode: t.field({
+    type: Deleted,
+    nullable: false,
+    errors: resultOf('DeleteQrCodeResult'),
+    description: 'Removes a QR code, from its channels too. Costs 1 upstream call.',
+    args: {
+      id: t.arg.id({
+        required: true,
+        description: 'Which QR code: global id, or the upstream’s integer.',
+      }),
+    },
+    resolve: async (_root, args, { links }) => {
+      const checks = new InputChecks();
+      const id = checks.id('id', 'QrCode', args.id);
+      checks.done();
+      await links.write(deleteQrCode(id));
+      return { typename: 'QrCode', id };
+    },
+  }),
+}));

@@ -1,0 +1,113 @@
+import { builder } from '../../graph/builder.ts';
+import type { InputChecks } from '../../graph/checks.ts';
+import type { QrData, QrType as Type } from './qr-code.ts';
+
+export const QrType = builder.enumType('QrType', {
+  description: 'What a QR code holds. Each type says whether its data is `value` or `fields`.',
+  values: {
+    TEXT: { description: 'Any text, as `value`.' },
+    VCARD: { description: 'A business card, as `fields`: fname, lname, org, phone, email, site.' },
+    LINK: { description: 'A URL with http or https, as `value`.' },
+    EMAIL: {
+      description: 'A mail to send: the address as `value`, or `fields`: email, subject, body.',
+    },
+    PHONE: { description: 'A number to call, as `value`.' },
+    SMS: {
+      description: 'A text message to send: the number as `value`, or `fields`: phone, message.',
+    },
+    WIFI: { description: 'A network to join, as `fields`: ssid, encryption, password.' },
+  } satisfies Record<Type, { description: string }>,
+});
+
+export const QrDataInput = builder.inputType('QrDataInput', {
+  description: 'What a QR code says: exactly one of the two, by its type.',
+  isOneOf: true,
+  fields: (t) => ({
+    value: t.string({ description: 'For TEXT, LINK, PHONE, EMAIL and SMS.' }),
+    fields: t.field({
+      type: 'JSONObject',
+      description:
+        'For VCARD, WIFI, EMAIL and SMS. WIFI needs `ssid`, EMAIL `email` and SMS `phone`. The upstream’s document does not name the parts: those under QrType are the usual ones, and any others are passed on as they are.',
+    }),
+  }),
+});
+
+type Input = typeof QrDataInput.$inferInput;
+
+/** Which of the two each type takes. The documents say "string or array depending on type". */
+const shapes: Readonly<Record<Type, readonly (keyof Input)[]>> = {
+  TEXT: ['value'],
+  VCARD: ['fields'],
+  LINK: ['value'],
+  EMAIL: ['value', 'fields'],
+  PHONE: ['value'],
+  SMS: ['value', 'fields'],
+  WIFI: ['fields'],
+};
+
+/** The part without which data of a type says nothing. */
+const needed: Readonly<Partial<Record<Type, string>>> = {
+  EMAIL: 'email',
+  SMS: 'phone',
+  WIFI: 'ssid',
+};
+
+/**
+ * Checks the data of a QR code against its type, and answers it as the upstream takes it. Without a
+ * type, as in an update that leaves it, only what no type could make sense of is refused.
+ */
+export function checkQrData(
+  checks: InputChecks,
+  member: string,
+  { value, fields }: Input,
+  type: Type | null | undefined,
+): QrData {
+  const kind = value == null ? 'fields' : 'value';
+  const place = `${member}.${kind}`;
+  if (type && !shapes[type].includes(kind)) {
+    checks.issue(place, `is not for ${type}, which takes \`${shapes[type].join('` or `')}\`.`);
+  } else if (value != null) {
+    checkText(checks, place, value, type);
+  } else {
+    checkFields(checks, place, fields ?? {}, type);
+  }
+  return value ?? fields ?? {};
+}
+
+function checkFields(
+  checks: InputChecks,
+  place: string,
+  fields: Readonly<Record<string, unknown>>,
+  type: Type | null | undefined,
+): void {
+  const part = type ? needed[type] : undefined;
+  if (part === undefined) {
+    if (!Object.values(fields).some(saysSomething)) {
+      checks.issue(place, 'must have at least one part that says something.');
+    }
+    return;
+  }
+  const value = fields[part];
+  if (typeof value === 'string' || typeof value === 'number') {
+    checkText(checks, `${place}.${part}`, String(value), type);
+  } else {
+    checks.issue(`${place}.${part}`, 'must be given, as a text.');
+  }
+}
+
+function checkText(
+  checks: InputChecks,
+  place: string,
+  text: string,
+  type: Type | null | undefined,
+): void {
+  if (text.trim() === '') checks.notBlank(place, text);
+  else if (type === 'LINK') checks.webAddress(place, text);
+  else if (type === 'EMAIL') checks.email(place, text);
+  else if (type === 'PHONE' || type === 'SMS') checks.phone(place, text);
+}
+
+/** A text that is not blank, or anything else that is there: parts may have parts of their own. */
+function saysSomething(part: unknown): boolean {
+  return typeof part === 'string' ? part.trim() !== '' : part !== null && part !== undefined;
+}

@@ -1,0 +1,51 @@
+import { Refusal } from '../http/answer.ts';
+import { emailAddress, type LinksRoute, members, ok, optionalText } from './context.ts';
+import type { LinksStore, User } from './store.ts';
+
+/** The account as its owner sees it. Implements: Link API > Resources > Account. */
+export function viewAccount(user: User) {
+  const { id, email, username, avatar, status, expires, registered } = user;
+  return { id, email, username, avatar, status, expires, registered };
+}
+
+/** Refuses an email that another account has. */
+export function freeEmail(store: LinksStore, email: string, except?: number): string {
+  const taken = store.users.some(
+    (user) => user.id !== except && user.email.toLowerCase() === email.toLowerCase(),
+  );
+  if (taken) throw new Refusal(400, 'An account with this email already exists');
+  return email;
+}
+
+/** Refuses a password that is too short. Implements: Link API > Limits. */
+export function longEnough(password: string): string {
+  if (password.length < 5) throw new Refusal(400, 'The password must be at least 5 characters');
+  return password;
+}
+
+/** Implements: Link API > Account. */
+export const accountRoutes: readonly LinksRoute[] = [
+  {
+    method: 'GET',
+    path: '/api/account',
+    run: ({ account }) => ok({ data: viewAccount(account) }),
+  },
+  {
+    method: 'PUT',
+    path: '/api/account/update',
+    run: (context) => {
+      const body = members(context);
+      const email = optionalText(body, 'email');
+      const password = optionalText(body, 'password');
+      // The document leaves open which member is required; neither is certainly not an update.
+      if (email === undefined && password === undefined)
+        throw new Refusal(400, 'The email or the password is required');
+      const { account, store } = context;
+      if (email !== undefined) freeEmail(store, emailAddress(email), account.id);
+      if (password !== undefined) longEnough(password);
+      account.email = email ?? account.email;
+      account.password = password ?? account.password;
+      return ok({ message: 'Account has been successfully updated.' });
+    },
+  },
+];

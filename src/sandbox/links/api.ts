@@ -1,0 +1,68 @@
+import { Refusal } from '../http/answer.ts';
+import { findRoute } from '../http/router.ts';
+import type { ApiDefinition } from '../http/server.ts';
+import { linksPage } from '../pages/links.ts';
+import { accountRoutes } from './account.ts';
+import { campaignRoutes } from './campaigns.ts';
+import { channelRoutes } from './channels.ts';
+import type { LinksRoute } from './context.ts';
+import { domainRoutes } from './domains.ts';
+import { fileRoutes } from './files.ts';
+import { overlayRoutes } from './overlays.ts';
+import { pixelRoutes } from './pixels.ts';
+import { planRoutes } from './plans.ts';
+import { qrRoutes } from './qr.ts';
+import { splashRoutes } from './splash.ts';
+import type { LinksStore } from './store.ts';
+import { userRoutes } from './users.ts';
+
+const ROUTES: readonly LinksRoute[] = [
+  ...accountRoutes,
+  ...domainRoutes,
+  ...overlayRoutes,
+  ...campaignRoutes,
+  ...channelRoutes,
+  ...splashRoutes,
+  ...fileRoutes,
+  ...pixelRoutes,
+  ...qrRoutes,
+  ...planRoutes,
+  ...userRoutes,
+];
+
+// Method and path of every endpoint, for the index page.
+const ENDPOINTS = ROUTES.map(({ method, path }) => ({ method, path }));
+
+/** The link API over its store. Implements: Link API > Endpoints, Authentication, Errors. */
+export function linksApi(store: LinksStore): ApiDefinition {
+  const owner = (key: string | undefined) => store.users.find((user) => user.apikey === key);
+  return {
+    parse({ path, bytes, spool }) {
+      if (path.startsWith('/api/files/upload/'))
+        return { body: undefined, logged: spool?.size ?? bytes.length };
+      const body = parseJson(bytes);
+      return { body, logged: body };
+    },
+    credential: ({ headers }) => /^Bearer +(\S+)$/i.exec(headers['authorization'] ?? '')?.[1],
+    // Keys nobody has share one limit, so that guessing is limited too.
+    bucket: (key) => (owner(key) ? `key ${key}` : 'unknown'),
+    failure: (message, inBody) => ({ error: inBody ? 429 : 1, message }),
+    run(request, key) {
+      const account = owner(key);
+      if (key === undefined) throw new Refusal(401, 'An API key is required');
+      if (!account) throw new Refusal(401, 'The API key is not valid');
+      if (account.keyExpired) throw new Refusal(401, 'The API key has expired');
+      const { route, params } = findRoute(ROUTES, request.method, request.path);
+      return route.run({ store, account, request }, params);
+    },
+    page: (request) => linksPage(store, request, ENDPOINTS),
+  };
+}
+
+function parseJson(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}

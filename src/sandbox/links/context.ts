@@ -1,0 +1,108 @@
+import { readStamp } from '../clock.ts';
+import { type Answer, json, Refusal } from '../http/answer.ts';
+import { cutPage } from '../http/paging.ts';
+import type { Route, SandboxRequest } from '../http/router.ts';
+import type { LinksStore, User } from './store.ts';
+
+/** What an endpoint of the link API works with: the store, and whose key asked. */
+export interface LinksContext {
+  readonly store: LinksStore;
+  readonly account: User;
+  readonly request: SandboxRequest;
+}
+
+/** One endpoint of the link API. */
+export type LinksRoute = Route<LinksContext>;
+
+/** Success with further members beside `error`. */
+export function ok(members: Record<string, unknown>): Answer {
+  return json({ error: 0, ...members });
+}
+
+/**
+ * A list page inside `data`. `error` is the string "0" here: the document says it may be, so a
+ * client should meet it.
+ * Implements: Link API > Pagination members.
+ */
+export function listPage<R>(
+  context: LinksContext,
+  key: string,
+  rows: readonly R[],
+  view: (row: R) => unknown,
+): Answer {
+  const page = cutPage(rows, context.request.query, context.store.maxLimit);
+  return json({ error: '0', data: { ...page.members, [key]: page.rows.map(view) } });
+}
+
+/** The row, or 404 by its name. */
+export function existing<R>(row: R | undefined, what: string): R {
+  if (row === undefined) throw new Refusal(404, `${what} does not exist`);
+  return row;
+}
+
+/** The members of a JSON body; refuses anything that is no object. */
+export function members(context: LinksContext): Record<string, unknown> {
+  const { body, bytes } = context.request;
+  if (bytes.length === 0) return {};
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw new Refusal(400, 'The request body must be a JSON object');
+  return body as Record<string, unknown>;
+}
+
+/** An optional text member: undefined when absent or null. */
+export function optionalText(body: Record<string, unknown>, name: string): string | undefined {
+  const value = body[name];
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== 'string') throw new Refusal(400, `The ${name} must be a string`);
+  return value.trim();
+}
+
+/** A required text member, not blank. */
+export function requiredText(body: Record<string, unknown>, name: string): string {
+  const text = optionalText(body, name);
+  if (!text) throw new Refusal(400, `The ${name} is required`);
+  return text;
+}
+
+/** An optional boolean member; 0 and 1 count too, as such software takes them. */
+export function optionalFlag(body: Record<string, unknown>, name: string): boolean | undefined {
+  const value = body[name];
+  if (value === undefined || value === null) return undefined;
+  if (value === true || value === 1 || value === '1') return true;
+  if (value === false || value === 0 || value === '0') return false;
+  throw new Refusal(400, `The ${name} must be true or false`);
+}
+
+/** Refuses text that is no http or https address. */
+export function webAddress(text: string, name: string): string {
+  if (!/^https?:\/\/[^\s/?#.]+(\.[^\s/?#.]+)*(:\d+)?([/?#]\S*)?$/i.test(text))
+    throw new Refusal(400, `The ${name} must be a valid URL including http or https`);
+  return text;
+}
+
+/** Refuses text that is no email address. */
+export function emailAddress(text: string): string {
+  if (!/^[^\s@<>"']+@[^\s@.<>"']+(\.[^\s@.<>"']+)+$/.test(text))
+    throw new Refusal(400, 'The email is not valid');
+  return text;
+}
+
+/** An optional `YYYY-MM-DD HH:MM:SS` member. */
+export function optionalStamp(body: Record<string, unknown>, name: string): string | undefined {
+  const text = optionalText(body, name);
+  if (text === undefined) return undefined;
+  if (text.length !== 19 || readStamp(text) === undefined)
+    throw new Refusal(400, `The ${name} must be a date like 2026-01-31 23:59:59`);
+  return text;
+}
+
+/** Refuses everyone without admin privileges. Implements: Link API > Authentication, rule 5. */
+export function adminOnly(context: LinksContext): void {
+  if (!context.account.admin)
+    throw new Refusal(403, 'You do not have permission to access this endpoint');
+}
+
+/** Now, as the clock of the sandbox has it. */
+export function now(context: LinksContext): number {
+  return context.store.clock.wall();
+}

@@ -1,0 +1,73 @@
+import { Refusal } from '../http/answer.ts';
+import {
+  existing,
+  type LinksRoute,
+  listPage,
+  members,
+  ok,
+  optionalText,
+  requiredText,
+  webAddress,
+} from './context.ts';
+import type { Domain } from './store.ts';
+
+function viewDomain({ id, domain, redirectroot, redirect404 }: Domain) {
+  return { id, domain, redirectroot, redirect404 };
+}
+
+function redirects(body: Record<string, unknown>): { redirectroot?: string; redirect404?: string } {
+  const given: { redirectroot?: string; redirect404?: string } = {};
+  for (const name of ['redirectroot', 'redirect404'] as const) {
+    const text = optionalText(body, name);
+    // An empty text takes the redirect away.
+    if (text !== undefined) given[name] = text && webAddress(text, name);
+  }
+  return given;
+}
+
+/** Implements: Link API > Branded domains. */
+export const domainRoutes: readonly LinksRoute[] = [
+  {
+    method: 'GET',
+    path: '/api/domains',
+    run: (context) =>
+      listPage(context, 'domains', context.store.domains.of(context.account.id), viewDomain),
+  },
+  {
+    method: 'POST',
+    path: '/api/domain/add',
+    run: (context) => {
+      const body = members(context);
+      const domain = webAddress(requiredText(body, 'domain'), 'domain').replace(/\/+$/, '');
+      const { host } = new URL(domain);
+      const { domains } = context.store;
+      if (domains.all().some((other) => new URL(other.domain).host === host))
+        throw new Refusal(400, 'The domain has already been added');
+      // "Must already point at the service" cannot be looked up here: the names that never resolve
+      // by definition stand for the domains that do not.
+      if (/\.(invalid|test)$/.test(new URL(domain).hostname))
+        throw new Refusal(400, 'The domain does not point to our server yet');
+      const row = { owner: context.account.id, domain, redirectroot: '', redirect404: '' };
+      const { id } = domains.add({ ...row, ...redirects(body) });
+      return ok({ id });
+    },
+  },
+  {
+    method: 'PUT',
+    path: '/api/domain/:id/update',
+    run: (context, { id }) => {
+      const domain = existing(context.store.domains.find(context.account.id, Number(id)), 'Domain');
+      Object.assign(domain, redirects(members(context)));
+      return ok({ message: 'Domain has been updated successfully.' });
+    },
+  },
+  {
+    method: 'DELETE',
+    path: '/api/domain/:id/delete',
+    run: (context, { id }) => {
+      if (!context.store.domains.remove(context.account.id, Number(id)))
+        throw new Refusal(404, 'Domain does not exist');
+      return ok({ message: 'Domain has been deleted successfully.' });
+    },
+  },
+];

@@ -1,0 +1,194 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { SandboxClock } from '../clock.ts';
+import type { Spool } from '../http/spool.ts';
+import { type Row, Table } from '../table.ts';
+
+/** An account of the link service, with what only an admin or nobody sees. */
+export interface User {
+  id: number;
+  email: string;
+  username: string;
+  password: string;
+  avatar: string;
+  status: 'free' | 'pro';
+  admin: boolean;
+  expires: string | null;
+  registered: string;
+  planid: number;
+  apikey: string;
+  /** Whether the key no longer works. */
+  keyExpired: boolean;
+}
+
+/** A plan as the API sends it. */
+export interface Plan {
+  id: number;
+  name: string;
+  free: boolean;
+  prices: { monthly: number; yearly: number; lifetime: number } | null;
+  limits: Record<string, unknown>;
+}
+
+/** A row of a branded domain. */
+export interface Domain extends Row {
+  domain: string;
+  redirectroot: string;
+  redirect404: string;
+}
+
+/** A row of a call-to-action overlay. */
+export interface Overlay extends Row {
+  type: string;
+  name: string;
+  date: string;
+}
+
+/** A row of a custom splash page. */
+export interface Splash extends Row {
+  name: string;
+  date: string;
+}
+
+/** A row of a campaign; `links` are the ids of the short links in it. */
+export interface Campaign extends Row {
+  name: string;
+  slug: string | null;
+  public: boolean;
+  links: Set<number>;
+}
+
+/** The three kinds of thing a channel holds. */
+export type ItemType = 'links' | 'bio' | 'qr';
+
+/** A row of a channel; `items` in the order they were assigned. */
+export interface Channel extends Row {
+  name: string;
+  description: string;
+  color: string;
+  starred: boolean;
+  items: { type: ItemType; id: number }[];
+}
+
+/** A row of a short link or bio page: the API has no endpoints for them, only their ids appear. */
+export interface Destination extends Row {
+  alias: string;
+  title: string;
+  /** Where it leads; null for a bio page, which is a page of its own. */
+  target: string | null;
+  date: string;
+}
+
+/** A row of an uploaded file. */
+export interface StoredFile extends Row {
+  name: string;
+  filename: string;
+  alias: string;
+  /** Branded domain of its short URL, or null for the service's own. */
+  domain: string | null;
+  content: Buffer | Spool;
+  downloads: number;
+  password: string | null;
+  /** Last day of download, `YYYY-MM-DD`. */
+  expiry: string | null;
+  maxdownloads: number | null;
+  date: string;
+}
+
+/** A row of a tracking pixel. */
+export interface Pixel extends Row {
+  type: string;
+  name: string;
+  tag: string;
+  date: string;
+}
+
+/** A row of a QR code. */
+export interface QrCode extends Row {
+  alias: string;
+  name: string;
+  type: string;
+  data: unknown;
+  background: string;
+  foreground: string;
+  logo: string | null;
+  scans: number;
+  date: string;
+  stats: Record<string, unknown>;
+}
+
+/** A single-use login; `user` null once it was used. */
+export interface Login {
+  user: number | null;
+  until: number;
+}
+
+/** Everything the link service knows, in memory. */
+export class LinksStore {
+  readonly url: string;
+  readonly clock: SandboxClock;
+  readonly maxLimit: number;
+  users: User[] = [];
+  plans: Plan[] = [];
+  readonly logins = new Map<string, Login>();
+  readonly domains = new Table<Domain>();
+  readonly overlays = new Table<Overlay>();
+  readonly splash = new Table<Splash>();
+  readonly campaigns = new Table<Campaign>();
+  readonly channels = new Table<Channel>();
+  readonly links = new Table<Destination>();
+  readonly bios = new Table<Destination>();
+  readonly files = new Table<StoredFile>();
+  readonly pixels = new Table<Pixel>();
+  readonly qrs = new Table<QrCode>();
+
+  constructor(url: string, clock: SandboxClock, maxLimit: number) {
+    this.url = url;
+    this.clock = clock;
+    this.maxLimit = maxLimit;
+  }
+
+  /** Removes a user and everything that was theirs. */
+  removeUser(id: number): void {
+    this.users = this.users.filter((user) => user.id !== id);
+    const { domains, overlays, splash, campaigns, channels, links, bios, files, pixels, qrs } =
+      this;
+    const tables = [
+      domains,
+      overlays,
+      splash,
+      campaigns,
+      channels,
+      links,
+      bios,
+      files,
+      pixels,
+      qrs,
+    ];
+    for (const table of tables) table.removeOwner(id);
+  }
+}
+
+/** A short alias that is always the same for the same text. */
+export function aliasOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').replace(/[-_]/g, '').slice(0, 6);
+}
+
+/** An API key that is always the same for the same text. */
+export function keyOf(text: string): string {
+  return createHash('sha256').update(`key of ${text}`).digest('hex').slice(0, 40);
+}
+
+/** A secret that nobody can guess. */
+export function secret(): string {
+  return randomBytes(24).toString('base64url');
+}
+
+/** The same number for the same text, spread over 32 bits: variety without chance. */
+export function spread(text: string): number {
+  return createHash('sha256').update(text).digest().readUInt32BE(0);
+}
+
+/** Turns a spread number into one of the choices. */
+export function pick<T>(choices: readonly [T, ...T[]], number: number): T {
+  return choices[number % choices.length] ?? choices[0];
+}

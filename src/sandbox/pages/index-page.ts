@@ -1,0 +1,26 @@
+import { type Answer, escapeHtml, htmlPage } from '../http/answer.ts';
+
+/** The page at `/`: what this server is and what it answers. */
+export function indexPage(given: {
+  title: string;
+  intro: string;
+  url: string;
+  example: string;
+  endpoints: readonly { method: string; path: string }[];
+  /** Addresses worth a look, as label and path. */
+  look: readonly (readonly [string, string])[];
+}): Answer {
+  const { title, intro, url, example, endpoints, look } = given;
+  const rows = endpoints.map(
+    ({ method, path }) => `<tr><td>${method}</td><td><code>${path}</code></td></tr>`,
+  );
+  const links = look.map(
+    ([label, path]) => `<li><a href="${escapeHtml(url + path)}">${escapeHtml(label)}</a></li>`,
+  );
+  return htmlPage(
+    title,
+    `<p>${escapeHtml(intro)} Everything is in memory and is as new after a restart.</p>
+<p>Try it:</p><pre><code>${escapeHtml(example)}</code></pre>
+<ul>${links.join('')}</ul><table><tbody>${rows.join('')}</tbody></table>`,
+  );
+}

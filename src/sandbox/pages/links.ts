@@ -1,0 +1,148 @@
+import { type Answer, escapeHtml, htmlPage, Refusal, unescapeHtml } from '../http/answer.ts';
+import type { SandboxRequest } from '../http/router.ts';
+import type { LinksStore } from '../links/store.ts';
+import { drawPicture, isPictureKind } from '../media/pictures.ts';
+import { drawQr } from '../media/qr-picture.ts';
+import { LINK_KEYS } from '../seed/people.ts';
+import { download } from './downloads.ts';
+import { indexPage } from './index-page.ts';
+import { type Page, shown, showPage } from './page.ts';
+
+const PAGES: readonly Page<LinksStore>[] = [
+  {
+    method: 'GET',
+    path: '/login/sso/:token',
+    run: ({ store, request }, { token = '' }) => signIn(store, request, token),
+  },
+  {
+    method: 'GET',
+    path: '/f/:alias',
+    run: ({ store, request }, { alias }) =>
+      download(store, shown(store.files.all().find((row) => row.alias === alias)), request),
+  },
+  {
+    method: 'GET',
+    path: '/qr/:alias',
+    run: ({ store, request }, { alias = '' }) => {
+      const bare = alias.replace(/\.(svg|png)$/, '');
+      const png = alias.endsWith('.png') || request.query['format'] === 'png';
+      const qr = shown(store.qrs.all().find((row) => row.alias === bare));
+      return drawQr(qr, png ? 'png' : 'svg');
+    },
+  },
+  {
+    method: 'GET',
+    path: '/l/:alias',
+    run: ({ store }, { alias }) => {
+      const link = shown(store.links.all().find((row) => row.alias === alias));
+      const picture = `<img src="${store.url}/media/preview/${link.alias}.svg" alt="">`;
+      return plainPage(link.title, `${picture}<p>Leads to ${anchor(link.target ?? '')}</p>`);
+    },
+  },
+  {
+    method: 'GET',
+    path: '/bio/:alias',
+    run: ({ store }, { alias }) => {
+      const bio = shown(store.bios.all().find((row) => row.alias === alias));
+      const links = store.links.of(bio.owner).filter(({ title }) => title.startsWith(bio.title));
+      const items = links.map((link) => `<li>${anchor(`${store.url}/l/${link.alias}`)}</li>`);
+      const picture = `<img src="${store.url}/media/preview/${bio.alias}.svg" alt="">`;
+      return plainPage(bio.title, `${picture}<ul>${items.join('')}</ul>`);
+    },
+  },
+  {
+    method: 'GET',
+    path: '/campaign/:campaignid',
+    run: ({ store }, { campaignid }) => {
+      const campaign = shown(
+        store.campaigns.all().find((row) => row.id === Number(campaignid) && row.public),
+      );
+      return plainPage(campaign.name, linkList(store, campaign.links));
+    },
+  },
+  {
+    method: 'GET',
+    path: '/r/:slug',
+    run: ({ store }, { slug }) => {
+      const campaign = shown(store.campaigns.all().find((row) => row.slug === slug));
+      return plainPage(campaign.name, `<p>Rotates among</p>${linkList(store, campaign.links)}`);
+    },
+  },
+  {
+    method: 'GET',
+    path: '/media/:kind/:file',
+    run: ({ store }, { kind, file = '' }) => {
+      const name = file.replace(/\.svg$/, '');
+      if (!isPictureKind(kind)) throw new Refusal(404, 'There is no such picture');
+      const rows = [...store.links.all(), ...store.bios.all()];
+      const label =
+        kind === 'avatar'
+          ? store.users.find((user) => user.username === name)?.username
+          : rows.find((row) => row.alias === name)?.title;
+      return drawPicture(kind, name, unescapeHtml(shown(label)));
+    },
+  },
+];
+
+/** Anything of the link service outside /api. */
+export function linksPage(
+  store: LinksStore,
+  request: SandboxRequest,
+  endpoints: readonly { method: string; path: string }[],
+): Promise<Answer> {
+  return showPage([index(store, endpoints), ...PAGES], store, request);
+}
+
+function index(
+  store: LinksStore,
+  endpoints: readonly { method: string; path: string }[],
+): Page<LinksStore> {
+  const [user] = store.users;
+  const qr = store.qrs.all().find(({ type }) => type === 'link');
+  const look = [
+    ['A QR code to scan', `/qr/${qr?.alias}`],
+    ['A short link', `/l/${store.links.all()[0]?.alias}`],
+    ['A bio page', `/bio/${store.bios.all()[0]?.alias}`],
+    ['A file to download', `/f/${store.files.all()[0]?.alias}`],
+    ['An avatar', `/media/avatar/${user?.username}.svg`],
+  ] as const;
+  return {
+    method: 'GET',
+    path: '/',
+    run: () =>
+      indexPage({
+        title: 'Link management, sandbox',
+        intro: 'The link management API with the data of a small design studio.',
+        url: store.url,
+        example: `curl -H 'Authorization: Bearer ${LINK_KEYS.admin}' ${store.url}/api/account`,
+        endpoints,
+        look,
+      }),
+  };
+}
+
+/** The address works once and for an hour. Implements: Link API > States and transitions. */
+function signIn(store: LinksStore, request: SandboxRequest, token: string): Answer {
+  const login = shown(store.logins.get(token));
+  const user = store.users.find((row) => row.id === login.user);
+  if (!user || store.clock.wall() >= login.until)
+    throw new Refusal(410, 'This sign-in address was used already or has expired');
+  // A HEAD, as of a chat that looks at addresses people send, must not use it up.
+  if (request.method !== 'HEAD') login.user = null;
+  const name = escapeHtml(user.username);
+  return htmlPage('Welcome', `<p>You are signed in as <strong>${name}</strong>.</p>`);
+}
+
+/** A page about a row whose title the seed keeps escaped. */
+function plainPage(title: string, content: string): Answer {
+  return htmlPage(unescapeHtml(title), content);
+}
+
+function anchor(address: string): string {
+  return `<a href="${escapeHtml(address)}">${escapeHtml(address)}</a>`;
+}
+
+function linkList(store: LinksStore, ids: ReadonlySet<number>): string {
+  const links = store.links.all().filter((link) => ids.has(link.id));
+  return `<ul>${links.map((link) => `<li>${anchor(`${store.url}/l/${link.alias}`)}</li>`).join('')}</ul>`;
+}

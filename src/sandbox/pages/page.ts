@@ -1,0 +1,38 @@
+import { type Answer, escapeHtml, htmlPage, Refusal } from '../http/answer.ts';
+import { findRoute, type Route, type SandboxRequest } from '../http/router.ts';
+
+/** One page outside /api. */
+export type Page<Store> = Route<
+  { store: Store; request: SandboxRequest },
+  Answer | Promise<Answer>
+>;
+
+/** The page or picture at an address; a refusal becomes a page too. */
+export async function showPage<Store>(
+  pages: readonly Page<Store>[],
+  store: Store,
+  request: SandboxRequest,
+): Promise<Answer> {
+  try {
+    const method = request.method === 'HEAD' ? 'GET' : request.method;
+    const { route, params } = findRoute(pages, method, request.path);
+    return await route.run({ store, request }, params);
+  } catch (error) {
+    const [status, message] =
+      error instanceof Refusal
+        ? [error.status, error.message]
+        : [500, 'Something went wrong in the sandbox'];
+    return htmlPage(titleOf(status), `<p>${escapeHtml(message)}.</p>`, status);
+  }
+}
+
+/** The row, or a 404 page. */
+export function shown<R>(row: R | undefined): R {
+  if (row === undefined) throw new Refusal(404, 'There is no such page here');
+  return row;
+}
+
+function titleOf(status: number): string {
+  const titles: Record<number, string> = { 404: 'Not found', 405: 'Not allowed', 410: 'Gone' };
+  return titles[status] ?? 'Error';
+}

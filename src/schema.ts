@@ -1,0 +1,22 @@
+import './graph/scalars.ts';
+import './graph/upload.ts';
+import './graph/rate-limit.graph.ts';
+import './links/account/account.graph.ts';
+import './links/brand/branded-domain.graph.ts';
+import './links/content/campaign.graph.ts';
+import './links/content/channel.graph.ts';
+import './links/brand/cta-overlay.graph.ts';
+import './links/content/file.graph.ts';
+import './links/account/login-url.graph.ts';
+import './links/brand/pixel.graph.ts';
+import './links/account/plan.graph.ts';
+import './links/content/qr-code.graph.ts';
+import './links/brand/splash-page.graph.ts';
+import './links/account/user.graph.ts';
+import './market/item.graph.ts';
+import './market/purchase.graph.ts';
+import './market/seller.graph.ts';
+import { builder } from './graph/builder.ts';
+
+/** The graph. Every noun adds its part to the builder when it is imported. */
+export const schema = builder.toSchema();

@@ -1,0 +1,159 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Clock } from '../../clock.ts';
+import { BudgetExhausted, GatewayError, InvalidInput, UpstreamRejected } from '../../errors.ts';
+import { encodeGlobalId } from '../../graph/global-id.ts';
+import type { Source } from '../../graph/source.ts';
+import { uploadFile } from '../../links/content/file.ts';
+import { endLingering, expectsContinue } from '../door/linger.ts';
+import type { MaskError } from '../graphql/mask-error.ts';
+import { UploadBody, UploadFault, uploadTooLarge } from './upload-body.ts';
+import { readUpload } from './upload-options.ts';
+
+export interface FilesOptions {
+  /**
+   * The link API on behalf of a request; the signal aborts when nobody waits for its answer. Rejects
+   * with `UNAUTHENTICATED` or `FORBIDDEN` for whom there is none.
+   */
+  readonly sourceFor: (request: IncomingMessage, signal: AbortSignal) => Promise<Source>;
+  readonly clock: Clock;
+  readonly maxBytes: number;
+  /** Pages of these origins may upload, beside the gateway's own; no others. */
+  readonly corsOrigins: readonly string[];
+  readonly maskError: MaskError;
+}
+
+/** Answers everything under `/files/`. `Expect: 100-continue` is left to it. */
+export type FilesRoute = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** The status for a code where it differs from what `/graphql` answers. */
+const statusByCode: Readonly<Record<string, number>> = {
+  UPSTREAM_REJECTED: 422,
+  UPSTREAM_INVALID_RESPONSE: 502,
+  UPSTREAM_TIMEOUT: 504,
+  // What proxies do with a PUT after 502 to 504 is to send it again.
+  OUTCOME_UNKNOWN: 500,
+};
+
+/**
+ * `PUT /files/:filename` streams a file of any size to the upstream. The body is not read before the
+ * upload has its slot under the rate limit, and then no faster than the upstream takes it. 1 upstream
+ * call. Answers `{ id, databaseId, shortUrl }` with status 201, or `{ errors }` as `/graphql` has them.
+ * A body that ends early, or grows too large, cuts the upstream's request off instead of ending it.
+ * Implements: Link API > Files > POST /api/files/upload/:filename.
+ */
+export function createFilesRoute(options: FilesOptions): FilesRoute {
+  return (request, response) => {
+    const allowed = allowOrigin(request, response, options.corsOrigins);
+    if (request.method === 'OPTIONS') {
+      if (allowed) allowUpload(request, response);
+      response.writeHead(204, { Allow: 'PUT, OPTIONS' }).end();
+    } else if (request.method !== 'PUT') {
+      response.setHeader('Allow', 'PUT, OPTIONS');
+      const error = new GatewayError('BAD_USER_INPUT', 'Files are uploaded with PUT.');
+      fail(request, response, options, error, 405);
+    } else if (!allowed && isForeign(request)) {
+      const sentence = 'Pages of this origin may not call the gateway.';
+      fail(request, response, options, new GatewayError('FORBIDDEN', sentence));
+    } else {
+      void upload(request, response, options);
+    }
+  };
+}
+
+async function upload(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: FilesOptions,
+): Promise<void> {
+  const { clock, maxBytes } = options;
+  const leave = new AbortController();
+  response.once('close', () => leave.abort());
+  const body = new UploadBody({
+    request,
+    clock,
+    maxBytes,
+    onStart: () => {
+      if (expectsContinue(request)) response.writeContinue();
+    },
+    onLost: (reason) => leave.abort(reason),
+  });
+  try {
+    const links = await options.sourceFor(request, leave.signal);
+    const input = readUpload(request.url ?? '');
+    if (body.length !== null && body.length > maxBytes) throw uploadTooLarge(maxBytes);
+    if (body.length === 0) throw new InvalidInput([{ path: ['file'], message: 'is empty.' }]);
+    const { id, shortUrl = null } = await links.write(uploadFile(input, body));
+    const file = { id: encodeGlobalId('File', id), databaseId: id, shortUrl };
+    answer(request, response, options, { status: 201, body: file });
+  } catch (error) {
+    // A body that broke off has broken the upstream's request as well: that is the consequence.
+    fail(request, response, options, body.fault ?? error);
+  }
+}
+
+function fail(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: FilesOptions,
+  error: unknown,
+  status?: number,
+): void {
+  const { message, extensions } = options.maskError(error);
+  const { code, http, ...details } = extensions;
+  const { status: usual, headers = {} } = (http ?? {}) as {
+    readonly status?: number;
+    readonly headers?: Readonly<Record<string, string>>;
+  };
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  const shown = error instanceof UpstreamRejected ? error.reason : message;
+  if (error instanceof BudgetExhausted) {
+    const { retryAfterMs } = error.details;
+    response.setHeader('Retry-After', Math.ceil(Number(retryAfterMs) / 1000));
+  }
+  answer(request, response, options, {
+    status:
+      status ??
+      (error instanceof UploadFault ? error.status : (statusByCode[String(code)] ?? usual ?? 500)),
+    body: { errors: [{ message: shown, extensions: { code, ...details } }] },
+  });
+}
+
+function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { clock }: FilesOptions,
+  { status, body }: { readonly status: number; readonly body: object },
+): void {
+  if (response.destroyed) return;
+  response.statusCode = status;
+  response.setHeader('Content-Type', 'application/json; charset=utf-8');
+  response.setHeader('Cache-Control', 'no-store');
+  endLingering(request, response, clock, JSON.stringify(body));
+}
+
+/** Lets a page of a listed origin read the answer. False for a page of any other. */
+function allowOrigin(
+  { headers: { origin } }: IncomingMessage,
+  response: ServerResponse,
+  origins: readonly string[],
+): boolean {
+  if (origins.length > 0) response.setHeader('Vary', 'Origin');
+  if (origin === undefined || !origins.includes(origin)) return false;
+  response.setHeader('Access-Control-Allow-Origin', origin);
+  response.setHeader('Access-Control-Expose-Headers', 'Retry-After');
+  return true;
+}
+
+/** Answers a preflight: the method and whatever headers the page means to send. */
+function allowUpload({ headers }: IncomingMessage, response: ServerResponse): void {
+  response.setHeader('Access-Control-Allow-Methods', 'PUT');
+  response.setHeader('Access-Control-Max-Age', 600);
+  const wanted = headers['access-control-request-headers'];
+  if (wanted !== undefined) response.setHeader('Access-Control-Allow-Headers', wanted);
+}
+
+/** A PUT is never sent without a preflight; a browser that says where it comes from is believed too. */
+function isForeign({ headers }: IncomingMessage): boolean {
+  const site = headers['sec-fetch-site'];
+  return site === 'cross-site' || site === 'same-site';
+}

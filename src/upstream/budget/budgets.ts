@@ -1,0 +1,86 @@
+import type { Clock } from '../../clock.ts';
+import { BudgetExhausted, type UpstreamName } from '../../errors.ts';
+import { Budget } from './budget.ts';
+
+/** One upstream's limit for each of its keys, and how many keys there may be. */
+export interface BudgetsOptions {
+  readonly upstream: UpstreamName;
+  readonly clock: Clock;
+  /** Requests per window and key. */
+  readonly rateLimit: number;
+  readonly rateWindowMs: number;
+  /** Budgets kept at a time. */
+  readonly maxBudgets: number;
+}
+
+/**
+ * The budgets of an upstream's keys, bounded in number. When there is no room for another, those under
+ * which nothing counts any more and nothing waits go: nothing spent is ever forgotten.
+ */
+export class Budgets {
+  readonly #options: BudgetsOptions;
+  readonly #budgets = new Map<string, Budget>();
+  /** Until then, on `clock.now()`, all budgets are known to count something. */
+  #fullUntil = Number.NEGATIVE_INFINITY;
+  /** When the process ends, on `clock.now()`; `null` while it is not about to. */
+  #drainedAt: number | null = null;
+
+  constructor(options: BudgetsOptions) {
+    this.#options = options;
+  }
+
+  /** The budgets of all keys in use. */
+  get all(): Iterable<Budget> {
+    return this.#budgets.values();
+  }
+
+  /**
+   * The budget of a partition, to send requests under; a new one for a partition that has none.
+   * @throws BudgetExhausted `BUDGET_EXHAUSTED` when there is no room for another.
+   */
+  of(partition: string): Budget {
+    const kept = this.#budgets.get(partition);
+    if (kept) return kept;
+    if (!this.hasRoomFor(partition)) {
+      const { clock, upstream } = this.#options;
+      const waitMs = this.#fullUntil - clock.now();
+      throw new BudgetExhausted(upstream, waitMs, new Date(clock.wall() + waitMs));
+    }
+    const budget = this.#create();
+    if (this.#drainedAt !== null) budget.drain(this.#drainedAt - this.#options.clock.now());
+    this.#budgets.set(partition, budget);
+    return budget;
+  }
+
+  /** The budget of a partition, to look at and not to use: asking for it takes nobody's room. */
+  lookAt(partition: string): Budget {
+    return this.#budgets.get(partition) ?? this.#create();
+  }
+
+  /** Whether `of` has a budget for a partition. Makes room if it can. */
+  hasRoomFor(partition: string): boolean {
+    const { clock, maxBudgets } = this.#options;
+    if (this.#budgets.has(partition) || this.#budgets.size < maxBudgets) return true;
+    // All are looked through only once until one can be idle: refusing must stay cheap.
+    if (this.#fullUntil > clock.now()) return false;
+    let soonestMs = Number.POSITIVE_INFINITY;
+    for (const [each, { state }] of this.#budgets) {
+      if (state.resetInMs === null && state.queued === 0) this.#budgets.delete(each);
+      else soonestMs = Math.min(soonestMs, Math.max(1, state.resetInMs ?? 1));
+    }
+    if (this.#budgets.size < maxBudgets) return true;
+    this.#fullUntil = clock.now() + soonestMs;
+    return false;
+  }
+
+  /** See `Budget.drain`; holds for budgets to come as well. */
+  drain(graceMs: number): void {
+    this.#drainedAt ??= this.#options.clock.now() + graceMs;
+    for (const budget of this.#budgets.values()) budget.drain(graceMs);
+  }
+
+  #create(): Budget {
+    const { clock, rateLimit, rateWindowMs } = this.#options;
+    return new Budget({ clock, limit: rateLimit, windowMs: rateWindowMs });
+  }
+}

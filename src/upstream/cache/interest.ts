@@ -1,0 +1,56 @@
+import type { Clock } from '../../clock.ts';
+import type { Credential } from '../credential.ts';
+import type { Read } from '../request.ts';
+
+/** A kept answer that somebody has asked for of late. */
+interface Wanted {
+  readonly key: string;
+  readonly read: Read<unknown>;
+  readonly credential: Credential;
+  readonly askedAt: number;
+  /** How often it was asked for since it was last read upstream. */
+  readonly asks: number;
+}
+
+/** Answers whose readers are remembered; those not asked for the longest are forgotten first. */
+const REMEMBERED = 5000;
+
+/** Remembers who wants what, so that refreshes go where somebody will look. Costs no upstream call. */
+export class Interest {
+  readonly #clock: Clock;
+  /** In the order in which they were last asked for. */
+  readonly #wanted = new Map<string, Wanted>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** A reader was served a kept answer; how often that has happened since it was read upstream. */
+  asked(key: string, read: Read<unknown>, credential: Credential): number {
+    const asks = (this.#wanted.get(key)?.asks ?? 0) + 1;
+    this.#wanted.delete(key);
+    this.#wanted.set(key, { key, read, credential, askedAt: this.#clock.now(), asks });
+    if (this.#wanted.size > REMEMBERED) {
+      for (const oldest of this.#wanted.keys()) {
+        this.#wanted.delete(oldest);
+        break;
+      }
+    }
+    return asks;
+  }
+
+  /** The answer was read upstream anew: from here its readers count afresh. */
+  renewed(key: string): void {
+    const wanted = this.#wanted.get(key);
+    // Map.set on a key that is there keeps its place in the order.
+    if (wanted) this.#wanted.set(key, { ...wanted, asks: 0 });
+  }
+
+  /** What was asked for with one credential in the last `ms` milliseconds, the latest first. */
+  within(ms: number, { partition }: Credential): Wanted[] {
+    const since = this.#clock.now() - ms;
+    return [...this.#wanted.values()]
+      .toReversed()
+      .filter((each) => each.askedAt >= since && each.credential.partition === partition);
+  }
+}

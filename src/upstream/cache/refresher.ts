@@ -1,0 +1,104 @@
+import type { Clock } from '../../clock.ts';
+import type { Budget } from '../budget/budget.ts';
+import type { Credential } from '../credential.ts';
+import type { Read } from '../request.ts';
+import type { Cache, Kept } from './cache.ts';
+import { Interest } from './interest.ts';
+
+interface RefresherOptions {
+  readonly clock: Clock;
+  readonly cache: Cache;
+  readonly budget: (credential: Credential) => Budget;
+  /** Whether requests should be kept from the upstream for now. */
+  readonly outOfOrder: () => boolean;
+  /** Asks for a newer answer that nobody waits for, unless one is on its way. */
+  readonly refresh: (key: string, read: Read<unknown>, credential: Credential) => void;
+}
+
+/** A read that failed is tried again in the background after so long, doubled for each time in a row. */
+const FIRST_BACK_OFF_MS = 2000;
+const MAX_BACK_OFF_MS = 120_000;
+/** Keys whose failures are remembered; the oldest is forgotten first. */
+const FAILURES_REMEMBERED = 10_000;
+
+/** An answer asked for repeatedly is refreshed before its ttl ends, once this share of it is over. */
+const AHEAD_SHARE = 0.8;
+/** Times that an answer must have been asked for to be refreshed without a reader at hand. */
+const HOT_ASKS = 2;
+/** For how many rounds of refreshing everything wanted an answer stays wanted that nobody asks for. */
+const WANTED_ROUNDS = 1.5;
+
+/**
+ * Decides what is good enough to be served, and what is refreshed behind the readers' backs. While
+ * the budget has slots to spare, answers are read anew soon after their ttl; when more is wanted
+ * than can be refreshed in time, everything wanted is served from what is kept and takes its turn,
+ * the oldest first, so that with N answers and B refreshes a minute none is older than about N/B.
+ */
+export class Refresher {
+  readonly #options: RefresherOptions;
+  readonly #interest: Interest;
+  /** Reads that failed last time, and when they may be tried again although an answer is kept. */
+  readonly #failures = new Map<string, { readonly inARow: number; readonly retryAt: number }>();
+
+  constructor(options: RefresherOptions) {
+    this.#options = options;
+    this.#interest = new Interest(options.clock);
+  }
+
+  /** Whether a reader gets what is kept, at once; sees to a refresh where one is due. */
+  serves(key: string, read: Read<unknown>, credential: Credential, kept: Kept): boolean {
+    const { ttlMs } = kept.entry.freshness;
+    const { idle } = this.#options.budget(credential);
+    if (this.isBackingOff(key) || this.#options.outOfOrder()) return true;
+    if (kept.state === 'fallback') return false;
+    // With slots to spare a short wait buys a new answer; just after its ttl an old one will do.
+    if (kept.state === 'stale' && idle && kept.ageMs >= 2 * ttlMs) return false;
+    const asks = this.#interest.asked(key, read, credential);
+    const ahead = idle && asks >= HOT_ASKS && kept.ageMs >= AHEAD_SHARE * ttlMs;
+    if (kept.state === 'stale' || ahead) this.#options.refresh(key, read, credential);
+    return true;
+  }
+
+  /** Whether the last tries failed so recently that a kept answer is served without another. */
+  isBackingOff(key: string): boolean {
+    const retryAt = this.#failures.get(key)?.retryAt ?? Number.NEGATIVE_INFINITY;
+    return retryAt > this.#options.clock.now();
+  }
+
+  /** A read brought nothing. */
+  failed(key: string): void {
+    const inARow = (this.#failures.get(key)?.inARow ?? 0) + 1;
+    const waitMs = Math.min(MAX_BACK_OFF_MS, FIRST_BACK_OFF_MS * 2 ** (inARow - 1));
+    this.#failures.delete(key);
+    this.#failures.set(key, { inARow, retryAt: this.#options.clock.now() + waitMs });
+    if (this.#failures.size <= FAILURES_REMEMBERED) return;
+    for (const oldest of this.#failures.keys()) {
+      this.#failures.delete(oldest);
+      break;
+    }
+  }
+
+  /** A read brought a new answer. */
+  renewed(key: string, credential: Credential): void {
+    this.#failures.delete(key);
+    this.#interest.renewed(key);
+    this.#keepRound(credential);
+  }
+
+  /**
+   * When more waits for a refresh than a window has room for, whatever is wanted joins in although
+   * nobody has asked for it since: else the next to ask would find it older than all the others.
+   */
+  #keepRound(credential: Credential): void {
+    const budget = this.#options.budget(credential);
+    if (budget.refreshesQueued < budget.refreshesPerWindow) return;
+    const { cache } = this.#options;
+    const perRefreshMs = budget.windowMs / budget.refreshesPerWindow;
+    const all = this.#interest.within(Number.POSITIVE_INFINITY, credential);
+    const roundsMs = WANTED_ROUNDS * all.length * perRefreshMs;
+    for (const { key, read } of this.#interest.within(roundsMs, credential)) {
+      const kept = cache.peek(key);
+      if (kept && kept.state !== 'fresh') this.#options.refresh(key, read, credential);
+    }
+  }
+}

@@ -1,0 +1,284 @@
+import { BadUserInput } from '../../errors.ts';
+import type { Access } from '../client.ts';
+import type { List, Row } from '../request.ts';
+import { type Cursor, decodeCursor, encodeCursor } from './cursor.ts';
+import { type Collections, isPlaceholder, type Leaf } from './pages.ts';
+
+/** Which part of a list: Relay's arguments. */
+export interface WindowArguments {
+  readonly first?: number | null | undefined;
+  readonly after?: string | null | undefined;
+  readonly last?: number | null | undefined;
+  readonly before?: string | null | undefined;
+}
+
+/** A part of a list, in the list's order. */
+export interface Window<R> {
+  readonly rows: readonly { readonly row: R; readonly cursor: string }[];
+  readonly hasNextPage: boolean;
+  readonly hasPreviousPage: boolean;
+  /** Rows of the whole list; `null` when the upstream does not say. */
+  readonly total: number | null;
+}
+
+/** Rows of a window when neither `first` nor `last` is given. */
+const DEFAULT_WINDOW = 20;
+/** Most rows of a window. */
+const MAX_WINDOW = 500;
+
+/** Which list, by whom. */
+export interface Source<R extends Row> {
+  readonly collections: Collections;
+  readonly list: List<R>;
+  readonly access: Access;
+}
+
+interface Place {
+  readonly page: number;
+  /** In the page's rows; may be their number, which is the place after them. */
+  readonly index: number;
+}
+
+/**
+ * Cuts a window out of a list; `null` when the list's parent is absent. Upstream calls: one for each
+ * page that the window touches and that is not kept; a window from the end of a list that was never
+ * read costs one more, which finds the end. `keep` filters a list that comes whole.
+ * @throws BadUserInput `BAD_USER_INPUT` for arguments that name no window, before any call.
+ */
+export async function readWindow<R extends Row>(
+  source: Source<R>,
+  { first, after, last, before }: WindowArguments,
+  keep?: (row: R) => boolean,
+): Promise<Window<R> | null> {
+  if (first != null && last != null) throw new BadUserInput('Pass "first" or "last", not both.');
+  const count = checkCount(first ?? last ?? DEFAULT_WINDOW, last == null ? 'first' : 'last');
+  const afterCursor = after == null ? null : decodeCursor(after, 'after');
+  const beforeCursor = before == null ? null : decodeCursor(before, 'before');
+  const walk = new Walk(source, keep);
+  try {
+    const start = afterCursor ? await walk.find(afterCursor, 'after') : FIRST_PLACE;
+    const end = beforeCursor ? await walk.find(beforeCursor, 'before') : null;
+    if (last == null) return await walk.forwards(start, end, count);
+    return await walk.backwards(start, end ?? (await walk.end()), end !== null, count);
+  } catch (error) {
+    if (error === PARENT_ABSENT) return null;
+    if (error !== PLACEHOLDERS) throw error;
+    const from = afterCursor?.page ?? (last == null ? 1 : (beforeCursor?.page ?? null));
+    return rehearseWindow(source, from, count);
+  }
+}
+
+/**
+ * A window of an operation that is only priced, where not all rows are known: it has as many as are
+ * asked for, on full pages. `from` is its first page, or null where the end of the list would have to
+ * be found: then it is reckoned with that it is not far.
+ */
+async function rehearseWindow<R extends Row>(
+  { collections, list, access }: Source<R>,
+  from: number | null,
+  count: number,
+): Promise<Window<R>> {
+  const rows: { row: R; cursor: string }[] = [];
+  let number = from ?? 1;
+  if (from === null) access.caller.rehearsal?.guesses();
+  do {
+    const leaf = await collections.leaf(list, number, access);
+    number += 1;
+    if (!leaf || leaf.rows.length === 0) break;
+    for (const row of leaf.rows) if (rows.length < count) rows.push({ row, cursor: '' });
+  } while (rows.length < count && list.paged);
+  return { rows, hasNextPage: false, hasPreviousPage: false, total: null };
+}
+
+const FIRST_PLACE: Place = { page: 1, index: 0 };
+const PARENT_ABSENT = Symbol('parent absent');
+const PLACEHOLDERS = Symbol('placeholders');
+
+function checkCount(count: number, name: 'first' | 'last'): number {
+  if (count >= 0 && count <= MAX_WINDOW) return count;
+  throw new BadUserInput(`"${name}" must be from 0 to ${MAX_WINDOW}, not ${count}.`);
+}
+
+function isBefore(a: Place, b: Place): boolean {
+  return a.page < b.page || (a.page === b.page && a.index < b.index);
+}
+
+/** A walk over the pages of one list, which reads each page at most once. */
+class Walk<R extends Row> {
+  readonly #source: Source<R>;
+  readonly #keep: ((row: R) => boolean) | undefined;
+  readonly #pages = new Map<number, Leaf<R>>();
+  /** A list without pages that is filtered has as many rows as pass the filter. */
+  #total: number | null = null;
+
+  constructor(source: Source<R>, keep: ((row: R) => boolean) | undefined) {
+    this.#source = source;
+    this.#keep = keep;
+  }
+
+  async page(number: number): Promise<Leaf<R>> {
+    const read = this.#pages.get(number);
+    if (read) return read;
+    const { collections, list, access } = this.#source;
+    const leaf = await collections.leaf(list, number, access);
+    if (leaf === null) throw PARENT_ABSENT;
+    if (isPlaceholder(leaf)) throw PLACEHOLDERS;
+    const keep = this.#keep;
+    const rows = keep ? leaf.rows.filter((row) => keep(row)) : leaf.rows;
+    const page = { ...leaf, rows };
+    this.#total = keep || !list.paged ? rows.length : (leaf.total ?? this.#total);
+    this.#pages.set(number, page);
+    return page;
+  }
+
+  /** The place just behind (`after`) or of (`before`) the row that a cursor names. */
+  async find(cursor: Cursor, side: 'after' | 'before'): Promise<Place> {
+    const { collections, list, access } = this.#source;
+    let place = rebase(cursor, collections.outline(list, access).perPage ?? cursor.perPage);
+    let page = await this.page(place.page);
+    // Past the end of the list there is nothing to tell the page size by.
+    const sample = page.rows.length > 0 ? page : await this.page(1);
+    if (list.paged && sample.perPage !== cursor.perPage) {
+      place = rebase(cursor, sample.perPage);
+      page = await this.page(place.page);
+    }
+    const found = this.#placeIn(page, cursor, place.index);
+    if (found) return side === 'after' ? { ...found, index: found.index + 1 } : found;
+    // Where rows before it were deleted, it has moved towards the front, and with it what follows it.
+    if (place.page > 1) {
+      const earlier = this.#placeIn(await this.page(place.page - 1), cursor);
+      if (earlier) return side === 'after' ? { ...earlier, index: earlier.index + 1 } : earlier;
+    }
+    // A row that is gone leaves its place to the one that followed it.
+    return place;
+  }
+
+  /** Where the cursor's row is in a page; looked for at `index` first, for rows that occur twice. */
+  #placeIn(page: Leaf<R>, cursor: Cursor, index = 0): Place | null {
+    const stands = (row: R | undefined) => row && this.#identity(row) === cursor.identity;
+    const found = stands(page.rows[index]) ? index : page.rows.findIndex((row) => stands(row));
+    return found < 0 ? null : { page: page.number, index: found };
+  }
+
+  async forwards(start: Place, end: Place | null, count: number): Promise<Window<R>> {
+    const rows: { row: R; cursor: string }[] = [];
+    const seen = new Set<string>();
+    let { page: number, index } = start;
+    let page = await this.page(number);
+    const more = () => !end || isBefore({ page: number, index }, end);
+    while (rows.length < count && more()) {
+      const row = page.rows[index];
+      if (row) {
+        const identity = this.#identity(row);
+        if (!seen.has(identity)) rows.push({ row, cursor: this.#cursor(page, index, identity) });
+        seen.add(identity);
+        index += 1;
+      } else {
+        if (page.last) break;
+        await this.#ahead(page, count - rows.length, { upTo: end?.page });
+        number += 1;
+        index = 0;
+        page = await this.page(number);
+      }
+    }
+    let rowsFollow = index < page.rows.length;
+    if (!rowsFollow && !page.last) {
+      rowsFollow = page.certain || (await this.page(number + 1)).rows.length > 0;
+    }
+    return {
+      rows,
+      hasNextPage: rowsFollow,
+      hasPreviousPage: isBefore(FIRST_PLACE, start),
+      total: this.#total,
+    };
+  }
+
+  async backwards(
+    start: Place,
+    end: Place,
+    rowsFollow: boolean,
+    count: number,
+  ): Promise<Window<R>> {
+    const rows: { row: R; cursor: string }[] = [];
+    const seen = new Set<string>();
+    let { page: number, index } = end;
+    let page = await this.page(number);
+    while (rows.length < count && isBefore(start, { page: number, index })) {
+      const row = page.rows[index - 1];
+      if (index > 0) {
+        index -= 1;
+        const identity = row && this.#identity(row);
+        if (row && identity !== undefined && !seen.has(identity)) {
+          rows.unshift({ row, cursor: this.#cursor(page, index, identity) });
+          seen.add(identity);
+        }
+      } else {
+        await this.#ahead(page, count - rows.length, { downTo: start.page });
+        number -= 1;
+        page = await this.page(number);
+        index = page.rows.length;
+      }
+    }
+    return {
+      rows,
+      hasNextPage: rowsFollow,
+      hasPreviousPage: isBefore(FIRST_PLACE, { page: number, index }),
+      total: this.#total,
+    };
+  }
+
+  /** The place behind the last row. */
+  async end(): Promise<Place> {
+    const { collections, list, access } = this.#source;
+    let number = collections.outline(list, access).lastPage ?? 1;
+    let page = await this.page(number);
+    while (!page.last) {
+      number = Math.max(number + 1, collections.outline(list, access).lastPage ?? 0);
+      page = await this.page(number);
+    }
+    while (page.rows.length === 0 && number > 1) {
+      number = Math.min(number - 1, collections.outline(list, access).lastPage ?? number);
+      page = await this.page(number);
+    }
+    return { page: number, index: page.rows.length };
+  }
+
+  /**
+   * Reads at once the pages that the next `wanted` rows surely fill, as far as they are known to be:
+   * after a page up to one, or before it down to one.
+   */
+  async #ahead(
+    from: Leaf<R>,
+    wanted: number,
+    towards: { readonly upTo: number | undefined } | { readonly downTo: number },
+  ): Promise<void> {
+    const { collections, list, access } = this.#source;
+    const known = collections.outline(list, access).lastPage ?? from.number + 1;
+    const [step, limit] =
+      'downTo' in towards
+        ? ([-1, towards.downTo] as const)
+        : ([1, Math.min(known, towards.upTo ?? known)] as const);
+    const perPage = Math.max(1, from.perPage, from.rows.length);
+    const numbers: number[] = [];
+    for (let n = 1; n <= Math.ceil(wanted / perPage); n += 1) {
+      const number = from.number + step * n;
+      if (step * number <= step * limit) numbers.push(number);
+    }
+    await Promise.all(numbers.map((number) => this.page(number)));
+  }
+
+  #identity(row: R): string {
+    return this.#source.list.identity?.(row) ?? String(row.id);
+  }
+
+  #cursor(page: Leaf<R>, index: number, identity: string): string {
+    return encodeCursor({ page: page.number, index, perPage: page.perPage, identity });
+  }
+}
+
+/** A cursor's place in pages of another size. */
+function rebase({ page, index, perPage }: Cursor, actual: number): Place {
+  if (perPage === actual) return { page, index };
+  const offset = (page - 1) * perPage + index;
+  return { page: Math.floor(offset / actual) + 1, index: offset % actual };
+}

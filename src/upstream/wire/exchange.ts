@@ -1,0 +1,163 @@
+import type { Dispatcher } from 'undici';
+import type { Clock } from '../../clock.ts';
+import type { Feedback } from '../budget/budget.ts';
+import { DecodeError } from '../decode/row-reader.ts';
+import type { Api, Call, DecodeContext, RawAnswer, Verdict } from '../request.ts';
+import type { Failure } from './failure.ts';
+import { readRateLimit } from './rate-limit-headers.ts';
+import { sendOverWire, WireError, type WireRequest } from './send.ts';
+
+export interface ExchangeOptions {
+  readonly api: Api;
+  /** Without a trailing slash; may carry a path prefix. */
+  readonly baseUrl: string;
+  readonly dispatcher: Dispatcher;
+  readonly clock: Clock;
+  readonly rateWindowMs: number;
+  readonly timeoutMs: number;
+  /** IANA name of the zone of timestamps that carry none. */
+  readonly timeZone: string;
+  /** Told of every member of an answer that is not as documented, as `resource.member`. */
+  readonly onSurprise?: (field: string) => void;
+}
+
+/** What came of one request. */
+export interface Exchanged<T> {
+  readonly feedback: Feedback;
+  /** `refused`: the rate limit was hit and nothing happened. */
+  readonly outcome:
+    | { readonly kind: 'value'; readonly value: T; readonly bytes: number }
+    | { readonly kind: 'refused' }
+    | { readonly kind: 'failure'; readonly failure: Failure };
+}
+
+/** Bytes of memory that an answer takes, decoded, for each character of its text. */
+const BYTES_PER_CHARACTER = 2;
+
+const NO_FEEDBACK: Feedback = { limit: null, remaining: null, resetInMs: null };
+
+/**
+ * Sends one request in the manner of its API and makes of the answer what the gateway works with.
+ * Exactly 1 upstream call; never throws for what an upstream does.
+ */
+export async function exchange<T>(
+  options: ExchangeOptions,
+  call: Call<T> & { readonly absentIsNull?: boolean },
+  secret: string,
+): Promise<Exchanged<T>> {
+  let answer: RawAnswer;
+  try {
+    answer = await sendOverWire(options, compose(options, call, secret));
+  } catch (error) {
+    if (!(error instanceof WireError)) throw error;
+    return { feedback: NO_FEEDBACK, outcome: { kind: 'failure', failure: error } };
+  }
+  const wallMs = upstreamWallMs(answer, options.clock);
+  const feedback = readFeedback(answer, wallMs, options);
+  const verdict = judge(options.api, answer, wallMs, secret);
+  switch (verdict.kind) {
+    case 'limited': {
+      const refused = { retryAfterMs: verdict.retryAfterMs };
+      call.stream?.refused?.(refused.retryAfterMs ?? feedback.resetInMs ?? options.rateWindowMs);
+      return { feedback: { ...feedback, refused }, outcome: { kind: 'refused' } };
+    }
+    case 'success':
+      return { feedback, outcome: decode(options, call, verdict.body, answer.text.length) };
+    case 'absent':
+    case 'rejected':
+      // A refusal of a single read can only mean that there is no such thing, since its words may be
+      // in any language. The type of such a read's answer includes null.
+      if (call.absentIsNull) {
+        return { feedback, outcome: { kind: 'value', value: null as T, bytes: 0 } };
+      }
+      return { feedback, outcome: { kind: 'failure', failure: verdict } };
+    default:
+      return { feedback, outcome: { kind: 'failure', failure: verdict } };
+  }
+}
+
+/** Judges an answer. Callers may be shown why they were refused, but not a key that is repeated there. */
+function judge(api: Api, answer: RawAnswer, wallMs: number, secret: string): Verdict {
+  const verdict = api.judge(answer, { wallMs });
+  if (!('reason' in verdict) || secret === '') return verdict;
+  // Some JSON writers put a backslash before each slash. A reason may be cut, so its source is searched.
+  const text = [secret, secret.replaceAll('/', '\\/')].reduce(
+    (rest, spelling) => rest.replaceAll(spelling, '[hidden]'),
+    answer.text,
+  );
+  return text === answer.text ? verdict : api.judge({ ...answer, text }, { wallMs });
+}
+
+function decode<T>(
+  options: ExchangeOptions,
+  call: Call<T>,
+  body: unknown,
+  characters: number,
+): Exchanged<T>['outcome'] {
+  const context: DecodeContext = {
+    timeZone: options.timeZone,
+    surprise: options.onSurprise ?? (() => {}),
+  };
+  try {
+    const value = call.decode(body, context);
+    return { kind: 'value', value, bytes: characters * BYTES_PER_CHARACTER };
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    return { kind: 'failure', failure: { kind: 'invalid', detail: error.message } };
+  }
+}
+
+function compose(options: ExchangeOptions, call: Call<unknown>, secret: string): WireRequest {
+  const { api, baseUrl, timeoutMs, timeZone } = options;
+  const headers: Record<string, string> = {
+    accept: 'application/json',
+    'content-type': 'application/json',
+    'user-agent': 'links-market-gateway',
+  };
+  const request = {
+    headers,
+    query: new URLSearchParams(call.query),
+    body: call.body && {
+      ...(typeof call.body === 'function' ? call.body({ timeZone }) : call.body),
+    },
+  };
+  api.authorize(request, secret);
+  const query = request.query.toString();
+  let body: string | null = null;
+  if (request.body && api.bodyEncoding === 'form') {
+    headers['content-type'] = 'application/x-www-form-urlencoded';
+    const fields = Object.entries(request.body).map(([name, value]) => [name, String(value)]);
+    body = new URLSearchParams(Object.fromEntries(fields)).toString();
+  } else if (request.body) {
+    body = JSON.stringify(request.body);
+  }
+  if (call.stream) {
+    // Whatever the file is: as a form or as JSON, a framework over there would try to parse it.
+    headers['content-type'] = 'application/octet-stream';
+    if (call.stream.length !== null) headers['content-length'] = String(call.stream.length);
+  }
+  const url = `${baseUrl}${call.path}${query && `?${query}`}`;
+  const stream = call.stream?.open() ?? null;
+  return { method: call.method, url, headers, body, stream, timeoutMs };
+}
+
+function readFeedback(
+  answer: RawAnswer,
+  wallMs: number,
+  { timeZone, rateWindowMs }: { readonly timeZone: string; readonly rateWindowMs: number },
+): Feedback {
+  const reading = readRateLimit(answer.headers, { wallMs, timeZone, windowMs: rateWindowMs });
+  if (!reading) return NO_FEEDBACK;
+  const { limit, remaining, resetAtMs } = reading;
+  return {
+    limit,
+    remaining,
+    resetInMs: resetAtMs === null ? null : Math.max(0, resetAtMs - wallMs),
+  };
+}
+
+/** The upstream's own clock, where it tells it, so that a skew between the clocks cancels out. */
+function upstreamWallMs({ headers: { date } }: RawAnswer, clock: Clock): number {
+  const told = typeof date === 'string' ? Date.parse(date) : Number.NaN;
+  return Number.isNaN(told) ? clock.wall() : told;
+}

@@ -1,0 +1,74 @@
+import {
+  GatewayError,
+  UpstreamFailure,
+  type UpstreamName,
+  UpstreamRejected,
+  upstreamTitle,
+} from '../../errors.ts';
+import type { Verdict } from '../request.ts';
+import { WireError } from './send.ts';
+
+/** Why a request brought nothing. */
+export type Failure = Exclude<Verdict, { kind: 'success' } | { kind: 'limited' }> | WireError;
+
+/** What the failure of a read is called. */
+export function readError(upstream: UpstreamName, cause: Failure): GatewayError {
+  const title = upstreamTitle[upstream];
+  const error = (
+    code: ConstructorParameters<typeof UpstreamFailure>[1],
+    rest: string,
+    why?: unknown,
+  ) => new UpstreamFailure(upstream, code, `${title} ${rest}`, why);
+  if (cause instanceof WireError) {
+    return cause.kind === 'timeout'
+      ? error('UPSTREAM_TIMEOUT', 'did not answer in time.', cause)
+      : error('UPSTREAM_UNAVAILABLE', 'cannot be reached.', cause);
+  }
+  switch (cause.kind) {
+    case 'unauthenticated':
+      return error('UPSTREAM_UNAUTHENTICATED', 'does not accept the API key it was given.');
+    case 'forbidden':
+      return error('UPSTREAM_FORBIDDEN', 'does not let this API key do that.');
+    case 'unavailable':
+      return error('UPSTREAM_UNAVAILABLE', 'is out of order.', cause.detail);
+    case 'invalid':
+      return error(
+        'UPSTREAM_INVALID_RESPONSE',
+        'gave an answer that cannot be used.',
+        cause.detail,
+      );
+    default:
+      return new UpstreamRejected(upstream, cause.reason);
+  }
+}
+
+/**
+ * What the failure of a write is called: `OUTCOME_UNKNOWN` unless it is certain that nothing happened.
+ * `check` says where a person can look, e.g. `Query.campaigns`; `null` where a second try does no harm.
+ */
+export function writeError(
+  upstream: UpstreamName,
+  cause: Failure,
+  check: string | null,
+): GatewayError {
+  const reason = cause instanceof WireError ? cause : 'detail' in cause ? cause.detail : undefined;
+  if (reason === undefined || (cause instanceof WireError && cause.kind === 'unsent')) {
+    return readError(upstream, cause);
+  }
+  const advice =
+    check === null ? 'Trying again does no harm.' : `Look at ${check} before you try again.`;
+  return new GatewayError(
+    'OUTCOME_UNKNOWN',
+    `${upstreamTitle[upstream]} did not confirm this change: it may or may not have happened. ${advice}`,
+    { details: { upstream, ...(check === null ? {} : { check }) }, cause: reason },
+  );
+}
+
+/** The error of a request that was not made, because the upstream has not answered others of late. */
+export function outOfOrder(upstream: UpstreamName, retryAfterMs: number): GatewayError {
+  return new GatewayError(
+    'UPSTREAM_UNAVAILABLE',
+    `${upstreamTitle[upstream]} is out of order. Try again in ${Math.ceil(retryAfterMs / 1000)} s.`,
+    { details: { upstream, retryAfterMs: Math.ceil(retryAfterMs) } },
+  );
+}

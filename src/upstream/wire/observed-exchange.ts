@@ -1,0 +1,52 @@
+import type { Observer, UpstreamOutcome } from '../../observe/observer.ts';
+import type { Call } from '../request.ts';
+import { type Exchanged, type ExchangeOptions, exchange } from './exchange.ts';
+import { readError } from './failure.ts';
+
+/** `exchange` under the eyes of an observer; without one it is `exchange` and nothing else. */
+export function observedExchange<T>(
+  options: ExchangeOptions & { readonly observer?: Observer },
+  call: Call<T> & { readonly absentIsNull?: boolean; readonly resource?: string },
+  secret: string,
+  /** Stands for the operation that the request leaves for. */
+  operation: object | undefined,
+): Promise<Exchanged<T>> {
+  const { api, clock, observer } = options;
+  const watch = observer?.request?.({
+    upstream: api.upstream,
+    method: call.method,
+    resource: call.resource ?? nounOf(call.path),
+    operation,
+  });
+  if (!watch) return exchange(options, call, secret);
+  const startedAt = clock.now();
+  const end = (outcome: Omit<UpstreamOutcome, 'durationMs'>): void =>
+    watch.end({ ...outcome, durationMs: clock.now() - startedAt });
+  const send = async (): Promise<Exchanged<T>> => {
+    try {
+      const exchanged = await exchange(options, call, secret);
+      end(outcomeOf(options, exchanged));
+      return exchanged;
+    } catch (error) {
+      end({ code: 'INTERNAL_SERVER_ERROR', cause: error });
+      throw error;
+    }
+  };
+  return watch.run ? watch.run(send) : send();
+}
+
+function outcomeOf<T>(
+  { api }: ExchangeOptions,
+  { outcome }: Exchanged<T>,
+): Omit<UpstreamOutcome, 'durationMs'> {
+  if (outcome.kind === 'value') return { code: 'OK' };
+  if (outcome.kind === 'refused') return { code: 'REFUSED' };
+  const { code, cause } = readError(api.upstream, outcome.failure);
+  // An upstream's own sentence can hold anything that was sent to it.
+  return cause === undefined ? { code } : { code, cause };
+}
+
+/** The word behind `/api` in a path of ours; what follows it can be a caller's. */
+function nounOf(path: string): string {
+  return path.split('/', 3)[2] ?? '';
+}

@@ -1,0 +1,106 @@
+import { asMap } from '../decode/scalars.ts';
+import { parseTimestamp } from '../decode/timestamp.ts';
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/** What an answer says about the rate limit; each member is `null` when it does not say. */
+export interface RateLimitReading {
+  /** Requests per window. */
+  readonly limit: number | null;
+  /** Requests left in this window. */
+  readonly remaining: number | null;
+  /** When the window ends, in milliseconds since the epoch. */
+  readonly resetAtMs: number | null;
+}
+
+/** Below this a number is a duration (three years of seconds), from here on a date. */
+const firstEpochSeconds = 100_000_000;
+/** Below this a date is in seconds (until the year 5138), from here on in milliseconds. */
+const firstEpochMs = 100_000_000_000;
+
+/**
+ * Reads the rate-limit headers of an answer received at `wallMs`; `null` when there are none. The
+ * format of Reset is not documented: epoch seconds, epoch milliseconds, seconds from now, an HTTP
+ * date and a timestamp (local to `timeZone` when it has no zone) are all in use.
+ *
+ * With `windowMs`, a Reset more than two windows away from `wallMs` is dropped: no window ends that
+ * far away, so it is a clock or a zone that is wrong, and believing it would stop all traffic.
+ * Implements: Link API > Limits.
+ */
+export function readRateLimit(
+  headers: Headers,
+  context: {
+    readonly wallMs: number;
+    readonly timeZone: string;
+    readonly windowMs?: number | undefined;
+  },
+): RateLimitReading | null {
+  const limit = readCount(headers, 'limit');
+  const remaining = readCount(headers, 'remaining');
+  const reset = readHeader(headers, 'x-ratelimit-reset') ?? readHeader(headers, 'ratelimit-reset');
+  const moment = reset === null ? null : readMoment(reset, context.wallMs, context.timeZone);
+  const implausible =
+    moment !== null &&
+    context.windowMs !== undefined &&
+    Math.abs(moment - context.wallMs) > 2 * context.windowMs;
+  const resetAtMs = implausible ? null : moment;
+  if (limit === null && remaining === null && resetAtMs === null) return null;
+  return { limit, remaining, resetAtMs };
+}
+
+/**
+ * How long a refusal asks to wait, in milliseconds from `wallMs` and never negative: from the
+ * `Retry-After` header, else from a member of the JSON body. Either holds seconds or a date.
+ * `null` when nothing usable is said.
+ */
+export function readRetryAfter(
+  headers: Headers,
+  body: unknown,
+  context: { readonly wallMs: number },
+): number | null {
+  const candidates: unknown[] = [readHeader(headers, 'retry-after')];
+  const answer = asMap(body) ?? {};
+  for (const members of [answer, asMap(answer['data']) ?? {}]) {
+    for (const key of ['retry_after', 'retryAfter', 'retry-after', 'retryafter']) {
+      candidates.push(members[key]);
+    }
+  }
+  for (const candidate of candidates) {
+    if (typeof candidate !== 'string' && typeof candidate !== 'number') continue;
+    // RFC 9110 section 10.2.3 knows seconds and dates only, and those dates are in GMT.
+    const moment = readMoment(String(candidate), context.wallMs, 'UTC');
+    if (moment !== null) return Math.max(0, moment - context.wallMs);
+  }
+  return null;
+}
+
+/** A moment in any of the formats in use, in milliseconds since the epoch. */
+function readMoment(text: string, wallMs: number, timeZone: string): number | null {
+  if (/^\d+(?:\.\d+)?$/.test(text)) {
+    const number = Number(text);
+    if (number >= firstEpochMs) return number <= 8.64e15 ? Math.floor(number) : null;
+    return Math.round(number >= firstEpochSeconds ? number * 1000 : wallMs + number * 1000);
+  }
+  return readHttpDate(text) ?? parseTimestamp(text, timeZone);
+}
+
+/** The three forms of RFC 9110 section 5.6.7; the oldest does not name its zone, which is GMT. */
+function readHttpDate(text: string): number | null {
+  if (!/^(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? /i.test(text)) return null;
+  const moment = Date.parse(/(?:GMT|UTC|[+-]\d{4})$/i.test(text) ? text : `${text} GMT`);
+  return Number.isNaN(moment) ? null : moment;
+}
+
+/** A count that may carry a policy after it, as in `30;w=60` or `30, 30;w=60`. */
+function readCount(headers: Headers, name: 'limit' | 'remaining'): number | null {
+  const text =
+    readHeader(headers, `x-ratelimit-${name}`) ?? readHeader(headers, `ratelimit-${name}`);
+  const digits = text === null ? null : /^\d{1,15}(?=$|[\s,;.])/.exec(text);
+  return digits ? Number(digits[0]) : null;
+}
+
+function readHeader(headers: Headers, name: string): string | null {
+  const value = headers[name];
+  const text = (Array.isArray(value) ? value[0] : value)?.trim();
+  return text === undefined || text === '' ? null : text;
+}

@@ -1,0 +1,103 @@
+import { asMap, decodeText } from '../decode/scalars.ts';
+import type { RawAnswer, Verdict } from '../request.ts';
+
+/** Longer sentences are cut: some installations put a stack trace here. */
+const maxReasonLength = 300;
+
+const noReason = 'No reason was given.';
+
+/** What both APIs share in telling answers apart: reading the body, and the words of a refusal. */
+export type ParsedBody =
+  | { readonly kind: 'json'; readonly members: Readonly<Record<string, unknown>> }
+  | { readonly kind: 'unusable'; readonly verdict: Verdict };
+
+/**
+ * Reads the body as a JSON object, or judges the answer by its status when it is none. The detail of
+ * such a verdict describes the body without repeating any of it.
+ */
+export function parseBody(answer: RawAnswer): ParsedBody {
+  // A byte order mark in front of the JSON comes from a file saved with one.
+  const text = answer.text.replace(/^\uFEFF/, '').trim();
+  if (text === '') {
+    if (answer.status === 401) return { kind: 'unusable', verdict: { kind: 'unauthenticated' } };
+    if (answer.status === 403) return { kind: 'unusable', verdict: { kind: 'forbidden' } };
+    return unusable(answer.status, 'an empty body');
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return unusable(answer.status, text.startsWith('<') ? 'HTML' : 'a body that is not JSON');
+  }
+  const members = Array.isArray(value) ? undefined : asMap(value);
+  return members ? { kind: 'json', members } : unusable(answer.status, 'JSON that is no object');
+}
+
+/** An answer that decides nothing: the server's fault from 500 on, else not what the API sends. */
+export function unusableVerdict(status: number, what: string): Verdict {
+  return {
+    kind: status >= 500 ? 'unavailable' : 'invalid',
+    detail: `HTTP ${status} with ${what}`,
+  };
+}
+
+/**
+ * What a JSON failure means. 404 is absence; the message decides next, because the status of a failure
+ * is not documented and is often 200; then the status; what remains is a refusal with its reason.
+ * The words are English, so a translated installation gets `rejected` where this could say more.
+ */
+export function failureVerdict(status: number, message: unknown): Verdict {
+  const reason = plainText(message) || noReason;
+  if (status === 404) return { kind: 'absent', reason };
+  if (keyWords.test(reason)) return { kind: 'unauthenticated' };
+  if (status === 401) return { kind: 'unauthenticated' };
+  if (status === 403 || permissionWords.test(reason)) return { kind: 'forbidden' };
+  if (absenceWords.test(reason)) return { kind: 'absent', reason };
+  if (status >= 500) return { kind: 'unavailable', detail: `HTTP ${status} with a JSON failure` };
+  return { kind: 'rejected', reason };
+}
+
+/** "API key" or a word that can only be about one. */
+const keyWords =
+  /\bapi[\s_-]?key\b|\bunauthenticated\b|^unauthori[sz]ed\b|\b(?:invalid|expired|missing|wrong) (?:access )?(?:token|key)\b/i;
+
+/** The bare word "admin" is not enough: a refusal may be about a user of that name. */
+const permissionWords =
+  /\bpermissions?\b|\bprivileges?\b|\bforbidden\b|\bnot authori[sz]ed\b|\badmin\w*[\s-]only\b|\b(?:only|must be|requires?|restricted to)\b.{0,20}\badmin/i;
+
+const absenceWords =
+  /\bnot (?:be )?found\b|\b(?:does not|doesn['’]?t|do not|don['’]?t) exist\b|\bno such\b|\bno longer exists?\b|\bunknown id\b/i;
+
+/**
+ * An upstream's message as plain text on one line: tags stripped, then entities decoded once, and
+ * at most 300 characters. A message that is a list or an object gives all the texts in it.
+ */
+export function plainText(message: unknown): string {
+  const texts: string[] = [];
+  collectTexts(message, texts, 0);
+  const text = decodeText(
+    texts
+      .join('; ')
+      .replace(/<(script|style)\b[\s\S]*?<\/\1\s*>/gi, ' ')
+      .replace(/<(?:br|p|li|div|ul|ol|tr|td|h\d)\b[^<>]*>/gi, ' ')
+      .replace(/<\/?[a-z][^<>]*>|<!--[\s\S]*?-->/gi, ''),
+  )
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .trim();
+  if (text.length <= maxReasonLength) return text;
+  // A cut through the middle of an emoji would leave half a character behind.
+  return `${text.slice(0, maxReasonLength - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
+}
+
+function collectTexts(message: unknown, texts: string[], depth: number): void {
+  if (texts.length >= 10 || depth > 3) return;
+  if (typeof message === 'string') texts.push(message.slice(0, 10 * maxReasonLength));
+  else if (typeof message === 'number') texts.push(String(message));
+  else if (typeof message === 'object' && message !== null) {
+    for (const value of Object.values(message)) collectTexts(value, texts, depth + 1);
+  }
+}
+
+function unusable(status: number, what: string): ParsedBody {
+  return { kind: 'unusable', verdict: unusableVerdict(status, what) };
+}

@@ -1,0 +1,162 @@
+import { hash } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { formatTokenFile, type KnownToken } from '../../src/auth/token-file.ts';
+import { type Door, openDoor } from '../support/door.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'tokens-'));
+const file = join(folder, 'tokens.json');
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const known = (name: string, token: string, more: Partial<KnownToken> = {}): KnownToken => ({
+  name,
+  role: 'editor',
+  sha256: hash('sha256', token),
+  ...more,
+});
+const keep = (...tokens: KnownToken[]): void => writeFileSync(file, formatTokenFile(tokens));
+
+const query = '{ account { username } }';
+const write = 'mutation { createCampaign(input: { name: "x" }) { __typename } }';
+
+describe('a token', () => {
+  let door: Door;
+  beforeAll(async () => {
+    keep(
+      known('web', 'the web token'.replaceAll(' ', '-')),
+      known('short', 'short-token', { expires: '2030-01-01T00:10:00Z' }),
+      known('reader', 'reader-token', { role: 'viewer' }),
+    );
+    door = await openDoor({ AUTH_MODE: 'token', AUTH_TOKENS_FILE: file });
+  });
+  afterAll(() => door.close());
+
+  it('of the file lets its bearer in', async () => {
+    const { status, data } = await door.ask(query, 'the-web-token');
+    expect([status, data]).toEqual([200, { account: { username: expect.any(String) } }]);
+  });
+
+  it.each([
+    ['no header', undefined, 'Bearer realm="gateway"'],
+    ['an unknown token', 'Bearer nobody', 'Bearer realm="gateway", error="invalid_token"'],
+    ['another scheme', 'Basic dGhlOnRva2Vu', 'Bearer realm="gateway", error="invalid_token"'],
+    [
+      'the hash in place of the token',
+      `Bearer ${hash('sha256', 'the-web-token')}`,
+      'Bearer realm="gateway", error="invalid_token"',
+    ],
+  ])(
+    'is wanted: %s is refused with 401, without an upstream call',
+    async (_, header, challenge) => {
+      const before = door.calls();
+      const reply = await door.ask(
+        query,
+        null,
+        header ? { headers: { authorization: header } } : {},
+      );
+      expect([reply.status, reply.code]).toEqual([401, 'UNAUTHENTICATED']);
+      expect(reply.headers.get('www-authenticate')).toBe(challenge);
+      expect(door.calls()).toBe(before);
+    },
+  );
+
+  it('is wanted before the request is read', async () => {
+    const reply = await door.ask('{ this is no query');
+    expect(reply.code).toBe('UNAUTHENTICATED');
+  });
+
+  it('works until it expires, and not at that moment any more', async () => {
+    await door.clock.advance(10 * 60_000 - 1);
+    expect((await door.ask(query, 'short-token')).status).toBe(200);
+    await door.clock.advance(1);
+    const { status, errors } = await door.ask(query, 'short-token');
+    expect([status, errors[0]?.message]).toEqual([401, 'This token has expired.']);
+  });
+
+  it('is wanted for a file as well, and one of an editor', async () => {
+    const put = (authorization?: string) =>
+      door.send('/files/a.txt', {
+        method: 'PUT',
+        body: 'hello',
+        headers: authorization ? { authorization } : {},
+      });
+    const refused = await put();
+    expect([refused.status, refused.code]).toEqual([401, 'UNAUTHENTICATED']);
+    expect(refused.headers.get('www-authenticate')).toContain('Bearer');
+    const before = door.calls();
+    const { status, code } = await put('Bearer reader-token');
+    expect([status, code, door.calls()]).toEqual([403, 'FORBIDDEN', before]);
+    expect((await put('Bearer the-web-token')).status).toBe(201);
+  });
+
+  it('is not wanted by the probes, nor for the page of GraphiQL', async () => {
+    expect((await door.send('/livez')).status).toBe(200);
+    expect((await door.send('/readyz')).status).toBe(200);
+    const page = await door.send('/graphql', { headers: { accept: 'text/html' } });
+    expect([page.status, page.headers.get('content-type')]).toEqual([
+      200,
+      'text/html; charset=utf-8',
+    ]);
+  });
+});
+
+describe('the file of tokens', () => {
+  const doors: Door[] = [];
+  afterEach(() => Promise.all(doors.splice(0).map((door) => door.close())));
+  const open = async (): Promise<Door> => {
+    const door = await openDoor({ AUTH_MODE: 'token', AUTH_TOKENS_FILE: file });
+    doors.push(door);
+    return door;
+  };
+
+  it('is read again when it changes, at the earliest a second after the last look', async () => {
+    keep(known('a', 'token-a'));
+    const door = await open();
+    keep(known('other', 'token-b'));
+    expect((await door.ask(query, 'token-a')).status).toBe(200);
+    await door.clock.advance(1000);
+    expect((await door.ask(query, 'token-b')).status).toBe(200);
+    expect((await door.ask(query, 'token-a')).status).toBe(401);
+  });
+
+  it.each([
+    ['broken', '{"tokens": ['],
+    ['of another shape', '{"tokens": [{"name": "a"}]}'],
+    ['with an expiry that is no date', formatTokenFile([known('a', 'x', { expires: 'soon' })])],
+  ])('keeps the old tokens when the new one is %s, and complains once', async (_, text) => {
+    keep(known('a', 'token-a'));
+    const door = await open();
+    writeFileSync(file, text);
+    for (let look = 0; look < 3; look += 1) {
+      await door.clock.advance(1000);
+      expect((await door.ask(query, 'token-a')).status).toBe(200);
+    }
+    expect(door.log().match(/AUTH_TOKENS_FILE cannot be used/g)).toHaveLength(1);
+  });
+
+  it('keeps the old tokens when it is gone, and takes the new one when it is back', async () => {
+    keep(known('a', 'token-a'));
+    const door = await open();
+    rmSync(file);
+    for (let look = 0; look < 3; look += 1) {
+      await door.clock.advance(1000);
+      expect((await door.ask(query, 'token-a')).status).toBe(200);
+    }
+    expect(door.log().match(/ENOENT/g)).toHaveLength(1);
+    keep(known('b', 'token-b'));
+    await door.clock.advance(1000);
+    expect((await door.ask(query, 'token-a')).status).toBe(401);
+    expect((await door.ask(query, 'token-b')).status).toBe(200);
+  });
+
+  it('gives each token its role', async () => {
+    keep(known('reader', 'token-v', { role: 'viewer' }), known('writer', 'token-e'));
+    const door = await open();
+    expect((await door.ask(write, 'token-v')).code).toBe('FORBIDDEN');
+    expect((await door.ask(write, 'token-e')).data).toEqual({
+      createCampaign: { __typename: 'Campaign' },
+    });
+  });
+});

@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { buildSchema, getOperationAST, parse, validate } from 'graphql';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { exampleOperations } from '../../../src/server/graphiql/examples.ts';
+import { createGraphiqlPage } from '../../../src/server/graphiql/graphiql.ts';
+
+const page = createGraphiqlPage(exampleOperations('code-1'));
+const server = createServer((request, response) => page.send(request, response));
+let url = '';
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const address = server.address();
+  url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/graphql`;
+});
+afterAll(() => server.close());
+
+describe('the GraphiQL page', () => {
+  it('holds the examples, in their order, and the purchase code', async () => {
+    const html = await (await fetch(url)).text();
+    const names = ['Dashboard', 'Channel', 'QrStatistics', 'Storefront', 'Purchase'];
+    const places = names.map((name) => html.lastIndexOf(`query ${name}`));
+    expect(places.every((place) => place > 0)).toBe(true);
+    expect(places).toEqual([...places].sort((a, b) => a - b));
+    expect(html).toContain('code-1');
+  });
+
+  it('is sent packed to whoever can unpack it, and as it is to others', async () => {
+    const packed = await fetch(url);
+    expect(packed.headers.get('content-encoding')).toBe('gzip');
+    const plain = await fetch(url, { headers: { 'accept-encoding': 'identity' } });
+    expect(plain.headers.get('content-encoding')).toBeNull();
+    expect(await plain.text()).toBe(await packed.text());
+  });
+
+  it('is not sent again to a browser that has it', async () => {
+    const etag = (await fetch(url, { method: 'HEAD' })).headers.get('etag') ?? '';
+    const again = await fetch(url, { headers: { 'if-none-match': etag } });
+    expect(again.status).toBe(304);
+    expect(await again.text()).toBe('');
+  });
+
+  it('allows its own script, its own origin and nothing else', async () => {
+    const csp = (await fetch(url, { method: 'HEAD' })).headers.get('content-security-policy') ?? '';
+    expect(csp).toContain("default-src 'none'");
+    expect(csp).toMatch(/script-src 'sha256-[\w+/]{43}='/);
+    expect(csp).not.toMatch(/https?:|\*|unsafe-eval|script-src[^;]*unsafe-inline/);
+  });
+});
+
+describe('the examples', () => {
+  it('fit the graph, each under a name of its own', () => {
+    const schema = buildSchema(readFileSync('schema.graphql', 'utf8'));
+    const names = exampleOperations('x').map(({ query }) => {
+      const document = parse(query);
+      expect(validate(schema, document)).toEqual([]);
+      return getOperationAST(document)?.name?.value;
+    });
+    expect(new Set(names).size).toBe(names.length);
+  });
+});

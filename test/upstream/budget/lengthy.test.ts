@@ -1,0 +1,40 @@
+import { expect, it } from 'vitest';
+import { Budget, type Feedback, type Job } from '../../../src/upstream/budget/budget.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+
+const NOTHING_TOLD: Feedback = { limit: null, remaining: null, resetInMs: null };
+
+function job(send: () => Promise<Feedback | null>, lengthy = false): Job {
+  return {
+    lane: lengthy ? 'write' : 'interactive',
+    caller: 'web',
+    urgency: () => 0,
+    lengthy,
+    send,
+    dispatched: () => {},
+    delayed: () => true,
+  };
+}
+
+it('lets others go while the first request of a process is an upload that takes its time', async () => {
+  const clock = new VirtualClock();
+  const budget = new Budget({ clock, limit: 30, windowMs: 60_000 });
+  let finish: (feedback: Feedback) => void = () => {};
+  const upload = new Promise<Feedback>((resolve) => {
+    finish = resolve;
+  });
+  const sent: string[] = [];
+  budget.enqueue(job(() => upload, true));
+  budget.enqueue(
+    job(async () => {
+      sent.push('read');
+      return NOTHING_TOLD;
+    }),
+  );
+  await clock.advance(60_000);
+  expect(sent).toEqual(['read']);
+  finish(NOTHING_TOLD);
+  await clock.settle();
+  // The read no longer counts, and the upload counts from its end.
+  expect(budget.state.used).toBe(1);
+});

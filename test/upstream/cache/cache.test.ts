@@ -1,0 +1,209 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createMarketApi } from '../../../src/market/api.ts';
+import { purchase } from '../../../src/market/purchase.ts';
+import { Cache, type Entry } from '../../../src/upstream/cache/cache.ts';
+import { Client } from '../../../src/upstream/client.ts';
+import { Receipt } from '../../../src/upstream/receipt.ts';
+import { ScriptedUpstream } from '../../support/scripted-upstream.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+
+const freshness = { ttlMs: 100, staleWhileRevalidateMs: 200, staleIfErrorMs: 300 };
+
+function createWorld(maxBytes = 1_000_000) {
+  const clock = new VirtualClock();
+  const cache = new Cache({ clock, maxBytes });
+  const entry = (value: unknown, tags: readonly string[] = [], asOf = cache.now): Entry => ({
+    value,
+    storedAt: clock.now(),
+    freshness,
+    tags,
+    asOf,
+  });
+  return { clock, cache, entry };
+}
+
+describe('Cache', () => {
+  test('never takes more bytes than it may, and drops first what was used last', () => {
+    const { cache, entry } = createWorld(10_000);
+    for (let n = 0; n < 8; n += 1) {
+      cache.set(`key ${n}`, entry(n), 1500);
+      cache.get('key 0');
+      expect(cache.size.bytes).toBeLessThanOrEqual(10_000);
+    }
+    const kept = Array.from({ length: 8 }, (_, n) => n).filter((n) => cache.get(`key ${n}`));
+    expect(kept).toEqual([0, 4, 5, 6, 7]);
+    expect(cache.size.entries).toBe(5);
+  });
+
+  test('stays within its bytes whatever is kept, an answer larger than all of it too', () => {
+    const answers = fc.array(fc.tuple(fc.nat(30), fc.nat(30_000)), { maxLength: 60 });
+    fc.assert(
+      fc.property(answers, (each) => {
+        const { cache, entry } = createWorld(20_000);
+        for (const [n, bytes] of each) {
+          const key = String(n);
+          cache.set(key, entry(bytes), bytes);
+          expect(cache.size.bytes).toBeLessThanOrEqual(20_000);
+          expect(cache.get(key)?.entry.value).toBe(
+            bytes + key.length + 256 > 20_000 ? undefined : bytes,
+          );
+        }
+      }),
+    );
+  });
+
+  test('reckons an answer of no size at all too', () => {
+    const { cache, entry } = createWorld(10_000);
+    for (let n = 0; n < 1000; n += 1) cache.set(String(n), entry(null), 0);
+    expect(cache.size.entries).toBeLessThan(50);
+  });
+
+  test.each([
+    [0, 'fresh'],
+    [99, 'fresh'],
+    [100, 'stale'],
+    [299, 'stale'],
+    [300, 'fallback'],
+    [599, 'fallback'],
+    [600, undefined],
+  ])('judges an answer %i ms old: %s', async (ageMs, state) => {
+    const { clock, cache, entry } = createWorld();
+    cache.set('key', entry('value'), 1);
+    await clock.advance(ageMs);
+    expect(cache.peek('key')?.state).toBe(state);
+    expect(cache.get('key')).toEqual(
+      state && { entry: expect.objectContaining({ value: 'value' }), state, ageMs },
+    );
+    expect(cache.size.entries).toBe(state ? 1 : 0);
+  });
+
+  test('does not count a look as a use', () => {
+    const { cache, entry } = createWorld(4000);
+    cache.set('a', entry('a'), 1500);
+    cache.set('b', entry('b'), 1500);
+    cache.peek('a');
+    cache.set('c', entry('c'), 1500);
+    expect([cache.peek('a')?.entry.value, cache.peek('b')?.entry.value]).toEqual([undefined, 'b']);
+  });
+
+  test('drops by tag what was read before a write, and keeps what was asked for after it', () => {
+    const { cache, entry } = createWorld();
+    cache.set('a', entry('a', ['x', 'y']), 1);
+    cache.set('b', entry('b', ['z']), 1);
+    const before = cache.now;
+    cache.touch(['y']);
+    expect([cache.get('a'), cache.get('b')?.entry.value]).toEqual([undefined, 'b']);
+    cache.set('late', entry('late', ['x', 'y'], before), 1);
+    expect(cache.get('late')).toBeUndefined();
+    cache.set('a', entry('new', ['x', 'y']), 1);
+    expect(cache.get('a')?.entry.value).toBe('new');
+    expect([cache.holds(['x'], before), cache.holds(['x', 'y'], before)]).toEqual([true, false]);
+  });
+
+  test('leaves what is kept when an answer comes that a write has made wrong', () => {
+    const { cache, entry } = createWorld();
+    const before = cache.now;
+    cache.touch(['x']);
+    cache.set('a', entry('new', ['x']), 1);
+    cache.set('a', entry('old', ['x'], before), 1);
+    expect(cache.get('a')?.entry.value).toBe('new');
+  });
+
+  test('never brings an old answer back by forgetting which tags were touched', () => {
+    const steps = fc.array(
+      fc.oneof(
+        fc.record({ does: fc.constant('ask' as const), tag: fc.nat(3) }),
+        fc.record({ does: fc.constant('answer' as const), tag: fc.nat(3) }),
+        fc.record({ does: fc.constant('touch' as const), tag: fc.nat(3) }),
+        // As many tags as make it forget once, or nearly.
+        fc.record({
+          does: fc.constant('flood' as const),
+          tag: fc.constantFrom(1, 4999, 9998, 9999),
+        }),
+      ),
+      { maxLength: 30 },
+    );
+    let names = 0;
+    fc.assert(
+      fc.property(steps, (each) => {
+        const { cache, entry } = createWorld();
+        /** By tag: how often it was written, and the answers on their way with what they will show. */
+        const written = [0, 0, 0, 0];
+        const asked: { tag: number; shows: number; asOf: number }[] = [];
+        for (const { does, tag } of each) {
+          if (does === 'touch') {
+            written[tag] = (written[tag] ?? 0) + 1;
+            cache.touch([String(tag)]);
+          } else if (does === 'flood') {
+            cache.touch(Array.from({ length: tag }, () => `other ${(names += 1)}`));
+          } else if (does === 'ask') {
+            asked.push({ tag, shows: written[tag] ?? 0, asOf: cache.now });
+          } else {
+            const at = asked.findIndex((flight) => flight.tag === tag);
+            const [flight] = at < 0 ? [] : asked.splice(at, 1);
+            if (flight) cache.set(String(tag), entry(flight.shows, [String(tag)], flight.asOf), 1);
+          }
+          for (const [n, shows] of written.entries()) {
+            expect([undefined, shows]).toContain(cache.get(String(n))?.entry.value);
+          }
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test('keeps again after it has forgotten', () => {
+    const { cache, entry } = createWorld();
+    for (let n = 0; n < 3; n += 1) {
+      cache.touch(Array.from({ length: 9000 }, (_, m) => `${n} ${m}`));
+      cache.set('a', entry(n, ['x']), 1);
+      expect(cache.get('a')?.entry.value).toBe(n);
+    }
+  });
+});
+
+describe('the keys of kept answers', () => {
+  test('hold neither what was sent in a body nor an API key', async () => {
+    const keys: string[] = [];
+    class SpyCache extends Cache {
+      override set(...[key, entry, bytes]: Parameters<Cache['set']>): void {
+        keys.push(key, ...entry.tags);
+        super.set(key, entry, bytes);
+      }
+    }
+    const code = '86781236-23d0-4b3c-7dfa-c1c147e0dece';
+    const secret = 'the-api-key';
+    const clock = new VirtualClock();
+    await using upstream = await ScriptedUpstream.start();
+    for (const encoding of ['json', 'form', 'query'] as const) {
+      const client = new Client({
+        api: createMarketApi(encoding),
+        baseUrl: upstream.baseUrl,
+        dispatcher: upstream.dispatcher,
+        clock,
+        rateWindowMs: 60_000,
+        timeoutMs: 10_000,
+        timeZone: 'UTC',
+        cache: new SpyCache({ clock, maxBytes: 1_000_000 }),
+        freshness: () => freshness,
+        rateLimit: 30,
+        keySalt: 'salt',
+      });
+      const caller = {
+        name: 'someone',
+        receipt: new Receipt(clock),
+        maxWaitMs: 0,
+        signal: new AbortController().signal,
+      };
+      upstream.onRequest = (arrival) => arrival.answer({ msg: 'Not found.' }, 404);
+      const access = { caller, credential: { partition: 'p', secret } };
+      expect(await client.read(purchase(code), access)).toBeNull();
+    }
+    expect(keys.filter((key) => key.includes('/api/purchases/validation'))).toHaveLength(3);
+    const told = keys.join(' ');
+    for (const hidden of [code, secret, Buffer.from(code).toString('base64')]) {
+      expect(told).not.toContain(hidden);
+    }
+  });
+});

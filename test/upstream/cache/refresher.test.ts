@@ -1,0 +1,164 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { Cache } from '../../../src/upstream/cache/cache.ts';
+import { Interest } from '../../../src/upstream/cache/interest.ts';
+import { type Access, Client } from '../../../src/upstream/client.ts';
+import { Receipt } from '../../../src/upstream/receipt.ts';
+import type { Read } from '../../../src/upstream/request.ts';
+import { ScriptedUpstream, scriptedApi } from '../../support/scripted-upstream.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+
+const open: ScriptedUpstream[] = [];
+
+afterEach(async () => {
+  for (const upstream of open.splice(0)) await upstream[Symbol.asyncDispose]();
+});
+
+const TTL = 1000;
+const credential = { partition: 'p', secret: 'secret' };
+
+async function createWorld(rateLimit: number) {
+  const clock = new VirtualClock();
+  const upstream = await ScriptedUpstream.start();
+  open.push(upstream);
+  const cache = new Cache({ clock, maxBytes: 1_000_000 });
+  const client = new Client({
+    api: scriptedApi,
+    baseUrl: upstream.baseUrl,
+    dispatcher: upstream.dispatcher,
+    clock,
+    rateWindowMs: 60_000,
+    timeoutMs: 600_000,
+    timeZone: 'UTC',
+    cache,
+    freshness: () => ({ ttlMs: TTL, staleWhileRevalidateMs: 3_600_000, staleIfErrorMs: 0 }),
+    rateLimit,
+    keySalt: 'salt',
+  });
+  const access = (maxWaitMs = 600_000): Access => ({
+    caller: {
+      name: 'someone',
+      receipt: new Receipt(clock),
+      maxWaitMs,
+      signal: new AbortController().signal,
+    },
+    credential,
+  });
+  const paths = () => upstream.log.map(({ url }) => url.pathname.replace('/api/', ''));
+  /** Reads what is not kept yet, one after the other, a millisecond apart. */
+  const fill = async (names: readonly string[]) => {
+    for (const name of names) {
+      await client.read(read(name), access());
+      await clock.advance(1);
+    }
+    upstream.log.length = 0;
+  };
+  const ask = (name: string) => client.read(read(name), access());
+  return { clock, upstream, cache, client, access, paths, fill, ask };
+}
+
+const read = (path: string): Read<unknown> => ({
+  method: 'GET',
+  path: `/api/${path}`,
+  resource: 'things',
+  tags: [path],
+  decode: (body) => body,
+});
+
+const tag = (path: string) => [`LINKS:p ${path}`];
+const names = (count: number) => Array.from({ length: count }, (_, n) => `thing${n}`);
+
+describe('Refresher', () => {
+  test('refreshes the oldest first, in whatever order they are asked for', async () => {
+    const { clock, paths, fill, ask } = await createWorld(12);
+    await fill(names(10));
+    await clock.advance(2 * TTL);
+    for (const name of names(10).toReversed()) await ask(name);
+    await clock.advance(300_000);
+    // The first that was asked for left at once: nothing older waited then.
+    const [first, ...others] = paths().slice(0, 10);
+    expect(first).toBe('thing9');
+    expect(others).toEqual(names(9));
+  });
+
+  test('sends no refresh at its turn whose kept answer a write has made wrong', async () => {
+    const { clock, cache, paths, fill, ask } = await createWorld(6);
+    await fill(names(5));
+    await clock.advance(2 * TTL);
+    for (const name of names(5)) await ask(name);
+    await clock.settle();
+    const waiting = names(5).filter((name) => !paths().includes(name));
+    expect(waiting.length).toBeGreaterThan(1);
+    const [wrong, ...others] = waiting;
+    cache.touch(tag(wrong as string));
+    await clock.advance(300_000);
+    expect(paths()).not.toContain(wrong);
+    expect(paths()).toEqual(expect.arrayContaining(others));
+  });
+
+  test('sends it all the same for a reader who has come to wait for it', async () => {
+    const { clock, cache, paths, fill, ask } = await createWorld(6);
+    await fill(names(5));
+    await clock.advance(2 * TTL);
+    for (const name of names(5)) await ask(name);
+    await clock.settle();
+    const wrong = names(5).findLast((name) => !paths().includes(name)) as string;
+    cache.touch(tag(wrong));
+    const reader = ask(wrong);
+    await clock.advance(120_000);
+    expect(await reader).toEqual({ path: `http://upstream/api/${wrong}` });
+    expect(paths().filter((name) => name === wrong)).toHaveLength(1);
+  });
+
+  test('reads anew after a refresh that was not sent', async () => {
+    const { clock, cache, paths, fill, ask } = await createWorld(6);
+    await fill(names(5));
+    await clock.advance(2 * TTL);
+    for (const name of names(5)) await ask(name);
+    await clock.settle();
+    const wrong = names(5).findLast((name) => !paths().includes(name)) as string;
+    cache.touch(tag(wrong));
+    await clock.advance(300_000);
+    await ask(wrong);
+    expect(paths().filter((name) => name === wrong)).toHaveLength(1);
+  });
+
+  test('queues one refresh of an answer, however many are served from it', async () => {
+    const { clock, paths, fill, ask } = await createWorld(6);
+    await fill(names(5));
+    await clock.advance(2 * TTL);
+    for (let round = 0; round < 10; round += 1) await ask('thing0');
+    await clock.advance(300_000);
+    expect(paths()).toEqual(['thing0']);
+  });
+});
+
+describe('Interest', () => {
+  test('remembers a bounded number of answers, those asked for of late', () => {
+    const clock = new VirtualClock();
+    const interest = new Interest(clock);
+    for (const name of names(6000)) interest.asked(name, read(name), credential);
+    const all = interest.within(Number.POSITIVE_INFINITY, credential);
+    expect(all).toHaveLength(5000);
+    expect([all[0]?.key, all.at(-1)?.key]).toEqual(['thing5999', 'thing1000']);
+  });
+
+  test('is kept apart by credential and by time', async () => {
+    const clock = new VirtualClock();
+    const interest = new Interest(clock);
+    interest.asked('a', read('a'), credential);
+    await clock.advance(100);
+    interest.asked('b', read('b'), credential);
+    interest.asked('c', read('c'), { partition: 'q', secret: 'other' });
+    const keys = (ms: number) => interest.within(ms, credential).map(({ key }) => key);
+    expect([keys(99), keys(100)]).toEqual([['b'], ['b', 'a']]);
+  });
+
+  test('counts the askers since an answer was read upstream', () => {
+    const interest = new Interest(new VirtualClock());
+    const ask = () => interest.asked('a', read('a'), credential);
+    expect([ask(), ask()]).toEqual([1, 2]);
+    interest.renewed('a');
+    interest.renewed('never asked for');
+    expect(ask()).toBe(1);
+  });
+});

@@ -1,0 +1,242 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Access, Client } from '../../../src/upstream/client.ts';
+import { decodeCursor, encodeCursor } from '../../../src/upstream/lists/cursor.ts';
+import { Collections } from '../../../src/upstream/lists/pages.ts';
+import { readWindow, type WindowArguments } from '../../../src/upstream/lists/window.ts';
+import { Receipt } from '../../../src/upstream/receipt.ts';
+import type { List, Page, Read, Row } from '../../../src/upstream/request.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+
+interface Habits {
+  /** Most rows that the upstream gives a page, whatever is asked. */
+  readonly clamp: number;
+  readonly nextPage: 'null' | 'repeats' | 'grows';
+  readonly maxPage: 'told' | 'zero';
+  readonly total: boolean;
+  readonly pastEnd: 'empty' | 'last page again';
+}
+
+const honest: Habits = {
+  clamp: 1000,
+  nextPage: 'null',
+  maxPage: 'told',
+  total: true,
+  pastEnd: 'empty',
+};
+
+/** A list in memory behind what a `Collections` needs of a client; `ttl` false keeps no page. */
+function createSource(rows: number[], habits: Habits, { pageSize = 100, keeps = true } = {}) {
+  const kept = new Map<number, Page<Row>>();
+  const calls: number[] = [];
+  const pageOf = (asked: number): Page<Row> => {
+    const perPage = Math.min(pageSize, habits.clamp);
+    const last = Math.max(1, Math.ceil(rows.length / perPage));
+    const number = habits.pastEnd === 'last page again' ? Math.min(asked, last) : asked;
+    const part = rows.slice((number - 1) * perPage, number * perPage);
+    const after = { null: null, repeats: number, grows: number + 1 }[habits.nextPage];
+    return {
+      rows: part.map((id) => ({ id })),
+      total: habits.total ? rows.length : null,
+      perPage,
+      currentPage: number,
+      nextPage: number < last ? number + 1 : after,
+      maxPage: habits.maxPage === 'told' ? last : null,
+      sent: part.length,
+    };
+  };
+  const client = {
+    async read(read: Read<Page<Row>>) {
+      const number = Number(read.query?.['page']);
+      const page = kept.get(number) ?? pageOf(number);
+      if (!kept.has(number)) calls.push(number);
+      if (keeps) kept.set(number, page);
+      return page;
+    },
+    peek(read: Read<Page<Row>>) {
+      const value = kept.get(Number(read.query?.['page']));
+      return value && { value, state: 'fresh' };
+    },
+    underWay: () => false,
+  } as unknown as Client;
+  const list: List<Row> = {
+    resource: 'rows',
+    tags: ['rows'],
+    path: '/api/rows',
+    paged: true,
+    decode: () => {
+      throw new Error('never decoded here');
+    },
+  };
+  const access: Access = {
+    caller: {
+      name: 'a',
+      receipt: new Receipt(new VirtualClock()),
+      maxWaitMs: 0,
+      signal: new AbortController().signal,
+    },
+    credential: { partition: 'p', secret: 's' },
+  };
+  const collections = new Collections(client, pageSize);
+  const window = async (args: WindowArguments) => {
+    const cut = await readWindow({ collections, list, access }, args);
+    if (!cut) throw new Error('the parent is there');
+    return {
+      ...cut,
+      ids: cut.rows.map(({ row }) => row.id),
+      cursors: cut.rows.map((r) => r.cursor),
+    };
+  };
+  return { calls, kept, collections, list, access, window, rows };
+}
+
+const anyHabits: fc.Arbitrary<Habits> = fc.record({
+  clamp: fc.constantFrom(1, 7, 20, 1000),
+  nextPage: fc.constantFrom('null', 'repeats', 'grows'),
+  maxPage: fc.constantFrom('told', 'zero'),
+  total: fc.boolean(),
+  pastEnd: fc.constantFrom('empty', 'last page again'),
+});
+const anyList = fc.record({
+  length: fc.oneof(fc.integer({ min: 0, max: 250 }), fc.constantFrom(0, 7, 20, 40, 100)),
+  pageSize: fc.constantFrom(10, 20, 100),
+  size: fc.integer({ min: 1, max: 120 }),
+  habits: anyHabits,
+});
+const ids = (length: number) => Array.from({ length }, (_, index) => index + 1);
+
+describe('readWindow', () => {
+  test('visits every row once in order, forwards and backwards, whatever the upstream does', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyList, async ({ length, pageSize, size, habits }) => {
+        for (const way of ['forwards', 'backwards'] as const) {
+          const { window } = createSource(ids(length), habits, { pageSize });
+          const seen: number[] = [];
+          let edge: string | undefined;
+          for (let turn = 0; ; turn += 1) {
+            const cut = await window(
+              way === 'forwards' ? { first: size, after: edge } : { last: size, before: edge },
+            );
+            if (way === 'forwards') seen.push(...cut.ids);
+            else seen.unshift(...cut.ids);
+            const [more, less] =
+              way === 'forwards'
+                ? [cut.hasNextPage, cut.hasPreviousPage]
+                : [cut.hasPreviousPage, cut.hasNextPage];
+            expect(more).toBe(seen.length < length);
+            expect(less).toBe(turn > 0);
+            if (!more) break;
+            edge = way === 'forwards' ? cut.cursors.at(-1) : cut.cursors[0];
+          }
+          expect(seen).toEqual(ids(length));
+        }
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  test('reads the pages that a window touches, and at most one more to find the end', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyList, async ({ length, pageSize, size, habits }) => {
+        const { window, calls } = createSource(ids(length), habits, { pageSize });
+        await window({ first: size });
+        const perPage = Math.min(pageSize, habits.clamp);
+        const touched = Math.max(1, Math.ceil(Math.min(size, length) / perPage));
+        const told = habits.maxPage === 'told' || habits.total;
+        expect(new Set(calls).size).toBe(calls.length);
+        expect(calls.length).toBeLessThanOrEqual(touched + (told ? 0 : 1));
+        const end = createSource(ids(length), { ...habits, maxPage: 'told' }, { pageSize });
+        await end.window({ last: size });
+        const from = Math.floor(Math.max(0, length - size) / perPage);
+        const fromEnd = Math.max(1, Math.ceil(length / perPage) - from);
+        expect(end.calls.length).toBeLessThanOrEqual(fromEnd + 1);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('skips no unseen row when rows are deleted or inserted between two windows', async () => {
+    const change = fc.record({ insert: fc.boolean(), at: fc.nat(200) });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(change, { maxLength: 9 }),
+        fc.integer({ min: 2, max: 30 }),
+        async (changes, size) => {
+          const source = createSource(ids(60), honest, { pageSize: 10, keeps: false });
+          const first = await source.window({ first: size });
+          const edge = first.ids.at(-1) as number;
+          changes.forEach(({ insert, at }, n) => {
+            const index = at % (size - 1);
+            if (insert) source.rows.splice(index, 0, 1000 + n);
+            else if (source.rows[index] !== edge) source.rows.splice(index, 1);
+          });
+          const second = await source.window({ first: 200, after: first.cursors.at(-1) });
+          const unseen = source.rows.slice(source.rows.indexOf(edge) + 1);
+          expect(second.ids).toEqual(expect.arrayContaining(unseen));
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  test('understands a cursor after the page size has changed', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 119 }), async (size) => {
+        const small = createSource(ids(120), { ...honest, clamp: 20 });
+        const { cursors } = await small.window({ first: size });
+        const large = createSource(ids(120), honest);
+        const { ids: next } = await large.window({ first: 1, after: cursors.at(-1) });
+        expect(next).toEqual([size + 1]);
+      }),
+    );
+  });
+
+  test('reads no page beyond the other cursor', async () => {
+    const { window, calls, kept } = createSource(ids(100), honest, { pageSize: 10 });
+    const { cursors } = await window({ first: 100 });
+    kept.clear();
+    calls.length = 0;
+    const { ids: part } = await window({ last: 500, after: cursors[34], before: cursors[52] });
+    expect(part).toEqual(ids(52).slice(35));
+    expect(calls.every((page) => page >= 4 && page <= 6)).toBe(true);
+  });
+
+  test('walks back in one step from an end that has moved far to the front', async () => {
+    const { window, calls, kept, rows } = createSource(ids(100), honest, { pageSize: 10 });
+    await window({ last: 1 });
+    rows.length = 5;
+    kept.clear();
+    calls.length = 0;
+    expect((await window({ last: 2 })).ids).toEqual([4, 5]);
+    expect(calls).toEqual([10, 1]);
+  });
+
+  test('refuses arguments that name no window before any call', async () => {
+    const { window, calls } = createSource(ids(5), honest);
+    const cursor = encodeCursor({ page: 1, index: 0, perPage: 10, identity: '1' });
+    for (const bad of [{ first: 1, last: 1 }, { first: -1 }, { last: 501 }, { after: 'x' }]) {
+      await expect(window(bad)).rejects.toMatchObject({ code: 'BAD_USER_INPUT' });
+    }
+    expect(decodeCursor(cursor, 'after')).toMatchObject({ page: 1, identity: '1' });
+    expect(calls).toEqual([]);
+  });
+});
+
+describe('Collections.find', () => {
+  test('ends although no page is kept', async () => {
+    const { collections, list, access, calls } = createSource(ids(25), honest, {
+      pageSize: 10,
+      keeps: false,
+    });
+    const found = await collections.find(list, [25, 99], access);
+    expect([found.get(25), found.get(99)]).toEqual([{ id: 25 }, null]);
+    expect(calls).toEqual([1, 2, 3]);
+  });
+
+  test('takes rows of a kept page for nothing', async () => {
+    const { collections, list, access, calls } = createSource(ids(10), honest);
+    await collections.leaf(list, 1, access);
+    await collections.find(list, [3, 7], access);
+    expect(calls).toEqual([1]);
+  });
+});

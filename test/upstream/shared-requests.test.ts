@@ -1,0 +1,133 @@
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { Budget } from '../../src/upstream/budget/budget.ts';
+import { Receipt } from '../../src/upstream/receipt.ts';
+import { type Caller, Flight, type Landing } from '../../src/upstream/shared-requests.ts';
+import { silent } from '../support/errands.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+});
+
+async function createWorld(limit = 2) {
+  const clock = new VirtualClock().rule();
+  const budget = new Budget({ clock, limit, windowMs: 60_000 });
+  const sent: string[] = [];
+  const flight = (
+    key: string,
+    options: { planned?: Receipt; landings?: Landing<string>[] } = {},
+  ): Flight<string> => {
+    const { planned, landings = [] } = options;
+    const made = new Flight<string>({
+      upstream: 'LINKS',
+      key,
+      lane: 'interactive',
+      caller: 'a',
+      ...(planned ? { planned } : {}),
+      budget,
+      clock,
+      send: async () => {
+        sent.push(key);
+        return landings.shift() ?? { feedback: silent, result: { value: key } };
+      },
+    });
+    made.depart();
+    return made;
+  };
+  const person = (maxWaitMs: number) => {
+    const abort = new AbortController();
+    const caller: Caller = {
+      name: 'a',
+      receipt: new Receipt(clock),
+      maxWaitMs,
+      signal: abort.signal,
+    };
+    return { caller, abort };
+  };
+  /** Takes every slot for a window. */
+  const exhaust = async () => {
+    const { caller } = person(60_000);
+    for (let n = 0; n < limit; n += 1) void flight('filler').wait(caller);
+    await clock.advance(0);
+    sent.length = 0;
+  };
+  return { clock, budget, sent, flight, person, exhaust };
+}
+
+describe('Flight', () => {
+  test('tells at once when a slot comes too late, and the time it tells is right', async () => {
+    const { clock, sent, flight, person, exhaust } = await createWorld();
+    await exhaust();
+    await clock.advance(1000);
+    const availableAt = new Date(clock.wall() + 59_000).toISOString();
+    await expect(flight('x').wait(person(58_999).caller)).rejects.toMatchObject({
+      code: 'BUDGET_EXHAUSTED',
+      details: { retryAfterMs: 59_000, availableAt },
+    });
+    await clock.advance(59_000);
+    const answer = flight('x').wait(person(0).caller);
+    await clock.advance(0);
+    expect(await answer).toBe('x');
+    expect(sent).toEqual(['x']);
+  });
+
+  test('never waits for a caller who does not want to', async () => {
+    const { sent, flight, person, exhaust, budget } = await createWorld();
+    await exhaust();
+    await expect(flight('x').wait(person(0).caller)).rejects.toMatchObject({
+      code: 'BUDGET_EXHAUSTED',
+    });
+    expect([budget.state.queued, sent.length]).toEqual([0, 0]);
+  });
+
+  test('leaves the queue when its only waiter hangs up, and stays for another', async () => {
+    const { clock, sent, flight, person, exhaust, budget } = await createWorld();
+    await exhaust();
+    const [one, two, three] = [person(90_000), person(90_000), person(90_000)];
+    const alone = expect(flight('alone').wait(one.caller)).rejects.toThrow('gone');
+    const shared = flight('shared');
+    const left = expect(shared.wait(two.caller)).rejects.toThrow('gone');
+    const stays = shared.wait(three.caller);
+    one.abort.abort(new Error('gone'));
+    two.abort.abort(new Error('gone'));
+    await Promise.all([alone, left]);
+    expect(budget.state.queued).toBe(1);
+    await clock.advance(60_000);
+    expect(await stays).toBe('shared');
+    expect(sent).toEqual(['shared']);
+    const calls = [two, three].map(({ caller }) => caller.receipt.summary.calls);
+    expect(calls).toEqual([0, 1]);
+  });
+
+  test('gives back what was set aside for it when it never leaves', async () => {
+    const { flight, person, exhaust } = await createWorld();
+    await exhaust();
+    const { caller } = person(0);
+    caller.receipt.plan('LINKS', 1);
+    await expect(flight('x', { planned: caller.receipt }).wait(caller)).rejects.toThrow();
+    expect(() => caller.receipt.plan('LINKS', 1)).not.toThrow();
+  });
+
+  test('counts waits side by side once', async () => {
+    const { clock, flight, person, exhaust } = await createWorld();
+    await exhaust();
+    const { caller } = person(90_000);
+    const both = [flight('x').wait(caller), flight('y').wait(caller)];
+    await clock.advance(60_000);
+    await Promise.all(both);
+    expect(caller.receipt.summary.waitedMs).toBe(60_000);
+  });
+
+  test('tells those whose patience a refusal exceeds at once', async () => {
+    const { clock, flight, person } = await createWorld(9);
+    const refused = { feedback: { ...silent, refused: { retryAfterMs: 30_000 } } };
+    const patient = flight('x', { landings: [refused] }).wait(person(90_000).caller);
+    const hasty = flight('y').wait(person(5000).caller);
+    const rejected = expect(hasty).rejects.toMatchObject({ code: 'BUDGET_EXHAUSTED' });
+    await clock.advance(0);
+    await rejected;
+    await clock.advance(30_000);
+    expect(await patient).toBe('x');
+  });
+});
