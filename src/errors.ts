@@ -121,3 +121,9 @@ export class UpstreamFailure extends GatewayError {
     super(code, message, { details: { upstream }, cause });
   }
 }
+
+/** Why a file cannot be used: the system's code, or what its reader said. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return 'code' in error ? String(error.code) : error.message;
+}

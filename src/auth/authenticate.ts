@@ -26,3 +26,21 @@ export interface AuthWorld {
   /** Tells the operator, in one sentence, what is wrong with a file or an identity provider. */
   readonly complain: (sentence: string) => void;
 }
+
+/** Tokens of an identity provider, and what must be true of them. */
+export interface JwtConfig {
+  readonly mode: 'jwt';
+  /** Where the provider's keys are, or the secret that it shares with us. */
+  readonly keys: { readonly jwksUrl: string } | { readonly secret: string };
+  readonly issuer: string;
+  readonly audience: string;
+  readonly clockToleranceSeconds: number;
+  readonly rolesClaim: string;
+}
+
+/** How callers are known. */
+export type AuthConfig =
+  | { readonly mode: 'none' }
+  | { readonly mode: 'token'; readonly file: string }
+  | JwtConfig
+  | { readonly mode: 'passthrough'; readonly maxKeys: number };

@@ -1,5 +1,4 @@
-import type { AuthConfig } from '../config/auth.ts';
-import type { Authenticate, AuthWorld } from './authenticate.ts';
+import type { AuthConfig, Authenticate, AuthWorld } from './authenticate.ts';
 import { createPassthrough } from './passthrough.ts';
 import { createTokenCheck } from './token.ts';
 

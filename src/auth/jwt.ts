@@ -5,9 +5,8 @@ import {
   type JWTVerifyOptions,
   jwtVerify,
 } from 'jose';
-import type { JwtConfig } from '../config/auth.ts';
 import { GatewayError } from '../errors.ts';
-import type { Authenticate, AuthWorld } from './authenticate.ts';
+import type { Authenticate, AuthWorld, JwtConfig } from './authenticate.ts';
 import { createJwks } from './jwks.ts';
 import { bearerOf, unauthenticated } from './refusal.ts';
 import { highestRole } from './viewer.ts';

@@ -1,7 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import type { Clock } from '../clock.ts';
-import { reasonOf } from '../config/environment.ts';
+import { reasonOf } from '../errors.ts';
 import type { Authenticate, AuthWorld } from './authenticate.ts';
 import { bearerOf, unauthenticated } from './refusal.ts';
 import { parseTokenFile } from './token-file.ts';

@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.ts';
-import type { Credential } from '../upstream/credential.ts';
+import type { Credential } from './credential.ts';
 
 /** What a caller may do, from least to most; each role may do what those before it may. */
 export const roles = ['viewer', 'editor', 'admin'] as const;

@@ -1,23 +1,7 @@
+import type { AuthConfig, JwtConfig } from '../auth/authenticate.ts';
 import { parseTokenFile } from '../auth/token-file.ts';
-import { type EnvironmentReader, reasonOf } from './environment.ts';
-
-/** Tokens of an identity provider, and what must be true of them. */
-export interface JwtConfig {
-  readonly mode: 'jwt';
-  /** Where the provider's keys are, or the secret that it shares with us. */
-  readonly keys: { readonly jwksUrl: string } | { readonly secret: string };
-  readonly issuer: string;
-  readonly audience: string;
-  readonly clockToleranceSeconds: number;
-  readonly rolesClaim: string;
-}
-
-/** How callers are known. */
-export type AuthConfig =
-  | { readonly mode: 'none' }
-  | { readonly mode: 'token'; readonly file: string }
-  | JwtConfig
-  | { readonly mode: 'passthrough'; readonly maxKeys: number };
+import { reasonOf } from '../errors.ts';
+import type { EnvironmentReader } from './environment.ts';
 
 /** Settings without a default that mean something in one mode only. */
 const modeOf: Readonly<Record<string, AuthConfig['mode']>> = {

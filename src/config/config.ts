@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { type AuthConfig, readAuth } from './auth.ts';
-import { EnvironmentReader, reasonOf } from './environment.ts';
+import type { AuthConfig } from '../auth/authenticate.ts';
+import { reasonOf } from '../errors.ts';
+import { readAuth } from './auth.ts';
+import { EnvironmentReader } from './environment.ts';
 import { parseOperationsFile } from './operations-file.ts';
 import { type Resource, ttlName } from './settings.ts';
 

@@ -214,12 +214,6 @@ export class EnvironmentReader {
   }
 }
 
-/** Why a file cannot be used: the system's code, or what its reader said. */
-export function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return 'code' in error ? String(error.code) : error.message;
-}
-
 function setting(name: string): Setting {
   const found = byName.get(name);
   if (!found) {

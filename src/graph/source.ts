@@ -1,8 +1,8 @@
 import DataLoader from 'dataloader';
+import type { Credential } from '../auth/credential.ts';
 import { UpstreamFailure, type UpstreamName, upstreamTitle } from '../errors.ts';
 import type { BudgetState } from '../upstream/budget/budget.ts';
 import type { Access, Client } from '../upstream/client.ts';
-import type { Credential } from '../upstream/credential.ts';
 import type { Collections } from '../upstream/lists/pages.ts';
 import { readWindow, type WindowArguments } from '../upstream/lists/window.ts';
 import type { Call, List, Read, Row, Write } from '../upstream/request.ts';

@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto';
+import type { Credential } from '../auth/credential.ts';
 import { GatewayError, type UpstreamName } from '../errors.ts';
 import type { Observer } from '../observe/observer.ts';
 import type { Budget, BudgetState } from './budget/budget.ts';
 import { Budgets } from './budget/budgets.ts';
 import type { Cache, EntryState, Freshness } from './cache/cache.ts';
 import { Refresher } from './cache/refresher.ts';
-import type { Credential } from './credential.ts';
 import type { Rehearsal } from './dry-run.ts';
 import type { Call, Read, Write } from './request.ts';
 import { type Caller, Flight } from './shared-requests.ts';

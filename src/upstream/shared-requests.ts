@@ -2,10 +2,11 @@ import { setMaxListeners } from 'node:events';
 import type { Clock } from '../clock.ts';
 import { BudgetExhausted, type UpstreamName } from '../errors.ts';
 import type { Observer } from '../observe/observer.ts';
-import type { Budget, Feedback, Job } from './budget/budget.ts';
+import type { Budget, Job } from './budget/budget.ts';
 import type { Lane } from './budget/lanes.ts';
 import type { Rehearsal } from './dry-run.ts';
 import type { Receipt } from './receipt.ts';
+import type { Feedback } from './wire/rate-limit-headers.ts';
 
 /** Who asks, on whose account, and how patient they are. One per operation. */
 export interface Caller {

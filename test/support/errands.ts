@@ -1,5 +1,6 @@
-import type { Budget, Feedback, Job } from '../../src/upstream/budget/budget.ts';
+import type { Budget, Job } from '../../src/upstream/budget/budget.ts';
 import type { Lane } from '../../src/upstream/budget/lanes.ts';
+import type { Feedback } from '../../src/upstream/wire/rate-limit-headers.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
 /** An answer without rate-limit headers. */

@@ -1,20 +1,7 @@
 import type { Clock } from '../../clock.ts';
+import type { Feedback } from '../wire/rate-limit-headers.ts';
 import { type Lane, Lanes, type Waiting } from './lanes.ts';
 import { Leases } from './ledger.ts';
-
-/** What one answer says about the budget of its key. */
-export interface Feedback {
-  /** Requests per window that the upstream announces. */
-  readonly limit: number | null;
-  /** Requests left in the upstream's window, by its own count. */
-  readonly remaining: number | null;
-  /** Milliseconds until the upstream's window begins anew. */
-  readonly resetInMs: number | null;
-  /** Present when the upstream refused: it did nothing, and wants no request for so long, if it says. */
-  readonly refused?: { readonly retryAfterMs: number | null };
-  /** Present when the job wants another slot, at the head of its lane. */
-  readonly again?: true;
-}
 
 /** A request that wants a slot. */
 export interface Job extends Waiting {

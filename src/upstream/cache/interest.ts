@@ -1,5 +1,5 @@
+import type { Credential } from '../../auth/credential.ts';
 import type { Clock } from '../../clock.ts';
-import type { Credential } from '../credential.ts';
 import type { Read } from '../request.ts';
 
 /** A kept answer that somebody has asked for of late. */

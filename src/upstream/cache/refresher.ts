@@ -1,6 +1,6 @@
+import type { Credential } from '../../auth/credential.ts';
 import type { Clock } from '../../clock.ts';
 import type { Budget } from '../budget/budget.ts';
-import type { Credential } from '../credential.ts';
 import type { Read } from '../request.ts';
 import type { Cache, Kept } from './cache.ts';
 import { Interest } from './interest.ts';

@@ -1,10 +1,9 @@
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../clock.ts';
-import type { Feedback } from '../budget/budget.ts';
 import { DecodeError } from '../decode/row-reader.ts';
 import type { Api, Call, DecodeContext, RawAnswer, Verdict } from '../request.ts';
 import type { Failure } from './failure.ts';
-import { readRateLimit } from './rate-limit-headers.ts';
+import { type Feedback, readRateLimit } from './rate-limit-headers.ts';
 import { sendOverWire, WireError, type WireRequest } from './send.ts';
 
 export interface ExchangeOptions {

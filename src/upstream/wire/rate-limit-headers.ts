@@ -13,6 +13,20 @@ export interface RateLimitReading {
   readonly resetAtMs: number | null;
 }
 
+/** What one answer says about the budget of its key. */
+export interface Feedback {
+  /** Requests per window that the upstream announces. */
+  readonly limit: number | null;
+  /** Requests left in the upstream's window, by its own count. */
+  readonly remaining: number | null;
+  /** Milliseconds until the upstream's window begins anew. */
+  readonly resetInMs: number | null;
+  /** Present when the upstream refused: it did nothing, and wants no request for so long, if it says. */
+  readonly refused?: { readonly retryAfterMs: number | null };
+  /** Present when the job wants another slot, at the head of its lane. */
+  readonly again?: true;
+}
+
 /** Below this a number is a duration (three years of seconds), from here on a date. */
 const firstEpochSeconds = 100_000_000;
 /** Below this a date is in seconds (until the year 5138), from here on in milliseconds. */

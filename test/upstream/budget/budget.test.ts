@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { Budget, type Feedback } from '../../../src/upstream/budget/budget.ts';
+import { Budget } from '../../../src/upstream/budget/budget.ts';
 import type { Lane } from '../../../src/upstream/budget/lanes.ts';
+import type { Feedback } from '../../../src/upstream/wire/rate-limit-headers.ts';
 import { Errand, enqueueAll, mostAtOnce, type Sent, silent } from '../../support/errands.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { Budget, type Feedback, type Job } from '../../../src/upstream/budget/budget.ts';
+import { Budget, type Job } from '../../../src/upstream/budget/budget.ts';
+import type { Feedback } from '../../../src/upstream/wire/rate-limit-headers.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 const NOTHING_TOLD: Feedback = { limit: null, remaining: null, resetInMs: null };

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Budget, type Feedback, type Job } from '../../../src/upstream/budget/budget.ts';
+import { Budget, type Job } from '../../../src/upstream/budget/budget.ts';
+import type { Feedback } from '../../../src/upstream/wire/rate-limit-headers.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 const WINDOW_MS = 60_000;
