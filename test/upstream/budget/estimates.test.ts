@@ -1,0 +1,67 @@
+import * as fc from 'fast-check';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import type { Lane } from '../../../src/upstream/budget/lanes.ts';
+import { enqueueAll, silent } from '../../support/errands.ts';
+import { createWorld, refusal, windowMs } from './world.ts';
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+});
+
+describe('Estimates', () => {
+  test('are right when nothing else arrives', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.record({
+          limit: fc.integer({ min: 1, max: 5 }),
+          before: fc.array(
+            fc.record({
+              lane: fc.constantFrom<Lane>('write', 'interactive'),
+              caller: fc.constantFrom('a', 'b', 'c'),
+              waitMs: fc.constantFrom(0, 0, 100, 7000, 61_000),
+            }),
+            { maxLength: 25 },
+          ),
+          pauseMs: fc.option(fc.integer({ min: 1, max: 90_000 })),
+          lane: fc.constantFrom<'write' | 'interactive'>('write', 'interactive'),
+          caller: fc.constantFrom('a', 'b', 'd'),
+        }),
+        async ({ limit, before, pauseMs, lane, caller }) => {
+          const { errand, budget, clock, begin } = createWorld(limit);
+          await begin();
+          if (pauseMs !== null) {
+            await enqueueAll({ budget, clock }, [errand({ answers: [refusal(pauseMs), silent] })]);
+          }
+          for (const { waitMs, ...options } of before) {
+            await enqueueAll({ budget, clock }, [errand(options)]);
+            await clock.advance(waitMs);
+          }
+          const estimate = budget.estimate(lane, caller);
+          const asked = clock.now();
+          const last = errand({ lane, caller });
+          await enqueueAll({ budget, clock }, [last]);
+          if (last.turns === 0) expect(budget.estimateOf(last)).toBe(estimate);
+          while (last.sent.length === 0 && (await clock.step()));
+          const guess = 400 * (before.length + 2);
+          expect(Math.abs((last.sent[0]?.start ?? 0) - asked - estimate)).toBeLessThan(guess);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  test('are 0 while slots are free', async () => {
+    const { budget, clock, errands, begin } = createWorld();
+    await begin();
+    expect(budget.estimate('interactive', 'a')).toBe(0);
+    await enqueueAll({ budget, clock }, errands(30));
+    expect(budget.estimate('interactive', 'a')).toBe(windowMs);
+  });
+
+  test('reckon at a start with one answer to wait for, not with one for each request', async () => {
+    const { budget, clock, errands } = createWorld();
+    await enqueueAll({ budget, clock }, errands(20, { latencyMs: 200 }));
+    expect(budget.estimate('interactive', 'a')).toBe(200);
+  });
+});

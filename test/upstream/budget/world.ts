@@ -1,0 +1,31 @@
+import { Budget } from '../../../src/upstream/budget/budget.ts';
+import type { Feedback } from '../../../src/upstream/wire/rate-limit-headers.ts';
+import { Errand, enqueueAll, type Sent, silent } from '../../support/errands.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+
+/** The length of the upstream's window in milliseconds, as all of these worlds have it. */
+export const windowMs = 60_000;
+
+/** A budget of so many requests a window under a clock that only the test moves, and errands for it. */
+export function createWorld(limit = 30) {
+  const clock = new VirtualClock().rule();
+  const log: Sent[] = [];
+  const budget = new Budget({ clock, limit, windowMs });
+  const world = { clock, log, budget };
+  const errand = (options?: ConstructorParameters<typeof Errand>[1]) => new Errand(world, options);
+  const errands = (count: number, options?: ConstructorParameters<typeof Errand>[1]) =>
+    Array.from({ length: count }, () => errand(options));
+  /** The first request after a start goes alone: this one does, without a trace. */
+  const begin = async () => {
+    await enqueueAll(world, [errand({ lane: 'write' })]);
+    await clock.advance(windowMs);
+    log.length = 0;
+  };
+  return { ...world, errand, errands, begin };
+}
+
+/** The answer to a request that the upstream refused for exceeding its limit. */
+export const refusal = (retryAfterMs: number | null): Feedback => ({
+  ...silent,
+  refused: { retryAfterMs },
+});
