@@ -8,13 +8,13 @@ import type { Credential } from './auth/credential.ts';
 import { requireRole, type Viewer } from './auth/viewer.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config, Endpoint } from './config/config.ts';
-import type { Resource } from './config/settings.ts';
 import type { GraphContext } from './graph/context.ts';
 import { type Backend, Source } from './graph/source.ts';
 import { account } from './links/account/account.ts';
 import { linksApi } from './links/api.ts';
 import { createMarketApi } from './market/api.ts';
 import type { Log, LogStream } from './observe/logger.ts';
+import type { Resource } from './resources.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
 import { schema } from './schema.ts';
 import { createHostGuard } from './server/door/host-guard.ts';
@@ -98,7 +98,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     cache,
     observer,
     keySalt: randomBytes(16).toString('base64'),
-    freshness: (resource: string) => freshnessOf(config, resource),
+    freshness: (resource: Resource) => freshnessOf(config, resource),
   };
 
   const linksBackend =
@@ -296,8 +296,8 @@ function secretsOf(config: Config, ...endpoints: readonly (Endpoint | null)[]): 
   return [...shared, ...endpoints.flatMap((endpoint) => endpoint?.apiKey ?? [])];
 }
 
-function freshnessOf(config: Config, resource: string): Freshness {
-  const ttlMs = config.ttlMs[resource as Resource];
+function freshnessOf(config: Config, resource: Resource): Freshness {
+  const ttlMs = config.ttlMs[resource];
   const { staleWhileRevalidateMs, staleIfErrorMs } = config;
   return { ttlMs, staleWhileRevalidateMs, staleIfErrorMs };
 }

@@ -54,7 +54,7 @@ const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['observe', /^observe\//],
   ['config', /^config\//],
   ['auth', /^auth\//],
-  ['base', /^(errors|clock)\.ts$/],
+  ['base', /^(errors|clock|resources)\.ts$/],
   ['sandbox', /^sandbox\//],
 ];
 

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import type { AuthConfig } from '../auth/authenticate.ts';
 import { reasonOf } from '../errors.ts';
+import { type Resource, resourceNames } from '../resources.ts';
 import { readAuth } from './auth.ts';
 import { EnvironmentReader } from './environment.ts';
 import { parseOperationsFile } from './operations-file.ts';
-import { type Resource, ttlName } from './settings.ts';
+import { ttlName } from './settings.ts';
 
 /** Where an upstream API is and how to be let in. */
 export interface Endpoint {
@@ -204,23 +205,9 @@ function readKeyless(reader: EnvironmentReader, sandbox: boolean): Endpoint | nu
 }
 
 function readTtls(reader: EnvironmentReader): Record<Resource, number> {
-  const ttl = (resource: Resource): number => reader.integer(ttlName(resource));
-  return {
-    account: ttl('account'),
-    domains: ttl('domains'),
-    overlays: ttl('overlays'),
-    campaigns: ttl('campaigns'),
-    channels: ttl('channels'),
-    channelItems: ttl('channelItems'),
-    splashPages: ttl('splashPages'),
-    files: ttl('files'),
-    pixels: ttl('pixels'),
-    qrCodes: ttl('qrCodes'),
-    qrStatistics: ttl('qrStatistics'),
-    plans: ttl('plans'),
-    users: ttl('users'),
-    seller: ttl('seller'),
-    items: ttl('items'),
-    purchase: ttl('purchase'),
-  };
+  const ttls = resourceNames.map(
+    (resource) => [resource, reader.integer(ttlName(resource))] as const,
+  );
+  // The compiler does not see that the names of the pairs are all there are.
+  return Object.fromEntries(ttls) as Record<Resource, number>;
 }

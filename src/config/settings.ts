@@ -1,25 +1,4 @@
-/** Everything that has a ttl of its own: the `resource` of a read, and one `TTL_…_MS` variable each. */
-export const resources = [
-  'account',
-  'domains',
-  'overlays',
-  'campaigns',
-  'channels',
-  'channelItems',
-  'splashPages',
-  'files',
-  'pixels',
-  'qrCodes',
-  'qrStatistics',
-  'plans',
-  'users',
-  'seller',
-  'items',
-  'purchase',
-] as const;
-
-/** One of `resources`. */
-export type Resource = (typeof resources)[number];
+import { type Resource, resourceNames, resources } from '../resources.ts';
 
 /** What a setting's text must look like. */
 export type SettingKind =
@@ -54,25 +33,6 @@ const duration = integer(1, day);
 export function ttlName(resource: Resource): string {
   return `TTL_${resource.replace(/[A-Z]/g, '_$&').toUpperCase()}_MS`;
 }
-
-const ttlDefaults: Readonly<Record<Resource, readonly [ms: number, doc: string]>> = {
-  account: [60_000, 'A profile changes by hand, and its owner looks at once.'],
-  domains: [300_000, 'Domains are set up once and left alone.'],
-  overlays: [300_000, 'Overlays are designed once; the list only names them.'],
-  campaigns: [60_000, 'Campaigns are edited by several people at a time.'],
-  channels: [60_000, 'Channels are edited by several people at a time.'],
-  channelItems: [60_000, 'One call per channel, so as long as the channel list itself.'],
-  splashPages: [300_000, 'Splash pages are designed once; the list only names them.'],
-  files: [60_000, 'The download counts move all the time; a minute late is fine.'],
-  pixels: [300_000, 'Pixels are set up once and left alone.'],
-  qrCodes: [60_000, 'The scan counts move all the time; a minute late is fine.'],
-  qrStatistics: [120_000, 'One call per code, so kept longer than the list of codes.'],
-  plans: [600_000, 'Plans change when prices do.'],
-  users: [30_000, 'An administrator expects to see what another one just did.'],
-  seller: [300_000, 'The balance moves with sales; five minutes late is fine.'],
-  items: [600_000, 'The catalogue changes when something is published.'],
-  purchase: [300_000, 'A valid code stays valid; a refund may show five minutes late.'],
-};
 
 const rateLimitDoc = 'Requests the upstream allows per window and API key.';
 const windowDoc =
@@ -318,10 +278,10 @@ export const settings: readonly Setting[] = [
     default: '86400000',
     doc: 'How long after that an answer may stand in when the upstream or the budget has nothing newer.',
   },
-  ...resources.map((resource) => ({
+  ...resourceNames.map((resource) => ({
     name: ttlName(resource),
     kind: integer(0, day),
-    default: String(ttlDefaults[resource][0]),
-    doc: ttlDefaults[resource][1],
+    default: String(resources[resource].ttlMs),
+    doc: resources[resource].why,
   })),
 ];

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { Credential } from '../auth/credential.ts';
 import { GatewayError, type UpstreamName } from '../errors.ts';
 import type { Observer } from '../observe/observer.ts';
+import type { Resource } from '../resources.ts';
 import type { Budget, BudgetState } from './budget/budget.ts';
 import { Budgets } from './budget/budgets.ts';
 import type { Cache, EntryState, Freshness } from './cache/cache.ts';
@@ -23,7 +24,7 @@ export interface Access {
 
 export interface ClientOptions extends ExchangeOptions {
   readonly cache: Cache;
-  readonly freshness: (resource: string) => Freshness;
+  readonly freshness: (resource: Resource) => Freshness;
   /** Requests per window and key. */
   readonly rateLimit: number;
   /** Makes the parts of keys that stand for a request's body unreadable. Random for each process. */

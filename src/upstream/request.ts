@@ -1,4 +1,5 @@
 import type { UpstreamName } from '../errors.ts';
+import type { Resource } from '../resources.ts';
 
 /** What a decoder may need besides the JSON itself. */
 export interface DecodeContext {
@@ -51,7 +52,7 @@ export interface Read<T> extends Call<T> {
   /** Known without the zone, for it is part of what an answer is kept under. */
   readonly body?: Body;
   /** Whose ttl applies, e.g. `channels`; also the noun in metrics. */
-  readonly resource: string;
+  readonly resource: Resource;
   /** What a write must touch to make a kept answer wrong, e.g. `channels`, `channel:42:items`. */
   readonly tags: readonly string[];
   /** Further tags that only the answer can tell: of the rows that are in it. */
@@ -90,7 +91,7 @@ export type Known<R extends Row> = { readonly id: number } & {
 
 /** A list that an upstream hands out in numbered pages, or whole. */
 export interface List<R extends Row> {
-  readonly resource: string;
+  readonly resource: Resource;
   readonly tags: readonly string[];
   /** Tags for every row of a page, beside the list's own, for a list that hangs off many parents. */
   rowTags?(row: R): readonly string[];

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ConfigError, loadConfig } from '../../src/config/config.ts';
-import { resources, settings, ttlName } from '../../src/config/settings.ts';
+import { settings, ttlName } from '../../src/config/settings.ts';
+import { resourceNames } from '../../src/resources.ts';
 
 const real = {
   LINKS_BASE_URL: 'https://links.example',
@@ -69,7 +70,7 @@ describe('loadConfig with nothing set', () => {
 
   it('keeps every resource between thirty seconds and ten minutes', () => {
     const { ttlMs } = loadConfig({});
-    expect(Object.keys(ttlMs)).toEqual([...resources]);
+    expect(Object.keys(ttlMs)).toEqual([...resourceNames]);
     for (const ms of Object.values(ttlMs)) {
       expect(ms).toBeGreaterThanOrEqual(30_000);
       expect(ms).toBeLessThanOrEqual(600_000);

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { resources, ttlName } from '../../src/config/settings.ts';
+import { ttlName } from '../../src/config/settings.ts';
+import { resourceNames } from '../../src/resources.ts';
 import { type Fault, type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { PLENTY, type Row } from '../support/gateway.ts';
 import { type Running, start } from '../support/process.ts';
@@ -131,7 +132,7 @@ async function run(env: Readonly<Record<string, string>>, sent: readonly Errand[
       MARKET_RATE_LIMIT: String(PLENTY),
       MARKET_TIMEOUT_MS: '200',
       // Nothing kept stands between a fault and those who are to meet it.
-      ...Object.fromEntries(resources.map((resource) => [ttlName(resource), '0'])),
+      ...Object.fromEntries(resourceNames.map((resource) => [ttlName(resource), '0'])),
       STALE_WHILE_REVALIDATE_MS: '0',
       STALE_IF_ERROR_MS: '0',
       ...env,

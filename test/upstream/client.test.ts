@@ -47,7 +47,7 @@ async function createWorld(options: Partial<ClientOptions> = {}) {
 const read = (path: string, absentIsNull = false): Read<unknown> => ({
   method: 'GET',
   path: `/api/${path}`,
-  resource: 'things',
+  resource: 'items',
   tags: [path],
   absentIsNull,
   decode: (body) => body,

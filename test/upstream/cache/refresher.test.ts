@@ -59,7 +59,7 @@ async function createWorld(rateLimit: number) {
 const read = (path: string): Read<unknown> => ({
   method: 'GET',
   path: `/api/${path}`,
-  resource: 'things',
+  resource: 'items',
   tags: [path],
   decode: (body) => body,
 });

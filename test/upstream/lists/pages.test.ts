@@ -89,7 +89,7 @@ function keyOf({ path, query }: Read<unknown>): string {
 }
 
 const list: List<Row> = {
-  resource: 'things',
+  resource: 'items',
   tags: ['things'],
   path: '/things',
   paged: true,
@@ -102,7 +102,7 @@ const withSingle: List<Row> = {
   single: (id) => ({
     method: 'GET',
     path: `/thing/${id}`,
-    resource: 'things',
+    resource: 'items',
     tags: [`thing:${id}`],
     decode: () => null,
   }),

@@ -60,7 +60,7 @@ function createSource(rows: number[], habits: Habits, { pageSize = 100, keeps = 
     underWay: () => false,
   } as unknown as Client;
   const list: List<Row> = {
-    resource: 'rows',
+    resource: 'items',
     tags: ['rows'],
     path: '/api/rows',
     paged: true,

@@ -1,0 +1,41 @@
+/**
+ * Everything that has a ttl of its own: what a read is a read of. `ttlMs` is how long an answer counts
+ * as fresh unless its setting, `TTL_…_MS`, says otherwise; `why` gives the reason to the operator.
+ */
+export const resources = {
+  account: { ttlMs: 60_000, why: 'A profile changes by hand, and its owner looks at once.' },
+  domains: { ttlMs: 300_000, why: 'Domains are set up once and left alone.' },
+  overlays: { ttlMs: 300_000, why: 'Overlays are designed once; the list only names them.' },
+  campaigns: { ttlMs: 60_000, why: 'Campaigns are edited by several people at a time.' },
+  channels: { ttlMs: 60_000, why: 'Channels are edited by several people at a time.' },
+  channelItems: {
+    ttlMs: 60_000,
+    why: 'One call per channel, so as long as the channel list itself.',
+  },
+  splashPages: { ttlMs: 300_000, why: 'Splash pages are designed once; the list only names them.' },
+  files: { ttlMs: 60_000, why: 'The download counts move all the time; a minute late is fine.' },
+  pixels: { ttlMs: 300_000, why: 'Pixels are set up once and left alone.' },
+  qrCodes: { ttlMs: 60_000, why: 'The scan counts move all the time; a minute late is fine.' },
+  qrStatistics: {
+    ttlMs: 120_000,
+    why: 'One call per code, so kept longer than the list of codes.',
+  },
+  plans: { ttlMs: 600_000, why: 'Plans change when prices do.' },
+  users: { ttlMs: 30_000, why: 'An administrator expects to see what another one just did.' },
+  seller: { ttlMs: 300_000, why: 'The balance moves with sales; five minutes late is fine.' },
+  items: { ttlMs: 600_000, why: 'The catalogue changes when something is published.' },
+  purchase: {
+    ttlMs: 300_000,
+    why: 'A valid code stays valid; a refund may show five minutes late.',
+  },
+} as const satisfies Readonly<Record<string, { readonly ttlMs: number; readonly why: string }>>;
+
+/** One of `resources`. */
+export type Resource = keyof typeof resources;
+
+/** The names of `resources`, in their order. */
+export const resourceNames: readonly Resource[] = Object.keys(resources).filter(isResource);
+
+function isResource(name: string): name is Resource {
+  return Object.hasOwn(resources, name);
+}
