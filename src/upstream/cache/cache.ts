@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { BoundedMap } from '../../bounded-map.ts';
 import type { Clock } from '../../clock.ts';
 
 /** How long an answer is worth something, in milliseconds, each period after the one before. */
@@ -45,7 +45,7 @@ const TAGS_REMEMBERED = 10_000;
  */
 export class Cache {
   readonly #clock: Clock;
-  readonly #entries: LRUCache<string, Entry>;
+  readonly #entries: BoundedMap<{ readonly entry: Entry; readonly bytes: number }>;
   readonly #touched = new Map<string, number>();
   #writes = 0;
   /** Answers from before this write are invalid, whatever their tags. */
@@ -53,12 +53,16 @@ export class Cache {
 
   constructor(options: { readonly clock: Clock; readonly maxBytes: number }) {
     this.#clock = options.clock;
-    this.#entries = new LRUCache({ maxSize: options.maxBytes });
+    this.#entries = new BoundedMap({
+      max: options.maxBytes,
+      // What a key and the bookkeeping of an entry take besides the answer itself.
+      weigh: (key, { bytes }) => bytes + key.length + 256,
+    });
   }
 
   /** Memory taken, as far as it is known, and how many answers are kept. */
   get size(): { readonly bytes: number; readonly entries: number } {
-    return { bytes: this.#entries.calculatedSize, entries: this.#entries.size };
+    return { bytes: this.#entries.weight, entries: this.#entries.size };
   }
 
   /** The number of the latest write: what an answer requested now will hold for. */
@@ -84,19 +88,18 @@ export class Cache {
 
   /** The kept answer under a key if it is still of any use. */
   get(key: string): Kept | undefined {
-    return this.#judge(key, this.#entries.get(key));
+    return this.#judge(key, this.#entries.get(key)?.entry);
   }
 
   /** As `get`, without counting as a use. */
   peek(key: string): Kept | undefined {
-    return this.#judge(key, this.#entries.peek(key));
+    return this.#judge(key, this.#entries.peek(key)?.entry);
   }
 
   /** Keeps an answer of about `bytes` bytes, unless a write has already made it invalid. */
   set(key: string, entry: Entry, bytes: number): void {
     if (!this.holds(entry.tags, entry.asOf)) return;
-    // What a key and the bookkeeping of an entry take besides the answer itself.
-    this.#entries.set(key, entry, { size: bytes + key.length + 256 });
+    this.#entries.set(key, { entry, bytes });
   }
 
   #judge(key: string, entry: Entry | undefined): Kept | undefined {

@@ -1,0 +1,71 @@
+import { LRUCache } from 'lru-cache';
+
+/** How much a `BoundedMap` holds. */
+interface Bound<V> {
+  /** What all entries may weigh together, in the unit of `weigh`; by default their number. */
+  readonly max: number;
+  /**
+   * The share of `max` that one entry may weigh. A heavier one is not taken, so that it cannot drive
+   * out everything else.
+   * @default 1
+   */
+  readonly maxShare?: number;
+  /**
+   * A whole number that never changes for the same key and value. An entry weighs at least 1.
+   * @default 1 each
+   */
+  readonly weigh?: (key: string, value: V) => number;
+}
+
+/**
+ * A map that takes bounded memory however many keys come: whatever was not used for the longest is
+ * forgotten first. To `get` and to `set` is to use. Nothing is forgotten for its age.
+ */
+export class BoundedMap<V extends object | string | number> {
+  readonly #entries: LRUCache<string, V>;
+  readonly #heaviest: number;
+  readonly #weigh: (key: string, value: V) => number;
+
+  constructor({ max, maxShare = 1, weigh = () => 1 }: Bound<V>) {
+    this.#entries = new LRUCache({ maxSize: max });
+    this.#heaviest = max * maxShare;
+    this.#weigh = weigh;
+  }
+
+  /** How many entries there are. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** What all entries weigh together. */
+  get weight(): number {
+    return this.#entries.calculatedSize;
+  }
+
+  /** The value of a key, which becomes the one used last. */
+  get(key: string): V | undefined {
+    return this.#entries.get(key);
+  }
+
+  /** As `get`, without counting as a use. */
+  peek(key: string): V | undefined {
+    return this.#entries.peek(key);
+  }
+
+  /** Holds a value as the one used last. One that is too heavy is not taken, and its key forgotten. */
+  set(key: string, value: V): void {
+    const size = Math.max(1, this.#weigh(key, value));
+    if (size > this.#heaviest) this.#entries.delete(key);
+    else this.#entries.set(key, value, { size });
+  }
+
+  /** Forgets a key. */
+  delete(key: string): void {
+    this.#entries.delete(key);
+  }
+
+  /** All values, the one used last first. To look at them is not to use them. */
+  values(): Iterable<V> {
+    return this.#entries.values();
+  }
+}
