@@ -2,10 +2,13 @@ import { hash } from 'node:crypto';
 import { usePersistedOperations } from '@graphql-yoga/plugin-persisted-operations';
 import { GraphQLError } from 'graphql';
 import type { GraphQLParams, Plugin } from 'graphql-yoga';
+import { BoundedMap } from '../../bounded-map.ts';
 import { BadUserInput, GatewayError } from '../../errors.ts';
-import { TextCache } from './text-cache.ts';
 
-/** Text that `useAutomaticPersistence` remembers, in characters. */
+/**
+ * Text that `useAutomaticPersistence` remembers, in characters: a bound on the number of texts would
+ * let a few long ones take all memory.
+ */
 const MAX_CHARACTERS = 4 * 1024 * 1024;
 
 /**
@@ -13,7 +16,11 @@ const MAX_CHARACTERS = 4 * 1024 * 1024;
  * with it when told that nobody knows it here. Makes for short GETs that a browser can keep.
  */
 export function useAutomaticPersistence(): Plugin {
-  const known = new TextCache<string>(MAX_CHARACTERS, (_, { length }) => length);
+  const known = new BoundedMap<string>({
+    max: MAX_CHARACTERS,
+    maxShare: 1 / 8,
+    weigh: (_, { length }) => length,
+  });
   return {
     onParams({ params, setParams }) {
       const id = idOf(params);

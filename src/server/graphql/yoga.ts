@@ -6,8 +6,8 @@ import {
   type YogaInitialContext,
   type YogaServerInstance,
 } from 'graphql-yoga';
+import { BoundedMap } from '../../bounded-map.ts';
 import type { MaskError } from './mask-error.ts';
-import { TextCache } from './text-cache.ts';
 import { type BodyLimits, useBodyLimit } from './use-body-limit.ts';
 import { useCsrfGuard } from './use-csrf-guard.ts';
 import { useMultipartFaults } from './use-multipart-faults.ts';
@@ -67,10 +67,18 @@ export function createGraphqlServer<Context extends object>(
     logging: false,
     maxRequestBodySize: false,
     parserAndValidationCache: {
-      documentCache: new TextCache(MAX_PARSED_CHARACTERS),
-      errorCache: new TextCache(MAX_PARSED_CHARACTERS / 4),
+      documentCache: rememberByText(MAX_PARSED_CHARACTERS),
+      errorCache: rememberByText(MAX_PARSED_CHARACTERS / 4),
     },
   });
+}
+
+/**
+ * Something for each of the texts that callers send. It is bounded by the characters of the texts and
+ * not by their number, which would let a few long ones take all memory.
+ */
+function rememberByText<V extends object>(maxCharacters: number): BoundedMap<V> {
+  return new BoundedMap({ max: maxCharacters, maxShare: 1 / 8, weigh: ({ length }) => length });
 }
 
 /**

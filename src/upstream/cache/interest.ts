@@ -1,4 +1,5 @@
 import type { Credential } from '../../auth/credential.ts';
+import { BoundedMap } from '../../bounded-map.ts';
 import type { Clock } from '../../clock.ts';
 import type { Read } from '../request.ts';
 
@@ -9,17 +10,17 @@ interface Wanted {
   readonly credential: Credential;
   readonly askedAt: number;
   /** How often it was asked for since it was last read upstream. */
-  readonly asks: number;
+  asks: number;
 }
 
-/** Answers whose readers are remembered; those not asked for the longest are forgotten first. */
+/** Answers whose readers are remembered. */
 const REMEMBERED = 5000;
 
 /** Remembers who wants what, so that refreshes go where somebody will look. Costs no upstream call. */
 export class Interest {
   readonly #clock: Clock;
-  /** In the order in which they were last asked for. */
-  readonly #wanted = new Map<string, Wanted>();
+  /** To ask for an answer is to use it here, and nothing else is. */
+  readonly #wanted = new BoundedMap<Wanted>({ max: REMEMBERED });
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -27,30 +28,22 @@ export class Interest {
 
   /** A reader was served a kept answer; how often that has happened since it was read upstream. */
   asked(key: string, read: Read<unknown>, credential: Credential): number {
-    const asks = (this.#wanted.get(key)?.asks ?? 0) + 1;
-    this.#wanted.delete(key);
+    const asks = (this.#wanted.peek(key)?.asks ?? 0) + 1;
     this.#wanted.set(key, { key, read, credential, askedAt: this.#clock.now(), asks });
-    if (this.#wanted.size > REMEMBERED) {
-      for (const oldest of this.#wanted.keys()) {
-        this.#wanted.delete(oldest);
-        break;
-      }
-    }
     return asks;
   }
 
   /** The answer was read upstream anew: from here its readers count afresh. */
   renewed(key: string): void {
-    const wanted = this.#wanted.get(key);
-    // Map.set on a key that is there keeps its place in the order.
-    if (wanted) this.#wanted.set(key, { ...wanted, asks: 0 });
+    const wanted = this.#wanted.peek(key);
+    if (wanted) wanted.asks = 0;
   }
 
   /** What was asked for with one credential in the last `ms` milliseconds, the latest first. */
   within(ms: number, { partition }: Credential): Wanted[] {
     const since = this.#clock.now() - ms;
-    return [...this.#wanted.values()]
-      .toReversed()
-      .filter((each) => each.askedAt >= since && each.credential.partition === partition);
+    return [...this.#wanted.values()].filter(
+      (each) => each.askedAt >= since && each.credential.partition === partition,
+    );
   }
 }

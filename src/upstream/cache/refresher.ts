@@ -1,4 +1,5 @@
 import type { Credential } from '../../auth/credential.ts';
+import { BoundedMap } from '../../bounded-map.ts';
 import type { Clock } from '../../clock.ts';
 import type { Budget } from '../budget/budget.ts';
 import type { Read } from '../request.ts';
@@ -18,7 +19,7 @@ interface RefresherOptions {
 /** A read that failed is tried again in the background after so long, doubled for each time in a row. */
 const FIRST_BACK_OFF_MS = 2000;
 const MAX_BACK_OFF_MS = 120_000;
-/** Keys whose failures are remembered; the oldest is forgotten first. */
+/** Keys whose failures are remembered; the one whose last is the oldest is forgotten first. */
 const FAILURES_REMEMBERED = 10_000;
 
 /** An answer asked for repeatedly is refreshed before its ttl ends, once this share of it is over. */
@@ -38,7 +39,9 @@ export class Refresher {
   readonly #options: RefresherOptions;
   readonly #interest: Interest;
   /** Reads that failed last time, and when they may be tried again although an answer is kept. */
-  readonly #failures = new Map<string, { readonly inARow: number; readonly retryAt: number }>();
+  readonly #failures = new BoundedMap<{ readonly inARow: number; readonly retryAt: number }>({
+    max: FAILURES_REMEMBERED,
+  });
 
   constructor(options: RefresherOptions) {
     this.#options = options;
@@ -61,21 +64,15 @@ export class Refresher {
 
   /** Whether the last tries failed so recently that a kept answer is served without another. */
   isBackingOff(key: string): boolean {
-    const retryAt = this.#failures.get(key)?.retryAt ?? Number.NEGATIVE_INFINITY;
+    const retryAt = this.#failures.peek(key)?.retryAt ?? Number.NEGATIVE_INFINITY;
     return retryAt > this.#options.clock.now();
   }
 
   /** A read brought nothing. */
   failed(key: string): void {
-    const inARow = (this.#failures.get(key)?.inARow ?? 0) + 1;
+    const inARow = (this.#failures.peek(key)?.inARow ?? 0) + 1;
     const waitMs = Math.min(MAX_BACK_OFF_MS, FIRST_BACK_OFF_MS * 2 ** (inARow - 1));
-    this.#failures.delete(key);
     this.#failures.set(key, { inARow, retryAt: this.#options.clock.now() + waitMs });
-    if (this.#failures.size <= FAILURES_REMEMBERED) return;
-    for (const oldest of this.#failures.keys()) {
-      this.#failures.delete(oldest);
-      break;
-    }
   }
 
   /** A read brought a new answer. */

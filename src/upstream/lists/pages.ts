@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../bounded-map.ts';
 import type { Access, Client } from '../client.ts';
 import { isLastPage } from '../decode/page.ts';
 import type { List, Page, Read, Row } from '../request.ts';
@@ -41,7 +42,7 @@ const OUTLINES_REMEMBERED = 2000;
 export class Collections {
   readonly #client: Client;
   readonly #pageSize: number;
-  readonly #outlines = new Map<string, Outline>();
+  readonly #outlines = new BoundedMap<Outline>({ max: OUTLINES_REMEMBERED });
 
   /** `pageSize` rows are asked for at a time; an upstream that gives fewer is followed. */
   constructor(client: Client, pageSize: number) {
@@ -257,15 +258,10 @@ export class Collections {
   #outline(list: Address, { credential }: Access): Outline {
     const filters = new URLSearchParams(list.query).toString();
     const key = `${credential.partition} ${list.path}?${filters}`;
-    const outline = this.#outlines.get(key) ?? { perPage: null, lastPage: null, asked: new Set() };
-    this.#outlines.delete(key);
+    const known = this.#outlines.get(key);
+    if (known) return known;
+    const outline: Outline = { perPage: null, lastPage: null, asked: new Set() };
     this.#outlines.set(key, outline);
-    if (this.#outlines.size > OUTLINES_REMEMBERED) {
-      for (const oldest of this.#outlines.keys()) {
-        this.#outlines.delete(oldest);
-        break;
-      }
-    }
     return outline;
   }
 }
