@@ -1,10 +1,26 @@
-import type { Budget, Job } from '../../src/upstream/budget/budget.ts';
+import { type Attempted, Budget, type Job } from '../../src/upstream/budget/budget.ts';
 import type { Lane } from '../../src/upstream/budget/lanes.ts';
+import { ProcessLedger } from '../../src/upstream/budget/ledger.ts';
 import type { Feedback } from '../../src/upstream/wire/rate-limit-headers.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
 /** An answer without rate-limit headers. */
 export const silent: Feedback = { limit: null, remaining: null, resetInMs: null };
+
+/** What a request brings: `again` wants another slot, null was not sent at all. */
+export type Brings = (Feedback & { readonly again?: true }) | null;
+
+/** A budget of a process that has the key to itself. */
+export function createBudget(clock: VirtualClock, limit: number, windowMs: number): Budget {
+  return new Budget(clock, new ProcessLedger({ clock, limit, windowMs }));
+}
+
+/** What a budget makes of what a request brings. */
+export function attempted(brings: Brings): Attempted {
+  if (brings === null) return { kind: 'unsent' };
+  const { again, ...feedback } = brings;
+  return { kind: feedback.refused ? 'refused' : again ? 'again' : 'done', feedback };
+}
 
 /** A request as the upstream sees it; the end is infinite until it is answered. */
 export interface Sent {
@@ -18,8 +34,8 @@ interface ErrandOptions {
   readonly caller?: string;
   readonly urgency?: number;
   readonly latencyMs?: number;
-  /** What the nth request brings; the last one stands for all further ones. Null sends nothing. */
-  readonly answers?: readonly (Feedback | null | (() => Feedback))[];
+  /** What the nth request brings; the last one stands for all further ones. */
+  readonly answers?: readonly (Brings | (() => Feedback))[];
 }
 
 /** A job that does nothing but note when it was sent. */
@@ -33,7 +49,7 @@ export class Errand implements Job {
   turns = 0;
   readonly #world: { readonly clock: VirtualClock; readonly log: Sent[] };
   readonly #latencyMs: number;
-  readonly #answers: readonly (Feedback | null | (() => Feedback))[];
+  readonly #answers: readonly (Brings | (() => Feedback))[];
 
   constructor(world: { clock: VirtualClock; log: Sent[] }, options: ErrandOptions = {}) {
     this.#world = world;
@@ -53,10 +69,10 @@ export class Errand implements Job {
     return true;
   }
 
-  async send(): Promise<Feedback | null> {
+  async attempt(): Promise<Attempted> {
     const { clock, log } = this.#world;
     const answer = this.#answers[Math.min(this.sent.length, this.#answers.length - 1)];
-    if (answer === null || answer === undefined) return null;
+    if (answer === null || answer === undefined) return { kind: 'unsent' };
     const sent = { errand: this, start: clock.now(), end: Number.POSITIVE_INFINITY };
     log.push(sent);
     this.sent.push(sent);
@@ -64,7 +80,7 @@ export class Errand implements Job {
       clock.after(this.#latencyMs, resolve);
     });
     sent.end = clock.now();
-    return typeof answer === 'function' ? answer() : answer;
+    return attempted(typeof answer === 'function' ? answer() : answer);
   }
 }
 

@@ -12,7 +12,7 @@ afterEach(() => {
 
 async function createWorld(limit = 2) {
   const clock = new VirtualClock().rule();
-  const budget = new Budget({ clock, limit, windowMs: 60_000 });
+  const budget = createBudget(clock, limit, 60_000);
   const sent: string[] = [];
   const flight = (
     key: string,

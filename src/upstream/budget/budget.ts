@@ -1,18 +1,27 @@
 import type { Clock } from '../../clock.ts';
 import type { Feedback } from '../wire/rate-limit-headers.ts';
+import { Caution } from './caution.ts';
 import { type Lane, Lanes, type Waiting } from './lanes.ts';
-import { Leases } from './ledger.ts';
+import type { Claimed, Lease, Ledger } from './ledger.ts';
+import { Pause } from './pause.ts';
+import { reconcile } from './reconcile.ts';
+import { RefreshPace } from './refresh-pace.ts';
+
+/**
+ * What came of one attempt to send a request in its slot. `unsent`: it was not needed any more, or is kept
+ * back. `refused`: the upstream did nothing, for its rate limit. `again`: it wants another slot.
+ */
+export type Attempted =
+  | { readonly kind: 'unsent' }
+  | { readonly kind: 'refused' | 'again' | 'done'; readonly feedback: Feedback };
 
 /** A request that wants a slot. */
 export interface Job extends Waiting {
-  /**
-   * Sends the request and answers what its headers said, or `null` when there was no need to send
-   * any more. Must not reject: what the answer means to its readers is the job's own business.
-   */
-  send(): Promise<Feedback | null>;
+  /** Sends the request. Must not reject: what the answer means to its readers is the job's business. */
+  attempt(): Promise<Attempted>;
   /** True for what takes long by its nature, such as an upload: nothing waits for its headers. */
   readonly lengthy?: boolean;
-  /** Its turn has come: a slot is its own, and `send` follows at once. */
+  /** Its turn has come: it does not wait in its lane any more, and `attempt` follows. */
   dispatched(): void;
   /**
    * It waits in its lane, for about so many milliseconds: it lost its turn or its request went in vain,
@@ -32,58 +41,29 @@ export interface BudgetState {
   readonly resetInMs: number | null;
 }
 
-interface BudgetOptions {
-  readonly clock: Clock;
-  /** Requests per window. */
-  readonly limit: number;
-  readonly windowMs: number;
-}
-
-/** Share of the limit that refreshes never take, so that a reader or a writer finds a slot. */
-const RESERVE_SHARE = 1 / 15;
-/** How many refreshes may go back to back before they are spread over the window. */
-const REFRESH_BURST_SHARE = 1 / 6;
-/** After so many windows without a sign of others on the key, requests go side by side again. */
-const OTHERS_REMEMBERED_WINDOWS = 10;
-/** So long after an answer, what it said of the budget is taken to hold still. */
-const HEARD_MS = 250;
-/** How long the others wait for a request that goes ahead to hear how the budget stands. */
-const SCOUT_MS = 1000;
-/** First pause after a refusal that does not say how long; doubles with each one in a row. */
-const FIRST_PAUSE_MS = 1000;
-
 /**
  * Admission of requests to one upstream key: who goes when, so that the key's limit holds in every
- * sliding window, writes go first, readers take turns, and refreshes use what is left.
- *
- * Implements: Link API > Limits.
+ * sliding window, writes go first, readers take turns, and refreshes use what is left. A pump: whenever
+ * something changes it offers the first who waits to the ledger, until a pause, caution or the ledger
+ * says to wait.
  */
 export class Budget {
   readonly #clock: Clock;
-  readonly #leases: Leases;
+  readonly #ledger: Ledger;
   readonly #lanes = new Lanes<Job>();
-  #pausedUntil = Number.NEGATIVE_INFINITY;
-  #refusalsInARow = 0;
-  /** Counts the pauses: what left before the latest one tells nothing about the time after it. */
-  #era = 0;
+  readonly #pause: Pause;
+  readonly #caution: Caution;
+  readonly #refreshPace: RefreshPace;
   #wake: (() => void) | null = null;
-  /** The next request goes alone, because its headers tell what is left of the window. */
-  #goAlone = true;
-  #remainingSeen = false;
-  /** When the upstream last answered anything. */
-  #heardAt = Number.NEGATIVE_INFINITY;
-  /** Until then a request that has gone ahead is waited for: others may have spent the key meanwhile. */
-  #scoutUntil = Number.NEGATIVE_INFINITY;
-  #othersSeenAt = Number.NEGATIVE_INFINITY;
-  #sends = 0;
   /** When the process will end; `null` while it is not about to. */
   #drainedAt: number | null = null;
-  #refreshTokens: { count: number; at: number };
 
-  constructor(options: BudgetOptions) {
-    this.#clock = options.clock;
-    this.#leases = new Leases({ ...options, onChange: () => this.#pump() });
-    this.#refreshTokens = { count: this.#refreshBurst, at: options.clock.now() };
+  constructor(clock: Clock, ledger: Ledger) {
+    this.#clock = clock;
+    this.#ledger = ledger;
+    this.#pause = new Pause(clock, ledger.windowMs);
+    this.#caution = new Caution(clock, ledger.windowMs);
+    this.#refreshPace = new RefreshPace(clock, ledger.view.limit);
   }
 
   /** Queues a job; it is sent when its turn comes, unless it is cancelled before. */
@@ -113,16 +93,17 @@ export class Budget {
   }
 
   /**
-   * Sends a queued job now if slots are free for it and for all before it, and nothing keeps it but
-   * one that has gone ahead to hear how the budget stands: somebody has no time to wait for that.
+   * Sends a queued job now if there are slots for it and for all before it, and nothing holds it but a
+   * probe on the wire: its caller has no time to wait for that.
    */
   rush(job: Job): void {
     const position = this.#lanes.position(job);
-    const { free, onWire } = this.#leases;
-    if (position === undefined || position >= free || this.#pausedUntil > this.#clock.now()) return;
-    if ((onWire > 0 && this.#oneAtATime) || !this.#lanes.remove(job)) return;
-    job.dispatched();
-    this.#send(job);
+    if (position === undefined || this.#pause.restMs > 0) return;
+    if (this.#ledger.view.onWire > 0 && this.#caution.oneAtATime) return;
+    const claimed = this.#claim(job, position);
+    if ('retryAt' in claimed) return;
+    this.#lanes.remove(job);
+    this.#dispatch(job, claimed);
   }
 
   /** Milliseconds until a new job of this caller would be sent, as far as can be known now. */
@@ -138,17 +119,16 @@ export class Budget {
 
   /** The budget as it stands. */
   get state(): BudgetState {
-    const { limit, used, clearAt } = this.#leases;
+    const { limit, used, free, clearAt } = this.#ledger.view;
     const now = this.#clock.now();
-    const paused = this.#pausedUntil > now;
-    const resetAt = Math.max(clearAt ?? now, this.#pausedUntil);
+    const paused = this.#pause.restMs > 0;
     return {
       limit,
       used: Math.min(limit, used),
-      remaining: paused ? 0 : this.#leases.free,
-      queued:
-        this.#lanes.size('write') + this.#lanes.size('interactive') + this.#lanes.size('refresh'),
-      resetInMs: clearAt === null && !paused ? null : resetAt - now,
+      remaining: paused ? 0 : free,
+      queued: this.#lanes.waiting,
+      resetInMs:
+        clearAt === null && !paused ? null : Math.max(clearAt ?? now, this.#pause.until) - now,
     };
   }
 
@@ -159,11 +139,11 @@ export class Budget {
 
   /** Milliseconds until a refusal's pause is over; 0 when there is none. */
   get pausedMs(): number {
-    return Math.max(0, this.#pausedUntil - this.#clock.now());
+    return this.#pause.restMs;
   }
 
   /**
-   * Keeps only what can end within `graceMs`: whatever has a slot, and writes whose turn comes in
+   * Lets only those finish who can within `graceMs`: whoever has a slot, and writes whose turn comes in
    * time. Reads that wait, now or later, are turned away; a refresh is not sent any more.
    */
   drain(graceMs: number): void {
@@ -182,90 +162,81 @@ export class Budget {
 
   /** Whether slots are to spare: nothing waits, and more are free than the reserve. */
   get idle(): boolean {
-    const queued = this.state.queued > 0 || this.#pausedUntil > this.#clock.now();
-    return !queued && this.#leases.free > this.#reserve;
+    const quiet = this.#lanes.waiting === 0 && this.#pause.restMs === 0;
+    return quiet && this.#ledger.view.free > this.#ledger.reserve;
   }
 
-  /** Refreshes that wait for a slot. */
-  get refreshesQueued(): number {
-    return this.#lanes.size('refresh');
-  }
-
-  /** How many refreshes a window has room for when nobody else asks. */
+  /** How many refreshes a window has room for when no reader or writer asks. */
   get refreshesPerWindow(): number {
-    return Math.max(1, this.#leases.limit - this.#reserve);
+    return Math.max(1, this.#ledger.view.limit - this.#ledger.reserve);
   }
 
   /** The window of the limit, in milliseconds. */
   get windowMs(): number {
-    return this.#leases.windowMs;
+    return this.#ledger.windowMs;
   }
 
   #estimateAt(position: number): number {
     const now = this.#clock.now();
-    const { latencyMs, onWire } = this.#leases;
-    const earliest = Math.max(now, this.#pausedUntil);
-    const slot = this.#leases.availableAt(position, earliest);
-    let turn = earliest;
-    if (this.#othersAbout) turn += (position + onWire) * latencyMs;
-    else if ((this.#goAlone || this.#scouting) && position + onWire > 0) turn += latencyMs;
+    const { latencyMs, onWire } = this.#ledger.view;
+    const earliest = Math.max(now, this.#pause.until);
+    const slot = this.#ledger.availableAt(position, earliest);
+    const turn = earliest + this.#caution.estimateMs(position, onWire, latencyMs);
     return Math.max(slot, turn) - now;
   }
 
   /** Sends whatever may be sent now, and sees to being called again when more may. */
   #pump(): void {
     for (;;) {
-      const now = this.#clock.now();
-      if (this.#pausedUntil > now) {
-        this.#wakeIn(this.#pausedUntil - now);
-        return;
-      }
-      if (this.#leases.free === 0) return;
-      if (this.#leases.onWire > 0 && this.#oneAtATime) return;
-      if (this.#leases.onWire > 0 && this.#scoutUntil > now) {
-        this.#wakeIn(this.#scoutUntil - now);
-        return;
-      }
-      const refreshInMs = this.#refreshAllowedInMs();
-      const job = this.#lanes.next(refreshInMs === 0);
+      const holdMs = this.#pause.restMs || this.#caution.waitMs(this.#ledger.view.onWire);
+      if (holdMs > 0) return this.#wakeIn(holdMs);
+      const refreshMs = this.#refreshWaitMs;
+      const job = this.#lanes.peek(refreshMs === 0);
       if (!job) {
-        if (this.#lanes.size('refresh') > 0 && Number.isFinite(refreshInMs))
-          this.#wakeIn(refreshInMs);
-        return;
+        if (this.#lanes.size('refresh') > 0) this.#wakeIn(refreshMs);
+        return undefined;
       }
-      if (job.lane === 'refresh') this.#refreshTokens.count -= 1;
-      if (this.#scouting) this.#scoutUntil = now + SCOUT_MS;
-      job.dispatched();
-      this.#send(job);
+      const claimed = this.#claim(job, 0);
+      if ('retryAt' in claimed) return this.#wakeIn(claimed.retryAt - this.#clock.now());
+      this.#lanes.next(refreshMs === 0);
+      this.#dispatch(job, claimed);
     }
   }
 
-  #send(job: Job): void {
-    let era = 0;
-    // What the upstream can have counted of ours when it answers: all that counted when this
-    // request left, and all that left while it was on the wire.
-    let countable = 0;
-    let sends = 0;
-    this.#leases.take(
-      async () => {
-        // A pause can begin between a job's turn and its request.
-        if (this.#pausedUntil > this.#clock.now()) {
-          this.#putBack(job);
-          return null;
-        }
-        era = this.#era;
-        countable = this.#leases.countable;
-        this.#sends += 1;
-        sends = this.#sends;
-        return job.send();
-      },
-      (feedback) => {
-        this.#learn(feedback, countable + this.#sends - sends, era === this.#era);
-        if (feedback.refused || feedback.again) this.#putBack(job);
-        if (feedback.refused) this.#tellDelay();
-      },
-      job.lengthy,
-    );
+  #claim({ lane, lengthy = false }: Job, ahead: number): Claimed | Promise<Claimed> {
+    const { onWire } = this.#ledger.view;
+    const claimed = this.#ledger.claim({ lane, lengthy, ahead });
+    if (!('retryAt' in claimed)) this.#caution.sends(onWire);
+    return claimed;
+  }
+
+  /** Sends a job when its claim is granted; another one may be sent meanwhile. */
+  #dispatch(job: Job, claimed: Claimed | Promise<Claimed>): void {
+    if (job.lane === 'refresh') this.#refreshPace.spend();
+    job.dispatched();
+    void Promise.resolve(claimed).then((answer) => {
+      // A pause can begin between a claim and its grant.
+      const held = 'retryAt' in answer || this.#pause.restMs > 0;
+      if (!held) return this.#send(job, answer.lease);
+      if ('lease' in answer) answer.lease.cancel();
+      this.#putBack(job);
+      return this.#pump();
+    });
+  }
+
+  async #send(job: Job, lease: Lease): Promise<void> {
+    const { era } = this.#pause;
+    lease.begin();
+    const attempted = await job.attempt();
+    if (attempted.kind === 'unsent') {
+      lease.cancel();
+    } else {
+      lease.end();
+      this.#learn(attempted.feedback, lease.countable(), era);
+      if (attempted.kind !== 'done') this.#putBack(job);
+      if (attempted.kind === 'refused') this.#tellDelay();
+    }
+    this.#pump();
   }
 
   #putBack(job: Job): void {
@@ -276,98 +247,44 @@ export class Budget {
   /** Lets those who wait reckon with a pause, instead of finding out when their patience is over. */
   #tellDelay(): void {
     let position = 0;
-    for (const job of this.#lanes.inOrder()) {
+    for (const job of [...this.#lanes.inOrder()]) {
       if (job.delayed(this.#estimateAt(position))) position += 1;
     }
   }
 
-  /** `current`: the request left after the latest pause. */
-  #learn(feedback: Feedback, countable: number, current: boolean): void {
-    const now = this.#clock.now();
-    const { limit, remaining, resetInMs, refused } = feedback;
-    this.#heardAt = now;
-    this.#scoutUntil = now;
-    if (limit !== null && limit > 0) this.#leases.limit = limit;
-    if (remaining !== null) {
-      // What is gone at the first answer may be our own, from before a restart: it counts for a
-      // whole sliding window. Later it is somebody else's, and lasts until the upstream says.
-      const lasts = this.#remainingSeen
-        ? (resetInMs ?? refused?.retryAfterMs ?? this.windowMs)
-        : this.windowMs;
-      // Headers only ever add to what others are known to have spent: that time passes on its own.
-      const more = this.#leases.limit - remaining - countable - this.#leases.others;
-      if (more > 0) {
-        this.#leases.addOthers(more, Math.min(lasts, this.windowMs));
-        if (this.#remainingSeen) this.#othersSeenAt = now;
-      }
-      this.#remainingSeen = true;
+  /** Learns from an answer to a request that left in `era`. */
+  #learn(feedback: Feedback, countable: number, era: number): void {
+    const { limit, coTenants } = this.#ledger.view;
+    const { remainingHeard } = this.#caution;
+    const { windowMs } = this;
+    const learnt = reconcile(feedback, { limit, windowMs, countable, coTenants, remainingHeard });
+    this.#ledger.follow(learnt.limit);
+    if (learnt.unknown) {
+      this.#ledger.addCoTenants(learnt.unknown.count, learnt.unknown.ms);
+      if (remainingHeard) this.#caution.coTenantSeen();
     }
-    if (refused) {
-      this.#pause(refused.retryAfterMs ?? resetInMs, current);
-    } else if (current) {
-      this.#refusalsInARow = 0;
-      this.#goAlone = false;
+    this.#caution.heard(feedback.remaining !== null);
+    if (feedback.refused) {
+      this.#pause.refused(feedback.refused.retryAfterMs ?? feedback.resetInMs, era);
+      this.#caution.refused();
+    } else if (era === this.#pause.era) {
+      this.#pause.accepted();
+      this.#caution.accepted();
     }
   }
 
-  /** Sends nothing for as long as the upstream wants, and longer each time that was not enough. */
-  #pause(toldMs: number | null, current: boolean): void {
-    const now = this.#clock.now();
-    let pauseMs = toldMs ?? 0;
-    // Requests that were on the wire together are refused together: that is one refusal.
-    if (current) {
-      const guessMs = Math.min(this.windowMs, FIRST_PAUSE_MS * 2 ** this.#refusalsInARow);
-      if (toldMs === null || this.#refusalsInARow > 0) pauseMs = Math.max(pauseMs, guessMs);
-      this.#refusalsInARow += 1;
-      this.#era += 1;
-    }
-    this.#pausedUntil = Math.max(this.#pausedUntil, now + Math.max(pauseMs, 1));
-    this.#goAlone = true;
-    this.#othersSeenAt = now;
-  }
-
-  /** Whether each request waits for the answer to the one before, so that at most one is refused. */
-  get #oneAtATime(): boolean {
-    return this.#goAlone || this.#othersAbout;
-  }
-
-  /** Whether the next request goes ahead of the others, to hear what is left after a silence. */
-  get #scouting(): boolean {
-    const now = this.#clock.now();
-    if (this.#leases.onWire > 0) return this.#scoutUntil > now;
-    return this.#remainingSeen && now - this.#heardAt >= HEARD_MS;
-  }
-
-  /** Whether somebody else has been seen to spend the same key of late. */
-  get #othersAbout(): boolean {
-    const remembered = OTHERS_REMEMBERED_WINDOWS * this.windowMs;
-    return this.#clock.now() - this.#othersSeenAt < remembered;
-  }
-
-  get #reserve(): number {
-    const { limit } = this.#leases;
-    return Math.min(limit - 1, Math.max(1, Math.round(limit * RESERVE_SHARE)));
-  }
-
-  get #refreshBurst(): number {
-    return Math.max(1, Math.floor(this.#leases.limit * REFRESH_BURST_SHARE));
-  }
-
-  /** 0 when a refresh may go now, else milliseconds until one may; infinite while the reserve is all. */
-  #refreshAllowedInMs(): number {
-    if (this.#leases.free <= this.#reserve || this.#drainedAt !== null)
-      return Number.POSITIVE_INFINITY;
-    const tokens = this.#refreshTokens;
-    const now = this.#clock.now();
+  /** Milliseconds until a refresh may go as far as pace is concerned; infinite once it drains. */
+  get #refreshWaitMs(): number {
+    if (this.#drainedAt !== null) return Number.POSITIVE_INFINITY;
     const everyMs = this.windowMs / this.refreshesPerWindow;
-    tokens.count = Math.min(this.#refreshBurst, tokens.count + (now - tokens.at) / everyMs);
-    tokens.at = now;
-    return tokens.count >= 1 ? 0 : Math.max(1, Math.ceil((1 - tokens.count) * everyMs));
+    return this.#refreshPace.waitMs(this.#ledger.view.limit, everyMs);
   }
 
   #wakeIn(ms: number): void {
     this.#wake?.();
-    this.#wake = this.#clock.after(ms, () => {
+    this.#wake = null;
+    if (!Number.isFinite(ms)) return;
+    this.#wake = this.#clock.after(Math.max(1, Math.ceil(ms)), () => {
       this.#wake = null;
       this.#pump();
     });

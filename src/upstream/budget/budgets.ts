@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import { BudgetExhausted, type UpstreamName } from '../../errors.ts';
 import { Budget } from './budget.ts';
+import { ProcessLedger } from './ledger.ts';
 
 /** One upstream's limit for each of its keys, and how many keys there may be. */
 export interface BudgetsOptions {
@@ -81,6 +82,9 @@ export class Budgets {
 
   #create(): Budget {
     const { clock, rateLimit, rateWindowMs } = this.#options;
-    return new Budget({ clock, limit: rateLimit, windowMs: rateWindowMs });
+    return new Budget(
+      clock,
+      new ProcessLedger({ clock, limit: rateLimit, windowMs: rateWindowMs }),
+    );
   }
 }

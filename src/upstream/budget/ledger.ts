@@ -1,171 +1,240 @@
 import Bottleneck from 'bottleneck';
 import type { Clock } from '../../clock.ts';
+import type { Lane } from './lanes.ts';
 
-interface LeasesOptions {
-  readonly clock: Clock;
-  /** Requests per window. */
+/** A request that wants a slot. */
+export interface Claim {
+  readonly lane: Lane;
+  /** True for what takes long by its nature, such as an upload: it does not count as on the wire. */
+  readonly lengthy: boolean;
+  /** Requests that wait before this one and must find slots too. */
+  readonly ahead: number;
+}
+
+/** What comes of a claim: a lease, or when to claim again, on `clock.now()`; no slot is free before. */
+export type Claimed = { readonly lease: Lease } | { readonly retryAt: number };
+
+/** A slot of the window, held from a request's start until one window after its response ended. */
+export interface Lease {
+  /** The request leaves now. */
+  begin(): void;
+  /** Its response has ended. */
+  end(): void;
+  /** It was not sent after all: the slot is free at once. */
+  cancel(): void;
+  /**
+   * How many requests of ours the upstream can have counted when it answers this one now: all that
+   * counted when it left, and all that have left since.
+   */
+  countable(): number;
+}
+
+/** All leases of one key as last known, for estimates and for people: nothing is sent on its word. */
+export interface LedgerView {
+  /** Requests per window that the upstream grants this key. */
   readonly limit: number;
-  readonly windowMs: number;
-  /** Called whenever a slot has become free, or a request on the wire is answered. */
-  readonly onChange: () => void;
+  /** Leases that count, and what co-tenants have spent. */
+  readonly used: number;
+  readonly free: number;
+  /** What co-tenants have spent and still counts. */
+  readonly coTenants: number;
+  /** Requests sent, or about to be, and not answered yet, without the lengthy ones. */
+  readonly onWire: number;
+  /** How long an answer usually takes, in milliseconds. */
+  readonly latencyMs: number;
+  /** When everything that counts now will have run out, on `clock.now()`; `null` when nothing counts. */
+  readonly clearAt: number | null;
 }
 
 /**
- * Counts the requests of one key so that no sliding window holds more than `limit` of them.
+ * What counts against the limit of one key. Whoever wants to send claims a lease first, and gets one or a
+ * time to try again, now or later: nobody counts free slots and helps themselves.
+ */
+export interface Ledger {
+  readonly windowMs: number;
+  readonly view: LedgerView;
+  /** Slots that refreshes leave to readers and writers. */
+  readonly reserve: number;
+  claim(claim: Claim): Claimed | Promise<Claimed>;
+  /** Follows a limit that the upstream announces. Leases already held keep counting. */
+  follow(limit: number): void;
+  /** Believes that co-tenants have made `count` more requests, which count for another `ms` milliseconds. */
+  addCoTenants(count: number, ms: number): void;
+  /**
+   * When the slot after `ahead` others will be free, on `clock.now()`, if none is used before
+   * `notBefore`: exact for answered leases, a guess from the usual latency for those on the wire.
+   */
+  availableAt(ahead: number, notBefore: number): number;
+}
+
+/** Share of the limit that refreshes never take, so that a reader or a writer finds a slot. */
+const RESERVE_SHARE = 1 / 15;
+
+/**
+ * The ledger of a gateway that has its keys to itself: no sliding window holds more than `limit` leases.
  *
- * A request is a lease: a Bottleneck job that ends one window after its answer ended. With at most
+ * A lease is a Bottleneck job that ends one window after its request's response ended. With at most
  * `limit` jobs at a time, the law holds for every window, whatever its edges, since each request that
  * an upstream could still be counting still holds its job.
+ *
+ * Implements: Link API > Limits.
  */
-export class Leases {
+export class ProcessLedger implements Ledger {
   readonly windowMs: number;
   readonly #clock: Clock;
-  readonly #onChange: () => void;
   readonly #limiter: Bottleneck;
   #limit: number;
-  #taken = 0;
-  #countable = 0;
   #onWire = 0;
   #lengthyOnWire = 0;
   /** When each answered lease ends, on `clock.now()`, ascending. */
   readonly #ends: number[] = [];
-  /** Requests that others made with the same key, as the upstream's headers tell, until when. */
-  #others: { readonly count: number; readonly until: number }[] = [];
+  /** What co-tenants have spent, and until when it counts, ascending. */
+  #coTenants: { readonly count: number; readonly until: number }[] = [];
+  /** Requests that have left, ever. */
+  #begun = 0;
+  /** Those of them that are not answered, or answered less than a window ago. */
+  #countable = 0;
   /** How long an answer takes, smoothed: for estimates only. */
   #latencyMs = 200;
 
-  constructor(options: LeasesOptions) {
+  constructor(options: {
+    readonly clock: Clock;
+    /** Requests per window. */
+    readonly limit: number;
+    readonly windowMs: number;
+  }) {
     this.windowMs = options.windowMs;
     this.#clock = options.clock;
-    this.#onChange = options.onChange;
     this.#limit = options.limit;
     this.#limiter = new Bottleneck({ maxConcurrent: options.limit });
     ignoreWallClock(this.#limiter);
   }
 
-  /** Requests per window that the upstream grants this key. */
-  get limit(): number {
-    return this.#limit;
+  claim({ lane, lengthy, ahead }: Claim): Claimed | Promise<Claimed> {
+    const spare = lane === 'refresh' ? this.reserve : ahead;
+    if (this.view.free > spare) return this.#lease(lengthy);
+    return { retryAt: this.availableAt(spare, this.#clock.now()) };
   }
 
-  /** Follows a limit that the upstream announces. Leases already held keep counting. */
-  set limit(limit: number) {
+  get reserve(): number {
+    return Math.min(this.#limit - 1, Math.max(1, Math.round(this.#limit * RESERVE_SHARE)));
+  }
+
+  get view(): LedgerView {
+    const now = this.#clock.now();
+    const coTenants = this.#coTenantsAt(now).reduce((sum, { count }) => sum + count, 0);
+    const used = this.#onWire + this.#endsAfter(now).length + coTenants;
+    return {
+      limit: this.#limit,
+      used,
+      free: Math.max(0, this.#limit - used),
+      coTenants,
+      onWire: this.#onWire - this.#lengthyOnWire,
+      latencyMs: this.#latencyMs,
+      clearAt: used === 0 ? null : this.#comesBack(used - 1, now),
+    };
+  }
+
+  follow(limit: number): void {
     if (limit === this.#limit) return;
     this.#limit = limit;
-    // A job handed over before Bottleneck has taken the new limit in waits there until it has.
-    void Promise.resolve(this.#limiter.updateSettings({ maxConcurrent: limit })).then(
-      this.#onChange,
-    );
+    // A lease taken before Bottleneck has taken the new limit in is granted when it has.
+    void this.#limiter.updateSettings({ maxConcurrent: limit });
   }
 
-  /** Requests that still count: ours, on the wire or answered less than a window ago, and others'. */
-  get used(): number {
-    return this.#taken + this.others;
+  addCoTenants(count: number, ms: number): void {
+    this.#coTenants.push({ count, until: this.#clock.now() + ms });
+    this.#coTenants.sort((a, b) => a.until - b.until);
   }
 
-  /** Requests that could leave at this moment. */
-  get free(): number {
-    return Math.max(0, this.#limit - this.used);
-  }
-
-  /** Requests sent, or about to be, and not answered yet, without those that take long by nature. */
-  get onWire(): number {
-    return this.#onWire - this.#lengthyOnWire;
-  }
-
-  /** How long an answer usually takes, in milliseconds. */
-  get latencyMs(): number {
-    return this.#latencyMs;
-  }
-
-  /** Our own requests that have left and that the upstream may still be counting. */
-  get countable(): number {
-    return this.#countable;
-  }
-
-  /** Requests by others that count against the same key. */
-  get others(): number {
+  availableAt(ahead: number, notBefore: number): number {
     const now = this.#clock.now();
-    let count = 0;
-    for (const each of this.#others) if (each.until > now) count += each.count;
-    return count;
+    const { used } = this.view;
+    const free = this.#limit - used;
+    // Each slot comes back a window after it is used again.
+    const rounds = Math.floor(ahead / this.#limit);
+    const place = (ahead % this.#limit) - Math.max(0, free);
+    // More leases than the limit, after it has shrunk: the first to end free nothing.
+    const slot = place < 0 ? now : this.#comesBack(place + Math.max(0, -free), now);
+    return Math.max(now, notBefore, slot) + rounds * (this.windowMs + this.#latencyMs);
   }
 
-  /** Believes that others have made `count` more requests, which count for another `ms` milliseconds. */
-  addOthers(count: number, ms: number): void {
-    const until = this.#clock.now() + ms;
-    const added = { count, until };
-    this.#others.push(added);
-    this.#at(until, () => {
-      this.#others = this.#others.filter((each) => each !== added);
-      this.#onChange();
+  /** Counts a slot as used at once, and grants it when Bottleneck has it free. */
+  #lease(lengthy: boolean): Promise<Claimed> {
+    this.#onWire += 1;
+    if (lengthy) this.#lengthyOnWire += 1;
+    const claimedAt = this.#clock.now();
+    return new Promise((resolve) => {
+      void this.#limiter.schedule(
+        () =>
+          new Promise<void>((release) => {
+            resolve({ lease: this.#grant(lengthy, claimedAt, release) });
+          }),
+      );
     });
   }
 
-  /**
-   * Takes a slot, which must be free, and runs `use` in it. `use` must not reject. `null` from it
-   * means that nothing was sent, and gives the slot back; anything else is passed to `answered`.
-   * A `lengthy` one, such as an upload, says nothing about how long an answer usually takes.
-   */
-  take<A>(use: () => Promise<A | null>, answered: (answer: A) => void, lengthy = false): void {
-    this.#taken += 1;
-    this.#onWire += 1;
-    if (lengthy) this.#lengthyOnWire += 1;
-    const taken = this.#clock.now();
-    void this.#limiter
-      .schedule(async () => {
+  #grant(lengthy: boolean, claimedAt: number, release: () => void): Lease {
+    let begunBefore = 0;
+    let countableBefore = 0;
+    const answered = (): void => {
+      this.#onWire -= 1;
+      if (lengthy) this.#lengthyOnWire -= 1;
+    };
+    return {
+      begin: () => {
         this.#countable += 1;
-        const answer = await use();
-        this.#onWire -= 1;
-        if (lengthy) this.#lengthyOnWire -= 1;
-        if (answer !== null) {
-          const now = this.#clock.now();
-          const end = now + this.windowMs;
-          if (!lengthy) this.#latencyMs += (now - taken - this.#latencyMs) / 8;
-          this.#ends.push(end);
-          answered(answer);
-          this.#onChange();
-          await new Promise<void>((resolve) => {
-            this.#at(end, resolve);
-          });
-          this.#ends.shift();
+        this.#begun += 1;
+        countableBefore = this.#countable;
+        begunBefore = this.#begun;
+      },
+      countable: () => countableBefore + this.#begun - begunBefore,
+      end: () => {
+        answered();
+        const now = this.#clock.now();
+        const end = now + this.windowMs;
+        if (!lengthy) this.#latencyMs += (now - claimedAt - this.#latencyMs) / 8;
+        this.#ends.push(end);
+        this.#at(end, () => {
+          this.#countable -= 1;
+          release();
+        });
+      },
+      cancel: () => {
+        answered();
+        if (countableBefore > 0) {
+          this.#countable -= 1;
+          this.#begun -= 1;
         }
-        this.#countable -= 1;
-      })
-      .finally(() => {
-        this.#taken -= 1;
-        this.#onChange();
-      });
+        release();
+      },
+    };
   }
 
-  /**
-   * When the slot after `ahead` others will be free, on `clock.now()`, if none is used before
-   * `notBefore`: exact for answered leases, a guess from the usual latency for those on the wire.
-   */
-  availableAt(ahead: number, notBefore: number): number {
-    const now = this.#clock.now();
-    const slots = [...this.#ends];
-    for (let n = 0; n < this.#onWire; n += 1) slots.push(now + this.#latencyMs + this.windowMs);
-    for (const { count, until } of this.#others) {
-      for (let n = 0; n < count; n += 1) slots.push(until);
+  /** When the `n`th of the slots that count comes back: a guess for those not answered yet. */
+  #comesBack(n: number, now: number): number {
+    const ends = this.#endsAfter(now);
+    let rest = n;
+    let answered = 0;
+    for (const { count, until } of this.#coTenantsAt(now)) {
+      for (; (ends[answered] ?? Number.POSITIVE_INFINITY) <= until; answered += 1, rest -= 1) {
+        if (rest === 0) return ends[answered] ?? now;
+      }
+      if (rest < count) return until;
+      rest -= count;
     }
-    slots.sort((a, b) => a - b);
-    // More leases than the limit, after it has shrunk: the first to end free nothing.
-    slots.splice(0, slots.length - this.#limit);
-    const free = this.#limit - slots.length;
-    // Each slot comes back a window after it is used again.
-    const rounds = Math.floor(ahead / this.#limit);
-    const first = Math.max(now, notBefore, slots[(ahead % this.#limit) - free] ?? now);
-    return first + rounds * (this.windowMs + this.#latencyMs);
+    // No answer that is still to come frees a slot before those that have come.
+    return ends[answered + rest] ?? now + this.#latencyMs + this.windowMs;
   }
 
-  /** When everything that counts now will have run out, on `clock.now()`; `null` when nothing counts. */
-  get clearAt(): number | null {
-    if (this.used === 0) return null;
-    const now = this.#clock.now();
-    const ends = this.#others.map(({ until }) => until);
-    if (this.#onWire > 0) ends.push(now + this.#latencyMs + this.windowMs);
-    return Math.max(now, this.#ends.at(-1) ?? now, ...ends);
+  #endsAfter(now: number): readonly number[] {
+    while ((this.#ends[0] ?? Number.POSITIVE_INFINITY) <= now) this.#ends.shift();
+    return this.#ends;
+  }
+
+  #coTenantsAt(now: number): readonly { readonly count: number; readonly until: number }[] {
+    this.#coTenants = this.#coTenants.filter(({ until }) => until > now);
+    return this.#coTenants;
   }
 
   /** Runs a task at a moment and never before it: timers can be early by a fraction of a millisecond. */
@@ -182,6 +251,7 @@ export class Leases {
  * without it, since no minimum time between jobs is asked for.
  */
 function ignoreWallClock(limiter: Bottleneck): void {
-  const { _store } = limiter as unknown as { readonly _store: object };
-  Object.defineProperty(_store, '_nextRequest', { get: () => 0, set: () => {} });
+  const store: unknown = Reflect.get(limiter, '_store');
+  if (typeof store !== 'object' || store === null) return;
+  Object.defineProperty(store, '_nextRequest', { get: () => 0, set: () => {} });
 }

@@ -88,7 +88,7 @@ export class Refresher {
    */
   #keepRound(credential: Credential): void {
     const budget = this.#options.budget(credential);
-    if (budget.refreshesQueued < budget.refreshesPerWindow) return;
+    if (budget.queuedIn('refresh') < budget.refreshesPerWindow) return;
     const { cache } = this.#options;
     const perRefreshMs = budget.windowMs / budget.refreshesPerWindow;
     const all = this.#interest.within(Number.POSITIVE_INFINITY, credential);

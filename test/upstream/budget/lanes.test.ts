@@ -97,14 +97,14 @@ describe('Lanes', () => {
             if (each.taken) lanes.next(true);
             if (each.removed) lanes.remove(added);
           });
-          const order = lanes.inOrder();
+          const order = [...lanes.inOrder()];
           for (const [index, each] of order.entries()) expect(lanes.position(each)).toBe(index);
           expect(lanes.size('write') + lanes.size('interactive')).toBe(order.length);
           const ahead = lanes.ahead(lane, caller);
           const newcomer = job('new', lane, caller);
           lanes.add(newcomer);
           expect(lanes.position(newcomer)).toBe(ahead);
-          const served = lanes.inOrder();
+          const served = [...lanes.inOrder()];
           for (const each of served) expect(lanes.next(false)).toBe(each);
           expect(lanes.next(false)).toBeUndefined();
         },

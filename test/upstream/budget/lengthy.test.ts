@@ -1,17 +1,18 @@
 import { expect, it } from 'vitest';
-import { Budget, type Job } from '../../../src/upstream/budget/budget.ts';
+import type { Job } from '../../../src/upstream/budget/budget.ts';
 import type { Feedback } from '../../../src/upstream/wire/rate-limit-headers.ts';
+import { createBudget } from '../../support/errands.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 const NOTHING_TOLD: Feedback = { limit: null, remaining: null, resetInMs: null };
 
-function job(send: () => Promise<Feedback | null>, lengthy = false): Job {
+function job(send: () => Promise<Feedback>, lengthy = false): Job {
   return {
     lane: lengthy ? 'write' : 'interactive',
     caller: 'web',
     urgency: () => 0,
     lengthy,
-    send,
+    attempt: async () => ({ kind: 'done', feedback: await send() }),
     dispatched: () => {},
     delayed: () => true,
   };
@@ -19,7 +20,7 @@ function job(send: () => Promise<Feedback | null>, lengthy = false): Job {
 
 it('lets others go while the first request of a process is an upload that takes its time', async () => {
   const clock = new VirtualClock();
-  const budget = new Budget({ clock, limit: 30, windowMs: 60_000 });
+  const budget = createBudget(clock, 30, 60_000);
   let finish: (feedback: Feedback) => void = () => {};
   const upload = new Promise<Feedback>((resolve) => {
     finish = resolve;

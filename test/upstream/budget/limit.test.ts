@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Lane } from '../../../src/upstream/budget/lanes.ts';
-import type { Feedback } from '../../../src/upstream/wire/rate-limit-headers.ts';
-import { type Errand, enqueueAll, mostAtOnce } from '../../support/errands.ts';
+import { type Brings, type Errand, enqueueAll, mostAtOnce } from '../../support/errands.ts';
 import { createWorld, windowMs } from './world.ts';
 
 afterEach(() => {
@@ -45,7 +44,7 @@ describe('The law of the limit', () => {
         for (const arrival of arrivals) {
           const { remaining, resetInMs, first } = arrival;
           const told = { limit: null, remaining, resetInMs };
-          const answers: (Feedback | null)[] = [told];
+          const answers: Brings[] = [told];
           if (first === 'nothing') answers[0] = null;
           else if (first === 'again') answers.unshift({ ...told, again: true });
           else if (first !== 'answer') answers.unshift({ ...told, refused: first });

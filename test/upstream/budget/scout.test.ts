@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Budget, type Job } from '../../../src/upstream/budget/budget.ts';
+import type { Budget, Job } from '../../../src/upstream/budget/budget.ts';
 import type { Feedback } from '../../../src/upstream/wire/rate-limit-headers.ts';
+import { createBudget } from '../../support/errands.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 const WINDOW_MS = 60_000;
@@ -13,7 +14,7 @@ describe('After a silence', () => {
 
   beforeEach(async () => {
     clock = new VirtualClock().rule();
-    budget = new Budget({ clock, limit: 30, windowMs: WINDOW_MS });
+    budget = createBudget(clock, 30, WINDOW_MS);
     answers = [];
     ask(1);
     await answer(29);
@@ -31,9 +32,9 @@ describe('After a silence', () => {
         lane: 'interactive',
         caller: 'web',
         urgency: () => 0,
-        send: () =>
+        attempt: () =>
           new Promise((resolve) => {
-            answers.push(resolve);
+            answers.push((feedback) => resolve({ kind: 'done', feedback }));
           }),
         dispatched: () => {},
         delayed: () => true,
@@ -91,7 +92,7 @@ describe('After a silence', () => {
   });
 
   it('none goes ahead where the upstream says nothing of its limit', async () => {
-    budget = new Budget({ clock, limit: 30, windowMs: WINDOW_MS });
+    budget = createBudget(clock, 30, WINDOW_MS);
     ask(1);
     await clock.advance(0);
     answers.shift()?.({ limit: null, remaining: null, resetInMs: null });

@@ -1,6 +1,5 @@
-import { Budget } from '../../../src/upstream/budget/budget.ts';
 import type { Feedback } from '../../../src/upstream/wire/rate-limit-headers.ts';
-import { Errand, enqueueAll, type Sent, silent } from '../../support/errands.ts';
+import { createBudget, Errand, enqueueAll, type Sent, silent } from '../../support/errands.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 /** The length of the upstream's window in milliseconds, as all of these worlds have it. */
@@ -10,7 +9,7 @@ export const windowMs = 60_000;
 export function createWorld(limit = 30) {
   const clock = new VirtualClock().rule();
   const log: Sent[] = [];
-  const budget = new Budget({ clock, limit, windowMs });
+  const budget = createBudget(clock, limit, windowMs);
   const world = { clock, log, budget };
   const errand = (options?: ConstructorParameters<typeof Errand>[1]) => new Errand(world, options);
   const errands = (count: number, options?: ConstructorParameters<typeof Errand>[1]) =>

@@ -1,0 +1,117 @@
+/** What waits for its caller's turn. */
+export interface Queued {
+  /** Whom a slot is charged to in the fair order, e.g. a client's name; not a credential. */
+  caller: string;
+}
+
+/**
+ * One lane in which callers take turns: each has a queue of their own, and the queues are served one
+ * request at a time, round after round. What was refused after its turn goes before everything else.
+ */
+export class Turns<W extends Queued> {
+  /** In the order of the round. */
+  readonly #queues = new Map<string, W[]>();
+  readonly #refused: W[] = [];
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  add(waiting: W): void {
+    this.#size += 1;
+    const queue = this.#queues.get(waiting.caller);
+    if (queue) queue.push(waiting);
+    else this.#queues.set(waiting.caller, [waiting]);
+  }
+
+  /** Puts back, before all others, what had its turn in vain. */
+  addFirst(waiting: W): void {
+    this.#size += 1;
+    this.#refused.push(waiting);
+  }
+
+  /** Takes something out; false when it does not wait here. */
+  remove(waiting: W): boolean {
+    const queue = this.#queues.get(waiting.caller);
+    const removed = drop(this.#refused, waiting) || (queue !== undefined && drop(queue, waiting));
+    if (!removed) return false;
+    if (queue?.length === 0) this.#queues.delete(waiting.caller);
+    this.#size -= 1;
+    return true;
+  }
+
+  /** What is next; it stays where it is. */
+  peek(): W | undefined {
+    const [refused] = this.#refused;
+    if (refused) return refused;
+    for (const [first] of this.#queues.values()) return first;
+    return undefined;
+  }
+
+  /** Takes out what is next. */
+  shift(): W | undefined {
+    const first = this.#refused.shift() ?? this.#shiftQueued();
+    if (first) this.#size -= 1;
+    return first;
+  }
+
+  /** How many go before something that waits; undefined when it does not wait here. */
+  position(waiting: W): number | undefined {
+    const refused = this.#refused.indexOf(waiting);
+    if (refused >= 0) return refused;
+    const round = this.#queues.get(waiting.caller)?.indexOf(waiting) ?? -1;
+    return round < 0 ? undefined : this.#before(waiting.caller, round);
+  }
+
+  /** How many would go before something new of this caller. */
+  ahead(caller: string): number {
+    return this.#before(caller, this.#queues.get(caller)?.length ?? 0);
+  }
+
+  /** Everything in the order in which it goes if nothing else comes. */
+  *inOrder(): Generator<W> {
+    yield* this.#refused;
+    const queues = [...this.#queues.values()];
+    for (let round = 0, left = this.#size - this.#refused.length; left > 0; round += 1) {
+      for (const queue of queues) {
+        const waiting = queue[round];
+        if (!waiting) continue;
+        left -= 1;
+        yield waiting;
+      }
+    }
+  }
+
+  /**
+   * How many go before the request that a caller has in this round: counted, not played through, since
+   * everybody who waits asks for it.
+   */
+  #before(caller: string, round: number): number {
+    let before = this.#refused.length;
+    let earlier = true;
+    for (const [each, { length }] of this.#queues) {
+      if (each === caller) earlier = false;
+      before += Math.min(length, earlier ? round + 1 : round);
+    }
+    return before;
+  }
+
+  #shiftQueued(): W | undefined {
+    for (const [caller, queue] of this.#queues) {
+      const first = queue.shift();
+      this.#queues.delete(caller);
+      // Back to the end of the round, behind everyone who has not had a turn in it.
+      if (queue.length > 0) this.#queues.set(caller, queue);
+      return first;
+    }
+    return undefined;
+  }
+}
+
+function drop<T>(list: T[], item: T): boolean {
+  const index = list.indexOf(item);
+  if (index < 0) return false;
+  list.splice(index, 1);
+  return true;
+}
