@@ -8,8 +8,9 @@ import type { Credential } from './auth/credential.ts';
 import { requireRole, type Viewer } from './auth/viewer.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config, Endpoint } from './config/config.ts';
+import { createDigest } from './digest.ts';
 import type { GraphContext } from './graph/context.ts';
-import { type Backend, Source } from './graph/source.ts';
+import { Source } from './graph/source.ts';
 import { account } from './links/account/account.ts';
 import { linksApi } from './links/api.ts';
 import { createMarketApi } from './market/api.ts';
@@ -39,12 +40,13 @@ import { createHttpServer } from './server/http.ts';
 import { startFacts, startReport } from './server/operators/start-report.ts';
 import { createTelemetry } from './server/operators/telemetry.ts';
 import { shutDown } from './server/shutdown.ts';
+import { AdmittingClient } from './upstream/admitting-client.ts';
 import { Cache, type Freshness } from './upstream/cache/cache.ts';
 import { Client } from './upstream/client.ts';
-import { Rehearsal } from './upstream/dry-run.ts';
-import { Collections } from './upstream/lists/pages.ts';
+import { DryRun, DryRunClient } from './upstream/dry-run.ts';
+import { Lists } from './upstream/lists/pages.ts';
+import type { Caller } from './upstream/operation.ts';
 import { Receipt } from './upstream/receipt.ts';
-import type { Caller } from './upstream/shared-requests.ts';
 
 /** A whole gateway, not yet listening. */
 export interface Gateway {
@@ -97,7 +99,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     clock,
     cache,
     observer,
-    keySalt: randomBytes(16).toString('base64'),
+    digest: createDigest(randomBytes(32).toString('base64')),
     freshness: (resource: Resource) => freshnessOf(config, resource),
   };
 
@@ -130,7 +132,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
 
   const authenticate = createAuthenticator(config.auth, {
     clock,
-    keySalt: shared.keySalt,
+    digest: shared.digest,
     // Node loads its own when it is first looked at.
     fetch: (...request) => globalThis.fetch(...request),
     complain: (sentence) => log.complaint(sentence),
@@ -142,36 +144,36 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     maxWaitMs: preferredWaitMs(prefer) ?? config.maxWaitMs,
     signal,
   });
-  const linksFor = (viewer: Viewer, caller: Caller): Source =>
+  const linksFor = (viewer: Viewer, caller: Caller, dryRun?: DryRun): Source =>
     new Source({
       upstream: 'LINKS',
-      backend: linksBackend,
-      caller,
-      credential: viewer.linksCredential ?? credentialOf(links),
+      lists: linksBackend && listsOf(linksBackend, dryRun),
+      access: { caller, credential: viewer.linksCredential ?? credentialOf(links) },
     });
 
   const createContext = (initial: YogaInitialContext & SocketContext): GraphContext => {
     const { headers, signal } = initial.request;
     const viewer = authentication.viewerOf(initial.request);
-    const rehearsal = headers.get(dryRunHeader) === '1' ? new Rehearsal() : undefined;
-    const caller = {
-      ...callerOf(viewer, headers.get('prefer'), signal),
-      ...(rehearsal ? { rehearsal } : {}),
-    };
-    const ofLinks = linksFor(viewer, caller);
+    const dryRun = headers.get(dryRunHeader) === '1' ? new DryRun() : undefined;
+    const caller = callerOf(viewer, headers.get('prefer'), signal);
+    const ofLinks = linksFor(viewer, caller, dryRun);
+    const marketLists = marketBackend && listsOf(marketBackend, dryRun);
     return {
       viewer,
       links: ofLinks,
       market: new Source({
         upstream: 'MARKET',
-        backend: marketBackend,
-        caller,
-        credential: credentialOf(market),
         // Nobody has looked at the caller's key yet, and this one is ours.
-        ...(viewer.linksCredential ? { admission: () => ofLinks.read(account) } : {}),
+        lists:
+          marketLists && viewer.linksCredential
+            ? marketLists.through(
+                new AdmittingClient(marketLists.client, () => ofLinks.read(account)),
+              )
+            : marketLists,
+        access: { caller, credential: credentialOf(market) },
       }),
       receipt: caller.receipt,
-      ...(rehearsal ? { rehearsal } : {}),
+      ...(dryRun ? { dryRun } : {}),
       clock,
       exposeUserApiKeys: config.exposeUserApiKeys,
       uploadInlineMaxBytes: config.uploadInlineMaxBytes,
@@ -265,12 +267,23 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
 /** The marketplace hands out its lists whole. */
 const WHOLE_LISTS = 1;
 
+/** One upstream as the whole process shares it. */
+interface Backend {
+  readonly client: Client;
+  readonly lists: Lists;
+}
+
 function createBackend(
   options: ConstructorParameters<typeof Client>[0],
   pageSize: number,
 ): Backend {
   const client = new Client(options);
-  return { client, collections: new Collections(client, pageSize) };
+  return { client, lists: new Lists(client, pageSize) };
+}
+
+/** The lists as one operation sees them. */
+function listsOf({ client, lists }: Backend, dryRun: DryRun | undefined): Lists {
+  return dryRun ? lists.dryRun(new DryRunClient(client, dryRun)) : lists;
 }
 
 function endpoints(

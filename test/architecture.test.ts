@@ -54,7 +54,7 @@ const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['observe', /^observe\//],
   ['config', /^config\//],
   ['auth', /^auth\//],
-  ['base', /^(errors|clock|resources|bounded-map)\.ts$/],
+  ['base', /^(errors|clock|resources|bounded-map|digest)\.ts$/],
   ['sandbox', /^sandbox\//],
 ];
 

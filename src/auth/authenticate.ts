@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts';
+import type { Digest } from '../digest.ts';
 import type { Viewer } from './viewer.ts';
 
 /** What of a request tells who sent it. */
@@ -19,8 +20,8 @@ export type Authenticate = (presented: Presented) => Viewer | Promise<Viewer>;
 /** What of the world the ways to authenticate need. */
 export interface AuthWorld {
   readonly clock: Clock;
-  /** Random for each process: makes names of keys that say nothing about the keys. */
-  readonly keySalt: string;
+  /** Makes names of keys that say nothing about the keys. */
+  readonly digest: Digest;
   /** Fetches the keys of the identity provider. */
   readonly fetch: typeof fetch;
   /** Tells the operator, in one sentence, what is wrong with a file or an identity provider. */

@@ -15,6 +15,6 @@ export function createAuthenticator(config: AuthConfig, world: AuthWorld): Authe
       return async (presented) => (await check)(presented);
     }
     default:
-      return createPassthrough(world.keySalt);
+      return createPassthrough(world.digest);
   }
 }

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import type { Digest } from '../digest.ts';
 import type { Authenticate } from './authenticate.ts';
 import { bearerOf } from './refusal.ts';
 
@@ -6,13 +6,13 @@ import { bearerOf } from './refusal.ts';
  * Takes the caller's own key of the link-management API, which goes upstream as it is: what it may do
  * is decided there. Whether it is right is found out by the first call that is made with it.
  *
- * Budgets and kept answers are told apart by a name made of the key and the salt, so that the key
- * itself is in no cache, log or error.
+ * Budgets and cache entries are told apart by a digest of the key, so that the key itself is in no
+ * cache, log or error.
  */
-export function createPassthrough(keySalt: string): Authenticate {
+export function createPassthrough(digest: Digest): Authenticate {
   return ({ authorization }) => {
     const secret = bearerOf(authorization, 'your API key of the link-management API');
-    const name = createHmac('sha256', keySalt).update(secret).digest('base64url');
+    const name = digest(secret);
     return {
       name: `key-${name.slice(0, 8)}`,
       role: 'admin',

@@ -1,6 +1,6 @@
 import type { Viewer } from '../auth/viewer.ts';
 import type { Clock } from '../clock.ts';
-import type { Rehearsal } from '../upstream/dry-run.ts';
+import type { DryRun } from '../upstream/dry-run.ts';
 import type { Receipt } from '../upstream/receipt.ts';
 import type { Source } from './source.ts';
 
@@ -11,7 +11,7 @@ export interface GraphContext {
   readonly market: Source;
   readonly receipt: Receipt;
   /** Present when the operation is only priced. */
-  readonly rehearsal?: Rehearsal;
+  readonly dryRun?: DryRun;
   readonly clock: Clock;
   /** Whether `User.apiKey` may be answered at all. */
   readonly exposeUserApiKeys: boolean;

@@ -1,18 +1,12 @@
 import DataLoader from 'dataloader';
-import type { Credential } from '../auth/credential.ts';
 import { UpstreamFailure, type UpstreamName, upstreamTitle } from '../errors.ts';
 import type { BudgetState } from '../upstream/budget/budget.ts';
-import type { Access, Client } from '../upstream/client.ts';
-import type { Collections } from '../upstream/lists/pages.ts';
+import { findById } from '../upstream/lists/find-by-id.ts';
+import type { Lists } from '../upstream/lists/pages.ts';
 import { readWindow, type WindowArguments } from '../upstream/lists/window.ts';
+import type { Access } from '../upstream/operation.ts';
 import type { Call, List, Read, Row, Write } from '../upstream/request.ts';
-import type { Caller } from '../upstream/shared-requests.ts';
-
-/** One upstream as the whole process shares it. */
-export interface Backend {
-  readonly client: Client;
-  readonly collections: Collections;
-}
+import type { UpstreamClient } from '../upstream/upstream-client.ts';
 
 /** A Relay connection, as the connection types of the graph resolve it. */
 export interface Connection<R> {
@@ -29,42 +23,34 @@ export interface Connection<R> {
 /** One upstream as one operation sees it: on whose behalf is settled, and reads by id are batched. */
 export class Source {
   readonly #upstream: UpstreamName;
-  readonly #backend: Backend | null;
+  readonly #lists: Lists | null;
   readonly #access: Access;
-  readonly #admission: (() => Promise<unknown>) | undefined;
   readonly #loaders = new Map<string, DataLoader<number, Row | null>>();
 
   constructor(options: {
     readonly upstream: UpstreamName;
     /** `null` when this API is not configured: everything then answers `UPSTREAM_NOT_CONFIGURED`. */
-    readonly backend: Backend | null;
-    readonly caller: Caller;
-    readonly credential: Credential;
-    /** Asked before every read and write; it rejects when the caller may not have any. */
-    readonly admission?: () => Promise<unknown>;
+    readonly lists: Lists | null;
+    readonly access: Access;
   }) {
     this.#upstream = options.upstream;
-    this.#backend = options.backend;
-    this.#access = { caller: options.caller, credential: options.credential };
-    this.#admission = options.admission;
+    this.#lists = options.lists;
+    this.#access = options.access;
   }
 
   /** Answers a read: 0 or 1 upstream calls. */
   async read<T>(read: Read<T>): Promise<T> {
-    if (this.#admission) await this.#admission();
-    return this.#required.client.read(read, this.#access);
+    return this.#client.read(read, this.#access);
   }
 
-  /** Sends a write: 1 upstream call, never repeated. See `Client.write` for what it throws. */
+  /** Sends a write: 1 upstream call, never repeated. See `UpstreamClient.write` for what it throws. */
   async write<T>(write: Write<T>): Promise<T> {
-    if (this.#admission) await this.#admission();
-    return this.#required.client.write(write, this.#access);
+    return this.#client.write(write, this.#access);
   }
 
-  /** Reads a secret: 1 upstream call, and nothing of it is kept. */
+  /** Reads a secret: 1 upstream call, and nothing of it is stored. */
   async readSecret<T>(call: Call<T>): Promise<T> {
-    if (this.#admission) await this.#admission();
-    return this.#required.client.readSecret(call, this.#access);
+    return this.#client.readSecret(call, this.#access);
   }
 
   /** A window of a list as a connection; `null` when the list's parent is absent. See `readWindow`. */
@@ -73,9 +59,8 @@ export class Source {
     window: WindowArguments,
     keep?: (row: R) => boolean,
   ): Promise<Connection<R> | null> {
-    if (this.#admission) await this.#admission();
-    const { collections } = this.#required;
-    const cut = await readWindow({ collections, list, access: this.#access }, window, keep);
+    const lists = this.#required;
+    const cut = await readWindow({ lists, list, access: this.#access }, window, keep);
     return (
       cut && {
         edges: cut.rows.map(({ row, cursor }) => ({ cursor, node: row })),
@@ -92,23 +77,21 @@ export class Source {
 
   /** All rows of a list that comes whole. 0 or 1 upstream calls. */
   async all<R extends Row>(list: List<R>): Promise<R[]> {
-    if (this.#admission) await this.#admission();
-    const leaf = await this.#required.collections.leaf(list, 1, this.#access);
-    return [...(leaf?.rows ?? [])];
+    const page = await this.#required.page(list, 1, this.#access);
+    return [...(page?.rows ?? [])];
   }
 
   /** One row by its id, `null` when there is none. Ids asked for at the same time are read together. */
   async find<R extends Row>(list: List<R>, id: number): Promise<R | null> {
-    if (this.#admission) await this.#admission();
-    const { collections } = this.#required;
+    const lists = this.#required;
     let loader = this.#loaders.get(list.path);
     if (!loader) {
       loader = new DataLoader<number, Row | null>(
         async (ids) => {
-          const rows = await collections.find(list, ids, this.#access);
+          const rows = await findById(lists, list, ids, this.#access);
           return ids.map((id) => rows.get(id) ?? null);
         },
-        // What has been read is kept one floor below, where a write of this operation can reach it.
+        // What has been read is cached one floor below, where a write of this operation can reach it.
         { cache: false },
       );
       this.#loaders.set(list.path, loader);
@@ -118,11 +101,15 @@ export class Source {
 
   /** How this caller's budget stands; `null` when this API is not configured. Costs nothing. */
   get budgetState(): BudgetState | null {
-    return this.#backend?.client.budgetState(this.#access.credential) ?? null;
+    return this.#lists?.client.budgetState(this.#access.credential) ?? null;
   }
 
-  get #required(): Backend {
-    if (this.#backend) return this.#backend;
+  get #client(): UpstreamClient {
+    return this.#required.client;
+  }
+
+  get #required(): Lists {
+    if (this.#lists) return this.#lists;
     throw new UpstreamFailure(
       this.#upstream,
       'UPSTREAM_NOT_CONFIGURED',

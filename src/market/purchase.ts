@@ -58,6 +58,7 @@ export function purchase(code: string): Read<Purchase | null> {
     method: 'POST',
     path: '/api/purchases/validation',
     body: { purchase_code: code },
+    placeholder: () => null,
     absentIsNull: true,
     decode(body, context) {
       const row = findPurchase(body, context);

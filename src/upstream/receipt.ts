@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
 import { GatewayError, type UpstreamName, upstreamTitle } from '../errors.ts';
+import type { Hit } from './cache/cache.ts';
 
 /** What one operation cost, as `extensions.upstream` tells it. */
 export interface ReceiptSummary {
@@ -29,10 +30,10 @@ type Source = 'call' | 'cache' | 'coalesced';
 export class Receipt {
   readonly #clock: Clock;
   readonly #sources = new Map<string, Source>();
-  readonly #stale = new Set<string>();
+  /** The entries that it was made of: each as it was when it last served, with its age. */
+  readonly #hits = new Map<string, { readonly hit: Hit; readonly stale: boolean }>();
   readonly #calls: Record<UpstreamName, number> = { LINKS: 0, MARKET: 0 };
   readonly #planned: Record<UpstreamName, number> = { LINKS: 0, MARKET: 0 };
-  #maxAgeMs = 0;
   #waitedMs = 0;
   #waiting = 0;
   #waitingSince = 0;
@@ -43,11 +44,10 @@ export class Receipt {
     this.#clock = clock;
   }
 
-  /** A kept answer served; perhaps only because a request for a newer one came to nothing. */
-  kept(key: string, ageMs: number, stale: boolean): void {
-    this.#maxAgeMs = Math.max(this.#maxAgeMs, ageMs);
+  /** A cache entry served; a stale one perhaps only because a request for a newer one came to nothing. */
+  hit(key: string, hit: Hit, stale: boolean): void {
     if (!this.#sources.has(key)) this.#sources.set(key, 'cache');
-    if (stale) this.#stale.add(key);
+    this.#hits.set(key, { hit, stale: stale || this.#hits.get(key)?.stale === true });
   }
 
   /** Somebody else's request served this operation too. */
@@ -129,13 +129,14 @@ export class Receipt {
   }
 
   get summary(): ReceiptSummary {
+    const hits = [...this.#hits.values()];
     const count = (source: Source) =>
       [...this.#sources.values()].filter((each) => each === source).length;
     return {
       calls: this.#calls.LINKS + this.#calls.MARKET,
       saved: { cache: count('cache'), coalesced: count('coalesced') },
-      stale: this.#stale.size,
-      maxAgeMs: Math.round(this.#maxAgeMs),
+      stale: hits.filter(({ stale }) => stale).length,
+      maxAgeMs: Math.round(hits.reduce((max, { hit }) => Math.max(max, hit.ageMs), 0)),
       waitedMs: Math.round(this.waitedMs),
     };
   }

@@ -59,8 +59,12 @@ export interface Read<T> extends Call<T> {
   lateTags?(value: T): readonly string[];
   /** What makes an answer wrong while it is on its way, when its late tags are not known yet. */
   readonly flightTags?: readonly string[];
-  /** What stands in for an answer while an operation is only priced; `null` where this is absent. */
-  placeholder?(): T;
+  /** The id of the row that it is about, if that can come out of another answer. */
+  readonly about?: number;
+  /** True where the answer decides which further reads there are. */
+  readonly uncertain?: boolean;
+  /** What stands in for an answer in a dry run; `nextId` gives its rows ids. Without it there is none. */
+  placeholder?(nextId: () => number): T;
   /**
    * True for a single read: "there is no such thing" is then an answer, `null`, and no error.
    * @default false
@@ -103,7 +107,9 @@ export interface List<R extends Row> {
   /** False when the upstream hands out the whole list in one answer, without paging parameters. */
   readonly paged: boolean;
   readonly decode: (body: unknown, context: DecodeContext) => Page<R>;
-  /** What stands in for a row while an operation is only priced; the bare id where this is absent. */
+  /** The id of the row whose list it is, if that can come out of another answer. */
+  readonly about?: number;
+  /** What stands in for a row in a dry run; the bare id where this is absent. */
   placeholder?(id: number): R;
   /** The read of one row by its id, where the API has one that says as much as the list's row. */
   readonly single?: (id: number) => Read<R | null>;
@@ -131,6 +137,8 @@ export interface Page<R extends Row> {
   readonly maxPage: number | null;
   /** How many rows the upstream sent, with those that were skipped for want of an id. */
   readonly sent: number;
+  /** Present where a dry run made the rows up. */
+  readonly placeholder?: true;
 }
 
 /** What the client knows of an answer before it is decoded. */

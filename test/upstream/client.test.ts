@@ -1,7 +1,9 @@
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
+import { createDigest } from '../../src/digest.ts';
 import { Cache } from '../../src/upstream/cache/cache.ts';
-import { type Access, Client, type ClientOptions } from '../../src/upstream/client.ts';
+import { Client, type ClientOptions } from '../../src/upstream/client.ts';
+import type { Access } from '../../src/upstream/operation.ts';
 import { Receipt } from '../../src/upstream/receipt.ts';
 import type { Read } from '../../src/upstream/request.ts';
 import { ScriptedUpstream, scriptedApi } from '../support/scripted-upstream.ts';
@@ -29,7 +31,7 @@ async function createWorld(options: Partial<ClientOptions> = {}) {
     cache,
     freshness: () => ({ ttlMs: 1000, staleWhileRevalidateMs: 1000, staleIfErrorMs: 10_000 }),
     rateLimit: 30,
-    keySalt: 'salt',
+    digest: createDigest('salt'),
     ...options,
   });
   const access = (

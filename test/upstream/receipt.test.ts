@@ -1,10 +1,18 @@
 import { describe, expect, test } from 'vitest';
+import type { Hit } from '../../src/upstream/cache/cache.ts';
 import { Receipt } from '../../src/upstream/receipt.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 function createWorld() {
   const clock = new VirtualClock();
   return { clock, receipt: new Receipt(clock) };
+}
+
+/** A cache entry of an age. */
+function aged(ageMs: number): Hit {
+  const freshness = { ttlMs: 1000, staleWhileRevalidateMs: 0, staleIfErrorMs: 0 };
+  const entry = { value: null, storedAt: 0, generation: 0, tags: [], freshness };
+  return { entry, state: 'fresh', ageMs };
 }
 
 /** A promise, and the means to settle it. */
@@ -29,12 +37,12 @@ describe('Receipt', () => {
 
   test('counts an answer where it came from when it was first needed', () => {
     const { receipt } = createWorld();
-    receipt.kept('kept', 5, false);
+    receipt.hit('kept', aged(5), false);
     receipt.joined('kept');
     receipt.joined('joined');
-    receipt.kept('joined', 7, false);
+    receipt.hit('joined', aged(7), false);
     receipt.sent('LINKS', 'sent');
-    receipt.kept('sent', 1, false);
+    receipt.hit('sent', aged(1), false);
     receipt.joined('sent');
     expect(receipt.summary).toMatchObject({ calls: 1, saved: { cache: 1, coalesced: 1 } });
     expect(receipt.summary.maxAgeMs).toBe(7);
@@ -42,7 +50,7 @@ describe('Receipt', () => {
 
   test('counts an answer as a call once one has left for it, and every call', () => {
     const { receipt } = createWorld();
-    receipt.kept('a', 5, true);
+    receipt.hit('a', aged(5), true);
     receipt.sent('LINKS', 'a');
     receipt.sent('LINKS', 'a');
     receipt.sent('MARKET', 'b');
@@ -52,10 +60,10 @@ describe('Receipt', () => {
 
   test('counts an answer past its ttl once, and tells the age of the oldest', () => {
     const { receipt } = createWorld();
-    receipt.kept('a', 90.4, true);
-    receipt.kept('a', 90.4, true);
-    receipt.kept('b', 20, true);
-    receipt.kept('c', 10, false);
+    receipt.hit('a', aged(90.4), true);
+    receipt.hit('a', aged(90.4), true);
+    receipt.hit('b', aged(20), true);
+    receipt.hit('c', aged(10), false);
     expect(receipt.summary).toMatchObject({ saved: { cache: 3 }, stale: 2, maxAgeMs: 90 });
   });
 

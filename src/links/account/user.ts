@@ -31,6 +31,8 @@ export function user(id: number): Read<User | null> {
     tags: ['user', `user:${id}`],
     method: 'GET',
     path: `/api/user/${id}`,
+    about: id,
+    placeholder: () => null,
     absentIsNull: true,
     decode(body, context) {
       const row = readSingle(body, ['data', 'user'], 'users', context);

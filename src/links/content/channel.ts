@@ -98,6 +98,7 @@ export function channelItems(channelId: number): List<ChannelItem> {
     flightTags: [channelItemsInFlight],
     identity: (item) => itemKey(item.type, item.id),
     path: `/api/channel/${channelId}`,
+    about: channelId,
     paged: true,
     absentIsNull: true,
     decode: decodeItems,

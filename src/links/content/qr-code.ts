@@ -86,6 +86,8 @@ export function qrCode(id: number): Read<QrCodeDetail | null> {
     tags: ['qrStatistics', `qrCode:${id}`],
     method: 'GET',
     path: `/api/qr/${id}`,
+    about: id,
+    placeholder: () => null,
     absentIsNull: true,
     decode(body, context) {
       const details = readSingle(body, ['details'], 'qrCode', context);

@@ -1,7 +1,7 @@
 import type { ExecutionResult } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import { GatewayError } from '../../errors.ts';
-import type { Rehearsal } from '../../upstream/dry-run.ts';
+import type { DryRun } from '../../upstream/dry-run.ts';
 
 /** The header that asks for the price of an operation instead of its answer. */
 export const dryRunHeader = 'x-gateway-dry-run';
@@ -13,8 +13,8 @@ export const dryRunHeader = 'x-gateway-dry-run';
 export function useDryRun(): Plugin {
   return {
     onExecute({ args }) {
-      const { rehearsal } = args.contextValue as unknown as { readonly rehearsal?: Rehearsal };
-      if (!rehearsal) return undefined;
+      const { dryRun } = args.contextValue as unknown as { readonly dryRun?: DryRun };
+      if (!dryRun) return undefined;
       return {
         onExecuteDone({ result, setResult }) {
           if (Symbol.asyncIterator in result) return;
@@ -25,7 +25,7 @@ export function useDryRun(): Plugin {
           setResult({
             data: null,
             ...(telling && telling.length > 0 ? { errors: telling } : {}),
-            extensions: { ...extensions, plan: rehearsal.plan },
+            extensions: { ...extensions, plan: dryRun.plan },
           });
         },
       };

@@ -1,5 +1,6 @@
 import { BoundedMap } from '../../bounded-map.ts';
 import type { Clock } from '../../clock.ts';
+import { Generations } from './generations.ts';
 
 /** How long an answer is worth something, in milliseconds, each period after the one before. */
 export interface Freshness {
@@ -11,45 +12,43 @@ export interface Freshness {
   readonly staleIfErrorMs: number;
 }
 
-/** A kept answer. */
-export interface Entry<T = unknown> {
-  readonly value: T;
-  /** When it left the upstream, on `clock.now()`. */
+/** When and as of which write an answer was asked for: settled when its request leaves. */
+export interface Stamp {
+  /** On the clock of the cache, which all who share its entries share. */
   readonly storedAt: number;
-  readonly freshness: Freshness;
-  readonly tags: readonly string[];
-  /** The point in the order of writes up to which the answer is known to hold. */
-  readonly asOf: number;
+  /** The latest write that the answer is known to show. */
+  readonly generation: number;
 }
 
-/** What may be done with a kept answer by its age. */
+/** An answer in the cache. Another answer to the same read is another entry. */
+export interface CacheEntry<T = unknown> extends Stamp {
+  readonly value: T;
+  readonly freshness: Freshness;
+  readonly tags: readonly string[];
+}
+
+/** What may be done with an entry at its age. */
 export type EntryState = 'fresh' | 'stale' | 'fallback';
 
-/** A kept answer, and what may be done with it at its age. */
-export interface Kept {
-  readonly entry: Entry;
+/** An entry that was found, and what may be done with it. */
+export interface Hit {
+  readonly entry: CacheEntry;
   readonly state: EntryState;
   readonly ageMs: number;
 }
 
-/** After so many tags the oldest writes are forgotten, along with every answer from before them. */
-const TAGS_REMEMBERED = 10_000;
+/** Told of every entry that is new, by its key. Must not throw. */
+type CacheListener = (key: string) => void;
 
 /**
- * Answers that are kept, by key, bounded in bytes. Keys and tags are scoped by the caller of this
- * class to one upstream and credential.
- *
- * A write makes answers invalid by tag: each write gets the next number, an answer carries the number
- * at which its request left, and is worth nothing once one of its tags has seen a later write. So a
- * read in flight across a write can neither be kept nor shared with readers who come after the write.
+ * Answers by key, bounded in bytes. Keys and tags are scoped by the caller of this class to one upstream
+ * and partition. A write makes entries invalid by tag: see `Generations`.
  */
 export class Cache {
   readonly #clock: Clock;
-  readonly #entries: BoundedMap<{ readonly entry: Entry; readonly bytes: number }>;
-  readonly #touched = new Map<string, number>();
-  #writes = 0;
-  /** Answers from before this write are invalid, whatever their tags. */
-  #floor = 0;
+  readonly #entries: BoundedMap<{ readonly entry: CacheEntry; readonly bytes: number }>;
+  readonly #generations = new Generations();
+  readonly #listeners: CacheListener[] = [];
 
   constructor(options: { readonly clock: Clock; readonly maxBytes: number }) {
     this.#clock = options.clock;
@@ -60,53 +59,53 @@ export class Cache {
     });
   }
 
-  /** Memory taken, as far as it is known, and how many answers are kept. */
+  /** Memory taken, as far as it is known, and the number of entries. */
   get size(): { readonly bytes: number; readonly entries: number } {
     return { bytes: this.#entries.weight, entries: this.#entries.size };
   }
 
-  /** The number of the latest write: what an answer requested now will hold for. */
-  get now(): number {
-    return this.#writes;
+  /** What an answer to a request that leaves now is stored with. */
+  stamp(): Stamp {
+    return { storedAt: this.#clock.now(), generation: this.#generations.latest };
   }
 
-  /** Whether an answer requested at `asOf` still holds, as far as our own writes go. */
-  holds(tags: readonly string[], asOf: number): boolean {
-    if (asOf < this.#floor) return false;
-    return tags.every((tag) => (this.#touched.get(tag) ?? 0) <= asOf);
+  /** Whether an answer asked for at a generation still holds, as far as our own writes go. */
+  holds(tags: readonly string[], generation: number): boolean {
+    return this.#generations.holds(tags, generation);
   }
 
-  /** Makes every answer with one of these tags invalid, kept or on its way. */
+  /** Makes every answer with one of these tags invalid, stored or in flight. */
   touch(tags: readonly string[]): void {
-    this.#writes += 1;
-    if (this.#touched.size + tags.length > TAGS_REMEMBERED) {
-      this.#touched.clear();
-      this.#floor = this.#writes;
-    }
-    for (const tag of tags) this.#touched.set(tag, this.#writes);
+    this.#generations.touch(tags);
   }
 
-  /** The kept answer under a key if it is still of any use. */
-  get(key: string): Kept | undefined {
+  /** The entry of a key if it is still of any use. */
+  get(key: string): Hit | undefined {
     return this.#judge(key, this.#entries.get(key)?.entry);
   }
 
   /** As `get`, without counting as a use. */
-  peek(key: string): Kept | undefined {
+  peek(key: string): Hit | undefined {
     return this.#judge(key, this.#entries.peek(key)?.entry);
   }
 
-  /** Keeps an answer of about `bytes` bytes, unless a write has already made it invalid. */
-  set(key: string, entry: Entry, bytes: number): void {
-    if (!this.holds(entry.tags, entry.asOf)) return;
+  /** Stores an answer of about `bytes` bytes, unless a write has already made it invalid. */
+  set(key: string, entry: CacheEntry, bytes: number): void {
+    if (!this.holds(entry.tags, entry.generation)) return;
     this.#entries.set(key, { entry, bytes });
+    for (const listener of this.#listeners) listener(key);
   }
 
-  #judge(key: string, entry: Entry | undefined): Kept | undefined {
+  /** Tells a listener of every new entry from now on. */
+  listen(listener: CacheListener): void {
+    this.#listeners.push(listener);
+  }
+
+  #judge(key: string, entry: CacheEntry | undefined): Hit | undefined {
     if (!entry) return undefined;
     const ageMs = this.#clock.now() - entry.storedAt;
     const state = stateOf(entry.freshness, ageMs);
-    if (!state || !this.holds(entry.tags, entry.asOf)) {
+    if (!state || !this.holds(entry.tags, entry.generation)) {
       this.#entries.delete(key);
       return undefined;
     }

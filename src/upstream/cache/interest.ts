@@ -33,10 +33,11 @@ export class Interest {
     return asks;
   }
 
-  /** The answer was read upstream anew: from here its readers count afresh. */
-  renewed(key: string): void {
+  /** An entry is new: from here its readers count afresh. Answers with whose credential it is wanted. */
+  renewed(key: string): Credential | undefined {
     const wanted = this.#wanted.peek(key);
     if (wanted) wanted.asks = 0;
+    return wanted?.credential;
   }
 
   /** What was asked for with one credential in the last `ms` milliseconds, the latest first. */

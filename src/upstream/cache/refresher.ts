@@ -3,7 +3,7 @@ import { BoundedMap } from '../../bounded-map.ts';
 import type { Clock } from '../../clock.ts';
 import type { Budget } from '../budget/budget.ts';
 import type { Read } from '../request.ts';
-import type { Cache, Kept } from './cache.ts';
+import type { Cache, Hit } from './cache.ts';
 import { Interest } from './interest.ts';
 
 interface RefresherOptions {
@@ -46,23 +46,24 @@ export class Refresher {
   constructor(options: RefresherOptions) {
     this.#options = options;
     this.#interest = new Interest(options.clock);
+    options.cache.listen((key) => this.#renewed(key));
   }
 
-  /** Whether a reader gets what is kept, at once; sees to a refresh where one is due. */
-  serves(key: string, read: Read<unknown>, credential: Credential, kept: Kept): boolean {
-    const { ttlMs } = kept.entry.freshness;
+  /** Whether a reader gets the entry that was hit, at once; sees to a refresh where one is due. */
+  serves(key: string, read: Read<unknown>, credential: Credential, hit: Hit): boolean {
+    const { ttlMs } = hit.entry.freshness;
     const { idle } = this.#options.budget(credential);
     if (this.isBackingOff(key) || this.#options.outOfOrder()) return true;
-    if (kept.state === 'fallback') return false;
+    if (hit.state === 'fallback') return false;
     // With slots to spare a short wait buys a new answer; just after its ttl an old one will do.
-    if (kept.state === 'stale' && idle && kept.ageMs >= 2 * ttlMs) return false;
+    if (hit.state === 'stale' && idle && hit.ageMs >= 2 * ttlMs) return false;
     const asks = this.#interest.asked(key, read, credential);
-    const ahead = idle && asks >= HOT_ASKS && kept.ageMs >= AHEAD_SHARE * ttlMs;
-    if (kept.state === 'stale' || ahead) this.#options.refresh(key, read, credential);
+    const ahead = idle && asks >= HOT_ASKS && hit.ageMs >= AHEAD_SHARE * ttlMs;
+    if (hit.state === 'stale' || ahead) this.#options.refresh(key, read, credential);
     return true;
   }
 
-  /** Whether the last tries failed so recently that a kept answer is served without another. */
+  /** Whether the last tries failed so recently that an entry is served without another. */
   isBackingOff(key: string): boolean {
     const retryAt = this.#failures.peek(key)?.retryAt ?? Number.NEGATIVE_INFINITY;
     return retryAt > this.#options.clock.now();
@@ -75,16 +76,16 @@ export class Refresher {
     this.#failures.set(key, { inARow, retryAt: this.#options.clock.now() + waitMs });
   }
 
-  /** A read brought a new answer. */
-  renewed(key: string, credential: Credential): void {
+  /** The cache has a new entry. */
+  #renewed(key: string): void {
     this.#failures.delete(key);
-    this.#interest.renewed(key);
-    this.#keepRound(credential);
+    const credential = this.#interest.renewed(key);
+    if (credential) this.#keepRound(credential);
   }
 
   /**
-   * When more waits for a refresh than a window has room for, whatever is wanted joins in although
-   * nobody has asked for it since: else the next to ask would find it older than all the others.
+   * When more waits for a refresh than a window has room for, every wanted entry joins in, whether asked for
+   * since or not: else the next to ask would find it older than all the others.
    */
   #keepRound(credential: Credential): void {
     const budget = this.#options.budget(credential);
@@ -94,8 +95,8 @@ export class Refresher {
     const all = this.#interest.within(Number.POSITIVE_INFINITY, credential);
     const roundsMs = WANTED_ROUNDS * all.length * perRefreshMs;
     for (const { key, read } of this.#interest.within(roundsMs, credential)) {
-      const kept = cache.peek(key);
-      if (kept && kept.state !== 'fresh') this.#options.refresh(key, read, credential);
+      const hit = cache.peek(key);
+      if (hit && hit.state !== 'fresh') this.#options.refresh(key, read, credential);
     }
   }
 }

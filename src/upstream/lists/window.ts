@@ -1,8 +1,8 @@
 import { BadUserInput } from '../../errors.ts';
-import type { Access } from '../client.ts';
+import type { Access } from '../operation.ts';
 import type { List, Row } from '../request.ts';
 import { type Cursor, decodeCursor, encodeCursor } from './cursor.ts';
-import { type Collections, isPlaceholder, type Leaf } from './pages.ts';
+import type { ListPage, Lists } from './pages.ts';
 
 /** Which part of a list: Relay's arguments. */
 export interface WindowArguments {
@@ -28,7 +28,7 @@ const MAX_WINDOW = 500;
 
 /** Which list, by whom. */
 export interface Source<R extends Row> {
-  readonly collections: Collections;
+  readonly lists: Lists;
   readonly list: List<R>;
   readonly access: Access;
 }
@@ -64,28 +64,27 @@ export async function readWindow<R extends Row>(
     if (error === PARENT_ABSENT) return null;
     if (error !== PLACEHOLDERS) throw error;
     const from = afterCursor?.page ?? (last == null ? 1 : (beforeCursor?.page ?? null));
-    return rehearseWindow(source, from, count);
+    return placeholderWindow(source, from, count);
   }
 }
 
 /**
- * A window of an operation that is only priced, where not all rows are known: it has as many as are
- * asked for, on full pages. `from` is its first page, or null where the end of the list would have to
- * be found: then it is reckoned with that it is not far.
+ * A window of a dry run, where not all rows are known: it has as many as are asked for, on full pages.
+ * `from` is its first page, or null where the end of the list would have to be found: then it is
+ * reckoned with that it is not far.
  */
-async function rehearseWindow<R extends Row>(
-  { collections, list, access }: Source<R>,
+async function placeholderWindow<R extends Row>(
+  { lists, list, access }: Source<R>,
   from: number | null,
   count: number,
 ): Promise<Window<R>> {
   const rows: { row: R; cursor: string }[] = [];
   let number = from ?? 1;
-  if (from === null) access.caller.rehearsal?.guesses();
   do {
-    const leaf = await collections.leaf(list, number, access);
+    const page = await lists.page(list, number, access, from === null);
     number += 1;
-    if (!leaf || leaf.rows.length === 0) break;
-    for (const row of leaf.rows) if (rows.length < count) rows.push({ row, cursor: '' });
+    if (!page || page.rows.length === 0) break;
+    for (const row of page.rows) if (rows.length < count) rows.push({ row, cursor: '' });
   } while (rows.length < count && list.paged);
   return { rows, hasNextPage: false, hasPreviousPage: false, total: null };
 }
@@ -107,7 +106,7 @@ function isBefore(a: Place, b: Place): boolean {
 class Walk<R extends Row> {
   readonly #source: Source<R>;
   readonly #keep: ((row: R) => boolean) | undefined;
-  readonly #pages = new Map<number, Leaf<R>>();
+  readonly #pages = new Map<number, ListPage<R>>();
   /** A list without pages that is filtered has as many rows as pass the filter. */
   #total: number | null = null;
 
@@ -116,25 +115,25 @@ class Walk<R extends Row> {
     this.#keep = keep;
   }
 
-  async page(number: number): Promise<Leaf<R>> {
+  async page(number: number): Promise<ListPage<R>> {
     const read = this.#pages.get(number);
     if (read) return read;
-    const { collections, list, access } = this.#source;
-    const leaf = await collections.leaf(list, number, access);
-    if (leaf === null) throw PARENT_ABSENT;
-    if (isPlaceholder(leaf)) throw PLACEHOLDERS;
+    const { lists, list, access } = this.#source;
+    const listPage = await lists.page(list, number, access);
+    if (listPage === null) throw PARENT_ABSENT;
+    if (listPage.placeholder) throw PLACEHOLDERS;
     const keep = this.#keep;
-    const rows = keep ? leaf.rows.filter((row) => keep(row)) : leaf.rows;
-    const page = { ...leaf, rows };
-    this.#total = keep || !list.paged ? rows.length : (leaf.total ?? this.#total);
+    const rows = keep ? listPage.rows.filter((row) => keep(row)) : listPage.rows;
+    const page = { ...listPage, rows };
+    this.#total = keep || !list.paged ? rows.length : (listPage.total ?? this.#total);
     this.#pages.set(number, page);
     return page;
   }
 
   /** The place just behind (`after`) or of (`before`) the row that a cursor names. */
   async find(cursor: Cursor, side: 'after' | 'before'): Promise<Place> {
-    const { collections, list, access } = this.#source;
-    let place = rebase(cursor, collections.outline(list, access).perPage ?? cursor.perPage);
+    const { lists, list, access } = this.#source;
+    let place = rebase(cursor, lists.outline(list, access).perPage ?? cursor.perPage);
     let page = await this.page(place.page);
     // Past the end of the list there is nothing to tell the page size by.
     const sample = page.rows.length > 0 ? page : await this.page(1);
@@ -154,7 +153,7 @@ class Walk<R extends Row> {
   }
 
   /** Where the cursor's row is in a page; looked for at `index` first, for rows that occur twice. */
-  #placeIn(page: Leaf<R>, cursor: Cursor, index = 0): Place | null {
+  #placeIn(page: ListPage<R>, cursor: Cursor, index = 0): Place | null {
     const stands = (row: R | undefined) => row && this.#identity(row) === cursor.identity;
     const found = stands(page.rows[index]) ? index : page.rows.findIndex((row) => stands(row));
     return found < 0 ? null : { page: page.number, index: found };
@@ -229,15 +228,15 @@ class Walk<R extends Row> {
 
   /** The place behind the last row. */
   async end(): Promise<Place> {
-    const { collections, list, access } = this.#source;
-    let number = collections.outline(list, access).lastPage ?? 1;
+    const { lists, list, access } = this.#source;
+    let number = lists.outline(list, access).lastPage ?? 1;
     let page = await this.page(number);
     while (!page.last) {
-      number = Math.max(number + 1, collections.outline(list, access).lastPage ?? 0);
+      number = Math.max(number + 1, lists.outline(list, access).lastPage ?? 0);
       page = await this.page(number);
     }
     while (page.rows.length === 0 && number > 1) {
-      number = Math.min(number - 1, collections.outline(list, access).lastPage ?? number);
+      number = Math.min(number - 1, lists.outline(list, access).lastPage ?? number);
       page = await this.page(number);
     }
     return { page: number, index: page.rows.length };
@@ -248,12 +247,12 @@ class Walk<R extends Row> {
    * after a page up to one, or before it down to one.
    */
   async #ahead(
-    from: Leaf<R>,
+    from: ListPage<R>,
     wanted: number,
     towards: { readonly upTo: number | undefined } | { readonly downTo: number },
   ): Promise<void> {
-    const { collections, list, access } = this.#source;
-    const known = collections.outline(list, access).lastPage ?? from.number + 1;
+    const { lists, list, access } = this.#source;
+    const known = lists.outline(list, access).lastPage ?? from.number + 1;
     const [step, limit] =
       'downTo' in towards
         ? ([-1, towards.downTo] as const)
@@ -271,7 +270,7 @@ class Walk<R extends Row> {
     return this.#source.list.identity?.(row) ?? String(row.id);
   }
 
-  #cursor(page: Leaf<R>, index: number, identity: string): string {
+  #cursor(page: ListPage<R>, index: number, identity: string): string {
     return encodeCursor({ page: page.number, index, perPage: page.perPage, identity });
   }
 }

@@ -25,8 +25,8 @@ export class Breaker {
     this.#clock = clock;
   }
 
-  /** Milliseconds for which no request should leave; 0 when one may. Counts nothing. */
-  get closedInMs(): number {
+  /** Milliseconds for which no request should leave, until it is half-open; 0 when one may. */
+  get openMs(): number {
     if (this.#openings === 0) return 0;
     if (this.#probing) return FIRST_OPENING_MS;
     return Math.max(0, this.#openUntil - this.#clock.now());

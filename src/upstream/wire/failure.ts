@@ -72,3 +72,15 @@ export function outOfOrder(upstream: UpstreamName, retryAfterMs: number): Gatewa
     { details: { upstream, retryAfterMs: Math.ceil(retryAfterMs) } },
   );
 }
+
+/** Whether a failure says that the upstream is out of order, and not what it thinks of the request. */
+export function isOutage(failure: Failure): boolean {
+  return (
+    failure instanceof WireError || failure.kind === 'unavailable' || failure.kind === 'invalid'
+  );
+}
+
+/** Whether the connection broke under a request, as one does that the upstream closed for idling. */
+export function isLost(failure: Failure): boolean {
+  return failure instanceof WireError && failure.kind === 'lost';
+}

@@ -1,8 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { createDigest } from '../../../src/digest.ts';
 import { createMarketApi } from '../../../src/market/api.ts';
 import { purchase } from '../../../src/market/purchase.ts';
-import { Cache, type Entry } from '../../../src/upstream/cache/cache.ts';
+import { Cache, type CacheEntry } from '../../../src/upstream/cache/cache.ts';
 import { Client } from '../../../src/upstream/client.ts';
 import { Receipt } from '../../../src/upstream/receipt.ts';
 import { ScriptedUpstream } from '../../support/scripted-upstream.ts';
@@ -13,12 +14,16 @@ const freshness = { ttlMs: 100, staleWhileRevalidateMs: 200, staleIfErrorMs: 300
 function createWorld(maxBytes = 1_000_000) {
   const clock = new VirtualClock();
   const cache = new Cache({ clock, maxBytes });
-  const entry = (value: unknown, tags: readonly string[] = [], asOf = cache.now): Entry => ({
+  const entry = (
+    value: unknown,
+    tags: readonly string[] = [],
+    generation = cache.stamp().generation,
+  ): CacheEntry => ({
     value,
     storedAt: clock.now(),
     freshness,
     tags,
-    asOf,
+    generation,
   });
   return { clock, cache, entry };
 }
@@ -91,7 +96,7 @@ describe('Cache', () => {
     const { cache, entry } = createWorld();
     cache.set('a', entry('a', ['x', 'y']), 1);
     cache.set('b', entry('b', ['z']), 1);
-    const before = cache.now;
+    const before = cache.stamp().generation;
     cache.touch(['y']);
     expect([cache.get('a'), cache.get('b')?.entry.value]).toEqual([undefined, 'b']);
     cache.set('late', entry('late', ['x', 'y'], before), 1);
@@ -103,7 +108,7 @@ describe('Cache', () => {
 
   test('leaves what is kept when an answer comes that a write has made wrong', () => {
     const { cache, entry } = createWorld();
-    const before = cache.now;
+    const before = cache.stamp().generation;
     cache.touch(['x']);
     cache.set('a', entry('new', ['x']), 1);
     cache.set('a', entry('old', ['x'], before), 1);
@@ -138,7 +143,7 @@ describe('Cache', () => {
           } else if (does === 'flood') {
             cache.touch(Array.from({ length: tag }, () => `other ${(names += 1)}`));
           } else if (does === 'ask') {
-            asked.push({ tag, shows: written[tag] ?? 0, asOf: cache.now });
+            asked.push({ tag, shows: written[tag] ?? 0, asOf: cache.stamp().generation });
           } else {
             const at = asked.findIndex((flight) => flight.tag === tag);
             const [flight] = at < 0 ? [] : asked.splice(at, 1);
@@ -188,7 +193,7 @@ describe('the keys of kept answers', () => {
         cache: new SpyCache({ clock, maxBytes: 1_000_000 }),
         freshness: () => freshness,
         rateLimit: 30,
-        keySalt: 'salt',
+        digest: createDigest('salt'),
       });
       const caller = {
         name: 'someone',

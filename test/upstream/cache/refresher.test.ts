@@ -1,7 +1,9 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import { createDigest } from '../../../src/digest.ts';
 import { Cache } from '../../../src/upstream/cache/cache.ts';
 import { Interest } from '../../../src/upstream/cache/interest.ts';
-import { type Access, Client } from '../../../src/upstream/client.ts';
+import { Client } from '../../../src/upstream/client.ts';
+import type { Access } from '../../../src/upstream/operation.ts';
 import { Receipt } from '../../../src/upstream/receipt.ts';
 import type { Read } from '../../../src/upstream/request.ts';
 import { ScriptedUpstream, scriptedApi } from '../../support/scripted-upstream.ts';
@@ -32,7 +34,7 @@ async function createWorld(rateLimit: number) {
     cache,
     freshness: () => ({ ttlMs: TTL, staleWhileRevalidateMs: 3_600_000, staleIfErrorMs: 0 }),
     rateLimit,
-    keySalt: 'salt',
+    digest: createDigest('salt'),
   });
   const access = (maxWaitMs = 600_000): Access => ({
     caller: {

@@ -1,9 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Access, Client } from '../../../src/upstream/client.ts';
+import type { Client } from '../../../src/upstream/client.ts';
 import { decodeCursor, encodeCursor } from '../../../src/upstream/lists/cursor.ts';
-import { Collections } from '../../../src/upstream/lists/pages.ts';
+import { findById } from '../../../src/upstream/lists/find-by-id.ts';
+import { Lists } from '../../../src/upstream/lists/pages.ts';
 import { readWindow, type WindowArguments } from '../../../src/upstream/lists/window.ts';
+import type { Access } from '../../../src/upstream/operation.ts';
 import { Receipt } from '../../../src/upstream/receipt.ts';
 import type { List, Page, Read, Row } from '../../../src/upstream/request.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
@@ -25,7 +27,7 @@ const honest: Habits = {
   pastEnd: 'empty',
 };
 
-/** A list in memory behind what a `Collections` needs of a client; `ttl` false keeps no page. */
+/** A list in memory behind what a `Lists` needs of a client; `ttl` false keeps no page. */
 function createSource(rows: number[], habits: Habits, { pageSize = 100, keeps = true } = {}) {
   const kept = new Map<number, Page<Row>>();
   const calls: number[] = [];
@@ -57,7 +59,7 @@ function createSource(rows: number[], habits: Habits, { pageSize = 100, keeps = 
       const value = kept.get(Number(read.query?.['page']));
       return value && { value, state: 'fresh' };
     },
-    underWay: () => false,
+    inFlight: () => false,
   } as unknown as Client;
   const list: List<Row> = {
     resource: 'items',
@@ -77,9 +79,9 @@ function createSource(rows: number[], habits: Habits, { pageSize = 100, keeps = 
     },
     credential: { partition: 'p', secret: 's' },
   };
-  const collections = new Collections(client, pageSize);
+  const lists = new Lists(client, pageSize);
   const window = async (args: WindowArguments) => {
-    const cut = await readWindow({ collections, list, access }, args);
+    const cut = await readWindow({ lists, list, access }, args);
     if (!cut) throw new Error('the parent is there');
     return {
       ...cut,
@@ -87,7 +89,7 @@ function createSource(rows: number[], habits: Habits, { pageSize = 100, keeps = 
       cursors: cut.rows.map((r) => r.cursor),
     };
   };
-  return { calls, kept, collections, list, access, window, rows };
+  return { calls, kept, lists, list, access, window, rows };
 }
 
 const anyHabits: fc.Arbitrary<Habits> = fc.record({
@@ -222,21 +224,21 @@ describe('readWindow', () => {
   });
 });
 
-describe('Collections.find', () => {
+describe('findById', () => {
   test('ends although no page is kept', async () => {
-    const { collections, list, access, calls } = createSource(ids(25), honest, {
+    const { lists, list, access, calls } = createSource(ids(25), honest, {
       pageSize: 10,
       keeps: false,
     });
-    const found = await collections.find(list, [25, 99], access);
+    const found = await findById(lists, list, [25, 99], access);
     expect([found.get(25), found.get(99)]).toEqual([{ id: 25 }, null]);
     expect(calls).toEqual([1, 2, 3]);
   });
 
   test('takes rows of a kept page for nothing', async () => {
-    const { collections, list, access, calls } = createSource(ids(10), honest);
-    await collections.leaf(list, 1, access);
-    await collections.find(list, [3, 7], access);
+    const { lists, list, access, calls } = createSource(ids(10), honest);
+    await lists.page(list, 1, access);
+    await findById(lists, list, [3, 7], access);
     expect(calls).toEqual([1]);
   });
 });

@@ -16,15 +16,15 @@ describe('The breaker of an upstream', () => {
   it('opens after five requests in a row without an answer', () => {
     const breaker = new Breaker(new VirtualClock());
     for (let failure = 0; failure < 4; failure += 1) breaker.failed('/api/qr', LOST);
-    expect(breaker.closedInMs).toBe(0);
+    expect(breaker.openMs).toBe(0);
     breaker.failed('/api/qr', LOST);
-    expect(breaker.closedInMs).toBe(1000);
+    expect(breaker.openMs).toBe(1000);
   });
 
   it('opens once for all requests that were under way together', () => {
     const breaker = tripped(new VirtualClock());
     for (let failure = 0; failure < 20; failure += 1) breaker.failed('/api/pixels', LOST);
-    expect(breaker.closedInMs).toBe(1000);
+    expect(breaker.openMs).toBe(1000);
   });
 
   it('stays closed while answers come between the failures', () => {
@@ -33,26 +33,26 @@ describe('The breaker of an upstream', () => {
       breaker.failed('/api/qr', LOST);
       if (failure % 4 === 3) breaker.succeeded();
     }
-    expect(breaker.closedInMs).toBe(0);
+    expect(breaker.openMs).toBe(0);
   });
 
   it('leaves the others alone when one endpoint alone is out of order', () => {
     const breaker = new Breaker(new VirtualClock());
     for (let failure = 0; failure < 20; failure += 1) breaker.failed('/api/qr', BROKEN);
-    expect(breaker.closedInMs).toBe(0);
+    expect(breaker.openMs).toBe(0);
     breaker.failed('/api/pixels', BROKEN);
-    expect(breaker.closedInMs).toBeGreaterThan(0);
+    expect(breaker.openMs).toBeGreaterThan(0);
   });
 
   it('lets one request find out whether the upstream is back', async () => {
     const clock = new VirtualClock();
     const breaker = tripped(clock);
     await clock.advance(1000);
-    expect(breaker.closedInMs).toBe(0);
+    expect(breaker.openMs).toBe(0);
     breaker.leaving();
-    expect(breaker.closedInMs).toBeGreaterThan(0);
+    expect(breaker.openMs).toBeGreaterThan(0);
     breaker.succeeded();
-    expect(breaker.closedInMs).toBe(0);
+    expect(breaker.openMs).toBe(0);
   });
 
   it('waits twice as long each time the upstream is not, up to half a minute', async () => {
@@ -60,8 +60,8 @@ describe('The breaker of an upstream', () => {
     const breaker = tripped(clock);
     const openings: number[] = [];
     for (let opening = 0; opening < 7; opening += 1) {
-      openings.push(breaker.closedInMs);
-      await clock.advance(breaker.closedInMs);
+      openings.push(breaker.openMs);
+      await clock.advance(breaker.openMs);
       breaker.leaving();
       breaker.failed('/api/qr', LOST);
     }

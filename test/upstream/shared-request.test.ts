@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { Budget } from '../../src/upstream/budget/budget.ts';
+import type { Caller } from '../../src/upstream/operation.ts';
 import { Receipt } from '../../src/upstream/receipt.ts';
-import { type Caller, Flight, type Landing } from '../../src/upstream/shared-requests.ts';
-import { silent } from '../support/errands.ts';
+import { type Attempt, SharedRequest } from '../../src/upstream/shared-request.ts';
+import { createBudget, silent } from '../support/errands.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 afterEach(() => {
@@ -14,25 +14,25 @@ async function createWorld(limit = 2) {
   const clock = new VirtualClock().rule();
   const budget = createBudget(clock, limit, 60_000);
   const sent: string[] = [];
-  const flight = (
+  const request = (
     key: string,
-    options: { planned?: Receipt; landings?: Landing<string>[] } = {},
-  ): Flight<string> => {
-    const { planned, landings = [] } = options;
-    const made = new Flight<string>({
+    options: { planned?: Receipt; attempts?: Attempt<string>[] } = {},
+  ): SharedRequest<string> => {
+    const { planned, attempts = [] } = options;
+    const made = new SharedRequest<string>({
       upstream: 'LINKS',
-      key,
       lane: 'interactive',
       caller: 'a',
       ...(planned ? { planned } : {}),
       budget,
       clock,
-      send: async () => {
+      attempt: async (payer) => {
         sent.push(key);
-        return landings.shift() ?? { feedback: silent, result: { value: key } };
+        payer?.sent('LINKS', key);
+        return attempts.shift() ?? { kind: 'value', feedback: silent, value: key };
       },
     });
-    made.depart();
+    made.enqueue();
     return made;
   };
   const person = (maxWaitMs: number) => {
@@ -48,45 +48,45 @@ async function createWorld(limit = 2) {
   /** Takes every slot for a window. */
   const exhaust = async () => {
     const { caller } = person(60_000);
-    for (let n = 0; n < limit; n += 1) void flight('filler').wait(caller);
+    for (let n = 0; n < limit; n += 1) void request('filler').wait(caller);
     await clock.advance(0);
     sent.length = 0;
   };
-  return { clock, budget, sent, flight, person, exhaust };
+  return { clock, budget, sent, request, person, exhaust };
 }
 
-describe('Flight', () => {
+describe('SharedRequest', () => {
   test('tells at once when a slot comes too late, and the time it tells is right', async () => {
-    const { clock, sent, flight, person, exhaust } = await createWorld();
+    const { clock, sent, request, person, exhaust } = await createWorld();
     await exhaust();
     await clock.advance(1000);
     const availableAt = new Date(clock.wall() + 59_000).toISOString();
-    await expect(flight('x').wait(person(58_999).caller)).rejects.toMatchObject({
+    await expect(request('x').wait(person(58_999).caller)).rejects.toMatchObject({
       code: 'BUDGET_EXHAUSTED',
       details: { retryAfterMs: 59_000, availableAt },
     });
     await clock.advance(59_000);
-    const answer = flight('x').wait(person(0).caller);
+    const answer = request('x').wait(person(0).caller);
     await clock.advance(0);
     expect(await answer).toBe('x');
     expect(sent).toEqual(['x']);
   });
 
   test('never waits for a caller who does not want to', async () => {
-    const { sent, flight, person, exhaust, budget } = await createWorld();
+    const { sent, request, person, exhaust, budget } = await createWorld();
     await exhaust();
-    await expect(flight('x').wait(person(0).caller)).rejects.toMatchObject({
+    await expect(request('x').wait(person(0).caller)).rejects.toMatchObject({
       code: 'BUDGET_EXHAUSTED',
     });
     expect([budget.state.queued, sent.length]).toEqual([0, 0]);
   });
 
   test('leaves the queue when its only waiter hangs up, and stays for another', async () => {
-    const { clock, sent, flight, person, exhaust, budget } = await createWorld();
+    const { clock, sent, request, person, exhaust, budget } = await createWorld();
     await exhaust();
     const [one, two, three] = [person(90_000), person(90_000), person(90_000)];
-    const alone = expect(flight('alone').wait(one.caller)).rejects.toThrow('gone');
-    const shared = flight('shared');
+    const alone = expect(request('alone').wait(one.caller)).rejects.toThrow('gone');
+    const shared = request('shared');
     const left = expect(shared.wait(two.caller)).rejects.toThrow('gone');
     const stays = shared.wait(three.caller);
     one.abort.abort(new Error('gone'));
@@ -101,29 +101,32 @@ describe('Flight', () => {
   });
 
   test('gives back what was set aside for it when it never leaves', async () => {
-    const { flight, person, exhaust } = await createWorld();
+    const { request, person, exhaust } = await createWorld();
     await exhaust();
     const { caller } = person(0);
     caller.receipt.plan('LINKS', 1);
-    await expect(flight('x', { planned: caller.receipt }).wait(caller)).rejects.toThrow();
+    await expect(request('x', { planned: caller.receipt }).wait(caller)).rejects.toThrow();
     expect(() => caller.receipt.plan('LINKS', 1)).not.toThrow();
   });
 
   test('counts waits side by side once', async () => {
-    const { clock, flight, person, exhaust } = await createWorld();
+    const { clock, request, person, exhaust } = await createWorld();
     await exhaust();
     const { caller } = person(90_000);
-    const both = [flight('x').wait(caller), flight('y').wait(caller)];
+    const both = [request('x').wait(caller), request('y').wait(caller)];
     await clock.advance(60_000);
     await Promise.all(both);
     expect(caller.receipt.summary.waitedMs).toBe(60_000);
   });
 
   test('tells those whose patience a refusal exceeds at once', async () => {
-    const { clock, flight, person } = await createWorld(9);
-    const refused = { feedback: { ...silent, refused: { retryAfterMs: 30_000 } } };
-    const patient = flight('x', { landings: [refused] }).wait(person(90_000).caller);
-    const hasty = flight('y').wait(person(5000).caller);
+    const { clock, request, person } = await createWorld(9);
+    const refused: Attempt<string> = {
+      kind: 'refused',
+      feedback: { ...silent, refused: { retryAfterMs: 30_000 } },
+    };
+    const patient = request('x', { attempts: [refused] }).wait(person(90_000).caller);
+    const hasty = request('y').wait(person(5000).caller);
     const rejected = expect(hasty).rejects.toMatchObject({ code: 'BUDGET_EXHAUSTED' });
     await clock.advance(0);
     await rejected;

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { EntryState } from '../../../src/upstream/cache/cache.ts';
-import type { Access, Client } from '../../../src/upstream/client.ts';
-import { Collections } from '../../../src/upstream/lists/pages.ts';
+import type { Client } from '../../../src/upstream/client.ts';
+import { findById } from '../../../src/upstream/lists/find-by-id.ts';
+import { Lists } from '../../../src/upstream/lists/pages.ts';
+import type { Access } from '../../../src/upstream/operation.ts';
 import { Receipt } from '../../../src/upstream/receipt.ts';
 import type { List, Page, Read, Row } from '../../../src/upstream/request.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
@@ -41,7 +43,7 @@ class FakeClient {
     return this.#kept.get(keyOf(read));
   }
 
-  underWay(read: Read<unknown>): boolean {
+  inFlight(read: Read<unknown>): boolean {
     return this.#under.has(keyOf(read));
   }
 
@@ -111,7 +113,7 @@ const withSingle: List<Row> = {
 /** Ids 1 to 35 on four pages. */
 function createWorld(ids = Array.from({ length: 35 }, (_, n) => n + 1)) {
   const client = new FakeClient(ids);
-  const collections = new Collections(client as unknown as Client, SIZE);
+  const lists = new Lists(client as unknown as Client, SIZE);
   const access: Access = {
     caller: {
       name: 'someone',
@@ -123,16 +125,15 @@ function createWorld(ids = Array.from({ length: 35 }, (_, n) => n + 1)) {
   };
   const find = async (wanted: readonly number[], of: List<Row> = withSingle) => {
     client.log.length = 0;
-    const found = await collections.find(of, wanted, access);
+    const found = await findById(lists, of, wanted, access);
     expect([...found.keys()].sort((a, b) => a - b)).toEqual([...wanted].sort((a, b) => a - b));
     return found;
   };
-  const readPage = (number: number, of: List<Row> = withSingle) =>
-    collections.leaf(of, number, access);
-  return { client, collections, find, readPage };
+  const readPage = (number: number, of: List<Row> = withSingle) => lists.page(of, number, access);
+  return { client, lists, find, readPage };
 }
 
-describe('Collections.find', () => {
+describe('findById', () => {
   test('takes rows of a kept page at no call', async () => {
     const { client, find, readPage } = createWorld();
     await readPage(1);

@@ -1,0 +1,49 @@
+import { BoundedMap } from '../../bounded-map.ts';
+import type { List, Page, Row } from '../request.ts';
+
+/** What is known of a list from the pages read so far. It steers; the pages themselves decide. */
+export interface Outline {
+  /** Rows of a page; null when no page was read yet. */
+  perPage: number | null;
+  /** Number of the last page; null when it is not known. */
+  lastPage: number | null;
+  /** The pages that were asked for. */
+  readonly asked: Set<number>;
+}
+
+/** Lists whose outline is remembered; the one least recently used is forgotten first. */
+const OUTLINES_REMEMBERED = 2000;
+
+/** The outlines of lists, by partition. */
+export class Outlines {
+  readonly #outlines = new BoundedMap<Outline>({ max: OUTLINES_REMEMBERED });
+  /** Whose outlines this one begins with, and leaves as they are. */
+  readonly #original: Outlines | null;
+
+  constructor(original: Outlines | null = null) {
+    this.#original = original;
+  }
+
+  /** The outline of a list, to read and to change; a blank one for a list that is not known. */
+  of(list: Pick<List<Row>, 'path' | 'query'>, partition: string): Outline {
+    const filters = new URLSearchParams(list.query).toString();
+    const key = `${partition} ${list.path}?${filters}`;
+    const known = this.#outlines.get(key) ?? this.#original?.copyOf(key);
+    const outline = known ?? { perPage: null, lastPage: null, asked: new Set<number>() };
+    if (known === undefined || this.#original) this.#outlines.set(key, outline);
+    return outline;
+  }
+
+  /** A copy of an outline, which is not used by that. */
+  private copyOf(key: string): Outline | undefined {
+    const outline = this.#outlines.peek(key);
+    return outline && { ...outline, asked: new Set(outline.asked) };
+  }
+}
+
+/** The last page by what a page before it says; null when it does not say. */
+export function promisedLastPage(page: Page<Row>): number | null {
+  if (page.maxPage !== null) return page.maxPage;
+  if (page.total === null || page.perPage === null) return null;
+  return Math.ceil(page.total / page.perPage);
+}

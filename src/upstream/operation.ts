@@ -1,0 +1,19 @@
+import type { Credential } from '../auth/credential.ts';
+import type { Receipt } from './receipt.ts';
+
+/** Who asks, on whose account, and how patient they are. One per operation. */
+export interface Caller {
+  /** Whom slots are charged to in the fair order. */
+  readonly name: string;
+  readonly receipt: Receipt;
+  /** How long the operation may wait for turns in all, in milliseconds. */
+  readonly maxWaitMs: number;
+  /** Aborts when nobody waits for the operation's answer any more. */
+  readonly signal: AbortSignal;
+}
+
+/** On whose behalf a call is made: the operation, and the credential it uses here. */
+export interface Access {
+  readonly caller: Caller;
+  readonly credential: Credential;
+}

@@ -1,0 +1,247 @@
+import { setMaxListeners } from 'node:events';
+import type { Clock } from '../clock.ts';
+import { BudgetExhausted, type UpstreamName } from '../errors.ts';
+import type { Observer } from '../observe/observer.ts';
+import type { Attempted, Budget, Job } from './budget/budget.ts';
+import type { Lane } from './budget/lanes.ts';
+import type { Caller } from './operation.ts';
+import type { Receipt } from './receipt.ts';
+import type { Feedback } from './wire/rate-limit-headers.ts';
+
+/**
+ * What came of one attempt to send a request. `unsent`: it stayed here, because nobody needs it any more or
+ * for an error, which is what its readers get. `refused`: the upstream did nothing, for its rate limit.
+ * `again`: the connection broke under a read, which wants another slot.
+ */
+export type Attempt<T> =
+  | { readonly kind: 'unsent'; readonly error?: unknown }
+  | { readonly kind: 'refused'; readonly feedback: Feedback }
+  | { readonly kind: 'again'; readonly feedback: Feedback }
+  | { readonly kind: 'value'; readonly feedback: Feedback; readonly value: T }
+  | { readonly kind: 'error'; readonly feedback: Feedback; readonly error: unknown };
+
+interface Waiter<T> {
+  readonly caller: Caller;
+  readonly resolve: (value: T) => void;
+  readonly reject: (error: unknown) => void;
+  cancelTimer: () => void;
+  waiting: boolean;
+}
+
+interface SharedRequestOptions<T> {
+  readonly upstream: UpstreamName;
+  readonly lane: Lane;
+  /** Whom the slot is charged to. */
+  readonly caller: string;
+  /** Whose operation has set a call aside for it; given back when it does not leave for that one. */
+  readonly planned?: Receipt;
+  readonly urgency?: () => number;
+  /** See `Job.lengthy`. */
+  readonly lengthy?: boolean;
+  readonly budget: Budget;
+  readonly clock: Clock;
+  /** Tries to send it, in a slot of its own. `payer` is the receipt that it goes on, if anybody waits. */
+  readonly attempt: (payer: Receipt | undefined) => Promise<Attempt<T>>;
+  readonly observer?: Observer | undefined;
+}
+
+/**
+ * One request, and everybody who waits for its answer. It leaves when the budget gives it a slot, if
+ * anybody still waits; each waiter has a patience and a signal of their own, and leaving never disturbs
+ * the others.
+ */
+export class SharedRequest<T> implements Job {
+  lane: Lane;
+  caller: string;
+  readonly urgency: () => number;
+  readonly lengthy: boolean;
+  readonly #options: SharedRequestOptions<T>;
+  readonly #waiters = new Set<Waiter<T>>();
+  #state: 'queued' | 'sending' | 'done' = 'queued';
+  /** Whose receipt its first request is on. */
+  #payer: Receipt | undefined;
+  #queuedAt = 0;
+  #tellSettled = (): void => {};
+  /** Resolves after it is `done`. */
+  readonly settled = new Promise<void>((resolve) => {
+    this.#tellSettled = resolve;
+  });
+
+  constructor(options: SharedRequestOptions<T>) {
+    this.#options = options;
+    this.lane = options.lane;
+    this.caller = options.caller;
+    this.urgency = options.urgency ?? (() => 0);
+    this.lengthy = options.lengthy ?? false;
+  }
+
+  /** Whether it is certain that nothing more comes of it. */
+  get done(): boolean {
+    return this.#state === 'done';
+  }
+
+  get #queued(): boolean {
+    return this.#state === 'queued';
+  }
+
+  /** Puts the request into its lane. */
+  enqueue(): void {
+    this.#queuedAt = this.#options.clock.now();
+    this.#options.budget.enqueue(this);
+  }
+
+  /**
+   * Waits for the answer with a caller's patience. A caller whose turn comes sooner brings it forward.
+   * @throws BudgetExhausted `BUDGET_EXHAUSTED` as soon as it is known that it will leave too late.
+   * @throws the caller's abort reason, when they hang up.
+   */
+  wait(caller: Caller): Promise<T> {
+    const { signal } = caller;
+    if (signal.aborted) {
+      this.#cancelIfUnwanted();
+      return Promise.reject(signal.reason as Error);
+    }
+    return new Promise<T>((resolve, reject) => {
+      const onAbort = (): void => this.#leave(waiter, signal.reason);
+      const deaf = (): void => signal.removeEventListener('abort', onAbort);
+      const waiter: Waiter<T> = {
+        caller,
+        resolve: (value) => {
+          deaf();
+          resolve(value);
+        },
+        reject: (error) => {
+          deaf();
+          reject(error);
+        },
+        cancelTimer: () => {},
+        waiting: false,
+      };
+      // An operation listens once for each of its reads, which is no leak.
+      setMaxListeners(0, signal);
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#waiters.add(waiter);
+      const { budget } = this.#options;
+      if (this.lane !== 'write') budget.hasten(this, caller.name);
+      if (this.#queued && patienceOf(waiter) === 0) budget.rush(this);
+      if (this.#queued) this.#beginWaiting(waiter, budget.estimateOf(this));
+    });
+  }
+
+  dispatched(): void {
+    this.#state = 'sending';
+    for (const waiter of this.#waiters) this.#endWaiting(waiter);
+    const { clock, observer, upstream } = this.#options;
+    observer?.waited?.(upstream, this.lane, clock.now() - this.#queuedAt);
+  }
+
+  async attempt(): Promise<Attempted> {
+    for (;;) {
+      const payer = this.#waiters.values().next().value?.caller.receipt;
+      if (!payer && this.lane !== 'refresh') {
+        this.#finish();
+        return { kind: 'unsent' };
+      }
+      const attempt = await this.#options.attempt(payer).catch(unforeseen);
+      if (attempt.kind !== 'unsent') this.#payer ??= payer;
+      // Whoever came to wait for a refresh that was not needed any more gets it sent.
+      const wanted = attempt.kind === 'unsent' && !('error' in attempt) && this.#waiters.size > 0;
+      if (!wanted) return this.#settle(attempt);
+    }
+  }
+
+  /** Tells those who wait what they get, unless it goes again. */
+  #settle(attempt: Attempt<T>): Attempted {
+    if (attempt.kind === 'refused' || attempt.kind === 'again') return attempt;
+    const waiters = [...this.#waiters];
+    this.#finish();
+    for (const waiter of waiters) {
+      if (attempt.kind === 'value') waiter.resolve(attempt.value);
+      else waiter.reject(attempt.error);
+    }
+    return attempt.kind === 'unsent' ? attempt : { kind: 'done', feedback: attempt.feedback };
+  }
+
+  delayed(estimateMs: number): boolean {
+    if (!this.#queued) this.#queuedAt = this.#options.clock.now();
+    this.#state = 'queued';
+    for (const waiter of this.#waiters) {
+      if (!waiter.waiting) this.#beginWaiting(waiter, estimateMs);
+      else if (this.#isTooLate(waiter, estimateMs))
+        this.#leave(waiter, this.#exhausted(estimateMs));
+    }
+    this.#cancelIfUnwanted();
+    return this.#queued;
+  }
+
+  #beginWaiting(waiter: Waiter<T>, estimateMs: number): void {
+    if (this.#isTooLate(waiter, estimateMs)) {
+      this.#leave(waiter, this.#exhausted(estimateMs));
+      return;
+    }
+    const patienceMs = patienceOf(waiter);
+    waiter.waiting = true;
+    waiter.caller.receipt.waitBegins();
+    waiter.cancelTimer = this.#options.clock.after(patienceMs, () => this.#giveUp(waiter));
+  }
+
+  #isTooLate(waiter: Waiter<T>, estimateMs: number): boolean {
+    return estimateMs > patienceOf(waiter) || this.#options.budget.turnsAway(this, estimateMs);
+  }
+
+  /** The turn came later than it was estimated, or not yet. */
+  #giveUp(waiter: Waiter<T>): void {
+    const { budget } = this.#options;
+    if (!this.#waiters.delete(waiter)) return;
+    this.#endWaiting(waiter);
+    this.#cancelIfUnwanted();
+    const estimateMs = this.#queued
+      ? budget.estimateOf(this)
+      : budget.estimate(this.lane === 'write' ? 'write' : 'interactive', waiter.caller.name);
+    waiter.reject(this.#exhausted(estimateMs));
+  }
+
+  #endWaiting(waiter: Waiter<T>): void {
+    waiter.cancelTimer();
+    if (waiter.waiting) waiter.caller.receipt.waitEnds();
+    waiter.waiting = false;
+  }
+
+  #leave(waiter: Waiter<T>, reason: unknown): void {
+    if (!this.#waiters.delete(waiter)) return;
+    this.#endWaiting(waiter);
+    waiter.reject(reason);
+    this.#cancelIfUnwanted();
+  }
+
+  #cancelIfUnwanted(): void {
+    if (this.#waiters.size > 0 || this.#state !== 'queued' || this.lane === 'refresh') return;
+    if (this.#options.budget.cancel(this)) this.#finish();
+  }
+
+  #finish(): void {
+    this.#state = 'done';
+    for (const waiter of this.#waiters) this.#endWaiting(waiter);
+    this.#waiters.clear();
+    const { planned, upstream } = this.#options;
+    if (this.#payer !== planned) planned?.unplan(upstream);
+    this.#tellSettled();
+  }
+
+  #exhausted(estimateMs: number): BudgetExhausted {
+    const retryAfterMs = Math.max(1, Math.ceil(estimateMs));
+    const availableAt = new Date(this.#options.clock.wall() + retryAfterMs);
+    return new BudgetExhausted(this.#options.upstream, retryAfterMs, availableAt);
+  }
+}
+
+/** How much longer a waiter is prepared to wait for a turn. */
+function patienceOf({ caller }: { readonly caller: Caller }): number {
+  return Math.max(0, caller.maxWaitMs - caller.receipt.waitedMs);
+}
+
+/** Our own mistakes end like any other failure: told to those who wait, the slot given back in time. */
+function unforeseen(error: unknown): Attempt<never> {
+  const feedback = { limit: null, remaining: null, resetInMs: null };
+  return { kind: 'error', feedback, error };
+}
