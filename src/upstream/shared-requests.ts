@@ -32,7 +32,7 @@ export class SharedRequests {
   /** Lets later readers of this key find a request, for as long as it is not answered. */
   add(key: string, open: ReadInFlight): void {
     this.#inFlight.set(key, open);
-    void open.request.settled.then(() => {
+    void open.request.settled.finally(() => {
       if (this.#inFlight.get(key) === open) this.#inFlight.delete(key);
     });
   }

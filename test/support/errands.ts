@@ -16,7 +16,7 @@ export function createBudget(clock: VirtualClock, limit: number, windowMs: numbe
 }
 
 /** What a budget makes of what a request brings. */
-export function attempted(brings: Brings): Attempted {
+function attempted(brings: Brings): Attempted {
   if (brings === null) return { kind: 'unsent' };
   const { again, ...feedback } = brings;
   return { kind: feedback.refused ? 'refused' : again ? 'again' : 'done', feedback };

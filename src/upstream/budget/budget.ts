@@ -247,7 +247,8 @@ export class Budget {
   /** Lets those who wait reckon with a pause, instead of finding out when their patience is over. */
   #tellDelay(): void {
     let position = 0;
-    for (const job of [...this.#lanes.inOrder()]) {
+    // Whoever does not want to wait so long leaves the lanes meanwhile.
+    for (const job of Array.from(this.#lanes.inOrder())) {
       if (job.delayed(this.#estimateAt(position))) position += 1;
     }
   }

@@ -26,12 +26,12 @@ export async function findById<R extends Row>(
   };
   const search: Search<R> = { lists, list, access, missing, found };
 
-  for (const number of [...lists.outline(list, access).asked]) {
+  for (const number of Array.from(lists.outline(list, access).asked)) {
     const rows = lists.peek(list, number, access)?.rows ?? [];
     if (rows.some(({ id }) => missing.has(id))) take(await lists.page(list, number, access));
   }
   await takeSingles(search);
-  for (const number of [...lists.outline(list, access).asked]) {
+  for (const number of Array.from(lists.outline(list, access).asked)) {
     if (missing.size === 0) return found;
     if (!lists.inFlight(list, number, access)) continue;
     // Its failure is the other reader's; this one still has other ways.
