@@ -1,63 +1,9 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type Fault, type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { type Connection, PLENTY, type Row, startWorld, type World } from '../support/gateway.ts';
+import { describe, expect, it } from 'vitest';
+import type { Fault } from '../../../src/sandbox/sandbox.ts';
+import type { Connection, Row } from '../../support/gateway.ts';
+import { fields, Impatience } from './impatience.ts';
 
-let sandbox: Sandbox;
-const worlds: World[] = [];
-
-beforeAll(async () => {
-  sandbox = await startSandbox({ limit: { requests: PLENTY } });
-});
-afterAll(() => sandbox.close());
-afterEach(async () => {
-  await Promise.all(worlds.splice(0).map((world) => world.close()));
-  sandbox.reset();
-});
-
-/** A gateway that knows nothing yet and is not patient. */
-async function start(
-  env: Readonly<Record<string, string>> = {},
-  only?: 'links' | 'market',
-): Promise<World> {
-  const impatient = { LINKS_TIMEOUT_MS: '300', MARKET_TIMEOUT_MS: '300' };
-  const world = await startWorld({
-    on: sandbox,
-    env: { ...impatient, ...env },
-    ...(only ? { only } : {}),
-  });
-  worlds.push(world);
-  return world;
-}
-
-/** Every field of Query that asks an upstream, by the upstream. */
-const fields: Readonly<Record<'links' | 'market', readonly string[]>> = {
-  links: [
-    'account { id }',
-    'domains { totalCount }',
-    'overlays { totalCount }',
-    'campaigns { totalCount }',
-    'campaign(id: 1) { name }',
-    'channels { totalCount }',
-    'channel(id: 1) { name }',
-    'items_of_channel: channel(id: 21) { items { totalCount } }',
-    'splashPages { totalCount }',
-    'files { totalCount }',
-    'pixels { totalCount }',
-    'qrCodes { totalCount }',
-    'qrCode(id: 301) { name }',
-    'statistics: qrCode(id: 302) { statistics { clicks } }',
-    'plans { id }',
-    'users { id }',
-    'user(id: 12) { id }',
-    'node(id: "UGl4ZWw6Mjc") { id }',
-  ],
-  market: [
-    'seller { email }',
-    'items { totalCount }',
-    'item(id: 204117) { name }',
-    'purchase(code: "7c0e2f64-3b1d-4c57-9a6e-51f0d2b8e913") { code }',
-  ],
-};
+const stage = new Impatience();
 
 const nameOf = (field: string): string => /^\w+/.exec(field)?.[0] ?? '';
 
@@ -140,10 +86,10 @@ const faults: Readonly<
 
 function expectNoLeak(text: string): void {
   const secrets = [
-    sandbox.links.key,
-    sandbox.market.key,
-    new URL(sandbox.links.url).host,
-    new URL(sandbox.market.url).host,
+    stage.sandbox.links.key,
+    stage.sandbox.market.key,
+    new URL(stage.sandbox.links.url).host,
+    new URL(stage.sandbox.market.url).host,
     'api_key',
     'Bearer',
     'SQLSTATE',
@@ -163,8 +109,8 @@ describe.each(['links', 'market'] as const)('When the %s API', (api) => {
   it.each(Object.entries(faults))(
     '%s, every field of it is null with a coded error that says nothing of the upstream’s',
     async (_title, { fault, codes, patience }) => {
-      const { ask } = await start();
-      sandbox[api].fault(fault);
+      const { ask } = await stage.start();
+      stage.sandbox[api].fault(fault);
       const { data, errors, text } = await ask(`{ ${fields[api].join(' ')} }`, {}, patience);
       expectNoLeak(text);
       const broken = errors.map(({ path }) => path?.[0]);
@@ -184,8 +130,8 @@ describe.each(['links', 'market'] as const)('When the %s API', (api) => {
   it.each(fields[api].map((field) => [nameOf(field), field]))(
     'breaks, %s fails alone and the other API’s fields are intact',
     async (name, field) => {
-      const { ask } = await start();
-      sandbox[api].fault({ kind: 'error-500' });
+      const { ask } = await stage.start();
+      stage.sandbox[api].fault({ kind: 'error-500' });
       const other = api === 'links' ? fields.market : fields.links.slice(0, 2);
       const { data, errors } = await ask(`{ ${field} ${other.join(' ')} }`);
       expect(errors).toMatchObject([
@@ -197,7 +143,7 @@ describe.each(['links', 'market'] as const)('When the %s API', (api) => {
 
   it('is not configured, its fields say so and the other’s are intact', async () => {
     const other = api === 'links' ? 'market' : 'links';
-    const { ask, calls } = await start({}, other);
+    const { ask, calls } = await stage.start({}, other);
     const name = api.toUpperCase();
     const working = fields[other].slice(0, 2);
     const { data, errors } = await ask(
@@ -211,15 +157,15 @@ describe.each(['links', 'market'] as const)('When the %s API', (api) => {
     }
     for (const each of working) expect(data[nameOf(each)]).toEqual(expect.any(Object));
     expect(data['rateLimit']).toEqual({ limit: 0, used: 0, remaining: 0, queued: 0, cost: 0 });
-    expect(sandbox[api].requests).toEqual([]);
+    expect(stage.sandbox[api].requests).toEqual([]);
     expect(calls()).toHaveLength(2);
   });
 });
 
 describe('When the link API', () => {
   it('refuses with HTTP 200 and error 429, every field of it says when to come back', async () => {
-    const { ask } = await start();
-    sandbox.links.fault({ kind: 'refuse-200', retryAfter: 40 });
+    const { ask } = await stage.start();
+    stage.sandbox.links.fault({ kind: 'refuse-200', retryAfter: 40 });
     const prefer = 'wait=1';
     const { errors, text } = await ask(`{ ${fields.links.join(' ')} }`, {}, { prefer });
     expectNoLeak(text);
@@ -230,12 +176,12 @@ describe('When the link API', () => {
       expect(extensions?.['retryAfterMs']).toBeLessThanOrEqual(41_000);
     }
     // After the refusal nothing else is sent.
-    expect(sandbox.links.requests).toHaveLength(1);
+    expect(stage.sandbox.links.requests).toHaveLength(1);
   });
 
   it('rejects a list, the field is null and the upstream’s sentence stays inside', async () => {
-    const { ask } = await start();
-    sandbox.links.fault(answering(200, { error: 1, message: LEAK }));
+    const { ask } = await stage.start();
+    stage.sandbox.links.fault(answering(200, { error: 1, message: LEAK }));
     const { errors, text } = await ask('{ campaigns { totalCount } account { id } plans { id } }');
     expectNoLeak(text);
     expect(errors.map(({ extensions }) => extensions?.code)).toEqual(
@@ -244,12 +190,12 @@ describe('When the link API', () => {
   });
 
   it('breaks one path only, every field that does not need it is intact', async () => {
-    const { ask } = await start();
+    const { ask } = await stage.start();
     const { data } = await ask<{ channels: Connection<{ databaseId: number }> }>(
       '{ channels(first: 4) { nodes { databaseId } } }',
     );
     const broken = data.channels.nodes[2]?.databaseId;
-    sandbox.links.fault({ kind: 'error-500', path: `/api/channel/${broken}` });
+    stage.sandbox.links.fault({ kind: 'error-500', path: `/api/channel/${broken}` });
     const answer = await ask<{
       account: Row;
       channels: Connection<{ name: string; items: Row | null }>;
@@ -271,12 +217,12 @@ describe('When the link API', () => {
   });
 
   it('breaks for one of several nodes, the others are found', async () => {
-    const { data } = await start();
+    const { data } = await stage.start();
     const { pixels, plans } = await data<{ pixels: Connection<Row>; plans: Row[] }>(
       '{ pixels(first: 1) { nodes { id } } plans { id } }',
     );
-    const { ask } = await start();
-    sandbox.links.fault({ kind: 'error-500', path: '/api/pixels' });
+    const { ask } = await stage.start();
+    stage.sandbox.links.fault({ kind: 'error-500', path: '/api/pixels' });
     const ids = [plans[0]?.['id'], pixels.nodes[0]?.['id'], plans[1]?.['id']];
     const answer = await ask('query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', { ids });
     expect(answer.data).toEqual({ nodes: [plans[0], null, plans[1]] });
@@ -286,8 +232,8 @@ describe('When the link API', () => {
   });
 
   it('breaks for the plans, users are answered without them', async () => {
-    const { ask } = await start();
-    sandbox.links.fault({ kind: 'html', path: '/api/plans' });
+    const { ask } = await stage.start();
+    stage.sandbox.links.fault({ kind: 'html', path: '/api/plans' });
     const { data, errors } = await ask<{ users: { username: string; plan: null }[] }>(
       '{ users { username plan { name } } }',
     );
@@ -296,111 +242,8 @@ describe('When the link API', () => {
     expect(new Set(errors.map(({ extensions }) => extensions?.code))).toEqual(
       new Set(['UPSTREAM_INVALID_RESPONSE']),
     );
-    expect(sandbox.links.requests.filter(({ path }) => path === '/api/plans')).toHaveLength(1);
-  });
-});
-
-describe('A malformed member', () => {
-  /** Scripts every row of a list. */
-  function rows(path: string, key: string, edit: (row: Record<string, unknown>) => void): void {
-    sandbox.links.fault({
-      kind: 'answer',
-      path,
-      rewrite: (answer) => {
-        const body = answer.body as Record<string, unknown> & { data?: Record<string, unknown> };
-        for (const row of (body.data ?? body)[key] as Record<string, unknown>[]) edit(row);
-        return answer;
-      },
-    });
-  }
-
-  it('is null without an error, and the rest of its row is intact', async () => {
-    const { ask } = await start();
-    rows('/api/qr', 'qrs', (row) =>
-      Object.assign(row, { scans: { many: 1 }, date: 'soon', link: 7 }),
+    expect(stage.sandbox.links.requests.filter(({ path }) => path === '/api/plans')).toHaveLength(
+      1,
     );
-    const { data, errors } = await ask<{ qrCodes: Connection<Row> }>(
-      '{ qrCodes(first: 3) { nodes { databaseId name scans date link } } }',
-    );
-    expect(errors).toEqual([]);
-    for (const row of data.qrCodes.nodes) {
-      expect(row).toMatchObject({ name: expect.stringMatching(/\w/), scans: null, date: null });
-    }
-  });
-
-  it('is null without an error for a number too large for the graph', async () => {
-    const { ask } = await start();
-    rows('/api/qr', 'qrs', (row) => Object.assign(row, { scans: 5_000_000_000 }));
-    rows('/api/files', 'list', (row) => Object.assign(row, { downloads: '99999999999999' }));
-    const { data, errors, text } = await ask<{ qrCodes: Connection<Row>; files: Connection<Row> }>(
-      '{ qrCodes(first: 1) { nodes { name scans } } files(first: 1) { nodes { name downloads } } }',
-    );
-    expect(errors, text).toEqual([]);
-    expect(data.qrCodes.nodes).toEqual([{ name: expect.any(String), scans: null }]);
-    expect(data.files.nodes).toEqual([{ name: expect.any(String), downloads: null }]);
-  });
-
-  it('is left out of a list of counts, and the rest of the statistics are intact', async () => {
-    const { ask } = await start();
-    sandbox.links.fault({
-      kind: 'answer',
-      path: '/api/qr/301',
-      rewrite: (answer) => {
-        const { data } = answer.body as { data: Record<string, unknown> };
-        data['topCountries'] = { Germany: '3', Nowhere: 'many', Everywhere: 9_000_000_000 };
-        data['clicks'] = { all: 3 };
-        return answer;
-      },
-    });
-    const { data, errors, text } = await ask(
-      '{ qrCode(id: 301) { statistics { clicks topCountries { label count } } } }',
-    );
-    expect(errors, text).toEqual([]);
-    expect(data).toEqual({
-      qrCode: { statistics: { clicks: null, topCountries: [{ label: 'Germany', count: 3 }] } },
-    });
-  });
-
-  it('of an unknown kind has no type and keeps the upstream’s word for it', async () => {
-    const { ask } = await start();
-    rows('/api/pixels', 'pixels', (row) => Object.assign(row, { type: 'mastodonpixel' }));
-    const { data, errors } = await ask<{ pixels: Connection<Row> }>(
-      '{ pixels(first: 1) { nodes { type typeName name } } }',
-    );
-    expect(errors).toEqual([]);
-    expect(data.pixels.nodes).toEqual([
-      { type: null, typeName: 'mastodonpixel', name: expect.any(String) },
-    ]);
-  });
-});
-
-describe('An outage', () => {
-  it('that is over is forgotten: errors are never kept', async () => {
-    const { ask } = await start();
-    const restore = sandbox.links.fault({ kind: 'error-500' });
-    expect((await ask('{ account { id } }')).errors).toHaveLength(1);
-    restore();
-    expect((await ask('{ account { username } }')).errors).toEqual([]);
-  });
-
-  it('met by many requests at once closes the API for as long as one met by few', async () => {
-    const { ask } = await start();
-    // The first request of all goes alone; what is tested is what those beside each other do.
-    await ask('{ account { id } }');
-    sandbox.links.fault({ kind: 'hang' });
-    await ask(`{ ${fields.links.slice(1).join(' ')} }`);
-    const { errors } = await ask('{ overlays { totalCount } }');
-    expect(errors).toMatchObject([{ extensions: { code: 'UPSTREAM_UNAVAILABLE' } }]);
-    expect(errors[0]?.extensions?.['retryAfterMs']).toBeLessThanOrEqual(1000);
-  });
-
-  it('of a field that is kept shows the kept answer and says how much of it is stale', async () => {
-    const { ask } = await start({ TTL_ACCOUNT_MS: '0' });
-    const { data } = await ask('{ account { id email } }');
-    sandbox.links.fault({ kind: 'drop' });
-    const answer = await ask('{ account { id email } }');
-    expect(answer.errors).toEqual([]);
-    expect(answer.data).toEqual(data);
-    expect(answer.receipt.stale).toBe(1);
   });
 });

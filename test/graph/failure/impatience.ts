@@ -1,0 +1,70 @@
+import { afterAll, afterEach, beforeAll } from 'vitest';
+import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
+import { PLENTY, startWorld, type World } from '../../support/gateway.ts';
+
+/** Every field of Query that asks an upstream, by the upstream. */
+export const fields: Readonly<Record<'links' | 'market', readonly string[]>> = {
+  links: [
+    'account { id }',
+    'domains { totalCount }',
+    'overlays { totalCount }',
+    'campaigns { totalCount }',
+    'campaign(id: 1) { name }',
+    'channels { totalCount }',
+    'channel(id: 1) { name }',
+    'items_of_channel: channel(id: 21) { items { totalCount } }',
+    'splashPages { totalCount }',
+    'files { totalCount }',
+    'pixels { totalCount }',
+    'qrCodes { totalCount }',
+    'qrCode(id: 301) { name }',
+    'statistics: qrCode(id: 302) { statistics { clicks } }',
+    'plans { id }',
+    'users { id }',
+    'user(id: 12) { id }',
+    'node(id: "UGl4ZWw6Mjc") { id }',
+  ],
+  market: [
+    'seller { email }',
+    'items { totalCount }',
+    'item(id: 204117) { name }',
+    'purchase(code: "7c0e2f64-3b1d-4c57-9a6e-51f0d2b8e913") { code }',
+  ],
+};
+
+/** One sandbox for all tests of a file, as new for each, and gateways that do not wait for it long. */
+export class Impatience {
+  #sandbox: Sandbox | undefined;
+  readonly #worlds: World[] = [];
+
+  constructor() {
+    beforeAll(async () => {
+      this.#sandbox = await startSandbox({ limit: { requests: PLENTY } });
+    });
+    afterEach(async () => {
+      await Promise.all(this.#worlds.splice(0).map((world) => world.close()));
+      this.sandbox.reset();
+    });
+    afterAll(() => this.sandbox.close());
+  }
+
+  get sandbox(): Sandbox {
+    if (!this.#sandbox) throw new Error('asked before the first test');
+    return this.#sandbox;
+  }
+
+  /** A gateway that knows nothing yet and is not patient. */
+  async start(
+    env: Readonly<Record<string, string>> = {},
+    only?: 'links' | 'market',
+  ): Promise<World> {
+    const impatient = { LINKS_TIMEOUT_MS: '300', MARKET_TIMEOUT_MS: '300' };
+    const world = await startWorld({
+      on: this.sandbox,
+      env: { ...impatient, ...env },
+      ...(only ? { only } : {}),
+    });
+    this.#worlds.push(world);
+    return world;
+  }
+}
