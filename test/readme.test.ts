@@ -1,109 +1,252 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, normalize } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { settings } from '../src/config/settings.ts';
-import { type Sandbox, startSandbox } from '../src/sandbox/sandbox.ts';
+import { startSandbox } from '../src/sandbox/sandbox.ts';
+import { headline, section } from './bench/report/table.ts';
 import { startWorld, type World } from './support/gateway.ts';
-import { fencedBlocks, type ReadmeExample, readmeExamples } from './support/readme.ts';
+import { chromium, describeWith } from './support/needs.ts';
+import { fencedBlocks, type Page, pageAt, pageExamples, pages } from './support/readme.ts';
+import {
+  expectAsShown,
+  expectToShow,
+  pageFor,
+  runExample,
+  servePage,
+} from './support/run-example.ts';
 import { renderSettings } from './support/settings-table.ts';
 
-const readme = readFileSync('README.md', 'utf8');
+const readme = pageAt('README.md');
+const everything = pages.map(({ text }) => text).join('\n');
+const docs = pages.filter(({ path }) => path.startsWith('docs/'));
+const linesOf = (path: string): number => pageAt(path).trimEnd().split('\n').length;
 
-describe('the README', () => {
-  it('lists every setting as the code has it', () => {
-    const table = /^\| Variable \|.*\n(?:\|.*\n)+/m.exec(readme)?.[0].trimEnd();
-    // To renew the table, copy the expected one from this test's failure.
-    expect(table).toBe(renderSettings(settings));
+function errorCodes(): string[] {
+  const code = readFileSync('src/errors.ts', 'utf8');
+  const union = /export type ErrorCode =([^;]+);/.exec(code)?.[1] ?? '';
+  return [...union.matchAll(/'(\w+)'/g)].map(([, name = '']) => name);
+}
+
+describe('the pages', () => {
+  it('are as short as their readers want them', () => {
+    expect(linesOf('README.md')).toBeLessThanOrEqual(200);
+    expect(linesOf('CONTRIBUTING.md')).toBeLessThan(60);
   });
 
-  it('names no variable in a command that the code does not read', () => {
-    const commands = fencedBlocks(readme)
+  it('are all named by the README', () => {
+    const unnamed = pages.filter(
+      ({ path }) => path !== 'README.md' && !readme.includes(`(${path})`),
+    );
+    expect(unnamed.map(({ path }) => path)).toEqual([]);
+  });
+
+  it.each(docs)('begin by whom they are for: $path', ({ text }) => {
+    expect(text).toMatch(/^# .+\n\nFor [^]+?\.\n\n/);
+  });
+
+  it('list every setting as the code has it', () => {
+    const rows = [
+      ...pageAt('docs/configuration.md').matchAll(/^\| Variable \|.*\n\|-.*\n((?:\|.*\n)+)/gm),
+    ];
+    const [head, rule] = renderSettings(settings).split('\n');
+    // To renew the tables, copy the expected rows from this test's failure.
+    expect(
+      [
+        head,
+        rule,
+        rows
+          .map(([, some]) => some)
+          .join('')
+          .trimEnd(),
+      ].join('\n'),
+    ).toBe(renderSettings(settings));
+  });
+
+  it('name no variable in a command that the code does not read', () => {
+    const commands = fencedBlocks(everything)
       .filter(({ language }) => language === 'sh')
       .map(({ text }) => text)
       .join('\n');
     const named = [...commands.matchAll(/\b([A-Z]+(?:_[A-Z]+)+)=/g)].map(([, name]) => name);
-    const known = settings.map(({ name }) => name);
+    const known = settings.flatMap(({ name }) => [name, `${name}_FILE`]);
+    expect(named.length).toBeGreaterThan(5);
     expect(named.filter((name) => !known.includes(name ?? ''))).toEqual([]);
   });
 
-  it('runs no script that package.json does not have', () => {
+  it('speak of no setting, code or value that nothing knows', () => {
+    const schema = readFileSync('schema.graphql', 'utf8');
+    const values = [...schema.matchAll(/^ {2}([A-Z][A-Z_]+)$/gm)].map(([, name = '']) => name);
+    const graphql = ['GRAPHQL_PARSE_FAILED', 'GRAPHQL_VALIDATION_FAILED', 'NODE_ENV'];
+    const known = [
+      ...settings.flatMap(({ name }) => [name, `${name}_FILE`]),
+      ...errorCodes(),
+      ...values,
+      ...graphql,
+    ];
+    const spoken = [...everything.matchAll(/`([A-Z]+(?:_[A-Z]+)+)(?:=[^`]*)?`/g)];
+    expect(spoken.length).toBeGreaterThan(50);
+    expect(spoken.map(([, name = '']) => name).filter((name) => !known.includes(name))).toEqual([]);
+  });
+
+  it('run no script that package.json does not have, and no file that is not built', () => {
     const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as {
       scripts: Record<string, string>;
     };
-    const named = [...readme.matchAll(/\bnpm (?:run )?([a-z]+)\b/g)].map(([, name = '']) => name);
+    const named = [...everything.matchAll(/\bnpm (?:run )?([a-z]+)\b/g)].map(
+      ([, name = '']) => name,
+    );
     expect(named.length).toBeGreaterThan(4);
     expect(named.filter((name) => name !== 'ci' && !(name in scripts))).toEqual([]);
+    for (const [, name = ''] of everything.matchAll(/\bdist\/(\S+)\.js\b/g)) {
+      expect(existsSync(`src/${name}.ts`), name).toBe(true);
+    }
   });
 
-  it('says of every error code what to do', () => {
-    const code = readFileSync('src/errors.ts', 'utf8');
-    const union = /export type ErrorCode =([^;]+);/.exec(code)?.[1] ?? '';
-    const codes = [...union.matchAll(/'(\w+)'/g)].map(([, name = '']) => name);
+  it('say of every error code what to do', () => {
+    const codes = errorCodes();
     expect(codes.length).toBeGreaterThan(10);
-    const table = /^\| `extensions\.code` \|.*\n(?:\|.*\n)+/m.exec(readme)?.[0] ?? '';
+    const table =
+      /^\| `extensions\.code` \|.*\n(?:\|.*\n)+/m.exec(pageAt('docs/errors.md'))?.[0] ?? '';
     expect(codes.filter((name) => !table.includes(`\`${name}\``))).toEqual([]);
+    const told = [...table.matchAll(/^\| ([^|]+) \|/gm)].flatMap(([, cell = '']) =>
+      [...cell.matchAll(/`([A-Z_]+)`/g)].map(([, name = '']) => name),
+    );
+    expect(told.filter((name) => !codes.includes(name) && !name.startsWith('GRAPHQL_'))).toEqual(
+      [],
+    );
   });
 
-  it('names no file that is not there', () => {
-    const layout = fencedBlocks(readme).find(({ language }) => language === 'text');
+  it('name no file that is not there', () => {
+    const layout = fencedBlocks(pageAt('CONTRIBUTING.md')).find(
+      ({ language }) => language === 'text',
+    );
     const named = [...(layout?.text.matchAll(/^(\S+)/gm) ?? [])].map(([, path = '']) => path);
     expect(named.length).toBeGreaterThan(7);
     for (const path of named) expect(() => readFileSync(path), path).not.toThrow(/ENOENT/);
   });
+
+  it('link to pages, files and headings that are there', () => {
+    const broken = pages.flatMap((page) =>
+      [...page.text.matchAll(/\]\((?!https?:)([^)\s]+)\)/g)]
+        .map(([, target = '']) => target)
+        .filter((target) => !leads(page, target))
+        .map((target) => `${page.path}: ${target}`),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  it('show the figures of the last run of the benches', () => {
+    const run = JSON.parse(readFileSync('test/bench/results.json', 'utf8')) as Parameters<
+      typeof section
+    >[0];
+    // `npm run bench` writes both.
+    expect(pageAt('docs/measured.md')).toContain(section(run, '../test/bench/results.svg'));
+    expect(readme).toContain(headline(run));
+  });
 });
 
-describe('the examples of the README', () => {
-  const examples = readmeExamples(readme);
-  let sandbox: Sandbox;
-  let world: World;
+/** Whether a link of a page leads to a file, and to a heading in it. */
+function leads(page: Page, target: string): boolean {
+  const [path = '', heading] = target.split('#');
+  const file = path === '' ? page.path : normalize(join(dirname(page.path), path));
+  if (!existsSync(file)) return false;
+  return heading === undefined || headings(readFileSync(file, 'utf8')).includes(heading);
+}
 
-  beforeAll(async () => {
-    sandbox = await startSandbox();
-    // The limits that the examples were run under; the port is the machine's choice.
-    world = await startWorld({
-      on: sandbox,
-      env: { PORT: '0', LINKS_RATE_LIMIT: '30', MARKET_RATE_LIMIT: '60' },
-    });
-  });
-  afterAll(async () => {
+/** The headings of a page by the names that links have for them. */
+function headings(markdown: string): string[] {
+  return [...markdown.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replace(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+const withExamples = pages
+  .map((page) => ({ ...page, examples: pageExamples(page.text) }))
+  .filter(({ examples }) => examples.length > 0);
+
+it('the examples are found at all, and have their answers with them', () => {
+  const examples = withExamples.flatMap((page) => page.examples);
+  expect(examples.length).toBeGreaterThanOrEqual(20);
+  expect(pageExamples(readme).length).toBeGreaterThanOrEqual(2);
+  expect(examples.filter(({ answers }) => answers.length === 0)).toEqual([]);
+});
+
+/** A gateway on a sandbox of its own, under the limits that the examples were run under. */
+async function openWorld(env: Readonly<Record<string, string>>): Promise<World> {
+  const sandbox = await startSandbox();
+  const limits = { LINKS_RATE_LIMIT: '30', MARKET_RATE_LIMIT: '60' };
+  // The port is the machine's choice.
+  const world = await startWorld({ on: sandbox, env: { PORT: '0', ...limits, ...env } });
+  const close = async (): Promise<void> => {
     await world.close();
     await sandbox.close();
+  };
+  return { ...world, close };
+}
+
+describe.each(withExamples)('the examples of $path', ({ examples }) => {
+  const folder = mkdtempSync(join(tmpdir(), 'pages-'));
+  const worlds: World[] = [];
+  const urls = new Map<string, string>();
+  afterAll(async () => {
+    for (const world of worlds) await world.close();
+    rmSync(folder, { recursive: true });
   });
 
-  async function ask({ question }: ReadmeExample, url: string): Promise<unknown> {
-    const { body, headers, path } =
-      question.kind === 'graphql'
-        ? {
-            path: '/graphql',
-            headers: { 'content-type': 'application/json' },
-            body: JSON.stringify({ query: question.query }),
-          }
-        : { ...question.request, path: new URL(question.request.url).pathname };
-    const method = body === undefined ? 'GET' : 'POST';
-    const response = await fetch(`${url}${path}`, { method, headers, body: body ?? null });
-    expect(response.status).toBe(200);
-    return response.json();
+  /** Where the gateway listens that a reader has by now: a file of operations needs another one. */
+  async function urlFor({ files }: (typeof examples)[number]): Promise<string> {
+    const operations = files['operations.json'] ?? '';
+    const known = urls.get(operations);
+    if (known !== undefined) return known;
+    const path = join(folder, 'operations.json');
+    if (operations !== '') writeFileSync(path, operations);
+    const world = await openWorld(operations === '' ? {} : { PERSISTED_OPERATIONS_FILE: path });
+    worlds.push(world);
+    const { url } = await world.gateway.listen();
+    urls.set(operations, url);
+    return url;
   }
 
-  it('are found at all, and have their answers with them', () => {
-    expect(examples.length).toBeGreaterThanOrEqual(4);
-    expect(examples.filter(({ answers }) => answers.length === 0)).toEqual([]);
-  });
-
   it('get the answers that are shown, when they are asked one after the other', async () => {
-    const { url } = await world.gateway.listen();
-    for (const example of examples) {
-      for (const shown of example.answers) {
-        const answer = await ask(example, url);
-        expect(answer, example.title).not.toHaveProperty('errors');
-        expect(answer, example.title).toMatchObject(stable(shown));
+    for (const example of examples.filter(({ kind }) => kind !== 'page')) {
+      const url = await urlFor(example);
+      for (const answer of example.answers) {
+        const got = await runExample(example, url);
+        try {
+          expectAsShown(got, answer);
+        } catch (error) {
+          throw new Error(`${example.title}\n${got.text}`, { cause: error });
+        }
       }
     }
   });
 });
 
-/** An answer with everything that differs from run to run replaced by what it is. */
-function stable(shown: unknown): object {
-  return JSON.parse(JSON.stringify(shown), (name, value: unknown) =>
-    ['maxAgeMs', 'waitedMs'].includes(name) ? expect.any(Number) : value,
-  ) as object;
-}
+const [page] = withExamples.flatMap(({ examples }) =>
+  examples.filter(({ kind }) => kind === 'page'),
+);
+
+describeWith(chromium, 'the web page of the README', () => {
+  let world: World;
+  let served: Awaited<ReturnType<typeof servePage>>;
+  let html = '';
+  beforeAll(async () => {
+    served = await servePage(() => html);
+    world = await openWorld({ CORS_ORIGINS: served.origin });
+    const { url } = await world.gateway.listen();
+    if (page) html = pageFor(page, url);
+  });
+  afterAll(async () => {
+    served.server.close();
+    await world.close();
+  });
+
+  it('shows what the README says, in twenty lines', async () => {
+    expect(html.trimEnd().split('\n').length).toBeLessThanOrEqual(20);
+    await expectToShow(served.origin, page?.answers[0]?.text ?? '');
+  });
+});

@@ -1,66 +1,97 @@
-/** Something the README tells its reader to ask, and what it says will come back. */
-export interface ReadmeExample {
-  /** Its beginning, for a test's title. */
-  readonly title: string;
-  readonly question:
-    | { readonly kind: 'graphql'; readonly query: string }
-    | { readonly kind: 'curl'; readonly request: CurlRequest };
-  /** The answers shown, one for each time it is asked. */
-  readonly answers: readonly unknown[];
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** A page for readers, such as the README. */
+export interface Page {
+  /** From the root of the project. */
+  readonly path: string;
+  readonly text: string;
 }
 
-interface CurlRequest {
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | undefined;
+/** All pages: those at the root that a reader starts from, and those in `docs/`. */
+export const pages: readonly Page[] = [
+  'README.md',
+  'CONTRIBUTING.md',
+  ...readdirSync('docs')
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+].map((path) => ({ path, text: readFileSync(path, 'utf8') }));
+
+/**
+ * The text of one page.
+ * @throws Error when there is none at this path.
+ */
+export function pageAt(path: string): string {
+  const page = pages.find((each) => each.path === path);
+  if (!page) throw new Error(`${path} is no page`);
+  return page.text;
 }
 
+/** A fenced block: `language` and perhaps the name of a file stand behind its fence. */
 interface Block {
   readonly language: string;
+  readonly file: string | null;
   readonly text: string;
+  /** Whether a heading stands between it and the block before. */
+  readonly opensSection: boolean;
+}
+
+/** Something a page tells its reader to ask or to run, and what it says will come back. */
+export interface PageExample {
+  /** Its beginning, for a test's title. */
+  readonly title: string;
+  readonly kind: 'graphql' | 'curl' | 'program' | 'page';
+  readonly text: string;
+  /** The answers shown, one for each time it is asked. */
+  readonly answers: readonly Block[];
+  /** Files that the page has shown before, by name. */
+  readonly files: Readonly<Record<string, string>>;
 }
 
 /** All fenced blocks of a Markdown text, in its order. */
 export function fencedBlocks(markdown: string): Block[] {
-  return [...markdown.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language = '', text = '']) => ({
-    language,
-    text,
-  }));
+  let end = 0;
+  return [...markdown.matchAll(/^```(\w+)(?: ([\w.-]+))?\n(.*?)^```$/gms)].map((match) => {
+    const [whole, language = '', file = null, text = ''] = match;
+    const opensSection = /^#+ /m.test(markdown.slice(end, match.index));
+    end = match.index + whole.length;
+    return { language, file, text, opensSection };
+  });
 }
 
-/** The examples of a README: each GraphQL or curl block with the JSON blocks that follow it. */
-export function readmeExamples(markdown: string): ReadmeExample[] {
-  const examples: (ReadmeExample & { answers: unknown[] })[] = [];
-  for (const { language, text } of fencedBlocks(markdown)) {
-    const title = text.replace(/\s+/g, ' ').slice(0, 60);
-    if (language === 'json') examples.at(-1)?.answers.push(JSON.parse(text));
-    if (language === 'graphql') {
-      examples.push({ title, question: { kind: 'graphql', query: text }, answers: [] });
-    }
-    if (language === 'sh' && /^curl /m.test(text)) {
-      examples.push({ title, question: { kind: 'curl', request: readCurl(text) }, answers: [] });
+/** Languages in which an answer is shown: its JSON, its status and headers, or its lines. */
+const answerLanguages = ['json', 'http', 'text'];
+
+/**
+ * The examples of a page: each GraphQL, curl, JavaScript or HTML block with the answers that follow it.
+ * A block that names a file is a file for those after it; an HTML one is an example as well.
+ */
+export function pageExamples(markdown: string): PageExample[] {
+  const examples: (PageExample & { answers: Block[] })[] = [];
+  const files: Record<string, string> = {};
+  let answers: Block[] = [];
+  for (const block of fencedBlocks(markdown)) {
+    const { file, language, opensSection, text } = block;
+    const kind = kindOf(block);
+    if (opensSection) answers = [];
+    if (file !== null) files[file] = text;
+    if (kind) {
+      answers = [];
+      const title = text.replace(/\s+/g, ' ').slice(0, 60);
+      examples.push({ title, kind, text, answers, files: { ...files } });
+    } else if (file === null && answerLanguages.includes(language)) {
+      answers.push(block);
+    } else {
+      // What comes after another block is not an answer to what came before it.
+      answers = [];
     }
   }
   return examples;
 }
 
-/** Reads a curl command as a shell would, as far as the README goes: quotes, and lines continued. */
-function readCurl(command: string): CurlRequest {
-  const words = [...command.replaceAll('\\\n', ' ').matchAll(/'([^']*)'|(\S+)/g)].map(
-    ([, quoted, bare]) => quoted ?? bare ?? '',
-  );
-  const headers: Record<string, string> = {};
-  let url = '';
-  let body: string | undefined;
-  for (let index = 1; index < words.length; index += 1) {
-    const word = words[index] ?? '';
-    if (word === '-s') continue;
-    if (word === '-H') {
-      const [name = '', value = ''] = (words[(index += 1)] ?? '').split(/:\s*/);
-      headers[name] = value;
-    } else if (word === '-d') body = words[(index += 1)];
-    else if (word.startsWith('-') || url !== '') throw new Error(`curl with ${word}`);
-    else url = word;
-  }
-  return { url, headers, body };
+function kindOf({ file, language, text }: Block): PageExample['kind'] | null {
+  if (language === 'html') return 'page';
+  if (file !== null) return null;
+  if (language === 'graphql') return 'graphql';
+  if (language === 'js') return 'program';
+  return language === 'sh' && /^curl /m.test(text) ? 'curl' : null;
 }

@@ -1,6 +1,6 @@
 import type { Setting, SettingKind } from '../../src/config/settings.ts';
 
-/** The README's configuration table, as Markdown without a trailing newline. */
+/** All settings as one table, in Markdown without a trailing newline; the page cuts it into groups. */
 export function renderSettings(settings: readonly Setting[]): string {
   return [
     '| Variable | Default | Value | What it does |',

@@ -25,7 +25,7 @@ export function tableForTerminal(run: Run): string {
   return [writtenCircumstances(run), ...lines].join('\n');
 }
 
-/** A run as Markdown, for the README; the picture stands beside the results. */
+/** A run as Markdown, for the page of figures; the picture stands beside the results. */
 export function section(run: Run, picture: string): string {
   const rows = run.measurements.flatMap(({ bench, figures }) =>
     figures.map((figure, index) => {
@@ -41,10 +41,30 @@ export function section(run: Run, picture: string): string {
     }),
   );
   return [
-    '`npm run bench` takes about six minutes, prints this table and renews it here; `npm run bench -- economy` runs one of them alone.',
     `Last run: ${writtenCircumstances(run)}.`,
     `![The figures against their targets, and the age of answers over time](${picture})`,
     ['| Bench | Figure | Measured | Target | |', '|---|---|--:|--:|---|', ...rows].join('\n'),
     run.measurements.map(({ bench, about }) => `- *${bench}*: ${about}`).join('\n'),
   ].join('\n\n');
+}
+
+/**
+ * The two figures of a run that the README shows.
+ * @throws Error when the run has not measured them.
+ */
+export function headline(run: Run): string {
+  const figure = (label: string): Figure => {
+    const found = run.measurements
+      .flatMap(({ figures }) => figures)
+      .find((each) => each.label === `sliding window: ${label}`);
+    if (!found) throw new Error(`no figure is called ${label}`);
+    return found;
+  };
+  const views = figure('views complete and right');
+  const busiest = figure('upstream calls in the busiest minute');
+  const slowest = figure('p99 of warm answers over that with no limit');
+  return [
+    `- 20 page views a second under 30 requests a minute: ${written(views)} complete and right (${views.note}), with ${written(busiest)} requests in the busiest minute (${busiest.note}).`,
+    `- p99 of a warm answer, over that of a gateway with no limit: ${written(slowest)} (${slowest.note}).`,
+  ].join('\n');
 }

@@ -1,0 +1,132 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromium as engine } from 'playwright-core';
+import { expect } from 'vitest';
+import { readCurl } from './curl.ts';
+import { chromium } from './needs.ts';
+import { start } from './process.ts';
+import type { PageExample } from './readme.ts';
+
+/** What came back: an answer of the gateway, or what a program or a web page has shown. */
+export interface Shown {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+/** Where the pages say that the gateway is. */
+const WRITTEN_URL = 'http://localhost:4000';
+
+/** Does what an example says, once, with the gateway at `url`. Web pages have a way of their own. */
+export async function runExample(example: PageExample, url: string): Promise<Shown> {
+  if (example.kind === 'program') return runProgram(example, url);
+  const { target, ...request } =
+    example.kind === 'curl'
+      ? readCurl(example.text)
+      : {
+          target: '/graphql',
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ query: example.text }),
+        };
+  const response = await fetch(`${url}${target}`, request);
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
+/** Runs a JavaScript example beside the files that its page has shown before; its output comes back. */
+async function runProgram({ files, text }: PageExample, url: string): Promise<Shown> {
+  const cwd = mkdtempSync(join(tmpdir(), 'example-'));
+  const all = { ...files, 'package.json': '{"type":"module"}', 'main.js': text };
+  for (const [name, content] of Object.entries(all)) {
+    writeFileSync(join(cwd, name), content.replaceAll(WRITTEN_URL, url));
+  }
+  const program = start(process.execPath, ['main.js'], { cwd, env: {} });
+  const status = await program.ended;
+  rmSync(cwd, { recursive: true });
+  expect(status, program.output()).toBe(0);
+  return { status: 200, headers: new Headers(), text: program.output() };
+}
+
+/** A web server for one HTML example: an origin of its own, as a frontend's is. */
+export async function servePage(html: () => string): Promise<{ origin: string; server: Server }> {
+  const server = createServer((_, response) => {
+    response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(html());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { origin: `http://localhost:${(server.address() as AddressInfo).port}`, server };
+}
+
+/** An HTML example as a reader has it, asking the gateway at `url`. */
+export function pageFor({ text }: PageExample, url: string): string {
+  return text.replaceAll(WRITTEN_URL, url);
+}
+
+/** Opens an address in a browser and resolves once it shows this text, and nothing was complained of. */
+export async function expectToShow(address: string, text: string): Promise<void> {
+  const browser = await engine.launch({
+    executablePath: chromium.path,
+    args: ['--headless=new', '--no-sandbox', '--disable-gpu', '--no-first-run'],
+  });
+  try {
+    const page = await browser.newPage();
+    const complaints: string[] = [];
+    page.on('pageerror', ({ message }) => complaints.push(message));
+    await page.goto(address);
+    const words = async () => (await page.locator('body').innerText()).split(/\s*\n\s*/).join('\n');
+    await expect.poll(words, { timeout: 10_000 }).toBe(text.trim());
+    expect(complaints).toEqual([]);
+  } finally {
+    await browser.close();
+  }
+}
+
+/** Holds what came back to an answer that a page shows: its JSON, its status and headers, or lines. */
+export function expectAsShown(got: Shown, answer: PageExample['answers'][number]): void {
+  if (answer.language === 'json') expectJson(got, JSON.parse(answer.text) as object);
+  else if (answer.language === 'http') expectHead(got, answer.text);
+  else expectLines(got.text, answer.text);
+}
+
+function expectJson({ status, text }: Shown, shown: object): void {
+  const answer = JSON.parse(text) as object;
+  if (!('errors' in shown)) {
+    expect(answer).not.toHaveProperty('errors');
+    expect(status).toBe('shortUrl' in shown ? 201 : 200);
+  }
+  expect(answer).toMatchObject(stable(shown));
+}
+
+function expectHead(got: Shown, head: string): void {
+  const [first = '', ...lines] = head.trim().split('\n');
+  expect(got.status).toBe(Number(/^HTTP\/1\.1 (\d+)/.exec(first)?.[1]));
+  for (const line of lines) {
+    const [name = '', value] = line.split(': ');
+    expect(got.headers.get(name), name).toBe(value);
+  }
+}
+
+/** Line by line; one that is JSON as the JSON that it is. */
+function expectLines(got: string, shown: string): void {
+  const lines = (text: string, read: (json: object) => object) =>
+    text
+      .split(/\r?\n/)
+      // Its digits change with those of the times in it.
+      .filter((line) => line !== '' && !line.startsWith('Content-Length:'))
+      .map((line) => (line.startsWith('{') ? read(JSON.parse(line) as object) : line));
+  expect(lines(got, (json) => json)).toEqual(lines(shown, stable));
+}
+
+/** An answer with everything that differs from run to run replaced by what it is. */
+function stable(shown: object): object {
+  return JSON.parse(JSON.stringify(shown), (name, value: unknown) => {
+    if (['maxAgeMs', 'waitedMs'].includes(name)) return expect.any(Number);
+    return name === 'shortUrl'
+      ? expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/f\/\w+$/)
+      : value;
+  }) as object;
+}
