@@ -11,7 +11,7 @@ export type SettingKind =
   | { readonly type: 'origins' }
   | { readonly type: 'timeZone' };
 
-/** One environment variable: the loader, `--help` and the README's table are all made from these. */
+/** One environment variable: the loader, `--help` and docs/configuration.md are all made from these. */
 export interface Setting {
   readonly name: string;
   readonly kind: SettingKind;
