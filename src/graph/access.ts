@@ -133,8 +133,6 @@ class AccessPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
 }
 
 /** The name to put into the builder's list of plugins, before the scope plugin's. */
-const accessPlugin = 'access' as const;
+export const accessPlugin = 'access';
 
 SchemaBuilder.registerPlugin(accessPlugin, AccessPlugin);
-
-export default accessPlugin;

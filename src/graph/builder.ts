@@ -5,7 +5,7 @@ import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
 import { type GraphQLResolveInfo, isObjectType } from 'graphql';
 import type { Role } from '../auth/viewer.ts';
 import { BadUserInput } from '../errors.ts';
-import accessPlugin, { accessScopes, refuseField, requireType } from './access.ts';
+import { accessPlugin, accessScopes, refuseField, requireType } from './access.ts';
 import type { GraphContext } from './context.ts';
 import { decodeGlobalId, encodeGlobalId } from './global-id.ts';
 
@@ -19,7 +19,7 @@ export interface UploadedFile {
 
 /**
  * What all nouns build the schema with. Fields are nullable unless they say otherwise: whatever comes
- * from an upstream can be missing there.
+ * from an upstream can be missing there. `CampaignRef` is the graph's type of a `Campaign`.
  */
 export const builder = new SchemaBuilder<{
   Context: GraphContext;

@@ -1,7 +1,7 @@
 import { builder } from './builder.ts';
 
 /** The two upstreams, as arguments and results name them. */
-export const UpstreamName = builder.enumType('UpstreamName', {
+export const UpstreamNameRef = builder.enumType('UpstreamName', {
   description: 'The two REST APIs behind this graph.',
   values: {
     LINKS: { description: 'The link-management API.' },
@@ -9,7 +9,7 @@ export const UpstreamName = builder.enumType('UpstreamName', {
   },
 });
 
-interface RateLimitRow {
+interface RateLimit {
   readonly limit: number;
   readonly remaining: number;
   readonly used: number;
@@ -18,7 +18,7 @@ interface RateLimitRow {
   readonly cost: number;
 }
 
-const RateLimit = builder.objectRef<RateLimitRow>('RateLimit').implement({
+const RateLimitRef = builder.objectRef<RateLimit>('RateLimit').implement({
   description: 'The budget of one upstream, as it stands for this caller’s credential.',
   fields: (t) => ({
     limit: t.exposeInt('limit', {
@@ -52,13 +52,13 @@ const RateLimit = builder.objectRef<RateLimitRow>('RateLimit').implement({
 
 builder.queryField('rateLimit', (t) =>
   t.field({
-    type: RateLimit,
+    type: RateLimitRef,
     nullable: false,
     description:
       'The budget of one upstream after everything else in this operation has been read. Costs nothing.',
     args: {
       upstream: t.arg({
-        type: UpstreamName,
+        type: UpstreamNameRef,
         required: true,
         defaultValue: 'LINKS',
         description: 'Which of the two.',

@@ -1,8 +1,8 @@
-import { InvalidInput, type InputIssue as Issue, UpstreamRejected } from '../errors.ts';
+import { type InputIssue, InvalidInput, UpstreamRejected } from '../errors.ts';
 import { builder } from './builder.ts';
-import { UpstreamName } from './rate-limit.graph.ts';
+import { UpstreamNameRef } from './rate-limit.graph.ts';
 
-const ErrorInterface = builder.interfaceRef<Error>('Error').implement({
+const ErrorRef = builder.interfaceRef<Error>('Error').implement({
   description: 'A refusal that a form can show. Every other failure is a GraphQL error.',
   fields: (t) => ({
     message: t.exposeString('message', {
@@ -12,7 +12,7 @@ const ErrorInterface = builder.interfaceRef<Error>('Error').implement({
   }),
 });
 
-const InputIssue = builder.objectRef<Issue>('InputIssue').implement({
+const InputIssueRef = builder.objectRef<InputIssue>('InputIssue').implement({
   description: 'One fault of an input.',
   fields: (t) => ({
     path: t.field({
@@ -31,10 +31,10 @@ const InputIssue = builder.objectRef<Issue>('InputIssue').implement({
 builder.objectType(InvalidInput, {
   name: 'InvalidInput',
   description: 'The input cannot be right. Found before any upstream call; nothing was changed.',
-  interfaces: [ErrorInterface],
+  interfaces: [ErrorRef],
   fields: (t) => ({
     issues: t.field({
-      type: [InputIssue],
+      type: [InputIssueRef],
       nullable: false,
       description: 'Every fault, in the order of the input.',
       resolve: (error) => [...error.issues],
@@ -45,7 +45,7 @@ builder.objectType(InvalidInput, {
 builder.objectType(UpstreamRejected, {
   name: 'Rejected',
   description: 'The upstream understood the request and said no; nothing was changed.',
-  interfaces: [ErrorInterface],
+  interfaces: [ErrorRef],
   fields: (t) => ({
     message: t.string({
       nullable: false,
@@ -53,20 +53,20 @@ builder.objectType(UpstreamRejected, {
       resolve: (error) => error.reason,
     }),
     upstream: t.expose('upstream', {
-      type: UpstreamName,
+      type: UpstreamNameRef,
       nullable: false,
       description: 'Which upstream said no.',
     }),
   }),
 });
 
-interface DeletedRow {
+interface Deleted {
   readonly typename: string;
   readonly id: number;
 }
 
 /** What a mutation answers for a row that is no more. */
-export const Deleted = builder.objectRef<DeletedRow>('Deleted').implement({
+export const DeletedRef = builder.objectRef<Deleted>('Deleted').implement({
   description: 'Something that is no more.',
   fields: (t) => ({
     id: t.globalID({

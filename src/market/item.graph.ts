@@ -1,28 +1,22 @@
 import { builder, connectionOf, databaseId } from '../graph/builder.ts';
 import { parseId } from '../graph/global-id.ts';
-import {
-  type ItemMedia as ItemMediaRow,
-  type ItemPrice as ItemPriceRow,
-  type Item as ItemRow,
-  items,
-  type ItemMediaKind as Kind,
-} from './item.ts';
+import { type Item, type ItemMedia, type ItemMediaKind, type ItemPrice, items } from './item.ts';
 import { matchItem } from './item-filter.ts';
 
-const ItemMediaKind = builder.enumType('ItemMediaKind', {
+const ItemMediaKindRef = builder.enumType('ItemMediaKind', {
   description: 'What kind of media an item is previewed by.',
   values: {
     IMAGE: { description: 'A picture.' },
     VIDEO: { description: 'A film, with or without sound.' },
     AUDIO: { description: 'A sound.' },
-  } satisfies Record<Kind, { description: string }>,
+  } satisfies Record<ItemMediaKind, { description: string }>,
 });
 
-const ItemMedia = builder.objectRef<ItemMediaRow>('ItemMedia').implement({
+const ItemMediaRef = builder.objectRef<ItemMedia>('ItemMedia').implement({
   description: 'How an item is previewed.',
   fields: (t) => ({
     kind: t.expose('kind', {
-      type: ItemMediaKind,
+      type: ItemMediaKindRef,
       nullable: false,
       description: 'By which preview the item is known: the upstream does not say it otherwise.',
     }),
@@ -45,7 +39,7 @@ const ItemMedia = builder.objectRef<ItemMediaRow>('ItemMedia').implement({
   }),
 });
 
-const ItemPrice = builder.objectRef<ItemPriceRow>('ItemPrice').implement({
+const ItemPriceRef = builder.objectRef<ItemPrice>('ItemPrice').implement({
   description: 'What an item costs, by license, in the item’s `currency`.',
   fields: (t) => ({
     regular: t.exposeFloat('regular', { description: 'With a regular license.' }),
@@ -53,9 +47,9 @@ const ItemPrice = builder.objectRef<ItemPriceRow>('ItemPrice').implement({
   }),
 });
 
-export const Item = builder.objectRef<ItemRow>('Item');
+export const ItemRef = builder.objectRef<Item>('Item');
 
-builder.node(Item, {
+builder.node(ItemRef, {
   description: 'Something the seller offers on the marketplace.',
   id: { resolve: (row) => row.id, parse: Number },
   loadWithoutCache: (id, { market }) => market.find(items, id),
@@ -79,8 +73,8 @@ builder.node(Item, {
       description: 'Words it is found by; empty when there are none.',
       resolve: (item) => [...item.tags],
     }),
-    media: t.expose('media', { type: ItemMedia, description: 'How it is previewed.' }),
-    price: t.expose('price', { type: ItemPrice, description: 'What it costs.' }),
+    media: t.expose('media', { type: ItemMediaRef, description: 'How it is previewed.' }),
+    price: t.expose('price', { type: ItemPriceRef, description: 'What it costs.' }),
     currency: t.exposeString('currency', { description: 'Currency code of its price.' }),
     publishedAt: t.expose('publishedAt', {
       type: 'DateTime',
@@ -92,7 +86,7 @@ builder.node(Item, {
 builder.queryFields((t) => ({
   items: t.connection(
     {
-      type: Item,
+      type: ItemRef,
       nullable: true,
       description:
         'What the seller offers. The marketplace hands out its list in one piece, so every window, search and filter together cost 1 marketplace call, then none while kept.',
@@ -112,7 +106,7 @@ builder.queryFields((t) => ({
     ...connectionOf('Item', 'items'),
   ),
   item: t.field({
-    type: Item,
+    type: ItemRef,
     description:
       'One item; null when there is none of this id. Costs nothing while the list is kept, else 1 marketplace call.',
     args: {

@@ -1,12 +1,12 @@
 import { BadUserInput } from '../errors.ts';
 import { builder } from '../graph/builder.ts';
-import { Item } from './item.graph.ts';
-import { type Purchase as PurchaseRow, purchase } from './purchase.ts';
+import { ItemRef } from './item.graph.ts';
+import { type Purchase, purchase } from './purchase.ts';
 
 /** Longest code that is passed on. Those in use have some 36 characters. */
 const MAX_CODE_LENGTH = 200;
 
-const Purchase = builder.objectRef<PurchaseRow>('Purchase').implement({
+const PurchaseRef = builder.objectRef<Purchase>('Purchase').implement({
   description: 'What a buyer’s purchase code stands for.',
   fields: (t) => ({
     code: t.exposeString('code', {
@@ -19,7 +19,7 @@ const Purchase = builder.objectRef<PurchaseRow>('Purchase').implement({
     price: t.exposeFloat('price', { description: 'What was paid, in `currency`.' }),
     currency: t.exposeString('currency', { description: 'Currency code of `price`.' }),
     item: t.expose('item', {
-      type: Item,
+      type: ItemRef,
       description: 'What was bought. Comes with the purchase and costs nothing more.',
     }),
     supportedUntil: t.expose('supportedUntil', {
@@ -35,7 +35,7 @@ const Purchase = builder.objectRef<PurchaseRow>('Purchase').implement({
 
 builder.queryField('purchase', (t) =>
   t.field({
-    type: Purchase,
+    type: PurchaseRef,
     description:
       'The purchase a code stands for; null when the code is not valid. Costs 1 marketplace call, then none while kept.',
     args: {

@@ -1,12 +1,7 @@
 import { builder } from '../graph/builder.ts';
-import {
-  type SellerProfile as SellerProfileRow,
-  type Seller as SellerRow,
-  type SocialLink as SocialLinkRow,
-  seller,
-} from './seller.ts';
+import { type Seller, type SellerProfile, type SocialLink, seller } from './seller.ts';
 
-const SocialLink = builder.objectRef<SocialLinkRow>('SocialLink').implement({
+const SocialLinkRef = builder.objectRef<SocialLink>('SocialLink').implement({
   description: 'Where the seller is found on a social network.',
   fields: (t) => ({
     network: t.exposeString('network', {
@@ -20,14 +15,14 @@ const SocialLink = builder.objectRef<SocialLinkRow>('SocialLink').implement({
   }),
 });
 
-const SellerProfile = builder.objectRef<SellerProfileRow>('SellerProfile').implement({
+const SellerProfileRef = builder.objectRef<SellerProfile>('SellerProfile').implement({
   description: 'What a seller tells the public.',
   fields: (t) => ({
     heading: t.exposeString('heading', { description: 'One line about the seller.' }),
     description: t.exposeString('description', { description: 'More about the seller.' }),
     contactEmail: t.exposeString('contactEmail', { description: 'Address for buyers.' }),
     socialLinks: t.field({
-      type: [SocialLink],
+      type: [SocialLinkRef],
       nullable: false,
       description: 'Social networks the seller names; empty when none.',
       resolve: (profile) => [...profile.socialLinks],
@@ -37,7 +32,7 @@ const SellerProfile = builder.objectRef<SellerProfileRow>('SellerProfile').imple
   }),
 });
 
-const Seller = builder.objectRef<SellerRow>('Seller').implement({
+const SellerRef = builder.objectRef<Seller>('Seller').implement({
   description: 'The marketplace account whose API key this gateway uses.',
   fields: (t) => ({
     firstName: t.exposeString('firstName', { description: 'Given name.' }),
@@ -50,7 +45,7 @@ const Seller = builder.objectRef<SellerRow>('Seller').implement({
     }),
     currency: t.exposeString('currency', { description: 'Currency code of `balance`.' }),
     profile: t.expose('profile', {
-      type: SellerProfile,
+      type: SellerProfileRef,
       description: 'What the seller tells the public; null when nothing.',
     }),
     registeredAt: t.expose('registeredAt', {
@@ -62,7 +57,7 @@ const Seller = builder.objectRef<SellerRow>('Seller').implement({
 
 builder.queryField('seller', (t) =>
   t.field({
-    type: Seller,
+    type: SellerRef,
     description:
       'The seller this gateway works for. Costs 1 marketplace call, then none while kept.',
     resolve: (_root, _args, { market }) => market.read(seller),

@@ -3,37 +3,37 @@ import { InputChecks } from '../../graph/checks.ts';
 import type { GraphContext } from '../../graph/context.ts';
 import { resultOf } from '../../graph/result.ts';
 import {
-  type Account as AccountRow,
+  type Account,
+  type AccountStatus,
   account,
   type KnownAccount,
-  type AccountStatus as Status,
   updateAccount,
 } from './account.ts';
 
-export const AccountStatus = builder.enumType('AccountStatus', {
+export const AccountStatusRef = builder.enumType('AccountStatus', {
   description: 'What an account may do.',
   values: {
     FREE: { description: 'On a plan that costs nothing.' },
     PRO: { description: 'On a paid plan.' },
     ADMIN: { description: 'May also see and manage plans and users.' },
-  } satisfies Record<Status, { description: string }>,
+  } satisfies Record<AccountStatus, { description: string }>,
 });
 
-const Account = builder.objectRef<KnownAccount>('Account');
+const AccountRef = builder.objectRef<KnownAccount>('Account');
 
 /** Resolves a member of the account: at no cost where it is known, else with all others in 1 call. */
-function lazily<Member extends keyof AccountRow>(member: Member) {
+function lazily<Member extends keyof Account>(member: Member) {
   return async (
     row: KnownAccount,
     _args: unknown,
     { links }: GraphContext,
-  ): Promise<AccountRow[Member]> => {
+  ): Promise<Account[Member]> => {
     const known = row[member];
     return known === undefined ? (await links.read(account))[member] : known;
   };
 }
 
-builder.node(Account, {
+builder.node(AccountRef, {
   description: 'The account of the link-management API whose API key this gateway uses.',
   id: { resolve: lazily('id'), parse: Number },
   loadWithoutCache: async (id, { links }) => {
@@ -49,7 +49,7 @@ builder.node(Account, {
     username: t.string({ description: 'Name for logging in.', resolve: lazily('username') }),
     avatar: t.string({ description: 'URL of the profile picture.', resolve: lazily('avatar') }),
     status: t.field({
-      type: AccountStatus,
+      type: AccountStatusRef,
       description: 'What the account may do; null when the upstream says something unknown.',
       resolve: lazily('status'),
     }),
@@ -68,7 +68,7 @@ builder.node(Account, {
 
 builder.queryField('account', (t) =>
   t.field({
-    type: Account,
+    type: AccountRef,
     description:
       'The account that this gateway works for. Costs 1 upstream call, then none while kept.',
     resolve: (_root, _args, { links }) => links.read(account),
@@ -86,7 +86,7 @@ const UpdateAccountInput = builder.inputType('UpdateAccountInput', {
 
 builder.mutationField('updateAccount', (t) =>
   t.field({
-    type: Account,
+    type: AccountRef,
     nullable: false,
     errors: resultOf('UpdateAccountResult'),
     description:

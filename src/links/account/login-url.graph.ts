@@ -4,12 +4,12 @@ import { resultOf } from '../../graph/result.ts';
 import { formatTimestamp } from '../../upstream/decode/timestamp.ts';
 import { createLoginUrl, LOGIN_URL_LIFETIME_MS } from './login-url.ts';
 
-interface LoginUrlRow {
+interface LoginUrl {
   readonly url: string;
   readonly expiresAt: string;
 }
 
-const LoginUrl = builder.objectRef<LoginUrlRow>('LoginUrl').implement({
+const LoginUrlRef = builder.objectRef<LoginUrl>('LoginUrl').implement({
   description: 'A way to log in as a user without a password, once.',
   fields: (t) => ({
     url: t.exposeString('url', {
@@ -28,7 +28,7 @@ const LoginUrl = builder.objectRef<LoginUrlRow>('LoginUrl').implement({
 
 builder.mutationField('createLoginUrl', (t) =>
   t.field({
-    type: LoginUrl,
+    type: LoginUrlRef,
     nullable: false,
     errors: resultOf('CreateLoginUrlResult'),
     description:

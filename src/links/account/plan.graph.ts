@@ -1,14 +1,14 @@
 import { builder, databaseId } from '../../graph/builder.ts';
 import {
-  type PlanFeature as PlanFeatureRow,
-  type PlanLimits as PlanLimitsRow,
-  type PlanPrices as PlanPricesRow,
-  type Plan as PlanRow,
+  type Plan,
+  type PlanFeature,
+  type PlanLimits,
+  type PlanPrices,
   type planFeatures,
   plans,
 } from './plan.ts';
 
-const PlanFeatureName = builder.enumType('PlanFeatureName', {
+const PlanFeatureNameRef = builder.enumType('PlanFeatureName', {
   description: 'The features that plans of the link-management API are known to switch.',
   values: {
     CUSTOM: { description: 'Short links with an alias of one’s choice.' },
@@ -28,7 +28,7 @@ const PlanFeatureName = builder.enumType('PlanFeatureName', {
   } satisfies Record<Uppercase<(typeof planFeatures)[number]>, { description: string }>,
 });
 
-const PlanFeature = builder.objectRef<PlanFeatureRow>('PlanFeature').implement({
+const PlanFeatureRef = builder.objectRef<PlanFeature>('PlanFeature').implement({
   description: 'Whether, and how often, a plan lets something be used.',
   fields: (t) => ({
     name: t.exposeString('name', {
@@ -45,7 +45,7 @@ const PlanFeature = builder.objectRef<PlanFeatureRow>('PlanFeature').implement({
   }),
 });
 
-const PlanPrices = builder.objectRef<PlanPricesRow>('PlanPrices').implement({
+const PlanPricesRef = builder.objectRef<PlanPrices>('PlanPrices').implement({
   description: 'What a plan costs, in the currency of the installation.',
   fields: (t) => ({
     monthly: t.exposeFloat('monthly', { description: 'Price for a month.' }),
@@ -54,31 +54,33 @@ const PlanPrices = builder.objectRef<PlanPricesRow>('PlanPrices').implement({
   }),
 });
 
-const PlanLimits = builder.objectRef<PlanLimitsRow>('PlanLimits').implement({
+const PlanLimitsRef = builder.objectRef<PlanLimits>('PlanLimits').implement({
   description: 'What a plan allows.',
   fields: (t) => ({
     links: t.exposeInt('links', { description: 'How many links an account may have.' }),
     clicks: t.exposeInt('clicks', { description: 'How many clicks are counted.' }),
     retention: t.exposeInt('retention', { description: 'How long statistics are kept, in days.' }),
     features: t.field({
-      type: [PlanFeature],
+      type: [PlanFeatureRef],
       nullable: false,
       description: 'Every feature the upstream names, the documented ones first.',
       resolve: (limits) => [...limits.features],
     }),
     feature: t.field({
-      type: PlanFeature,
+      type: PlanFeatureRef,
       description: 'One feature by its name; null when the upstream does not mention it.',
-      args: { name: t.arg({ type: PlanFeatureName, required: true, description: 'Which one.' }) },
+      args: {
+        name: t.arg({ type: PlanFeatureNameRef, required: true, description: 'Which one.' }),
+      },
       resolve: (limits, { name }) =>
         limits.features.find((feature) => feature.name === name.toLowerCase()),
     }),
   }),
 });
 
-export const Plan = builder.objectRef<PlanRow>('Plan');
+export const PlanRef = builder.objectRef<Plan>('Plan');
 
-builder.node(Plan, {
+builder.node(PlanRef, {
   description: 'What users of the link-management API can subscribe to.',
   id: { resolve: (row) => row.id, parse: Number },
   loadWithoutCache: (id, { links }) => links.find(plans, id),
@@ -87,16 +89,16 @@ builder.node(Plan, {
     name: t.exposeString('name', { description: 'What it is sold as.' }),
     free: t.exposeBoolean('free', { description: 'Whether it costs nothing.' }),
     prices: t.expose('prices', {
-      type: PlanPrices,
+      type: PlanPricesRef,
       description: 'What it costs; null for a free plan.',
     }),
-    limits: t.expose('limits', { type: PlanLimits, description: 'What it allows.' }),
+    limits: t.expose('limits', { type: PlanLimitsRef, description: 'What it allows.' }),
   }),
 });
 
 builder.queryField('plans', (t) =>
   t.field({
-    type: [Plan],
+    type: [PlanRef],
     nullable: { list: true, items: false },
     description:
       'All plans. For API keys of administrators. Costs 1 upstream call, then none while kept.',

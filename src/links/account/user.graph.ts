@@ -3,35 +3,28 @@ import { builder, databaseId } from '../../graph/builder.ts';
 import { InputChecks } from '../../graph/checks.ts';
 import { parseId } from '../../graph/global-id.ts';
 import { lazily } from '../../graph/lazily.ts';
-import { Deleted, resultOf } from '../../graph/result.ts';
+import { DeletedRef, resultOf } from '../../graph/result.ts';
 import type { Known } from '../../upstream/request.ts';
-import { AccountStatus } from './account.graph.ts';
-import { Plan } from './plan.graph.ts';
-import { plans, type SubscriptionType as Subscription, subscribeUser } from './plan.ts';
-import {
-  createUser,
-  deleteUser,
-  type UserFilter as Filter,
-  type User as UserRow,
-  userApiKey,
-  users,
-} from './user.ts';
+import { AccountStatusRef } from './account.graph.ts';
+import { PlanRef } from './plan.graph.ts';
+import { plans, type SubscriptionType, subscribeUser } from './plan.ts';
+import { createUser, deleteUser, type User, type UserFilter, userApiKey, users } from './user.ts';
 
-const UserFilter = builder.enumType('UserFilter', {
+const UserFilterRef = builder.enumType('UserFilter', {
   description: 'Which users to list.',
   values: {
     ADMIN: { description: 'Those who manage the service.' },
     FREE: { description: 'Those on a free plan.' },
     PRO: { description: 'Those on a paid plan.' },
-  } satisfies Record<Filter, { description: string }>,
+  } satisfies Record<UserFilter, { description: string }>,
 });
 
-const User = builder.objectRef<Known<UserRow>>('User');
+const UserRef = builder.objectRef<Known<User>>('User');
 
 const allUsers = users();
 const planIdOf = lazily(allUsers, 'planId');
 
-builder.node(User, {
+builder.node(UserRef, {
   description: 'An account of the link-management API, as its administrators see it.',
   id: { resolve: (row) => row.id, parse: Number },
   loadWithoutCache: (id, { links }) => links.find(allUsers, id),
@@ -50,7 +43,7 @@ builder.node(User, {
       resolve: lazily(allUsers, 'avatar'),
     }),
     status: t.field({
-      type: AccountStatus,
+      type: AccountStatusRef,
       description: 'What the user may do; null when the upstream says something unknown.',
       resolve: lazily(allUsers, 'status'),
     }),
@@ -69,7 +62,7 @@ builder.node(User, {
       resolve: planIdOf,
     }),
     plan: t.field({
-      type: Plan,
+      type: PlanRef,
       description:
         'The user’s plan; null without one, or when it is gone. Costs 1 upstream call for all users together, then none while kept.',
       resolve: async (row, args, context) => {
@@ -93,18 +86,18 @@ builder.node(User, {
 
 builder.queryFields((t) => ({
   users: t.field({
-    type: [User],
+    type: [UserRef],
     nullable: { list: true, items: false },
     description:
       'All users, or some of them. For API keys of administrators. Costs 1 upstream call for each filter and address, then none while kept.',
     args: {
-      filter: t.arg({ type: UserFilter, description: 'Only users of this kind.' }),
+      filter: t.arg({ type: UserFilterRef, description: 'Only users of this kind.' }),
       email: t.arg.string({ description: 'Only users the upstream finds for this address.' }),
     },
     resolve: (_root, { filter, email }, { links }) => links.all(users(filter, email)),
   }),
   user: t.field({
-    type: User,
+    type: UserRef,
     description:
       'One user; null when there is none of this id. For API keys of administrators. Costs nothing while the list of all users is kept, else 1 upstream call.',
     args: {
@@ -131,13 +124,13 @@ const CreateUserInput = builder.inputType('CreateUserInput', {
   }),
 });
 
-const SubscriptionType = builder.enumType('SubscriptionType', {
+const SubscriptionTypeRef = builder.enumType('SubscriptionType', {
   description: 'For how long a plan is taken.',
   values: {
     MONTHLY: { description: 'A month.' },
     YEARLY: { description: 'A year.' },
     LIFETIME: { description: 'As long as the service lives.' },
-  } satisfies Record<Subscription, { description: string }>,
+  } satisfies Record<SubscriptionType, { description: string }>,
 });
 
 const SubscribeUserInput = builder.inputType('SubscribeUserInput', {
@@ -151,7 +144,7 @@ const SubscribeUserInput = builder.inputType('SubscribeUserInput', {
       required: true,
       description: 'The user: global id, or the upstream’s integer.',
     }),
-    type: t.field({ type: SubscriptionType, required: true, description: 'For how long.' }),
+    type: t.field({ type: SubscriptionTypeRef, required: true, description: 'For how long.' }),
     expiration: t.field({
       type: 'DateTime',
       description: 'When it is to run out; without it, the upstream reckons that from `type`.',
@@ -161,7 +154,7 @@ const SubscribeUserInput = builder.inputType('SubscribeUserInput', {
 
 builder.mutationFields((t) => ({
   subscribeUser: t.field({
-    type: User,
+    type: UserRef,
     nullable: false,
     errors: resultOf('SubscribeUserResult'),
     description: 'Puts a user on a plan. For API keys of administrators. Costs 1 upstream call.',
@@ -178,7 +171,7 @@ builder.mutationFields((t) => ({
     },
   }),
   createUser: t.field({
-    type: User,
+    type: UserRef,
     nullable: false,
     errors: resultOf('CreateUserResult'),
     description: 'Opens an account. For API keys of administrators. Costs 1 upstream call.',
@@ -197,7 +190,7 @@ builder.mutationFields((t) => ({
     },
   }),
   deleteUser: t.field({
-    type: Deleted,
+    type: DeletedRef,
     nullable: false,
     errors: resultOf('DeleteUserResult'),
     description: 'Closes an account. For API keys of administrators. Costs 1 upstream call.',

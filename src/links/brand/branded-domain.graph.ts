@@ -1,19 +1,19 @@
 import { builder, connectionOf, databaseId } from '../../graph/builder.ts';
 import { InputChecks } from '../../graph/checks.ts';
 import { lazily } from '../../graph/lazily.ts';
-import { Deleted, resultOf } from '../../graph/result.ts';
+import { DeletedRef, resultOf } from '../../graph/result.ts';
 import type { Known } from '../../upstream/request.ts';
 import {
-  type BrandedDomain as BrandedDomainRow,
+  type BrandedDomain,
   createDomain,
   deleteDomain,
   domains,
   updateDomain,
 } from './branded-domain.ts';
 
-const BrandedDomain = builder.objectRef<Known<BrandedDomainRow>>('BrandedDomain');
+const BrandedDomainRef = builder.objectRef<Known<BrandedDomain>>('BrandedDomain');
 
-builder.node(BrandedDomain, {
+builder.node(BrandedDomainRef, {
   description: 'A domain of the account’s own, under which its short links can live.',
   id: { resolve: (row) => row.id, parse: Number },
   loadWithoutCache: (id, { links }) => links.find(domains, id),
@@ -37,7 +37,7 @@ builder.node(BrandedDomain, {
 builder.queryField('domains', (t) =>
   t.connection(
     {
-      type: BrandedDomain,
+      type: BrandedDomainRef,
       nullable: true,
       description: 'The account’s branded domains. Costs 1 upstream call for each page not kept.',
       resolve: (_root, window, { links }) => links.connection(domains, window),
@@ -73,7 +73,7 @@ const UpdateDomainInput = builder.inputType('UpdateDomainInput', {
 
 builder.mutationFields((t) => ({
   createDomain: t.field({
-    type: BrandedDomain,
+    type: BrandedDomainRef,
     nullable: false,
     errors: resultOf('CreateDomainResult'),
     description:
@@ -91,7 +91,7 @@ builder.mutationFields((t) => ({
     },
   }),
   updateDomain: t.field({
-    type: BrandedDomain,
+    type: BrandedDomainRef,
     nullable: false,
     errors: resultOf('UpdateDomainResult'),
     description:
@@ -111,7 +111,7 @@ builder.mutationFields((t) => ({
     },
   }),
   deleteDomain: t.field({
-    type: Deleted,
+    type: DeletedRef,
     nullable: false,
     errors: resultOf('DeleteDomainResult'),
     description: 'Removes a branded domain from the account. Costs 1 upstream call.',

@@ -1,9 +1,9 @@
 import { builder, connectionOf, databaseId } from '../../graph/builder.ts';
-import { type CtaOverlay as CtaOverlayRow, overlays } from './cta-overlay.ts';
+import { type CtaOverlay, overlays } from './cta-overlay.ts';
 
-const CtaOverlay = builder.objectRef<CtaOverlayRow>('CtaOverlay');
+const CtaOverlayRef = builder.objectRef<CtaOverlay>('CtaOverlay');
 
-builder.node(CtaOverlay, {
+builder.node(CtaOverlayRef, {
   description: 'A call to action that is laid over the page a short link leads to.',
   id: { resolve: (row) => row.id, parse: Number },
   loadWithoutCache: (id, { links }) => links.find(overlays, id),
@@ -20,7 +20,7 @@ builder.node(CtaOverlay, {
 builder.queryField('overlays', (t) =>
   t.connection(
     {
-      type: CtaOverlay,
+      type: CtaOverlayRef,
       nullable: true,
       description:
         'The account’s call-to-action overlays. Costs 1 upstream call for each page not kept.',

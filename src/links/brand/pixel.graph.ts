@@ -1,18 +1,18 @@
 import { builder, connectionOf, databaseId } from '../../graph/builder.ts';
 import { InputChecks } from '../../graph/checks.ts';
 import { lazily } from '../../graph/lazily.ts';
-import { Deleted, resultOf } from '../../graph/result.ts';
+import { DeletedRef, resultOf } from '../../graph/result.ts';
 import type { Known } from '../../upstream/request.ts';
 import {
   createPixel,
   deletePixel,
-  type Pixel as PixelRow,
+  type Pixel,
+  type PixelType,
   pixels,
-  type PixelType as Type,
   updatePixel,
 } from './pixel.ts';
 
-const PixelType = builder.enumType('PixelType', {
+const PixelTypeRef = builder.enumType('PixelType', {
   description: 'The network that a tracking pixel reports to.',
   values: {
     GTM: { description: 'Google Tag Manager.' },
@@ -28,19 +28,19 @@ const PixelType = builder.enumType('PixelType', {
     SNAPCHAT: { description: 'Snapchat Ads.' },
     REDDIT: { description: 'Reddit Ads.' },
     TIKTOK: { description: 'TikTok.' },
-  } satisfies Record<Type, { description: string }>,
+  } satisfies Record<PixelType, { description: string }>,
 });
 
-const Pixel = builder.objectRef<Known<PixelRow>>('Pixel');
+const PixelRef = builder.objectRef<Known<Pixel>>('Pixel');
 
-builder.node(Pixel, {
+builder.node(PixelRef, {
   description: 'A tracking pixel that short links can carry.',
   id: { resolve: (row) => row.id, parse: Number },
   loadWithoutCache: (id, { links }) => links.find(pixels, id),
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
     type: t.field({
-      type: PixelType,
+      type: PixelTypeRef,
       description: 'The network; null for one that this graph does not know, see `typeName`.',
       resolve: lazily(pixels, 'type'),
     }),
@@ -67,7 +67,7 @@ builder.node(Pixel, {
 builder.queryField('pixels', (t) =>
   t.connection(
     {
-      type: Pixel,
+      type: PixelRef,
       nullable: true,
       description: 'The account’s tracking pixels. Costs 1 upstream call for each page not kept.',
       resolve: (_root, window, { links }) => links.connection(pixels, window),
@@ -82,7 +82,7 @@ const CreatePixelInput = builder.inputType('CreatePixelInput', {
   description: 'A tracking pixel to make.',
   fields: (t) => ({
     type: t.field({
-      type: PixelType,
+      type: PixelTypeRef,
       required: true,
       description: 'The network that it reports to; it cannot be changed later.',
     }),
@@ -105,7 +105,7 @@ const UpdatePixelInput = builder.inputType('UpdatePixelInput', {
 
 builder.mutationFields((t) => ({
   createPixel: t.field({
-    type: Pixel,
+    type: PixelRef,
     nullable: false,
     errors: resultOf('CreatePixelResult'),
     description: 'Makes a tracking pixel. Costs 1 upstream call; its `date` is read when selected.',
@@ -121,7 +121,7 @@ builder.mutationFields((t) => ({
     },
   }),
   updatePixel: t.field({
-    type: Pixel,
+    type: PixelRef,
     nullable: false,
     errors: resultOf('UpdatePixelResult'),
     description:
@@ -139,7 +139,7 @@ builder.mutationFields((t) => ({
     },
   }),
   deletePixel: t.field({
-    type: Deleted,
+    type: DeletedRef,
     nullable: false,
     errors: resultOf('DeletePixelResult'),
     description: 'Removes a tracking pixel. Costs 1 upstream call.',

@@ -1,9 +1,9 @@
 import { builder, connectionOf, databaseId } from '../../graph/builder.ts';
-import { type SplashPage as SplashPageRow, splashPages } from './splash-page.ts';
+import { type SplashPage, splashPages } from './splash-page.ts';
 
-const SplashPage = builder.objectRef<SplashPageRow>('SplashPage');
+const SplashPageRef = builder.objectRef<SplashPage>('SplashPage');
 
-builder.node(SplashPage, {
+builder.node(SplashPageRef, {
   description:
     'A page of the account’s own that is shown on the way from a short link to its target.',
   id: { resolve: (row) => row.id, parse: Number },
@@ -18,7 +18,7 @@ builder.node(SplashPage, {
 builder.queryField('splashPages', (t) =>
   t.connection(
     {
-      type: SplashPage,
+      type: SplashPageRef,
       nullable: true,
       description:
         'The account’s custom splash pages. Costs 1 upstream call for each page not kept.',

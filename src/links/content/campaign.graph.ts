@@ -2,20 +2,20 @@ import { builder, connectionOf, databaseId } from '../../graph/builder.ts';
 import { InputChecks } from '../../graph/checks.ts';
 import { parseId } from '../../graph/global-id.ts';
 import { lazily } from '../../graph/lazily.ts';
-import { Deleted, resultOf } from '../../graph/result.ts';
+import { DeletedRef, resultOf } from '../../graph/result.ts';
 import type { Known } from '../../upstream/request.ts';
 import {
   assignLinkToCampaign,
-  type Campaign as CampaignRow,
+  type Campaign,
   campaigns,
   createCampaign,
   deleteCampaign,
   updateCampaign,
 } from './campaign.ts';
 
-const Campaign = builder.objectRef<Known<CampaignRow>>('Campaign');
+const CampaignRef = builder.objectRef<Known<Campaign>>('Campaign');
 
-builder.node(Campaign, {
+builder.node(CampaignRef, {
   description: 'A group of short links that are counted, and can be rotated, together.',
   id: { resolve: (row) => row.id, parse: Number },
   loadWithoutCache: (id, { links }) => links.find(campaigns, id),
@@ -43,7 +43,7 @@ builder.node(Campaign, {
 builder.queryFields((t) => ({
   campaigns: t.connection(
     {
-      type: Campaign,
+      type: CampaignRef,
       nullable: true,
       description: 'The account’s campaigns. Costs 1 upstream call for each page not kept.',
       resolve: (_root, window, { links }) => links.connection(campaigns, window),
@@ -51,7 +51,7 @@ builder.queryFields((t) => ({
     ...connectionOf('Campaign', 'campaigns'),
   ),
   campaign: t.field({
-    type: Campaign,
+    type: CampaignRef,
     description:
       'One campaign; null when there is none of this id. Costs nothing while the page that holds it is kept, else 1 upstream call for each page up to it.',
     args: {
@@ -90,7 +90,7 @@ const UpdateCampaignInput = builder.inputType('UpdateCampaignInput', {
 
 builder.mutationFields((t) => ({
   createCampaign: t.field({
-    type: Campaign,
+    type: CampaignRef,
     nullable: false,
     errors: resultOf('CreateCampaignResult'),
     description: 'Makes a campaign. Costs 1 upstream call.',
@@ -106,7 +106,7 @@ builder.mutationFields((t) => ({
     },
   }),
   updateCampaign: t.field({
-    type: Campaign,
+    type: CampaignRef,
     nullable: false,
     errors: resultOf('UpdateCampaignResult'),
     description: 'Changes a campaign. Costs 1 upstream call.',
@@ -123,7 +123,7 @@ builder.mutationFields((t) => ({
     },
   }),
   deleteCampaign: t.field({
-    type: Deleted,
+    type: DeletedRef,
     nullable: false,
     errors: resultOf('DeleteCampaignResult'),
     description: 'Removes a campaign; its links stay. Costs 1 upstream call.',
@@ -142,7 +142,7 @@ builder.mutationFields((t) => ({
     },
   }),
   assignLinkToCampaign: t.field({
-    type: Campaign,
+    type: CampaignRef,
     nullable: false,
     errors: resultOf('AssignLinkToCampaignResult'),
     description: 'Adds a short link to a campaign. Costs 1 upstream call.',

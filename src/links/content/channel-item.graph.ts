@@ -1,21 +1,21 @@
 import { builder } from '../../graph/builder.ts';
-import type { ChannelItem as ItemRow, ChannelItemType as ItemType } from './channel.ts';
-import { findQrCode, QrCode } from './qr-code.graph.ts';
+import type { ChannelItem, ChannelItemType } from './channel.ts';
+import { findQrCode, QrCodeRef } from './qr-code.graph.ts';
 
-export const ChannelItemType = builder.enumType('ChannelItemType', {
+export const ChannelItemTypeRef = builder.enumType('ChannelItemType', {
   description: 'What kind of thing stands in a channel.',
   values: {
     LINKS: { description: 'A short link.' },
     BIO: { description: 'A bio page.' },
     QR: { description: 'A QR code.' },
-  } satisfies Record<ItemType, { description: string }>,
+  } satisfies Record<ChannelItemType, { description: string }>,
 });
 
-const ChannelEntry = builder.interfaceRef<ItemRow>('ChannelEntry').implement({
+const ChannelEntryRef = builder.interfaceRef<ChannelItem>('ChannelEntry').implement({
   description: 'What all kinds of channel items have in common.',
   fields: (t) => ({
     type: t.expose('type', {
-      type: ChannelItemType,
+      type: ChannelItemTypeRef,
       nullable: false,
       description: 'The kind of thing it is.',
     }),
@@ -30,22 +30,22 @@ const ChannelEntry = builder.interfaceRef<ItemRow>('ChannelEntry').implement({
   }),
 });
 
-const LinkItem = builder.objectRef<ItemRow>('LinkItem').implement({
+const LinkItemRef = builder.objectRef<ChannelItem>('LinkItem').implement({
   description: 'A short link in a channel.',
-  interfaces: [ChannelEntry],
+  interfaces: [ChannelEntryRef],
 });
 
-const BioItem = builder.objectRef<ItemRow>('BioItem').implement({
+const BioItemRef = builder.objectRef<ChannelItem>('BioItem').implement({
   description: 'A bio page in a channel.',
-  interfaces: [ChannelEntry],
+  interfaces: [ChannelEntryRef],
 });
 
-const QrItem = builder.objectRef<ItemRow>('QrItem').implement({
+const QrItemRef = builder.objectRef<ChannelItem>('QrItem').implement({
   description: 'A QR code in a channel.',
-  interfaces: [ChannelEntry],
+  interfaces: [ChannelEntryRef],
   fields: (t) => ({
     qrCode: t.field({
-      type: QrCode,
+      type: QrCodeRef,
       description:
         'The QR code itself; null when it is gone. All those of one answer are read together, in pages or one by one, whichever takes fewer upstream calls.',
       resolve: (item, _args, context, info) => findQrCode(item.id, context, info),
@@ -53,14 +53,14 @@ const QrItem = builder.objectRef<ItemRow>('QrItem').implement({
   }),
 });
 
-const typenames: Readonly<Record<ItemType, string>> = {
+const typenames: Readonly<Record<ChannelItemType, string>> = {
   LINKS: 'LinkItem',
   BIO: 'BioItem',
   QR: 'QrItem',
 };
 
-export const ChannelItem = builder.unionType('ChannelItem', {
+export const ChannelItemRef = builder.unionType('ChannelItem', {
   description: 'What stands in a channel. `ChannelEntry` has what all of them share.',
-  types: [LinkItem, BioItem, QrItem],
+  types: [LinkItemRef, BioItemRef, QrItemRef],
   resolveType: (item) => typenames[item.type],
 });

@@ -4,19 +4,19 @@ import { InputChecks } from '../../graph/checks.ts';
 import type { GraphContext } from '../../graph/context.ts';
 import { parseId } from '../../graph/global-id.ts';
 import { lazily } from '../../graph/lazily.ts';
-import { Deleted, resultOf } from '../../graph/result.ts';
+import { DeletedRef, resultOf } from '../../graph/result.ts';
 import { selectedFields } from '../../graph/selection.ts';
 import type { Known } from '../../upstream/request.ts';
 import {
   assignItemToChannel,
-  type Channel as ChannelRow,
+  type Channel,
   channelItems,
   channels,
   createChannel,
   deleteChannel,
   updateChannel,
 } from './channel.ts';
-import { ChannelItem, ChannelItemType } from './channel-item.graph.ts';
+import { ChannelItemRef, ChannelItemTypeRef } from './channel-item.graph.ts';
 
 /** What can be said of a channel, beside its items, without its row in the list. */
 const WITHOUT_ROW = new Set(['__typename', 'id', 'databaseId']);
@@ -29,7 +29,7 @@ async function findChannel(
   id: number,
   { links }: GraphContext,
   info: GraphQLResolveInfo,
-): Promise<Known<ChannelRow> | null> {
+): Promise<Known<Channel> | null> {
   const selected = selectedFields(info, 'Channel');
   const onlyItems =
     selected.delete('items') && [...selected].every((name) => WITHOUT_ROW.has(name));
@@ -38,9 +38,9 @@ async function findChannel(
   return items && { id };
 }
 
-const Channel = builder.objectRef<Known<ChannelRow>>('Channel');
+const ChannelRef = builder.objectRef<Known<Channel>>('Channel');
 
-builder.node(Channel, {
+builder.node(ChannelRef, {
   description: 'A group of links, bio pages and QR codes.',
   id: { resolve: (row) => row.id, parse: Number },
   loadWithoutCache: findChannel,
@@ -64,7 +64,7 @@ builder.node(Channel, {
     }),
     items: t.connection(
       {
-        type: ChannelItem,
+        type: ChannelItemRef,
         nullable: true,
         description:
           'What stands in the channel. Costs 1 upstream call for each channel and page not kept.',
@@ -78,7 +78,7 @@ builder.node(Channel, {
 builder.queryFields((t) => ({
   channels: t.connection(
     {
-      type: Channel,
+      type: ChannelRef,
       nullable: true,
       description:
         'The account’s channels. Costs 1 upstream call for each page not kept, and nothing for their items unless those are selected.',
@@ -87,7 +87,7 @@ builder.queryFields((t) => ({
     ...connectionOf('Channel', 'channels'),
   ),
   channel: t.field({
-    type: Channel,
+    type: ChannelRef,
     description:
       'One channel; null when there is none of this id. Costs nothing while the page that holds it is kept, else 1 upstream call for each page up to it, and none of those when only its items are selected.',
     args: {
@@ -123,7 +123,7 @@ const UpdateChannelInput = builder.inputType('UpdateChannelInput', {
 
 builder.mutationFields((t) => ({
   createChannel: t.field({
-    type: Channel,
+    type: ChannelRef,
     nullable: false,
     errors: resultOf('CreateChannelResult'),
     description: 'Makes a channel. Costs 1 upstream call.',
@@ -139,7 +139,7 @@ builder.mutationFields((t) => ({
     },
   }),
   updateChannel: t.field({
-    type: Channel,
+    type: ChannelRef,
     nullable: false,
     errors: resultOf('UpdateChannelResult'),
     description:
@@ -159,7 +159,7 @@ builder.mutationFields((t) => ({
     },
   }),
   deleteChannel: t.field({
-    type: Deleted,
+    type: DeletedRef,
     nullable: false,
     errors: resultOf('DeleteChannelResult'),
     description: 'Removes a channel; what stood in it stays. Costs 1 upstream call.',
@@ -173,7 +173,7 @@ builder.mutationFields((t) => ({
     },
   }),
   assignItemToChannel: t.field({
-    type: Channel,
+    type: ChannelRef,
     nullable: false,
     errors: resultOf('AssignItemToChannelResult'),
     description:
@@ -181,7 +181,7 @@ builder.mutationFields((t) => ({
     args: {
       channelId: t.arg.id({ required: true, description: whichChannel }),
       type: t.arg({
-        type: ChannelItemType,
+        type: ChannelItemTypeRef,
         required: true,
         description: 'What kind of thing the item is.',
       }),

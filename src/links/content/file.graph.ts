@@ -4,14 +4,14 @@ import { lazily } from '../../graph/lazily.ts';
 import { resultOf } from '../../graph/result.ts';
 import { parseDay } from '../../upstream/decode/timestamp.ts';
 import type { ByteStream, Known } from '../../upstream/request.ts';
-import { type File as FileRow, files, type UploadFile, uploadFile } from './file.ts';
+import { type File, files, type UploadFile, uploadFile } from './file.ts';
 
 /** After an upload, what is not known is looked for in the list of all files. */
 const all = files();
 
-const File = builder.objectRef<Known<FileRow>>('File');
+const FileRef = builder.objectRef<Known<File>>('File');
 
-builder.node(File, {
+builder.node(FileRef, {
   description: 'An uploaded file, which can be downloaded at a short URL.',
   id: { resolve: (row) => row.id, parse: Number },
   loadWithoutCache: (id, { links }) => links.find(all, id),
@@ -40,7 +40,7 @@ builder.node(File, {
 builder.queryField('files', (t) =>
   t.connection(
     {
-      type: File,
+      type: FileRef,
       nullable: true,
       description:
         'The account’s uploaded files. Costs 1 upstream call for each page not kept; every search is a list of its own.',
@@ -78,7 +78,7 @@ const UploadFileInput = builder.inputType('UploadFileInput', {
 
 builder.mutationField('uploadFile', (t) =>
   t.field({
-    type: File,
+    type: FileRef,
     nullable: false,
     errors: resultOf('UploadFileResult'),
     description:

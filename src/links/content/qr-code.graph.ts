@@ -4,21 +4,21 @@ import { InputChecks } from '../../graph/checks.ts';
 import type { GraphContext } from '../../graph/context.ts';
 import { parseId } from '../../graph/global-id.ts';
 import { lazily } from '../../graph/lazily.ts';
-import { Deleted, resultOf } from '../../graph/result.ts';
+import { DeletedRef, resultOf } from '../../graph/result.ts';
 import { selectedFields } from '../../graph/selection.ts';
 import type { Known } from '../../upstream/request.ts';
 import {
   createQrCode,
   deleteQrCode,
-  type LabelCount as LabelCountRow,
+  type LabelCount,
+  type QrCode,
   type QrCodeDetail,
-  type QrCode as QrCodeRow,
-  type QrStatistics as QrStatisticsRow,
+  type QrStatistics,
   qrCode,
   qrCodes,
   updateQrCode,
 } from './qr-code.ts';
-import { checkQrData, QrDataInput, QrType } from './qr-data.graph.ts';
+import { checkQrData, QrDataInput, QrTypeRef } from './qr-data.graph.ts';
 
 /**
  * Reads a QR code for a field that selects on it. With statistics asked for, only the read of one
@@ -28,12 +28,12 @@ export function findQrCode(
   id: number,
   { links }: GraphContext,
   info: GraphQLResolveInfo,
-): Promise<QrCodeRow | null> {
+): Promise<QrCode | null> {
   const wantsStatistics = selectedFields(info, 'QrCode').has('statistics');
   return wantsStatistics ? links.read(qrCode(id)) : links.find(qrCodes, id);
 }
 
-const LabelCount = builder.objectRef<LabelCountRow>('LabelCount').implement({
+const LabelCountRef = builder.objectRef<LabelCount>('LabelCount').implement({
   description: 'How often something was counted.',
   fields: (t) => ({
     label: t.exposeString('label', { nullable: false, description: 'What was counted.' }),
@@ -41,19 +41,17 @@ const LabelCount = builder.objectRef<LabelCountRow>('LabelCount').implement({
   }),
 });
 
-const QrStatistics = builder.objectRef<QrStatisticsRow>('QrStatistics').implement({
+const QrStatisticsRef = builder.objectRef<QrStatistics>('QrStatistics').implement({
   description: 'Who scanned a QR code. Every list comes largest count first.',
   fields: (t) => {
     const counts = (
       name: {
-        [K in keyof QrStatisticsRow]: QrStatisticsRow[K] extends readonly LabelCountRow[]
-          ? K
-          : never;
-      }[keyof QrStatisticsRow],
+        [K in keyof QrStatistics]: QrStatistics[K] extends readonly LabelCount[] ? K : never;
+      }[keyof QrStatistics],
       description: string,
     ) =>
       t.field({
-        type: [LabelCount],
+        type: [LabelCountRef],
         nullable: false,
         description,
         resolve: (statistics) => statistics[name],
@@ -70,9 +68,9 @@ const QrStatistics = builder.objectRef<QrStatisticsRow>('QrStatistics').implemen
   },
 });
 
-export const QrCode = builder.objectRef<Known<QrCodeRow> | QrCodeDetail>('QrCode');
+export const QrCodeRef = builder.objectRef<Known<QrCode> | QrCodeDetail>('QrCode');
 
-builder.node(QrCode, {
+builder.node(QrCodeRef, {
   description: 'A QR code, which leads to a link and counts who scans it.',
   id: { resolve: (row) => row.id, parse: Number },
   loadWithoutCache: findQrCode,
@@ -93,7 +91,7 @@ builder.node(QrCode, {
       resolve: lazily(qrCodes, 'date'),
     }),
     statistics: t.field({
-      type: QrStatistics,
+      type: QrStatisticsRef,
       description:
         'Who scanned it; null when the upstream keeps no statistics of it. Costs 1 upstream call for each QR code, then none while kept.',
       resolve: async (row, _args, { links }) => {
@@ -107,7 +105,7 @@ builder.node(QrCode, {
 builder.queryFields((t) => ({
   qrCodes: t.connection(
     {
-      type: QrCode,
+      type: QrCodeRef,
       nullable: true,
       description: 'The account’s QR codes. Costs 1 upstream call for each page not kept.',
       resolve: (_root, window, { links }) => links.connection(qrCodes, window),
@@ -115,7 +113,7 @@ builder.queryFields((t) => ({
     ...connectionOf('QrCode', 'QR codes'),
   ),
   qrCode: t.field({
-    type: QrCode,
+    type: QrCodeRef,
     description:
       'One QR code; null when there is none of this id. Costs nothing while a page that holds it is kept, else 1 upstream call, its statistics included.',
     args: {
@@ -131,7 +129,7 @@ const logoDescription = 'Picture to put into its middle: path or URL of a png or
 const CreateQrCodeInput = builder.inputType('CreateQrCodeInput', {
   description: 'A QR code to make. What is left out is for the upstream to choose.',
   fields: (t) => ({
-    type: t.field({ type: QrType, required: true, description: 'What it holds.' }),
+    type: t.field({ type: QrTypeRef, required: true, description: 'What it holds.' }),
     data: t.field({ type: QrDataInput, required: true, description: 'What it says.' }),
     background: t.string({ description: `Color behind the code: ${colorDescription}` }),
     foreground: t.string({ description: `Color of the code: ${colorDescription}` }),
@@ -149,7 +147,7 @@ const UpdateQrCodeInput = builder.inputType('UpdateQrCodeInput', {
       description: 'Which QR code: global id, or the upstream’s integer.',
     }),
     type: t.field({
-      type: QrType,
+      type: QrTypeRef,
       description: 'What it holds. With it, the data is checked before a call is spent.',
     }),
     data: t.field({
@@ -177,7 +175,7 @@ function checkLook(
 
 builder.mutationFields((t) => ({
   createQrCode: t.field({
-    type: QrCode,
+    type: QrCodeRef,
     nullable: false,
     errors: resultOf('CreateQrCodeResult'),
     description: 'Makes a QR code. Costs 1 upstream call.',
@@ -193,7 +191,7 @@ builder.mutationFields((t) => ({
     },
   }),
   updateQrCode: t.field({
-    type: QrCode,
+    type: QrCodeRef,
     nullable: false,
     errors: resultOf('UpdateQrCodeResult'),
     description: 'Changes what a QR code says and how it looks. Costs 1 upstream call.',
@@ -209,7 +207,7 @@ builder.mutationFields((t) => ({
     },
   }),
   deleteQrCode: t.field({
-    type: Deleted,
+    type: DeletedRef,
     nullable: false,
     errors: resultOf('DeleteQrCodeResult'),
     description: 'Removes a QR code, from its channels too. Costs 1 upstream call.',

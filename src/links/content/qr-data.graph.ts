@@ -1,8 +1,8 @@
 import { builder } from '../../graph/builder.ts';
 import type { InputChecks } from '../../graph/checks.ts';
-import type { QrData, QrType as Type } from './qr-code.ts';
+import type { QrData, QrType } from './qr-code.ts';
 
-export const QrType = builder.enumType('QrType', {
+export const QrTypeRef = builder.enumType('QrType', {
   description: 'What a QR code holds. Each type says whether its data is `value` or `fields`.',
   values: {
     TEXT: { description: 'Any text, as `value`.' },
@@ -16,7 +16,7 @@ export const QrType = builder.enumType('QrType', {
       description: 'A text message to send: the number as `value`, or `fields`: phone, message.',
     },
     WIFI: { description: 'A network to join, as `fields`: ssid, encryption, password.' },
-  } satisfies Record<Type, { description: string }>,
+  } satisfies Record<QrType, { description: string }>,
 });
 
 export const QrDataInput = builder.inputType('QrDataInput', {
@@ -35,7 +35,7 @@ export const QrDataInput = builder.inputType('QrDataInput', {
 type Input = typeof QrDataInput.$inferInput;
 
 /** Which of the two each type takes. The documents say "string or array depending on type". */
-const shapes: Readonly<Record<Type, readonly (keyof Input)[]>> = {
+const shapes: Readonly<Record<QrType, readonly (keyof Input)[]>> = {
   TEXT: ['value'],
   VCARD: ['fields'],
   LINK: ['value'],
@@ -46,7 +46,7 @@ const shapes: Readonly<Record<Type, readonly (keyof Input)[]>> = {
 };
 
 /** The part without which data of a type says nothing. */
-const needed: Readonly<Partial<Record<Type, string>>> = {
+const needed: Readonly<Partial<Record<QrType, string>>> = {
   EMAIL: 'email',
   SMS: 'phone',
   WIFI: 'ssid',
@@ -60,7 +60,7 @@ export function checkQrData(
   checks: InputChecks,
   member: string,
   { value, fields }: Input,
-  type: Type | null | undefined,
+  type: QrType | null | undefined,
 ): QrData {
   const kind = value == null ? 'fields' : 'value';
   const place = `${member}.${kind}`;
@@ -78,7 +78,7 @@ function checkFields(
   checks: InputChecks,
   place: string,
   fields: Readonly<Record<string, unknown>>,
-  type: Type | null | undefined,
+  type: QrType | null | undefined,
 ): void {
   const part = type ? needed[type] : undefined;
   if (part === undefined) {
@@ -99,7 +99,7 @@ function checkText(
   checks: InputChecks,
   place: string,
   text: string,
-  type: Type | null | undefined,
+  type: QrType | null | undefined,
 ): void {
   if (text.trim() === '') checks.notBlank(place, text);
   else if (type === 'LINK') checks.webAddress(place, text);
