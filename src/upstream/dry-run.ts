@@ -8,7 +8,7 @@ import type { Read } from './request.ts';
 import type { UpstreamClient } from './upstream-client.ts';
 
 /** What an operation would cost if it were sent now, as `extensions.plan` tells it. */
-export interface DryRunPlan {
+export interface OperationPlan {
   /** Requests that would leave the gateway. */
   readonly calls: number;
   /** The same by upstream: each has a limit of its own. */
@@ -75,7 +75,7 @@ export class DryRun {
     return this.#placeholderIds.has(id);
   }
 
-  get plan(): DryRunPlan {
+  get plan(): OperationPlan {
     const byUpstream = (name: UpstreamName) =>
       [...this.#calls.values()].filter((upstream) => upstream === name).length;
     return {

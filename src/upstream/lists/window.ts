@@ -27,7 +27,7 @@ const DEFAULT_WINDOW = 20;
 const MAX_WINDOW = 500;
 
 /** Which list, by whom. */
-export interface Source<R extends Row> {
+export interface ListSource<R extends Row> {
   readonly lists: Lists;
   readonly list: List<R>;
   readonly access: Access;
@@ -46,7 +46,7 @@ interface Place {
  * @throws BadUserInput `BAD_USER_INPUT` for arguments that name no window, before any call.
  */
 export async function readWindow<R extends Row>(
-  source: Source<R>,
+  source: ListSource<R>,
   { first, after, last, before }: WindowArguments,
   keep?: (row: R) => boolean,
 ): Promise<Window<R> | null> {
@@ -74,7 +74,7 @@ export async function readWindow<R extends Row>(
  * reckoned with that it is not far.
  */
 async function placeholderWindow<R extends Row>(
-  { lists, list, access }: Source<R>,
+  { lists, list, access }: ListSource<R>,
   from: number | null,
   count: number,
 ): Promise<Window<R>> {
@@ -104,13 +104,13 @@ function isBefore(a: Place, b: Place): boolean {
 
 /** A walk over the pages of one list, which reads each page at most once. */
 class Walk<R extends Row> {
-  readonly #source: Source<R>;
+  readonly #source: ListSource<R>;
   readonly #keep: ((row: R) => boolean) | undefined;
   readonly #pages = new Map<number, ListPage<R>>();
   /** A list without pages that is filtered has as many rows as pass the filter. */
   #total: number | null = null;
 
-  constructor(source: Source<R>, keep: ((row: R) => boolean) | undefined) {
+  constructor(source: ListSource<R>, keep: ((row: R) => boolean) | undefined) {
     this.#source = source;
     this.#keep = keep;
   }

@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import type { DryRunPlan as Plan } from '../../../src/upstream/dry-run.ts';
+import type { OperationPlan } from '../../../src/upstream/dry-run.ts';
 import { startWorld, type World } from '../../support/gateway.ts';
 
 const DASHBOARD = `{
@@ -17,7 +17,7 @@ describe('A dry run', () => {
   });
   afterAll(() => Promise.all(worlds.map((each) => each.close())));
 
-  async function plan(query: string): Promise<Plan> {
+  async function plan(query: string): Promise<OperationPlan> {
     world.forgetCalls();
     const response = await world.gateway.fetch(
       new Request('http://gateway/graphql', {
@@ -29,7 +29,7 @@ describe('A dry run', () => {
     const { data, errors, extensions } = (await response.json()) as {
       data: unknown;
       errors?: unknown;
-      extensions: { plan: Plan };
+      extensions: { plan: OperationPlan };
     };
     expect({ data, errors, sent: world.calls() }).toEqual({
       data: null,
