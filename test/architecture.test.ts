@@ -2,15 +2,17 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-/** Every source file by its path below src, without its comments: those may name what code may not. */
-const sources = new Map(
+/** Every source file by its path below src. */
+const files = new Map(
   readdirSync('src', { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.ts'))
     .sort()
-    .map((path) => [
-      path,
-      readFileSync(join('src', path), 'utf8').replace(/\/\*[^]*?\*\/|(?<![:'"`])\/\/.*$/gm, ''),
-    ]),
+    .map((path) => [path, readFileSync(join('src', path), 'utf8')]),
+);
+
+/** The same without comments: those may name what code may not. */
+const sources = new Map(
+  [...files].map(([path, text]) => [path, text.replace(/\/\*[^]*?\*\/|(?<![:'"`])\/\/.*$/gm, '')]),
 );
 
 interface Edge {
@@ -103,6 +105,24 @@ describe('an import', () => {
   });
 });
 
+describe('an export', () => {
+  it('has a name of its own, in the gateway and in the sandbox', () => {
+    const clashes = [/^(?!sandbox\/)/, /^sandbox\//].flatMap((half) => {
+      const paths = new Map<string, Set<string>>();
+      for (const { path, name } of declarations().filter((each) => half.test(each.path))) {
+        paths.set(name, (paths.get(name) ?? new Set()).add(path));
+      }
+      return [...paths].filter(([, where]) => where.size > 1);
+    });
+    expect(clashes.map(([name, where]) => `${name}: ${[...where].join(', ')}`)).toEqual([]);
+  });
+
+  it('has a docstring', () => {
+    const bare = declarations().filter(({ documented }) => !documented);
+    expect(bare.map(({ path, name }) => `${path}: ${name}`)).toEqual([]);
+  });
+});
+
 describe('the sandbox', () => {
   it('imports nothing from the rest, so that a misreading cannot hide in both', () => {
     const outward = edges.filter(
@@ -176,4 +196,17 @@ function circles(): string[] {
     visit(path, []);
   }
   return found;
+}
+
+/** Everything that a source file declares for others; `documented` with a docstring right above it. */
+function declarations(): { path: string; name: string; documented: boolean }[] {
+  const pattern =
+    /^export (?:abstract |async )*(?:class|const|enum|function\*?|interface|let|type) (\w+)/gm;
+  return [...files].flatMap(([path, text]) =>
+    [...text.matchAll(pattern)].map(({ 1: name = '', index }) => ({
+      path,
+      name,
+      documented: text.slice(0, index).endsWith('*/\n'),
+    })),
+  );
 }

@@ -47,6 +47,7 @@ const ItemPriceRef = builder.objectRef<ItemPrice>('ItemPrice').implement({
   }),
 });
 
+/** The type of `Query.item` and `Purchase.item`. */
 export const ItemRef = builder.objectRef<Item>('Item');
 
 builder.node(ItemRef, {

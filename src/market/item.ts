@@ -20,6 +20,7 @@ export interface Item extends Row {
   readonly publishedAt: string | null;
 }
 
+/** The kind of preview that an item has. */
 export type ItemMediaKind = 'IMAGE' | 'VIDEO' | 'AUDIO';
 
 /** Every member but `kind` is a URL. */

@@ -15,6 +15,7 @@ export interface Seller {
   readonly registeredAt: string | null;
 }
 
+/** What a seller shows to the public. */
 export interface SellerProfile {
   readonly heading: string | null;
   readonly description: string | null;
@@ -26,6 +27,7 @@ export interface SellerProfile {
   readonly cover: string | null;
 }
 
+/** One entry of a profile: a network, and the path or address of the seller there. */
 export interface SocialLink {
   readonly network: string;
   readonly path: string;

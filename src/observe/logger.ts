@@ -5,6 +5,7 @@ import type { Scrub } from './scrub.ts';
 /** Where lines go: standard output, or a test's array. */
 export type LogStream = DestinationStream;
 
+/** The least severe lines that are written; `silent` writes none. */
 export type LogLevel = 'error' | 'warn' | 'info' | 'debug' | 'silent';
 
 /**

@@ -9,6 +9,7 @@ export interface Gauges {
   cache(): { readonly bytes: number; readonly entries: number };
 }
 
+/** The budgets of one upstream, summed over its keys. */
 export interface BudgetGauges {
   readonly upstream: UpstreamName;
   /** Keys whose budget is counted. */

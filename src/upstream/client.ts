@@ -21,6 +21,7 @@ import { observedExchange } from './wire/observed-exchange.ts';
 import type { Feedback } from './wire/rate-limit-headers.ts';
 import { WireError } from './wire/send.ts';
 
+/** What a client needs beside what an exchange does. */
 export interface ClientOptions extends ExchangeOptions {
   readonly cache: Cache;
   readonly freshness: (resource: Resource) => Freshness;

@@ -10,6 +10,7 @@ import {
   updateAccount,
 } from './account.ts';
 
+/** The type of `Account.status` and `User.status`. */
 export const AccountStatusRef = builder.enumType('AccountStatus', {
   description: 'What an account may do.',
   values: {

@@ -3,6 +3,7 @@ import type { Read, Write } from '../../upstream/request.ts';
 import { touches } from '../touches.ts';
 import { given, openWritten } from '../written.ts';
 
+/** What an account may do; `null` stands for a word that the documents do not have. */
 export type AccountStatus = 'FREE' | 'PRO' | 'ADMIN';
 
 /** Account statuses and categories by the word the upstream uses for them. */
@@ -57,6 +58,7 @@ export const account: Read<Account> = {
   },
 };
 
+/** What to change of the account; what is absent or `null` stays as it is. */
 export interface UpdateAccount {
   readonly email?: string | null | undefined;
   /** A secret: it is sent, and kept nowhere. */

@@ -78,6 +78,7 @@ const PlanLimitsRef = builder.objectRef<PlanLimits>('PlanLimits').implement({
   }),
 });
 
+/** The type of `Query.plans` and `User.plan`. */
 export const PlanRef = builder.objectRef<Plan>('Plan');
 
 builder.node(PlanRef, {

@@ -14,12 +14,14 @@ export interface Plan extends Row {
   readonly limits: PlanLimits | null;
 }
 
+/** In the currency of the installation, which the API does not name. */
 export interface PlanPrices {
   readonly monthly: number | null;
   readonly yearly: number | null;
   readonly lifetime: number | null;
 }
 
+/** Most links and clicks that a plan allows, and days that it retains statistics. */
 export interface PlanLimits {
   readonly links: number | null;
   readonly clicks: number | null;
@@ -28,6 +30,7 @@ export interface PlanLimits {
   readonly features: readonly PlanFeature[];
 }
 
+/** Whether a plan includes a feature. */
 export interface PlanFeature {
   /** As the upstream spells it, in lower case. */
   readonly name: string;
@@ -118,8 +121,10 @@ export const plans: List<Plan> = {
   decode: pageDecoder({ resource: 'plans', keys: ['plans'], decodeRow: decodePlan }),
 };
 
+/** For how long a plan is taken; `LIFETIME` has no end. */
 export type SubscriptionType = 'MONTHLY' | 'YEARLY' | 'LIFETIME';
 
+/** Which user takes which plan. */
 export interface SubscribeUser {
   readonly planId: number;
   readonly userId: number;

@@ -13,6 +13,7 @@ export interface User extends Account, Row {
   readonly planId: number | null;
 }
 
+/** The category of users to list. */
 export type UserFilter = 'ADMIN' | 'FREE' | 'PRO';
 
 /** @throws DecodeError when the user has no id. */
@@ -94,6 +95,7 @@ export function userApiKey(id: number): Call<string | null> {
   };
 }
 
+/** The account to open; without a `planId` the upstream chooses the plan. */
 export interface CreateUser {
   readonly username: string;
   readonly email: string;

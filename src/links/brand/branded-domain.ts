@@ -36,11 +36,13 @@ export const domains: List<BrandedDomain> = {
   decode: pageDecoder({ resource: 'domains', keys: ['domains'], decodeRow: decodeBrandedDomain }),
 };
 
+/** URLs to redirect to: absent or `null` stays as it is, an empty text removes the redirect. */
 export interface UpdateDomain {
   readonly redirectRoot?: string | null | undefined;
   readonly redirect404?: string | null | undefined;
 }
 
+/** The domain to add, a URL without a path. */
 export interface CreateDomain extends UpdateDomain {
   readonly domain: string;
 }

@@ -21,6 +21,7 @@ export const pixelTypes = {
   TIKTOK: 'tiktok',
 } as const;
 
+/** The network that a pixel reports to. */
 export type PixelType = keyof typeof pixelTypes;
 
 /** A tracking pixel. Implements: Link API > Resources > Pixel. */
@@ -68,6 +69,7 @@ export const pixels: List<Pixel> = {
   decode: pageDecoder({ resource: 'pixels', keys: ['pixels'], decodeRow: decodePixel }),
 };
 
+/** The pixel to make. */
 export interface CreatePixel {
   readonly type: PixelType;
   readonly name: string;
@@ -75,6 +77,7 @@ export interface CreatePixel {
   readonly tag: string;
 }
 
+/** What to change of a pixel; the name stays unless given. */
 export interface UpdatePixel {
   readonly name?: string | null | undefined;
   /** The upstream wants it even when it stays as it is. */

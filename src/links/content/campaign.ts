@@ -38,6 +38,7 @@ export const campaigns: List<Campaign> = {
   decode: pageDecoder({ resource: 'campaigns', keys: ['campaigns'], decodeRow: decodeCampaign }),
 };
 
+/** What to set of a campaign; the upstream chooses what is absent or `null`. */
 export interface CreateCampaign {
   readonly name?: string | null | undefined;
   /** What the rotator's URL ends with. */

@@ -2,6 +2,7 @@ import { builder } from '../../graph/builder.ts';
 import type { ChannelItem, ChannelItemType } from './channel.ts';
 import { findQrCode, QrCodeRef } from './qr-code.graph.ts';
 
+/** The type of `ChannelEntry.type` and of an argument of `Mutation.assignItemToChannel`. */
 export const ChannelItemTypeRef = builder.enumType('ChannelItemType', {
   description: 'What kind of thing stands in a channel.',
   values: {
@@ -59,6 +60,7 @@ const typenames: Readonly<Record<ChannelItemType, string>> = {
   QR: 'QrItem',
 };
 
+/** The node type of `Channel.items`. */
 export const ChannelItemRef = builder.unionType('ChannelItem', {
   description: 'What stands in a channel. `ChannelEntry` has what all of them share.',
   types: [LinkItemRef, BioItemRef, QrItemRef],

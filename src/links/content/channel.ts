@@ -36,6 +36,7 @@ export const channels: List<Channel> = {
   decode: pageDecoder({ resource: 'channels', keys: ['channels'], decodeRow: decodeChannel }),
 };
 
+/** What kind of thing a channel item is. */
 export type ChannelItemType = 'LINKS' | 'BIO' | 'QR';
 
 /** The spelling in paths and answers of each type of channel item. */
@@ -118,6 +119,7 @@ const decodeItems = pageDecoder({
   decodeRow: decodeChannelItem,
 });
 
+/** What to set of a channel; what is absent or `null` stays as it is. */
 export interface UpdateChannel {
   readonly name?: string | null | undefined;
   readonly description?: string | null | undefined;
@@ -126,6 +128,7 @@ export interface UpdateChannel {
   readonly starred?: boolean | null | undefined;
 }
 
+/** The channel to make. */
 export interface CreateChannel extends UpdateChannel {
   readonly name: string;
 }

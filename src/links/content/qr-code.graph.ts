@@ -68,6 +68,7 @@ const QrStatisticsRef = builder.objectRef<QrStatistics>('QrStatistics').implemen
   },
 });
 
+/** The type of `Query.qrCode` and `QrItem.qrCode`. */
 export const QrCodeRef = builder.objectRef<Known<QrCode> | QrCodeDetail>('QrCode');
 
 builder.node(QrCodeRef, {

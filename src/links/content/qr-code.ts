@@ -31,6 +31,7 @@ export interface QrStatistics {
   readonly socialCounts: readonly LabelCount[];
 }
 
+/** How often one label was counted, e.g. one country. */
 export interface LabelCount {
   readonly label: string;
   readonly count: number;
@@ -114,11 +115,13 @@ export const qrCodes: List<QrCode> = {
   single: qrCode,
 };
 
+/** What a code holds, which decides the form of its data. */
 export type QrType = 'TEXT' | 'VCARD' | 'LINK' | 'EMAIL' | 'PHONE' | 'SMS' | 'WIFI';
 
 /** What a code says: a text, or named parts where its type has some. */
 export type QrData = string | Readonly<Record<string, unknown>>;
 
+/** What to change of a QR code; what is absent or `null` stays as it is. */
 export interface UpdateQrCode {
   readonly type?: QrType | null | undefined;
   readonly data: QrData;
@@ -130,6 +133,7 @@ export interface UpdateQrCode {
   readonly logo?: string | null | undefined;
 }
 
+/** The QR code to make. */
 export interface CreateQrCode extends UpdateQrCode {
   readonly type: QrType;
   readonly name?: string | null | undefined;

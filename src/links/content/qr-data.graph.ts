@@ -2,6 +2,7 @@ import { builder } from '../../graph/builder.ts';
 import type { InputChecks } from '../../graph/checks.ts';
 import type { QrData, QrType } from './qr-code.ts';
 
+/** The type of `type` in the inputs of both mutations. */
 export const QrTypeRef = builder.enumType('QrType', {
   description: 'What a QR code holds. Each type says whether its data is `value` or `fields`.',
   values: {
@@ -19,6 +20,7 @@ export const QrTypeRef = builder.enumType('QrType', {
   } satisfies Record<QrType, { description: string }>,
 });
 
+/** The type of `data` in the inputs of both mutations; `checkQrData` checks it. */
 export const QrDataInput = builder.inputType('QrDataInput', {
   description: 'What a QR code says: exactly one of the two, by its type.',
   isOneOf: true,

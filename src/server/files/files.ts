@@ -9,6 +9,7 @@ import type { MaskError } from '../graphql/mask-error.ts';
 import { UploadBody, UploadFault, uploadTooLarge } from './upload-body.ts';
 import { readUpload } from './upload-options.ts';
 
+/** What uploads need of the gateway. */
 export interface FilesOptions {
   /**
    * The link API on behalf of a request; the signal aborts when nobody waits for its answer. Rejects

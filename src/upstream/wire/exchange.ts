@@ -6,6 +6,7 @@ import type { Failure } from './failure.ts';
 import { type Feedback, readRateLimit } from './rate-limit-headers.ts';
 import { sendOverWire, WireError, type WireRequest } from './send.ts';
 
+/** Which API to talk to, where, and with which patience. */
 export interface ExchangeOptions {
   readonly api: Api;
   /** Without a trailing slash; may carry a path prefix. */
