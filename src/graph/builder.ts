@@ -50,7 +50,7 @@ export const builder = new SchemaBuilder<{
     nodeTypeOptions: { description: 'Anything that can be found again by its id alone.' },
     nodeQueryOptions: {
       description:
-        'Finds any object by its global id; null when there is none. Costs what reading that type by id costs: nothing while a list that holds it is kept.',
+        'Finds any object by its global id; null when there is none. Costs what reading that type by id costs: nothing while a list that holds it is cached.',
       args: { id: { description: 'A global id, as any `id` field gives it.' } },
       resolve: (_root, { id }, context, info) => loadNode(id, context, info),
     },
@@ -114,14 +114,14 @@ async function loadNode(
   id: { readonly typename: string; readonly id: string },
   context: GraphContext,
   info: GraphQLResolveInfo,
-): Promise<object | null> {
+): Promise<unknown> {
   const type = info.schema.getType(id.typename);
   if (!isObjectType(type) || !type.getInterfaces().some(({ name }) => name === 'Node')) {
     throw new BadUserInput(`Nothing of the type ${id.typename} can be found by its id.`);
   }
   requireType(context.viewer, type.name);
   const [node] = await resolveNodes(builder, context, info, [id]);
-  return (node as object | null | undefined) ?? null;
+  return node;
 }
 
 /** Names and descriptions of a connection and its edge, for `t.connection`. */

@@ -18,6 +18,7 @@ builder.scalarType('Upload', {
 /** Whichever implementation of `File` made it of the part. */
 function isUploadedFile(value: unknown): value is UploadedFile {
   if (typeof value !== 'object' || value === null) return false;
-  const { name, size, arrayBuffer } = value as Partial<Record<string, unknown>>;
+  if (!('name' in value && 'size' in value && 'arrayBuffer' in value)) return false;
+  const { name, size, arrayBuffer } = value;
   return typeof name === 'string' && typeof size === 'number' && typeof arrayBuffer === 'function';
 }

@@ -1,12 +1,12 @@
-/** What a mutation was about, as far as it matters for what it makes wrong. */
+/** What a mutation was about, as far as invalidation depends on it. */
 interface Subject {
   /** The row's id; absent for a row being made whose id is not known (yet). */
   readonly id?: number | undefined;
 }
 
 /**
- * Which kept answers each mutation makes wrong, by the tags of the reads in this folder. A list is
- * dropped whole, for a changed row can stand on another page than before.
+ * Which cache entries each mutation invalidates, by the tags of the reads in this folder. A list is
+ * invalidated whole, since a changed row can move to another page.
  */
 export const touches = {
   updateAccount: () => ['account', 'users', 'user'],
@@ -23,7 +23,7 @@ export const touches = {
   createChannel: ({ id }: Subject) => ['channels', id ? `channel:${id}:items` : 'channelItems'],
   updateChannel: () => ['channels'],
   deleteChannel: ({ id }: Subject) => ['channels', `channel:${id}:items`],
-  // An installation may let an item stand in one channel at a time: then it has left another.
+  // An installation may allow an item in one channel only: it has then left another.
   assignItemToChannel: ({ id, item }: Subject & { readonly item: string }) => [
     `channel:${id}:items`,
     ...anywhere(item),
@@ -46,15 +46,15 @@ export const touches = {
   createLoginUrl: () => [],
 } satisfies Record<string, (subject: Subject & { readonly item: string }) => readonly string[]>;
 
-/** What to touch for an item that may stand in any channel: the pages it is on, and any on their way. */
+/** Tags for an item that may be in any channel: the pages that contain it, and all pages in flight. */
 function anywhere(item: string): string[] {
   return [channelItemTag(item), channelItemsInFlight];
 }
 
-/** The tag of every page of channel items that an item, e.g. `QR:7`, stands on. */
+/** The tag of every page of channel items that contains an item, e.g. `QR:7`. */
 export function channelItemTag(item: string): string {
   return `channelItem:${item}`;
 }
 
-/** The tag of channel items whose answer is still on its way, so that nobody knows which they are. */
+/** The tag of every page of channel items in flight, whose items are not known yet. */
 export const channelItemsInFlight = 'channelItems in flight';

@@ -4,8 +4,11 @@ import { formatLocalTimestamp } from '../upstream/decode/timestamp.ts';
 import type { DecodeContext } from '../upstream/request.ts';
 
 /** The members that the caller gave, under the names the API has for them: a `null` is not given. */
-export function given(members: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value != null));
+export function given<T>(
+  members: Readonly<Record<string, T | null | undefined>>,
+): Record<string, T> {
+  const isGiven = (entry: [string, T | null | undefined]): entry is [string, T] => entry[1] != null;
+  return Object.fromEntries(Object.entries(members).filter(isGiven));
 }
 
 /**
@@ -17,7 +20,7 @@ export function openWritten(body: unknown, path: string, context: DecodeContext)
   return new RowReader({ ...answer, ...given(asMap(answer['data']) ?? {}) }, path, context);
 }
 
-/** A moment in the gateway's spelling as the API wants it: local to the zone it writes all its own in. */
+/** Formats an ISO 8601 moment for the API: local time in the zone of its own timestamps. */
 export function upstreamTime(
   time: string | null | undefined,
   timeZone: string,

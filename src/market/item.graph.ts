@@ -90,7 +90,7 @@ builder.queryFields((t) => ({
       type: ItemRef,
       nullable: true,
       description:
-        'What the seller offers. The marketplace hands out its list in one piece, so every window, search and filter together cost 1 marketplace call, then none while kept.',
+        'What the seller offers. The marketplace hands out its list in one piece, so every window, search and filter together cost 1 marketplace call, then none while cached.',
       args: {
         search: t.arg.string({
           description:
@@ -109,7 +109,7 @@ builder.queryFields((t) => ({
   item: t.field({
     type: ItemRef,
     description:
-      'One item; null when there is none of this id. Costs nothing while the list is kept, else 1 marketplace call.',
+      'One item; null when there is none of this id. Costs nothing while the list is cached, else 1 marketplace call.',
     args: {
       id: t.arg.id({ required: true, description: 'Global id, or the upstream’s integer.' }),
     },

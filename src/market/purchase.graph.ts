@@ -37,7 +37,7 @@ builder.queryField('purchase', (t) =>
   t.field({
     type: PurchaseRef,
     description:
-      'The purchase a code stands for; null when the code is not valid. Costs 1 marketplace call, then none while kept.',
+      'The purchase a code stands for; null when the code is not valid. Costs 1 marketplace call, then none while cached.',
     args: {
       code: t.arg.string({ required: true, description: 'The code, as the buyer received it.' }),
     },

@@ -59,7 +59,7 @@ builder.queryField('seller', (t) =>
   t.field({
     type: SellerRef,
     description:
-      'The seller this gateway works for. Costs 1 marketplace call, then none while kept.',
+      'The seller this gateway works for. Costs 1 marketplace call, then none while cached.',
     resolve: (_root, _args, { market }) => market.read(seller),
   }),
 );

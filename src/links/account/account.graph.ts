@@ -22,7 +22,7 @@ export const AccountStatusRef = builder.enumType('AccountStatus', {
 
 const AccountRef = builder.objectRef<KnownAccount>('Account');
 
-/** Resolves a member of the account: at no cost where it is known, else with all others in 1 call. */
+/** Resolves a member of the account: 0 calls where it is known, else 1 for all members together. */
 function lazily<Member extends keyof Account>(member: Member) {
   return async (
     row: KnownAccount,
@@ -71,7 +71,7 @@ builder.queryField('account', (t) =>
   t.field({
     type: AccountRef,
     description:
-      'The account that this gateway works for. Costs 1 upstream call, then none while kept.',
+      'The account that this gateway works for. Costs 1 upstream call, then none while cached.',
     resolve: (_root, _args, { links }) => links.read(account),
   }),
 );

@@ -26,7 +26,7 @@ export interface Account {
   readonly registered: string | null;
 }
 
-/** An account of which some members are known; after a write, perhaps not even its id. */
+/** An account of which some members are known. After a write, its id may be unknown too. */
 export type KnownAccount = { readonly [Member in keyof Account]?: Account[Member] | undefined };
 
 /** @throws DecodeError when the account has no id. */
@@ -61,7 +61,7 @@ export const account: Read<Account> = {
 /** What to change of the account; what is absent or `null` stays as it is. */
 export interface UpdateAccount {
   readonly email?: string | null | undefined;
-  /** A secret: it is sent, and kept nowhere. */
+  /** A secret: sent, and stored nowhere. */
   readonly password?: string | null | undefined;
 }
 
@@ -81,7 +81,7 @@ export function updateAccount(input: UpdateAccount): Write<KnownAccount> {
   };
 }
 
-/** What a write's answer says of the account, else what its input said; the rest is not known. */
+/** Members from a write's answer, else from its input; the others stay unknown. */
 function decodeWritten(row: RowReader, input: UpdateAccount): KnownAccount {
   return {
     id: row.integer('id') ?? undefined,

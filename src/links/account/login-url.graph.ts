@@ -15,13 +15,13 @@ const LoginUrlRef = builder.objectRef<LoginUrl>('LoginUrl').implement({
     url: t.exposeString('url', {
       nullable: false,
       description:
-        'Logs in whoever opens it first: a secret. This answer is the only place it is ever in.',
+        'Logs in whoever opens it first: a secret, which the gateway neither caches nor logs.',
     }),
     expiresAt: t.expose('expiresAt', {
       type: 'DateTime',
       nullable: false,
       description:
-        'Until when it works at least, if nobody uses it: an hour after it was asked for.',
+        'The earliest moment at which it expires unused: an hour after the request began.',
     }),
   }),
 });
@@ -43,7 +43,7 @@ builder.mutationField('createLoginUrl', (t) =>
       const checks = new InputChecks();
       const id = checks.id('userId', 'User', userId);
       checks.done();
-      // Taken before the call, which may wait for its turn: so it is never later than the truth.
+      // Read before the call, which may be queued, so that it is never later than the true expiry.
       const expiresAt = formatTimestamp(clock.wall() + LOGIN_URL_LIFETIME_MS);
       return { url: await links.write(createLoginUrl(id)), expiresAt };
     },

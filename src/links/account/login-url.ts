@@ -8,7 +8,7 @@ export const LOGIN_URL_LIFETIME_MS = 3_600_000;
 
 /**
  * Makes a URL that logs its first visitor in as a user: a secret. For administrators only. 1 upstream
- * call: a GET, but one that makes something new each time, so a write that is never shared or kept.
+ * call: a GET that makes something new each time, hence a `Write`, which is never shared or cached.
  * Implements: Link API > Users > GET /api/user/login/:id.
  */
 export function createLoginUrl(userId: number): Write<string> {
@@ -21,7 +21,7 @@ export function createLoginUrl(userId: number): Write<string> {
       return url;
     },
     touches: touches.createLoginUrl,
-    // A login URL that nobody has seen runs out by itself.
+    // An unseen login URL expires by itself.
     check: null,
   };
 }

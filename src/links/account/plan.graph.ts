@@ -9,7 +9,7 @@ import {
 } from './plan.ts';
 
 const PlanFeatureNameRef = builder.enumType('PlanFeatureName', {
-  description: 'The features that plans of the link-management API are known to switch.',
+  description: 'The features that the link-management API documents for plans.',
   values: {
     CUSTOM: { description: 'Short links with an alias of one’s choice.' },
     TEAM: { description: 'Team members; counted.' },
@@ -29,7 +29,7 @@ const PlanFeatureNameRef = builder.enumType('PlanFeatureName', {
 });
 
 const PlanFeatureRef = builder.objectRef<PlanFeature>('PlanFeature').implement({
-  description: 'Whether, and how often, a plan lets something be used.',
+  description: 'Whether a plan includes a feature, and how many of it.',
   fields: (t) => ({
     name: t.exposeString('name', {
       nullable: false,
@@ -59,7 +59,9 @@ const PlanLimitsRef = builder.objectRef<PlanLimits>('PlanLimits').implement({
   fields: (t) => ({
     links: t.exposeInt('links', { description: 'How many links an account may have.' }),
     clicks: t.exposeInt('clicks', { description: 'How many clicks are counted.' }),
-    retention: t.exposeInt('retention', { description: 'How long statistics are kept, in days.' }),
+    retention: t.exposeInt('retention', {
+      description: 'How long the upstream retains statistics, in days.',
+    }),
     features: t.field({
       type: [PlanFeatureRef],
       nullable: false,
@@ -102,7 +104,7 @@ builder.queryField('plans', (t) =>
     type: [PlanRef],
     nullable: { list: true, items: false },
     description:
-      'All plans. For API keys of administrators. Costs 1 upstream call, then none while kept.',
+      'All plans. For API keys of administrators. Costs 1 upstream call, then none while cached.',
     resolve: (_root, _args, { links }) => links.all(plans),
   }),
 );

@@ -129,7 +129,7 @@ export interface SubscribeUser {
   readonly planId: number;
   readonly userId: number;
   readonly type: SubscriptionType;
-  /** When it ends, in the gateway's spelling; without one, the upstream reckons it from `type`. */
+  /** When it ends, as ISO 8601; without it, the upstream derives the end from `type`. */
   readonly expiration?: string | null | undefined;
 }
 

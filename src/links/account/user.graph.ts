@@ -64,7 +64,7 @@ builder.node(UserRef, {
     plan: t.field({
       type: PlanRef,
       description:
-        'The user’s plan; null without one, or when it is gone. Costs 1 upstream call for all users together, then none while kept.',
+        'The user’s plan; null without one, or when it is gone. Costs 1 upstream call for all users together, then none while cached.',
       resolve: async (row, args, context) => {
         const planId = await planIdOf(row, args, context);
         return planId ? context.links.find(plans, planId) : null;
@@ -72,7 +72,7 @@ builder.node(UserRef, {
     }),
     apiKey: t.string({
       description:
-        'The user’s API key: a secret, with which anybody is this user. `FORBIDDEN` unless the operator has set `EXPOSE_USER_API_KEYS=true`; null when the upstream shows none. Costs 1 upstream call for each user, every time: it is never kept.',
+        'The user’s API key: a secret, with which anyone can act as this user. `FORBIDDEN` unless the operator has set `EXPOSE_USER_API_KEYS=true`; null when the upstream shows none. Costs 1 upstream call for each user, every time: it is never cached.',
       resolve: ({ id }, _args, { links, exposeUserApiKeys }) => {
         if (exposeUserApiKeys) return links.readSecret(userApiKey(id));
         throw new GatewayError(
@@ -89,7 +89,7 @@ builder.queryFields((t) => ({
     type: [UserRef],
     nullable: { list: true, items: false },
     description:
-      'All users, or some of them. For API keys of administrators. Costs 1 upstream call for each filter and address, then none while kept.',
+      'All users, or some of them. For API keys of administrators. Costs 1 upstream call for each filter and address, then none while cached.',
     args: {
       filter: t.arg({ type: UserFilterRef, description: 'Only users of this kind.' }),
       email: t.arg.string({ description: 'Only users the upstream finds for this address.' }),
@@ -99,7 +99,7 @@ builder.queryFields((t) => ({
   user: t.field({
     type: UserRef,
     description:
-      'One user; null when there is none of this id. For API keys of administrators. Costs nothing while the list of all users is kept, else 1 upstream call.',
+      'One user; null when there is none of this id. For API keys of administrators. Costs nothing while the list of all users is cached, else 1 upstream call.',
     args: {
       id: t.arg.id({ required: true, description: 'Global id, or the upstream’s integer.' }),
     },
@@ -108,7 +108,7 @@ builder.queryFields((t) => ({
 }));
 
 const CreateUserInput = builder.inputType('CreateUserInput', {
-  description: 'An account to open. What is left out is for the upstream to choose.',
+  description: 'An account to open. The upstream chooses what is left out.',
   fields: (t) => ({
     username: t.string({
       required: true,
@@ -147,7 +147,7 @@ const SubscribeUserInput = builder.inputType('SubscribeUserInput', {
     type: t.field({ type: SubscriptionTypeRef, required: true, description: 'For how long.' }),
     expiration: t.field({
       type: 'DateTime',
-      description: 'When it is to run out; without it, the upstream reckons that from `type`.',
+      description: 'When it is to run out; without it, the upstream derives that from `type`.',
     }),
   }),
 });

@@ -6,8 +6,8 @@ import { given, openWritten, upstreamTime } from '../written.ts';
 import { type Account, decodeAccount } from './account.ts';
 
 /**
- * An account as an administrator sees it. Its API key is left out on purpose: what is decoded may be
- * kept in a cache. Implements: Link API > Resources > User.
+ * An account as an administrator sees it. Leaves out its API key on purpose: decoded rows are cached.
+ * Implements: Link API > Resources > User.
  */
 export interface User extends Account, Row {
   readonly planId: number | null;
@@ -28,7 +28,7 @@ function decodeUser(row: RowReader): User {
 export function user(id: number): Read<User | null> {
   return {
     resource: 'users',
-    // `user` for writes that may be about any user.
+    // Writes that may be about any user touch `user`.
     tags: ['user', `user:${id}`],
     method: 'GET',
     path: `/api/user/${id}`,
@@ -80,8 +80,8 @@ const decodeUsers = pageDecoder({
 });
 
 /**
- * A user's API key: a secret, so a call and no read, never shared and never kept; `null` when the
- * upstream shows none. For administrators only. 1 upstream call.
+ * A user's API key; `null` when the upstream shows none. A secret, hence a `Call` and not a `Read`:
+ * never shared, never cached. For administrators only. 1 upstream call.
  * Implements: Link API > Users > Get a user.
  */
 export function userApiKey(id: number): Call<string | null> {
@@ -101,7 +101,7 @@ export interface CreateUser {
   readonly email: string;
   readonly password: string;
   readonly planId?: number | undefined;
-  /** When the plan ends, in the gateway's spelling. */
+  /** When the plan ends, as ISO 8601. */
   readonly expiration?: string | null | undefined;
 }
 

@@ -14,7 +14,7 @@ import {
 const BrandedDomainRef = builder.objectRef<Known<BrandedDomain>>('BrandedDomain');
 
 builder.node(BrandedDomainRef, {
-  description: 'A domain of the account’s own, under which its short links can live.',
+  description: 'A domain that the account owns and that its short links can use.',
   id: { resolve: (row) => row.id, parse: Number },
   loadWithoutCache: (id, { links }) => links.find(domains, id),
   fields: (t) => ({
@@ -39,7 +39,7 @@ builder.queryField('domains', (t) =>
     {
       type: BrandedDomainRef,
       nullable: true,
-      description: 'The account’s branded domains. Costs 1 upstream call for each page not kept.',
+      description: 'The account’s branded domains. Costs 1 upstream call for each page not cached.',
       resolve: (_root, window, { links }) => links.connection(domains, window),
     },
     ...connectionOf('BrandedDomain', 'branded domains'),
@@ -63,7 +63,7 @@ const CreateDomainInput = builder.inputType('CreateDomainInput', {
 
 const UpdateDomainInput = builder.inputType('UpdateDomainInput', {
   description:
-    'What to change of a domain: at least one redirect. What is left out, or null, stays as it is; an empty text asks the upstream to take the redirect away.',
+    'What to change of a domain: at least one redirect. What is left out, or null, stays as it is; an empty text asks the upstream to remove the redirect.',
   fields: (t) => ({
     id: t.id({ required: true, description: whichDomain }),
     redirectRoot: t.string({ description: 'URL that the bare domain is to redirect to.' }),

@@ -52,7 +52,7 @@ export interface CreateDomain extends UpdateDomain {
  * Implements: Link API > Branded domains > POST /api/domain/add.
  */
 export function createDomain(input: CreateDomain): Write<Known<BrandedDomain>> {
-  // As a browser's address bar has it, with a slash that is no part of the domain.
+  // Browsers copy a URL with a trailing slash, which is no part of the domain.
   const domain = input.domain.replace(/\/$/, '');
   const members = { ...input, domain };
   return {
@@ -97,7 +97,7 @@ export function deleteDomain(id: number): Write<{ readonly id: number }> {
   };
 }
 
-/** What a write's answer says of the domain, else what its input said; the rest is not known. */
+/** Members from a write's answer, else from its input; the others stay unknown. */
 function decodeWritten(
   row: RowReader,
   id: number,

@@ -23,7 +23,7 @@ builder.queryField('overlays', (t) =>
       type: CtaOverlayRef,
       nullable: true,
       description:
-        'The account’s call-to-action overlays. Costs 1 upstream call for each page not kept.',
+        'The account’s call-to-action overlays. Costs 1 upstream call for each page not cached.',
       resolve: (_root, window, { links }) => links.connection(overlays, window),
     },
     ...connectionOf('CtaOverlay', 'overlays'),

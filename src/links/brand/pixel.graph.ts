@@ -69,7 +69,7 @@ builder.queryField('pixels', (t) =>
     {
       type: PixelRef,
       nullable: true,
-      description: 'The account’s tracking pixels. Costs 1 upstream call for each page not kept.',
+      description: 'The account’s tracking pixels. Costs 1 upstream call for each page not cached.',
       resolve: (_root, window, { links }) => links.connection(pixels, window),
     },
     ...connectionOf('Pixel', 'pixels'),

@@ -4,7 +4,7 @@ import type { Known, List, Row, Write } from '../../upstream/request.ts';
 import { touches } from '../touches.ts';
 import { given, openWritten } from '../written.ts';
 
-/** The spelling in requests and answers of each pixel type: eight with the suffix, five without. */
+/** How requests and answers spell each pixel type: eight with the suffix, five without. */
 export const pixelTypes = {
   GTM: 'gtmpixel',
   GA: 'gapixel',
@@ -35,8 +35,8 @@ export interface Pixel extends Row {
   readonly date: string | null;
 }
 
-const typesBySpelling = new Map(
-  (Object.keys(pixelTypes) as PixelType[]).map((type) => [pixelTypes[type] as string, type]),
+const typesBySpelling = new Map<string, PixelType>(
+  (Object.keys(pixelTypes) as PixelType[]).map((type) => [pixelTypes[type], type]),
 );
 
 /** @throws DecodeError when the pixel has no id. */
@@ -131,7 +131,7 @@ export function deletePixel(id: number): Write<{ readonly id: number }> {
   };
 }
 
-/** What a write's answer says of the pixel, else what its input said; the rest is not known. */
+/** Members from a write's answer, else from its input; the others stay unknown. */
 function decodeWritten(
   row: RowReader,
   id: number,

@@ -4,8 +4,7 @@ import { type SplashPage, splashPages } from './splash-page.ts';
 const SplashPageRef = builder.objectRef<SplashPage>('SplashPage');
 
 builder.node(SplashPageRef, {
-  description:
-    'A page of the account’s own that is shown on the way from a short link to its target.',
+  description: 'A page of the account that visitors see between a short link and its target.',
   id: { resolve: (row) => row.id, parse: Number },
   loadWithoutCache: (id, { links }) => links.find(splashPages, id),
   fields: (t) => ({
@@ -21,7 +20,7 @@ builder.queryField('splashPages', (t) =>
       type: SplashPageRef,
       nullable: true,
       description:
-        'The account’s custom splash pages. Costs 1 upstream call for each page not kept.',
+        'The account’s custom splash pages. Costs 1 upstream call for each page not cached.',
       resolve: (_root, window, { links }) => links.connection(splashPages, window),
     },
     ...connectionOf('SplashPage', 'splash pages'),

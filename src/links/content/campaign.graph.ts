@@ -30,7 +30,7 @@ builder.node(CampaignRef, {
       resolve: lazily(campaigns, 'public'),
     }),
     rotatorUrl: t.string({
-      description: 'URL that leads to one of its links in turn; null when it has no slug.',
+      description: 'URL that redirects to each of its links in rotation; null when it has no slug.',
       resolve: lazily(campaigns, 'rotatorUrl'),
     }),
     listUrl: t.string({
@@ -45,7 +45,7 @@ builder.queryFields((t) => ({
     {
       type: CampaignRef,
       nullable: true,
-      description: 'The account’s campaigns. Costs 1 upstream call for each page not kept.',
+      description: 'The account’s campaigns. Costs 1 upstream call for each page not cached.',
       resolve: (_root, window, { links }) => links.connection(campaigns, window),
     },
     ...connectionOf('Campaign', 'campaigns'),
@@ -53,7 +53,7 @@ builder.queryFields((t) => ({
   campaign: t.field({
     type: CampaignRef,
     description:
-      'One campaign; null when there is none of this id. Costs nothing while the page that holds it is kept, else 1 upstream call for each page up to it.',
+      'One campaign; null when there is none of this id. Costs nothing while the page that holds it is cached, else 1 upstream call for each page up to it.',
     args: {
       id: t.arg.id({ required: true, description: 'Global id, or the upstream’s integer.' }),
     },
@@ -61,10 +61,11 @@ builder.queryFields((t) => ({
   }),
 }));
 
-const slugDescription = 'What the address of its rotator ends with; without one it has no rotator.';
+const slugDescription =
+  'The last part of its rotator’s URL; a campaign without one has no rotator.';
 
 const CreateCampaignInput = builder.inputType('CreateCampaignInput', {
-  description: 'A campaign to make. What is left out is for the upstream to choose.',
+  description: 'A campaign to make. The upstream chooses what is left out.',
   fields: (t) => ({
     name: t.string({ description: 'What to call it.' }),
     slug: t.string({ description: slugDescription }),

@@ -110,7 +110,7 @@ export function assignLinkToCampaign(id: number, linkId: number): Write<Known<Ca
   };
 }
 
-/** What a write's answer says of the campaign, else what its input said; the rest is not known. */
+/** Members from a write's answer, else from its input; the others stay unknown. */
 function decodeWritten(row: RowReader, id: number, input: CreateCampaign): Known<Campaign> {
   const has = (...members: string[]) => members.some((member) => row.has(member));
   return {

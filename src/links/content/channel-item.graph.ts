@@ -4,7 +4,7 @@ import { findQrCode, QrCodeRef } from './qr-code.graph.ts';
 
 /** The type of `ChannelEntry.type` and of an argument of `Mutation.assignItemToChannel`. */
 export const ChannelItemTypeRef = builder.enumType('ChannelItemType', {
-  description: 'What kind of thing stands in a channel.',
+  description: 'What kind of thing a channel contains.',
   values: {
     LINKS: { description: 'A short link.' },
     BIO: { description: 'A bio page.' },
@@ -13,7 +13,7 @@ export const ChannelItemTypeRef = builder.enumType('ChannelItemType', {
 });
 
 const ChannelEntryRef = builder.interfaceRef<ChannelItem>('ChannelEntry').implement({
-  description: 'What all kinds of channel items have in common.',
+  description: 'The fields that all kinds of channel items share.',
   fields: (t) => ({
     type: t.expose('type', {
       type: ChannelItemTypeRef,
@@ -26,7 +26,7 @@ const ChannelEntryRef = builder.interfaceRef<ChannelItem>('ChannelEntry').implem
     }),
     title: t.exposeString('title', { description: 'What it is called.' }),
     preview: t.exposeString('preview', { description: 'URL of a picture of it.' }),
-    link: t.exposeString('link', { description: 'URL where it lives.' }),
+    link: t.exposeString('link', { description: 'URL that opens it.' }),
     date: t.expose('date', { type: 'Date', description: 'The day it was made.' }),
   }),
 });
@@ -62,7 +62,7 @@ const typenames: Readonly<Record<ChannelItemType, string>> = {
 
 /** The node type of `Channel.items`. */
 export const ChannelItemRef = builder.unionType('ChannelItem', {
-  description: 'What stands in a channel. `ChannelEntry` has what all of them share.',
+  description: 'An item of a channel. `ChannelEntry` has the fields that all kinds share.',
   types: [LinkItemRef, BioItemRef, QrItemRef],
   resolveType: (item) => typenames[item.type],
 });

@@ -18,12 +18,12 @@ import {
 } from './channel.ts';
 import { ChannelItemRef, ChannelItemTypeRef } from './channel-item.graph.ts';
 
-/** What can be said of a channel, beside its items, without its row in the list. */
+/** Fields of a channel, beside its items, that resolve without its row in the list. */
 const WITHOUT_ROW = new Set(['__typename', 'id', 'databaseId']);
 
 /**
- * Reads a channel for a field that selects on it. Where only its items are asked for, they are read
- * and the list is not: that they can be read shows that the channel exists.
+ * Reads a channel for a field that returns one. Where the operation selects only its items, reads
+ * them and not the list: their answer proves that the channel exists.
  */
 async function findChannel(
   id: number,
@@ -67,7 +67,7 @@ builder.node(ChannelRef, {
         type: ChannelItemRef,
         nullable: true,
         description:
-          'What stands in the channel. Costs 1 upstream call for each channel and page not kept.',
+          'The items of the channel. Costs 1 upstream call for each channel and page not cached.',
         resolve: (channel, window, { links }) => links.connection(channelItems(channel.id), window),
       },
       ...connectionOf('ChannelItem', 'channel items'),
@@ -81,7 +81,7 @@ builder.queryFields((t) => ({
       type: ChannelRef,
       nullable: true,
       description:
-        'The account’s channels. Costs 1 upstream call for each page not kept, and nothing for their items unless those are selected.',
+        'The account’s channels. Costs 1 upstream call for each page not cached, and nothing for their items unless those are selected.',
       resolve: (_root, window, { links }) => links.connection(channels, window),
     },
     ...connectionOf('Channel', 'channels'),
@@ -89,7 +89,7 @@ builder.queryFields((t) => ({
   channel: t.field({
     type: ChannelRef,
     description:
-      'One channel; null when there is none of this id. Costs nothing while the page that holds it is kept, else 1 upstream call for each page up to it, and none of those when only its items are selected.',
+      'One channel; null when there is none of this id. Costs nothing while the page that holds it is cached, else 1 upstream call for each page up to it, and none of those when only its items are selected.',
     args: {
       id: t.arg.id({ required: true, description: 'Global id, or the upstream’s integer.' }),
     },
@@ -100,7 +100,7 @@ builder.queryFields((t) => ({
 const whichChannel = 'Which channel: global id, or the upstream’s integer.';
 
 const CreateChannelInput = builder.inputType('CreateChannelInput', {
-  description: 'A channel to make. What is left out is for the upstream to choose.',
+  description: 'A channel to make. The upstream chooses what is left out.',
   fields: (t) => ({
     name: t.string({ required: true, description: 'What to call it.' }),
     description: t.string({ description: 'What it is for.' }),
@@ -162,7 +162,7 @@ builder.mutationFields((t) => ({
     type: DeletedRef,
     nullable: false,
     errors: resultOf('DeleteChannelResult'),
-    description: 'Removes a channel; what stood in it stays. Costs 1 upstream call.',
+    description: 'Removes a channel; its items stay. Costs 1 upstream call.',
     args: { id: t.arg.id({ required: true, description: whichChannel }) },
     resolve: async (_root, args, { links }) => {
       const checks = new InputChecks();
@@ -177,7 +177,7 @@ builder.mutationFields((t) => ({
     nullable: false,
     errors: resultOf('AssignItemToChannelResult'),
     description:
-      'Puts a link, a bio page or a QR code into a channel. Costs 1 upstream call; whatever is selected of the channel is read afterwards.',
+      'Puts a link, a bio page or a QR code into a channel. Costs 1 upstream call; fields selected on the channel are read afterwards.',
     args: {
       channelId: t.arg.id({ required: true, description: whichChannel }),
       type: t.arg({

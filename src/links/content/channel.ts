@@ -39,14 +39,14 @@ export const channels: List<Channel> = {
 /** What kind of thing a channel item is. */
 export type ChannelItemType = 'LINKS' | 'BIO' | 'QR';
 
-/** The spelling in paths and answers of each type of channel item. */
+/** How paths spell each type of channel item. */
 const channelItemTypes: Readonly<Record<ChannelItemType, string>> = {
   LINKS: 'links',
   BIO: 'bio',
   QR: 'qr',
 };
 
-/** Installations differ in the plural. */
+/** Types by their spelling in answers: installations differ in the plural. */
 const readableTypes: Readonly<Record<string, ChannelItemType>> = {
   links: 'LINKS',
   link: 'LINKS',
@@ -57,8 +57,8 @@ const readableTypes: Readonly<Record<string, ChannelItemType>> = {
 };
 
 /**
- * What stands in a channel. `id` is the item's id within its `type` and no more: a link and a QR code of
- * one channel may both be number 7, so only the two together name an item.
+ * What a channel contains. `id` is unique within its `type` only: a link and a QR code of one channel
+ * may both be number 7, so `type` and `id` together identify an item.
  * Implements: Link API > Resources > Channel item.
  */
 export interface ChannelItem extends Row {
@@ -103,12 +103,12 @@ export function channelItems(channelId: number): List<ChannelItem> {
     paged: true,
     absentIsNull: true,
     decode: decodeItems,
-    // The kind that can cost most.
+    // Of the three types, only a QR code can cost further calls.
     placeholder: (id) => ({ id, type: 'QR', title: null, preview: null, link: null, date: null }),
   };
 }
 
-/** The name of an item over all types, e.g. `QR:7`. */
+/** An item's key, unique over all types, e.g. `QR:7`. */
 function itemKey(type: ChannelItemType, id: number): string {
   return `${type}:${id}`;
 }
@@ -167,7 +167,7 @@ export function updateChannel(id: number, input: UpdateChannel): Write<Known<Cha
 }
 
 /**
- * Removes a channel; what stood in it stays, in no channel or in others. 1 upstream call.
+ * Removes a channel, but none of its items. 1 upstream call.
  * Implements: Link API > Channels > DELETE /api/channel/:id/delete.
  */
 export function deleteChannel(id: number): Write<{ readonly id: number }> {
@@ -201,7 +201,7 @@ function bodyOf({ name, description, color, starred }: UpdateChannel): Record<st
   return given({ name, description, color, starred });
 }
 
-/** What a write's answer says of the channel, else what its input said; the rest is not known. */
+/** Members from a write's answer, else from its input; the others stay unknown. */
 function decodeWritten(row: RowReader, id: number, input: UpdateChannel): Known<Channel> {
   return {
     id,

@@ -6,7 +6,7 @@ import { parseDay } from '../../upstream/decode/timestamp.ts';
 import type { ByteStream, Known } from '../../upstream/request.ts';
 import { type File, files, type UploadFile, uploadFile } from './file.ts';
 
-/** After an upload, what is not known is looked for in the list of all files. */
+/** Fields that an upload's answer leaves out are read from the list of all files. */
 const all = files();
 
 const FileRef = builder.objectRef<Known<File>>('File');
@@ -43,7 +43,7 @@ builder.queryField('files', (t) =>
       type: FileRef,
       nullable: true,
       description:
-        'The account’s uploaded files. Costs 1 upstream call for each page not kept; every search is a list of its own.',
+        'The account’s uploaded files. Costs 1 upstream call for each page not cached; every search is a list of its own.',
       args: {
         search: t.arg.string({
           description:
@@ -57,7 +57,7 @@ builder.queryField('files', (t) =>
 );
 
 const UploadFileInput = builder.inputType('UploadFileInput', {
-  description: 'A small file to upload. What is left out is for the upstream to choose.',
+  description: 'A small file to upload. The upstream chooses what is left out.',
   fields: (t) => ({
     file: t.field({
       type: 'Upload',
@@ -65,7 +65,7 @@ const UploadFileInput = builder.inputType('UploadFileInput', {
       description: 'Its bytes. A file of more than a few megabytes goes to `PUT /files/:filename`.',
     }),
     filename: t.string({
-      description: 'Its name with an extension, for instead of the one it comes with.',
+      description: 'Its name with an extension; by default, the name of the uploaded part.',
     }),
     name: t.string({ description: 'What the account is to call it.' }),
     custom: t.string({ description: 'What its short URL is to end with.' }),
@@ -82,7 +82,7 @@ builder.mutationField('uploadFile', (t) =>
     nullable: false,
     errors: resultOf('UploadFileResult'),
     description:
-      'Uploads a small file, by a request as the GraphQL multipart request specification has it. Costs 1 upstream call; what its answer leaves out is read when selected.',
+      'Uploads a small file, by a request of the GraphQL multipart request specification. Costs 1 upstream call; what its answer leaves out is read when selected.',
     args: {
       input: t.arg({ type: UploadFileInput, required: true, description: 'What to upload.' }),
     },
@@ -100,12 +100,12 @@ builder.mutationField('uploadFile', (t) =>
   }),
 );
 
-/** What to say of a file that is too large for a GraphQL request. */
+/** The issue of a file that is too large for a GraphQL request. */
 function tooLargeInline(maxBytes: number): string {
   return `must not be larger than ${maxBytes} bytes. Send a larger file as the body of PUT /files/:filename.`;
 }
 
-/** Checks what an upload comes with, in the order of `UploadFileInput`. */
+/** Checks the options of an upload, in the order of `UploadFileInput`. No upstream call. */
 export function checkUpload(checks: InputChecks, upload: UploadFile): void {
   const { filename, domain, expiry, maxDownloads } = upload;
   const fault = filenameFault(filename);
@@ -122,12 +122,12 @@ export function checkUpload(checks: InputChecks, upload: UploadFile): void {
   if (maxDownloads != null) checks.positive('maxDownloads', maxDownloads);
 }
 
-/** File systems take no more. */
+/** The limit of most file systems. */
 const MAX_FILENAME_BYTES = 255;
 
-/** Whatever the upstream does with the name, it is one part of a path and leads nowhere else. */
+/** Accepts only a single path segment, so that no name can point to another place upstream. */
 function filenameFault(name: string): string | null {
-  // With control characters, and halves of characters, which have no percent-encoding.
+  // `Cs` are lone surrogates, which have no percent-encoding.
   if (/[/\\\p{Cc}\p{Cs}]/u.test(name)) {
     return 'must be the name alone, without slashes, backslashes and control characters.';
   }
@@ -141,7 +141,7 @@ function filenameFault(name: string): string | null {
 
 const PIECE_BYTES = 64 * 1024;
 
-/** Bytes in hand, in pieces, so that each one that gets through counts as progress. */
+/** Streams bytes in pieces, so that every piece that the upstream takes counts as progress. */
 function streamOf(bytes: Uint8Array): ByteStream {
   return {
     length: bytes.length,

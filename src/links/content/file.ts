@@ -49,7 +49,7 @@ const decodeFiles = pageDecoder({
 
 /** What to call a file and how to guard its download. */
 export interface UploadFile {
-  /** With its extension: what the upstream tells its type by. */
+  /** With its extension, from which the upstream derives the type. */
   readonly filename: string;
   readonly name?: string | null | undefined;
   /** What its short URL ends with. */
@@ -63,7 +63,7 @@ export interface UploadFile {
 }
 
 /**
- * Uploads a file. 1 upstream call, whatever its size; the only one whose body is not JSON.
+ * Uploads a file. 1 upstream call, whatever its size; the only call whose body is not JSON.
  * Implements: Link API > Files > POST /api/files/upload/:filename.
  */
 export function uploadFile(input: UploadFile, bytes: ByteStream): Write<Known<File>> {
@@ -79,7 +79,7 @@ export function uploadFile(input: UploadFile, bytes: ByteStream): Write<Known<Fi
   return {
     method: 'POST',
     path: `/api/files/upload/${encodeURIComponent(input.filename)}`,
-    query: query as Record<string, string>,
+    query,
     stream: bytes,
     decode: (body, context) => {
       const row = openWritten(body, 'files', context);

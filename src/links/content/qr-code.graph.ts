@@ -21,8 +21,8 @@ import {
 import { checkQrData, QrDataInput, QrTypeRef } from './qr-data.graph.ts';
 
 /**
- * Reads a QR code for a field that selects on it. With statistics asked for, only the read of one
- * will do, and it says all the rest as well; else the list may be cheaper.
+ * Reads a QR code for a field that returns one: by itself when the operation selects its statistics,
+ * which lists lack; else from the list where that takes fewer upstream calls.
  */
 export function findQrCode(
   id: number,
@@ -94,7 +94,7 @@ builder.node(QrCodeRef, {
     statistics: t.field({
       type: QrStatisticsRef,
       description:
-        'Who scanned it; null when the upstream keeps no statistics of it. Costs 1 upstream call for each QR code, then none while kept.',
+        'Who scanned it; null when the upstream has no statistics of it. Costs 1 upstream call for each QR code, then none while cached.',
       resolve: async (row, _args, { links }) => {
         const detail = 'statistics' in row ? row : await links.read(qrCode(row.id));
         return detail?.statistics;
@@ -108,7 +108,7 @@ builder.queryFields((t) => ({
     {
       type: QrCodeRef,
       nullable: true,
-      description: 'The account’s QR codes. Costs 1 upstream call for each page not kept.',
+      description: 'The account’s QR codes. Costs 1 upstream call for each page not cached.',
       resolve: (_root, window, { links }) => links.connection(qrCodes, window),
     },
     ...connectionOf('QrCode', 'QR codes'),
@@ -116,7 +116,7 @@ builder.queryFields((t) => ({
   qrCode: t.field({
     type: QrCodeRef,
     description:
-      'One QR code; null when there is none of this id. Costs nothing while a page that holds it is kept, else 1 upstream call, its statistics included.',
+      'One QR code; null when there is none of this id. Costs nothing while a page that holds it is cached, else 1 upstream call, its statistics included.',
     args: {
       id: t.arg.id({ required: true, description: 'Global id, or the upstream’s integer.' }),
     },
@@ -128,7 +128,7 @@ const colorDescription = '`rgb(r,g,b)`, each from 0 to 255.';
 const logoDescription = 'Picture to put into its middle: path or URL of a png or jpg.';
 
 const CreateQrCodeInput = builder.inputType('CreateQrCodeInput', {
-  description: 'A QR code to make. What is left out is for the upstream to choose.',
+  description: 'A QR code to make. The upstream chooses what is left out.',
   fields: (t) => ({
     type: t.field({ type: QrTypeRef, required: true, description: 'What it holds.' }),
     data: t.field({ type: QrDataInput, required: true, description: 'What it says.' }),
@@ -141,7 +141,7 @@ const CreateQrCodeInput = builder.inputType('CreateQrCodeInput', {
 
 const UpdateQrCodeInput = builder.inputType('UpdateQrCodeInput', {
   description:
-    'What to change of a QR code. What is left out, or null, stays as it is; its name always does.',
+    'What to change of a QR code. What is left out, or null, stays as it is. Its name cannot be changed.',
   fields: (t) => ({
     id: t.id({
       required: true,
@@ -162,7 +162,7 @@ const UpdateQrCodeInput = builder.inputType('UpdateQrCodeInput', {
   }),
 });
 
-/** Checks what making and changing have in common, and answers the data as the upstream takes it. */
+/** Checks what both mutations take, and returns the data for the upstream. */
 function checkLook(
   checks: InputChecks,
   input: typeof UpdateQrCodeInput.$inferInput | typeof CreateQrCodeInput.$inferInput,

@@ -14,9 +14,9 @@ export interface QrCode extends Row {
   readonly date: string | null;
 }
 
-/** A QR code with what only the read of one says. */
+/** A QR code with the members that only the read of a single one has. */
 export interface QrCodeDetail extends QrCode {
-  /** `null` when the upstream keeps no statistics of it. */
+  /** `null` when the upstream has none. */
   readonly statistics: QrStatistics | null;
 }
 
@@ -65,7 +65,7 @@ function decodeQrStatistics(row: RowReader): QrStatistics | null {
 
 /**
  * A map from label to count, the count often as text. Without any scan it is `[]` or the bare number
- * 0 instead of an empty object. Equal counts keep the upstream's order.
+ * 0 instead of an empty object. Equal counts stay in the upstream's order.
  */
 function decodeCounts(row: RowReader, member: string): readonly LabelCount[] {
   const counts: LabelCount[] = [];
@@ -118,7 +118,7 @@ export const qrCodes: List<QrCode> = {
 /** What a code holds, which decides the form of its data. */
 export type QrType = 'TEXT' | 'VCARD' | 'LINK' | 'EMAIL' | 'PHONE' | 'SMS' | 'WIFI';
 
-/** What a code says: a text, or named parts where its type has some. */
+/** The content of a code: a text, or the named parts that some types consist of. */
 export type QrData = string | Readonly<Record<string, unknown>>;
 
 /** What to change of a QR code; what is absent or `null` stays as it is. */
@@ -201,7 +201,7 @@ function members({ type, data, background, foreground, logo }: UpdateQrCode) {
   };
 }
 
-/** The documents spell colors without blanks, people with them. */
+/** Removes blanks: the documents show colors without them. */
 function color(text: string | null | undefined): string | undefined {
   return text?.replace(/\s/g, '').toLowerCase();
 }

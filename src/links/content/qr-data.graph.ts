@@ -47,7 +47,7 @@ const shapes: Readonly<Record<QrType, readonly (keyof Input)[]>> = {
   WIFI: ['fields'],
 };
 
-/** The part without which data of a type says nothing. */
+/** The part that data of a type must have. */
 const needed: Readonly<Partial<Record<QrType, string>>> = {
   EMAIL: 'email',
   SMS: 'phone',
@@ -55,8 +55,8 @@ const needed: Readonly<Partial<Record<QrType, string>>> = {
 };
 
 /**
- * Checks the data of a QR code against its type, and answers it as the upstream takes it. Without a
- * type, as in an update that leaves it, only what no type could make sense of is refused.
+ * Checks the data of a QR code against its type, and returns it for the upstream. Without a type, as
+ * in an update that does not change it, refuses only what is wrong for every type. No upstream call.
  */
 export function checkQrData(
   checks: InputChecks,
@@ -109,7 +109,7 @@ function checkText(
   else if (type === 'PHONE' || type === 'SMS') checks.phone(place, text);
 }
 
-/** A text that is not blank, or anything else that is there: parts may have parts of their own. */
+/** A text that is not blank, or any other value: parts may have parts of their own. */
 function saysSomething(part: unknown): boolean {
   return typeof part === 'string' ? part.trim() !== '' : part !== null && part !== undefined;
 }
