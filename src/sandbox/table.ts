@@ -28,8 +28,7 @@ export class Table<R extends Row> {
   /** Adds a row under the next id, or `skip` ids further: real ids have gaps. */
   add(row: Omit<R, 'id'>, skip = 0): R {
     this.#lastId += 1 + skip;
-    // The compiler cannot see that Omit<R, 'id'> plus an id is an R again.
-    const added = { ...row, id: this.#lastId } as unknown as R;
+    const added = { ...row, id: this.#lastId } as R;
     this.#rows.push(added);
     return added;
   }
