@@ -16,9 +16,8 @@ declare global {
 }
 
 /**
- * Who may do what: the role that each root field takes, and that each type takes whose rows are not for
- * everybody, however they are come by. A root field that is missing here takes an admin, and
- * fails a test until it is added.
+ * The role that each root field takes, and each type whose rows are not for everybody, wherever they
+ * appear. A root field that is missing here takes an admin, and fails a test until it is added.
  */
 export const access: Readonly<Record<string, Role>> = {
   'Query.node': 'viewer',
@@ -70,20 +69,20 @@ export const access: Readonly<Record<string, Role>> = {
   User: 'admin',
 };
 
-/** The role that a field takes by itself; `null` when whoever has its parent may have it. */
+/** The role that a field takes by itself; `null` where the role for its parent suffices. */
 function roleFor(parent: string, field: string): Role | null {
   const root = parent === 'Query' || parent === 'Mutation';
   return access[`${parent}.${field}`] ?? (root ? 'admin' : null) ?? access[parent] ?? null;
 }
 
-/** What checks the table's rules: the scopes of one operation, by what its caller may do. */
+/** The scopes of one operation, by which the scope plugin checks the viewer's role. */
 export function accessScopes({ viewer }: { readonly viewer: Viewer }): {
   readonly role: (needed: Role) => boolean;
 } {
   return { role: (needed) => mayAct(viewer, needed) };
 }
 
-/** The scope plugin's refusal of a field. */
+/** The error of a field that the scope plugin refuses. */
 export function refuseField(
   _parent: unknown,
   { viewer }: { readonly viewer: Viewer },
@@ -97,7 +96,7 @@ export function refuseField(
 }
 
 /**
- * Checks a type that is about to be read by a global id, before it is read.
+ * Checks the viewer's role before a row of a type is read by its global id.
  * @throws GatewayError `FORBIDDEN`.
  */
 export function requireType(viewer: Viewer, typename: string): void {

@@ -9,7 +9,7 @@ import { accessPlugin, accessScopes, refuseField, requireType } from './access.t
 import type { GraphContext } from './context.ts';
 import { decodeGlobalId, encodeGlobalId } from './global-id.ts';
 
-/** A part of a multipart request, of which no more is asked than this. */
+/** A file of a multipart request, as far as resolvers use it. */
 export interface UploadedFile {
   readonly name: string;
   /** In bytes. */
@@ -58,7 +58,7 @@ export const builder = new SchemaBuilder<{
       description:
         'Finds several objects by their global ids, in the order asked for, with null for each that does not exist. Ids of one type are read together.',
       args: { ids: { description: 'Global ids, as `id` fields give them.' } },
-      // One by one, so that a failure is that id's alone; a noun's reads by id are batched all the same.
+      // One by one, so that one id that fails does not fail the others. Reads are batched all the same.
       resolve: (_root, { ids }, context, info) => ids.map((id) => loadNode(id, context, info)),
     },
     edgesFieldOptions: {
@@ -69,7 +69,7 @@ export const builder = new SchemaBuilder<{
     nodeFieldOptions: { nullable: false, description: 'The row.' },
     cursorFieldOptions: {
       description:
-        'The place of this row, for `after` and `before`. Stays good while other rows come and go.',
+        'The place of this row, for `after` and `before`. Stays valid while other rows come and go.',
     },
     pageInfoFieldOptions: { description: 'Whether and where the list goes on.' },
     pageInfoTypeOptions: {
@@ -106,10 +106,10 @@ builder.queryType({
 
 builder.mutationType({
   description:
-    'Everything that can be changed. Each field makes one upstream call, after its input was found right; once it has answered, no read shows the state before it.',
+    'Everything that can be changed. Each field checks its input, then makes one upstream call; once it has answered, no read shows the state before it.',
 });
 
-/** @throws BadUserInput `BAD_USER_INPUT` for the id of something that cannot be found by it. */
+/** @throws BadUserInput `BAD_USER_INPUT` for a type whose rows cannot be found by an id. */
 async function loadNode(
   id: { readonly typename: string; readonly id: string },
   context: GraphContext,

@@ -40,7 +40,7 @@ export class InputChecks {
     if (value < 1) this.issue(member, 'must be a whole number from 1 on.');
   }
 
-  /** A text that, if given, says something. */
+  /** A text that is not blank, if given. */
   notBlank(member: string, value: string | null | undefined): void {
     if (value != null && value.trim() === '') this.issue(member, 'must not be blank.');
   }
@@ -52,7 +52,7 @@ export class InputChecks {
     }
   }
 
-  /** An address as mail is sent to, without a name beside it. The upstream knows the finer rules. */
+  /** A bare e-mail address, without a display name. The upstream checks the finer rules. */
   email(member: string, value: string | null | undefined): void {
     if (value != null && !/^[^\s@<>"(),:;]+@[^\s@<>"(),:;.]+(\.[^\s@<>"(),:;.]+)+$/.test(value)) {
       this.issue(member, 'must be an e-mail address, e.g. `ann@example.com`.');
@@ -109,7 +109,7 @@ export class InputChecks {
     }
   }
 
-  /** A moment that is still to come: what has run out already is taken for a slip. */
+  /** A moment in the future: one in the past is taken for a slip. */
   future(member: string, value: string | null | undefined, wallMs: number): void {
     if (value != null && Date.parse(value) <= wallMs) this.issue(member, 'must be in the future.');
   }
@@ -149,6 +149,6 @@ export class InputChecks {
 
 /** Whether a text is a URL with http or https and a host. */
 function isWebAddress(text: string): boolean {
-  // The parser alone forgives a missing slash or host, and blanks around and inside.
+  // `URL` alone accepts a missing slash or host, and blanks around and inside.
   return /^https?:\/\/[^\s/?#\\]\S*$/i.test(text) && URL.canParse(text);
 }

@@ -2,8 +2,8 @@ import type { Known, List, Row } from '../upstream/request.ts';
 import type { GraphContext } from './context.ts';
 
 /**
- * Resolves a member of a row: at no cost where it is known, else from the list that the row stands
- * in. After a mutation, that is what neither its answer nor its input has said.
+ * Resolves a member of a row: at no cost where it is known, else from the row's list. After a
+ * mutation, a member is known when its answer or its input contained it.
  */
 export function lazily<R extends Row, Member extends keyof R & string>(
   list: List<R>,

@@ -31,21 +31,20 @@ const RateLimitRef = builder.objectRef<RateLimit>('RateLimit').implement({
     }),
     used: t.exposeInt('used', {
       nullable: false,
-      description: 'Requests that count at this moment, those of others on the same key included.',
+      description:
+        'Requests that count against the limit now, those of co-tenants of the key included.',
     }),
     resetAt: t.expose('resetAt', {
       type: 'DateTime',
-      description:
-        'When nothing counts any more, if nothing else is sent; null when nothing counts.',
+      description: 'When no request counts any more, if no other is sent; null when none counts.',
     }),
     queued: t.exposeInt('queued', {
       nullable: false,
-      description: 'Requests that wait for their turn.',
+      description: 'Requests queued for a slot of the window.',
     }),
     cost: t.exposeInt('cost', {
       nullable: false,
-      description:
-        'Requests to this upstream that left for this operation, all its fields together.',
+      description: 'Requests sent to this upstream for this operation, all its fields together.',
     }),
   }),
 });

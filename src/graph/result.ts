@@ -65,9 +65,9 @@ interface Deleted {
   readonly id: number;
 }
 
-/** What a mutation answers for a row that is no more. */
+/** The result of every mutation that deletes a row. */
 export const DeletedRef = builder.objectRef<Deleted>('Deleted').implement({
-  description: 'Something that is no more.',
+  description: 'What a mutation has deleted.',
   fields: (t) => ({
     id: t.globalID({
       nullable: false,

@@ -37,7 +37,7 @@ builder.scalarType('JSONObject', {
   },
 });
 
-/** Date and time to the minute at least, and a zone: without one, nobody knows whose noon is meant. */
+/** Date and time to the minute at least, and a zone, without which the moment is ambiguous. */
 const zoned =
   /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d)$/i;
 

@@ -3,8 +3,8 @@ import { collectSubfields } from 'graphql/execution/collectFields.js';
 
 /**
  * The names of the fields that the operation selects on this field's result, were it of type
- * `typename`: through fragments, and without what `@skip` and `@include` leave out. Costs nothing;
- * it is how a resolver chooses the cheapest read that still says everything that is asked.
+ * `typename`: through fragments, and without what `@skip` and `@include` leave out. Lets a resolver
+ * choose the cheapest read that suffices. No upstream call.
  */
 export function selectedFields(info: GraphQLResolveInfo, typename: string): Set<string> {
   const type = info.schema.getType(typename);

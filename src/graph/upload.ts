@@ -15,7 +15,7 @@ builder.scalarType('Upload', {
   },
 });
 
-/** Whichever implementation of `File` made it of the part. */
+/** Checks the shape and not the class: runtimes and parsers have a `File` of their own. */
 function isUploadedFile(value: unknown): value is UploadedFile {
   if (typeof value !== 'object' || value === null) return false;
   if (!('name' in value && 'size' in value && 'arrayBuffer' in value)) return false;

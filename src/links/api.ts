@@ -4,8 +4,8 @@ import { readRetryAfter } from '../upstream/wire/rate-limit-headers.ts';
 import { failureVerdict, parseBody, unusableVerdict } from '../upstream/wire/verdict.ts';
 
 /**
- * How the link-management API is spoken to: the key as a bearer token, and an envelope whose `error`
- * member alone says whether a request worked.
+ * The protocol of the link-management API: the key is a bearer token, and the `error` member of an
+ * answer alone says whether the request worked.
  * Implements: Link API > Authentication; Link API > Errors.
  */
 export const linksApi: Api = {

@@ -3,15 +3,15 @@ import type { Api, RawAnswer, Verdict } from '../upstream/request.ts';
 import { readRetryAfter } from '../upstream/wire/rate-limit-headers.ts';
 import { failureVerdict, parseBody, plainText, unusableVerdict } from '../upstream/wire/verdict.ts';
 
-/** Where the parameters of a POST go; the documents leave it open and installations differ. */
+/** Where the parameters of a POST go: the documents do not say, and installations differ. */
 export type MarketPostEncoding = 'json' | 'form' | 'query';
 
 /** Every successful answer carries its payload under one of these. */
 const payloadMembers = ['data', 'items', 'item', 'purchase'];
 
 /**
- * How the marketplace API is spoken to: the key as a parameter beside the others, so in the query of a
- * GET, which is why its URLs must never be logged.
+ * The protocol of the marketplace API. The key is a parameter beside the others, so the URL of a GET
+ * contains it and must never be logged.
  * Implements: Marketplace API > Authentication; Marketplace API > Errors.
  */
 export function createMarketApi(encoding: MarketPostEncoding): Api {
@@ -59,7 +59,7 @@ function judge(answer: RawAnswer, context: { readonly wallMs: number }): Verdict
   if (/^no items found\b/i.test(plainText(message))) {
     return { kind: 'success', body: { items: [] } };
   }
-  // Frameworks answer 404 with a `message` for an unknown route: only `msg` is this API speaking.
+  // Frameworks answer 404 with a `message` for an unknown route: this API itself answers with `msg`.
   if (answer.status === 404 && plainText(members['msg']) === '') {
     return unusableVerdict(404, 'JSON without a `msg` member');
   }
@@ -71,7 +71,7 @@ function judge(answer: RawAnswer, context: { readonly wallMs: number }): Verdict
   return unusableVerdict(answer.status, 'JSON without a payload');
 }
 
-/** What an error answer may carry under a payload's name. */
+/** Whether a payload is empty, as in some error answers. */
 function isHollow(value: unknown): boolean {
   if (value === null || value === undefined || value === false || value === '') return true;
   return typeof value === 'object' && Object.keys(value).length === 0;

@@ -7,8 +7,8 @@ interface ItemFilter {
 }
 
 /**
- * The test an item must pass: the upstream cannot filter, so the gateway does. Members that are blank
- * or absent let everything pass; with none left there is no test. No upstream call.
+ * Builds a predicate for items, since the upstream cannot filter. A member that is blank or absent
+ * matches every item; `undefined` when all are. No upstream call.
  */
 export function matchItem({
   search,

@@ -18,7 +18,7 @@ const ItemMediaRef = builder.objectRef<ItemMedia>('ItemMedia').implement({
     kind: t.expose('kind', {
       type: ItemMediaKindRef,
       nullable: false,
-      description: 'By which preview the item is known: the upstream does not say it otherwise.',
+      description: 'Derived from the previews, since the upstream does not name it.',
     }),
     thumbnail: t.exposeString('thumbnail', { description: 'URL of a small picture.' }),
     previewImage: t.exposeString('previewImage', {
@@ -58,12 +58,12 @@ builder.node(ItemRef, {
     databaseId: t.exposeInt('id', databaseId),
     name: t.exposeString('name', { description: 'What it is sold as.' }),
     description: t.exposeString('description', { description: 'What it is; can hold HTML.' }),
-    category: t.exposeString('category', { description: 'Where it stands in the marketplace.' }),
-    subCategory: t.exposeString('subCategory', { description: 'Where it stands in its category.' }),
+    category: t.exposeString('category', { description: 'Its category in the marketplace.' }),
+    subCategory: t.exposeString('subCategory', { description: 'Its part of the category.' }),
     options: t.field({
       type: ['String'],
       nullable: false,
-      description: 'What the seller ticked about it; empty when nothing.',
+      description: 'What the seller ticked; empty when nothing.',
       resolve: (item) => [...item.options],
     }),
     version: t.exposeString('version', { description: 'Its own version, e.g. `1.0.0`.' }),
@@ -90,7 +90,7 @@ builder.queryFields((t) => ({
       type: ItemRef,
       nullable: true,
       description:
-        'What the seller offers. The marketplace hands out its list in one piece, so every window, search and filter together cost 1 marketplace call, then none while cached.',
+        'What the seller offers. The marketplace returns its whole list at once, so every window, search and filter together cost 1 marketplace call, then none while cached.',
       args: {
         search: t.arg.string({
           description:

@@ -53,7 +53,7 @@ export function decodeItem(row: RowReader): Item {
     options: row.texts('options'),
     version: row.text('version'),
     demoLink: row.text('demo_link'),
-    // A list as documented, or the text of the form it was typed into: separated by commas.
+    // A list as documented, or the seller's own text, separated by commas.
     tags: row.words('tags'),
     media: media === null || media.empty ? null : decodeMedia(media),
     price: price === null || price.empty ? null : decodePrice(price),
@@ -62,7 +62,7 @@ export function decodeItem(row: RowReader): Item {
   };
 }
 
-/** Nothing says what kind of item it is: only the previews that are there tell. */
+/** Derives the kind from the previews, since no member names it. */
 function decodeMedia(row: RowReader): ItemMedia {
   const previewVideo = row.link('preview_video');
   const previewAudio = row.link('preview_audio');

@@ -3,7 +3,7 @@ import { builder } from '../graph/builder.ts';
 import { ItemRef } from './item.graph.ts';
 import { type Purchase, purchase } from './purchase.ts';
 
-/** Longest code that is passed on. Those in use have some 36 characters. */
+/** Longest code that is sent upstream. Real ones have some 36 characters. */
 const MAX_CODE_LENGTH = 200;
 
 const PurchaseRef = builder.objectRef<Purchase>('Purchase').implement({
@@ -11,7 +11,7 @@ const PurchaseRef = builder.objectRef<Purchase>('Purchase').implement({
   fields: (t) => ({
     code: t.exposeString('code', {
       nullable: false,
-      description: 'What the buyer was given to prove it.',
+      description: 'The code that proves it.',
     }),
     licenseType: t.exposeString('licenseType', {
       description: 'The license that was bought, in the upstream’s words.',

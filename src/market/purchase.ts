@@ -17,7 +17,7 @@ export interface Purchase {
   readonly date: string | null;
 }
 
-/** @param code what was asked for, for an answer that does not repeat it. */
+/** `code` is the requested one, for answers that do not repeat it. */
 function decodePurchase(row: RowReader, code: string): Purchase {
   return {
     code: row.text('purchase_code') || code,
@@ -32,8 +32,8 @@ function decodePurchase(row: RowReader, code: string): Purchase {
 }
 
 /**
- * An item without an id does not take the purchase with it. Where the code stands inside the item,
- * the row is both at once.
+ * An item without an id is `null`, and the purchase stays usable. In answers that put the code into
+ * the item, the row is both at once.
  */
 function decodePurchasedItem(row: RowReader): Item | null {
   const item = row.map('item') ?? (row.has('id') && row.has('name') ? row : null);
