@@ -2,11 +2,11 @@ import type { Clock } from '../clock.ts';
 import type { UpstreamName } from '../errors.ts';
 import type { Observer, ReadResult } from './observer.ts';
 
-/** So many requests in a row without an answer, the last of them so lately, mean "not reachable". */
+/** So many unanswered requests in a row, the last within `DOUBT_MS`, mean "not reachable". */
 const FAILURES_TO_DOUBT = 3;
 const DOUBT_MS = 60_000;
 
-/** What has become of the requests to one upstream. Moments are on `clock.now()`; `null` is never. */
+/** How the requests to one upstream have ended. Moments are on `clock.now()`; `null` is never. */
 export interface UpstreamHealth {
   readonly answeredAt: number | null;
   readonly refusedAt: number | null;
@@ -20,7 +20,7 @@ export interface UpstreamHealth {
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** Remembers how the upstreams have been doing, for probes and for people. */
+/** Remembers how requests to each upstream ended, for readiness and for the status page. */
 export class Health implements Observer {
   readonly #clock: Clock;
   readonly #upstreams: Record<
@@ -39,7 +39,7 @@ export class Health implements Observer {
     return this.#upstreams[upstream];
   }
 
-  /** Whether an upstream could be reached when it was last tried. One never tried could be. */
+  /** False after several unanswered requests in a row, for a minute. True before the first one. */
   isReachable(upstream: UpstreamName): boolean {
     const { unansweredInARow, failedAt } = this.#upstreams[upstream];
     const lately = failedAt !== null && this.#clock.now() - failedAt < DOUBT_MS;

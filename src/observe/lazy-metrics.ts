@@ -1,12 +1,12 @@
 import type { Clock } from '../clock.ts';
 import type { Gauges, Metrics } from './metrics.ts';
 
-/** Long enough for a start to be over, and short enough that little has to be remembered. */
+/** After the start is over, and before many events have to be buffered. */
 const LOAD_AFTER_MS = 2000;
 
 /**
- * `createMetrics`, but its library is loaded after the start or at the first scrape, whichever is
- * sooner, since no caller's first answer should wait for it. What happens before is counted then.
+ * `createMetrics` with its library loaded after the start or at the first scrape, whichever is sooner,
+ * so that no caller's first answer waits for it. Earlier events are buffered, and counted then.
  */
 export function createLazyMetrics(clock: Clock, gauges: Gauges): Metrics {
   let backlog: ((metrics: Metrics) => void)[] = [];
@@ -15,25 +15,25 @@ export function createLazyMetrics(clock: Clock, gauges: Gauges): Metrics {
   const load = (): Promise<Metrics> => {
     loading ??= import('./metrics.ts').then(({ createMetrics }) => {
       loaded = createMetrics(gauges);
-      for (const tell of backlog) tell(loaded);
+      for (const event of backlog) event(loaded);
       backlog = [];
       return loaded;
     });
     return loading;
   };
-  const later = (tell: (metrics: Metrics) => void): void => {
-    if (loaded) tell(loaded);
-    else backlog.push(tell);
+  const record = (event: (metrics: Metrics) => void): void => {
+    if (loaded) event(loaded);
+    else backlog.push(event);
   };
   clock.after(LOAD_AFTER_MS, () => void load());
   return {
     render: async () => (await load()).render(),
     request: (request) => ({
-      end: (outcome) => later((metrics) => metrics.request?.(request).end(outcome)),
+      end: (outcome) => record((metrics) => metrics.request?.(request).end(outcome)),
     }),
-    read: (...told) => later((metrics) => metrics.read?.(...told)),
-    waited: (...told) => later((metrics) => metrics.waited?.(...told)),
-    surprise: (...told) => later((metrics) => metrics.surprise?.(...told)),
-    operation: (record) => later((metrics) => metrics.operation?.(record)),
+    read: (...args) => record((metrics) => metrics.read?.(...args)),
+    waited: (...args) => record((metrics) => metrics.waited?.(...args)),
+    surprise: (...args) => record((metrics) => metrics.surprise?.(...args)),
+    operation: (operation) => record((metrics) => metrics.operation?.(operation)),
   };
 }

@@ -9,21 +9,21 @@ export type LogStream = DestinationStream;
 export type LogLevel = 'error' | 'warn' | 'info' | 'debug' | 'silent';
 
 /**
- * The gateway's log. Nobody can hand it an object to print: each method takes what may be told and
- * writes exactly that, so that headers, bodies, variables and URLs have no way in.
+ * The gateway's log. No method takes an object to print: each takes the facts that may be logged and
+ * writes exactly those, so that no header, body, variable or URL can enter it.
  */
 export interface Log extends Observer {
   /** Something happened to the process as a whole: a start, a stop. */
   event(message: string, facts?: Readonly<Record<string, string | number | boolean>>): void;
-  /** Something that the operator should see to, in one sentence of ours. */
+  /** Something that the operator should fix, in one sentence of ours. */
   complaint(sentence: string): void;
   /** A defect of ours, with its stack. */
   unexpected(error: unknown): void;
 }
 
 /**
- * The process's standard output. Lines are written behind the back of whoever logs, and what is left
- * when the process ends is written then.
+ * The process's standard output. Lines are written asynchronously; the rest is written when the
+ * process ends.
  */
 export function standardOutput(): LogStream {
   return destination({ dest: 1, sync: false });

@@ -2,9 +2,9 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { UpstreamName } from '../errors.ts';
 import type { Observer, QueueLane } from './observer.ts';
 
-/** What is looked up when somebody scrapes, and costs nothing before. */
+/** Values that are read at each scrape, and cost nothing between. */
 export interface Gauges {
-  /** How the budgets of one upstream stand, all its keys together. */
+  /** One entry for each upstream with a key in use. */
   budgets(): readonly BudgetGauges[];
   cache(): { readonly bytes: number; readonly entries: number };
 }
@@ -12,7 +12,7 @@ export interface Gauges {
 /** The budgets of one upstream, summed over its keys. */
 export interface BudgetGauges {
   readonly upstream: UpstreamName;
-  /** Keys whose budget is counted. */
+  /** Keys with a budget. */
   readonly keys: number;
   readonly limit: number;
   readonly used: number;
@@ -27,14 +27,14 @@ export interface Metrics extends Observer {
   render(): Promise<{ readonly contentType: string; readonly text: string }>;
 }
 
-/** The promised codes, and GraphQL's own: any other word is counted as `OTHER`. */
+/** The promised codes, and GraphQL's own: any other is counted as `OTHER`. */
 const known =
   /^(GRAPHQL|UPSTREAM|OPERATION|BUDGET|BAD|OUTCOME|INTERNAL|PERSISTED)_[A-Z_]{1,32}$|^UNAUTHENTICATED$|^FORBIDDEN$/;
 
 const seconds = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /**
- * Counts into a registry of its own. No label holds a word that a caller chose, so that nobody can
+ * Counts into a registry of its own. No label holds a word that a caller chose: callers cannot
  * make the number of series grow.
  */
 export function createMetrics(gauges: Gauges): Metrics {
@@ -47,11 +47,10 @@ export function createMetrics(gauges: Gauges): Metrics {
     new Histogram({ name: `gateway_${name}`, help, labelNames, buckets: seconds, registers });
 
   defineGauges(gauges, registry);
-  const waits = histogram(
-    'queue_wait_seconds',
-    'Time in the queue of requests that had their turn.',
-    ['upstream', 'lane'],
-  );
+  const waits = histogram('queue_wait_seconds', 'Time in the queue of requests that got a slot.', [
+    'upstream',
+    'lane',
+  ]);
   const reads = counter('reads_total', 'Reads by where their answer came from.', [
     'upstream',
     'resource',
@@ -65,7 +64,7 @@ export function createMetrics(gauges: Gauges): Metrics {
     'method',
     'resource',
   ]);
-  const errors = counter('upstream_errors_total', 'Upstream requests that brought nothing.', [
+  const errors = counter('upstream_errors_total', 'Upstream requests that failed.', [
     'upstream',
     'method',
     'resource',
@@ -155,6 +154,6 @@ function defineGauges(gauges: Gauges, registry: Registry): void {
       }),
     );
   };
-  ofCache('bytes', 'Memory taken by kept answers, as it is estimated.');
-  ofCache('entries', 'Kept answers.');
+  ofCache('bytes', 'Memory of cache entries, estimated.');
+  ofCache('entries', 'Cache entries.');
 }

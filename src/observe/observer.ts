@@ -6,28 +6,28 @@ export type QueueLane = 'write' | 'interactive' | 'refresh';
 /** Where the answer to a read came from. */
 export type ReadResult = 'hit' | 'stale' | 'miss' | 'coalesced';
 
-/** One request that is about to leave. */
+/** One request about to be sent upstream. */
 interface UpstreamRequest {
   readonly upstream: UpstreamName;
   readonly method: string;
   /** What it is about, e.g. `channels`: one of few words, never an id. */
   readonly resource: string;
-  /** Stands for the operation that it leaves for; absent when it leaves for nobody. */
+  /** Identifies the operation that it is sent for; absent for a refresh. */
   readonly operation: object | undefined;
 }
 
-/** What came of it. */
+/** How an upstream request ended. */
 export interface UpstreamOutcome {
   /** `REFUSED`: by the rate limit. */
   readonly code: 'OK' | 'REFUSED' | ErrorCode;
-  /** Why, for the operator's log and nobody else. */
+  /** Why it failed, for the operator's log only. */
   readonly cause?: unknown;
   readonly durationMs: number;
 }
 
-/** Somebody's eye on one request. */
+/** What one observer does about one request. */
 interface RequestWatch {
-  /** Sends the request; for those who must surround it. */
+  /** Runs the request inside itself, e.g. within a span. */
   run?<T>(work: () => T): T;
   end(outcome: UpstreamOutcome): void;
 }
@@ -38,7 +38,7 @@ export interface OperationRecord {
   /** As the caller wrote it; `null` when it has none, or was not understood. */
   readonly name: string | null;
   readonly type: 'query' | 'mutation' | 'subscription' | 'unknown';
-  /** Who asked; `null` when it was refused before that was known. */
+  /** `null` when the operation was refused before its caller was known. */
   readonly caller: string | null;
   readonly status: number;
   /** Of its errors, each once. */
@@ -51,21 +51,21 @@ export interface OperationRecord {
   readonly stale: number;
 }
 
-/** Whoever wants to know what the gateway does. Every member is told as it happens and must not throw. */
+/** Follows what the gateway does: logs, metrics, spans. Members are called at once; none may throw. */
 export interface Observer {
   request?(request: UpstreamRequest): RequestWatch;
   read?(upstream: UpstreamName, resource: string, result: ReadResult): void;
-  /** A request had its turn after so many milliseconds in its lane. */
+  /** A request got its slot after so many milliseconds in its lane. */
   waited?(upstream: UpstreamName, lane: QueueLane, ms: number): void;
   /** A member of an answer was not as documented: `resource.member`. */
   surprise?(upstream: UpstreamName, field: string): void;
   operation?(record: OperationRecord): void;
 }
 
-/** Tells several at once. */
+/** Joins observers into one that calls all of them, in order. */
 export function observeWith(observers: readonly Observer[]): Observer {
-  const each = (tell: (observer: Observer) => void): void => {
-    for (const observer of observers) tell(observer);
+  const each = (call: (observer: Observer) => void): void => {
+    for (const observer of observers) call(observer);
   };
   return {
     request(request) {
@@ -81,9 +81,9 @@ export function observeWith(observers: readonly Observer[]): Observer {
         },
       };
     },
-    read: (...told) => each((observer) => observer.read?.(...told)),
-    waited: (...told) => each((observer) => observer.waited?.(...told)),
-    surprise: (...told) => each((observer) => observer.surprise?.(...told)),
+    read: (...args) => each((observer) => observer.read?.(...args)),
+    waited: (...args) => each((observer) => observer.waited?.(...args)),
+    surprise: (...args) => each((observer) => observer.surprise?.(...args)),
     operation: (record) => each((observer) => observer.operation?.(record)),
   };
 }

@@ -1,4 +1,4 @@
-/** Shorter secrets would blacken ordinary words; no real key is as short. */
+/** Shorter secrets would match ordinary words; no real key is as short. */
 const SHORTEST_SECRET = 6;
 
 const LONGEST_TEXT = 8000;
@@ -7,9 +7,9 @@ const LONGEST_TEXT = 8000;
 export type Scrub = (text: string) => string;
 
 /**
- * Takes out of a text what must not be kept: the secrets that are known, whatever follows the path in a
- * URL or stands before its host, and what looks like a credential. For the few texts in a log that are
- * not ours, such as the message of an unexpected error.
+ * Removes secrets from a text: those in `secrets`, the credentials, query and fragment of URLs, and
+ * whatever looks like a credential. For the few texts in a log that are not ours, such as the message
+ * of an unexpected error.
  */
 export function createScrub(secrets: readonly string[]): Scrub {
   const known = secrets

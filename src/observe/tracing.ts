@@ -17,16 +17,16 @@ export interface OperationTrace {
   end(record: OperationRecord): void;
 }
 
-/** Spans for operations and upstream requests, for whatever SDK the process was started with. */
+/** Spans for operations and upstream requests, for the SDK that the process was started with. */
 export interface Tracing extends Observer {
   /**
-   * `operation` stands for it in `UpstreamRequest.operation`. `headers` are the caller's: only its
-   * trace context is read, and only when nothing in the process has taken it up already.
+   * `operation` is the key that `UpstreamRequest.operation` repeats. Of the caller's `headers`, only
+   * the trace context is read, and only when the process has no active span already.
    */
   start(operation: object, type: string, headers: Headers): OperationTrace;
 }
 
-/** Makes spans by the API alone: without an SDK they are empty and cost next to nothing. */
+/** Makes spans by the API only: without an SDK they are empty and cost next to nothing. */
 export function createTracing(): Tracing {
   const tracer = trace.getTracer('links-market-gateway');
   const contexts = new WeakMap<object, Context>();
@@ -92,6 +92,6 @@ function finish(span: Span, record: OperationRecord): void {
 
 const getter = {
   get: (headers: Headers, name: string) => headers.get(name) ?? undefined,
-  // No propagator in use asks for all names; credentials need not be among what one could see.
+  // Propagators read these two; other headers, such as credentials, stay invisible to them.
   keys: () => ['traceparent', 'tracestate'],
 };
