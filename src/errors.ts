@@ -48,7 +48,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** `BAD_USER_INPUT`: an argument that no upstream call could make sense of. Costs no upstream call. */
+/** `BAD_USER_INPUT`: an argument that cannot be right. Costs no upstream call. */
 export class BadUserInput extends GatewayError {
   override readonly name = 'BadUserInput';
   constructor(message: string, details?: Readonly<Record<string, unknown>>) {

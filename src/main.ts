@@ -9,8 +9,8 @@ import { ListenError } from './server/http.ts';
 const exitCode = { fault: 1, usage: 2 } as const;
 
 /**
- * Under `npm start`, Ctrl-C reaches this process twice: from the terminal, and passed on by npm. What
- * comes within this time of the first signal is the same wish, not impatience.
+ * Under `npm start`, Ctrl-C reaches this process twice: from the terminal, and passed on by npm. A
+ * signal within this time of the first counts as the same one, in milliseconds.
  */
 const sameSignalMs = 500;
 
@@ -81,7 +81,7 @@ function fail(message: string, code: number): void {
   process.exitCode = code;
 }
 
-/** What the operator can act on is one sentence; for a defect of ours, the stack is the message. */
+/** One sentence for a fault that the operator can fix; the stack for a defect of ours. */
 function describe(error: unknown): string {
   if (error instanceof ConfigError || error instanceof ListenError) {
     return error.message;
@@ -91,6 +91,6 @@ function describe(error: unknown): string {
 
 main(process.argv.slice(2)).catch((error: unknown) => {
   fail(describe(error), error instanceof ConfigError ? exitCode.usage : exitCode.fault);
-  // Whatever was opened before the fault must not keep the process alive.
+  // Sockets opened before the fault must not keep the process alive.
   process.exit();
 });

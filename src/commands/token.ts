@@ -59,7 +59,7 @@ function main(): void {
   if (tokens.some((each) => each.name === name)) {
     throw new UsageError(`${file} has a token named ${name}. Choose another name, or delete that.`);
   }
-  // The prefix lets scanners of code and logs recognise what should not be there.
+  // The prefix lets secret scanners recognise a leaked token.
   const token = `lmg_${randomBytes(32).toString('base64url')}`;
   const entry = { name, role, sha256: hash('sha256', token), ...(expires ? { expires } : {}) };
   replace(file, formatTokenFile([...tokens, entry]));
@@ -84,7 +84,7 @@ function expiryOf(text: string | undefined): string | undefined {
   throw new UsageError('--expires must be a date to come, such as 2030-01-31');
 }
 
-/** Only a file that is not there yet counts as empty: a broken one is not written over. */
+/** A missing file counts as empty. A broken one throws, so that it is not overwritten. */
 function read(file: string): readonly KnownToken[] {
   let text: string;
   try {
@@ -96,7 +96,7 @@ function read(file: string): readonly KnownToken[] {
   return parseTokenFile(text);
 }
 
-/** Writes a file as a whole: whoever reads it meanwhile, or a crash, finds the old or the new one. */
+/** Replaces a file atomically: readers, also after a crash, find the old or the new one. */
 function replace(file: string, text: string): void {
   const draft = `${file}.${process.pid}.tmp`;
   const descriptor = openSync(draft, 'wx', 0o600);

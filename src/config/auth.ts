@@ -17,9 +17,8 @@ const modeOf: Readonly<Record<string, AuthConfig['mode']>> = {
 const MIN_SECRET_LENGTH = 32;
 
 /**
- * The sandbox's data is made up, so that anyone may see it and a missing mode means `none`, also in
- * a container that listens on every address. A real account is opened to the network by an explicit
- * word only.
+ * Reads how callers authenticate. On the sandbox a missing mode means `none`, also in a container that
+ * listens on every address, since its data is made up. A real account needs an explicit `none`.
  */
 export function readAuth(
   reader: EnvironmentReader,
@@ -33,7 +32,7 @@ export function readAuth(
     );
   }
   for (const [name, wanted] of Object.entries(modeOf)) {
-    // Without a word, whoever set the file but forgot the mode would stand open.
+    // Otherwise an operator who set the file but forgot the mode would run an open gateway.
     if (reader.has(name) && wanted !== mode) {
       reader.fault(
         `${name} is set, but AUTH_MODE is not ${wanted}. Set AUTH_MODE=${wanted}, or remove it.`,

@@ -2,7 +2,7 @@ import type { Config } from './config.ts';
 import { settings } from './settings.ts';
 
 /**
- * What every setting comes to, a line each, for `--check-config`. `env` is what `config` was read from.
+ * The value of every setting, a line each, for `--check-config`. `env` is what `config` was read from.
  * A secret shows only where it comes from.
  */
 export function describeConfig(

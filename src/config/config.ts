@@ -7,7 +7,7 @@ import { EnvironmentReader } from './environment.ts';
 import { parseOperationsFile } from './operations-file.ts';
 import { ttlName } from './settings.ts';
 
-/** Where an upstream API is and how to be let in. */
+/** Where an upstream API is, and the key for it. */
 export interface Endpoint {
   /** Without a trailing slash; may carry a path prefix, so join by concatenation. */
   readonly baseUrl: string;
@@ -48,7 +48,7 @@ export interface Config {
   readonly auth: AuthConfig;
   /** Empty: no page of another origin may call. */
   readonly corsOrigins: readonly string[];
-  /** Names, besides `localhost`, under which the gateway may be asked; empty for what `HOST` implies. */
+  /** Host names, besides `localhost`, that requests may name; empty for what `HOST` implies. */
   readonly allowedHosts: readonly string[];
   /** The only operations that are answered, by id; `null` when all are. */
   readonly persistedOperations: ReadonlyMap<string, string> | null;
@@ -58,7 +58,7 @@ export interface Config {
     readonly maxAliases: number;
     readonly maxDirectives: number;
   };
-  /** Whether the schema may be asked for, and guessed at with the help of suggestions. */
+  /** Whether callers may read the schema, and get suggestions for misspelled names. */
   readonly introspection: boolean;
   readonly exposeUserApiKeys: boolean;
   readonly graphiql: boolean;
@@ -76,7 +76,7 @@ export interface Config {
   readonly ttlMs: Readonly<Record<Resource, number>>;
 }
 
-/** The environment cannot be worked with. The message lists every fault, each with what to set. */
+/** The environment is faulty. The message lists every fault, each with what to set. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   /** One sentence or two each; no secret is in them. */
@@ -188,7 +188,7 @@ function readOperations(
   }
 }
 
-/** The link-management API when every caller brings a key: ours could only be used by mistake. */
+/** The link-management API when every caller brings a key: refuses one of our own. */
 function readKeyless(reader: EnvironmentReader, sandbox: boolean): Endpoint | null {
   const baseUrl = reader.baseUrl('LINKS_BASE_URL');
   if (reader.has('LINKS_API_KEY') || reader.has('LINKS_API_KEY_FILE')) {

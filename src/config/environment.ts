@@ -4,7 +4,7 @@ const byName: ReadonlyMap<string, Setting> = new Map(
   settings.map((setting) => [setting.name, setting]),
 );
 
-/** What Kubernetes sets by itself for a service called `links` or `market`: not the operator's words. */
+/** Variables that Kubernetes, not the operator, sets for a service called `links` or `market`. */
 const serviceLink = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?)$/;
 
 /**
@@ -81,7 +81,7 @@ export class EnvironmentReader {
 
   timeZone(name: string): string {
     const value = this.text(name);
-    // The usual one, since loading the calendars for asking takes a while.
+    // A shortcut for the default: loading the calendars takes a while.
     if (value === 'UTC') return value;
     try {
       new Intl.DateTimeFormat('en', { timeZone: value }).format();
@@ -222,7 +222,7 @@ function setting(name: string): Setting {
   return found;
 }
 
-/** Forgetting the unit is the likeliest slip, so a name that merely goes on wins over a similar one. */
+/** A forgotten unit is the likeliest slip, so a name that continues `name` wins over a similar one. */
 function nearest(name: string, candidates: readonly string[]): string {
   const ranked = candidates.map((candidate) => ({
     candidate,
