@@ -1,4 +1,4 @@
-/** What the sandbox asks of time; the gateway's own `Clock` fits it as it is. */
+/** The time that the sandbox runs on; the gateway's `Clock` implements it too. */
 export interface SandboxClock {
   /** Milliseconds since the epoch. */
   wall(): number;

@@ -1,6 +1,6 @@
 import { type Sandbox, startSandbox } from './sandbox.ts';
 
-/** Port for one of the APIs, from the environment or the usual one. */
+/** Port for one of the APIs: from the environment, or the default. */
 function port(name: string, usual: number): number {
   const text = process.env[name]?.trim();
   if (!text) return usual;
@@ -32,7 +32,7 @@ try {
   const stop = () => void sandbox.close();
   process.once('SIGINT', stop);
   process.once('SIGTERM', stop);
-  // Last, so that whoever waits for these lines may stop it at once.
+  // Last: a process that waits for these lines may send its signal at once.
   process.stdout.write(introduce(sandbox));
 } catch (error) {
   const { code, message } = error as NodeJS.ErrnoException & { port?: number };

@@ -15,7 +15,7 @@ export type { SandboxClock } from './clock.ts';
 export type { Fault } from './http/faults.ts';
 export type { LoggedRequest } from './http/log.ts';
 
-/** How a sandbox differs from the usual one. */
+/** How a sandbox differs from the default one. */
 export interface SandboxOptions {
   /** Port of the link API; default 0, any free one. */
   linksPort?: number;
@@ -35,7 +35,7 @@ export interface SandboxOptions {
   pathPrefix?: string;
 }
 
-/** One of the two APIs: where it is, what reached it, and how to make it misbehave. */
+/** One of the two APIs: its address, its log of requests, and its scripted faults. */
 export interface SandboxApi {
   /** Base address without a slash at the end, path prefix included. */
   readonly url: string;
@@ -53,7 +53,7 @@ export interface SandboxApi {
 export interface Sandbox {
   readonly links: SandboxApi & {
     readonly keys: { admin: string; pro: string; free: string; expired: string };
-    /** Lets another user of the admin key spend `n` requests of its limit. */
+    /** Counts `n` requests of a co-tenant: someone else with the admin key. */
     spend(n: number): void;
   };
   readonly market: SandboxApi & {
@@ -61,12 +61,12 @@ export interface Sandbox {
     readonly keys: { seller: string; empty: string };
     readonly purchaseCodes: { valid: string[]; invalid: string[] };
   };
-  /** Makes data, limits, logs and faults as new. */
+  /** Resets data, limits, logs and faults to those of a start. */
   reset(): void;
   close(): Promise<void>;
 }
 
-/** Starts both APIs on real sockets; rejects when a port cannot be had. */
+/** Starts both APIs on real sockets; rejects when a port is in use. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const clock = options.clock ?? machineClock;
   const place = { host: options.host ?? '127.0.0.1', prefix: tidyPrefix(options.pathPrefix) };

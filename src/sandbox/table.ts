@@ -1,7 +1,7 @@
 /** What every row of an account's data has. */
 export interface Row {
   readonly id: number;
-  /** Id of the user whose row it is; nobody else ever sees it. */
+  /** Id of the user whose row it is; other users never see it. */
   readonly owner: number;
 }
 

@@ -39,7 +39,7 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? character);
 }
 
-/** Undoes `escapeHtml`, for text that the seed keeps escaped as such software stores it. */
+/** Reverses `escapeHtml`, for text that the seed holds escaped, as such software stores it. */
 export function unescapeHtml(text: string): string {
   return text
     .replaceAll('&lt;', '<')

@@ -8,21 +8,21 @@ interface FaultAnswer {
 }
 
 interface FaultScope {
-  /** HTTP method it bites on; absent means every method. */
+  /** HTTP method that it applies to; absent means every method. */
   method?: string;
   /** Exact path (`/api/qr`, without query and prefix) or a pattern; absent means every path. */
   path?: string | RegExp;
-  /** How many requests it bites; absent means until it is removed. */
+  /** How many requests it applies to; absent means until it is removed. */
   times?: number;
   /**
-   * Whether the endpoint's effect happens although the fault bites, for lost answers of writes.
+   * Whether the endpoint's effect happens in spite of the fault, for lost answers of writes.
    * Default false. For `slow` and `hold`: whether it happens before the wait or after it.
    * `truncated` and `answer` always run the endpoint, since they need its answer.
    */
   applied?: boolean;
 }
 
-/** One scripted misbehaviour of the API. At most one fault bites on a request: the first that fits. */
+/** One scripted misbehaviour of the API. At most one applies to a request: the first that matches. */
 export type Fault = FaultScope &
   (
     | {
@@ -64,7 +64,7 @@ export class FaultList {
     };
   }
 
-  /** Finds the fault that bites on this request and uses up one of its times. */
+  /** Finds the fault that applies to this request and uses up one of its times. */
   take(method: string, path: string): Fault | undefined {
     const entry = this.#faults.find(({ fault, left }) => left > 0 && fits(fault, method, path));
     if (entry) entry.left -= 1;
@@ -80,6 +80,6 @@ export class FaultList {
 function fits(fault: Fault, method: string, path: string): boolean {
   if (fault.method !== undefined && fault.method.toUpperCase() !== method) return false;
   if (fault.path === undefined) return true;
-  // search(), unlike test(), is not led astray by the memory of a pattern with the g flag.
+  // Unlike test(), search() ignores the `lastIndex` of a pattern with the g flag.
   return typeof fault.path === 'string' ? fault.path === path : path.search(fault.path) >= 0;
 }

@@ -10,12 +10,12 @@ export interface LoggedRequest {
   readonly headers: Record<string, string>;
   /** Parsed JSON or form; the number of bytes for an upload; undefined when there was no body. */
   readonly body: unknown;
-  /** HTTP status of the answer; 0 while there is none, and for good if it never gets one. */
+  /** HTTP status of the answer; 0 while, or if, there is none. */
   readonly status: number;
   /** Wall time of its arrival, in milliseconds. */
   readonly at: number;
-  /** Whether the rate limit, real or scripted, turned it away. */
+  /** Whether the rate limit, real or scripted, refused it. */
   readonly refused: boolean;
-  /** Kind of the scripted fault that bit on it. */
+  /** Kind of the scripted fault that applied to it. */
   readonly fault: string | undefined;
 }

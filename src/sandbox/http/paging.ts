@@ -1,4 +1,4 @@
-/** The five members by which a list says where it stands. Implements: Link API > Pagination members. */
+/** The five members that describe a page. Implements: Link API > Pagination members. */
 export interface PageMembers {
   result: number;
   perpage: number;

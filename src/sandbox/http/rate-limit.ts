@@ -1,10 +1,10 @@
 import { type SandboxClock, stamp } from '../clock.ts';
 
-/** How many requests a key may make, and in what shape the answer says so. */
+/** How many requests a key may make, and in which format the headers say so. */
 export interface RateLimitOptions {
   requests: number;
   windowMs: number;
-  /** `fixed`: the window starts with the first request in it. `sliding`: any stretch of `windowMs`. */
+  /** `fixed`: the window starts with the first request in it. `sliding`: any interval of `windowMs`. */
   mode: 'fixed' | 'sliding';
   /** The document leaves the format of `X-RateLimit-Reset` open; `none` sends no header of the limit. */
   resetFormat: 'epoch-seconds' | 'epoch-ms' | 'delta' | 'http-date' | 'timestamp' | 'none';
@@ -21,7 +21,7 @@ export class RateLimiter {
     this.#clock = clock;
   }
 
-  /** Whether one more request of this key would be let through now. */
+  /** Whether the limit allows one more request of this key now. */
   allows(key: string): boolean {
     return this.#current(key).length < this.#options.requests;
   }
@@ -40,7 +40,7 @@ export class RateLimiter {
     return Math.max(1, Math.ceil((this.#resetAt(key) - this.#clock.wall()) / 1000));
   }
 
-  /** The three headers of the limit as this key stands now. */
+  /** The three headers of the limit for this key now. */
   headers(key: string): Record<string, string> {
     if (this.#options.resetFormat === 'none') return {};
     const left = this.#options.requests - this.#current(key).length;
@@ -65,7 +65,7 @@ export class RateLimiter {
     const spent = this.#spent.get(key) ?? [];
     const horizon = this.#clock.wall() - this.#options.windowMs;
     if (this.#options.mode === 'sliding') return spent.filter((at) => at > horizon);
-    // The first request opens the window and takes every later one of it along when it closes.
+    // The first request opens the window; when it closes, all of its requests stop counting.
     return (spent[0] ?? Number.NEGATIVE_INFINITY) > horizon ? spent : [];
   }
 

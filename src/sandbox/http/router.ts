@@ -4,7 +4,7 @@ import type { Spool } from './spool.ts';
 /** A request as endpoints and pages see it. */
 export interface SandboxRequest {
   readonly method: string;
-  /** Path as it came, still percent-encoded, without the sandbox's prefix. */
+  /** Percent-encoded path without the sandbox's prefix. */
   readonly path: string;
   readonly query: Record<string, string>;
   readonly headers: Record<string, string>;
@@ -40,7 +40,7 @@ export function findRoute<Context, Result>(
     : new Refusal(404, 'The requested endpoint does not exist');
 }
 
-/** Path parameters when the path has the pattern's form, else undefined. */
+/** Path parameters when the path matches the pattern, else undefined. */
 function matchPath(pattern: string, path: string): Record<string, string> | undefined {
   const wanted = pattern.replace(/\/$/, '').split('/');
   const given = path.replace(/\/$/, '').split('/');

@@ -9,12 +9,12 @@ import type { RateLimiter } from './rate-limit.ts';
 import type { SandboxRequest } from './router.ts';
 import { Spool } from './spool.ts';
 
-/** What one of the two APIs brings along; sockets, log, limit and faults are the server's. */
+/** What differs between the two APIs; sockets, log, limit and faults are the server's. */
 export interface ApiDefinition {
   /** The body as endpoints see it, from its bytes. */
   parse(request: Omit<SandboxRequest, 'body'>): { body: unknown; logged: unknown };
   credential(request: SandboxRequest): string | undefined;
-  /** Whom the limit counts this credential for. */
+  /** The key that the limit counts this credential under. */
   bucket(credential: string | undefined): string;
   /** The API's failure form; `inBody` when only the body can say that the limit refuses. */
   failure(message: string, inBody?: boolean): unknown;
@@ -71,7 +71,7 @@ export class ApiServer {
     this.#api = define(this.url);
   }
 
-  /** Replaces the API, with data as new. */
+  /** Replaces the API and its data. */
   define(api: ApiDefinition): void {
     this.#api = api;
     this.#closeSpools();
@@ -92,7 +92,7 @@ export class ApiServer {
     this.#spools.clear();
   }
 
-  /** The whole body; throws when the sender goes away in the middle, so that nothing is done. */
+  /** Reads the whole body; throws when the sender disconnects first, so that no endpoint runs. */
   async #read(request: IncomingMessage): Promise<Pick<SandboxRequest, 'bytes' | 'spool'>> {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -275,7 +275,7 @@ function send(response: ServerResponse, answer: Answer): void {
   if (answer.body instanceof Spool) {
     const { body: spool, headers } = answer;
     response.writeHead(answer.status, { ...headers, 'content-length': spool.size });
-    // A reader who leaves in the middle is nobody's fault.
+    // A reader may disconnect in the middle: that is no error.
     pipeline(spool.read(), response, () => {});
     return;
   }

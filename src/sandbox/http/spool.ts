@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 
 const writeTo = promisify(write);
 
-/** Bytes too many to hold in memory: in a temporary file that is gone with the process. */
+/** A body too large for memory, in a temporary file that disappears with the process. */
 export class Spool {
   readonly #fd: number;
   #size = 0;
@@ -15,7 +15,7 @@ export class Spool {
   constructor() {
     const path = join(tmpdir(), `sandbox-${randomUUID()}`);
     this.#fd = openSync(path, 'wx+', 0o600);
-    // Open, but in no folder any more: nothing is left behind, however the process ends.
+    // The open file has no name any more: it is deleted however the process ends.
     unlinkSync(path);
   }
 

@@ -26,7 +26,7 @@ function written(store: LinksStore, campaign: Campaign) {
 }
 
 function freeSlug(context: LinksContext, slug: string | undefined, except?: number) {
-  // Such software makes a slug of what it is given; an empty one takes the rotator away.
+  // Such software turns any text into a slug; an empty one removes the rotator.
   const clean = slug
     ?.toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')

@@ -87,7 +87,7 @@ export const channelRoutes: readonly LinksRoute[] = [
         throw new Refusal(400, 'The type must be links, bio or qr');
       const id = Number(itemid);
       existing(viewItem(context, type, id), 'Item');
-      // Assigned once more it stays where it is: a channel holds a thing at most once.
+      // A channel contains a thing at most once: assigning it again changes nothing.
       if (!channel.items.some((item) => item.type === type && item.id === id))
         channel.items.push({ type, id });
       return ok({ message: 'Item successfully added to the channel.' });
@@ -114,7 +114,7 @@ export const channelRoutes: readonly LinksRoute[] = [
     method: 'DELETE',
     path: '/api/channel/:id/delete',
     run: (context, { id }) => {
-      // Its items live in their own tables: with the channel only the assignments go.
+      // Its items are rows of their own tables: only the assignments are removed.
       context.store.channels.remove(context.account.id, find(context, id).id);
       return ok({ message: 'Channel has been deleted successfully.' });
     },

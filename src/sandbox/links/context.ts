@@ -4,7 +4,7 @@ import { cutPage } from '../http/paging.ts';
 import type { Route, SandboxRequest } from '../http/router.ts';
 import type { LinksStore, User } from './store.ts';
 
-/** What an endpoint of the link API works with: the store, and whose key asked. */
+/** What an endpoint of the link API works with: the store, and the account of the request's key. */
 export interface LinksContext {
   readonly store: LinksStore;
   readonly account: User;
@@ -20,8 +20,8 @@ export function ok(members: Record<string, unknown>): Answer {
 }
 
 /**
- * A list page inside `data`. `error` is the string "0" here: the document says it may be, so a
- * client should meet it.
+ * A list page inside `data`. `error` is the string "0" here, which the document allows and clients
+ * must handle.
  * Implements: Link API > Pagination members.
  */
 export function listPage<R>(
@@ -102,7 +102,7 @@ export function adminOnly(context: LinksContext): void {
     throw new Refusal(403, 'You do not have permission to access this endpoint');
 }
 
-/** Now, as the clock of the sandbox has it. */
+/** The time by the sandbox's clock, in milliseconds since the epoch. */
 export function now(context: LinksContext): number {
   return context.store.clock.wall();
 }

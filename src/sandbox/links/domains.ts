@@ -19,7 +19,7 @@ function redirects(body: Record<string, unknown>): { redirectroot?: string; redi
   const given: { redirectroot?: string; redirect404?: string } = {};
   for (const name of ['redirectroot', 'redirect404'] as const) {
     const text = optionalText(body, name);
-    // An empty text takes the redirect away.
+    // An empty text removes the redirect.
     if (text !== undefined) given[name] = text && webAddress(text, name);
   }
   return given;
@@ -43,8 +43,8 @@ export const domainRoutes: readonly LinksRoute[] = [
       const { domains } = context.store;
       if (domains.all().some((other) => new URL(other.domain).host === host))
         throw new Refusal(400, 'The domain has already been added');
-      // "Must already point at the service" cannot be looked up here: the names that never resolve
-      // by definition stand for the domains that do not.
+      // The document demands a domain that points at the service. The sandbox looks nothing up: it
+      // refuses only the names that by definition never resolve.
       if (/\.(invalid|test)$/.test(new URL(domain).hostname))
         throw new Refusal(400, 'The domain does not point to our server yet');
       const row = { owner: context.account.id, domain, redirectroot: '', redirect404: '' };

@@ -14,7 +14,7 @@ import {
 import { qrContent } from './qr-content.ts';
 import { aliasOf, type LinksStore, type QrCode } from './store.ts';
 
-/** What a code has before anybody scanned it. Implements: Link API > Statistics object. */
+/** Statistics of a code without scans. Implements: Link API > Statistics object. */
 export function noScans(): Record<string, unknown> {
   return {
     clicks: 0,

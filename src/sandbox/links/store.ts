@@ -3,7 +3,7 @@ import type { SandboxClock } from '../clock.ts';
 import type { Spool } from '../http/spool.ts';
 import { type Row, Table } from '../table.ts';
 
-/** An account of the link service, with what only an admin or nobody sees. */
+/** An account of the link service, with members that only admins or no answers show. */
 export interface User {
   id: number;
   email: string;
@@ -168,22 +168,22 @@ export class LinksStore {
   }
 }
 
-/** A short alias that is always the same for the same text. */
+/** A short alias: the same one for the same text. */
 export function aliasOf(text: string): string {
   return createHash('sha256').update(text).digest('base64url').replace(/[-_]/g, '').slice(0, 6);
 }
 
-/** An API key that is always the same for the same text. */
+/** An API key: the same one for the same text. */
 export function keyOf(text: string): string {
   return createHash('sha256').update(`key of ${text}`).digest('hex').slice(0, 40);
 }
 
-/** A secret that nobody can guess. */
+/** A random secret, new each time. */
 export function secret(): string {
   return randomBytes(24).toString('base64url');
 }
 
-/** The same number for the same text, spread over 32 bits: variety without chance. */
+/** A number of 32 bits, the same one for the same text: variety without randomness. */
 export function spread(text: string): number {
   return createHash('sha256').update(text).digest().readUInt32BE(0);
 }

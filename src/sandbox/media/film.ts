@@ -10,8 +10,8 @@ const FRAMES_A_SECOND = 8;
 
 /**
  * A two-second MP4 of a disc that wanders over a colour; the same seed gives the same film.
- * The pictures are H.264 whose every macroblock is stored, not compressed (I_PCM): a real video that
- * every player shows, from an encoder that fits on this page.
+ * The pictures are H.264 with uncompressed macroblocks (I_PCM): a video that every player shows, from
+ * an encoder that fits into this file.
  */
 export function showFilm(seed: string): Answer {
   const samples = Array.from({ length: FRAMES }, (_, frame) => {
@@ -134,7 +134,7 @@ function box(name: string, ...parts: (number[] | Buffer)[]): Buffer {
 /** Puts the frames into a file: index first, so that a player can start at once. */
 function mp4(samples: Buffer[]): Buffer {
   const start = box('ftyp', Buffer.from('isom'), u32(512), Buffer.from('isomavc1mp41'));
-  // The index holds the place of the frames, and its size does not depend on the place.
+  // The index contains the offset of the frames, but its length does not depend on the offset.
   const place = start.length + index(samples, 0).length + 8;
   return Buffer.concat([start, index(samples, place), box('mdat', ...samples)]);
 }

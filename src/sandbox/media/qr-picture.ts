@@ -4,8 +4,8 @@ import { qrContent } from '../links/qr-content.ts';
 import type { QrCode } from '../links/store.ts';
 
 /**
- * Draws a QR code in its colours, as a phone can scan it. A logo is kept but not drawn: it may be
- * the address of a picture elsewhere, and the sandbox asks nobody.
+ * Draws a QR code in its colours, as a phone can scan it. Leaves out its logo, which may be a picture
+ * on another server: the sandbox sends no requests.
  */
 export async function drawQr(qr: QrCode, format: 'svg' | 'png'): Promise<Answer> {
   const text = qrContent(qr.type, qr.data);

@@ -127,13 +127,13 @@ function signIn(store: LinksStore, request: SandboxRequest, token: string): Answ
   const user = store.users.find((row) => row.id === login.user);
   if (!user || store.clock.wall() >= login.until)
     throw new Refusal(410, 'This sign-in address was used already or has expired');
-  // A HEAD, as of a chat that looks at addresses people send, must not use it up.
+  // Chat programs send a HEAD to preview a link, which must not use it up.
   if (request.method !== 'HEAD') login.user = null;
   const name = escapeHtml(user.username);
   return htmlPage('Welcome', `<p>You are signed in as <strong>${name}</strong>.</p>`);
 }
 
-/** A page about a row whose title the seed keeps escaped. */
+/** A page about a row, whose title the seed holds escaped. */
 function plainPage(title: string, content: string): Answer {
   return htmlPage(unescapeHtml(title), content);
 }

@@ -2,7 +2,7 @@ import { DAY, stamp } from '../clock.ts';
 import { keyOf, type LinksStore, type Plan } from '../links/store.ts';
 import { PEOPLE, SEED_DAY } from './words.ts';
 
-/** The seeded keys a client of the sandbox may use; `expired` shows what an expired key meets. */
+/** The seeded keys that clients of the sandbox may use. The sandbox refuses `expired`. */
 export const LINK_KEYS = {
   admin: keyOf('studio admin'),
   pro: keyOf('studio pro'),
@@ -85,7 +85,7 @@ function plans(): Plan[] {
       name: 'Agency &amp; Partners',
       free: false,
       prices: { monthly: 39, yearly: 390, lifetime: 990 },
-      // 0 stands for "as many as you like", as such software has it.
+      // In such software, 0 means unlimited.
       limits: limits({ links: 0, clicks: 0, retention: 0, count: 0, on: 'all' }),
     },
   ];

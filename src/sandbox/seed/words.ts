@@ -1,6 +1,6 @@
 // The data are those of Larkspur & Finch, a design studio that also does its clients' marketing.
 
-/** Day on which the seeded world stands still, in milliseconds; every seeded date counts back from it. */
+/** The day that every seeded date counts back from, in milliseconds since the epoch. */
 export const SEED_DAY = Date.UTC(2025, 10, 14, 9, 30, 0);
 
 /** Clients of the studio: name as shown, short name for addresses. */
