@@ -14,7 +14,7 @@ export class InputChecks {
   readonly #issues: InputIssue[] = [];
   readonly #base: readonly string[];
 
-  /** `base` is where the checked members stand, e.g. `input`. */
+  /** `base` is the path to the checked members, e.g. `input`. */
   constructor(...base: readonly string[]) {
     this.#base = base;
   }

@@ -78,7 +78,7 @@ builder.queryField('rateLimit', (t) =>
   }),
 );
 
-/** A moment as the `DateTime` scalar writes it, rounded up to the second so that it is not too early. */
+/** Formats a moment as `DateTime`, rounded up to the second so that it is not too early. */
 function toDateTime(wallMs: number): string {
   return new Date(Math.ceil(wallMs / 1000) * 1000).toISOString().replace('.000Z', 'Z');
 }

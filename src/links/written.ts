@@ -3,7 +3,7 @@ import { asMap } from '../upstream/decode/scalars.ts';
 import { formatLocalTimestamp } from '../upstream/decode/timestamp.ts';
 import type { DecodeContext } from '../upstream/request.ts';
 
-/** The members that the caller gave, under the names the API has for them: a `null` is not given. */
+/** Leaves out members that are absent or `null`: the caller did not give them. */
 export function given<T>(
   members: Readonly<Record<string, T | null | undefined>>,
 ): Record<string, T> {
@@ -12,7 +12,7 @@ export function given<T>(
 }
 
 /**
- * Opens the answer to a write, whose members stand in `data` or at the top level, in any mixture.
+ * Opens the answer to a write, with members in `data`, at the top level, or in both.
  * Installations differ in how much they repeat of what was written, so ask `has` before reading.
  */
 export function openWritten(body: unknown, path: string, context: DecodeContext): RowReader {

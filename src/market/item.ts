@@ -104,7 +104,7 @@ export function item(id: number): Read<Item | null> {
 }
 
 /**
- * All items of the seller, which the upstream hands out in one piece. 1 upstream call.
+ * All items of the seller, which the upstream returns as a whole. 1 upstream call.
  * Implements: Marketplace API > Endpoints > GET /api/items/all.
  */
 export const items: List<Item> = {

@@ -68,8 +68,8 @@ export function purchase(code: string): Read<Purchase | null> {
 }
 
 /**
- * Under `data.purchase` as documented, else under `purchase`, else spread over `data` or a top-level
- * `item`, which then carry the code; `null` for a success that holds nothing.
+ * Finds the purchase: in `data.purchase` as documented, else in `purchase`, else in `data` or a
+ * top-level `item` with the code among its members; `null` for a success that is empty.
  * @throws DecodeError when the answer is about something else.
  */
 function findPurchase(body: unknown, context: DecodeContext): RowReader | null {

@@ -33,7 +33,7 @@ export interface SocialLink {
   readonly path: string;
 }
 
-/** Every member may be missing: an account has no id that something else could refer to. */
+/** Every member may be missing: nothing refers to an account by an id. */
 function decodeSeller(row: RowReader): Seller {
   const name = row.map('name');
   const profile = row.map('profile');

@@ -4,13 +4,13 @@ import type { Known, List, Row, Write } from '../../upstream/request.ts';
 import { touches } from '../touches.ts';
 import { given, openWritten } from '../written.ts';
 
-/** A domain of the account's own. Implements: Link API > Resources > Branded domain. */
+/** A domain that the account owns. Implements: Link API > Resources > Branded domain. */
 export interface BrandedDomain extends Row {
   /** A URL with its scheme. */
   readonly domain: string | null;
-  /** Where the bare domain leads, a URL. */
+  /** URL that the bare domain redirects to. */
   readonly redirectRoot: string | null;
-  /** Where unknown links lead, a URL. */
+  /** URL that unknown links redirect to. */
   readonly redirect404: string | null;
 }
 
