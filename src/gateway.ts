@@ -15,6 +15,7 @@ import { account } from './links/account/account.ts';
 import { linksApi } from './links/api.ts';
 import { createMarketApi } from './market/api.ts';
 import type { Log, LogStream } from './observe/logger.ts';
+import { createTelemetry } from './observe/telemetry.ts';
 import type { Resource } from './resources.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
 import { schema } from './schema.ts';
@@ -37,8 +38,9 @@ import {
 import { useReceipt } from './server/graphql/use-receipt.ts';
 import { createGraphqlServer, type SocketContext } from './server/graphql/yoga.ts';
 import { createHttpServer } from './server/http.ts';
+import { budgetGauges, createGatewayState } from './server/operators/gateway-state.ts';
+import { createOperatorPages } from './server/operators/operator-pages.ts';
 import { startFacts, startReport } from './server/operators/start-report.ts';
-import { createTelemetry } from './server/operators/telemetry.ts';
 import { shutDown } from './server/shutdown.ts';
 import { AdmittingClient } from './upstream/admitting-client.ts';
 import { Cache, type Freshness } from './upstream/cache/cache.ts';
@@ -88,12 +90,16 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
   const cache = new Cache({ clock, maxBytes: config.cacheMaxBytes });
   const { links, market } = endpoints(config, sandbox);
   const telemetry = await createTelemetry({
-    config,
     clock,
+    logLevel: config.logLevel,
     stream: overrides.log,
     secrets: secretsOf(config, links, market),
+    gauges:
+      config.metrics === 'off'
+        ? null
+        : { budgets: () => budgetGauges(clients), cache: () => cache.size },
   });
-  const { log, observer } = telemetry;
+  const { health, log, metrics, observer } = telemetry;
   const shared = {
     dispatcher,
     clock,
@@ -232,8 +238,12 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
       : null,
     files,
     clock,
-    ...bodyLimits,
-    pages: telemetry.pages(clients, cache),
+    bodyLimits,
+    pages: createOperatorPages({
+      access: config.metrics,
+      metrics,
+      state: createGatewayState({ clock, clients, cache, health }),
+    }),
     hostGuard: createHostGuard(config.host, config.allowedHosts),
     graceMs: config.shutdownGraceMs,
   });

@@ -3,7 +3,7 @@ import { ConfigError, loadConfig } from './config/config.ts';
 import { settings } from './config/settings.ts';
 import { createGateway, type Gateway } from './gateway.ts';
 import { standardOutput } from './observe/logger.ts';
-import { ListenError } from './server/http.ts';
+import { ListenError } from './server/socket/listen.ts';
 
 /** How the process ended. `0` after a clean stop. */
 const exitCode = { fault: 1, usage: 2 } as const;

@@ -40,7 +40,10 @@ const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['processes', /^(main\.ts$|commands\/)/],
   ['gateway', /^gateway\.ts$/],
   ['server', /^server\/(http|shutdown)\.ts$/],
-  ['server/graphiql, server/files, server/operators', /^server\/(graphiql|files|operators)\//],
+  [
+    'server/graphiql, server/files, server/operators, server/socket',
+    /^server\/(graphiql|files|operators|socket)\//,
+  ],
   ['server/graphql', /^server\/graphql\//],
   ['server/door', /^server\/door\//],
   ['schema', /^schema\.ts$/],

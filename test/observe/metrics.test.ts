@@ -167,12 +167,12 @@ describe('METRICS', () => {
     const pages = createOperatorPages({
       access: 'local',
       metrics: createLazyMetrics(new VirtualClock(), gauges),
-      readiness: () => ({ ready: true, reasons: [] }),
-      status: () => expect.unreachable('nobody asks for the status here'),
+      state: {
+        readiness: () => ({ ready: true, reasons: [] }),
+        status: () => expect.unreachable('nobody asks for the status here'),
+      },
     });
-    const server = createServer(
-      (asked, answer) => void pages.send('/metrics', asked, answer, false),
-    );
+    const server = createServer((asked, answer) => pages['/metrics']?.(asked, answer, false));
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const { port } = server.address() as AddressInfo;
     const statusFor = async (host: string): Promise<number | undefined> => {

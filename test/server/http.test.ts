@@ -4,7 +4,9 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../src/clock.ts';
-import { createHttpServer, type HttpServer, ListenError } from '../../src/server/http.ts';
+import { createHttpServer, type HttpOptions, type HttpServer } from '../../src/server/http.ts';
+import { createOperatorPages } from '../../src/server/operators/operator-pages.ts';
+import { ListenError } from '../../src/server/socket/listen.ts';
 import { smallServer } from '../support/small-graph.ts';
 
 const opened: HttpServer[] = [];
@@ -19,16 +21,36 @@ const page = {
   },
 };
 
+/** A server that answers probes and nothing else, unless `options` say more. */
+function small(options: Partial<HttpOptions> = {}): HttpServer {
+  return createHttpServer({
+    graphql: () => undefined,
+    graphiql: null,
+    files: null,
+    pages: createOperatorPages({
+      access: 'off',
+      metrics: null,
+      state: {
+        readiness: (draining) => ({ ready: !draining, reasons: [] }),
+        status: () => expect.unreachable('nobody asks for the status here'),
+      },
+    }),
+    hostGuard: null,
+    bodyLimits: { maxBodyBytes: 1000 },
+    clock: systemClock,
+    graceMs: 10_000,
+    ...options,
+  });
+}
+
 async function serve(
   options: { gate?: Promise<unknown>; clock?: Clock; graphiql?: boolean } = {},
 ): Promise<{ server: HttpServer; url: string }> {
   const { server: graphql } = smallServer(options.gate ? { gate: options.gate } : {});
-  const server = createHttpServer({
+  const server = small({
     graphql,
     graphiql: options.graphiql === false ? null : page,
     clock: options.clock ?? systemClock,
-    maxBodyBytes: 1000,
-    graceMs: 10_000,
   });
   opened.push(server);
   const { url } = await server.listen(0, '127.0.0.1');
@@ -140,13 +162,7 @@ describe('listen', () => {
     const { url } = await serve();
     const port = Number(new URL(url).port);
     const { server } = await serve();
-    const second = createHttpServer({
-      graphql: () => undefined,
-      graphiql: null,
-      clock: systemClock,
-      maxBodyBytes: 1,
-      graceMs: 1,
-    });
+    const second = small();
     await expect(second.listen(port, '127.0.0.1')).rejects.toThrow(
       new ListenError(
         `Port ${port} on 127.0.0.1 is in use by another program. Set PORT to a free one; 0 picks one.`,
@@ -157,13 +173,7 @@ describe('listen', () => {
   });
 
   it('names an address that this machine does not have', async () => {
-    const server = createHttpServer({
-      graphql: () => undefined,
-      graphiql: null,
-      clock: systemClock,
-      maxBodyBytes: 1,
-      graceMs: 1,
-    });
+    const server = small();
     await expect(server.listen(0, '203.0.113.1')).rejects.toThrow(/Set HOST/);
   });
 });

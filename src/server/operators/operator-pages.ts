@@ -1,68 +1,82 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Metrics } from '../../observe/metrics.ts';
-import type { Readiness } from './readiness.ts';
-import { type Status, statusPage, statusPolicy } from './status-page.ts';
+import type { GatewayState } from './gateway-state.ts';
+import { statusPage, statusPolicy } from './status-page.ts';
 
-/** Who may see `/metrics` and `/status`: callers on this machine, everyone, or nobody. */
-export type MetricsAccess = 'local' | 'open' | 'off';
+/** Who may see `/metrics` and `/status`: callers on this machine, everyone, or no one. */
+type MetricsAccess = 'local' | 'open' | 'off';
 
-/** The paths for probes and operators. */
-export interface OperatorPages {
-  /** Answers a request for one of them, and says whether it was one. */
-  send(
-    path: string,
-    request: IncomingMessage,
-    response: ServerResponse,
-    draining: boolean,
-  ): boolean;
-}
+/** Answers a request for one path; `draining` while the gateway is about to stop. */
+type OperatorPage = (request: IncomingMessage, response: ServerResponse, draining: boolean) => void;
 
-/** Serves `/readyz`, `/metrics` and `/status`. None costs an upstream call. */
+/** What answers the paths for probes and operators; a path that is switched off is not in it. */
+export type OperatorPages = Readonly<Record<'/livez' | '/readyz', OperatorPage>> &
+  Readonly<Partial<Record<'/metrics' | '/status', OperatorPage>>>;
+
+/**
+ * The pages `/livez` (the process runs), `/readyz` (requests should be sent here), `/metrics` and
+ * `/status`. They answer GET and HEAD, and cost no upstream call.
+ */
 export function createOperatorPages(options: {
   readonly access: MetricsAccess;
   /** `null` when nothing is counted. */
   readonly metrics: Metrics | null;
-  readonly readiness: (draining: boolean) => Readiness;
-  readonly status: (draining: boolean) => Status;
+  readonly state: GatewayState;
 }): OperatorPages {
-  const { access, metrics, readiness, status } = options;
-  const forOperators = (request: IncomingMessage, response: ServerResponse): boolean => {
-    if (access === 'open' || isLocal(request)) return true;
-    const sentence = 'Only callers on this machine may see this; METRICS=open lets everyone.\n';
-    answer(response, 403, 'text/plain', sentence);
-    return false;
+  const { access, metrics, state } = options;
+  const probes = {
+    '/livez': forReaders((_, response) => answer(response, 200, 'text/plain', 'ok\n')),
+    '/readyz': forReaders((_, response, draining) => {
+      const readiness = state.readiness(draining);
+      const status = readiness.ready ? 200 : 503;
+      answer(response, status, 'application/json', `${JSON.stringify(readiness)}\n`);
+    }),
   };
+  if (access === 'off') return probes;
+  const restrict = access === 'local' ? forLocalCallers : (page: OperatorPage) => page;
   return {
-    send(path, request, response, draining) {
-      const shown = path === '/readyz' || (access !== 'off' && /^\/(metrics|status)$/.test(path));
-      if (!shown) return false;
-      if (request.method !== 'GET' && request.method !== 'HEAD') {
-        response.setHeader('Allow', 'GET, HEAD');
-        answer(response, 405, 'text/plain', 'Only GET and HEAD are understood here.\n');
-      } else if (path === '/readyz') {
-        const state = readiness(draining);
-        answer(response, state.ready ? 200 : 503, 'application/json', `${JSON.stringify(state)}\n`);
-      } else if (forOperators(request, response)) {
-        if (path === '/status') {
-          response.setHeader('Content-Security-Policy', statusPolicy);
-          response.setHeader('Referrer-Policy', 'no-referrer');
-          answer(response, 200, 'text/html', statusPage(status(draining)));
-        } else {
-          scrape(metrics, response);
-        }
-      }
-      return true;
-    },
+    ...probes,
+    '/metrics': forReaders(restrict((_, response) => void scrape(metrics, response))),
+    '/status': forReaders(
+      restrict((_, response, draining) => {
+        response.setHeader('Content-Security-Policy', statusPolicy);
+        response.setHeader('Referrer-Policy', 'no-referrer');
+        answer(response, 200, 'text/html', statusPage(state.status(draining)));
+      }),
+    ),
   };
 }
 
-function scrape(metrics: Metrics | null, response: ServerResponse): void {
-  if (!metrics) return answer(response, 404, 'text/plain', 'Nothing is counted here.\n');
-  metrics.render().then(
-    ({ contentType, text }) => answer(response, 200, contentType, text),
-    () => answer(response, 500, 'text/plain', 'The metrics cannot be shown.\n'),
-  );
-  return undefined;
+function forReaders(page: OperatorPage): OperatorPage {
+  return (request, response, draining) => {
+    if (request.method === 'GET' || request.method === 'HEAD') {
+      page(request, response, draining);
+      return;
+    }
+    response.setHeader('Allow', 'GET, HEAD');
+    answer(response, 405, 'text/plain', 'Only GET and HEAD are understood here.\n');
+  };
+}
+
+function forLocalCallers(page: OperatorPage): OperatorPage {
+  const refusal = 'Only callers on this machine may see this; METRICS=open lets everyone.\n';
+  return (request, response, draining) => {
+    if (isLocal(request)) page(request, response, draining);
+    else answer(response, 403, 'text/plain', refusal);
+  };
+}
+
+async function scrape(metrics: Metrics | null, response: ServerResponse): Promise<void> {
+  if (!metrics) {
+    answer(response, 404, 'text/plain', 'Nothing is counted here.\n');
+    return;
+  }
+  try {
+    const { contentType, text } = await metrics.render();
+    answer(response, 200, contentType, text);
+  } catch {
+    answer(response, 500, 'text/plain', 'The metrics cannot be shown.\n');
+  }
 }
 
 function answer(response: ServerResponse, status: number, type: string, body: string): void {
@@ -72,8 +86,8 @@ function answer(response: ServerResponse, status: number, type: string, body: st
 }
 
 /**
- * From this machine itself: not passed on by a proxy on it, nor sent by a page in its browser whose
- * name has been made to point here.
+ * Whether a request comes from this machine itself. One that a proxy on it has passed on does not, nor
+ * one by DNS rebinding, which names another host.
  */
 function isLocal({ headers, socket }: IncomingMessage): boolean {
   const loopback = /^(::ffff:)?127\.|^::1$/.test(socket.remoteAddress ?? '');

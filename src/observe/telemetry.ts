@@ -1,0 +1,56 @@
+import type { Clock } from '../clock.ts';
+import { Health } from './health.ts';
+import { createLazyMetrics } from './lazy-metrics.ts';
+import { createLog, type Log, type LogLevel, type LogStream } from './logger.ts';
+import type { Gauges, Metrics } from './metrics.ts';
+import { type Observer, observeWith } from './observer.ts';
+import { createScrub } from './scrub.ts';
+import type { Tracing } from './tracing.ts';
+
+/** Everything that learns what the gateway does. */
+export interface Telemetry {
+  readonly log: Log;
+  readonly tracing: Tracing;
+  readonly health: Health;
+  /** `null` when nothing is counted. */
+  readonly metrics: Metrics | null;
+  /** Tells all of them, of upstreams and operations alike. */
+  readonly observer: Observer;
+}
+
+/** What telemetry is made of. */
+interface TelemetryOptions {
+  readonly clock: Clock;
+  readonly logLevel: LogLevel;
+  /** Where the log goes; without it only unexpected errors are written, to standard error. */
+  readonly stream: LogStream | undefined;
+  /** Blackened wherever they should turn up. */
+  readonly secrets: readonly string[];
+  /** What is read at every scrape; `null` when nothing is counted. */
+  readonly gauges: Gauges | null;
+}
+
+/** Puts logs, metrics, spans and the record of the upstreams' health together. */
+export async function createTelemetry(options: TelemetryOptions): Promise<Telemetry> {
+  const { clock, gauges, logLevel, secrets, stream } = options;
+  const log = createLog({
+    level: stream ? logLevel : 'error',
+    stream: stream ?? process.stderr,
+    scrub: createScrub(secrets),
+  });
+  const tracing = isTraced() ? (await import('./tracing.ts')).createTracing() : noTracing;
+  const health = new Health(clock);
+  const metrics = gauges && createLazyMetrics(clock, gauges);
+  const observer = observeWith([tracing, log, health, ...(metrics ? [metrics] : [])]);
+  return { log, tracing, health, metrics, observer };
+}
+
+/** Where every version 1 of the OpenTelemetry API registers an SDK. */
+const registered = Symbol.for('opentelemetry.js.api.1');
+
+/** Whether the process was started with an SDK. Without one, not even the API is loaded. */
+function isTraced(): boolean {
+  return registered in globalThis;
+}
+
+const noTracing: Tracing = { start: () => ({ run: (work) => work(), end: () => {} }) };

@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs';
+import type { Clock } from '../../clock.ts';
+import { upstreamTitle } from '../../errors.ts';
+import type { Health } from '../../observe/health.ts';
+import type { BudgetGauges } from '../../observe/metrics.ts';
+import type { Cache } from '../../upstream/cache/cache.ts';
+import type { Client } from '../../upstream/client.ts';
+import { type Readiness, readiness } from './readiness.ts';
+import type { Status } from './status-page.ts';
+
+/** How the gateway is, looked up when an operator asks. `draining`: it is about to stop. */
+export interface GatewayState {
+  readonly readiness: (draining: boolean) => Readiness;
+  readonly status: (draining: boolean) => Status;
+}
+
+/** Reads the state off the parts of a running gateway, which is taken to have started now. */
+export function createGatewayState(parts: {
+  readonly clock: Clock;
+  readonly clients: readonly Client[];
+  readonly cache: Pick<Cache, 'size'>;
+  readonly health: Health;
+}): GatewayState {
+  const { cache, clients, clock, health } = parts;
+  const startedAt = clock.now();
+  return {
+    readiness: (draining) => readiness(clients, health, draining),
+    status: (draining) => ({
+      version: version(),
+      now: clock.now(),
+      uptimeMs: clock.now() - startedAt,
+      readiness: readiness(clients, health, draining),
+      cache: cache.size,
+      upstreams: clients.map((client) => ({
+        title: upstreamTitle[client.upstream],
+        budget: gaugesOf(client),
+        health: health.of(client.upstream),
+        reachable: health.isReachable(client.upstream),
+      })),
+    }),
+  };
+}
+
+/** The budgets that a scrape shows. One without keys is left out: its limit of 0 would look alarming. */
+export function budgetGauges(clients: readonly Client[]): BudgetGauges[] {
+  return clients.map((client) => gaugesOf(client)).filter(({ keys }) => keys > 0);
+}
+
+/** All keys of an upstream together; a key counts from its first request on. */
+function gaugesOf(client: Client): BudgetGauges {
+  const budgets = [...client.budgets];
+  const sum = (read: (budget: (typeof budgets)[number]) => number): number =>
+    budgets.reduce((total, budget) => total + read(budget), 0);
+  return {
+    upstream: client.upstream,
+    keys: budgets.length,
+    limit: sum(({ state }) => state.limit),
+    used: sum(({ state }) => state.used),
+    remaining: sum(({ state }) => state.remaining),
+    paused: sum(({ pausedMs }) => (pausedMs > 0 ? 1 : 0)),
+    queued: {
+      write: sum((budget) => budget.queuedIn('write')),
+      interactive: sum((budget) => budget.queuedIn('interactive')),
+      refresh: sum((budget) => budget.queuedIn('refresh')),
+    },
+  };
+}
+
+/** As package.json has it, which lies beside `src` and `dist` alike. */
+function version(): string {
+  try {
+    const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
+    return (JSON.parse(text) as { readonly version: string }).version;
+  } catch {
+    return 'unknown';
+  }
+}

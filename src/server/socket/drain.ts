@@ -1,0 +1,61 @@
+import type { Server, ServerResponse } from 'node:http';
+import type { Clock } from '../../clock.ts';
+
+/** Ends the connections of a server without cutting off an answer. */
+export class Drain {
+  readonly #server: Server;
+  readonly #clock: Clock;
+  readonly #graceMs: number;
+  readonly #running = new Set<ServerResponse>();
+  #begun = false;
+  #closed: Promise<void> | undefined;
+
+  /** `graceMs`: how long running requests may go on after `close`, in milliseconds. */
+  constructor(server: Server, options: { readonly clock: Clock; readonly graceMs: number }) {
+    this.#server = server;
+    this.#clock = options.clock;
+    this.#graceMs = options.graceMs;
+  }
+
+  /** Whether every connection ends with its next answer. */
+  get begun(): boolean {
+    return this.#begun;
+  }
+
+  /** Takes note of a request that has just arrived. */
+  watch(response: ServerResponse): void {
+    this.#running.add(response);
+    response.once('close', () => {
+      this.#running.delete(response);
+      // Only after this event does Node count the connection as idle.
+      if (this.#closed) setImmediate(() => this.#server.closeIdleConnections());
+    });
+    if (this.#begun) response.setHeader('Connection', 'close');
+  }
+
+  /** Ends every connection with its next answer from now on. */
+  begin(): void {
+    this.#begun = true;
+  }
+
+  /** Takes no new connection, lets running requests finish within the grace, then ends them. */
+  close(): Promise<void> {
+    this.begin();
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    if (!this.#server.listening) return;
+    for (const response of this.#running) {
+      if (!response.headersSent) response.setHeader('Connection', 'close');
+    }
+    // Node closes the idle connections itself; the others close with their answer.
+    const closed = new Promise<void>((resolve) => {
+      this.#server.close(() => resolve());
+    });
+    const cancel = this.#clock.after(this.#graceMs, () => this.#server.closeAllConnections());
+    await closed;
+    cancel();
+  }
+}

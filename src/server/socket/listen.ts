@@ -1,0 +1,47 @@
+import type { Server } from 'node:http';
+
+/** The address cannot be listened on. One line, for the operator. */
+export class ListenError extends Error {
+  override readonly name = 'ListenError';
+}
+
+/**
+ * Begins to listen; port 0 takes a free one. The answer is the URL that a person on this machine can
+ * open, without a trailing slash.
+ * @throws ListenError when the address cannot be had; the message says what to set.
+ */
+export async function listen(server: Server, port: number, host: string): Promise<string> {
+  await new Promise<void>((resolve, reject) => {
+    const fail = (error: NodeJS.ErrnoException): void => {
+      reject(new ListenError(refusal(error, port, host), { cause: error }));
+    };
+    server.once('error', fail);
+    server.listen(port, host, () => {
+      server.off('error', fail);
+      resolve();
+    });
+  });
+  return addressOf(server, host);
+}
+
+function refusal(error: NodeJS.ErrnoException, port: number, host: string): string {
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return `Port ${port} on ${host} is in use by another program. Set PORT to a free one; 0 picks one.`;
+    case 'EACCES':
+      return `Port ${port} on ${host} is not allowed to this user. Set PORT to 1024 or above.`;
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return `${host} is no address of this machine. Set HOST to one, to 127.0.0.1 or to 0.0.0.0.`;
+    default:
+      return `Cannot listen on port ${port} of ${host}: ${error.message}.`;
+  }
+}
+
+function addressOf(server: Server, host: string): string {
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const local = ['127.0.0.1', '::1', 'localhost', '0.0.0.0', '::'].includes(host);
+  const name = local ? 'localhost' : host.includes(':') ? `[${host}]` : host;
+  return `http://${name}:${port}`;
+}
