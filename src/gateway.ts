@@ -5,7 +5,7 @@ import type { YogaInitialContext } from 'graphql-yoga';
 import { Agent } from 'undici';
 import { createAuthenticator } from './auth/authenticator.ts';
 import type { Credential } from './auth/credential.ts';
-import { requireRole, type Viewer } from './auth/viewer.ts';
+import type { Viewer } from './auth/viewer.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config, Endpoint } from './config/config.ts';
 import { createDigest } from './digest.ts';
@@ -19,8 +19,9 @@ import { createTelemetry } from './observe/telemetry.ts';
 import type { Resource } from './resources.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
 import { schema } from './schema.ts';
+import { createCallers } from './server/door/caller.ts';
 import { createHostGuard } from './server/door/host-guard.ts';
-import { preferredWaitMs } from './server/door/prefer.ts';
+import { Origins } from './server/door/origins.ts';
 import { createFilesRoute } from './server/files/files.ts';
 import { exampleOperations } from './server/graphiql/examples.ts';
 import { createGraphiqlPage } from './server/graphiql/graphiql.ts';
@@ -48,7 +49,6 @@ import { Client } from './upstream/client.ts';
 import { DryRun, DryRunClient } from './upstream/dry-run.ts';
 import { Lists } from './upstream/lists/pages.ts';
 import type { Caller } from './upstream/operation.ts';
-import { Receipt } from './upstream/receipt.ts';
 
 /** A whole gateway, not yet listening. */
 export interface Gateway {
@@ -143,13 +143,9 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     fetch: (...request) => globalThis.fetch(...request),
     complain: (sentence) => log.complaint(sentence),
   });
-  const authentication = useAuthentication(authenticate);
-  const callerOf = (viewer: Viewer, prefer: string | null, signal: AbortSignal): Caller => ({
-    name: viewer.name,
-    receipt: new Receipt(clock),
-    maxWaitMs: preferredWaitMs(prefer) ?? config.maxWaitMs,
-    signal,
-  });
+  const callers = createCallers({ authenticate, clock, maxWaitMs: config.maxWaitMs });
+  const authentication = useAuthentication(callers);
+  const origins = new Origins(config.corsOrigins);
   const linksFor = (viewer: Viewer, caller: Caller, dryRun?: DryRun): Source =>
     new Source({
       upstream: 'LINKS',
@@ -161,7 +157,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     const { headers, signal } = initial.request;
     const viewer = authentication.viewerOf(initial.request);
     const dryRun = headers.get(dryRunHeader) === '1' ? new DryRun() : undefined;
-    const caller = callerOf(viewer, headers.get('prefer'), signal);
+    const caller = callers.callerOf(viewer, { prefer: headers.get('prefer'), signal });
     const ofLinks = linksFor(viewer, caller, dryRun);
     const marketLists = marketBackend && listsOf(marketBackend, dryRun);
     return {
@@ -212,22 +208,15 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
       useObservation({ clock, observer, tracing: telemetry.tracing }),
     ],
     maskError,
-    corsOrigins: config.corsOrigins,
-    ...bodyLimits,
+    origins,
+    bodyLimits,
   });
   const files = createFilesRoute({
-    sourceFor: async (request, signal) => {
-      const viewer = await authenticate({
-        authorization: request.headers.authorization,
-        address: request.socket.remoteAddress ?? '',
-      });
-      requireRole(viewer, 'editor', 'Uploading a file');
-      const prefer = String(request.headers['prefer'] ?? '');
-      return linksFor(viewer, callerOf(viewer, prefer, signal));
-    },
+    callers,
+    linksFor,
     clock,
     maxBytes: config.uploadMaxBytes,
-    corsOrigins: config.corsOrigins,
+    origins,
     maskError,
   });
   const clients = [linksBackend, marketBackend].flatMap((backend) => backend?.client ?? []);
@@ -238,6 +227,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
       : null,
     files,
     clock,
+    origins,
     bodyLimits,
     pages: createOperatorPages({
       access: config.metrics,

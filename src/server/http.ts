@@ -1,13 +1,14 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { GraphQLError } from 'graphql';
 import type { Clock } from '../clock.ts';
+import { type BodyLimits, bodyLimit, bodyTooLarge, limitBodyTime } from './door/body-limit.ts';
 import type { HostGuard } from './door/host-guard.ts';
 import { endLingering } from './door/linger.ts';
+import { allowOrigin, type Origins } from './door/origins.ts';
 import { requestIdOf } from './door/request-id.ts';
 import { setSecurityHeaders } from './door/security-headers.ts';
 import type { FilesRoute } from './files/files.ts';
 import type { GraphiqlPage } from './graphiql/graphiql.ts';
-import { type BodyLimits, bodyLimit, bodyTooLarge } from './graphql/use-body-limit.ts';
 import type { OperatorPages } from './operators/operator-pages.ts';
 import { Drain } from './socket/drain.ts';
 import { listen } from './socket/listen.ts';
@@ -24,6 +25,7 @@ export interface HttpOptions {
   readonly pages: OperatorPages;
   /** Refuses names that are not the gateway's; `null` when all are taken. */
   readonly hostGuard: HostGuard | null;
+  readonly origins: Origins;
   readonly bodyLimits: BodyLimits;
   readonly clock: Clock;
   /** How long running requests may go on after `close`, in milliseconds. */
@@ -42,9 +44,6 @@ export interface HttpServer {
   /** Takes no new connection, lets running requests finish within the grace, then ends them. */
   close(): Promise<void>;
 }
-
-/** How long the body of a request may be on its way, in milliseconds. A file has its own patience. */
-const BODY_MS = 60_000;
 
 /** What answers one path. */
 interface Route {
@@ -69,7 +68,7 @@ function routesOf(options: HttpOptions): ReadonlyMap<string, Route> {
   ]);
 }
 
-/** Serves every route behind one door: names, headers and limits are settled here for all. */
+/** Serves every route behind one door: names, headers, origins and limits are settled here for all. */
 export function createHttpServer(options: HttpOptions): HttpServer {
   const routes = routesOf(options);
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
@@ -79,6 +78,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     // Also into the request, where the log finds it.
     request.headers['x-request-id'] = requestId;
     response.setHeader('X-Request-Id', requestId);
+    allowOrigin(options.origins, request, response);
 
     const [path = '/'] = (request.url ?? '/').split('?', 1);
     const route = routes.get(path.startsWith('/files/') ? '/files/' : path) ?? nothing;
@@ -122,16 +122,6 @@ function graphql(request: IncomingMessage, response: ServerResponse, options: Ht
     if (request.headers.expect !== undefined) response.writeContinue();
     void options.graphql(request, response);
   }
-}
-
-/** Ends the connection of a request whose body takes longer than a minute. */
-function limitBodyTime(request: IncomingMessage, clock: Clock): void {
-  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
-  if (length === undefined && encoding === undefined) return;
-  const cancel = clock.after(BODY_MS, () => {
-    if (!request.complete) request.destroy();
-  });
-  request.once('close', cancel);
 }
 
 /** Brings a browser that opens the bare address to GraphiQL. */

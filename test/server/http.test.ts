@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../src/clock.ts';
+import { Origins } from '../../src/server/door/origins.ts';
 import { createHttpServer, type HttpOptions, type HttpServer } from '../../src/server/http.ts';
 import { createOperatorPages } from '../../src/server/operators/operator-pages.ts';
 import { ListenError } from '../../src/server/socket/listen.ts';
@@ -36,6 +37,7 @@ function small(options: Partial<HttpOptions> = {}): HttpServer {
       },
     }),
     hostGuard: null,
+    origins: new Origins([]),
     bodyLimits: { maxBodyBytes: 1000 },
     clock: systemClock,
     graceMs: 10_000,

@@ -1,6 +1,7 @@
 import { GraphQLError, GraphQLScalarType, type GraphQLSchema } from 'graphql';
 import { createSchema } from 'graphql-yoga';
 import { BadUserInput, BudgetExhausted, GatewayError } from '../../src/errors.ts';
+import { Origins } from '../../src/server/door/origins.ts';
 import { createMaskError } from '../../src/server/graphql/mask-error.ts';
 import { createGraphqlServer, type GraphqlServer } from '../../src/server/graphql/yoga.ts';
 
@@ -77,8 +78,8 @@ export function smallServer(
     schema: smallSchema(options.gate),
     createContext: options.createContext ?? (() => ({})),
     maskError: createMaskError((error) => unexpected.push(error)),
-    corsOrigins: options.corsOrigins ?? [],
-    maxBodyBytes: 1000,
+    origins: new Origins(options.corsOrigins ?? []),
+    bodyLimits: { maxBodyBytes: 1000 },
   });
   return { server, unexpected };
 }

@@ -1,25 +1,27 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { requireRole, type Viewer } from '../../auth/viewer.ts';
 import type { Clock } from '../../clock.ts';
 import { BudgetExhausted, GatewayError, InvalidInput, UpstreamRejected } from '../../errors.ts';
 import { encodeGlobalId } from '../../graph/global-id.ts';
 import type { Source } from '../../graph/source.ts';
 import { uploadFile } from '../../links/content/file.ts';
+import type { Caller } from '../../upstream/operation.ts';
+import type { Callers } from '../door/caller.ts';
 import { endLingering, expectsContinue } from '../door/linger.ts';
+import { headerOf, type Origins } from '../door/origins.ts';
 import type { MaskError } from '../graphql/mask-error.ts';
 import { UploadBody, UploadFault, uploadTooLarge } from './upload-body.ts';
 import { readUpload } from './upload-options.ts';
 
-/** What uploads need of the gateway. */
+/** What the route for uploads is made of. */
 export interface FilesOptions {
-  /**
-   * The link API on behalf of a request; the signal aborts when nobody waits for its answer. Rejects
-   * with `UNAUTHENTICATED` or `FORBIDDEN` for whom there is none.
-   */
-  readonly sourceFor: (request: IncomingMessage, signal: AbortSignal) => Promise<Source>;
+  readonly callers: Callers;
+  /** The link API as a viewer and the caller of one request see it. */
+  readonly linksFor: (viewer: Viewer, caller: Caller) => Source;
   readonly clock: Clock;
+  /** Largest file. */
   readonly maxBytes: number;
-  /** Pages of these origins may upload, beside the gateway's own; no others. */
-  readonly corsOrigins: readonly string[];
+  readonly origins: Origins;
   readonly maskError: MaskError;
 }
 
@@ -44,19 +46,16 @@ const statusByCode: Readonly<Record<string, number>> = {
  */
 export function createFilesRoute(options: FilesOptions): FilesRoute {
   return (request, response) => {
-    const allowed = allowOrigin(request, response, options.corsOrigins);
+    if (request.method === 'PUT') {
+      void upload(request, response, options);
+      return;
+    }
+    response.setHeader('Allow', 'PUT, OPTIONS');
     if (request.method === 'OPTIONS') {
-      if (allowed) allowUpload(request, response);
-      response.writeHead(204, { Allow: 'PUT, OPTIONS' }).end();
-    } else if (request.method !== 'PUT') {
-      response.setHeader('Allow', 'PUT, OPTIONS');
+      response.writeHead(204, options.origins.preflightHeaders(headerOf(request), 'PUT')).end();
+    } else {
       const error = new GatewayError('BAD_USER_INPUT', 'Files are uploaded with PUT.');
       fail(request, response, options, error, 405);
-    } else if (!allowed && isForeign(request)) {
-      const sentence = 'Pages of this origin may not call the gateway.';
-      fail(request, response, options, new GatewayError('FORBIDDEN', sentence));
-    } else {
-      void upload(request, response, options);
     }
   };
 }
@@ -79,7 +78,7 @@ async function upload(
     onLost: (reason) => leave.abort(reason),
   });
   try {
-    const links = await options.sourceFor(request, leave.signal);
+    const links = await linksOf(request, leave.signal, options);
     const input = readUpload(request.url ?? '');
     if (body.length !== null && body.length > maxBytes) throw uploadTooLarge(maxBytes);
     if (body.length === 0) throw new InvalidInput([{ path: ['file'], message: 'is empty.' }]);
@@ -90,6 +89,23 @@ async function upload(
     // A body that broke off has broken the upstream's request as well: that is the consequence.
     fail(request, response, options, body.fault ?? error);
   }
+}
+
+/**
+ * The link API on behalf of a request. The checks of `/graphql` come in the same order.
+ * @throws GatewayError `FORBIDDEN` for a page of an origin or a role that may not upload.
+ * @throws GraphQLError `UNAUTHENTICATED`.
+ */
+async function linksOf(
+  request: IncomingMessage,
+  signal: AbortSignal,
+  { callers, linksFor, origins }: FilesOptions,
+): Promise<Source> {
+  const header = headerOf(request);
+  origins.refuseForeign(header);
+  const viewer = await callers.identify(header('authorization'), request);
+  requireRole(viewer, 'editor', 'Uploading a file');
+  return linksFor(viewer, callers.callerOf(viewer, { prefer: header('prefer'), signal }));
 }
 
 function fail(
@@ -130,31 +146,4 @@ function answer(
   response.setHeader('Content-Type', 'application/json; charset=utf-8');
   response.setHeader('Cache-Control', 'no-store');
   endLingering(request, response, clock, JSON.stringify(body));
-}
-
-/** Lets a page of a listed origin read the answer. False for a page of any other. */
-function allowOrigin(
-  { headers: { origin } }: IncomingMessage,
-  response: ServerResponse,
-  origins: readonly string[],
-): boolean {
-  if (origins.length > 0) response.setHeader('Vary', 'Origin');
-  if (origin === undefined || !origins.includes(origin)) return false;
-  response.setHeader('Access-Control-Allow-Origin', origin);
-  response.setHeader('Access-Control-Expose-Headers', 'Retry-After');
-  return true;
-}
-
-/** Answers a preflight: the method and whatever headers the page means to send. */
-function allowUpload({ headers }: IncomingMessage, response: ServerResponse): void {
-  response.setHeader('Access-Control-Allow-Methods', 'PUT');
-  response.setHeader('Access-Control-Max-Age', 600);
-  const wanted = headers['access-control-request-headers'];
-  if (wanted !== undefined) response.setHeader('Access-Control-Allow-Headers', wanted);
-}
-
-/** A PUT is never sent without a preflight; a browser that says where it comes from is believed too. */
-function isForeign({ headers }: IncomingMessage): boolean {
-  const site = headers['sec-fetch-site'];
-  return site === 'cross-site' || site === 'same-site';
 }

@@ -92,7 +92,7 @@ function policy(html: string): string {
 function answer(page: Rendered, request: IncomingMessage, response: ServerResponse): void {
   response.setHeader('ETag', page.etag);
   response.setHeader('Cache-Control', 'no-cache');
-  response.setHeader('Vary', 'Accept, Accept-Encoding');
+  response.appendHeader('Vary', 'Accept, Accept-Encoding');
   if (request.headers['if-none-match']?.includes(page.etag)) {
     response.writeHead(304).end();
     return;

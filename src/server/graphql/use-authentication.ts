@@ -1,6 +1,6 @@
 import type { Plugin } from 'graphql-yoga';
-import type { Authenticate } from '../../auth/authenticate.ts';
 import type { Viewer } from '../../auth/viewer.ts';
+import type { Callers } from '../door/caller.ts';
 import type { SocketContext } from './yoga.ts';
 
 /** The plugin, and who turned out to have sent a request that it let through. */
@@ -10,16 +10,13 @@ export interface Authentication {
 }
 
 /** Settles who sent a request before its body is read; an unknown sender's costs nothing more. */
-export function useAuthentication(authenticate: Authenticate): Authentication {
+export function useAuthentication(callers: Callers): Authentication {
   const viewers = new WeakMap<Request, Viewer>();
   return {
     plugin: {
       onRequestParse({ request, serverContext }) {
         const { req } = serverContext as SocketContext;
-        const viewer = authenticate({
-          authorization: request.headers.get('authorization') ?? undefined,
-          address: req?.socket.remoteAddress ?? '',
-        });
+        const viewer = callers.identify(request.headers.get('authorization'), req ?? null);
         if (!(viewer instanceof Promise)) {
           viewers.set(request, viewer);
           return undefined;

@@ -7,11 +7,10 @@ import {
   type YogaServerInstance,
 } from 'graphql-yoga';
 import { BoundedMap } from '../../bounded-map.ts';
+import { type BodyLimits, useBodyLimit } from '../door/body-limit.ts';
+import { type Origins, useOrigins } from '../door/origins.ts';
 import type { MaskError } from './mask-error.ts';
-import { type BodyLimits, useBodyLimit } from './use-body-limit.ts';
-import { useCsrfGuard } from './use-csrf-guard.ts';
-import { useMultipartFaults } from './use-multipart-faults.ts';
-import { useParameterFaults } from './use-parameter-faults.ts';
+import { useRequestFaults } from './use-request-faults.ts';
 
 /** Text whose parsed form is kept, in characters; that form takes some hundred times the memory. */
 const MAX_PARSED_CHARACTERS = 512 * 1024;
@@ -23,7 +22,7 @@ export interface SocketContext {
 }
 
 /** What Yoga is made of here. Everything about a noun is in `schema` and what `createContext` returns. */
-export interface GraphqlOptions<Context extends object> extends BodyLimits {
+export interface GraphqlOptions<Context extends object> {
   readonly schema: GraphQLSchema;
   /** Called once per operation, after it was found valid. */
   readonly createContext: (
@@ -31,8 +30,8 @@ export interface GraphqlOptions<Context extends object> extends BodyLimits {
   ) => Context | Promise<Context>;
   readonly plugins?: readonly Plugin[];
   readonly maskError: MaskError;
-  /** Pages of these origins may call; no others. */
-  readonly corsOrigins: readonly string[];
+  readonly origins: Origins;
+  readonly bodyLimits: BodyLimits;
 }
 
 /** Yoga as this gateway uses it: `fetch` for tests and embedding, callable as a `node:http` listener. */
@@ -45,7 +44,7 @@ export type GraphqlServer = YogaServerInstance<SocketContext, Record<string, unk
 export function createGraphqlServer<Context extends object>(
   options: GraphqlOptions<Context>,
 ): GraphqlServer {
-  const { corsOrigins, createContext, maskError, schema } = options;
+  const { bodyLimits, createContext, maskError, origins, schema } = options;
   return createYoga<SocketContext, Record<string, unknown>>({
     schema,
     context: async (initial) => {
@@ -53,15 +52,13 @@ export function createGraphqlServer<Context extends object>(
       return { ...own };
     },
     plugins: [
-      useCsrfGuard(corsOrigins),
-      ...(corsOrigins.length > 0 ? [useVaryOrigin()] : []),
+      useOrigins(origins),
       ...(options.plugins ?? []),
-      useBodyLimit(options),
-      useMultipartFaults(),
-      useParameterFaults(),
+      useBodyLimit(bodyLimits),
+      useRequestFaults(),
     ],
     maskedErrors: { maskError },
-    cors: corsOrigins.length > 0 && ((request) => corsFor(request, corsOrigins)),
+    cors: false,
     graphiql: false,
     landingPage: false,
     logging: false,
@@ -79,28 +76,4 @@ export function createGraphqlServer<Context extends object>(
  */
 function rememberByText<V extends object>(maxCharacters: number): BoundedMap<V> {
   return new BoundedMap({ max: maxCharacters, maxShare: 1 / 8, weigh: ({ length }) => length });
-}
-
-/**
- * An origin that is not listed gets no CORS header at all. Left to itself, the library would answer it
- * with the origin "null", which is what a sandboxed frame of any page calls itself. Credentials are
- * off: callers are known by a header, never by a cookie.
- */
-function corsFor(
-  request: Request,
-  origins: readonly string[],
-): false | { origin: string; credentials: boolean; maxAge: number; methods: string[] } {
-  const origin = request.headers.get('origin') ?? '';
-  return origins.includes(origin)
-    ? { origin, credentials: false, maxAge: 600, methods: ['GET', 'POST'] }
-    : false;
-}
-
-/** Keeps a shared cache from handing one origin's answer to another. */
-function useVaryOrigin(): Plugin {
-  return {
-    onResponse({ response }) {
-      response.headers.append('Vary', 'Origin');
-    },
-  };
 }

@@ -1,17 +1,10 @@
+import type { IncomingMessage } from 'node:http';
 import { GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
+import type { Clock } from '../../clock.ts';
 
-/** `BAD_USER_INPUT` with status 413. */
-export function bodyTooLarge(maxBytes: number): GraphQLError {
-  const message = `The request body is larger than ${maxBytes} bytes. Files have a way of their own: PUT /files/:filename.`;
-  return new GraphQLError(message, {
-    extensions: {
-      code: 'BAD_USER_INPUT',
-      // The rest of the body is still on its way, so the connection cannot be used again.
-      http: { status: 413, headers: { connection: 'close' } },
-    },
-  });
-}
+/** How long a request may take to send its body, in milliseconds. Uploads have a rule of their own. */
+const BODY_MS = 60_000;
 
 /** Bytes that a request's body may have. */
 export interface BodyLimits {
@@ -24,12 +17,39 @@ export interface BodyLimits {
   readonly maxMultipartBytes?: number;
 }
 
+/** Whether a content type is that of an operation with files. */
+export function isMultipart(contentType: string | null | undefined): boolean {
+  return /^multipart\/form-data\b/i.test(contentType ?? '');
+}
+
 /** The limit that holds for a request of this content type. */
 export function bodyLimit(
   contentType: string | null | undefined,
   { maxBodyBytes, maxMultipartBytes = maxBodyBytes }: BodyLimits,
 ): number {
-  return /^multipart\/form-data\b/i.test(contentType ?? '') ? maxMultipartBytes : maxBodyBytes;
+  return isMultipart(contentType) ? maxMultipartBytes : maxBodyBytes;
+}
+
+/** `BAD_USER_INPUT` with status 413. */
+export function bodyTooLarge(maxBytes: number): GraphQLError {
+  const message = `The request body is larger than ${maxBytes} bytes. Files have a way of their own: PUT /files/:filename.`;
+  return new GraphQLError(message, {
+    extensions: {
+      code: 'BAD_USER_INPUT',
+      // The rest of the body may still arrive, so the connection cannot be used again.
+      http: { status: 413, headers: { connection: 'close' } },
+    },
+  });
+}
+
+/** Ends the connection of a request whose body takes longer than a minute. */
+export function limitBodyTime(request: IncomingMessage, clock: Clock): void {
+  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+  if (length === undefined && encoding === undefined) return;
+  const cancel = clock.after(BODY_MS, () => {
+    if (!request.complete) request.destroy();
+  });
+  request.once('close', cancel);
 }
 
 /**
@@ -64,7 +84,7 @@ async function readAll(
 ): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  // Not `for await`: leaving that loop early cuts the connection before the refusal is on its way.
+  // Not `for await`: leaving that loop early closes the connection before the refusal is sent.
   const reader = body.getReader();
   for (;;) {
     const { done, value: chunk } = await reader.read();

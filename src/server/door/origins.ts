@@ -1,0 +1,127 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { useCSRFPrevention } from '@graphql-yoga/plugin-csrf-prevention';
+import type { Plugin } from 'graphql-yoga';
+import { GatewayError } from '../../errors.ts';
+
+/** Reads a header of a request by its lower-case name, whether Node or the Fetch API holds it. */
+type HeaderReader = (name: string) => string | null | undefined;
+
+/** Headers of answers that a page of a listed origin may read, beside those that CORS always shows. */
+const EXPOSED = 'X-Request-Id, Age, ETag, Retry-After';
+/** How long a browser may remember the answer to a preflight, in seconds. */
+const PREFLIGHT_SECONDS = '600';
+/** Any of these makes a browser send a preflight, so that CORS has allowed the request. */
+const PREFLIGHT_HEADERS = ['x-graphql-yoga-csrf', 'apollo-require-preflight'];
+
+/**
+ * The one place that decides what pages of other origins may do: read answers (CORS) and make requests
+ * (CSRF). Callers are known by a header and never by a cookie, so credentials are off.
+ */
+export class Origins {
+  readonly #listed: readonly string[];
+
+  /** Pages of the `listed` origins may call; without any, only the gateway's own pages may. */
+  constructor(listed: readonly string[]) {
+    this.#listed = listed;
+  }
+
+  /** Whether pages of any other origin may call. If not, preflights have no answer of their own. */
+  get allowsOthers(): boolean {
+    return this.#listed.length > 0;
+  }
+
+  /**
+   * The headers that let a page of a listed origin read an answer, whatever its status. For any other
+   * page there are none, not even `null`, which is what every sandboxed frame calls its origin.
+   */
+  answerHeaders(header: HeaderReader): Readonly<Record<string, string>> {
+    const origin = this.#listedOrigin(header);
+    if (origin === null) return {};
+    return { 'Access-Control-Allow-Origin': origin, 'Access-Control-Expose-Headers': EXPOSED };
+  }
+
+  /** The headers that answer a preflight beside `answerHeaders`: these methods, and any header. */
+  preflightHeaders(header: HeaderReader, methods: string): Readonly<Record<string, string>> {
+    if (this.#listedOrigin(header) === null) return {};
+    const wanted = header('access-control-request-headers');
+    return {
+      'Access-Control-Allow-Methods': methods,
+      'Access-Control-Max-Age': PREFLIGHT_SECONDS,
+      ...(wanted ? { 'Access-Control-Allow-Headers': wanted } : {}),
+    };
+  }
+
+  /**
+   * Refuses what a browser marks as sent by a page of another origin, which is how a GET arrives
+   * without a preflight. It changes nothing, but it would spend the upstream's rate limit.
+   * @throws GatewayError `FORBIDDEN`.
+   */
+  refuseForeign(header: HeaderReader): void {
+    const site = header('sec-fetch-site');
+    const foreign = site === 'cross-site' || site === 'same-site';
+    if (!foreign || this.#listedOrigin(header) !== null) return;
+    throw new GatewayError('FORBIDDEN', 'Pages of this origin may not call the gateway.');
+  }
+
+  #listedOrigin(header: HeaderReader): string | null {
+    const origin = header('origin') ?? '';
+    return this.#listed.includes(origin) ? origin : null;
+  }
+}
+
+/** Puts the CORS headers on an answer before anything else is known of the request. */
+export function allowOrigin(
+  origins: Origins,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  // Prevents a shared cache from giving one origin's answer to another.
+  if (origins.allowsOthers) response.appendHeader('Vary', 'Origin');
+  const headers = origins.answerHeaders(headerOf(request));
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+}
+
+/** Reads the headers of a request that Node parsed. */
+export function headerOf({ headers }: IncomingMessage): HeaderReader {
+  return (name) => headers[name]?.toString();
+}
+
+/**
+ * Applies the rules of origins to GraphQL over HTTP, also to requests that come through `fetch`. Beside
+ * what `Origins` refuses, it refuses with `FORBIDDEN` a form or plain text without one of the headers
+ * that cause a preflight: a page of any origin can send those.
+ */
+export function useOrigins(origins: Origins): Plugin {
+  const prevention = useCSRFPrevention({ requestHeaders: PREFLIGHT_HEADERS });
+  return {
+    onRequest(payload) {
+      const { fetchAPI, request } = payload;
+      if (request.method !== 'OPTIONS' || !origins.allowsOthers) return;
+      const header: HeaderReader = (name) => request.headers.get(name);
+      // Safari waits for a body unless it is told that there is none.
+      const headers = { ...origins.preflightHeaders(header, 'GET, POST'), 'Content-Length': '0' };
+      payload.endResponse(new fetchAPI.Response(null, { status: 204, headers }));
+    },
+    onRequestParse(payload) {
+      const { headers, method } = payload.request;
+      if (method === 'GET') {
+        origins.refuseForeign((name) => headers.get(name));
+        return undefined;
+      }
+      try {
+        return prevention.onRequestParse?.(payload);
+      } catch (cause) {
+        throw new GatewayError(
+          'FORBIDDEN',
+          'Send the operation as "Content-Type: application/json", or add the header "Apollo-Require-Preflight: true".',
+          { cause },
+        );
+      }
+    },
+    onResponse({ request, response: { headers } }) {
+      if (origins.allowsOthers) headers.append('Vary', 'Origin');
+      const readable = origins.answerHeaders((name) => request.headers.get(name));
+      for (const [name, value] of Object.entries(readable)) headers.set(name, value);
+    },
+  };
+}

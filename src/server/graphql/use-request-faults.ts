@@ -1,0 +1,43 @@
+import { GraphQLError } from 'graphql';
+import type { Plugin } from 'graphql-yoga';
+import { BadUserInput } from '../../errors.ts';
+import { isMultipart } from '../door/body-limit.ts';
+
+/**
+ * Answers `BAD_USER_INPUT` to a request that holds no operation, where the library's parsers would fail
+ * in ways of their own: `variables` or `extensions` that are no JSON, in a query string or a form;
+ * parameters that are `null`; and a multipart request whose parts do not fit together.
+ */
+export function useRequestFaults(): Plugin {
+  return {
+    onRequestParse({ request, requestParser, setRequestParser }) {
+      if (!requestParser) return;
+      const multipart = isMultipart(request.headers.get('content-type'));
+      setRequestParser(async (body) => {
+        let parsed: Awaited<ReturnType<typeof requestParser>> | null;
+        try {
+          parsed = await requestParser(body);
+        } catch (error) {
+          throw multipart ? multipartFault(error) : parameterFault(error);
+        }
+        if (typeof parsed !== 'object' || parsed === null) {
+          throw new BadUserInput('An operation must be a JSON object.');
+        }
+        return parsed;
+      });
+    },
+  };
+}
+
+/** The library's parser knows some faults of a multipart request, and fails on the others by accident. */
+function multipartFault(error: unknown): unknown {
+  if (error instanceof GraphQLError) return error;
+  return new BadUserInput(
+    'The multipart request cannot be read: `operations` must be a JSON object and `map` one of lists of paths in it.',
+  );
+}
+
+function parameterFault(error: unknown): unknown {
+  if (!(error instanceof SyntaxError)) return error;
+  return new BadUserInput('`variables` and `extensions` must be JSON.');
+}
