@@ -1,17 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { useDeferStream } from '@graphql-yoga/plugin-defer-stream';
 import type { GraphQLSchema } from 'graphql';
-import type { YogaInitialContext } from 'graphql-yoga';
 import { Agent } from 'undici';
 import { createAuthenticator } from './auth/authenticator.ts';
 import type { Credential } from './auth/credential.ts';
-import type { Viewer } from './auth/viewer.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config, Endpoint } from './config/config.ts';
 import { createDigest } from './digest.ts';
-import type { GraphContext } from './graph/context.ts';
-import { Source } from './graph/source.ts';
-import { account } from './links/account/account.ts';
 import { linksApi } from './links/api.ts';
 import { createMarketApi } from './market/api.ts';
 import type { Log, LogStream } from './observe/logger.ts';
@@ -25,30 +19,18 @@ import { Origins } from './server/door/origins.ts';
 import { createFilesRoute } from './server/files/files.ts';
 import { exampleOperations } from './server/graphiql/examples.ts';
 import { createGraphiqlPage } from './server/graphiql/graphiql.ts';
+import { type Backend, createContextFactory, createSources } from './server/graphql/context.ts';
 import { createMaskError } from './server/graphql/mask-error.ts';
-import { useAuthentication } from './server/graphql/use-authentication.ts';
-import { dryRunHeader, useDryRun } from './server/graphql/use-dry-run.ts';
-import { useHttpCaching } from './server/graphql/use-http-caching.ts';
-import { useNoSuggestions } from './server/graphql/use-no-suggestions.ts';
-import { useObservation } from './server/graphql/use-observation.ts';
-import { useOperationLimits } from './server/graphql/use-operation-limits.ts';
-import {
-  useAllowList,
-  useAutomaticPersistence,
-} from './server/graphql/use-persisted-operations.ts';
-import { useReceipt } from './server/graphql/use-receipt.ts';
-import { createGraphqlServer, type SocketContext } from './server/graphql/yoga.ts';
+import { gatewayPlugins } from './server/graphql/plugins.ts';
+import { createGraphqlServer } from './server/graphql/yoga.ts';
 import { createHttpServer } from './server/http.ts';
 import { budgetGauges, createGatewayState } from './server/operators/gateway-state.ts';
 import { createOperatorPages } from './server/operators/operator-pages.ts';
 import { startFacts, startReport } from './server/operators/start-report.ts';
 import { shutDown } from './server/shutdown.ts';
-import { AdmittingClient } from './upstream/admitting-client.ts';
 import { Cache, type Freshness } from './upstream/cache/cache.ts';
 import { Client } from './upstream/client.ts';
-import { DryRun, DryRunClient } from './upstream/dry-run.ts';
 import { Lists } from './upstream/lists/pages.ts';
-import type { Caller } from './upstream/operation.ts';
 
 /** A whole gateway, not yet listening. */
 export interface Gateway {
@@ -144,43 +126,18 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     complain: (sentence) => log.complaint(sentence),
   });
   const callers = createCallers({ authenticate, clock, maxWaitMs: config.maxWaitMs });
-  const authentication = useAuthentication(callers);
   const origins = new Origins(config.corsOrigins);
-  const linksFor = (viewer: Viewer, caller: Caller, dryRun?: DryRun): Source =>
-    new Source({
-      upstream: 'LINKS',
-      lists: linksBackend && listsOf(linksBackend, dryRun),
-      access: { caller, credential: viewer.linksCredential ?? credentialOf(links) },
-    });
-
-  const createContext = (initial: YogaInitialContext & SocketContext): GraphContext => {
-    const { headers, signal } = initial.request;
-    const viewer = authentication.viewerOf(initial.request);
-    const dryRun = headers.get(dryRunHeader) === '1' ? new DryRun() : undefined;
-    const caller = callers.callerOf(viewer, { prefer: headers.get('prefer'), signal });
-    const ofLinks = linksFor(viewer, caller, dryRun);
-    const marketLists = marketBackend && listsOf(marketBackend, dryRun);
-    return {
-      viewer,
-      links: ofLinks,
-      market: new Source({
-        upstream: 'MARKET',
-        // Nobody has looked at the caller's key yet, and this one is ours.
-        lists:
-          marketLists && viewer.linksCredential
-            ? marketLists.through(
-                new AdmittingClient(marketLists.client, () => ofLinks.read(account)),
-              )
-            : marketLists,
-        access: { caller, credential: credentialOf(market) },
-      }),
-      receipt: caller.receipt,
-      ...(dryRun ? { dryRun } : {}),
-      clock,
-      exposeUserApiKeys: config.exposeUserApiKeys,
-      uploadInlineMaxBytes: config.uploadInlineMaxBytes,
-    };
-  };
+  const sources = createSources(
+    { backend: linksBackend, credential: credentialOf(links) },
+    { backend: marketBackend, credential: credentialOf(market) },
+  );
+  const createContext = createContextFactory({
+    callers,
+    sources,
+    clock,
+    exposeUserApiKeys: config.exposeUserApiKeys,
+    uploadInlineMaxBytes: config.uploadInlineMaxBytes,
+  });
 
   const maskError = createMaskError((error) => log.unexpected(error), {
     suggestions: config.introspection,
@@ -190,30 +147,21 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     // The operation, and the file.
     maxMultipartBytes: MAX_BODY_BYTES + config.uploadInlineMaxBytes,
   };
-  const graphql = createGraphqlServer({
-    schema,
-    createContext,
-    plugins: [
-      authentication.plugin,
-      config.persistedOperations
-        ? useAllowList(config.persistedOperations)
-        : useAutomaticPersistence(),
-      useOperationLimits(config.operationLimits, config),
-      ...(config.introspection ? [] : [useNoSuggestions()]),
-      useDeferStream(),
-      useReceipt(),
-      useHttpCaching(),
-      useDryRun(),
-      // Behind all that can change an answer.
-      useObservation({ clock, observer, tracing: telemetry.tracing }),
-    ],
-    maskError,
+  const plugins = gatewayPlugins({
     origins,
+    callers,
     bodyLimits,
+    operationLimits: config.operationLimits,
+    persistedOperations: config.persistedOperations,
+    introspection: config.introspection,
+    clock,
+    observer,
+    tracing: telemetry.tracing,
   });
+  const graphql = createGraphqlServer({ schema, createContext, plugins, maskError });
   const files = createFilesRoute({
     callers,
-    linksFor,
+    linksFor: sources.links,
     clock,
     maxBytes: config.uploadMaxBytes,
     origins,
@@ -267,23 +215,12 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
 /** The marketplace hands out its lists whole. */
 const WHOLE_LISTS = 1;
 
-/** One upstream as the whole process shares it. */
-interface Backend {
-  readonly client: Client;
-  readonly lists: Lists;
-}
-
 function createBackend(
   options: ConstructorParameters<typeof Client>[0],
   pageSize: number,
 ): Backend {
   const client = new Client(options);
   return { client, lists: new Lists(client, pageSize) };
-}
-
-/** The lists as one operation sees them. */
-function listsOf({ client, lists }: Backend, dryRun: DryRun | undefined): Lists {
-  return dryRun ? lists.dryRun(new DryRunClient(client, dryRun)) : lists;
 }
 
 function endpoints(

@@ -1,8 +1,10 @@
 import { GraphQLError, GraphQLScalarType, type GraphQLSchema } from 'graphql';
 import { createSchema } from 'graphql-yoga';
 import { BadUserInput, BudgetExhausted, GatewayError } from '../../src/errors.ts';
-import { Origins } from '../../src/server/door/origins.ts';
+import { useBodyLimit } from '../../src/server/door/body-limit.ts';
+import { Origins, useOrigins } from '../../src/server/door/origins.ts';
 import { createMaskError } from '../../src/server/graphql/mask-error.ts';
+import { useRequestFaults } from '../../src/server/graphql/use-request-faults.ts';
 import { createGraphqlServer, type GraphqlServer } from '../../src/server/graphql/yoga.ts';
 
 /** One error, broken into many fields: what a shared call does when it fails. */
@@ -72,14 +74,17 @@ export function smallServer(
     gate?: Promise<unknown>;
     createContext?: () => object;
   } = {},
-): { server: GraphqlServer; unexpected: unknown[] } {
+): { server: GraphqlServer<object>; unexpected: unknown[] } {
   const unexpected: unknown[] = [];
   const server = createGraphqlServer({
     schema: smallSchema(options.gate),
     createContext: options.createContext ?? (() => ({})),
     maskError: createMaskError((error) => unexpected.push(error)),
-    origins: new Origins(options.corsOrigins ?? []),
-    bodyLimits: { maxBodyBytes: 1000 },
+    plugins: [
+      useOrigins(new Origins(options.corsOrigins ?? [])),
+      useBodyLimit({ maxBodyBytes: 1000 }),
+      useRequestFaults(),
+    ],
   });
   return { server, unexpected };
 }
@@ -96,7 +101,7 @@ export interface Answer {
 
 /** Sends one operation as a program would and reads the answer. */
 export async function ask(
-  server: GraphqlServer,
+  server: GraphqlServer<object>,
   query: string,
   variables?: Record<string, unknown>,
 ): Promise<Answer & { status: number; text: string }> {

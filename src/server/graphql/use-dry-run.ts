@@ -1,7 +1,6 @@
 import type { ExecutionResult } from 'graphql';
-import type { Plugin } from 'graphql-yoga';
 import { GatewayError } from '../../errors.ts';
-import type { DryRun } from '../../upstream/dry-run.ts';
+import type { GatewayPlugin } from './request-record.ts';
 
 /** The header that asks for the price of an operation instead of its answer. */
 export const dryRunHeader = 'x-gateway-dry-run';
@@ -10,10 +9,10 @@ export const dryRunHeader = 'x-gateway-dry-run';
  * Answers a dry run with `extensions.plan` and no data. Complaints about the request itself stay;
  * those that only come of its not being sent are left out.
  */
-export function useDryRun(): Plugin {
+export function useDryRun(): GatewayPlugin {
   return {
     onExecute({ args }) {
-      const { dryRun } = args.contextValue as unknown as { readonly dryRun?: DryRun };
+      const { dryRun } = args.contextValue;
       if (!dryRun) return undefined;
       return {
         onExecuteDone({ result, setResult }) {

@@ -1,37 +1,19 @@
 import { type DocumentNode, getOperationAST } from 'graphql';
-import type { Plugin } from 'graphql-yoga';
 import type { Clock } from '../../clock.ts';
 import type { Observer, OperationRecord } from '../../observe/observer.ts';
-import type { OperationTrace, Tracing } from '../../observe/tracing.ts';
-import type { Receipt } from '../../upstream/receipt.ts';
+import type { Tracing } from '../../observe/tracing.ts';
 import { requestIdOf } from '../door/request-id.ts';
+import type { GatewayPlugin, Observation } from './request-record.ts';
 
-/** What is known of an operation while it runs. */
-interface Running {
-  readonly requestId: string;
-  readonly startedAt: number;
-  name: string | null;
-  type: OperationRecord['type'];
-  caller: string | null;
-  receipt: Receipt | null;
-  trace: OperationTrace | null;
-  readonly codes: Set<string>;
-  hasData: boolean;
-  /** Parts of its answer follow after the response's head. */
-  streams: boolean;
-  status: number;
-}
-
-/** Tells of every operation once, when its answer is complete, whatever became of it. */
+/** Tells the observer of every operation once, when its answer is complete, also of those that failed. */
 export function useObservation(options: {
   readonly clock: Clock;
   readonly observer: Observer;
   readonly tracing: Tracing;
-}): Plugin {
+}): GatewayPlugin {
   const { clock, observer, tracing } = options;
-  const all = new WeakMap<Request, Running>();
 
-  const finish = (running: Running): void => {
+  const finish = (running: Observation): void => {
     const { name, type, caller, codes, requestId, status } = running;
     const summary = running.receipt?.summary;
     const failed = codes.size > 0 || status >= 400;
@@ -53,10 +35,10 @@ export function useObservation(options: {
   };
 
   return {
-    onRequest({ request }) {
-      // A browser's question whether it may ask is no operation.
+    onRequest({ request, serverContext: { record } }) {
+      // A preflight is no operation.
       if (request.method === 'OPTIONS') return;
-      all.set(request, {
+      record.observation = {
         requestId: requestIdOf(request.headers.get('x-request-id')),
         startedAt: clock.now(),
         name: null,
@@ -68,19 +50,19 @@ export function useObservation(options: {
         hasData: false,
         streams: false,
         status: 0,
-      });
+      };
     },
     onExecute({ args, executeFn, setExecuteFn }) {
-      const context = args.contextValue as unknown as Executing;
-      const running = all.get(context.request);
+      const { receipt, record, request, viewer } = args.contextValue;
+      const running = record.observation;
       if (!running) return undefined;
       const operation = getOperationAST(args.document as DocumentNode, args.operationName);
       // The schema has no subscriptions, and any other word would be a series of its own.
       running.type = operation?.operation ?? 'unknown';
       running.name = operation?.name?.value.slice(0, 64) ?? null;
-      running.caller = context.viewer.name;
-      running.receipt = context.receipt;
-      const trace = tracing.start(context.receipt, running.type, context.request.headers);
+      running.caller = viewer.name;
+      running.receipt = receipt;
+      const trace = tracing.start(receipt, running.type, request.headers);
       running.trace = trace;
       setExecuteFn((input) => trace.run(() => executeFn(input) as unknown));
       return {
@@ -94,13 +76,13 @@ export function useObservation(options: {
         },
       };
     },
-    onResultProcess({ request, result }) {
-      const running = all.get(request);
+    onResultProcess({ result, serverContext }) {
+      const running = serverContext.record.observation;
       if (!running || Symbol.asyncIterator in result) return;
       for (const each of Array.isArray(result) ? result : [result]) note(running, each);
     },
-    onResponse({ request, response }) {
-      const running = all.get(request);
+    onResponse({ response, serverContext }) {
+      const running = serverContext.record.observation;
       if (!running) return;
       running.status = response.status;
       if (!response.headers.has('x-request-id')) {
@@ -111,14 +93,7 @@ export function useObservation(options: {
   };
 }
 
-/** What the context of an operation holds that is told. */
-interface Executing {
-  readonly request: Request;
-  readonly receipt: Receipt;
-  readonly viewer: { readonly name: string };
-}
-
-function note(running: Running, result: object): void {
+function note(running: Observation, result: object): void {
   const { data, errors } = result as {
     readonly data?: unknown;
     readonly errors?: readonly { readonly extensions?: { readonly code?: unknown } }[];

@@ -1,15 +1,15 @@
 import type { ExecutionResult } from 'graphql';
-import type { Plugin } from 'graphql-yoga';
 import type { Receipt } from '../../upstream/receipt.ts';
+import type { GatewayPlugin } from './request-record.ts';
 
-/** A part of an answer that is delivered bit by bit, as `@defer` and `@stream` make it. */
+/** A part of an answer that is delivered in parts, as `@defer` and `@stream` make it. */
 type Part = ExecutionResult & { readonly hasNext?: boolean };
 
 /** Tells with every answer what it cost, as `extensions.upstream`: with its last part, if it has several. */
-export function useReceipt(): Plugin {
+export function useReceipt(): GatewayPlugin {
   return {
     onExecute({ args }) {
-      const { receipt } = args.contextValue as unknown as { readonly receipt: Receipt };
+      const { receipt } = args.contextValue;
       return {
         onExecuteDone({ result, setResult }) {
           if (Symbol.asyncIterator in result) {

@@ -1,4 +1,3 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { GraphQLSchema } from 'graphql';
 import {
   createYoga,
@@ -7,56 +6,37 @@ import {
   type YogaServerInstance,
 } from 'graphql-yoga';
 import { BoundedMap } from '../../bounded-map.ts';
-import { type BodyLimits, useBodyLimit } from '../door/body-limit.ts';
-import { type Origins, useOrigins } from '../door/origins.ts';
 import type { MaskError } from './mask-error.ts';
-import { useRequestFaults } from './use-request-faults.ts';
+import type { ServerContext } from './request-record.ts';
 
-/** Text whose parsed form is kept, in characters; that form takes some hundred times the memory. */
+/** Text whose parsed form is cached, in characters; that form takes some hundred times the memory. */
 const MAX_PARSED_CHARACTERS = 512 * 1024;
-
-/** What Node gave, when the request came over a socket; absent when it came through `fetch`. */
-export interface SocketContext {
-  readonly req?: IncomingMessage;
-  readonly res?: ServerResponse;
-}
 
 /** What Yoga is made of here. Everything about a noun is in `schema` and what `createContext` returns. */
 export interface GraphqlOptions<Context extends object> {
   readonly schema: GraphQLSchema;
   /** Called once per operation, after it was found valid. */
-  readonly createContext: (
-    initial: YogaInitialContext & SocketContext,
-  ) => Context | Promise<Context>;
-  readonly plugins?: readonly Plugin[];
+  readonly createContext: (initial: YogaInitialContext & ServerContext) => Context;
+  /** In the order in which their hooks run. */
+  readonly plugins: readonly (Plugin<ServerContext & Context, ServerContext, Context> | Plugin)[];
   readonly maskError: MaskError;
-  readonly origins: Origins;
-  readonly bodyLimits: BodyLimits;
 }
 
 /** Yoga as this gateway uses it: `fetch` for tests and embedding, callable as a `node:http` listener. */
-export type GraphqlServer = YogaServerInstance<SocketContext, Record<string, unknown>>;
+export type GraphqlServer<Context extends object> = YogaServerInstance<ServerContext, Context>;
 
 /**
- * Builds the GraphQL server: GraphQL over HTTP on `/graphql`, closed to other origins unless listed,
- * with errors as `maskError` says. GraphiQL is not its business: `http.ts` serves that.
+ * Builds the GraphQL server: GraphQL over HTTP on `/graphql`, with errors as `maskError` says. What Yoga
+ * would do of its own accord about origins, pages, logs and sizes is off: the door and `plugins` do it.
  */
 export function createGraphqlServer<Context extends object>(
   options: GraphqlOptions<Context>,
-): GraphqlServer {
-  const { bodyLimits, createContext, maskError, origins, schema } = options;
-  return createYoga<SocketContext, Record<string, unknown>>({
+): GraphqlServer<Context> {
+  const { createContext, maskError, plugins, schema } = options;
+  return createYoga<ServerContext, Context>({
     schema,
-    context: async (initial) => {
-      const own: object = await createContext(initial);
-      return { ...own };
-    },
-    plugins: [
-      useOrigins(origins),
-      ...(options.plugins ?? []),
-      useBodyLimit(bodyLimits),
-      useRequestFaults(),
-    ],
+    context: (initial) => createContext(initial),
+    plugins: [...plugins],
     maskedErrors: { maskError },
     cors: false,
     graphiql: false,

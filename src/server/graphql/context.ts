@@ -1,0 +1,92 @@
+import type { YogaInitialContext } from 'graphql-yoga';
+import type { Credential } from '../../auth/credential.ts';
+import type { Viewer } from '../../auth/viewer.ts';
+import type { Clock } from '../../clock.ts';
+import type { GraphContext } from '../../graph/context.ts';
+import { Source } from '../../graph/source.ts';
+import { account } from '../../links/account/account.ts';
+import { AdmittingClient } from '../../upstream/admitting-client.ts';
+import type { Client } from '../../upstream/client.ts';
+import { DryRun, DryRunClient } from '../../upstream/dry-run.ts';
+import type { Lists } from '../../upstream/lists/pages.ts';
+import type { Caller } from '../../upstream/operation.ts';
+import type { Callers } from '../door/caller.ts';
+import type { ServerContext } from './request-record.ts';
+import { viewerOf } from './use-authentication.ts';
+import { dryRunHeader } from './use-dry-run.ts';
+
+/** One API as the whole process shares it. */
+export interface Backend {
+  readonly client: Client;
+  readonly lists: Lists;
+}
+
+/** One API with the gateway's own key for it. */
+interface Upstream {
+  /** `null` when the API is not configured. */
+  readonly backend: Backend | null;
+  readonly credential: Credential;
+}
+
+/** Opens each API for one operation. */
+export interface Sources {
+  readonly links: (viewer: Viewer, caller: Caller, dryRun?: DryRun) => Source;
+  /** `links` is the same operation's: it admits a viewer who brings a key of that API. */
+  readonly market: (viewer: Viewer, caller: Caller, links: Source, dryRun?: DryRun) => Source;
+}
+
+/** Opens both APIs for callers: with the viewer's own key where it has one, else with the gateway's. */
+export function createSources(links: Upstream, market: Upstream): Sources {
+  return {
+    links: (viewer, caller, dryRun) =>
+      new Source({
+        upstream: 'LINKS',
+        lists: links.backend && listsOf(links.backend, dryRun),
+        access: { caller, credential: viewer.linksCredential ?? links.credential },
+      }),
+    market(viewer, caller, ofLinks, dryRun) {
+      const lists = market.backend && listsOf(market.backend, dryRun);
+      return new Source({
+        upstream: 'MARKET',
+        // The gateway's key is not spent on a caller whose own key the other API does not accept.
+        lists:
+          lists && viewer.linksCredential
+            ? lists.through(new AdmittingClient(lists.client, () => ofLinks.read(account)))
+            : lists,
+        access: { caller, credential: market.credential },
+      });
+    },
+  };
+}
+
+/** The lists as one operation sees them. */
+function listsOf({ client, lists }: Backend, dryRun: DryRun | undefined): Lists {
+  return dryRun ? lists.dryRun(new DryRunClient(client, dryRun)) : lists;
+}
+
+/** Builds the context of each operation. */
+export function createContextFactory(options: {
+  readonly callers: Callers;
+  readonly sources: Sources;
+  readonly clock: Clock;
+  readonly exposeUserApiKeys: boolean;
+  readonly uploadInlineMaxBytes: number;
+}): (initial: YogaInitialContext & ServerContext) => GraphContext {
+  const { callers, clock, exposeUserApiKeys, sources, uploadInlineMaxBytes } = options;
+  return ({ record, request: { headers, signal } }) => {
+    const viewer = viewerOf(record);
+    const dryRun = headers.get(dryRunHeader) === '1' ? new DryRun() : undefined;
+    const caller = callers.callerOf(viewer, { prefer: headers.get('prefer'), signal });
+    const links = sources.links(viewer, caller, dryRun);
+    return {
+      viewer,
+      links,
+      market: sources.market(viewer, caller, links, dryRun),
+      receipt: caller.receipt,
+      ...(dryRun ? { dryRun } : {}),
+      clock,
+      exposeUserApiKeys,
+      uploadInlineMaxBytes,
+    };
+  };
+}

@@ -1,0 +1,71 @@
+import { useDeferStream } from '@graphql-yoga/plugin-defer-stream';
+import type { Plugin } from 'graphql-yoga';
+import type { Clock } from '../../clock.ts';
+import type { Observer } from '../../observe/observer.ts';
+import type { Tracing } from '../../observe/tracing.ts';
+import { type BodyLimits, useBodyLimit } from '../door/body-limit.ts';
+import type { Callers } from '../door/caller.ts';
+import { type Origins, useOrigins } from '../door/origins.ts';
+import { type GatewayPlugin, useRequestRecord } from './request-record.ts';
+import { useAuthentication } from './use-authentication.ts';
+import { useDryRun } from './use-dry-run.ts';
+import { useHttpCaching } from './use-http-caching.ts';
+import { useNoSuggestions } from './use-no-suggestions.ts';
+import { useObservation } from './use-observation.ts';
+import { type OperationLimits, useOperationLimits } from './use-operation-limits.ts';
+import { useAllowList, useAutomaticPersistence } from './use-persisted-operations.ts';
+import { useReceipt } from './use-receipt.ts';
+import { useRequestFaults } from './use-request-faults.ts';
+
+/** What the plugins are made of. */
+export interface PluginOptions {
+  readonly origins: Origins;
+  readonly callers: Callers;
+  readonly bodyLimits: BodyLimits;
+  readonly operationLimits: OperationLimits;
+  /** The only operations that are answered, by id; `null` when all are. */
+  readonly persistedOperations: ReadonlyMap<string, string> | null;
+  /** Whether the schema may be asked for. */
+  readonly introspection: boolean;
+  readonly clock: Clock;
+  readonly observer: Observer;
+  readonly tracing: Tracing;
+}
+
+/**
+ * Every plugin of Yoga, in the order in which it runs them. Each hook runs over the whole list before the
+ * next hook begins; parsers of request bodies are wrapped, so the last in the list is outermost.
+ */
+export function gatewayPlugins(options: PluginOptions): readonly (GatewayPlugin | Plugin)[] {
+  const { bodyLimits, callers, clock, introspection, observer, operationLimits, origins, tracing } =
+    options;
+  const { persistedOperations } = options;
+  return [
+    // First, since the hooks of all others may write to the record.
+    useRequestRecord(),
+    // Before authentication: a foreign page is refused, and a preflight answered, without a token.
+    useOrigins(origins),
+    // Before anything reads the body, so that an unknown caller costs nothing more.
+    useAuthentication(callers),
+    // Behind authentication: an unknown caller may not add a text to those that are remembered.
+    persistedOperations ? useAllowList(persistedOperations) : useAutomaticPersistence(),
+    // Takes the place of the parser, so that what it refuses is never validated.
+    useOperationLimits(operationLimits, { introspection }),
+    // After validation, whose complaints it shortens.
+    ...(introspection ? [] : [useNoSuggestions()]),
+    // Makes the executor's parts of an answer, which those below see as an async iterable.
+    useDeferStream() as Plugin,
+    // Before the dry run, which leaves the receipt where it is.
+    useReceipt(),
+    // Behind the CORS headers, which its 304 copies.
+    useHttpCaching(),
+    // Last to change a result: it leaves nothing of the answer but the receipt and its own plan.
+    useDryRun(),
+    // Behind all that can change an answer, so that it tells what the caller got.
+    useObservation({ clock, observer, tracing }),
+    // Inside the faults below: its refusal is no fault of the parser.
+    useBodyLimit(bodyLimits),
+    // Outermost around the parser that the request ends up with.
+    useRequestFaults(),
+  ];
+}

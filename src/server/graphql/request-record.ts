@@ -1,0 +1,66 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Plugin } from 'graphql-yoga';
+import type { Viewer } from '../../auth/viewer.ts';
+import type { GraphContext } from '../../graph/context.ts';
+import type { OperationRecord } from '../../observe/observer.ts';
+import type { OperationTrace } from '../../observe/tracing.ts';
+import type { Receipt } from '../../upstream/receipt.ts';
+
+/** What Node gave, when the request came over a socket; absent when it came through `fetch`. */
+interface SocketContext {
+  readonly req?: IncomingMessage;
+  readonly res?: ServerResponse;
+}
+
+/** What a plugin has learned of a request, for its own later hooks and for the other plugins. */
+export interface RequestRecord {
+  /** Who sent it; `null` until that is settled. */
+  viewer: Viewer | null;
+  /** What its answer's caching headers say; `null` for an answer that is not cached. */
+  validators: Validators | null;
+  /** What is observed of it; `null` for a preflight, which is no operation. */
+  observation: Observation | null;
+}
+
+/** What a browser needs to know to reuse an answer. */
+interface Validators {
+  /** Of the oldest thing in the answer. */
+  readonly ageSeconds: number;
+  readonly etag: string;
+}
+
+/** What is known of an operation while it runs. */
+export interface Observation {
+  readonly requestId: string;
+  /** On `clock.now()`. */
+  readonly startedAt: number;
+  name: string | null;
+  type: OperationRecord['type'];
+  /** `null` for an operation that was refused before its execution. */
+  caller: string | null;
+  receipt: Receipt | null;
+  trace: OperationTrace | null;
+  readonly codes: Set<string>;
+  hasData: boolean;
+  /** Parts of its answer follow after the response's head. */
+  streams: boolean;
+  status: number;
+}
+
+/** What Yoga hands to every hook: one object per request. */
+export interface ServerContext extends SocketContext {
+  /** There from the first plugin on. */
+  record: RequestRecord;
+}
+
+/** A plugin that knows the record of the request and the context of the operation. */
+export type GatewayPlugin = Plugin<ServerContext & GraphContext, ServerContext, GraphContext>;
+
+/** Begins the record of each request. */
+export function useRequestRecord(): GatewayPlugin {
+  return {
+    onRequest({ serverContext }) {
+      serverContext.record = { viewer: null, validators: null, observation: null };
+    },
+  };
+}
