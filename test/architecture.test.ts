@@ -39,6 +39,7 @@ const edges: Edge[] = imports
 const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['processes', /^(main\.ts$|commands\/)/],
   ['gateway', /^gateway\.ts$/],
+  ['backends, servers', /^(backends|servers)\.ts$/],
   ['server', /^server\/(http|shutdown)\.ts$/],
   [
     'server/graphiql, server/files, server/operators, server/socket',
@@ -98,7 +99,8 @@ describe('an import', () => {
   it('of the configuration comes from processes, the gateway and the server only', () => {
     const below = edges.filter(
       ({ from, to }) =>
-        to.startsWith('config/') && !/^(config|server|commands)\/|^(main|gateway)\.ts$/.test(from),
+        to.startsWith('config/') &&
+        !/^(config|server|commands)\/|^(main|gateway|backends|servers)\.ts$/.test(from),
     );
     expect(below.map(named)).toEqual([]);
   });
@@ -139,6 +141,15 @@ describe('the sandbox', () => {
       ({ from, to }) => to.startsWith('sandbox/') && !from.startsWith('sandbox/'),
     );
     expect(inward.filter(({ from }) => from !== 'gateway.ts').map(named)).toEqual([]);
+  });
+});
+
+describe('the composition', () => {
+  it('names every option that it hands out: a spread could hand out a key that nobody asked for', () => {
+    const composing = /^(gateway|backends|servers)\.ts$/;
+    const spread = /\.\.\.\s*[\w$]/;
+    expect([...sources.keys()].filter((path) => composing.test(path))).toHaveLength(3);
+    expect(usersOf(spread).filter((path) => composing.test(path))).toEqual([]);
   });
 });
 

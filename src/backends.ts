@@ -1,0 +1,100 @@
+import type { Clock } from './clock.ts';
+import type { Config, UpstreamConfig } from './config/config.ts';
+import type { Endpoints } from './config/endpoints.ts';
+import type { Digest } from './digest.ts';
+import { linksApi } from './links/api.ts';
+import { createMarketApi } from './market/api.ts';
+import type { Observer } from './observe/observer.ts';
+import type { Backend } from './server/graphql/context.ts';
+import type { Cache } from './upstream/cache/cache.ts';
+import { Client, type ClientOptions } from './upstream/client.ts';
+import { Lists } from './upstream/lists/pages.ts';
+
+/** Rows a page of a list that the marketplace sends: it sends each list whole. */
+const WHOLE_LISTS = 1;
+
+/** Both APIs as the whole process shares them; `null` for one that is not configured. */
+export interface Backends {
+  readonly links: Backend | null;
+  readonly market: Backend | null;
+  /** The client of each that is configured. */
+  readonly clients: readonly Client[];
+}
+
+/** What both backends share of the world. */
+interface BackendWorld {
+  readonly dispatcher: ClientOptions['dispatcher'];
+  readonly clock: Clock;
+  readonly cache: Cache;
+  readonly observer: Observer;
+  readonly digest: Digest;
+}
+
+/** Puts a client and its lists together for each API. No client is given a key: calls bring one. */
+export function createBackends(
+  config: Config,
+  endpoints: Endpoints,
+  world: BackendWorld,
+): Backends {
+  const { auth } = config;
+  const { observer } = world;
+  const freshness: ClientOptions['freshness'] = (resource) => ({
+    ttlMs: config.ttlMs[resource],
+    staleWhileRevalidateMs: config.staleWhileRevalidateMs,
+    staleIfErrorMs: config.staleIfErrorMs,
+  });
+  const links =
+    endpoints.links &&
+    createBackend(config.links, world, {
+      api: linksApi,
+      baseUrl: endpoints.links.baseUrl,
+      timeZone: config.links.timeZone,
+      pageSize: config.links.pageSize,
+      // Callers bring keys of their own only in this mode.
+      maxKeys: auth.mode === 'passthrough' ? auth.maxKeys : Number.POSITIVE_INFINITY,
+      freshness,
+      onSurprise: (field) => observer.surprise?.('LINKS', field),
+    });
+  const market =
+    endpoints.market &&
+    createBackend(config.market, world, {
+      api: createMarketApi(config.market.postEncoding),
+      baseUrl: endpoints.market.baseUrl,
+      timeZone: 'UTC',
+      pageSize: WHOLE_LISTS,
+      maxKeys: Number.POSITIVE_INFINITY,
+      freshness,
+      onSurprise: (field) => observer.surprise?.('MARKET', field),
+    });
+  return { links, market, clients: [links, market].flatMap((backend) => backend?.client ?? []) };
+}
+
+/** What differs between the two. */
+type OwnOptions = Required<
+  Pick<ClientOptions, 'api' | 'baseUrl' | 'timeZone' | 'maxKeys' | 'freshness' | 'onSurprise'>
+> & { readonly pageSize: number };
+
+function createBackend(
+  { rateLimit, rateWindowMs, timeoutMs }: Omit<UpstreamConfig, 'endpoint'>,
+  { cache, clock, digest, dispatcher, observer }: BackendWorld,
+  { api, baseUrl, freshness, maxKeys, onSurprise, pageSize, timeZone }: OwnOptions,
+): Backend {
+  // By name, so that TypeScript refuses whatever is not the client's, an API key least of all.
+  const client = new Client({
+    api,
+    baseUrl,
+    cache,
+    clock,
+    digest,
+    dispatcher,
+    freshness,
+    maxKeys,
+    observer,
+    onSurprise,
+    rateLimit,
+    rateWindowMs,
+    timeZone,
+    timeoutMs,
+  });
+  return { client, lists: new Lists(client, pageSize) };
+}

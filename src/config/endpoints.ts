@@ -1,0 +1,39 @@
+import type { AuthConfig } from '../auth/authenticate.ts';
+import type { Credential } from '../auth/credential.ts';
+import type { Config, Endpoint } from './config.ts';
+
+/** Where both APIs are; `null` for one that is not configured. */
+export interface Endpoints {
+  readonly links: Endpoint | null;
+  readonly market: Endpoint | null;
+}
+
+/** An API of the embedded sandbox, which makes up a key. */
+interface SandboxApi {
+  readonly url: string;
+  readonly key: string;
+}
+
+/** The endpoints that the operator configured, or those of the sandbox that stands in for both. */
+export function endpointsOf(
+  config: Pick<Config, 'links' | 'market'>,
+  sandbox: { readonly links: SandboxApi; readonly market: SandboxApi } | null,
+): Endpoints {
+  if (!sandbox) return { links: config.links.endpoint, market: config.market.endpoint };
+  const { links, market } = sandbox;
+  return {
+    links: { baseUrl: links.url, apiKey: links.key },
+    market: { baseUrl: market.url, apiKey: market.key },
+  };
+}
+
+/** The gateway's own key: one budget and one partition of the cache for all callers. */
+export function credentialOf(endpoint: Endpoint | null): Credential {
+  return { partition: 'gateway', secret: endpoint?.apiKey ?? '' };
+}
+
+/** What must never appear in a log or an answer, whatever goes wrong. */
+export function secretsOf(auth: AuthConfig, { links, market }: Endpoints): string[] {
+  const shared = auth.mode === 'jwt' && 'secret' in auth.keys ? [auth.keys.secret] : [];
+  return [...shared, ...[links, market].flatMap((endpoint) => endpoint?.apiKey ?? [])];
+}

@@ -1,0 +1,149 @@
+import { createAuthenticator } from './auth/authenticator.ts';
+import type { Backends } from './backends.ts';
+import type { Clock } from './clock.ts';
+import type { Config } from './config/config.ts';
+import { credentialOf, type Endpoints } from './config/endpoints.ts';
+import type { Digest } from './digest.ts';
+import type { GraphContext } from './graph/context.ts';
+import type { Telemetry } from './observe/telemetry.ts';
+import { schema } from './schema.ts';
+import { type Callers, createCallers } from './server/door/caller.ts';
+import { createHostGuard } from './server/door/host-guard.ts';
+import { Origins } from './server/door/origins.ts';
+import { createFilesRoute } from './server/files/files.ts';
+import { exampleOperations } from './server/graphiql/examples.ts';
+import { createGraphiqlPage } from './server/graphiql/graphiql.ts';
+import { createContextFactory, createSources, type Sources } from './server/graphql/context.ts';
+import { createMaskError, type MaskError } from './server/graphql/mask-error.ts';
+import { gatewayPlugins } from './server/graphql/plugins.ts';
+import { createGraphqlServer, type GraphqlServer } from './server/graphql/yoga.ts';
+import { createHttpServer, type HttpServer } from './server/http.ts';
+import { createGatewayState } from './server/operators/gateway-state.ts';
+import { createOperatorPages } from './server/operators/operator-pages.ts';
+import type { Cache } from './upstream/cache/cache.ts';
+
+/** Largest GraphQL request without files. */
+const MAX_BODY_BYTES = 1024 * 1024;
+
+/** What the servers are put together from. */
+interface Parts {
+  readonly backends: Backends;
+  readonly cache: Cache;
+  readonly clock: Clock;
+  readonly endpoints: Endpoints;
+  readonly digest: Digest;
+  /** A code that the examples of GraphiQL can look up in the sandbox. */
+  readonly purchaseCode: string | undefined;
+  readonly telemetry: Telemetry;
+}
+
+/** What both servers use: the door's rules stand here once for every route. */
+interface Shared {
+  readonly bodyLimits: { readonly maxBodyBytes: number; readonly maxMultipartBytes: number };
+  readonly callers: Callers;
+  readonly maskError: MaskError;
+  readonly origins: Origins;
+  readonly sources: Sources;
+}
+
+/** The GraphQL server, and the HTTP server that puts it behind one door with all other routes. */
+export interface Servers {
+  readonly graphql: GraphqlServer<GraphContext>;
+  readonly http: HttpServer;
+}
+
+/** Puts both servers together. Neither listens yet. */
+export function createServers(config: Config, parts: Parts): Servers {
+  const shared = createShared(config, parts);
+  const graphql = createGraphql(config, parts, shared);
+  const http = createHttp(config, parts, shared, graphql);
+  return { graphql, http };
+}
+
+function createShared(
+  config: Config,
+  { backends, clock, endpoints, digest, telemetry }: Parts,
+): Shared {
+  const { log } = telemetry;
+  const authenticate = createAuthenticator(config.auth, {
+    clock,
+    digest,
+    // Node loads its own when it is first looked at.
+    fetch: (address, options) => globalThis.fetch(address, options),
+    complain: (sentence) => log.complaint(sentence),
+  });
+  return {
+    bodyLimits: {
+      maxBodyBytes: MAX_BODY_BYTES,
+      // The operation, and the file.
+      maxMultipartBytes: MAX_BODY_BYTES + config.uploadInlineMaxBytes,
+    },
+    callers: createCallers({ authenticate, clock, maxWaitMs: config.maxWaitMs }),
+    maskError: createMaskError((error) => log.unexpected(error), {
+      suggestions: config.introspection,
+    }),
+    origins: new Origins(config.corsOrigins),
+    sources: createSources(
+      { backend: backends.links, credential: credentialOf(endpoints.links) },
+      { backend: backends.market, credential: credentialOf(endpoints.market) },
+    ),
+  };
+}
+
+function createGraphql(
+  config: Config,
+  { clock, telemetry }: Parts,
+  { bodyLimits, callers, maskError, origins, sources }: Shared,
+): Servers['graphql'] {
+  const createContext = createContextFactory({
+    callers,
+    sources,
+    clock,
+    exposeUserApiKeys: config.exposeUserApiKeys,
+    uploadInlineMaxBytes: config.uploadInlineMaxBytes,
+  });
+  const plugins = gatewayPlugins({
+    origins,
+    callers,
+    bodyLimits,
+    operationLimits: config.operationLimits,
+    persistedOperations: config.persistedOperations,
+    introspection: config.introspection,
+    clock,
+    observer: telemetry.observer,
+    tracing: telemetry.tracing,
+  });
+  return createGraphqlServer({ schema, createContext, plugins, maskError });
+}
+
+function createHttp(
+  config: Config,
+  { backends, cache, clock, purchaseCode, telemetry }: Parts,
+  { bodyLimits, callers, maskError, origins, sources }: Shared,
+  graphql: Servers['graphql'],
+): HttpServer {
+  const { health, metrics } = telemetry;
+  const { clients } = backends;
+  return createHttpServer({
+    graphql,
+    graphiql: config.graphiql ? createGraphiqlPage(exampleOperations(purchaseCode)) : null,
+    files: createFilesRoute({
+      callers,
+      linksFor: sources.links,
+      clock,
+      maxBytes: config.uploadMaxBytes,
+      origins,
+      maskError,
+    }),
+    pages: createOperatorPages({
+      access: config.metrics,
+      metrics,
+      state: createGatewayState({ clock, clients, cache, health }),
+    }),
+    hostGuard: createHostGuard(config.host, config.allowedHosts),
+    origins,
+    bodyLimits,
+    clock,
+    graceMs: config.shutdownGraceMs,
+  });
+}
