@@ -1,4 +1,4 @@
-/** A key of an upstream, and the name under which its answers and its budget are kept apart. */
+/** A key of an upstream, and the name of the partition that its cache entries and budget are in. */
 export interface Credential {
   /** Says nothing about the key itself. */
   readonly partition: string;

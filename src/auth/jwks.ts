@@ -2,9 +2,9 @@ import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey } from 'j
 import type { Clock } from '../clock.ts';
 import { GatewayError } from '../errors.ts';
 
-/** Keys of this age are fetched again, behind the back of whoever uses them meanwhile. */
+/** Keys of this age are refreshed while they are still used. */
 const REFRESH_AFTER_MS = 600_000;
-/** Keys of this age are used no more: one of them may have been withdrawn by now. */
+/** Keys of this age are no longer used: one of them may have been withdrawn. */
 const WORTHLESS_AFTER_MS = 24 * 3_600_000;
 /** A token with an unknown key has the keys fetched at most this often, since anyone can make one up. */
 const COOL_DOWN_MS = 30_000;
@@ -15,8 +15,8 @@ const TIMEOUT_MS = 5000;
 
 /**
  * The keys of an identity provider, by their address. New ones are noticed when a token comes that needs
- * them; an outage of the provider is bridged for a day. What jose would decide by the machine's
- * clock is decided here by ours.
+ * them, and an outage of the provider is bridged for a day. Ages are measured on the gateway's clock,
+ * so jose never fetches of its own accord.
  * @throws GatewayError `UPSTREAM_UNAVAILABLE` when a key is needed and cannot be had.
  */
 export function createJwks(
@@ -55,7 +55,7 @@ export function createJwks(
       if (!mayTry(RETRY_AFTER_MS)) throw unavailable();
       await load();
     } else if (ageMs >= REFRESH_AFTER_MS && mayTry(COOL_DOWN_MS) && !remote.reloading) {
-      // Whoever asks now is served with the keys there are; the complaint has been made.
+      // This token is checked with the keys at hand; `load` has told the operator.
       load().catch(() => undefined);
     }
     try {

@@ -50,7 +50,7 @@ export function createJwtCheck(config: JwtConfig, world: AuthWorld): Authenticat
       ({ payload } = await jwtVerify(token, getKey, { ...options, currentDate }));
     } catch (error) {
       if (error instanceof GatewayError) throw error;
-      // Why exactly it is not good is nobody's business, but that time has passed helps a client.
+      // A reason would help who forges tokens; that one has expired helps an honest client.
       const sentence =
         error instanceof errors.JWTExpired
           ? 'This token has expired.'

@@ -3,8 +3,8 @@ import type { Authenticate } from './authenticate.ts';
 import { bearerOf } from './refusal.ts';
 
 /**
- * Takes the caller's own key of the link-management API, which goes upstream as it is: what it may do
- * is decided there. Whether it is right is found out by the first call that is made with it.
+ * Takes the caller's own key of the link-management API and sends it upstream as it is: that API decides
+ * what the key may do, and the first call that is made with it shows whether it is valid.
  *
  * Budgets and cache entries are told apart by a digest of the key, so that the key itself is in no
  * cache, log or error.

@@ -7,7 +7,7 @@ export const roles = ['viewer', 'editor', 'admin'] as const;
 /** One of `roles`: a viewer reads, an editor also writes, an admin also sees to plans and users. */
 export type Role = (typeof roles)[number];
 
-/** Whoever sent the operation, once that is settled. */
+/** The authenticated sender of a request. */
 export interface Viewer {
   /** For the fair order, and for logs: never a key or a token. */
   readonly name: string;

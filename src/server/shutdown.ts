@@ -2,15 +2,15 @@ import type { Clock } from '../clock.ts';
 import type { Client } from '../upstream/client.ts';
 import type { HttpServer } from './http.ts';
 
-/** Share of the grace in which a write may still leave; the rest is for its answer. */
+/** Share of the grace in which queued writes may still be sent; the rest is for their answers. */
 const LAST_WRITES = 0.8;
-/** Share of the grace after which upstreams are waited for no more; the rest is for saying so. */
+/** Share of the grace in which upstreams may answer; in the rest, callers are told that they did not. */
 const LAST_ANSWERS = 0.95;
 
 /**
- * Stops in an order in which nobody is left without an answer: not ready any more; no new connection;
- * reads that wait are told when to try again; running operations and writes finish. What an upstream has
- * not answered by then is given up, which its caller is told, and after `graceMs` all is cut off.
+ * Stops in an order that leaves no caller without an answer. The gateway reports that it is not ready,
+ * tells queued reads when to try again, takes no new connection, and lets running operations and writes
+ * finish. It then gives up what an upstream has not answered, and after `graceMs` closes everything.
  */
 export async function shutDown(parts: {
   readonly clock: Clock;
@@ -38,7 +38,7 @@ export async function shutDown(parts: {
     });
   });
   await http.close();
-  // A write whose caller hung up is on no connection of ours, and still wants its answer.
+  // A write whose caller hung up has no connection here, but its outcome must still be learned.
   if (!overdue) await Promise.race([dispatcher.close(), cut]);
   cancel();
 }

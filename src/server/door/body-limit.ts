@@ -8,7 +8,7 @@ const BODY_MS = 60_000;
 
 /** Bytes that a request's body may have. */
 export interface BodyLimits {
-  /** Of an operation alone. */
+  /** Of an operation without files. */
   readonly maxBodyBytes: number;
   /**
    * Of an operation with files, as a multipart request.

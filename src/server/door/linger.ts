@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../clock.ts';
 
-/** How long what is left of a body is read, so that its sender gets to see the answer. */
+/** How long the rest of a body is read and discarded, so that its sender can read the answer. */
 const LINGER_MS = 1000;
 
 /**
- * Sends a whole answer, whose head is not sent yet, to a request whose body may still be on its way.
- * Closing on a sender in full flow would reset the connection, and take the answer from them.
+ * Sends a whole answer, head included, to a request whose body may not have arrived yet. To close the
+ * connection on a sender who is still sending would reset it, and the answer would be lost.
  */
 export function endLingering(
   request: IncomingMessage,
@@ -21,7 +21,7 @@ export function endLingering(
     return;
   }
   response.setHeader('Connection', 'close');
-  // Who waits for a word before sending will send nothing now.
+  // A sender who waits for `100 Continue` sends nothing after a final answer.
   if (expectsContinue(request) && !request.readableDidRead) {
     response.end(text);
     return;
@@ -34,16 +34,16 @@ export function endLingering(
   });
 }
 
-/** Whether a request holds back its body until it is asked for. */
+/** Whether the sender of a request waits for `100 Continue` before it sends the body. */
 export function expectsContinue({ headers }: IncomingMessage): boolean {
   return headers.expect?.toLowerCase() === '100-continue';
 }
 
-/** Reads what is still to come, and forgets it. */
+/** Reads the rest of a body, and discards it. */
 async function drain(request: IncomingMessage): Promise<void> {
   try {
     for await (const _ of request.iterator({ destroyOnReturn: false }));
   } catch {
-    // The sender is gone, and that is all right now.
+    // The sender has closed the connection, which is all that was waited for.
   }
 }

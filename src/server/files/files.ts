@@ -33,7 +33,7 @@ const statusByCode: Readonly<Record<string, number>> = {
   UPSTREAM_REJECTED: 422,
   UPSTREAM_INVALID_RESPONSE: 502,
   UPSTREAM_TIMEOUT: 504,
-  // What proxies do with a PUT after 502 to 504 is to send it again.
+  // Proxies send a PUT again after 502 to 504.
   OUTCOME_UNKNOWN: 500,
 };
 
@@ -66,8 +66,8 @@ async function upload(
   options: FilesOptions,
 ): Promise<void> {
   const { clock, maxBytes } = options;
-  const leave = new AbortController();
-  response.once('close', () => leave.abort());
+  const left = new AbortController();
+  response.once('close', () => left.abort());
   const body = new UploadBody({
     request,
     clock,
@@ -75,10 +75,10 @@ async function upload(
     onStart: () => {
       if (expectsContinue(request)) response.writeContinue();
     },
-    onLost: (reason) => leave.abort(reason),
+    onLost: (reason) => left.abort(reason),
   });
   try {
-    const links = await linksOf(request, leave.signal, options);
+    const links = await linksOf(request, left.signal, options);
     const input = readUpload(request.url ?? '');
     if (body.length !== null && body.length > maxBytes) throw uploadTooLarge(maxBytes);
     if (body.length === 0) throw new InvalidInput([{ path: ['file'], message: 'is empty.' }]);
@@ -86,7 +86,7 @@ async function upload(
     const file = { id: encodeGlobalId('File', id), databaseId: id, shortUrl };
     answer(request, response, options, { status: 201, body: file });
   } catch (error) {
-    // A body that broke off has broken the upstream's request as well: that is the consequence.
+    // A fault of the body also breaks the upstream's request, whose error is only the consequence.
     fail(request, response, options, body.fault ?? error);
   }
 }

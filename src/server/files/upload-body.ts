@@ -9,15 +9,15 @@ interface UploadBodyOptions {
   readonly maxBytes: number;
   /** Called before the first byte is read. */
   readonly onStart: () => void;
-  /** Called when the upload can neither be finished nor begun anew; nothing happened upstream. */
+  /** Called when an upload that the upstream refused cannot be sent again; nothing happened there. */
   readonly onLost: (reason: BudgetExhausted) => void;
 }
 
 /**
- * So many of the first bytes are kept until the upload is over. An upstream that refuses for its rate
- * limit mostly does so before it has read more, and then the upload can begin anew.
+ * How many of the first bytes are buffered until the upload is over. An upstream that refuses for its
+ * rate limit usually does so before it has read more, and then the upload can be sent again.
  */
-const KEPT_BYTES = 1024 * 1024;
+const BUFFERED_BYTES = 1024 * 1024;
 /** How long a caller may send nothing in the middle of a file. */
 const MAX_SILENCE_MS = 30_000;
 
@@ -35,14 +35,14 @@ export function uploadTooLarge(maxBytes: number): UploadFault {
   return new UploadFault(413, `The file is larger than ${maxBytes} bytes.`);
 }
 
-/** The body of a request as a stream for an upstream: read no faster than that takes it, and counted. */
+/** The body of a request as a stream for an upstream: read no faster than the upstream takes it. */
 export class UploadBody implements ByteStream {
   readonly length: number | null;
-  /** Why the body itself cannot be had, if that is what went wrong. */
+  /** Why the body itself could not be read, if that is what went wrong. */
   fault: UploadFault | null = null;
   readonly #options: UploadBodyOptions;
   readonly #source: AsyncIterator<Uint8Array>;
-  /** The last pieces that were read; the first `#dropped` are not among them any more. */
+  /** The pieces that were read and are still buffered: all but the first `#dropped`. */
   #pieces: Uint8Array[] = [];
   #dropped = 0;
   #bytes = 0;
@@ -55,14 +55,14 @@ export class UploadBody implements ByteStream {
     this.#options = options;
     const announced = request.headers['content-length'];
     this.length = announced === undefined ? null : Number(announced);
-    // A try that is given up must not end the request, of which the next one needs the rest.
+    // An attempt that is abandoned must not end the request: the next attempt reads the rest of it.
     this.#source = request.iterator({ destroyOnReturn: false });
   }
 
   async *open(): AsyncGenerator<Uint8Array> {
     for (let at = 0; ; at += 1) {
       if (at === this.#dropped + this.#pieces.length && !this.#ended) {
-        // A try that was given up may still wait for the piece that its successor wants.
+        // An abandoned attempt may still be reading the piece that the next attempt wants.
         this.#reading ??= this.#read().finally(() => {
           this.#reading = null;
         });
@@ -93,7 +93,7 @@ export class UploadBody implements ByteStream {
     if (this.#bytes > this.#options.maxBytes)
       throw this.#fail(uploadTooLarge(this.#options.maxBytes));
     this.#pieces.push(piece);
-    if (this.#bytes > KEPT_BYTES) {
+    if (this.#bytes > BUFFERED_BYTES) {
       this.#dropped += this.#pieces.length - 1;
       this.#pieces = [piece];
     }

@@ -107,7 +107,7 @@ function answer(page: Rendered, request: IncomingMessage, response: ServerRespon
     response.setHeader('Content-Length', page.gzipped.byteLength);
     response.end(page.gzipped);
   } else {
-    // Every browser takes gzip, so only the packed page is kept in memory.
+    // Every browser takes gzip, so only the packed page stays in memory.
     gunzip(page.gzipped, (_, html) => response.end(html));
   }
 }

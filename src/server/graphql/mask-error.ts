@@ -46,7 +46,7 @@ export function createMaskError(
       }
     }
     if (isAbort(reason)) {
-      // Nobody is left to read this; it only must not look like a fault of the gateway in the log.
+      // The caller has left, so this is for the log, where it must not look like a fault of the gateway.
       return show(located, 'INTERNAL_SERVER_ERROR', 'The request was cancelled');
     }
     if (typeof reason !== 'object' || reason === null || !reported.has(reason)) {

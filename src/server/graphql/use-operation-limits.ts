@@ -29,7 +29,7 @@ interface Rule {
 /**
  * Refuses a text that would take long to check or to answer, with `OPERATION_TOO_EXPENSIVE`, and one
  * that asks for the schema where that is not told. All of it is done with the parsing, so that a
- * refusal costs no validation, and a text that Yoga has kept parsed is not looked at again.
+ * refusal costs no validation, and a text in Yoga's cache of parsed documents is not checked again.
  */
 export function useOperationLimits(
   limits: OperationLimits,

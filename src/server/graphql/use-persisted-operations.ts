@@ -13,7 +13,7 @@ const MAX_CHARACTERS = 4 * 1024 * 1024;
 
 /**
  * Automatic persisted queries: a client sends the SHA-256 of a text in place of the text, and the text
- * with it when told that nobody knows it here. Makes for short GETs that a browser can keep.
+ * with it when the gateway does not know the hash. This makes GETs short enough for a browser to cache.
  */
 export function useAutomaticPersistence(): Plugin {
   const known = new BoundedMap<string>({

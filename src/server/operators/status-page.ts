@@ -4,7 +4,7 @@ import type { UpstreamHealth } from '../../observe/health.ts';
 import type { BudgetGauges } from '../../observe/metrics.ts';
 import type { Readiness } from './readiness.ts';
 
-/** What the page shows: nothing that a stranger could do harm with, and no caller's name. */
+/** What the page shows. It names no caller and no key, since `METRICS=open` shows it to everyone. */
 export interface Status {
   readonly version: string;
   readonly uptimeMs: number;
