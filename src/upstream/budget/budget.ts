@@ -83,6 +83,7 @@ export class Budget {
    */
   hasten(job: Job, caller: string): void {
     if (job.lane !== 'refresh') {
+      if (job.caller === caller) return;
       const position = this.#lanes.position(job);
       if (position === undefined || position <= this.#lanes.ahead('interactive', caller)) return;
     }

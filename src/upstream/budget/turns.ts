@@ -60,7 +60,7 @@ export class Turns<W extends Queued> {
   position(waiting: W): number | undefined {
     const refused = this.#refused.indexOf(waiting);
     if (refused >= 0) return refused;
-    const round = this.#queues.get(waiting.caller)?.indexOf(waiting) ?? -1;
+    const round = this.#queues.get(waiting.caller)?.lastIndexOf(waiting) ?? -1;
     return round < 0 ? undefined : this.#before(waiting.caller, round);
   }
 
@@ -89,10 +89,14 @@ export class Turns<W extends Queued> {
    */
   #before(caller: string, round: number): number {
     let before = this.#refused.length;
-    let earlier = true;
-    for (const [each, { length }] of this.#queues) {
-      if (each === caller) earlier = false;
-      before += Math.min(length, earlier ? round + 1 : round);
+    if (!this.#queues.has(caller)) return before + this.#queues.size;
+    let earlier = 1;
+    for (const [each, queue] of this.#queues) {
+      if (each === caller) {
+        if (round === 0) break;
+        earlier = 0;
+      }
+      before += Math.min(queue.length, round + earlier);
     }
     return before;
   }

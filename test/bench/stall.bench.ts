@@ -1,0 +1,106 @@
+import { it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { Budget } from '../../src/upstream/budget/budget.ts';
+import { ProcessLedger } from '../../src/upstream/budget/ledger.ts';
+import { Receipt } from '../../src/upstream/receipt.ts';
+import { type Attempt, SharedRequest } from '../../src/upstream/shared-request.ts';
+import { percentile, record } from './report/measurement.ts';
+
+const WAITING = 2000;
+const LIMIT = 30;
+
+it('lets thousands wait for a turn without holding the event loop', async () => {
+  const many = await worstTurns(WAITING);
+  const few = await worstTurns(WAITING / 2);
+  record({
+    bench: 'stall',
+    about: `Lets ${WAITING} operations, each of a caller of its own, wait for a turn at once, then refuses a request, so that all are told how much longer they wait, and then lets all patience end at once.`,
+    figures: [
+      {
+        label: 'longest turn of the event loop, while they enqueue',
+        value: many.enqueue,
+        digits: 1,
+        unit: ' ms',
+      },
+      {
+        label: 'longest turn, while they are told of a pause or give up',
+        value: many.after,
+        digits: 1,
+        unit: ' ms',
+      },
+      {
+        label: 'enqueueing, over enqueueing half as many',
+        value: many.enqueue / few.enqueue,
+        digits: 1,
+        target: { atMost: 3.5 },
+        note: '2 is linear, 4 is square',
+      },
+    ],
+  });
+}, 300_000);
+
+/** The longest turns of the event loop, in milliseconds, of several runs: the median of each. */
+async function worstTurns(waiting: number): Promise<{ enqueue: number; after: number }> {
+  const runs: { enqueue: number; after: number }[] = [];
+  for (let run = 0; run < 5; run += 1) runs.push(await oneRun(waiting));
+  return {
+    enqueue: percentile(
+      runs.map(({ enqueue }) => enqueue),
+      0.5,
+    ),
+    after: percentile(
+      runs.map(({ after }) => after),
+      0.5,
+    ),
+  };
+}
+
+async function oneRun(waiting: number): Promise<{ enqueue: number; after: number }> {
+  const clock = systemClock;
+  const budget = new Budget(clock, new ProcessLedger({ clock, limit: LIMIT, windowMs: 60_000 }));
+  let refuse = (_attempt: Attempt<null>): void => {};
+  const attempt = (): Promise<Attempt<null>> =>
+    new Promise((resolve) => {
+      refuse = resolve;
+    });
+  const gaveUp: Promise<unknown>[] = [];
+  const begin = performance.now();
+  for (let n = 0; n < waiting; n += 1) {
+    const name = `caller ${n}`;
+    const receipt = new Receipt(clock);
+    const request = new SharedRequest<null>({
+      upstream: 'LINKS',
+      lane: 'interactive',
+      caller: name,
+      budget,
+      clock,
+      attempt,
+    });
+    request.enqueue();
+    // Longer than the last of them can wait, so that nobody is turned away at once.
+    const maxWaitMs = 1000 + (waiting / LIMIT + 5) * 61_000;
+    const { signal } = new AbortController();
+    gaveUp.push(request.wait({ name, receipt, maxWaitMs, signal }).catch(() => {}));
+  }
+  const enqueue = performance.now() - begin;
+  const turns: number[] = [];
+  const settle = async (): Promise<void> => {
+    for (let turn = 0; turn < 5; turn += 1) {
+      const from = performance.now();
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+      turns.push(performance.now() - from);
+    }
+  };
+  await settle();
+  await new Promise((resolve) => {
+    setTimeout(resolve, 20);
+  });
+  const feedback = { limit: null, remaining: null, resetInMs: null };
+  refuse({ kind: 'refused', feedback: { ...feedback, refused: { retryAfterMs: 10_000_000 } } });
+  await settle();
+  // A pause beyond all patience: everybody has been told, and has given up.
+  await Promise.all(gaveUp.slice(LIMIT));
+  return { enqueue, after: percentile(turns, 1) };
+}
