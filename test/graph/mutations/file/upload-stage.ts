@@ -1,13 +1,6 @@
-import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
-import { type LoggedRequest, type Sandbox, startSandbox } from '../../../../src/sandbox/sandbox.ts';
-import {
-  type AnswerError,
-  PLENTY,
-  type Row,
-  startWorld,
-  type World,
-  type WorldOptions,
-} from '../../../support/gateway.ts';
+import type { LoggedRequest, Sandbox } from '../../../../src/sandbox/sandbox.ts';
+import type { AnswerError, Row, World, WorldOptions } from '../../../support/gateway.ts';
+import { uploadWorlds } from '../../../support/upload-worlds.ts';
 import { someBytes } from '../../../support/uploads.ts';
 
 /** What came back of a multipart request. */
@@ -47,55 +40,29 @@ export async function downloaded({ data }: Reply): Promise<Uint8Array> {
 
 /** A stage for uploads over sockets: the same data and an empty cache at the start of each test. */
 export class UploadStage {
-  #sandbox: Sandbox | undefined;
-  #opened: { readonly world: World; readonly url: string }[] = [];
-
-  constructor() {
-    beforeAll(async () => {
-      this.#sandbox = await startSandbox({ limit: { requests: PLENTY } });
-    });
-    beforeEach(async () => {
-      this.sandbox.reset();
-      await this.open();
-    });
-    afterEach(async () => {
-      await Promise.all(this.#opened.splice(0).map(({ world }) => world.close()));
-    });
-    afterAll(() => this.sandbox.close());
-  }
+  readonly #worlds = uploadWorlds({ UPLOAD_INLINE_MAX_BYTES: '400000' });
 
   get sandbox(): Sandbox {
-    if (!this.#sandbox) throw new Error('asked before the first test');
-    return this.#sandbox;
+    return this.#worlds.current().sandbox;
   }
 
   get world(): World {
-    return this.#first.world;
+    return this.#worlds.current().world;
   }
 
   /** Where its gateway listens. */
   get url(): string {
-    return this.#first.url;
-  }
-
-  get #first(): { readonly world: World; readonly url: string } {
-    const [first] = this.#opened;
-    if (!first) throw new Error('asked before the first test');
-    return first;
+    return this.#worlds.current().url;
   }
 
   /** A further gateway on the same sandbox. */
-  async open(options: WorldOptions = {}): Promise<{ world: World; url: string }> {
-    const env = { PORT: '0', UPLOAD_INLINE_MAX_BYTES: '400000', ...options.env };
-    const world = await startWorld({ on: this.sandbox, ...options, env });
-    const opening = { world, url: (await world.gateway.listen()).url };
-    this.#opened.push(opening);
-    return opening;
+  open(options: WorldOptions = {}): Promise<{ world: World; url: string }> {
+    return this.#worlds.open(options);
   }
 
   /** The writes that have reached the sandbox. */
-  received(): LoggedRequest[] {
-    return this.sandbox.links.requests.filter(({ method }) => method === 'POST');
+  received(): readonly LoggedRequest[] {
+    return this.#worlds.received();
   }
 
   /** Sends a multipart request with these parts, in this order. */
