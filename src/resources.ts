@@ -18,7 +18,7 @@ export const resources = {
   qrCodes: { ttlMs: 60_000, why: 'The scan counts move all the time; a minute late is fine.' },
   qrStatistics: {
     ttlMs: 120_000,
-    why: 'One call per code, so kept longer than the list of codes.',
+    why: 'One call per code, so cached longer than the list of codes.',
   },
   plans: { ttlMs: 600_000, why: 'Plans change when prices do.' },
   users: { ttlMs: 30_000, why: 'An administrator expects to see what another one just did.' },

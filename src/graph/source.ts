@@ -57,10 +57,10 @@ export class Source {
   async connection<R extends Row>(
     list: List<R>,
     window: WindowArguments,
-    keep?: (row: R) => boolean,
+    filter?: (row: R) => boolean,
   ): Promise<Connection<R> | null> {
     const lists = this.#required;
-    const cut = await readWindow({ lists, list, access: this.#access }, window, keep);
+    const cut = await readWindow({ lists, list, access: this.#access }, window, filter);
     return (
       cut && {
         edges: cut.rows.map(({ row, cursor }) => ({ cursor, node: row })),

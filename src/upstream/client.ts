@@ -60,7 +60,7 @@ export class Client implements UpstreamClient {
   readonly #budgets: Budgets;
   readonly #breaker: Breaker;
   readonly #refresher: Refresher;
-  /** Counts the requests that nobody shares, so that each has a line of its own on a receipt. */
+  /** Counts the requests that cannot be shared, so that each has a line of its own on a receipt. */
   #unshared = 0;
 
   constructor(options: ClientOptions) {
@@ -124,7 +124,7 @@ export class Client implements UpstreamClient {
       const scope = scopeOf(this.upstream, access.credential.partition);
       this.#options.cache.touch(scopedTags(scope, write.touches(result)));
     };
-    return this.#sendAlone(write, 'write', access, (outcome) => {
+    return this.#sendUnshared(write, 'write', access, (outcome) => {
       if (outcome.kind === 'value') {
         touch(outcome.value);
         return { value: outcome.value };
@@ -138,7 +138,7 @@ export class Client implements UpstreamClient {
   }
 
   readSecret<T>(call: Call<T>, access: Access): Promise<T> {
-    return this.#sendAlone(call, 'interactive', access, (outcome) =>
+    return this.#sendUnshared(call, 'interactive', access, (outcome) =>
       outcome.kind === 'value'
         ? { value: outcome.value }
         : { error: readError(this.upstream, outcome.failure) },
@@ -237,15 +237,15 @@ export class Client implements UpstreamClient {
     }
     const { value, bytes } = outcome;
     const scope = scopeOf(this.upstream, credential.partition);
-    if (cache.holds(scopedTags(scope, read.flightTags ?? []), stamp.generation)) {
+    if (cache.holds(scopedTags(scope, read.inFlightTags ?? []), stamp.generation)) {
       const tags = scopedTags(scope, [...read.tags, ...(read.lateTags?.(value) ?? [])]);
       cache.set(key, { ...stamp, value, freshness: freshness(read.resource), tags }, bytes);
     }
     return { kind: 'value', feedback, value };
   }
 
-  /** Sends a request that nobody else has any part in. */
-  #sendAlone<T>(
+  /** Sends a request that cannot be shared. */
+  #sendUnshared<T>(
     call: Call<T>,
     lane: 'write' | 'interactive',
     { caller, credential }: Access,

@@ -8,7 +8,7 @@ export interface Caller {
   readonly receipt: Receipt;
   /** How long the operation may wait for turns in all, in milliseconds. */
   readonly maxWaitMs: number;
-  /** Aborts when nobody waits for the operation's answer any more. */
+  /** Aborts when the caller has hung up. */
   readonly signal: AbortSignal;
 }
 

@@ -8,12 +8,12 @@ export interface ReceiptSummary {
   readonly calls: number;
   /** Requests that would have been needed, and were not. */
   readonly saved: {
-    /** ... because a kept answer served. */
+    /** ... because a cache entry served. */
     readonly cache: number;
-    /** ... because somebody else's request in flight served. */
+    /** ... because a request in flight for another reader served. */
     readonly coalesced: number;
   };
-  /** Kept answers that were past their ttl when they served. */
+  /** Cache entries that were past their ttl when they served. */
   readonly stale: number;
   /** Age of the oldest answer that served, in milliseconds. */
   readonly maxAgeMs: number;

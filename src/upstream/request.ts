@@ -47,18 +47,18 @@ export interface Call<T> {
   readonly decode: (body: unknown, context: DecodeContext) => T;
 }
 
-/** A request that changes nothing upstream, so that its answer may be shared and kept. */
+/** A request that changes nothing upstream, so that its answer may be shared and cached. */
 export interface Read<T> extends Call<T> {
-  /** Known without the zone, for it is part of what an answer is kept under. */
+  /** Known without the zone, for it is part of the cache key. */
   readonly body?: Body;
   /** Whose ttl applies, e.g. `channels`; also the noun in metrics. */
   readonly resource: Resource;
-  /** What a write must touch to make a kept answer wrong, e.g. `channels`, `channel:42:items`. */
+  /** What a write touches to make a cached answer invalid, e.g. `channels`, `channel:42:items`. */
   readonly tags: readonly string[];
   /** Further tags that only the answer can tell: of the rows that are in it. */
   lateTags?(value: T): readonly string[];
-  /** What makes an answer wrong while it is on its way, when its late tags are not known yet. */
-  readonly flightTags?: readonly string[];
+  /** Stand in for the late tags while the answer is in flight and they are not known. */
+  readonly inFlightTags?: readonly string[];
   /** The id of the row that it is about, if that can come out of another answer. */
   readonly about?: number;
   /** True where the answer decides which further reads there are. */
@@ -72,10 +72,10 @@ export interface Read<T> extends Call<T> {
   readonly absentIsNull?: boolean;
 }
 
-/** A request that changes something upstream: sent once, never shared, never kept. */
+/** A request that changes something upstream: sent once, never shared, never cached. */
 export interface Write<T> extends Call<T> {
   /**
-   * The tags of the kept answers that are wrong once it has happened. `result` is null when it is not
+   * The tags of the cache entries that are invalid once it has happened. `result` is null when it is not
    * known whether it happened, so that the tags must cover every way it can have.
    */
   readonly touches: (result: T | null) => readonly string[];
@@ -99,8 +99,8 @@ export interface List<R extends Row> {
   readonly tags: readonly string[];
   /** Tags for every row of a page, beside the list's own, for a list that hangs off many parents. */
   rowTags?(row: R): readonly string[];
-  /** What makes a page wrong that is still on its way, so that its rows are not known. */
-  readonly flightTags?: readonly string[];
+  /** Stand in for the tags of the rows while a page is in flight and they are not known. */
+  readonly inFlightTags?: readonly string[];
   readonly path: string;
   /** Filters that make it a list of its own, e.g. a search; without the paging parameters. */
   readonly query?: Readonly<Record<string, string>>;

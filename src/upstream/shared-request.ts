@@ -9,8 +9,8 @@ import type { Receipt } from './receipt.ts';
 import type { Feedback } from './wire/rate-limit-headers.ts';
 
 /**
- * What came of one attempt to send a request. `unsent`: it stayed here, because nobody needs it any more or
- * for an error, which is what its readers get. `refused`: the upstream did nothing, for its rate limit.
+ * What came of one attempt to send a request. `unsent`: it stayed here, because it is not needed any more or
+ * for an error, which its readers get. `refused`: the upstream did nothing, for its rate limit.
  * `again`: the connection broke under a read, which wants another slot.
  */
 export type Attempt<T> =

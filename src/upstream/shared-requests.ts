@@ -25,7 +25,7 @@ export class SharedRequests {
     const open = this.#inFlight.get(key);
     if (!open || open.request.done) return undefined;
     const { read, request, stamp } = open;
-    const tags = scopedTags(scopeOfKey(key), [...read.tags, ...(read.flightTags ?? [])]);
+    const tags = scopedTags(scopeOfKey(key), [...read.tags, ...(read.inFlightTags ?? [])]);
     return stamp === null || this.#cache.holds(tags, stamp.generation) ? request : undefined;
   }
 

@@ -96,7 +96,7 @@ export function channelItems(channelId: number): List<ChannelItem> {
     resource: 'channelItems',
     tags: ['channelItems', `channel:${channelId}:items`],
     rowTags: (item) => [channelItemTag(itemKey(item.type, item.id))],
-    flightTags: [channelItemsInFlight],
+    inFlightTags: [channelItemsInFlight],
     identity: (item) => itemKey(item.type, item.id),
     path: `/api/channel/${channelId}`,
     about: channelId,

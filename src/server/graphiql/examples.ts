@@ -185,7 +185,7 @@ mutation NewQrCode {
 }
 `;
 
-const newPixel = `# Every later list shows the new pixel: what was kept of the old one is dropped.
+const newPixel = `# Every later list shows the new pixel: cached lists without it are dropped.
 mutation NewPixel {
   createPixel(input: { type: GA, name: "Shop", tag: "G-4R7W2K9QXN" }) {
     __typename

@@ -43,7 +43,7 @@ export function statusPage(status: Status): string {
 ${row('State', state)}
 ${row('Version', encode(version))}
 ${row('Running for', ago(uptimeMs))}
-${row('Kept answers', `${cache.entries}, about ${(cache.bytes / 1_048_576).toFixed(1)} MiB`)}
+${row('Cache entries', `${cache.entries}, about ${(cache.bytes / 1_048_576).toFixed(1)} MiB`)}
 </table>
 ${upstreams.map((upstream) => section(upstream, now)).join('\n')}
 </body></html>

@@ -10,7 +10,7 @@ export interface BudgetsOptions {
   /** Requests per window and key. */
   readonly rateLimit: number;
   readonly rateWindowMs: number;
-  /** Budgets kept at a time. */
+  /** Budgets held at a time. */
   readonly maxBudgets: number;
 }
 
@@ -40,8 +40,8 @@ export class Budgets {
    * @throws BudgetExhausted `BUDGET_EXHAUSTED` when there is no room for another.
    */
   of(partition: string): Budget {
-    const kept = this.#budgets.get(partition);
-    if (kept) return kept;
+    const known = this.#budgets.get(partition);
+    if (known) return known;
     if (!this.hasRoomFor(partition)) {
       const { clock, upstream } = this.#options;
       const waitMs = this.#fullUntil - clock.now();
@@ -53,7 +53,7 @@ export class Budgets {
     return budget;
   }
 
-  /** The budget of a partition, to look at and not to use: asking for it takes nobody's room. */
+  /** The budget of a partition, to look at and not to use: asking for it takes no room. */
   lookAt(partition: string): Budget {
     return this.#budgets.get(partition) ?? this.#create();
   }

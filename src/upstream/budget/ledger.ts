@@ -47,8 +47,8 @@ export interface LedgerView {
 }
 
 /**
- * What counts against the limit of one key. Whoever wants to send claims a lease first, and gets one or a
- * time to try again, now or later: nobody counts free slots and helps themselves.
+ * All leases of one key. Whoever wants to send claims one first, and gets it or a time to try again, now or
+ * later: no count of free slots is ever acted on.
  */
 export interface Ledger {
   readonly windowMs: number;

@@ -3,7 +3,7 @@ import { BoundedMap } from '../../bounded-map.ts';
 import type { Clock } from '../../clock.ts';
 import type { Read } from '../request.ts';
 
-/** A kept answer that somebody has asked for of late. */
+/** A cache entry that was asked for of late. */
 interface Wanted {
   readonly key: string;
   readonly read: Read<unknown>;
@@ -26,7 +26,7 @@ export class Interest {
     this.#clock = clock;
   }
 
-  /** A reader was served a kept answer; how often that has happened since it was read upstream. */
+  /** A reader was served an entry; how often that has happened since it was read upstream. */
   asked(key: string, read: Read<unknown>, credential: Credential): number {
     const asks = (this.#wanted.peek(key)?.asks ?? 0) + 1;
     this.#wanted.set(key, { key, read, credential, askedAt: this.#clock.now(), asks });

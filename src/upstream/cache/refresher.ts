@@ -10,9 +10,9 @@ interface RefresherOptions {
   readonly clock: Clock;
   readonly cache: Cache;
   readonly budget: (credential: Credential) => Budget;
-  /** Whether requests should be kept from the upstream for now. */
+  /** Whether the circuit breaker is open. */
   readonly outOfOrder: () => boolean;
-  /** Asks for a newer answer that nobody waits for, unless one is on its way. */
+  /** Asks for a newer answer, unless a request for it is in flight. */
   readonly refresh: (key: string, read: Read<unknown>, credential: Credential) => void;
 }
 
@@ -26,19 +26,19 @@ const FAILURES_REMEMBERED = 10_000;
 const AHEAD_SHARE = 0.8;
 /** Times that an answer must have been asked for to be refreshed without a reader at hand. */
 const HOT_ASKS = 2;
-/** For how many rounds of refreshing everything wanted an answer stays wanted that nobody asks for. */
+/** For how many rounds of refreshing everything wanted an entry stays wanted without being asked for. */
 const WANTED_ROUNDS = 1.5;
 
 /**
  * Decides what is good enough to be served, and what is refreshed behind the readers' backs. While
  * the budget has slots to spare, answers are read anew soon after their ttl; when more is wanted
- * than can be refreshed in time, everything wanted is served from what is kept and takes its turn,
+ * than can be refreshed in time, everything wanted is served stale and takes its turn,
  * the oldest first, so that with N answers and B refreshes a minute none is older than about N/B.
  */
 export class Refresher {
   readonly #options: RefresherOptions;
   readonly #interest: Interest;
-  /** Reads that failed last time, and when they may be tried again although an answer is kept. */
+  /** Reads that failed last time, and when they may be tried again although there is an entry. */
   readonly #failures = new BoundedMap<{ readonly inARow: number; readonly retryAt: number }>({
     max: FAILURES_REMEMBERED,
   });

@@ -105,7 +105,7 @@ export class Lists {
       resource: list.resource,
       tags: list.tags,
       lateTags: (page) => page?.rows.flatMap((row) => list.rowTags?.(row) ?? []) ?? [],
-      flightTags: list.flightTags ?? [],
+      inFlightTags: list.inFlightTags ?? [],
       absentIsNull: list.absentIsNull ?? false,
       decode: list.decode,
       ...(list.about === undefined ? {} : { about: list.about }),

@@ -41,20 +41,20 @@ interface Place {
 
 /**
  * Cuts a window out of a list; `null` when the list's parent is absent. Upstream calls: one for each
- * page that the window touches and that is not kept; a window from the end of a list that was never
- * read costs one more, which finds the end. `keep` filters a list that comes whole.
+ * page that the window touches and that is not cached; a window from the end of a list that was never
+ * read costs one more, which finds the end. `filter` leaves rows out of a list that comes whole.
  * @throws BadUserInput `BAD_USER_INPUT` for arguments that name no window, before any call.
  */
 export async function readWindow<R extends Row>(
   source: ListSource<R>,
   { first, after, last, before }: WindowArguments,
-  keep?: (row: R) => boolean,
+  filter?: (row: R) => boolean,
 ): Promise<Window<R> | null> {
   if (first != null && last != null) throw new BadUserInput('Pass "first" or "last", not both.');
   const count = checkCount(first ?? last ?? DEFAULT_WINDOW, last == null ? 'first' : 'last');
   const afterCursor = after == null ? null : decodeCursor(after, 'after');
   const beforeCursor = before == null ? null : decodeCursor(before, 'before');
-  const walk = new Walk(source, keep);
+  const walk = new Walk(source, filter);
   try {
     const start = afterCursor ? await walk.find(afterCursor, 'after') : FIRST_PLACE;
     const end = beforeCursor ? await walk.find(beforeCursor, 'before') : null;
@@ -105,14 +105,14 @@ function isBefore(a: Place, b: Place): boolean {
 /** A walk over the pages of one list, which reads each page at most once. */
 class Walk<R extends Row> {
   readonly #source: ListSource<R>;
-  readonly #keep: ((row: R) => boolean) | undefined;
+  readonly #filter: ((row: R) => boolean) | undefined;
   readonly #pages = new Map<number, ListPage<R>>();
   /** A list without pages that is filtered has as many rows as pass the filter. */
   #total: number | null = null;
 
-  constructor(source: ListSource<R>, keep: ((row: R) => boolean) | undefined) {
+  constructor(source: ListSource<R>, filter: ((row: R) => boolean) | undefined) {
     this.#source = source;
-    this.#keep = keep;
+    this.#filter = filter;
   }
 
   async page(number: number): Promise<ListPage<R>> {
@@ -122,10 +122,10 @@ class Walk<R extends Row> {
     const listPage = await lists.page(list, number, access);
     if (listPage === null) throw PARENT_ABSENT;
     if (listPage.placeholder) throw PLACEHOLDERS;
-    const keep = this.#keep;
-    const rows = keep ? listPage.rows.filter((row) => keep(row)) : listPage.rows;
+    const filter = this.#filter;
+    const rows = filter ? listPage.rows.filter((row) => filter(row)) : listPage.rows;
     const page = { ...listPage, rows };
-    this.#total = keep || !list.paged ? rows.length : (listPage.total ?? this.#total);
+    this.#total = filter || !list.paged ? rows.length : (listPage.total ?? this.#total);
     this.#pages.set(number, page);
     return page;
   }

@@ -9,8 +9,9 @@ const FIRST_OPENING_MS = 1000;
 const LONGEST_OPENING_MS = 30_000;
 
 /**
- * Keeps requests from an upstream that is out of order, whatever the credential: they would only cost
- * budget and time. After a while a single request finds out whether it is back.
+ * A circuit breaker: open while an upstream is out of order, whatever the credential, since requests would
+ * only cost budget and time; then half-open, while a single request finds out whether it is back; closed
+ * as long as all is well.
  */
 export class Breaker {
   readonly #clock: Clock;

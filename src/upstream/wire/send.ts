@@ -99,7 +99,7 @@ class Deadline {
   }
 }
 
-/** A stream on its way. The deadline runs while the upstream is waited for, not while the source is. */
+/** A stream in flight. The deadline runs while the upstream is waited for, not while the source is. */
 class Flow {
   /** Holds one piece at most. Its failure fails the request, which is cut off and not ended. */
   readonly readable: Readable;
@@ -108,7 +108,7 @@ class Flow {
 
   constructor(source: AsyncIterable<Uint8Array>, deadline: Deadline) {
     this.readable = Readable.from(this.#pass(source, deadline));
-    // It can fail when the answer is there already, and nobody listens any more.
+    // It can fail after the answer has come, when no listener is left.
     this.readable.on('error', () => {});
   }
 

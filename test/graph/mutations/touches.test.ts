@@ -26,7 +26,7 @@ function tagsOfReads(): Set<string> {
   return new Set([
     ...[account, qrCode(7), user(7), ...lists].flatMap(({ tags }) => tags),
     ...(items.rowTags?.(qr) ?? []),
-    ...(items.flightTags ?? []),
+    ...(items.inFlightTags ?? []),
   ]);
 }
 

@@ -30,7 +30,7 @@ describe('/status', () => {
     expect(page).toContain('Budget left:  29 of 30');
     expect(page).toContain('Waiting: 0 writes, 0 reads, 0 refreshes');
     expect(page).toContain('Served from cache: 50 % of 2 reads');
-    expect(page).toContain('Kept answers: 1,');
+    expect(page).toContain('Cache entries: 1,');
   });
 
   it('says when an upstream last answered, refused and failed', async () => {
