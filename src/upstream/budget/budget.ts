@@ -120,7 +120,8 @@ export class Budget {
 
   /** The budget as it stands. */
   get state(): BudgetState {
-    const { limit, used, free, clearAt } = this.#ledger.view;
+    const { clearAt } = this.#ledger;
+    const { limit, used, free } = this.#ledger.view;
     const now = this.#clock.now();
     const paused = this.#pause.restMs > 0;
     return {

@@ -42,8 +42,6 @@ export interface LedgerView {
   readonly onWire: number;
   /** How long an answer usually takes, in milliseconds. */
   readonly latencyMs: number;
-  /** When everything that counts now will have run out, on `clock.now()`; `null` when nothing counts. */
-  readonly clearAt: number | null;
 }
 
 /**
@@ -55,6 +53,8 @@ export interface Ledger {
   readonly view: LedgerView;
   /** Slots that refreshes leave to readers and writers. */
   readonly reserve: number;
+  /** When everything that counts now will have run out, on `clock.now()`; `null` when nothing counts. */
+  readonly clearAt: number | null;
   claim(claim: Claim): Claimed | Promise<Claimed>;
   /** Follows a limit that the upstream announces. Leases already held keep counting. */
   follow(limit: number): void;
@@ -131,8 +131,12 @@ export class ProcessLedger implements Ledger {
       coTenants,
       onWire: this.#onWire - this.#lengthyOnWire,
       latencyMs: this.#latencyMs,
-      clearAt: used === 0 ? null : this.#comesBack(used - 1, now),
     };
+  }
+
+  get clearAt(): number | null {
+    const { used } = this.view;
+    return used === 0 ? null : this.#comesBack(used - 1, this.#clock.now());
   }
 
   follow(limit: number): void {
@@ -233,7 +237,9 @@ export class ProcessLedger implements Ledger {
   }
 
   #coTenantsAt(now: number): readonly { readonly count: number; readonly until: number }[] {
-    this.#coTenants = this.#coTenants.filter(({ until }) => until > now);
+    if (this.#coTenants[0] && this.#coTenants[0].until <= now) {
+      this.#coTenants = this.#coTenants.filter(({ until }) => until > now);
+    }
     return this.#coTenants;
   }
 

@@ -35,6 +35,10 @@ class LateLedger implements Ledger {
     return this.#ledger.view;
   }
 
+  get clearAt() {
+    return this.#ledger.clearAt;
+  }
+
   get reserve() {
     return this.#ledger.reserve;
   }
