@@ -14,10 +14,9 @@ import type { Call, Read, Write } from './request.ts';
 import { type Attempt, SharedRequest } from './shared-request.ts';
 import { type ReadInFlight, SharedRequests } from './shared-requests.ts';
 import type { UpstreamClient } from './upstream-client.ts';
-import { Breaker } from './wire/breaker.ts';
 import type { Exchanged, ExchangeOptions } from './wire/exchange.ts';
-import { isLost, isOutage, outOfOrder, readError, writeError } from './wire/failure.ts';
-import { observedExchange } from './wire/observed-exchange.ts';
+import { isLost, readError, writeError } from './wire/failure.ts';
+import { GuardedExchange } from './wire/guarded-exchange.ts';
 import type { Feedback } from './wire/rate-limit-headers.ts';
 import { WireError } from './wire/send.ts';
 
@@ -58,7 +57,7 @@ export class Client implements UpstreamClient {
   readonly #options: ClientOptions;
   readonly #shared: SharedRequests;
   readonly #budgets: Budgets;
-  readonly #breaker: Breaker;
+  readonly #exchange: GuardedExchange;
   readonly #refresher: Refresher;
   /** Counts the requests that cannot be shared, so that each has a line of its own on a receipt. */
   #unshared = 0;
@@ -68,13 +67,13 @@ export class Client implements UpstreamClient {
     const { cache, clock, maxKeys = Number.POSITIVE_INFINITY, rateLimit, rateWindowMs } = options;
     const { upstream } = this;
     this.#budgets = new Budgets({ upstream, clock, rateLimit, rateWindowMs, maxBudgets: maxKeys });
-    this.#breaker = new Breaker(clock);
+    this.#exchange = new GuardedExchange(options);
     this.#shared = new SharedRequests(cache);
     this.#refresher = new Refresher({
       clock,
       cache,
       budget: ({ partition }) => this.#budgets.lookAt(partition),
-      outOfOrder: () => this.#breaker.openMs > 0,
+      outOfOrder: () => this.#exchange.heldBack !== undefined,
       refresh: (key, read, credential) => this.#refresh(key, read, credential),
     });
   }
@@ -219,12 +218,12 @@ export class Client implements UpstreamClient {
     const { read } = open;
     // What a write has made wrong is read anew by the next who asks, and not before.
     if (!payer && cache.peek(key) === undefined) return { kind: 'unsent' };
-    const held = this.#heldBack();
-    if (held) return held;
+    const { heldBack } = this.#exchange;
+    if (heldBack) return { kind: 'unsent', error: heldBack };
     payer?.sent(this.upstream, key);
     const stamp = cache.stamp();
     open.stamp = stamp;
-    const { feedback, outcome } = await this.#exchange(read, credential, payer);
+    const { feedback, outcome } = await this.#exchange.send(read, credential.secret, payer);
     const again = outcome.kind === 'failure' && isLost(outcome.failure) && mayRepeat;
     if (again || outcome.kind === 'refused') {
       // What goes again shows the writes up to then.
@@ -262,10 +261,10 @@ export class Client implements UpstreamClient {
         caller: caller.name,
         planned: caller.receipt,
         attempt: async (payer) => {
-          const held = this.#heldBack();
-          if (held) return held;
+          const { heldBack } = this.#exchange;
+          if (heldBack) return { kind: 'unsent', error: heldBack };
           payer?.sent(this.upstream, key);
-          const { feedback, outcome } = await this.#exchange(call, credential, payer);
+          const { feedback, outcome } = await this.#exchange.send(call, credential.secret, payer);
           return outcome.kind === 'refused'
             ? { kind: 'refused', feedback }
             : answered(feedback, settle(outcome));
@@ -286,35 +285,9 @@ export class Client implements UpstreamClient {
    * @throws GatewayError `UPSTREAM_UNAVAILABLE` while the breaker is open, `OPERATION_TOO_EXPENSIVE`.
    */
   #plan({ receipt }: Caller, budget: Budget): void {
-    const held = this.#heldBack();
-    if (held) throw held.error;
+    const { heldBack } = this.#exchange;
+    if (heldBack) throw heldBack;
     receipt.plan(this.upstream, budget.state.limit);
-  }
-
-  /** Why a request stays here, while the breaker is open. */
-  #heldBack(): { readonly kind: 'unsent'; readonly error: GatewayError } | undefined {
-    const { openMs } = this.#breaker;
-    return openMs === 0 ? undefined : { kind: 'unsent', error: outOfOrder(this.upstream, openMs) };
-  }
-
-  /** Sends a request: 1 upstream call. Learns from the answer whether the upstream is in order. */
-  async #exchange<T>(
-    call: Call<T> & { readonly absentIsNull?: boolean },
-    credential: Credential,
-    operation: object | undefined,
-  ): Promise<Exchanged<T>> {
-    this.#breaker.leaving();
-    const sent = observedExchange(this.#options, call, credential.secret, operation);
-    // A mistake of ours says nothing about the upstream, and must not leave the breaker half-open.
-    sent.catch(() => this.#breaker.succeeded());
-    const exchanged = await sent;
-    const { outcome } = exchanged;
-    if (outcome.kind === 'failure' && isOutage(outcome.failure)) {
-      this.#breaker.failed(call.path, outcome.failure);
-    } else {
-      this.#breaker.succeeded();
-    }
-    return exchanged;
   }
 }
 

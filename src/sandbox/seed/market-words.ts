@@ -1,3 +1,7 @@
+/**
+ * The words that the marketplace's catalogue is made of. Longer than other files, since it is one list.
+ */
+
 /** The three kinds of media of an item. */
 export type Kind = 'image' | 'video' | 'audio';
 
