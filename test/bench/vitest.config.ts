@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
-import usual from '../vitest.config.ts';
+import { usual } from '../vitest.config.ts';
 
 /** `npm run bench [-- name ...]`: each bench is a file, alone on the machine while it runs. */
 export default defineConfig({

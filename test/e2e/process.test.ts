@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
@@ -6,7 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { settings } from '../../src/config/settings.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { arrival } from '../support/busy-gateway.ts';
@@ -27,10 +26,6 @@ function gateway(env: Record<string, string> = {}, ...flags: string[]): Running 
 async function urlOf(process: Running): Promise<string> {
   return (await process.says(/(http:\/\/localhost:\d+)\/graphql/))[1] ?? '';
 }
-
-beforeAll(() => {
-  execFileSync('npm', ['run', '--silent', 'build'], { stdio: 'inherit' });
-});
 
 afterEach(async () => {
   await Promise.all(

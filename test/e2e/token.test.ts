@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import type { KnownToken } from '../../src/auth/token-file.ts';
 import { openDoor } from '../support/door.ts';
 
@@ -20,9 +20,6 @@ describe('npm run token', () => {
       join(folder, 'minted.json'),
       ...flags,
     ]);
-  beforeAll(async () => {
-    await run('npm', ['run', '--silent', 'build']);
-  });
 
   it('prints a token once and keeps only its hash, in a file for its owner alone', async () => {
     const { stdout } = await mint('--name', 'web', '--role', 'viewer', '--expires', '2100-01-01');

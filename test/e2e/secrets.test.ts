@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ttlName } from '../../src/config/settings.ts';
 import { resourceNames } from '../../src/resources.ts';
@@ -98,7 +97,6 @@ let userKeys: string[] = [];
 const loginUrls: string[] = [];
 
 beforeAll(async () => {
-  execFileSync('npm', ['run', '--silent', 'build'], { stdio: 'inherit' });
   sandbox = await startSandbox({ limit: { requests: PLENTY } });
   const headers = { authorization: `Bearer ${sandbox.links.key}` };
   const users = await fetch(`${sandbox.links.url}/api/users`, { headers });

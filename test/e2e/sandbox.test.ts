@@ -1,19 +1,9 @@
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { type Running, start } from '../support/process.ts';
 
-let built: string;
 let running: Running[] = [];
 
-beforeAll(() => {
-  mkdirSync('dist', { recursive: true });
-  // A folder of its own: other tests build into dist at the same time.
-  built = mkdtempSync('dist/sandbox-test-');
-  const tsc = 'node_modules/typescript/bin/tsc';
-  execFileSync(process.execPath, [tsc, '--project', 'src', '--outDir', built]);
-});
 afterEach(async () => {
   for (const { child, ended } of running) {
     child.kill('SIGKILL');
@@ -21,10 +11,9 @@ afterEach(async () => {
   }
   running = [];
 });
-afterAll(() => rmSync(built, { recursive: true, force: true }));
 
 function command(env: Record<string, string>): Running {
-  const started = start(process.execPath, [`${built}/sandbox/main.js`], { cwd: '.', env });
+  const started = start(process.execPath, ['dist/sandbox/main.js'], { cwd: '.', env });
   running.push(started);
   return started;
 }
