@@ -4,8 +4,8 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { commandOf, parseDockerfile, type Stage, variablesOf } from './support/dockerfile.ts';
-import { type Running, start } from './support/process.ts';
+import { commandOf, parseDockerfile, type Stage, variablesOf } from '../support/dockerfile.ts';
+import { type Running, start } from '../support/process.ts';
 
 const stages = parseDockerfile(readFileSync('Dockerfile', 'utf8'));
 const final = stages.at(-1);
