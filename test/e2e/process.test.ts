@@ -156,7 +156,7 @@ describe('an OpenTelemetry SDK that the process is started with', () => {
   it('gets a span for the operation and one for each upstream call', async () => {
     const process = start(
       globalThis.process.execPath,
-      ['--import', './test/support/tiny-sdk.mjs', 'dist/main.js'],
+      ['--import', './test/e2e/tiny-sdk.mjs', 'dist/main.js'],
       { cwd: '.', env: { PORT: '0' } },
     );
     running.push(process);

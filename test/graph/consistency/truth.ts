@@ -1,4 +1,4 @@
-import type { Row } from './gateway.ts';
+import type { Row } from '../../support/gateway.ts';
 
 /** A state that something can be in; `null` when it is not there. */
 export type State = string | number | boolean | null;

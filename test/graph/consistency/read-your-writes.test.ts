@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Fault, type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { type Row, startWorld, type World } from '../support/gateway.ts';
-import { themes } from '../support/themes.ts';
-import { type Change, type Sighting, Truth, type View } from '../support/truth.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import { type Fault, type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
+import { type Row, startWorld, type World } from '../../support/gateway.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+import { themes } from './themes.ts';
+import { type Change, type Sighting, Truth, type View } from './truth.ts';
 
 /** A schedule is a list of these; each is followed by some turns of the event loop. */
 type Step = { readonly turns: number } & (

@@ -1,4 +1,4 @@
-import type { Row } from './gateway.ts';
+import type { Row } from '../../support/gateway.ts';
 import type { Change, State, Truth, View } from './truth.ts';
 
 /** Things that the writes and reads of one schedule are about. */
