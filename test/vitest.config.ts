@@ -23,7 +23,8 @@ export default defineConfig({
   ...usual,
   test: {
     ...usual.test,
-    maxWorkers: availableParallelism(),
+    // One more than can run at once: many tests wait for sockets, programs and the clock.
+    maxWorkers: availableParallelism() + 1,
     projects: [
       // In a process of its own: it weighs the heap.
       { extends: true, test: { name: 'alone', include: weighed } },

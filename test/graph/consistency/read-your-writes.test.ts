@@ -266,5 +266,5 @@ it.each(themes)(
       { numRuns: schedules },
     );
   },
-  120_000,
+  300_000,
 );
