@@ -64,7 +64,7 @@ export function readRateLimit(
 
 /**
  * How long a refusal asks to wait, in milliseconds from `wallMs` and never negative: from the
- * `Retry-After` header, else from a member of the JSON body. Either holds seconds or a date.
+ * `Retry-After` header, else from a member of the JSON body, however it spells that name. Either holds seconds or a date.
  * `null` when nothing usable is said.
  */
 export function readRetryAfter(
@@ -74,9 +74,9 @@ export function readRetryAfter(
 ): number | null {
   const candidates: unknown[] = [readHeader(headers, 'retry-after')];
   const answer = asMap(body) ?? {};
-  for (const members of [answer, asMap(answer['data']) ?? {}]) {
-    for (const key of ['retry_after', 'retryAfter', 'retry-after', 'retryafter']) {
-      candidates.push(members[key]);
+  for (const members of [answer, asMap(answer['data']) ?? {}, asMap(answer['error']) ?? {}]) {
+    for (const [key, value] of Object.entries(members)) {
+      if (/^retry[\s_-]?after$/i.test(key)) candidates.push(value);
     }
   }
   for (const candidate of candidates) {

@@ -107,6 +107,12 @@ describe('readRetryAfter', () => {
     [{ retryAfter: '7' }],
     [{ 'retry-after': 7 }],
     [{ error: 429, data: { retry_after: 7 } }],
+    [{ 'Retry-After': 7 }],
+    [{ RETRY_AFTER: '7' }],
+    [{ RetryAfter: 7 }],
+    [{ 'Retry After': 7 }],
+    [{ message: 'x', data: { 'RETRY-AFTER': 7 } }],
+    [{ error: { code: 429, Retry_After: 7 } }],
   ])('reads the body member of %j', (body) => {
     expect(readRetryAfter({}, body, { wallMs })).toBe(7000);
   });
