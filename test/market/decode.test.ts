@@ -143,6 +143,12 @@ describe('items', () => {
       ['a', 'b'],
     ],
     [{ 1: 'a', 4: 'b' }, ['a', 'b']],
+    [{ look: ['a', 'b'], size: 'c' }, ['a', 'b', 'c']],
+    [{ look: { 0: 'a', 2: ['b'] }, size: [] }, ['a', 'b']],
+    [
+      [['a'], ['b']],
+      ['a', 'b'],
+    ],
     [null, []],
     [[], []],
   ])('reads options and screenshots from %j', (list, expected) => {
@@ -157,6 +163,7 @@ describe('items', () => {
       ['a', 'b c'],
     ],
     ['a, b c,', ['a', 'b c']],
+    [{ main: ['a', 'b c'] }, ['a', 'b c']],
     ['', []],
     [null, []],
   ])('reads tags from %j', (tags, expected) => {

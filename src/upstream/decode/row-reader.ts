@@ -33,6 +33,9 @@ export class DecodeError extends Error {
   }
 }
 
+/** Lists deeper than this in one another are no documents' idea. */
+const MAX_DEPTH = 4;
+
 /**
  * A tolerant view of one JSON object. Each reader takes the keys under which installations are known
  * to put the member and uses the first that holds something readable. Absent and `null` read as
@@ -149,7 +152,10 @@ export class RowReader {
     return Object.entries(this.#members).filter(([, value]) => isPresent(value));
   }
 
-  /** A list of texts, without the empty ones; a lone text is a list of one. Absent is `[]`. */
+  /**
+   * A list of texts, without the empty ones; a lone text is a list of one. Absent is `[]`, and lists
+   * in it are taken for their values.
+   */
   texts(...keys: readonly string[]): readonly string[] {
     return this.#texts(keys, (text) => [text]);
   }
@@ -192,7 +198,7 @@ export class RowReader {
       typeof value === 'string' ? split(value) : parseList(value),
     );
     const texts: string[] = [];
-    for (const value of values ?? []) {
+    for (const value of flatten(values ?? [])) {
       const text = isPresent(value) ? parseText(value)?.trim() : '';
       if (text) texts.push(text);
       else if (text === undefined) this.surprise(keys[0] ?? '');
@@ -212,6 +218,15 @@ export class RowReader {
     if (malformed !== undefined) this.surprise(malformed);
     return null;
   }
+}
+
+/** The values of a list and of the lists in it; PHP writes a list with a gap as an object by number. */
+function flatten(values: readonly unknown[], depth = 0): readonly unknown[] {
+  return values.flatMap((value) => {
+    if (typeof value !== 'object' || value === null || depth >= MAX_DEPTH) return [value];
+    const isList = Array.isArray(value) || /^\d+(?:,\d+)*$/.test(Object.keys(value).join());
+    return isList ? flatten(Object.values(value), depth + 1) : [value];
+  });
 }
 
 /**
