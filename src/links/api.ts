@@ -1,7 +1,7 @@
 import { asMap } from '../upstream/decode/scalars.ts';
 import type { Api, RawAnswer, Verdict } from '../upstream/request.ts';
 import { readRetryAfter } from '../upstream/wire/rate-limit-headers.ts';
-import { failureVerdict, parseBody, unusableVerdict } from '../upstream/wire/verdict.ts';
+import { failureVerdict, parseBody, plainText, unusableVerdict } from '../upstream/wire/verdict.ts';
 
 /**
  * The protocol of the link-management API: the key is a bearer token, and the `error` member of an
@@ -59,8 +59,7 @@ function readError(
 
 function readMessage(members: Readonly<Record<string, unknown>>): unknown {
   const { message, msg, error } = members;
-  if (message !== undefined && message !== null) return message;
-  if (msg !== undefined && msg !== null) return msg;
+  for (const text of [message, msg]) if (text !== undefined && plainText(text) !== '') return text;
   // `error` itself can be the sentence, or an object that holds it.
   return typeof error === 'object' || Number.isNaN(Number(error)) ? error : undefined;
 }

@@ -1,6 +1,7 @@
 import { parseInteger } from '../upstream/decode/scalars.ts';
 import type { Api, RawAnswer, Verdict } from '../upstream/request.ts';
 import { readRetryAfter } from '../upstream/wire/rate-limit-headers.ts';
+import { saysInvalidCode } from '../upstream/wire/refusal-words.ts';
 import { failureVerdict, parseBody, plainText, unusableVerdict } from '../upstream/wire/verdict.ts';
 
 /** Where the parameters of a POST go: the documents do not say, and installations differ. */
@@ -64,7 +65,7 @@ function judge(answer: RawAnswer, context: { readonly wallMs: number }): Verdict
     return unusableVerdict(404, 'JSON without a `msg` member');
   }
   const reason = plainText(message);
-  if (/^invalid purchase code\b/i.test(reason)) return { kind: 'absent', reason };
+  if (saysInvalidCode(reason)) return { kind: 'absent', reason };
   if (reason !== '' || answer.status === 401 || answer.status === 403) {
     return failureVerdict(answer.status, message);
   }

@@ -64,9 +64,7 @@ export async function exchange<T>(
     case 'success':
       return { feedback, outcome: decode(options, call, verdict.body, answer.text.length) };
     case 'absent':
-    case 'rejected':
-      // A refusal of a single read can only mean that there is no such thing, since its words may be
-      // in any language. The type of such a read's answer includes null.
+      // The type of such a read's answer includes null.
       if (call.absentIsNull) {
         return { feedback, outcome: { kind: 'value', value: null as T, bytes: 0 } };
       }

@@ -1,5 +1,6 @@
 import { asMap, decodeText } from '../decode/scalars.ts';
 import type { RawAnswer, Verdict } from '../request.ts';
+import { meaningOf } from './refusal-words.ts';
 
 /** Longer sentences are cut: some installations put a stack trace here. */
 const maxReasonLength = 300;
@@ -44,29 +45,17 @@ export function unusableVerdict(status: number, what: string): Verdict {
 /**
  * What a JSON failure means. 404 is absence; the message decides next, because the status of a failure
  * is not documented and is often 200; then the status; what remains is a refusal with its reason.
- * The words are English, so a translated installation gets `rejected` where this could say more.
  */
 export function failureVerdict(status: number, message: unknown): Verdict {
   const reason = plainText(message) || noReason;
   if (status === 404) return { kind: 'absent', reason };
-  if (keyWords.test(reason)) return { kind: 'unauthenticated' };
-  if (status === 401) return { kind: 'unauthenticated' };
-  if (status === 403 || permissionWords.test(reason)) return { kind: 'forbidden' };
-  if (absenceWords.test(reason)) return { kind: 'absent', reason };
+  const meaning = meaningOf(reason);
+  if (meaning === 'unauthenticated' || status === 401) return { kind: 'unauthenticated' };
+  if (meaning === 'forbidden' || status === 403) return { kind: 'forbidden' };
+  if (meaning === 'absent') return { kind: 'absent', reason };
   if (status >= 500) return { kind: 'unavailable', detail: `HTTP ${status} with a JSON failure` };
   return { kind: 'rejected', reason };
 }
-
-/** "API key" or a word that can only be about one. */
-const keyWords =
-  /\bapi[\s_-]?key\b|\bunauthenticated\b|^unauthori[sz]ed\b|\b(?:invalid|expired|missing|wrong) (?:access )?(?:token|key)\b/i;
-
-/** The bare word "admin" is not enough: a refusal may be about a user of that name. */
-const permissionWords =
-  /\bpermissions?\b|\bprivileges?\b|\bforbidden\b|\bnot authori[sz]ed\b|\badmin\w*[\s-]only\b|\b(?:only|must be|requires?|restricted to)\b.{0,20}\badmin/i;
-
-const absenceWords =
-  /\bnot (?:be )?found\b|\b(?:does not|doesn['’]?t|do not|don['’]?t) exist\b|\bno such\b|\bno longer exists?\b|\bunknown id\b/i;
 
 /**
  * An upstream's message as plain text on one line: tags stripped, then entities decoded once, and
