@@ -93,7 +93,10 @@ async function readSingle<R extends Row>(
   );
 }
 
-/** Which page to read next for the missing rows, or null when pages are no help (any more). */
+/**
+ * Which page to read next for the missing rows, or null when pages are no help (any more). Cached ones
+ * come last, where only they say that a row does not exist: that is as old as they are.
+ */
 function nextPage<R extends Row>(
   { lists, list, access, missing }: Search<R>,
   read: ReadonlySet<number>,
@@ -101,13 +104,18 @@ function nextPage<R extends Row>(
   const { lastPage } = lists.outline(list, access);
   const end = list.paged ? lastPage : 1;
   const unread: number[] = [];
+  const cached: number[] = [];
   for (let number = 1; number <= (end ?? Number.POSITIVE_INFINITY); number += 1) {
-    if (read.has(number) || lists.peek(list, number, access) !== undefined) continue;
+    if (read.has(number)) continue;
+    if (lists.peek(list, number, access) !== undefined) {
+      cached.push(number);
+      continue;
+    }
     unread.push(number);
     if (end === null || unread.length >= missing.size) break;
   }
   // The length of the list is not known before its first page: a gamble only where it can pay.
   const cost = end === null && missing.size === 1 ? Number.POSITIVE_INFINITY : unread.length;
   if (list.single && cost >= missing.size) return null;
-  return unread[0] ?? null;
+  return unread[0] ?? (list.single ? null : (cached[0] ?? null));
 }
