@@ -15,107 +15,142 @@ export async function findById<R extends Row>(
   ids: readonly number[],
   access: Access,
 ): Promise<Found<R>> {
-  const found: Found<R> = new Map();
-  const missing = new Set(ids);
-  const take = (page: ListPage<R> | null): void => {
-    for (const row of page?.rows ?? []) if (missing.delete(row.id)) found.set(row.id, row);
-  };
-  const fail = (error: unknown): Found<R> => {
-    for (const id of missing) found.set(id, error as Error);
-    return found;
-  };
-  const search: Search<R> = { lists, list, access, missing, found };
+  return new Search(lists, list, access, ids).run();
+}
 
-  for (const number of Array.from(lists.outline(list, access).asked)) {
-    const rows = lists.peek(list, number, access)?.rows ?? [];
-    if (rows.some(({ id }) => missing.has(id))) take(await lists.page(list, number, access));
+/** One search for rows by id. Others read the same list meanwhile, so it looks again after each wait. */
+class Search<R extends Row> {
+  readonly #lists: Lists;
+  readonly #list: List<R>;
+  readonly #access: Access;
+  readonly #found: Found<R> = new Map();
+  readonly #missing: Set<number>;
+  /** The pages whose rows this search has seen, whether cached afterwards or not. */
+  readonly #seen = new Set<number>();
+  /** The pages that it has waited for while others read them. */
+  readonly #joined = new Set<number>();
+
+  constructor(lists: Lists, list: List<R>, access: Access, ids: readonly number[]) {
+    this.#lists = lists;
+    this.#list = list;
+    this.#access = access;
+    this.#missing = new Set(ids);
   }
-  await takeSingles(search);
-  for (const number of Array.from(lists.outline(list, access).asked)) {
-    if (missing.size === 0) return found;
-    if (!lists.inFlight(list, number, access)) continue;
-    // Its failure is the other reader's; this one still has other ways.
-    take(await lists.page(list, number, access).catch(() => null));
-  }
-  // A page that was read need not be cached afterwards.
-  const read = new Set<number>();
-  while (missing.size > 0) {
-    const next = nextPage(search, read);
-    if (next === null) break;
-    read.add(next);
-    try {
-      const page = await lists.page(list, next, access, list.paged);
-      if (page?.placeholder) {
-        // One page is reckoned with: a placeholder does not say on which one the rows stand.
-        for (const id of missing) found.set(id, placeholderRow(list, id));
-        return found;
+
+  async run(): Promise<Found<R>> {
+    const missing = this.#missing;
+    while (missing.size > 0) {
+      const cached = this.#cachedPage();
+      if (cached !== null) await this.#readPage(cached);
+      else if (await this.#takeSingles()) continue;
+      else if (await this.#joinPage()) continue;
+      else {
+        const next = this.#nextPage();
+        if (next === null) break;
+        await this.#readPage(next);
       }
-      take(page);
+    }
+    await Promise.all([...missing].map((id) => this.#readSingle(id)));
+    return this.#found;
+  }
+
+  /** A cached page that holds a missing row, if there is one. */
+  #cachedPage(): number | null {
+    for (const number of this.#asked) {
+      if (this.#seen.has(number)) continue;
+      const rows = this.#lists.peek(this.#list, number, this.#access)?.rows ?? [];
+      if (rows.some(({ id }) => this.#missing.has(id))) return number;
+    }
+    return null;
+  }
+
+  /** Takes the rows whose own read is cached or in flight; tells whether there were any. */
+  async #takeSingles(): Promise<boolean> {
+    const { client } = this.#lists;
+    const { credential } = this.#access;
+    const free = [...this.#missing].filter((id) => {
+      const read = this.#list.single?.(id);
+      if (!read) return false;
+      const hit = client.peek(read, credential);
+      return (hit && hit.state !== 'fallback') || client.inFlight(read, credential);
+    });
+    for (const id of free) this.#missing.delete(id);
+    await Promise.all(free.map((id) => this.#readSingle(id)));
+    return free.length > 0;
+  }
+
+  /** Waits for a page that others are reading; tells whether there was one. */
+  async #joinPage(): Promise<boolean> {
+    for (const number of this.#asked) {
+      if (this.#seen.has(number) || this.#joined.has(number)) continue;
+      if (!this.#lists.inFlight(this.#list, number, this.#access)) continue;
+      this.#joined.add(number);
+      // Its failure is the other reader's; this one still has other ways.
+      const page = await this.#lists.page(this.#list, number, this.#access).catch(() => undefined);
+      if (page !== undefined) this.#take(number, page);
+      return true;
+    }
+    return false;
+  }
+
+  /** Reads a page, and settles all that is missing where that fails. */
+  async #readPage(number: number): Promise<void> {
+    const list = this.#list;
+    try {
+      this.#take(number, await this.#lists.page(list, number, this.#access, list.paged));
     } catch (error) {
-      return fail(error);
+      this.#settle(() => error as Error);
     }
   }
-  await Promise.all([...missing].map((id) => readSingle(search, id)));
-  return found;
-}
 
-interface Search<R extends Row> {
-  readonly lists: Lists;
-  readonly list: List<R>;
-  readonly access: Access;
-  readonly missing: Set<number>;
-  readonly found: Found<R>;
-}
-
-/** Takes the rows whose own read is cached or in flight. */
-async function takeSingles<R extends Row>(search: Search<R>): Promise<void> {
-  const { lists, list, access, missing } = search;
-  if (!list.single) return;
-  for (const id of missing) {
-    const read = list.single(id);
-    const hit = lists.client.peek(read, access.credential);
-    const usable = hit !== undefined && hit.state !== 'fallback';
-    if (!usable && !lists.client.inFlight(read, access.credential)) continue;
-    missing.delete(id);
-    await readSingle(search, id);
-  }
-}
-
-/** Reads one row by itself; where the API cannot, there is none. */
-async function readSingle<R extends Row>(
-  { lists, list, access, found }: Search<R>,
-  id: number,
-): Promise<void> {
-  const read = list.single?.(id);
-  found.set(
-    id,
-    read ? await lists.client.read(read, access).catch((error: unknown) => error as Error) : null,
-  );
-}
-
-/**
- * Which page to read next for the missing rows, or null when pages are no help (any more). Cached ones
- * come last, where only they say that a row does not exist: that is as old as they are.
- */
-function nextPage<R extends Row>(
-  { lists, list, access, missing }: Search<R>,
-  read: ReadonlySet<number>,
-): number | null {
-  const { lastPage } = lists.outline(list, access);
-  const end = list.paged ? lastPage : 1;
-  const unread: number[] = [];
-  const cached: number[] = [];
-  for (let number = 1; number <= (end ?? Number.POSITIVE_INFINITY); number += 1) {
-    if (read.has(number)) continue;
-    if (lists.peek(list, number, access) !== undefined) {
-      cached.push(number);
-      continue;
+  #take(number: number, page: ListPage<R> | null): void {
+    this.#seen.add(number);
+    // One page is reckoned with: a placeholder does not say on which one the rows stand.
+    if (page?.placeholder) this.#settle((id) => placeholderRow(this.#list, id));
+    for (const row of page?.rows ?? []) {
+      if (this.#missing.delete(row.id)) this.#found.set(row.id, row);
     }
-    unread.push(number);
-    if (end === null || unread.length >= missing.size) break;
   }
-  // The length of the list is not known before its first page: a gamble only where it can pay.
-  const cost = end === null && missing.size === 1 ? Number.POSITIVE_INFINITY : unread.length;
-  if (list.single && cost >= missing.size) return null;
-  return unread[0] ?? (list.single ? null : (cached[0] ?? null));
+
+  #settle(answer: (id: number) => R | Error): void {
+    for (const id of this.#missing) this.#found.set(id, answer(id));
+    this.#missing.clear();
+  }
+
+  /** Reads one row by itself; where the API cannot, there is none. */
+  async #readSingle(id: number): Promise<void> {
+    const read = this.#list.single?.(id);
+    const row = read
+      ? await this.#lists.client.read(read, this.#access).catch((error: unknown) => error as Error)
+      : null;
+    this.#found.set(id, row);
+  }
+
+  /**
+   * Which page to read next for the missing rows, or null when pages are no help (any more). Cached ones
+   * come last, where only they say that a row does not exist: that is as old as they are.
+   */
+  #nextPage(): number | null {
+    const list = this.#list;
+    const missing = this.#missing.size;
+    const { lastPage } = this.#lists.outline(list, this.#access);
+    const end = list.paged ? lastPage : 1;
+    const uncached: number[] = [];
+    const cached: number[] = [];
+    for (let number = 1; number <= (end ?? Number.POSITIVE_INFINITY); number += 1) {
+      if (this.#seen.has(number)) continue;
+      const isCached = this.#lists.peek(list, number, this.#access) !== undefined;
+      (isCached ? cached : uncached).push(number);
+      if (!isCached && (end === null || uncached.length >= missing)) break;
+    }
+    // The length of the list is not known before its first page: a gamble only where it can pay.
+    const cost = end === null && missing === 1 ? Number.POSITIVE_INFINITY : uncached.length;
+    if (list.single && cost >= missing) return null;
+    return uncached[0] ?? (list.single ? null : (cached[0] ?? null));
+  }
+
+  /** The pages that anybody has asked for, as of now. */
+  get #asked(): readonly number[] {
+    return [...this.#lists.outline(this.#list, this.#access).asked];
+  }
 }

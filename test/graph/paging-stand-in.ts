@@ -1,0 +1,85 @@
+import { ScriptedUpstream } from '../support/scripted-upstream.ts';
+
+/** An item of a channel, as the API sends it. */
+export interface StandInItem {
+  readonly type: 'links' | 'bio' | 'qr';
+  readonly id: number;
+}
+
+/**
+ * The lists of the link API over real sockets, their rows in the hands of a test: what somebody else
+ * changes there is one line, and each answer can take a time of its own.
+ */
+export class StandIn implements AsyncDisposable {
+  channels: number[] = [];
+  qrs: number[] = [];
+  readonly items = new Map<number, StandInItem[]>();
+  /** Real milliseconds from a request's arrival to its answer, which shows the rows as of its arrival. */
+  delay: (path: string, page: number) => number = () => 0;
+  /** Requests since it was emptied, as `/api/qr 3` for page 3 or `/api/qr/7`. */
+  readonly log: string[] = [];
+  readonly #upstream: ScriptedUpstream;
+
+  private constructor(upstream: ScriptedUpstream) {
+    this.#upstream = upstream;
+    upstream.onRequest = ({ url, response, answer }) => {
+      const page = url.searchParams.get('page');
+      this.log.push(page === null ? url.pathname : `${url.pathname} ${page}`);
+      const body = this.#answer(response.req.method ?? 'GET', url);
+      setTimeout(() => answer(body), this.delay(url.pathname, Number(page)));
+    };
+  }
+
+  static async start(): Promise<StandIn> {
+    return new StandIn(await ScriptedUpstream.start());
+  }
+
+  get baseUrl(): string {
+    return this.#upstream.baseUrl;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#upstream[Symbol.asyncDispose]();
+  }
+
+  #answer(method: string, url: URL): unknown {
+    const [, , noun, number, verb, type, item] = url.pathname.split('/');
+    const id = Number(number);
+    if (method === 'DELETE') {
+      if (noun === 'channel') this.channels = this.channels.filter((each) => each !== id);
+      return { error: 0, message: 'Deleted' };
+    }
+    if (verb === 'assign') {
+      const moved = { type, id: Number(item) } as StandInItem;
+      for (const [channel, items] of this.items) {
+        const others = items.filter((each) => each.type !== type || each.id !== moved.id);
+        this.items.set(channel, channel === id ? [moved, ...others] : others);
+      }
+      return { error: 0, message: 'Added' };
+    }
+    if (noun === 'channels') {
+      const row = (channel: number) => ({ id: channel, name: `Channel ${channel}` });
+      return this.#page('channels', this.channels.map(row), url);
+    }
+    if (noun === 'channel') return this.#page('items', this.items.get(id) ?? [], url);
+    if (number === undefined) {
+      const row = (code: number) => ({ id: code, name: `Code ${code}` });
+      return this.#page('qrs', this.qrs.map(row), url);
+    }
+    if (!this.qrs.includes(id)) return { error: 1, message: 'QR code does not exist.' };
+    return { error: 0, details: { id, name: `Code ${id}` }, data: [] };
+  }
+
+  #page(key: string, rows: readonly unknown[], { searchParams }: URL): unknown {
+    const perpage = Number(searchParams.get('limit'));
+    const currentpage = Number(searchParams.get('page'));
+    const maxpage = Math.max(1, Math.ceil(rows.length / perpage));
+    const nextpage = currentpage < maxpage ? currentpage + 1 : null;
+    const part = rows.slice((currentpage - 1) * perpage, currentpage * perpage);
+    const members = { result: rows.length, perpage, currentpage, nextpage, maxpage };
+    return { error: 0, data: { ...members, [key]: part } };
+  }
+}
+
+/** The integers from 1 up to and with one. */
+export const upTo = (last: number): number[] => Array.from({ length: last }, (_, n) => n + 1);
