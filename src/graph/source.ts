@@ -63,12 +63,22 @@ export class Source {
     const cut = await readWindow({ lists, list, access: this.#access }, window, filter);
     return (
       cut && {
-        edges: cut.rows.map(({ row, cursor }) => ({ cursor, node: row })),
+        // Most operations select few cursors or none: each is made when it is read.
+        edges: cut.rows.map((each) => ({
+          node: each.row,
+          get cursor() {
+            return each.cursor;
+          },
+        })),
         pageInfo: {
           hasNextPage: cut.hasNextPage,
           hasPreviousPage: cut.hasPreviousPage,
-          startCursor: cut.rows[0]?.cursor ?? null,
-          endCursor: cut.rows.at(-1)?.cursor ?? null,
+          get startCursor() {
+            return cut.rows[0]?.cursor ?? null;
+          },
+          get endCursor() {
+            return cut.rows.at(-1)?.cursor ?? null;
+          },
         },
         totalCount: cut.total,
       }

@@ -49,6 +49,11 @@ export class StandIn implements AsyncDisposable {
       if (noun === 'channel') this.channels = this.channels.filter((each) => each !== id);
       return { error: 0, message: 'Deleted' };
     }
+    if (method === 'POST' && number === 'add') {
+      const made = 1 + Math.max(5000, ...this.channels);
+      this.channels = [made, ...this.channels];
+      return { error: 0, id: made };
+    }
     if (verb === 'assign') {
       const moved = { type, id: Number(item) } as StandInItem;
       for (const [channel, items] of this.items) {

@@ -1,8 +1,8 @@
 import { BadUserInput } from '../../errors.ts';
 
 /**
- * A place in a list: where a row stood, and which row it was. The row is looked for there first, so
- * that a cursor stays good while rows come and go before it.
+ * A place in a list: which row it was, where it stood, and among which others. By these it is found
+ * again after rows have come and gone, itself among them.
  */
 export interface Cursor {
   /** 1-based, in pages of `perPage`. */
@@ -13,24 +13,75 @@ export interface Cursor {
   readonly perPage: number;
   /** The row's identity in its list. */
   readonly identity: string;
+  /** Identities of the rows just before it, the nearest first. */
+  readonly before?: readonly string[];
+  /** Identities of the rows just behind it, the nearest first, as far as they were read. */
+  readonly behind?: readonly string[];
+  /** Rows that the whole list had, if the upstream said so. */
+  readonly total?: number;
 }
 
-const FORM = /^c1:(\d{1,9}):(\d{1,9}):(\d{1,9}):(.{1,64})$/;
+/** How many of the rows before and behind its own a cursor names at most. */
+export const NEIGHBORS = { before: 12, behind: 6 };
 
-/** The opaque form that frontends keep and send back. */
-export function encodeCursor({ page, index, perPage, identity }: Cursor): string {
-  return Buffer.from(`c1:${page}:${index}:${perPage}:${identity}`).toString('base64url');
+/** A cursor of a row of which nothing else was known, and those of earlier versions. */
+const ALONE = /^c1:(\d{1,9}):(\d{1,9}):(\d{1,9}):(.{1,64})$/;
+const AMONG_OTHERS =
+  /^c2:(\d{1,9}):(\d{1,9}):(\d{1,9}):(\d{0,9}):([^;,\s]{1,64});([^;\s]{0,780});([^;\s]{0,390})$/;
+/** The largest number that a cursor holds. */
+const MAX_NUMBER = 999_999_999;
+/** Visible ASCII without the marks that stand between identities. */
+const NAMEABLE = /^[!-+\--:<-~]{1,64}$/;
+
+/** The opaque form that frontends keep and send back: bounded, whatever the identities are. */
+export function encodeCursor(cursor: Cursor): string {
+  const { page, index, perPage, identity } = cursor;
+  const total = (cursor.total ?? MAX_NUMBER + 1) > MAX_NUMBER ? undefined : cursor.total;
+  const place = `${page}:${index}:${perPage}`;
+  const before = nameable(cursor.before, NEIGHBORS.before);
+  const behind = nameable(cursor.behind, NEIGHBORS.behind);
+  const alone = before.length + behind.length === 0 && total === undefined;
+  const text =
+    alone || !NAMEABLE.test(identity)
+      ? `c1:${place}:${identity}`
+      : `c2:${place}:${total ?? ''}:${identity};${before.join()};${behind.join()}`;
+  return Buffer.from(text).toString('base64url');
 }
 
 /** @throws BadUserInput `BAD_USER_INPUT` for anything that `encodeCursor` did not make. */
 export function decodeCursor(text: string, argument: 'after' | 'before'): Cursor {
-  const match = FORM.exec(Buffer.from(text, 'base64url').toString());
-  const [, page, index, perPage, identity] = match ?? [];
-  const cursor = { page: Number(page), index: Number(index), perPage: Number(perPage) };
-  if (identity === undefined || cursor.page < 1 || cursor.perPage < 1) {
+  const decoded = Buffer.from(text, 'base64url').toString();
+  const cursor = decodeAlone(decoded) ?? decodeAmongOthers(decoded);
+  if (!cursor || cursor.page < 1 || cursor.perPage < 1) {
     throw new BadUserInput(
       `"${argument}" is not a cursor of this API. Pass an edge's cursor, or a value of pageInfo, as it is.`,
     );
   }
-  return { ...cursor, identity };
+  return cursor;
+}
+
+function decodeAlone(text: string): Cursor | null {
+  const [, page, index, perPage, identity] = ALONE.exec(text) ?? [];
+  if (identity === undefined) return null;
+  return { page: Number(page), index: Number(index), perPage: Number(perPage), identity };
+}
+
+function decodeAmongOthers(text: string): Cursor | null {
+  const [, page, index, perPage, total, identity, before, behind] = AMONG_OTHERS.exec(text) ?? [];
+  if (identity === undefined) return null;
+  return {
+    page: Number(page),
+    index: Number(index),
+    perPage: Number(perPage),
+    identity,
+    ...(total ? { total: Number(total) } : {}),
+    ...(before ? { before: before.split(',') } : {}),
+    ...(behind ? { behind: behind.split(',') } : {}),
+  };
+}
+
+/** The nearest of the neighbors, up to one that cannot be told apart from the marks between them. */
+function nameable(neighbors: readonly string[] = [], most: number): readonly string[] {
+  const end = neighbors.findIndex((each) => !NAMEABLE.test(each));
+  return neighbors.slice(0, Math.min(most, end < 0 ? most : end));
 }

@@ -1,7 +1,8 @@
 import { BadUserInput } from '../../errors.ts';
 import type { Access } from '../operation.ts';
 import type { List, Row } from '../request.ts';
-import { type Cursor, decodeCursor, encodeCursor } from './cursor.ts';
+import { findPlace, isBefore, type Place, type Side } from './anchor.ts';
+import { type Cursor, decodeCursor, encodeCursor, NEIGHBORS } from './cursor.ts';
 import type { ListPage, Lists } from './pages.ts';
 
 /** Which part of a list: Relay's arguments. */
@@ -12,9 +13,15 @@ export interface WindowArguments {
   readonly before?: string | null | undefined;
 }
 
+/** A row, and where it stands: `cursor` is made when it is asked for. */
+interface WindowRow<R> {
+  readonly row: R;
+  readonly cursor: string;
+}
+
 /** A part of a list, in the list's order. */
 export interface Window<R> {
-  readonly rows: readonly { readonly row: R; readonly cursor: string }[];
+  readonly rows: readonly WindowRow<R>[];
   readonly hasNextPage: boolean;
   readonly hasPreviousPage: boolean;
   /** Rows of the whole list; `null` when the upstream does not say. */
@@ -31,12 +38,6 @@ export interface ListSource<R extends Row> {
   readonly lists: Lists;
   readonly list: List<R>;
   readonly access: Access;
-}
-
-interface Place {
-  readonly page: number;
-  /** In the page's rows; may be their number, which is the place after them. */
-  readonly index: number;
 }
 
 /**
@@ -78,7 +79,7 @@ async function placeholderWindow<R extends Row>(
   from: number | null,
   count: number,
 ): Promise<Window<R>> {
-  const rows: { row: R; cursor: string }[] = [];
+  const rows: WindowRow<R>[] = [];
   let number = from ?? 1;
   do {
     const page = await lists.page(list, number, access, from === null);
@@ -96,10 +97,6 @@ const PLACEHOLDERS = Symbol('placeholders');
 function checkCount(count: number, name: 'first' | 'last'): number {
   if (count >= 0 && count <= MAX_WINDOW) return count;
   throw new BadUserInput(`"${name}" must be from 0 to ${MAX_WINDOW}, not ${count}.`);
-}
-
-function isBefore(a: Place, b: Place): boolean {
-  return a.page < b.page || (a.page === b.page && a.index < b.index);
 }
 
 /** A walk over the pages of one list, which reads each page at most once. */
@@ -130,37 +127,18 @@ class Walk<R extends Row> {
     return page;
   }
 
-  /** The place just behind (`after`) or of (`before`) the row that a cursor names. */
-  async find(cursor: Cursor, side: 'after' | 'before'): Promise<Place> {
+  /** The place just behind (`after`) or of (`before`) the row that a cursor names. See `findPlace`. */
+  find(cursor: Cursor, side: Side): Promise<Place> {
     const { lists, list, access } = this.#source;
-    let place = rebase(cursor, lists.outline(list, access).perPage ?? cursor.perPage);
-    let page = await this.page(place.page);
-    // Past the end of the list there is nothing to tell the page size by.
-    const sample = page.rows.length > 0 ? page : await this.page(1);
-    if (list.paged && sample.perPage !== cursor.perPage) {
-      place = rebase(cursor, sample.perPage);
-      page = await this.page(place.page);
-    }
-    const found = this.#placeIn(page, cursor, place.index);
-    if (found) return side === 'after' ? { ...found, index: found.index + 1 } : found;
-    // Where rows before it were deleted, it has moved towards the front, and with it what follows it.
-    if (place.page > 1) {
-      const earlier = this.#placeIn(await this.page(place.page - 1), cursor);
-      if (earlier) return side === 'after' ? { ...earlier, index: earlier.index + 1 } : earlier;
-    }
-    // A row that is gone leaves its place to the one that followed it.
-    return place;
-  }
-
-  /** Where the cursor's row is in a page; looked for at `index` first, for rows that occur twice. */
-  #placeIn(page: ListPage<R>, cursor: Cursor, index = 0): Place | null {
-    const stands = (row: R | undefined) => row && this.#identity(row) === cursor.identity;
-    const found = stands(page.rows[index]) ? index : page.rows.findIndex((row) => stands(row));
-    return found < 0 ? null : { page: page.number, index: found };
+    return findPlace(cursor, side, {
+      page: (number) => this.page(number),
+      identity: (row) => this.#identity(row),
+      perPage: lists.outline(list, access).perPage,
+    });
   }
 
   async forwards(start: Place, end: Place | null, count: number): Promise<Window<R>> {
-    const rows: { row: R; cursor: string }[] = [];
+    const rows: WindowRow<R>[] = [];
     const seen = new Set<string>();
     let { page: number, index } = start;
     let page = await this.page(number);
@@ -169,7 +147,7 @@ class Walk<R extends Row> {
       const row = page.rows[index];
       if (row) {
         const identity = this.#identity(row);
-        if (!seen.has(identity)) rows.push({ row, cursor: this.#cursor(page, index, identity) });
+        if (!seen.has(identity)) rows.push(this.#windowRow(row, page, index));
         seen.add(identity);
         index += 1;
       } else {
@@ -198,7 +176,7 @@ class Walk<R extends Row> {
     rowsFollow: boolean,
     count: number,
   ): Promise<Window<R>> {
-    const rows: { row: R; cursor: string }[] = [];
+    const rows: WindowRow<R>[] = [];
     const seen = new Set<string>();
     let { page: number, index } = end;
     let page = await this.page(number);
@@ -208,7 +186,7 @@ class Walk<R extends Row> {
         index -= 1;
         const identity = row && this.#identity(row);
         if (row && identity !== undefined && !seen.has(identity)) {
-          rows.unshift({ row, cursor: this.#cursor(page, index, identity) });
+          rows.unshift(this.#windowRow(row, page, index));
           seen.add(identity);
         }
       } else {
@@ -270,14 +248,38 @@ class Walk<R extends Row> {
     return this.#source.list.identity?.(row) ?? String(row.id);
   }
 
-  #cursor(page: ListPage<R>, index: number, identity: string): string {
-    return encodeCursor({ page: page.number, index, perPage: page.perPage, identity });
+  #windowRow(row: R, page: ListPage<R>, index: number): WindowRow<R> {
+    const cursor = () => this.#cursor(page, index);
+    return {
+      row,
+      get cursor() {
+        return cursor();
+      },
+    };
   }
-}
 
-/** A cursor's place in pages of another size. */
-function rebase({ page, index, perPage }: Cursor, actual: number): Place {
-  if (perPage === actual) return { page, index };
-  const offset = (page - 1) * perPage + index;
-  return { page: Math.floor(offset / actual) + 1, index: offset % actual };
+  #cursor(page: ListPage<R>, index: number): string {
+    const { number, perPage, total } = page;
+    const rows = { before: page.rows.slice(0, index), behind: page.rows.slice(index + 1) };
+    for (let at = number - 1; rows.before.length < NEIGHBORS.before; at -= 1) {
+      const earlier = this.#pages.get(at);
+      if (!earlier) break;
+      rows.before.unshift(...earlier.rows);
+    }
+    for (let at = number + 1; rows.behind.length < NEIGHBORS.behind; at += 1) {
+      const later = this.#pages.get(at);
+      if (!later) break;
+      rows.behind.push(...later.rows);
+    }
+    const names = (some: R[]) => some.map((each) => this.#identity(each));
+    return encodeCursor({
+      page: number,
+      index,
+      perPage,
+      identity: this.#identity(page.rows[index] as R),
+      before: names(rows.before.slice(-NEIGHBORS.before).reverse()),
+      behind: names(rows.behind.slice(0, NEIGHBORS.behind)),
+      ...(total === null ? {} : { total }),
+    });
+  }
 }

@@ -1,6 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Cursor, decodeCursor, encodeCursor } from '../../../src/upstream/lists/cursor.ts';
+import {
+  type Cursor,
+  decodeCursor,
+  encodeCursor,
+  NEIGHBORS,
+} from '../../../src/upstream/lists/cursor.ts';
 
 const cursors: fc.Arbitrary<Cursor> = fc.record({
   page: fc.integer({ min: 1, max: 999_999_999 }),
@@ -28,6 +33,33 @@ describe('cursors', () => {
     fc.assert(
       fc.property(cursors, (cursor) => {
         expect(decodeCursor(encodeCursor(cursor), 'after')).toEqual(cursor);
+      }),
+    );
+  });
+
+  test('come back with the rows around theirs, as many as are kept of them', () => {
+    const names = fc.array(fc.oneof(fc.nat().map(String), fc.constant('QR:7')), { minLength: 1 });
+    fc.assert(
+      fc.property(cursors, names, names, fc.nat(), (place, before, behind, total) => {
+        const text = encodeCursor({ ...place, before, behind, total });
+        expect(decodeCursor(text, 'after')).toEqual({
+          ...place,
+          before: before.slice(0, NEIGHBORS.before),
+          behind: behind.slice(0, NEIGHBORS.behind),
+          total: total > 999_999_999 ? undefined : total,
+        });
+        expect(encodeURIComponent(text)).toBe(text);
+      }),
+    );
+  });
+
+  test('are bounded and good whatever the identities around theirs are', () => {
+    const names = fc.array(fc.string({ unit: 'binary', maxLength: 200 }), { maxLength: 40 });
+    fc.assert(
+      fc.property(cursors, names, names, (place, before, behind) => {
+        const text = encodeCursor({ ...place, before, behind });
+        expect(text.length).toBeLessThan(2000);
+        expect(decodeCursor(text, 'after')).toMatchObject(place);
       }),
     );
   });

@@ -181,6 +181,51 @@ describe('readWindow', () => {
     );
   });
 
+  test('shows each row that was there all along exactly once, whatever comes and goes', async () => {
+    const change = fc.record({
+      kind: fc.constantFrom('insert', 'insert at the front', 'delete', 'delete shown'),
+      at: fc.nat(200),
+    });
+    const story = fc.record({
+      length: fc.integer({ min: 1, max: 80 }),
+      size: fc.integer({ min: 1, max: 25 }),
+      pageSize: fc.integer({ min: 6, max: 14 }),
+      steps: fc.array(fc.array(change, { maxLength: 6 }), { maxLength: 12 }),
+      forwards: fc.boolean(),
+      // Backwards, a window has no row before its first one to go by: the total has to tell.
+      total: fc.boolean(),
+    });
+    await fc.assert(
+      fc.asyncProperty(story, async ({ length, size, pageSize, steps, forwards, total }) => {
+        const options = { pageSize, keeps: false };
+        const habits = { ...honest, total: total || !forwards };
+        const { window, rows } = createSource(ids(length), habits, options);
+        const stable = new Set(ids(length));
+        const shown: number[] = [];
+        let edge: string | undefined;
+        for (let step = 0; ; step += 1) {
+          const cut = await window(
+            forwards ? { first: size, after: edge } : { last: size, before: edge },
+          );
+          if (forwards) shown.push(...cut.ids);
+          else shown.unshift(...cut.ids);
+          if (!(forwards ? cut.hasNextPage : cut.hasPreviousPage)) break;
+          edge = (forwards ? cut.cursors.at(-1) : cut.cursors[0]) ?? edge;
+          for (const [n, { kind, at }] of (steps[step] ?? []).entries()) {
+            const alive = shown.filter((id) => rows.includes(id));
+            const near = (forwards ? alive.at(-1) : alive[0]) ?? rows[0];
+            const index = kind === 'delete' ? at % rows.length : rows.indexOf(near ?? 0);
+            if (kind === 'insert') rows.splice(at % (rows.length + 1), 0, 1000 + 10 * step + n);
+            else if (kind === 'insert at the front') rows.unshift(1000 + 10 * step + n);
+            else for (const gone of rows.splice(Math.max(0, index), 1)) stable.delete(gone);
+          }
+        }
+        expect(shown.filter((id) => stable.has(id))).toEqual([...stable].sort((a, b) => a - b));
+      }),
+      { numRuns: 1500 },
+    );
+  });
+
   test('understands a cursor after the page size has changed', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 119 }), async (size) => {

@@ -1,0 +1,171 @@
+import type { Row } from '../request.ts';
+import type { Cursor } from './cursor.ts';
+import type { ListPage } from './pages.ts';
+
+/** A place between two rows of a list: before the row at `index`. */
+export interface Place {
+  readonly page: number;
+  /** In the page's rows; may be their number, which is the place behind them. */
+  readonly index: number;
+}
+
+/** The pages of a list as they are now. */
+export interface Pages<R extends Row> {
+  /** Each page costs 0 or 1 upstream call, and is read at most once. */
+  page(number: number): Promise<ListPage<R>>;
+  identity(row: R): string;
+  /** Rows of a page, if one was read before. */
+  readonly perPage: number | null;
+}
+
+/** Which side of a cursor's row is wanted. */
+export type Side = 'after' | 'before';
+
+/** Whether a place is before another. */
+export function isBefore(a: Place, b: Place): boolean {
+  return a.page < b.page || (a.page === b.page && a.index < b.index);
+}
+
+/**
+ * Finds the place just behind (`after`) or of (`before`) the row that a cursor names: by its identity,
+ * where it stood and then where rows move to; else between its neighbors; else by the number of rows
+ * before it. Upstream calls: one for the page where it stood, and for each further one that is needed to
+ * be sure.
+ */
+export async function findPlace<R extends Row>(
+  cursor: Cursor,
+  side: Side,
+  pages: Pages<R>,
+): Promise<Place> {
+  let place = rebase(cursor, pages.perPage ?? cursor.perPage);
+  let page = await pages.page(place.page);
+  // Past the end of the list there is nothing to tell the page size by.
+  const sample = page.rows.length > 0 ? page : await pages.page(1);
+  if (sample.perPage !== cursor.perPage && !(sample.last && sample.number === 1)) {
+    place = rebase(cursor, sample.perPage);
+    page = await pages.page(place.page);
+  }
+  const anchor = new Anchor(cursor, side, place, pages, sample.perPage);
+  anchor.look(page);
+  for (let next = anchor.nextPage(); next !== null; next = anchor.nextPage()) {
+    anchor.look(await pages.page(next));
+  }
+  return anchor.place;
+}
+
+/** What is known of where a cursor's row and its neighbors are now. */
+class Anchor<R extends Row> {
+  readonly #cursor: Cursor;
+  readonly #side: Side;
+  readonly #origin: Place;
+  readonly #pages: Pages<R>;
+  readonly #perPage: number;
+  readonly #looked = new Map<number, ListPage<R>>();
+  /** The row itself; the nearest row before it; the nearest behind it. */
+  #row: Place | null = null;
+  #before: (Place & { readonly rank: number }) | null = null;
+  #behind: (Place & { readonly rank: number }) | null = null;
+  /** Rows that the list has more than at the time of the cursor; negative for fewer. */
+  #growth = 0;
+
+  constructor(cursor: Cursor, side: Side, origin: Place, pages: Pages<R>, perPage: number) {
+    this.#cursor = cursor;
+    this.#side = side;
+    this.#origin = origin;
+    this.#pages = pages;
+    this.#perPage = perPage;
+  }
+
+  /** Looks for the row and its neighbors in a page. */
+  look(page: ListPage<R>): void {
+    const { identity, before = [], behind = [], total } = this.#cursor;
+    this.#looked.set(page.number, page);
+    if (total !== undefined && page.total !== null) this.#growth = page.total - total;
+    const identities = page.rows.map((row) => this.#pages.identity(row));
+    const { index } = this.#origin;
+    const at = (each: number): Place => ({ page: page.number, index: each });
+    // Where it stood first, for rows that occur twice.
+    const stands = page.number === this.#origin.page && identities[index] === identity;
+    const found = stands ? index : identities.indexOf(identity);
+    if (found >= 0) this.#row ??= at(found);
+    for (const [each, name] of identities.entries()) {
+      const rankBefore = before.indexOf(name);
+      if (rankBefore >= 0 && rankBefore < (this.#before?.rank ?? Number.POSITIVE_INFINITY)) {
+        this.#before = { ...at(each), rank: rankBefore };
+      }
+      const rankBehind = behind.indexOf(name);
+      if (rankBehind >= 0 && rankBehind < (this.#behind?.rank ?? Number.POSITIVE_INFINITY)) {
+        this.#behind = { ...at(each), rank: rankBehind };
+      }
+    }
+  }
+
+  /** The next page to look into, or null when the place is as sure as it can become. */
+  nextPage(): number | null {
+    const [before, behind] = [this.#before, this.#behind];
+    if (this.#row) return null;
+    if (before && behind) {
+      return this.#firstUnseen(upFrom(before.page + 1, behind.page - before.page - 1));
+    }
+    // The row can stand across the edge of a page from its neighbors.
+    if (before) return this.#firstUnseen([before.page + 1]);
+    if (behind) return this.#firstUnseen([behind.page - 1]);
+    const { page } = this.#origin;
+    const guess = placeOf(this.#originOffset + this.#growth, this.#perPage).page;
+    const around = this.#growth > 0 ? [page + 1, page - 1] : [page - 1, page + 1];
+    return this.#firstUnseen([guess, ...around]);
+  }
+
+  /** The place that is wanted. */
+  get place(): Place {
+    const [row, before, behind, side] = [this.#row, this.#before, this.#behind, this.#side];
+    if (row) return side === 'after' ? { ...row, index: row.index + 1 } : row;
+    const behindBefore = before && { page: before.page, index: before.index + 1 };
+    const between = side === 'after' ? (behindBefore ?? behind) : (behind ?? behindBefore);
+    if (between) return { page: between.page, index: between.index };
+    return this.#placeByNumber();
+  }
+
+  /**
+   * The place by the number of rows before it, when none of the known ones is left: rather so that rows
+   * are shown again than that some are lost.
+   */
+  #placeByNumber(): Place {
+    const { before = [], behind = [], total } = this.#cursor;
+    const offset = this.#originOffset;
+    const gone = offset - before.length;
+    const shrunk = offset + 1 + Math.min(0, this.#growth);
+    const grown = total === undefined ? offset : offset + 1 + behind.length + this.#growth;
+    return placeOf(this.#side === 'after' ? Math.min(gone, shrunk) : grown, this.#perPage);
+  }
+
+  get #originOffset(): number {
+    return (this.#origin.page - 1) * this.#perPage + this.#origin.index;
+  }
+
+  /** The first of some pages that is in the list and was not looked into yet. */
+  #firstUnseen(numbers: readonly number[]): number | null {
+    const ends = [...this.#looked.values()].filter(({ last }) => last).map(({ number }) => number);
+    const end = Math.min(...ends, Number.POSITIVE_INFINITY);
+    const unseen = numbers.find(
+      (number) => number >= 1 && number <= end && !this.#looked.has(number),
+    );
+    return unseen ?? null;
+  }
+}
+
+/** `count` numbers from one on. */
+function upFrom(first: number, count: number): number[] {
+  return Array.from({ length: Math.max(0, count) }, (_, index) => first + index);
+}
+
+/** A cursor's place in pages of another size. */
+function rebase({ page, index, perPage }: Cursor, actual: number): Place {
+  if (perPage === actual) return { page, index };
+  return placeOf((page - 1) * perPage + index, actual);
+}
+
+function placeOf(offset: number, perPage: number): Place {
+  const rows = Math.max(0, offset);
+  return { page: Math.floor(rows / perPage) + 1, index: rows % perPage };
+}
