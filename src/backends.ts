@@ -6,6 +6,7 @@ import { linksApi } from './links/api.ts';
 import { createMarketApi } from './market/api.ts';
 import type { Observer } from './observe/observer.ts';
 import type { Backend } from './server/graphql/context.ts';
+import type { Journal } from './upstream/budget/journal.ts';
 import type { Cache } from './upstream/cache/cache.ts';
 import { Client, type ClientOptions } from './upstream/client.ts';
 import { Lists } from './upstream/lists/pages.ts';
@@ -28,6 +29,7 @@ interface BackendWorld {
   readonly cache: Cache;
   readonly observer: Observer;
   readonly digest: Digest;
+  readonly journal: Journal;
 }
 
 /** Puts a client and its lists together for each API. No client is given a key: calls bring one. */
@@ -76,7 +78,7 @@ type OwnOptions = Required<
 
 function createBackend(
   { rateLimit, rateWindowMs, timeoutMs }: Omit<UpstreamConfig, 'endpoint'>,
-  { cache, clock, digest, dispatcher, observer }: BackendWorld,
+  { cache, clock, digest, dispatcher, journal, observer }: BackendWorld,
   { api, baseUrl, freshness, maxKeys, onSurprise, pageSize, timeZone }: OwnOptions,
 ): Backend {
   // By name, so that TypeScript refuses whatever is not the client's, an API key least of all.
@@ -88,6 +90,7 @@ function createBackend(
     digest,
     dispatcher,
     freshness,
+    journal,
     maxKeys,
     observer,
     onSurprise,

@@ -13,6 +13,8 @@ import { budgetGauges } from './server/operators/gateway-state.ts';
 import { startFacts, startReport } from './server/operators/start-report.ts';
 import { shutDown } from './server/shutdown.ts';
 import { createServers } from './servers.ts';
+import { openJournal } from './upstream/budget/file-journal.ts';
+import { type Journal, keysAreNew, noJournal } from './upstream/budget/journal.ts';
 import { Cache } from './upstream/cache/cache.ts';
 
 /** A whole gateway, not yet listening. */
@@ -35,6 +37,8 @@ export interface Overrides {
   readonly clock?: Clock;
   /** Where the log goes; without it, only what is unexpected is written, to standard error. */
   readonly log?: LogStream;
+  /** What is known of the time before. */
+  readonly journal?: Journal;
 }
 
 /** Largest upstream answer. */
@@ -64,7 +68,8 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
         : { budgets: () => budgetGauges(backends.clients), cache: () => cache.size },
   });
   const { log, observer } = telemetry;
-  const world = { dispatcher, clock, cache, observer, digest };
+  const journal = overrides.journal ?? createJournal(config, clock, log);
+  const world = { dispatcher, clock, cache, observer, digest, journal };
   const backends = createBackends(config, endpoints, world);
   const purchaseCode = sandbox?.market.purchaseCodes.valid[0];
   const parts = { backends, cache, clock, endpoints, digest, purchaseCode, telemetry };
@@ -86,11 +91,30 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
         dispatcher,
         delayMs: url === '' ? 0 : config.shutdownDelayMs,
         graceMs: config.shutdownGraceMs,
-      }).then(() => sandbox?.close());
+      }).then(() => {
+        journal.close();
+        return sandbox?.close();
+      });
       await closing;
     },
     report: () => startReport(config, url),
     logStart: () => log.event('started', startFacts(config, url)),
     log,
   };
+}
+
+/** What each key has spent, remembered in `STATE_DIR`. */
+function createJournal(config: Config, clock: Clock, log: Log): Journal {
+  // What the sandbox has counted ends with it.
+  if (config.sandbox) return keysAreNew;
+  if (config.stateDir === null) return noJournal(clock.now());
+  const { links, market } = config;
+  return openJournal({
+    folder: config.stateDir,
+    clock,
+    keepMs:
+      Math.max(links.rateWindowMs, market.rateWindowMs) +
+      Math.max(links.timeoutMs, market.timeoutMs),
+    complain: (sentence) => log.complaint(sentence),
+  });
 }

@@ -67,6 +67,8 @@ export interface Config {
   readonly uploadMaxBytes: number;
   /** Largest file that a GraphQL request may carry. */
   readonly uploadInlineMaxBytes: number;
+  /** Folder for what must survive a restart; `null` when nothing is kept. */
+  readonly stateDir: string | null;
   readonly logLevel: 'error' | 'warn' | 'info' | 'debug' | 'silent';
   readonly metrics: 'local' | 'open' | 'off';
   readonly shutdownDelayMs: number;
@@ -140,6 +142,7 @@ export function loadConfig(
     cacheMaxBytes: reader.integer('CACHE_MAX_BYTES'),
     uploadMaxBytes: reader.integer('UPLOAD_MAX_BYTES'),
     uploadInlineMaxBytes: reader.integer('UPLOAD_INLINE_MAX_BYTES'),
+    stateDir: reader.text('STATE_DIR') === 'off' ? null : reader.text('STATE_DIR'),
     logLevel: reader.choice('LOG_LEVEL', ['info', 'error', 'warn', 'debug', 'silent']),
     metrics: reader.choice('METRICS', ['local', 'open', 'off']),
     shutdownDelayMs: reader.integer('SHUTDOWN_DELAY_MS'),

@@ -110,6 +110,12 @@ export const settings: readonly Setting[] = [
     doc: 'How long a read may wait for its turn under the rate limit before it answers `BUDGET_EXHAUSTED`.',
   },
   {
+    name: 'STATE_DIR',
+    kind: { type: 'text' },
+    default: 'state',
+    doc: 'Folder in which the process notes what it spends, so that the next one does not spend it again; `off` for none. Without one, half of each rate limit is left alone for one window after a start.',
+  },
+  {
     name: 'AUTH_MODE',
     kind: { type: 'choice', choices: ['none', 'token', 'jwt', 'passthrough'] },
     default: null,

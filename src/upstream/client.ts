@@ -1,10 +1,11 @@
 import type { Credential } from '../auth/credential.ts';
-import type { Digest } from '../digest.ts';
+import { createDigest, type Digest } from '../digest.ts';
 import { GatewayError, type UpstreamName } from '../errors.ts';
 import type { Observer } from '../observe/observer.ts';
 import type { Resource } from '../resources.ts';
 import type { Budget, BudgetState } from './budget/budget.ts';
 import { Budgets } from './budget/budgets.ts';
+import { type Journal, keysAreNew } from './budget/journal.ts';
 import type { Cache, EntryState, Freshness } from './cache/cache.ts';
 import { cacheKey, scopedTags, scopeOf } from './cache/key.ts';
 import { Refresher } from './cache/refresher.ts';
@@ -30,6 +31,8 @@ export interface ClientOptions extends ExchangeOptions {
   readonly digest: Digest;
   /** Keys whose budgets are held at a time; unlimited unless callers bring keys of their own. */
   readonly maxKeys?: number;
+  /** Remembers what each key has spent across processes; without one, nobody spent before. */
+  readonly journal?: Journal;
   /** Told of what happens here. */
   readonly observer?: Observer;
 }
@@ -42,6 +45,9 @@ const OUTAGES = new Set([
   'UPSTREAM_TIMEOUT',
   'UPSTREAM_INVALID_RESPONSE',
 ]);
+
+/** Names keys in the journal: the same in every process. Who knows a name finds no key by it. */
+const nameInJournal = createDigest('the journal of leases');
 
 /** What came of a request that left. */
 type Outcome<T> = Exclude<Exchanged<T>['outcome'], { kind: 'refused' }>;
@@ -66,13 +72,22 @@ export class Client implements UpstreamClient {
     this.#options = options;
     const { cache, clock, maxKeys = Number.POSITIVE_INFINITY, rateLimit, rateWindowMs } = options;
     const { upstream } = this;
-    this.#budgets = new Budgets({ upstream, clock, rateLimit, rateWindowMs, maxBudgets: maxKeys });
+    const { baseUrl, journal = keysAreNew, timeoutMs } = options;
+    this.#budgets = new Budgets({
+      upstream,
+      clock,
+      rateLimit,
+      rateWindowMs,
+      maxBudgets: maxKeys,
+      journal: (secret) =>
+        journal.of(nameInJournal(`${baseUrl} ${secret}`), { windowMs: rateWindowMs, timeoutMs }),
+    });
     this.#exchange = new GuardedExchange(options);
     this.#shared = new SharedRequests(cache);
     this.#refresher = new Refresher({
       clock,
       cache,
-      budget: ({ partition }) => this.#budgets.lookAt(partition),
+      budget: (credential) => this.#budgets.lookAt(credential),
       outOfOrder: () => this.#exchange.heldBack !== undefined,
       refresh: (key, read, credential) => this.#refresh(key, read, credential),
     });
@@ -87,8 +102,8 @@ export class Client implements UpstreamClient {
     return this.#budgets.all;
   }
 
-  budgetState({ partition }: Credential): BudgetState {
-    return this.#budgets.lookAt(partition).state;
+  budgetState(credential: Credential): BudgetState {
+    return this.#budgets.lookAt(credential).state;
   }
 
   /** Lets what is in flight, and writes, end within so many milliseconds. See `Budget.drain`. */
@@ -160,7 +175,7 @@ export class Client implements UpstreamClient {
 
   /** Waits for the request in flight, or makes one. */
   async #share<T>(key: string, read: Read<T>, { caller, credential }: Access): Promise<T> {
-    const budget = this.#budgets.of(credential.partition);
+    const budget = this.#budgets.of(credential);
     const shared = this.#shared.find(key);
     this.#options.observer?.read?.(this.upstream, read.resource, shared ? 'coalesced' : 'miss');
     if (shared) {
@@ -251,7 +266,7 @@ export class Client implements UpstreamClient {
     settle: (outcome: Outcome<T>) => Told<T>,
   ): Promise<T> {
     return caller.receipt.track(async () => {
-      this.#plan(caller, this.#budgets.of(credential.partition));
+      this.#plan(caller, this.#budgets.of(credential));
       this.#unshared += 1;
       const key = `unshared ${this.#unshared}`;
       const request = new SharedRequest<T>({
@@ -275,9 +290,9 @@ export class Client implements UpstreamClient {
     });
   }
 
-  #requestOptions({ partition }: Credential) {
+  #requestOptions(credential: Credential) {
     const { clock, observer } = this.#options;
-    return { upstream: this.upstream, budget: this.#budgets.of(partition), clock, observer };
+    return { upstream: this.upstream, budget: this.#budgets.of(credential), clock, observer };
   }
 
   /**

@@ -8,6 +8,7 @@ import { formatTokenFile } from '../../src/auth/token-file.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { createGateway } from '../../src/gateway.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { keysAreNew } from '../../src/upstream/budget/journal.ts';
 import { sleepUntil } from './pace.ts';
 import { type Figure, percentile, record } from './report/measurement.ts';
 
@@ -99,7 +100,7 @@ async function compete(quiet: number): Promise<Asked[]> {
     AUTH_TOKENS_FILE: file,
     LOG_LEVEL: 'error',
   });
-  const gateway = await createGateway(config);
+  const gateway = await createGateway(config, { journal: keysAreNew });
   const pool = new Pool((await gateway.listen()).url, { connections: 200 });
   const asked: Promise<Asked>[] = [];
   const ask = async (caller: string, number: number): Promise<Asked> => {

@@ -80,6 +80,7 @@ export async function setStage({ mode, bursts = [] }: Upstream): Promise<Stage> 
     env: {
       PORT: '0',
       AUTH_MODE: 'none',
+      STATE_DIR: 'off',
       LINKS_BASE_URL: upstream.url,
       LINKS_API_KEY: sandbox.links.key,
       ...(mode === null ? { LINKS_RATE_LIMIT: String(PLENTY) } : {}),

@@ -108,6 +108,7 @@ class Programs {
       LINKS_BASE_URL: baseUrl,
       LINKS_API_KEY: key,
       AUTH_MODE: 'none',
+      STATE_DIR: 'off',
     };
     const address = /(http:\/\/[^\s"]+)\/graphql/;
     const { said, pid } = await this.#start(join('dist', 'main.js'), env, address);

@@ -17,7 +17,7 @@ const running: Running[] = [];
 function gateway(env: Record<string, string> = {}, ...flags: string[]): Running {
   const process = start(globalThis.process.execPath, ['dist/main.js', ...flags], {
     cwd: '.',
-    env: { PORT: '0', ...env },
+    env: { PORT: '0', STATE_DIR: 'off', ...env },
   });
   running.push(process);
   return process;

@@ -120,6 +120,7 @@ async function run(env: Readonly<Record<string, string>>, sent: readonly Errand[
     env: {
       PORT: '0',
       AUTH_MODE: 'none',
+      STATE_DIR: 'off',
       LOG_LEVEL: 'debug',
       LINKS_BASE_URL: links.url,
       LINKS_API_KEY: links.key,

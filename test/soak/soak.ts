@@ -3,6 +3,7 @@ import { runInNewContext } from 'node:vm';
 import { loadConfig } from '../../src/config/config.ts';
 import { createGateway } from '../../src/gateway.ts';
 import { type Fault, type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { keysAreNew } from '../../src/upstream/budget/journal.ts';
 import { Domains } from './domains.ts';
 import { type Answer, createDice, difference, type Errand, reads } from './load.ts';
 
@@ -52,6 +53,7 @@ export async function soak(seconds: number, seed: number): Promise<Soaked> {
   const sandbox = await startSandbox({ limit });
   let log = '';
   const gateway = await createGateway(settings(sandbox, limit), {
+    journal: keysAreNew,
     log: { write: (line) => void (line.includes('unexpected error') && (log += line)) },
   });
   const { url } = await gateway.listen();

@@ -2,6 +2,7 @@ import { type Clock, systemClock } from '../../src/clock.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { createGateway, type Gateway } from '../../src/gateway.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { keysAreNew } from '../../src/upstream/budget/journal.ts';
 
 /** A whole gateway on real sockets over a sandbox that the test holds in its hands. */
 export interface BusyGateway {
@@ -46,7 +47,7 @@ export async function busyGateway(
       AUTH_MODE: 'none',
       ...env,
     }),
-    { clock, log: { write: (line) => void (log += line) } },
+    { clock, journal: keysAreNew, log: { write: (line) => void (log += line) } },
   );
   const { url } = await gateway.listen();
   return {

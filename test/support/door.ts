@@ -1,6 +1,7 @@
 import { loadConfig } from '../../src/config/config.ts';
 import { createGateway, type Gateway } from '../../src/gateway.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { keysAreNew } from '../../src/upstream/budget/journal.ts';
 import { type AnswerError, PLENTY, type Row } from './gateway.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
@@ -58,6 +59,7 @@ export async function openDoor(
   });
   const gateway = await createGateway(config, {
     clock,
+    journal: keysAreNew,
     log: { write: (line) => void (log += line) },
   });
   const url = (await gateway.listen()).url.replace('localhost', '127.0.0.1');

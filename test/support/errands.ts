@@ -1,4 +1,5 @@
 import { type Attempted, Budget, type Job } from '../../src/upstream/budget/budget.ts';
+import { type KeyJournal, newKey } from '../../src/upstream/budget/journal.ts';
 import type { Lane } from '../../src/upstream/budget/lanes.ts';
 import { ProcessLedger } from '../../src/upstream/budget/ledger.ts';
 import type { Feedback } from '../../src/upstream/wire/rate-limit-headers.ts';
@@ -11,8 +12,13 @@ export const silent: Feedback = { limit: null, remaining: null, resetInMs: null 
 export type Brings = (Feedback & { readonly again?: true }) | null;
 
 /** A budget of a process that has the key to itself. */
-export function createBudget(clock: VirtualClock, limit: number, windowMs: number): Budget {
-  return new Budget(clock, new ProcessLedger({ clock, limit, windowMs }));
+export function createBudget(
+  clock: VirtualClock,
+  limit: number,
+  windowMs: number,
+  journal: KeyJournal = newKey,
+): Budget {
+  return new Budget(clock, new ProcessLedger({ clock, limit, windowMs, journal }));
 }
 
 /** What a budget makes of what a request brings. */

@@ -1,6 +1,7 @@
 import { loadConfig } from '../../src/config/config.ts';
 import { createGateway, type Gateway, type Overrides } from '../../src/gateway.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { keysAreNew } from '../../src/upstream/budget/journal.ts';
 import type { ReceiptSummary } from '../../src/upstream/receipt.ts';
 
 /** A limit that no test reaches, for gateways and sandboxes whose budget is not what is tested. */
@@ -92,7 +93,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     ...(only === 'links' ? {} : { MARKET_BASE_URL: market.url, MARKET_API_KEY: market.key }),
     ...env,
   });
-  const gateway = await createGateway(config, overrides);
+  const gateway = await createGateway(config, { journal: keysAreNew, ...overrides });
   const world: World = {
     sandbox,
     gateway,

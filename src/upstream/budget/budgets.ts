@@ -1,6 +1,8 @@
+import type { Credential } from '../../auth/credential.ts';
 import type { Clock } from '../../clock.ts';
 import { BudgetExhausted, type UpstreamName } from '../../errors.ts';
 import { Budget } from './budget.ts';
+import type { KeyJournal } from './journal.ts';
 import { ProcessLedger } from './ledger.ts';
 
 /** One upstream's limit for each of its keys, and how many keys there may be. */
@@ -12,6 +14,8 @@ export interface BudgetsOptions {
   readonly rateWindowMs: number;
   /** Budgets held at a time. */
   readonly maxBudgets: number;
+  /** What is remembered of a key across processes. */
+  readonly journal: (secret: string) => KeyJournal;
 }
 
 /**
@@ -36,10 +40,10 @@ export class Budgets {
   }
 
   /**
-   * The budget of a partition, to send requests under; a new one for a partition that has none.
+   * The budget of a key, to send requests under; a new one for a key that has none.
    * @throws BudgetExhausted `BUDGET_EXHAUSTED` when there is no room for another.
    */
-  of(partition: string): Budget {
+  of({ partition, secret }: Credential): Budget {
     const known = this.#budgets.get(partition);
     if (known) return known;
     if (!this.hasRoomFor(partition)) {
@@ -47,15 +51,15 @@ export class Budgets {
       const waitMs = this.#fullUntil - clock.now();
       throw new BudgetExhausted(upstream, waitMs, new Date(clock.wall() + waitMs));
     }
-    const budget = this.#create();
+    const budget = this.#create(secret);
     if (this.#drainedAt !== null) budget.drain(this.#drainedAt - this.#options.clock.now());
     this.#budgets.set(partition, budget);
     return budget;
   }
 
-  /** The budget of a partition, to look at and not to use: asking for it takes no room. */
-  lookAt(partition: string): Budget {
-    return this.#budgets.get(partition) ?? this.#create();
+  /** The budget of a key, to look at and not to use: asking for it takes no room. */
+  lookAt({ partition, secret }: Credential): Budget {
+    return this.#budgets.get(partition) ?? this.#create(secret);
   }
 
   /** Whether `of` has a budget for a partition. Makes room if it can. */
@@ -80,11 +84,9 @@ export class Budgets {
     for (const budget of this.#budgets.values()) budget.drain(graceMs);
   }
 
-  #create(): Budget {
-    const { clock, rateLimit, rateWindowMs } = this.#options;
-    return new Budget(
-      clock,
-      new ProcessLedger({ clock, limit: rateLimit, windowMs: rateWindowMs }),
-    );
+  #create(secret: string): Budget {
+    const { clock, rateLimit: limit, rateWindowMs: windowMs } = this.#options;
+    const journal = this.#options.journal(secret);
+    return new Budget(clock, new ProcessLedger({ clock, limit, windowMs, journal }));
   }
 }

@@ -1,5 +1,6 @@
 import Bottleneck from 'bottleneck';
 import type { Clock } from '../../clock.ts';
+import { type JournalEntry, type KeyJournal, newKey } from './journal.ts';
 import type { Lane } from './lanes.ts';
 
 /** A request that wants a slot. */
@@ -83,12 +84,13 @@ export class ProcessLedger implements Ledger {
   readonly windowMs: number;
   readonly #clock: Clock;
   readonly #limiter: Bottleneck;
+  readonly #journal: KeyJournal;
   #limit: number;
   #onWire = 0;
   #lengthyOnWire = 0;
   /** When each answered lease ends, on `clock.now()`, ascending. */
   readonly #ends: number[] = [];
-  /** What co-tenants have spent, and until when it counts, ascending. */
+  /** What co-tenants and the process before have spent, and until when it counts, ascending. */
   #coTenants: { readonly count: number; readonly until: number }[] = [];
   /** Requests that have left, ever. */
   #begun = 0;
@@ -102,10 +104,16 @@ export class ProcessLedger implements Ledger {
     /** Requests per window. */
     readonly limit: number;
     readonly windowMs: number;
+    /** What is known of the process before, and what the next one will know. */
+    readonly journal?: KeyJournal;
   }) {
     this.windowMs = options.windowMs;
     this.#clock = options.clock;
     this.#limit = options.limit;
+    this.#journal = options.journal ?? newKey;
+    for (const until of this.#journal.recalled) {
+      this.addCoTenants(1, until - this.#clock.now());
+    }
     this.#limiter = new Bottleneck({ maxConcurrent: options.limit });
     ignoreWallClock(this.#limiter);
   }
@@ -179,6 +187,7 @@ export class ProcessLedger implements Ledger {
   }
 
   #grant(lengthy: boolean, claimedAt: number, release: () => void): Lease {
+    let entry: JournalEntry | undefined;
     let begunBefore = 0;
     let countableBefore = 0;
     const answered = (): void => {
@@ -191,10 +200,12 @@ export class ProcessLedger implements Ledger {
         this.#begun += 1;
         countableBefore = this.#countable;
         begunBefore = this.#begun;
+        entry = this.#journal.begin(lengthy);
       },
       countable: () => countableBefore + this.#begun - begunBefore,
       end: () => {
         answered();
+        entry?.ended();
         const now = this.#clock.now();
         const end = now + this.windowMs;
         if (!lengthy) this.#latencyMs += (now - claimedAt - this.#latencyMs) / 8;
@@ -206,6 +217,7 @@ export class ProcessLedger implements Ledger {
       },
       cancel: () => {
         answered();
+        entry?.cancelled();
         if (countableBefore > 0) {
           this.#countable -= 1;
           this.#begun -= 1;
@@ -240,7 +252,11 @@ export class ProcessLedger implements Ledger {
     if (this.#coTenants[0] && this.#coTenants[0].until <= now) {
       this.#coTenants = this.#coTenants.filter(({ until }) => until > now);
     }
-    return this.#coTenants;
+    const until = this.#journal.unknownUntil;
+    if (until <= now) return this.#coTenants;
+    // The process before may have spent all of it: neither can spend more than half then, or wait for ever.
+    const half = { count: Math.floor(this.#limit / 2), until };
+    return [...this.#coTenants, half].sort((a, b) => a.until - b.until);
   }
 
   /** Runs a task at a moment and never before it: timers can be early by a fraction of a millisecond. */

@@ -1,3 +1,4 @@
+import type { KeyJournal } from '../../../src/upstream/budget/journal.ts';
 import type { Feedback } from '../../../src/upstream/wire/rate-limit-headers.ts';
 import { createBudget, Errand, enqueueAll, type Sent, silent } from '../../support/errands.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
@@ -6,10 +7,10 @@ import { VirtualClock } from '../../support/virtual-clock.ts';
 export const windowMs = 60_000;
 
 /** A budget of so many requests a window under a clock that only the test moves, and errands for it. */
-export function createWorld(limit = 30) {
+export function createWorld(limit = 30, journal?: KeyJournal) {
   const clock = new VirtualClock().rule();
   const log: Sent[] = [];
-  const budget = createBudget(clock, limit, windowMs);
+  const budget = createBudget(clock, limit, windowMs, journal);
   const world = { clock, log, budget };
   const errand = (options?: ConstructorParameters<typeof Errand>[1]) => new Errand(world, options);
   const errands = (count: number, options?: ConstructorParameters<typeof Errand>[1]) =>

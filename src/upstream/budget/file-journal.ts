@@ -1,0 +1,236 @@
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../../clock.ts';
+import { reasonOf } from '../../errors.ts';
+import {
+  type Journal,
+  type JournalEntry,
+  type KeyJournal,
+  noJournal,
+  type Span,
+} from './journal.ts';
+import {
+  begunLine,
+  cancelledLine,
+  endedLine,
+  headLine,
+  type LeaseLines,
+  type Moment,
+  RELEASED_LINE,
+  readLeaseLines,
+  type WrittenLease,
+} from './lease-lines.ts';
+import { isAlive, ownerName } from './owner.ts';
+
+/** A file is written anew after so many lines, or four for each lease that counts. */
+const REWRITE_AFTER_LINES = 1024;
+/** Times are written in whole milliseconds, and wall clocks wander. */
+const MARGIN_MS = 5;
+
+interface FileJournalOptions {
+  /** The folder; made if it is missing. */
+  readonly folder: string;
+  readonly clock: Clock;
+  /** Longest window and timeout of all keys together: after that, nothing counts any more. */
+  readonly keepMs: number;
+  /** Told in one sentence what the operator should mend. */
+  readonly complain: (sentence: string) => void;
+}
+
+/** A lease in the file, on this process's clock. */
+interface Held extends WrittenLease {
+  /** It is of the process before. */
+  readonly recalled: boolean;
+}
+
+/**
+ * Opens the journal in a folder and takes in what the process before left there. Where that is not possible,
+ * or another process uses the folder, nothing is written and nothing known: it complains and goes on.
+ */
+export function openJournal(options: FileJournalOptions): Journal {
+  const { clock, complain, folder } = options;
+  const without = (why: string): Journal => {
+    complain(
+      `STATE_DIR ${why}: what was spent cannot be remembered, so half of each rate limit is left alone for one window after a start.`,
+    );
+    return noJournal(clock.now());
+  };
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const before = readBefore(join(folder, FILE));
+    if (before && !before.released && isAlive(before.owner)) {
+      return without(`${folder} is in use by another process`);
+    }
+    return new FileJournal(options, before);
+  } catch (error) {
+    return without(`${folder} cannot be used (${reasonOf(error)})`);
+  }
+}
+
+const FILE = 'leases.log';
+
+/** What a file says; `null` when there is none, or none that can be trusted. */
+function readBefore(path: string): LeaseLines | null {
+  try {
+    return readLeaseLines(readFileSync(path, 'utf8'));
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/**
+ * Appends a line before each request leaves and after its response has ended. That survives the end of the
+ * process, however sudden. Ages are taken from the monotonic clock but for the gap between two processes.
+ */
+class FileJournal implements Journal {
+  readonly #options: FileJournalOptions;
+  readonly #path: string;
+  readonly #owner: string;
+  readonly #startedAt: number;
+  /** Since when it is known what was spent; `null` when that is too long ago to matter. */
+  #knownSince: number | null;
+  #leases = new Map<number, Held>();
+  #nextId = 0;
+  #lines = 0;
+  #rewriteAt = 0;
+  /** The open file; `null` once it is closed or cannot be written. */
+  #file: number | null = null;
+
+  constructor(options: FileJournalOptions, before: LeaseLines | null) {
+    this.#options = options;
+    this.#path = join(options.folder, FILE);
+    this.#startedAt = options.clock.now();
+    this.#owner = `${ownerName()}/${Math.round(options.clock.wall())}`;
+    this.#knownSince = this.#startedAt;
+    if (before) this.#carryOver(before);
+    this.#rewrite();
+  }
+
+  of(key: string, { windowMs, timeoutMs }: Span): KeyJournal {
+    const recalled = [...this.#leases.values()]
+      .filter((lease) => lease.recalled && lease.key === key)
+      .map((lease) => this.#endOf(lease, timeoutMs) + windowMs + MARGIN_MS);
+    return {
+      recalled: recalled.filter((until) => until > this.#options.clock.now()),
+      unknownUntil: (this.#knownSince ?? Number.NEGATIVE_INFINITY) + windowMs,
+      begin: (lengthy) => this.#begin(key, lengthy),
+    };
+  }
+
+  close(): void {
+    if (this.#file === null) return;
+    this.#append(RELEASED_LINE);
+    if (this.#file !== null) closeSync(this.#file);
+    this.#file = null;
+  }
+
+  #begin(key: string, lengthy: boolean): JournalEntry {
+    const moment = this.#moment;
+    const lease: Held = { key, lengthy, begunAt: moment.now, endedAt: null, recalled: false };
+    const id = this.#add(lease);
+    this.#append(begunLine(id, lease, moment));
+    return {
+      ended: () => {
+        const ended = this.#moment;
+        this.#leases.set(id, { ...lease, endedAt: ended.now });
+        this.#append(endedLine(id, ended));
+      },
+      cancelled: () => {
+        this.#leases.delete(id);
+        this.#append(cancelledLine(id));
+      },
+    };
+  }
+
+  #add(lease: Held): number {
+    this.#nextId += 1;
+    this.#leases.set(this.#nextId, lease);
+    return this.#nextId;
+  }
+
+  /** When a lease's response ended, at the latest. */
+  #endOf({ begunAt, endedAt, lengthy }: Held, timeoutMs: number): number {
+    return endedAt ?? (lengthy ? this.#startedAt : begunAt + timeoutMs);
+  }
+
+  /** Takes in what the process before has left, on this one's clock. */
+  #carryOver({ knownSince, last, leases }: LeaseLines): void {
+    const { now, wall } = this.#moment;
+    // A wall clock set back must not free anything: then no time has passed between the two.
+    const here = now - Math.max(0, wall - last.wall) - last.now;
+    this.#knownSince = knownSince === null ? null : knownSince + here;
+    for (const lease of leases) {
+      const begunAt = lease.begunAt + here;
+      const endedAt = lease.endedAt === null ? null : lease.endedAt + here;
+      this.#add({ ...lease, begunAt, endedAt, recalled: true });
+    }
+  }
+
+  get #moment(): Moment {
+    const { clock } = this.#options;
+    return { now: clock.now(), wall: clock.wall() };
+  }
+
+  #append(line: string): void {
+    if (this.#file === null) return;
+    try {
+      writeFileSync(this.#file, line);
+      this.#lines += 1;
+      if (this.#lines >= this.#rewriteAt) this.#rewrite();
+    } catch (error) {
+      this.#giveUp(reasonOf(error));
+    }
+  }
+
+  /** Writes what counts into a new file in the place of the old. */
+  #rewrite(): void {
+    const { keepMs } = this.#options;
+    const { now, wall } = this.#moment;
+    if (this.#file !== null && readBefore(this.#path)?.owner !== this.#owner) {
+      throw new Error('another process has taken it over');
+    }
+    const at = (then: number): Moment => ({ now: then, wall: wall - (now - then) });
+    if (this.#knownSince !== null && this.#knownSince + keepMs <= now) this.#knownSince = null;
+    let text = headLine(this.#owner, this.#knownSince, { now, wall });
+    for (const [id, lease] of this.#leases) {
+      const unanswered = lease.endedAt === null && !lease.recalled;
+      if (!unanswered && this.#endOf(lease, 0) + keepMs + MARGIN_MS <= now) {
+        this.#leases.delete(id);
+        continue;
+      }
+      text += begunLine(id, lease, at(lease.begunAt));
+      if (lease.endedAt !== null) text += endedLine(id, at(lease.endedAt));
+    }
+    const file = openSync(`${this.#path}.new`, 'w', 0o600);
+    writeFileSync(file, text);
+    renameSync(`${this.#path}.new`, this.#path);
+    if (this.#file !== null) closeSync(this.#file);
+    this.#file = file;
+    this.#lines = 0;
+    this.#rewriteAt = Math.max(REWRITE_AFTER_LINES, 4 * this.#leases.size);
+  }
+
+  /** Leaves no file that lacks what is spent from now on: the next process must not trust it. */
+  #giveUp(why: string): void {
+    const { complain, folder } = this.#options;
+    if (this.#file !== null) closeSync(this.#file);
+    this.#file = null;
+    try {
+      if (readBefore(this.#path)?.owner === this.#owner) rmSync(this.#path);
+    } catch {
+      // Then whoever keeps us from writing keeps us from deleting as well.
+    }
+    complain(
+      `STATE_DIR ${folder} cannot be written any more (${why}): what is spent is not remembered, and the next start leaves half of each rate limit alone for one window.`,
+    );
+  }
+}

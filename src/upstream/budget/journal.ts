@@ -1,0 +1,52 @@
+/** What is written down of one request. */
+export interface JournalEntry {
+  /** Its response has ended. */
+  ended(): void;
+  /** It was not sent after all. */
+  cancelled(): void;
+}
+
+/** What is written down of one key, and what the process before this one wrote. */
+export interface KeyJournal {
+  /** Until when each request of the process before counts, on `clock.now()`. */
+  readonly recalled: readonly number[];
+  /** Until when half the limit is left alone, on `clock.now()`, because it is not known what was spent. */
+  readonly unknownUntil: number;
+  /** A request is about to leave. */
+  begin(lengthy: boolean): JournalEntry;
+}
+
+/** How long a key's requests count. */
+export interface Span {
+  readonly windowMs: number;
+  /** How long a request may take. */
+  readonly timeoutMs: number;
+}
+
+/** Remembers across processes which requests count, so that a restart does not double a limit. */
+export interface Journal {
+  /** The part of one key, by a name that does not depend on the process and does not tell the key. */
+  of(key: string, span: Span): KeyJournal;
+  /** Lets the next process have it. */
+  close(): void;
+}
+
+const unwritten: JournalEntry = { ended: () => {}, cancelled: () => {} };
+
+/** Of a key that nobody has used before, and that ends with this process. */
+export const newKey: KeyJournal = {
+  recalled: [],
+  unknownUntil: Number.NEGATIVE_INFINITY,
+  begin: () => unwritten,
+};
+
+/** For keys that begin and end with this process, as those of the embedded sandbox do. */
+export const keysAreNew: Journal = { of: () => newKey, close: () => {} };
+
+/** Knows nothing of what was spent before `startedAt`, on `clock.now()`, and writes nothing. */
+export function noJournal(startedAt: number): Journal {
+  return {
+    of: (_key, { windowMs }) => ({ ...newKey, unknownUntil: startedAt + windowMs }),
+    close: () => {},
+  };
+}

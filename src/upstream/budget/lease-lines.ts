@@ -1,0 +1,90 @@
+/** A lease as it is written down; times are on the monotonic clock of the process that wrote it. */
+export interface WrittenLease {
+  readonly key: string;
+  readonly lengthy: boolean;
+  readonly begunAt: number;
+  /** When its response ended; `null` when that is not known. */
+  readonly endedAt: number | null;
+}
+
+/** One moment on both clocks of a process. */
+export interface Moment {
+  /** Monotonic, in milliseconds. */
+  readonly now: number;
+  /** Milliseconds since the epoch. */
+  readonly wall: number;
+}
+
+/** What a journal's file says. */
+export interface LeaseLines {
+  /** The process that wrote it. */
+  readonly owner: string;
+  /** Whether that process has let go of it. */
+  readonly released: boolean;
+  readonly leases: readonly WrittenLease[];
+  /** Since when nothing is missing; `null` when that is too long ago to matter. */
+  readonly knownSince: number | null;
+  /** The last moment of which it knows. */
+  readonly last: Moment;
+}
+
+/** The first line of a file. */
+export function headLine(owner: string, knownSince: number | null, { now, wall }: Moment): string {
+  const since = knownSince === null ? '-' : Math.round(knownSince);
+  return `leases 1 ${owner} ${since} ${Math.round(now)} ${Math.round(wall)}\n`;
+}
+
+/** A request leaves. */
+export function begunLine(id: number, { key, lengthy }: WrittenLease, moment: Moment): string {
+  return `+ ${id} ${Math.round(moment.now)} ${Math.round(moment.wall)} ${key} ${lengthy ? 'l' : 's'}\n`;
+}
+
+/** Its response has ended. */
+export function endedLine(id: number, { now, wall }: Moment): string {
+  return `- ${id} ${Math.round(now)} ${Math.round(wall)}\n`;
+}
+
+/** It did not leave. */
+export function cancelledLine(id: number): string {
+  return `x ${id}\n`;
+}
+
+/** The process has let go of its file. */
+export const RELEASED_LINE = 'z\n';
+
+const HEAD = /^leases 1 (\S+) (-|-?\d+) (-?\d+) (\d+)$/;
+const LINE = /^(?:\+ (\d+) (-?\d+) (\d+) (\S+) ([ls])|- (\d+) (-?\d+) (\d+)|x (\d+)|(z))$/;
+
+/**
+ * Reads a file, or `null` when it is none of ours or damaged. The last line may be torn: what was to
+ * follow it had not happened yet.
+ */
+export function readLeaseLines(text: string): LeaseLines | null {
+  const [first = '', ...lines] = text.slice(0, text.lastIndexOf('\n') + 1).split('\n');
+  const head = HEAD.exec(first);
+  if (!head) return null;
+  let last: Moment = { now: Number(head[3]), wall: Number(head[4]) };
+  const pass = (now: string | undefined, wall: string | undefined): number => {
+    last = { now: Number(now), wall: Number(wall) };
+    return Number(now);
+  };
+  const leases = new Map<string, WrittenLease>();
+  let released = false;
+  for (const line of lines.slice(0, -1)) {
+    const match = LINE.exec(line);
+    if (!match) return null;
+    const [, begun, begunNow, begunWall, key, size, ended, endedNow, endedWall, cancelled] = match;
+    if (begun !== undefined && key !== undefined) {
+      const begunAt = pass(begunNow, begunWall);
+      leases.set(begun, { key, lengthy: size === 'l', begunAt, endedAt: null });
+    } else if (ended !== undefined) {
+      const lease = leases.get(ended);
+      if (!lease) return null;
+      leases.set(ended, { ...lease, endedAt: pass(endedNow, endedWall) });
+    } else if (cancelled !== undefined) {
+      if (!leases.delete(cancelled)) return null;
+    } else released = true;
+  }
+  const knownSince = head[2] === '-' ? null : Number(head[2]);
+  return { owner: head[1] ?? '', released, leases: [...leases.values()], knownSince, last };
+}

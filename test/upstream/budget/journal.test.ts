@@ -1,0 +1,222 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { openJournal } from '../../../src/upstream/budget/file-journal.ts';
+import type { Journal, JournalEntry } from '../../../src/upstream/budget/journal.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+
+const WINDOW_MS = 60_000;
+const TIMEOUT_MS = 10_000;
+const span = { windowMs: WINDOW_MS, timeoutMs: TIMEOUT_MS };
+const UNKNOWN = 'half the limit';
+
+let folder: string;
+let complaints: string[];
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'journal-'));
+  complaints = [];
+});
+
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+});
+
+const path = (): string => join(folder, 'leases.log');
+const text = (): string => readFileSync(path(), 'utf8');
+
+function open(clock: VirtualClock): Journal {
+  const complain = (sentence: string): void => void complaints.push(sentence);
+  return openJournal({ folder, clock, keepMs: WINDOW_MS + TIMEOUT_MS, complain });
+}
+
+/** Makes the process that wrote the file one that has ended. */
+function kill(): void {
+  writeFileSync(path(), text().replace(/^(leases 1 [^/]+)\/\d+\//, '$1/999999999/'));
+}
+
+/** Opens a journal that knows that nothing was spent: the process before it ran for an hour. */
+function begin(clock: VirtualClock): Journal {
+  const before = new VirtualClock();
+  before.jumpWall(clock.wall() - before.wall() - 3_600_000);
+  open(before).close();
+  return open(clock);
+}
+
+/** How much longer what another process has spent counts in one that starts now. */
+function recalledBy(clock: VirtualClock, key = 'a-key'): number[] | typeof UNKNOWN {
+  const { recalled, unknownUntil } = open(clock).of(key, span);
+  if (unknownUntil > clock.now()) return UNKNOWN;
+  return recalled.map((until) => until - clock.now()).sort((a, b) => a - b);
+}
+
+/** A clock of another process, whose monotonic time says nothing to the first; `ms` later. */
+async function later(clock: VirtualClock, ms: number, startedAt = 12_345): Promise<VirtualClock> {
+  const other = new VirtualClock();
+  await other.advance(startedAt);
+  other.jumpWall(clock.wall() + ms - other.wall());
+  return other;
+}
+
+const nearly = (ms: number) => expect.closeTo(ms, -1.5);
+
+describe('The journal of leases', () => {
+  test('tells the next process how long what was spent still counts', async () => {
+    const clock = new VirtualClock().rule();
+    const key = begin(clock).of('a-key', span);
+    const first = key.begin(false);
+    await clock.advance(2000);
+    first.ended();
+    key.begin(false);
+    key.begin(false).cancelled();
+    await clock.advance(3000);
+    kill();
+    // The unanswered one may be answered until its timeout.
+    const next = await later(clock, 1000);
+    expect(recalledBy(next)).toEqual([
+      nearly(WINDOW_MS - 4000),
+      nearly(WINDOW_MS + TIMEOUT_MS - 4000),
+    ]);
+  });
+
+  test('keeps keys apart', async () => {
+    const clock = new VirtualClock().rule();
+    begin(clock).of('a-key', span).begin(false).ended();
+    kill();
+    expect(recalledBy(await later(clock, 0), 'another-key')).toEqual([]);
+  });
+
+  test('counts an upload that was not answered from the start of the next process', async () => {
+    const clock = new VirtualClock().rule();
+    begin(clock).of('a-key', span).begin(true);
+    await clock.advance(30_000);
+    kill();
+    expect(recalledBy(await later(clock, 1000))).toEqual([nearly(WINDOW_MS)]);
+  });
+
+  test('never lets the next process forget what counts, whatever the clocks do', async () => {
+    const event = fc.record({
+      afterMs: fc.nat(20_000),
+      does: fc.constantFrom('begin', 'begin', 'end', 'cancel'),
+      jumpMs: fc.option(fc.integer({ min: -7_200_000, max: 7_200_000 }), { freq: 6 }),
+    });
+    // Only forward between two processes is not told from time that passes.
+    const gap = fc.record({ ms: fc.nat(90_000), backMs: fc.option(fc.nat(7_200_000)) });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(event, { maxLength: 30 }),
+        gap,
+        fc.boolean(),
+        async (events, { ms, backMs }, torn) => {
+          rmSync(folder, { recursive: true, force: true });
+          const clock = new VirtualClock().rule();
+          const key = begin(clock).of('a-key', span);
+          const onWire: { entry: JournalEntry; begunAt: number }[] = [];
+          const untils: number[] = [];
+          for (const { afterMs, does, jumpMs } of events) {
+            await clock.advance(afterMs);
+            if (does === 'begin') onWire.push({ entry: key.begin(false), begunAt: clock.now() });
+            const first = does === 'begin' ? undefined : onWire.shift();
+            if (does === 'end') first?.entry.ended();
+            if (does === 'end' && first) untils.push(clock.now() + WINDOW_MS);
+            if (does === 'cancel') first?.entry.cancelled();
+            // So that the file knows of it before anything else happens.
+            if (jumpMs !== null) clock.jumpWall(jumpMs);
+            key.begin(false).cancelled();
+          }
+          for (const { begunAt } of onWire) untils.push(begunAt + TIMEOUT_MS + WINDOW_MS);
+          kill();
+          if (torn) writeFileSync(path(), `${text()}+ 99 12`);
+          const next = await later(clock, backMs === null ? ms : ms - backMs);
+          const recalled = recalledBy(next);
+          const truth = untils
+            .map((until) => until - clock.now() - ms)
+            .filter((left) => left > 0)
+            .sort((a, b) => a - b);
+          expect(recalled).not.toBe(UNKNOWN);
+          const longest = (recalled as number[]).slice(-truth.length || undefined);
+          expect(longest.length).toBeGreaterThanOrEqual(truth.length);
+          truth.forEach((left, index) => expect(longest[index]).toBeGreaterThanOrEqual(left));
+        },
+      ),
+      { numRuns: 100 },
+    );
+  });
+
+  test('is not known at the first start, and where its file is damaged', async () => {
+    const clock = new VirtualClock().rule();
+    expect(recalledBy(clock)).toBe(UNKNOWN);
+    kill();
+    // Whoever starts again meanwhile knows no more than it did.
+    expect(recalledBy(await later(clock, WINDOW_MS - 1000))).toBe(UNKNOWN);
+    kill();
+    expect(recalledBy(await later(clock, WINDOW_MS))).toEqual([]);
+    for (const damaged of ['', 'nonsense\n', `${text()}nonsense\n`, text().slice(3)]) {
+      writeFileSync(path(), damaged);
+      kill();
+      expect(recalledBy(clock)).toBe(UNKNOWN);
+    }
+  });
+
+  test('survives several starts within a window', async () => {
+    let clock = new VirtualClock().rule();
+    begin(clock).of('a-key', span).begin(false).ended();
+    for (let start = 1; start <= 5; start += 1) {
+      kill();
+      clock = await later(clock, 10_000, start * 1_000_000);
+      open(clock).of('a-key', span).begin(false).ended();
+    }
+    kill();
+    expect(recalledBy(await later(clock, 5000))).toEqual(
+      [5000, 15_000, 25_000, 35_000, 45_000, 55_000].map(nearly),
+    );
+  });
+
+  test('stays with the process that has it: a second one complains and writes nothing', () => {
+    const clock = new VirtualClock().rule();
+    const key = begin(clock).of('a-key', span);
+    const before = text();
+    expect(recalledBy(clock)).toBe(UNKNOWN);
+    expect(complaints).toEqual([expect.stringMatching(/^STATE_DIR .* is in use by another/)]);
+    expect(text()).toBe(before);
+    key.begin(false);
+    expect(text()).not.toBe(before);
+  });
+
+  test('is small, however much is spent', async () => {
+    const clock = new VirtualClock().rule();
+    const key = begin(clock).of('a-key', span);
+    for (let request = 0; request < 10_000; request += 1) {
+      key.begin(false).ended();
+      await clock.advance(2000);
+    }
+    expect(statSync(path()).size).toBeLessThan(100_000);
+    kill();
+    expect(recalledBy(await later(clock, 0))).toHaveLength(30);
+  });
+
+  test('is done without where the folder cannot be used', () => {
+    const clock = new VirtualClock().rule();
+    writeFileSync(join(folder, 'file'), '');
+    folder = join(folder, 'file');
+    expect(recalledBy(clock)).toBe(UNKNOWN);
+    expect(complaints).toEqual([expect.stringContaining('cannot be used')]);
+    folder = join(folder, '..');
+  });
+
+  test('lets go of a file that another process has taken over', async () => {
+    const clock = new VirtualClock().rule();
+    const key = begin(clock).of('a-key', span);
+    kill();
+    const next = open(await later(clock, 10)).of('a-key', span);
+    for (let request = 0; request < 1000; request += 1) key.begin(false).ended();
+    expect(complaints).toEqual([expect.stringContaining('another process has taken it over')]);
+    next.begin(false);
+    kill();
+    expect((recalledBy(await later(clock, 20)) as number[]).length).toBeGreaterThan(0);
+  });
+});

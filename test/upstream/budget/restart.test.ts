@@ -1,0 +1,64 @@
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { newKey, noJournal } from '../../../src/upstream/budget/journal.ts';
+import { enqueueAll, mostAtOnce } from '../../support/errands.ts';
+import { createWorld, windowMs } from './world.ts';
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+});
+
+describe('A process that starts', () => {
+  const unknown = noJournal(0).of('a-key', { windowMs, timeoutMs: 10_000 });
+  const told = (remaining: number, limit = 30) => ({
+    answers: [{ limit, remaining, resetInMs: 30_000 }],
+  });
+
+  test('counts what the one before has spent as long as it counts', async () => {
+    const journal = { ...newKey, recalled: [1000, 2000, 2000, 70_000] };
+    const { errands, log, budget, clock } = createWorld(5, journal);
+    expect(budget.state).toMatchObject({ used: 4, remaining: 1, resetInMs: 70_000 });
+    await enqueueAll({ budget, clock }, errands(6));
+    await clock.advance(50_000);
+    expect(log.map(({ start }) => start)).toEqual([0, 1000, 2000, 2000]);
+    await clock.advance(windowMs);
+    expect(log.map(({ start }) => start).slice(4)).toEqual([60_000, 61_000]);
+  });
+
+  test('does not count it twice where the headers tell of it too', async () => {
+    const journal = { ...newKey, recalled: Array<number>(10).fill(40_000) };
+    const { errand, budget, clock } = createWorld(30, journal);
+    await enqueueAll({ budget, clock }, [errand(told(19))]);
+    expect(budget.state.remaining).toBe(19);
+  });
+
+  test('and does not know what was spent leaves half the limit alone for a window', async () => {
+    const { errands, log, budget, clock } = createWorld(30, unknown);
+    await enqueueAll({ budget, clock }, errands(100));
+    await clock.advance(windowMs - 1);
+    expect(log).toHaveLength(15);
+    await clock.advance(10 * windowMs);
+    expect(log).toHaveLength(100);
+    expect(mostAtOnce(log, windowMs)).toBe(30);
+  });
+
+  test('and does not know believes the first headers that say that less is left', async () => {
+    const { errand, errands, log, budget, clock } = createWorld(30, unknown);
+    await enqueueAll({ budget, clock }, [errand(told(4)), ...errands(40)]);
+    await clock.advance(windowMs - 1);
+    expect(log).toHaveLength(5);
+  });
+
+  test('and does not know leaves half of the limit that is announced', async () => {
+    const { errand, errands, log, budget, clock } = createWorld(30, unknown);
+    await enqueueAll({ budget, clock }, [errand(told(9, 10)), ...errands(40)]);
+    await clock.advance(windowMs - 1);
+    expect(log).toHaveLength(5);
+  });
+
+  test('and does not know can spend the only request of its limit', async () => {
+    const { errands, log, budget, clock } = createWorld(1, unknown);
+    await enqueueAll({ budget, clock }, errands(2));
+    expect(log).toHaveLength(1);
+  });
+});
