@@ -80,6 +80,9 @@ export interface WorldOptions extends Overrides {
 /** By this the gateway's requests are told from those that a test sends itself. */
 const TEST_AGENT = 'a test';
 
+/** On a connection of its own: one kept over seconds may be closed just when it is used again. */
+const CLOSING = { 'user-agent': TEST_AGENT, connection: 'close' };
+
 /** Starts a sandbox and a gateway on it, each with a rate limit that is out of the way. */
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const { env, on, only, sandbox: sandboxOptions, ...overrides } = options;
@@ -137,13 +140,12 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     },
     async links(path) {
       const authorization = `Bearer ${links.key}`;
-      const headers = { 'user-agent': TEST_AGENT, authorization };
+      const headers = { ...CLOSING, authorization };
       return (await fetch(`${links.url}${path}`, { headers })).json() as Promise<never>;
     },
     async market(path) {
       const url = `${market.url}${path}${path.includes('?') ? '&' : '?'}api_key=${market.key}`;
-      const headers = { 'user-agent': TEST_AGENT };
-      return (await fetch(url, { headers })).json() as Promise<never>;
+      return (await fetch(url, { headers: CLOSING })).json() as Promise<never>;
     },
     async close() {
       await gateway.close();

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Fault } from '../../../src/sandbox/sandbox.ts';
 import type { Connection, Row } from '../../support/gateway.ts';
-import { fields, Impatience } from './impatience.ts';
+import { FailureStage, fields, impatient } from './failure-stage.ts';
 
-const stage = new Impatience();
+const stage = new FailureStage();
 
 const nameOf = (field: string): string => /^\w+/.exec(field)?.[0] ?? '';
 
@@ -109,7 +109,7 @@ describe.each(['links', 'market'] as const)('When the %s API', (api) => {
   it.each(Object.entries(faults))(
     '%s, every field of it is null with a coded error that says nothing of the upstream’s',
     async (_title, { fault, codes, patience }) => {
-      const { ask } = await stage.start();
+      const { ask } = await stage.start(fault.kind === 'hang' ? impatient : {});
       stage.sandbox[api].fault(fault);
       const { data, errors, text } = await ask(`{ ${fields[api].join(' ')} }`, {}, patience);
       expectNoLeak(text);

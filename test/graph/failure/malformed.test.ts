@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Connection, Row } from '../../support/gateway.ts';
-import { Impatience } from './impatience.ts';
+import { FailureStage } from './failure-stage.ts';
 
-const stage = new Impatience();
+const stage = new FailureStage();
 
 describe('A malformed member', () => {
   /** Scripts every row of a list. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { fields, Impatience } from './impatience.ts';
+import { FailureStage, fields, impatient } from './failure-stage.ts';
 
-const stage = new Impatience();
+const stage = new FailureStage();
 
 describe('An outage', () => {
   it('that is over is forgotten: errors are never kept', async () => {
@@ -13,7 +13,7 @@ describe('An outage', () => {
   });
 
   it('met by many requests at once closes the API for as long as one met by few', async () => {
-    const { ask } = await stage.start();
+    const { ask } = await stage.start(impatient);
     // The first request of all goes alone; what is tested is what those beside each other do.
     await ask('{ account { id } }');
     stage.sandbox.links.fault({ kind: 'hang' });

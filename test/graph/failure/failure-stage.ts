@@ -32,8 +32,11 @@ export const fields: Readonly<Record<'links' | 'market', readonly string[]>> = {
   ],
 };
 
-/** One sandbox for all tests of a file, as new for each, and gateways that do not wait for it long. */
-export class Impatience {
+/** Settings of a gateway that soon gives up an upstream which does not answer. */
+export const impatient = { LINKS_TIMEOUT_MS: '300', MARKET_TIMEOUT_MS: '300' };
+
+/** One sandbox for all tests of a file, as new for each, and gateways on it. */
+export class FailureStage {
   #sandbox: Sandbox | undefined;
   readonly #worlds: World[] = [];
 
@@ -53,15 +56,14 @@ export class Impatience {
     return this.#sandbox;
   }
 
-  /** A gateway that knows nothing yet and is not patient. */
+  /** A gateway that knows nothing yet. */
   async start(
     env: Readonly<Record<string, string>> = {},
     only?: 'links' | 'market',
   ): Promise<World> {
-    const impatient = { LINKS_TIMEOUT_MS: '300', MARKET_TIMEOUT_MS: '300' };
     const world = await startWorld({
       on: this.sandbox,
-      env: { ...impatient, ...env },
+      env,
       ...(only ? { only } : {}),
     });
     this.#worlds.push(world);
