@@ -106,7 +106,7 @@ builder.queryType({
 
 builder.mutationType({
   description:
-    'Everything that can be changed. Each field checks its input, then makes one upstream call; once it has answered, no read shows the state before it.',
+    'Everything that can be changed. Each field checks its input, then writes with one upstream call; once it has answered, no read shows the state before it. Fields of the result that the write did not tell are read when selected, which costs what reading them costs.',
 });
 
 /** @throws BadUserInput `BAD_USER_INPUT` for a type whose rows cannot be found by an id. */

@@ -157,7 +157,8 @@ builder.mutationFields((t) => ({
     type: UserRef,
     nullable: false,
     errors: resultOf('SubscribeUserResult'),
-    description: 'Puts a user on a plan. For API keys of administrators. Costs 1 upstream call.',
+    description:
+      'Puts a user on a plan. For API keys of administrators. Costs 1 upstream call; what was not given is read when selected.',
     args: {
       input: t.arg({ type: SubscribeUserInput, required: true, description: 'Who and what.' }),
     },
@@ -174,7 +175,8 @@ builder.mutationFields((t) => ({
     type: UserRef,
     nullable: false,
     errors: resultOf('CreateUserResult'),
-    description: 'Opens an account. For API keys of administrators. Costs 1 upstream call.',
+    description:
+      'Opens an account. For API keys of administrators. Costs 1 upstream call; what neither its answer nor the input holds is read when selected.',
     args: {
       input: t.arg({ type: CreateUserInput, required: true, description: 'What to open.' }),
     },

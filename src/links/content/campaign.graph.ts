@@ -94,7 +94,8 @@ builder.mutationFields((t) => ({
     type: CampaignRef,
     nullable: false,
     errors: resultOf('CreateCampaignResult'),
-    description: 'Makes a campaign. Costs 1 upstream call.',
+    description:
+      'Makes a campaign. Costs 1 upstream call; what neither its answer nor the input holds is read when selected.',
     args: {
       input: t.arg({ type: CreateCampaignInput, required: true, description: 'What to make.' }),
     },
@@ -110,7 +111,8 @@ builder.mutationFields((t) => ({
     type: CampaignRef,
     nullable: false,
     errors: resultOf('UpdateCampaignResult'),
-    description: 'Changes a campaign. Costs 1 upstream call.',
+    description:
+      'Changes a campaign. Costs 1 upstream call; what neither its answer nor the input holds is read when selected.',
     args: {
       input: t.arg({ type: UpdateCampaignInput, required: true, description: 'What to change.' }),
     },
@@ -146,7 +148,8 @@ builder.mutationFields((t) => ({
     type: CampaignRef,
     nullable: false,
     errors: resultOf('AssignLinkToCampaignResult'),
-    description: 'Adds a short link to a campaign. Costs 1 upstream call.',
+    description:
+      'Adds a short link to a campaign. Costs 1 upstream call; fields selected on the campaign are read afterwards.',
     args: {
       campaignId: t.arg.id({
         required: true,

@@ -126,7 +126,8 @@ builder.mutationFields((t) => ({
     type: ChannelRef,
     nullable: false,
     errors: resultOf('CreateChannelResult'),
-    description: 'Makes a channel. Costs 1 upstream call.',
+    description:
+      'Makes a channel. Costs 1 upstream call; what neither its answer nor the input holds is read when selected.',
     args: {
       input: t.arg({ type: CreateChannelInput, required: true, description: 'What to make.' }),
     },

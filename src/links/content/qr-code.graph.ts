@@ -179,7 +179,8 @@ builder.mutationFields((t) => ({
     type: QrCodeRef,
     nullable: false,
     errors: resultOf('CreateQrCodeResult'),
-    description: 'Makes a QR code. Costs 1 upstream call.',
+    description:
+      'Makes a QR code. Costs 1 upstream call; what neither its answer nor the input holds is read when selected.',
     args: {
       input: t.arg({ type: CreateQrCodeInput, required: true, description: 'What to make.' }),
     },
@@ -195,7 +196,8 @@ builder.mutationFields((t) => ({
     type: QrCodeRef,
     nullable: false,
     errors: resultOf('UpdateQrCodeResult'),
-    description: 'Changes what a QR code says and how it looks. Costs 1 upstream call.',
+    description:
+      'Changes what a QR code says and how it looks. Costs 1 upstream call; fields selected on it are read afterwards.',
     args: {
       input: t.arg({ type: UpdateQrCodeInput, required: true, description: 'What to change.' }),
     },
