@@ -3,7 +3,7 @@ import { UpstreamFailure, type UpstreamName, upstreamTitle } from '../errors.ts'
 import type { BudgetState } from '../upstream/budget/budget.ts';
 import { findById } from '../upstream/lists/find-by-id.ts';
 import type { Lists } from '../upstream/lists/pages.ts';
-import { readWindow, type WindowArguments } from '../upstream/lists/window.ts';
+import { DEFAULT_WINDOW, readWindow, type WindowArguments } from '../upstream/lists/window.ts';
 import type { Access } from '../upstream/operation.ts';
 import type { Call, List, Read, Row, Write } from '../upstream/request.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
@@ -60,7 +60,8 @@ export class Source {
     filter?: (row: R) => boolean,
   ): Promise<Connection<R> | null> {
     const lists = this.#required;
-    const cut = await readWindow({ lists, list, access: this.#access }, window, filter);
+    const access = { ...this.#access, suffices: this.#firstPageSuffices(list, window) };
+    const cut = await readWindow({ lists, list, access }, window, filter);
     return (
       cut && {
         // Most operations select few cursors or none: each is made when it is read.
@@ -87,7 +88,7 @@ export class Source {
 
   /** All rows of a list that comes whole. 0 or 1 upstream calls. */
   async all<R extends Row>(list: List<R>): Promise<R[]> {
-    const page = await this.#required.page(list, 1, this.#access);
+    const page = await this.#required.page(list, 1, { ...this.#access, suffices: () => true });
     return [...(page?.rows ?? [])];
   }
 
@@ -112,6 +113,18 @@ export class Source {
   /** How this caller's budget stands; `null` when this API is not configured. Costs nothing. */
   get budgetState(): BudgetState | null {
     return this.#lists?.client.budgetState(this.#access.credential) ?? null;
+  }
+
+  /** Whether a window is cut from a list's first page alone, whatever is on it. */
+  #firstPageSuffices(
+    list: List<Row>,
+    { first, after, last, before }: WindowArguments,
+  ): (read: Read<unknown>) => boolean {
+    if (!list.paged) return () => true;
+    const fromStart = last == null && after == null && before == null;
+    const count = first ?? DEFAULT_WINDOW;
+    const suffices = fromStart && this.#required.fitsFirstPage(list, count, this.#access);
+    return ({ query }) => suffices && query?.['page'] === '1';
   }
 
   get #client(): UpstreamClient {

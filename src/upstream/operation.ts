@@ -1,5 +1,6 @@
 import type { Credential } from '../auth/credential.ts';
 import type { Receipt } from './receipt.ts';
+import type { Read } from './request.ts';
 
 /** Who asks, on whose account, and how patient they are. One per operation. */
 export interface Caller {
@@ -16,4 +17,9 @@ export interface Caller {
 export interface Access {
   readonly caller: Caller;
   readonly credential: Credential;
+  /**
+   * Whether a read of a page is all that is read here, whatever comes on it: of interest to a dry run
+   * only. Without it, pages can follow.
+   */
+  readonly suffices?: (read: Read<unknown>) => boolean;
 }

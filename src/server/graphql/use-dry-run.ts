@@ -1,9 +1,12 @@
-import type { ExecutionResult } from 'graphql';
+import type { ExecutionResult, GraphQLError } from 'graphql';
 import { GatewayError } from '../../errors.ts';
 import type { GatewayPlugin } from './request-record.ts';
 
 /** The header that asks for the price of an operation instead of its answer. */
 export const dryRunHeader = 'x-gateway-dry-run';
+
+/** An answer, or a part of one that is delivered in parts. */
+type Part = ExecutionResult & { readonly incremental?: readonly ExecutionResult[] };
 
 /**
  * Answers a dry run with `extensions.plan` and no data. Complaints about the request itself stay;
@@ -15,19 +18,29 @@ export function useDryRun(): GatewayPlugin {
       const { dryRun } = args.contextValue;
       if (!dryRun) return undefined;
       return {
-        onExecuteDone({ result, setResult }) {
-          if (Symbol.asyncIterator in result) return;
-          const { errors, extensions } = result as ExecutionResult;
-          const telling = errors?.filter(
+        async onExecuteDone({ result, setResult }) {
+          const errors: GraphQLError[] = [];
+          const extensions = { plan: dryRun.plan };
+          const parts = Symbol.asyncIterator in result ? result : [result];
+          for await (const part of parts as AsyncIterable<Part>) {
+            errors.push(...errorsOf(part));
+            Object.assign(extensions, part.extensions, { plan: dryRun.plan });
+          }
+          const telling = errors.filter(
             ({ originalError }) => originalError instanceof GatewayError,
           );
           setResult({
             data: null,
-            ...(telling && telling.length > 0 ? { errors: telling } : {}),
-            extensions: { ...extensions, plan: dryRun.plan },
+            ...(telling.length > 0 ? { errors: telling } : {}),
+            extensions,
           });
         },
       };
     },
   };
+}
+
+/** The complaints in a part of an answer, whatever form it has. */
+function errorsOf({ errors = [], incremental = [] }: Part): readonly GraphQLError[] {
+  return [...errors, ...incremental.flatMap((each) => each.errors ?? [])];
 }

@@ -9,6 +9,8 @@ export interface Outline {
   lastPage: number | null;
   /** The pages that were asked for. */
   readonly asked: Set<number>;
+  /** Rows that a page has at least, unless it is the last; null when no page has shown or said it. */
+  surePerPage: number | null;
 }
 
 /** Lists whose outline is remembered; the one least recently used is forgotten first. */
@@ -29,9 +31,25 @@ export class Outlines {
     const filters = new URLSearchParams(list.query).toString();
     const key = `${partition} ${list.path}?${filters}`;
     const known = this.#outlines.get(key) ?? this.#original?.copyOf(key);
-    const outline = known ?? { perPage: null, lastPage: null, asked: new Set<number>() };
+    const outline = known ?? {
+      perPage: null,
+      lastPage: null,
+      asked: new Set<number>(),
+      surePerPage: null,
+    };
     if (known === undefined || this.#original) this.#outlines.set(key, outline);
     return outline;
+  }
+
+  /**
+   * Rows that a page of a list surely has, unless it is the last; a list that was never read is taken to
+   * be like the others. 0 when no list was read.
+   */
+  surePerPage(outline: Outline): number {
+    if (outline.surePerPage !== null) return outline.surePerPage;
+    const others = [...(this.#original ?? this).#outlines.values()];
+    const known = others.flatMap((other) => other.surePerPage ?? []);
+    return known.length === 0 ? 0 : Math.min(...known);
   }
 
   /** A copy of an outline, which is not used by that. */
@@ -39,6 +57,17 @@ export class Outlines {
     const outline = this.#outlines.peek(key);
     return outline && { ...outline, asked: new Set(outline.asked) };
   }
+}
+
+/** Rows that a page of a list has at least, by those read before and one more. */
+export function surePerPageAfter(
+  outline: Outline,
+  page: Page<Row>,
+  { last, rows }: { readonly last: boolean; readonly rows: readonly Row[] },
+): number | null {
+  const seen = last ? page.perPage : rows.length;
+  if (seen === null || outline.surePerPage === null) return seen ?? outline.surePerPage;
+  return Math.min(seen, outline.surePerPage);
 }
 
 /** The last page by what a page before it says; null when it does not say. */

@@ -2,7 +2,7 @@ import { isLastPage } from '../decode/page.ts';
 import type { Access } from '../operation.ts';
 import type { List, Page, Read, Row } from '../request.ts';
 import type { UpstreamClient } from '../upstream-client.ts';
-import { type Outline, Outlines, promisedLastPage } from './outlines.ts';
+import { type Outline, Outlines, promisedLastPage, surePerPageAfter } from './outlines.ts';
 
 /** A page as it is worked with: its number, its rows, and whether the list ends with it. */
 export interface ListPage<R extends Row> {
@@ -76,6 +76,7 @@ export class Lists {
     const listPage = this.#toListPage(list, page, number);
     if (listPage.placeholder) return listPage;
     if (listPage.rows.length > 0 || number === 1) outline.perPage = listPage.perPage;
+    if (list.paged) outline.surePerPage = surePerPageAfter(outline, page, listPage);
     outline.lastPage = lastPageAfter(listPage, page, outline);
     return listPage;
   }
@@ -89,6 +90,11 @@ export class Lists {
   /** Whether the page is in flight, so that it can be shared. */
   inFlight<R extends Row>(list: List<R>, number: number, access: Access): boolean {
     return this.client.inFlight(this.#pageRead(list, number), access.credential);
+  }
+
+  /** Whether the first `count` rows of a list are surely on its first page, as far as it has so many. */
+  fitsFirstPage(list: List<Row>, count: number, access: Access): boolean {
+    return !list.paged || count < this.#outlines.surePerPage(this.outline(list, access));
   }
 
   /** What is known of a list before a page of it is read. */

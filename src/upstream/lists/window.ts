@@ -29,7 +29,7 @@ export interface Window<R> {
 }
 
 /** Rows of a window when neither `first` nor `last` is given. */
-const DEFAULT_WINDOW = 20;
+export const DEFAULT_WINDOW = 20;
 /** Most rows of a window. */
 const MAX_WINDOW = 500;
 

@@ -17,12 +17,16 @@ describe('A dry run', () => {
   });
   afterAll(() => Promise.all(worlds.map((each) => each.close())));
 
-  async function plan(query: string): Promise<OperationPlan> {
-    world.forgetCalls();
-    const response = await world.gateway.fetch(
+  async function plan(
+    query: string,
+    of: World = world,
+    headers: Record<string, string> = {},
+  ): Promise<OperationPlan> {
+    of.forgetCalls();
+    const response = await of.gateway.fetch(
       new Request('http://gateway/graphql', {
         method: 'POST',
-        headers: { 'content-type': 'application/json', 'x-gateway-dry-run': '1' },
+        headers: { 'content-type': 'application/json', 'x-gateway-dry-run': '1', ...headers },
         body: JSON.stringify({ query }),
       }),
     );
@@ -31,7 +35,7 @@ describe('A dry run', () => {
       errors?: unknown;
       extensions: { plan: OperationPlan };
     };
-    expect({ data, errors, sent: world.calls() }).toEqual({
+    expect({ data, errors, sent: of.calls() }).toEqual({
       data: null,
       errors: undefined,
       sent: [],
@@ -81,6 +85,79 @@ describe('A dry run', () => {
   ])('prices %s as it will cost', async (_what, query) => {
     const { calls } = await plan(query);
     expect(await price(query)).toBe(calls);
+  });
+
+  it.each([
+    ['what hangs off a row that is not known', '{ user(id: 105) { plan { name } } }', 2],
+    [
+      'what a write leaves to be read',
+      'mutation { updateChannel(input: { id: 99, name: "Dry" }) { ... on Channel { name color } } }',
+      2,
+    ],
+    [
+      'several writes',
+      'mutation { a: deletePixel(id: 3) { __typename } b: deletePixel(id: 4) { __typename } }',
+      2,
+    ],
+  ])('prices %s, and is not exact where an answer decides', async (_what, query, calls) => {
+    const plan1 = await plan(query);
+    expect(plan1.calls).toBe(calls);
+    expect(await price(query)).toBe(calls);
+    expect(plan1.exact).toBe(!query.includes('{ plan') && !query.includes('color'));
+  });
+
+  it('counts what a write makes unknown again', async () => {
+    await price('{ channels(first: 1) { nodes { id } } }');
+    const query =
+      'mutation { updateChannel(input: { id: 99, name: "Dry" }) { ... on Channel { name color } } }';
+    expect(await plan(query)).toMatchObject({ calls: 2, exact: false });
+    expect(await price(query)).toBe(2);
+  });
+
+  it('is not exact about a list that can be cut shorter than is asked for', async () => {
+    expect(await plan('{ channels(first: 50) { nodes { name } } }')).toMatchObject({
+      calls: 1,
+      exact: false,
+    });
+  });
+
+  it('is not exact about a row that a list read beside it may hold', async () => {
+    const id = Buffer.from('User:105').toString('base64url');
+    const query = `{ users { username } node(id: "${id}") { id } }`;
+    expect((await plan(query)).exact).toBe(false);
+    expect(await price(query)).toBe(1);
+  });
+
+  it('reckons with the rows’ own reads beside any other field of theirs', async () => {
+    await price('{ campaigns(first: 1) { totalCount } }');
+    const query = '{ channels(first: 3) { nodes { databaseId id items { totalCount } } } }';
+    expect(await plan(query)).toMatchObject({ calls: 4, exact: false });
+    expect(await price(query)).toBe(4);
+  });
+
+  it('is not exact about more than an operation may ask for', async () => {
+    const other = await startWorld({ on: world.sandbox, env: { LINKS_RATE_LIMIT: '1' } });
+    worlds.push(other);
+    const query = '{ account { username } plans { name } }';
+    expect(await plan(query, other)).toMatchObject({ calls: 2, exact: false });
+  });
+
+  it('counts the question whether a key that a caller brings is good', async () => {
+    const other = await startWorld({
+      on: world.sandbox,
+      env: { AUTH_MODE: 'passthrough', LINKS_API_KEY: '' },
+    });
+    worlds.push(other);
+    const key = { authorization: `Bearer ${world.sandbox.links.key}` };
+    const query = '{ seller { username } }';
+    expect((await plan(query, other, key)).callsByUpstream).toEqual({ LINKS: 1, MARKET: 1 });
+    expect((await other.ask(query, {}, key)).receipt.calls).toBe(2);
+  });
+
+  it('has one answer for an operation in parts, without any data', async () => {
+    const query =
+      '{ account { username } ... @defer { channels(first: 2) { nodes { databaseId } } } }';
+    expect(await plan(query)).toMatchObject({ calls: 2 });
   });
 
   it('still complains about the request itself', async () => {
