@@ -1,5 +1,6 @@
 import DataLoader from 'dataloader';
 import { UpstreamFailure, type UpstreamName, upstreamTitle } from '../errors.ts';
+import type { Resource } from '../resources.ts';
 import type { BudgetState } from '../upstream/budget/budget.ts';
 import { findById } from '../upstream/lists/find-by-id.ts';
 import type { Lists } from '../upstream/lists/pages.ts';
@@ -7,6 +8,7 @@ import { DEFAULT_WINDOW, readWindow, type WindowArguments } from '../upstream/li
 import type { Access } from '../upstream/operation.ts';
 import type { Call, List, Read, Row, Write } from '../upstream/request.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
+import { ReadsUnderWay } from './reads-under-way.ts';
 
 /** A Relay connection, as the connection types of the graph resolve it. */
 export interface Connection<R> {
@@ -26,6 +28,7 @@ export class Source {
   readonly #lists: Lists | null;
   readonly #access: Access;
   readonly #loaders = new Map<string, DataLoader<number, Row | null>>();
+  readonly #underWay = new ReadsUnderWay();
 
   constructor(options: {
     readonly upstream: UpstreamName;
@@ -61,7 +64,8 @@ export class Source {
   ): Promise<Connection<R> | null> {
     const lists = this.#required;
     const access = { ...this.#access, suffices: this.#firstPageSuffices(list, window) };
-    const cut = await readWindow({ lists, list, access }, window, filter);
+    const source = { lists, list, access };
+    const cut = await this.#underWay.track(list.resource, () => readWindow(source, window, filter));
     return (
       cut && {
         // Most operations select few cursors or none: each is made when it is read.
@@ -92,22 +96,47 @@ export class Source {
     return [...(page?.rows ?? [])];
   }
 
-  /** One row by its id, `null` when there is none. Ids asked for at the same time are read together. */
-  async find<R extends Row>(list: List<R>, id: number): Promise<R | null> {
-    const lists = this.#required;
-    let loader = this.#loaders.get(list.path);
+  /**
+   * One row by its id, `null` when there is none. Ids asked for at the same time are read together, in as
+   * few upstream calls as can be known. `namedBy` are the resources whose rows name such ids, for those that
+   * come out of rows: they wait until the operation's reads of these have landed, and are planned as one.
+   */
+  async find<R extends Row>(
+    list: List<R>,
+    id: number,
+    namedBy: readonly Resource[] = [],
+  ): Promise<R | null> {
+    const key = [list.path, ...namedBy].join(' ');
+    let loader = this.#loaders.get(key);
     if (!loader) {
-      loader = new DataLoader<number, Row | null>(
-        async (ids) => {
-          const rows = await findById(lists, list, ids, this.#access);
-          return ids.map((id) => rows.get(id) ?? null);
-        },
-        // What has been read is cached one floor below, where a write of this operation can reach it.
-        { cache: false },
-      );
-      this.#loaders.set(list.path, loader);
+      loader = this.#loader(list, namedBy);
+      this.#loaders.set(key, loader);
     }
-    return (await loader.load(id)) as R | null;
+    const load = loader.load(id);
+    const { receipt } = this.#access.caller;
+    // What waits to be planned is under way too.
+    return (await (namedBy.length > 0 ? receipt.track(() => load) : load)) as R | null;
+  }
+
+  #loader<R extends Row>(
+    list: List<R>,
+    namedBy: readonly Resource[],
+  ): DataLoader<number, Row | null> {
+    const lists = this.#required;
+    const find = (ids: readonly number[]) => findById(lists, list, ids, this.#access);
+    const planTogether = (dispatch: () => void) =>
+      void this.#underWay.landed(namedBy).then(dispatch);
+    return new DataLoader<number, Row | null>(
+      async (ids) => {
+        const rows = await this.#underWay.track(list.resource, () => find(ids));
+        return ids.map((id) => rows.get(id) ?? null);
+      },
+      {
+        // What has been read is cached one floor below, where a write of this operation can reach it.
+        cache: false,
+        ...(namedBy.length > 0 ? { batchScheduleFn: planTogether } : {}),
+      },
+    );
   }
 
   /** How this caller's budget stands; `null` when this API is not configured. Costs nothing. */

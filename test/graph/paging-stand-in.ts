@@ -18,15 +18,22 @@ export class StandIn implements AsyncDisposable {
   delay: (path: string, page: number) => number = () => 0;
   /** Requests since it was emptied, as `/api/qr 3` for page 3 or `/api/qr/7`. */
   readonly log: string[] = [];
+  /** A path that nothing but errors come from. */
+  broken: string | null = null;
   readonly #upstream: ScriptedUpstream;
 
   private constructor(upstream: ScriptedUpstream) {
     this.#upstream = upstream;
-    upstream.onRequest = ({ url, response, answer }) => {
+    upstream.onRequest = (arrival) => {
+      const { url, response } = arrival;
       const page = url.searchParams.get('page');
       this.log.push(page === null ? url.pathname : `${url.pathname} ${page}`);
+      if (url.pathname === this.broken) {
+        arrival.answer({ error: 1, message: 'Broken' }, 500);
+        return;
+      }
       const body = this.#answer(response.req.method ?? 'GET', url);
-      setTimeout(() => answer(body), this.delay(url.pathname, Number(page)));
+      setTimeout(() => arrival.answer(body), this.delay(url.pathname, Number(page)));
     };
   }
 

@@ -49,7 +49,8 @@ const QrItemRef = builder.objectRef<ChannelItem>('QrItem').implement({
       type: QrCodeRef,
       description:
         'The QR code itself; null when it is gone. All those of one answer are read together, in pages or one by one, whichever takes fewer upstream calls.',
-      resolve: (item, _args, context, info) => findQrCode(item.id, context, info),
+      resolve: (item, _args, context, info) =>
+        findQrCode(item.id, context, info, ['channels', 'channelItems']),
     }),
   }),
 });

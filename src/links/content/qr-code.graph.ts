@@ -6,6 +6,7 @@ import { parseId } from '../../graph/global-id.ts';
 import { lazily } from '../../graph/lazily.ts';
 import { DeletedRef, resultOf } from '../../graph/result.ts';
 import { selectedFields } from '../../graph/selection.ts';
+import type { Resource } from '../../resources.ts';
 import type { Known } from '../../upstream/request.ts';
 import {
   createQrCode,
@@ -22,15 +23,16 @@ import { checkQrData, QrDataInput, QrTypeRef } from './qr-data.graph.ts';
 
 /**
  * Reads a QR code for a field that returns one: by itself when the operation selects its statistics,
- * which lists lack; else from the list where that takes fewer upstream calls.
+ * which lists lack; else from the list where that takes fewer upstream calls. `namedBy`: see `Source.find`.
  */
 export function findQrCode(
   id: number,
   { links }: GraphContext,
   info: GraphQLResolveInfo,
+  namedBy: readonly Resource[] = [],
 ): Promise<QrCode | null> {
   const wantsStatistics = selectedFields(info, 'QrCode').has('statistics');
-  return wantsStatistics ? links.read(qrCode(id)) : links.find(qrCodes, id);
+  return wantsStatistics ? links.read(qrCode(id)) : links.find(qrCodes, id, namedBy);
 }
 
 const LabelCountRef = builder.objectRef<LabelCount>('LabelCount').implement({

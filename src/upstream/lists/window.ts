@@ -277,7 +277,7 @@ class Walk<R extends Row> {
       index,
       perPage,
       identity: this.#identity(page.rows[index] as R),
-      before: names(rows.before.slice(-NEIGHBORS.before).reverse()),
+      before: names(rows.before.slice(-NEIGHBORS.before).toReversed()),
       behind: names(rows.behind.slice(0, NEIGHBORS.behind)),
       ...(total === null ? {} : { total }),
     });
