@@ -1,18 +1,19 @@
 import type { Credential } from '../auth/credential.ts';
 import { createDigest, type Digest } from '../digest.ts';
-import { GatewayError, type UpstreamName } from '../errors.ts';
+import type { UpstreamName } from '../errors.ts';
 import type { Observer } from '../observe/observer.ts';
 import type { Resource } from '../resources.ts';
 import type { Budget, BudgetState } from './budget/budget.ts';
 import { Budgets } from './budget/budgets.ts';
 import { type Journal, keysAreNew } from './budget/journal.ts';
-import type { Cache, EntryState, Freshness } from './cache/cache.ts';
+import type { Cache, EntryState, Freshness, Hit } from './cache/cache.ts';
 import { cacheKey, scopedTags, scopeOf } from './cache/key.ts';
 import { Refresher } from './cache/refresher.ts';
+import { copyServesAfter, waitWithCopyMs } from './copy-at-hand.ts';
 import type { Access, Caller } from './operation.ts';
 import type { Receipt } from './receipt.ts';
 import type { Call, Read, Write } from './request.ts';
-import { type Attempt, SharedRequest } from './shared-request.ts';
+import { type Attempt, CopyWillDo, SharedRequest } from './shared-request.ts';
 import { type ReadInFlight, SharedRequests } from './shared-requests.ts';
 import type { UpstreamClient } from './upstream-client.ts';
 import type { Exchanged, ExchangeOptions } from './wire/exchange.ts';
@@ -36,15 +37,6 @@ export interface ClientOptions extends ExchangeOptions {
   /** Told of what happens here. */
   readonly observer?: Observer;
 }
-
-/** Errors after which an older answer is better than none. */
-const OUTAGES = new Set([
-  'BUDGET_EXHAUSTED',
-  'OPERATION_TOO_EXPENSIVE',
-  'UPSTREAM_UNAVAILABLE',
-  'UPSTREAM_TIMEOUT',
-  'UPSTREAM_INVALID_RESPONSE',
-]);
 
 /** Names keys in the journal: the same in every process. Who knows a name finds no key by it. */
 const nameInJournal = createDigest('the journal of leases');
@@ -123,12 +115,16 @@ export class Client implements UpstreamClient {
         return hit.entry.value as T;
       }
       try {
-        return await this.#share(key, read, access);
+        return await this.#share(key, read, access, hit);
       } catch (error) {
-        const older = this.#options.cache.get(key);
-        if (!older || !(error instanceof GatewayError && OUTAGES.has(error.code))) throw error;
-        receipt.hit(key, older, true);
-        return older.entry.value as T;
+        const copy = this.#options.cache.get(key);
+        if (copy && copyServesAfter(error)) {
+          receipt.hit(key, copy, true);
+          return copy.entry.value as T;
+        }
+        // A write has made the copy wrong that would have done.
+        if (error instanceof CopyWillDo) return this.#share(key, read, access);
+        throw error;
       }
     });
   }
@@ -173,18 +169,20 @@ export class Client implements UpstreamClient {
     return cacheKey(scopeOf(this.upstream, partition), read, this.#options.digest);
   }
 
-  /** Waits for the request in flight, or makes one. */
-  async #share<T>(key: string, read: Read<T>, { caller, credential }: Access): Promise<T> {
+  /** Waits for the request in flight, or makes one; with a copy at hand not for long. */
+  async #share<T>(key: string, read: Read<T>, access: Access, copy?: Hit): Promise<T> {
+    const { caller, credential } = access;
     const budget = this.#budgets.of(credential);
     const shared = this.#shared.find(key);
+    const copyMs = copy && waitWithCopyMs(caller, copy, shared?.ageMs ?? 0);
     this.#options.observer?.read?.(this.upstream, read.resource, shared ? 'coalesced' : 'miss');
     if (shared) {
-      const value = (await shared.wait(caller)) as T;
+      const value = (await shared.wait(caller, copyMs)) as T;
       caller.receipt.joined(key);
       return value;
     }
     this.#plan(caller, budget);
-    return this.#open(key, read, credential, { caller }).wait(caller);
+    return this.#open(key, read, credential, { caller }).wait(caller, copyMs);
   }
 
   /** Asks for a newer answer behind the readers' backs, unless a request for it is in flight. */

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts';
 import { GatewayError, type UpstreamName, upstreamTitle } from '../errors.ts';
 import type { Hit } from './cache/cache.ts';
+import { Stopwatch } from './stopwatch.ts';
 
 /** What one operation cost, as `extensions.upstream` tells it. */
 export interface ReceiptSummary {
@@ -28,20 +29,20 @@ type Source = 'call' | 'cache' | 'coalesced';
  * it was first needed; a request is counted when it leaves, for the operation that it leaves for.
  */
 export class Receipt {
-  readonly #clock: Clock;
   readonly #sources = new Map<string, Source>();
   /** The entries that it was made of: each as it was when it last served, with its age. */
   readonly #hits = new Map<string, { readonly hit: Hit; readonly stale: boolean }>();
   readonly #calls: Record<UpstreamName, number> = { LINKS: 0, MARKET: 0 };
   readonly #planned: Record<UpstreamName, number> = { LINKS: 0, MARKET: 0 };
-  #waitedMs = 0;
-  #waiting = 0;
-  #waitingSince = 0;
+  readonly #waited: Stopwatch;
+  /** Time for which the operation has waited for something newer than the copies it has at hand. */
+  readonly withCopy: Stopwatch;
   #pending = 0;
   #onIdle: (() => void)[] = [];
 
   constructor(clock: Clock) {
-    this.#clock = clock;
+    this.#waited = new Stopwatch(clock);
+    this.withCopy = new Stopwatch(clock);
   }
 
   /** A cache entry served; a stale one perhaps only because a request for a newer one came to nothing. */
@@ -83,13 +84,11 @@ export class Receipt {
 
   /** Brackets a wait for a slot; waits side by side count once. */
   waitBegins(): void {
-    if (this.#waiting === 0) this.#waitingSince = this.#clock.now();
-    this.#waiting += 1;
+    this.#waited.begin();
   }
 
   waitEnds(): void {
-    this.#waiting -= 1;
-    if (this.#waiting === 0) this.#waitedMs += this.#clock.now() - this.#waitingSince;
+    this.#waited.end();
   }
 
   /** Runs one read or write of the operation, so that `idle` can tell when none is left. */
@@ -119,8 +118,7 @@ export class Receipt {
 
   /** Milliseconds this operation has waited for a turn so far. */
   get waitedMs(): number {
-    const current = this.#waiting > 0 ? this.#clock.now() - this.#waitingSince : 0;
-    return this.#waitedMs + current;
+    return this.#waited.ms;
   }
 
   /** Requests that have left for this operation to one upstream. */

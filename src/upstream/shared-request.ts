@@ -20,6 +20,11 @@ export type Attempt<T> =
   | { readonly kind: 'value'; readonly feedback: Feedback; readonly value: T }
   | { readonly kind: 'error'; readonly feedback: Feedback; readonly error: unknown };
 
+/** Tells a waiter with a copy at hand that it has waited long enough; the request goes on without it. */
+export class CopyWillDo extends Error {
+  override readonly name = 'CopyWillDo';
+}
+
 interface Waiter<T> {
   readonly caller: Caller;
   readonly resolve: (value: T) => void;
@@ -61,6 +66,9 @@ export class SharedRequest<T> implements Job {
   /** Whose receipt its first request is on. */
   #payer: Receipt | undefined;
   #queuedAt = 0;
+  #openedAt = 0;
+  /** Whether it is sent although nobody waits, for those who come later. */
+  #goesOn = false;
   #tellSettled = (): void => {};
   /** Resolves after it is `done`. */
   readonly settled = new Promise<void>((resolve) => {
@@ -84,26 +92,40 @@ export class SharedRequest<T> implements Job {
     return this.#state === 'queued';
   }
 
+  /** Milliseconds since it was asked for. */
+  get ageMs(): number {
+    return this.#options.clock.now() - this.#openedAt;
+  }
+
   /** Puts the request into its lane. */
   enqueue(): void {
-    this.#queuedAt = this.#options.clock.now();
+    this.#openedAt = this.#options.clock.now();
+    this.#queuedAt = this.#openedAt;
     this.#options.budget.enqueue(this);
   }
 
   /**
-   * Waits for the answer with a caller's patience. A caller whose turn comes sooner brings it forward.
+   * Waits for the answer with a caller's patience. A caller whose turn comes sooner brings it forward. One
+   * with a copy at hand leaves after `copyMs` milliseconds, and the request goes on.
+   * @throws CopyWillDo when it leaves for its copy.
    * @throws BudgetExhausted `BUDGET_EXHAUSTED` as soon as it is known that it will leave too late.
    * @throws the caller's abort reason, when they hang up.
    */
-  wait(caller: Caller): Promise<T> {
-    const { signal } = caller;
+  wait(caller: Caller, copyMs?: number): Promise<T> {
+    const { receipt, signal } = caller;
     if (signal.aborted) {
       this.#cancelIfUnwanted();
       return Promise.reject(signal.reason as Error);
     }
     return new Promise<T>((resolve, reject) => {
       const onAbort = (): void => this.#leave(waiter, signal.reason);
-      const deaf = (): void => signal.removeEventListener('abort', onAbort);
+      const cancelCopy = copyMs === undefined ? null : this.#leaveIn(copyMs, () => waiter);
+      if (cancelCopy) receipt.withCopy.begin();
+      const deaf = (): void => {
+        signal.removeEventListener('abort', onAbort);
+        cancelCopy?.();
+        if (cancelCopy) receipt.withCopy.end();
+      };
       const waiter: Waiter<T> = {
         caller,
         resolve: (value) => {
@@ -138,7 +160,7 @@ export class SharedRequest<T> implements Job {
   async attempt(): Promise<Attempted> {
     for (;;) {
       const payer = this.#waiters.values().next().value?.caller.receipt;
-      if (!payer && this.lane !== 'refresh') {
+      if (!payer && this.lane !== 'refresh' && !this.#goesOn) {
         this.#finish();
         return { kind: 'unsent' };
       }
@@ -170,6 +192,7 @@ export class SharedRequest<T> implements Job {
       else if (this.#isTooLate(waiter, estimateMs))
         this.#leave(waiter, this.#exhausted(estimateMs));
     }
+    if (this.#options.budget.turnsAway(this, estimateMs)) this.#goesOn = false;
     this.#cancelIfUnwanted();
     return this.#queued;
   }
@@ -201,6 +224,14 @@ export class SharedRequest<T> implements Job {
     waiter.reject(this.#exhausted(estimateMs));
   }
 
+  /** Sees to it that a waiter leaves for its copy; answers with what keeps it. */
+  #leaveIn(ms: number, waiter: () => Waiter<T>): () => void {
+    return this.#options.clock.after(ms, () => {
+      this.#goesOn = true;
+      this.#leave(waiter(), new CopyWillDo());
+    });
+  }
+
   #endWaiting(waiter: Waiter<T>): void {
     waiter.cancelTimer();
     if (waiter.waiting) waiter.caller.receipt.waitEnds();
@@ -215,7 +246,8 @@ export class SharedRequest<T> implements Job {
   }
 
   #cancelIfUnwanted(): void {
-    if (this.#waiters.size > 0 || this.#state !== 'queued' || this.lane === 'refresh') return;
+    if (this.#waiters.size > 0 || this.#state !== 'queued') return;
+    if (this.lane === 'refresh' || this.#goesOn) return;
     if (this.#options.budget.cancel(this)) this.#finish();
   }
 

@@ -107,6 +107,23 @@ describe('Client.read', () => {
     await expect(client.read(read('a'), access())).rejects.toThrow('is out of order');
   });
 
+  test('waits on for the answer when a write makes the copy wrong that would have done', async () => {
+    const { client, access, clock, upstream, cache, count } = await createWorld();
+    await client.read(read('a'), access());
+    await clock.advance(3000);
+    upstream.onRequest = () => {};
+    const reader = client.read(read('a'), access());
+    const before = await upstream.arrival(2);
+    cache.touch(tag('a'));
+    await clock.advance(300);
+    (await upstream.arrival(3)).answer({ is: 'new' });
+    expect(await reader).toEqual({ is: 'new' });
+    before.answer({ is: 'old' });
+    await clock.settle();
+    expect(await client.read(read('a'), access())).toEqual({ is: 'new' });
+    expect(count()).toBe(3);
+  });
+
   test('keeps absence, and no error', async () => {
     const { client, access, upstream, count } = await createWorld();
     upstream.onRequest = (arrival) => arrival.answer({ message: 'gone' }, 404);

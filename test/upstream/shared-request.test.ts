@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Caller } from '../../src/upstream/operation.ts';
 import { Receipt } from '../../src/upstream/receipt.ts';
-import { type Attempt, SharedRequest } from '../../src/upstream/shared-request.ts';
+import { type Attempt, CopyWillDo, SharedRequest } from '../../src/upstream/shared-request.ts';
 import { createBudget, silent } from '../support/errands.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -56,6 +56,43 @@ async function createWorld(limit = 2) {
 }
 
 describe('SharedRequest', () => {
+  test('goes on for others when a caller leaves for a copy', async () => {
+    const { clock, sent, request, person, exhaust } = await createWorld();
+    await exhaust();
+    const shared = request('x');
+    const { caller, abort } = person(60_000);
+    const left = shared.wait(caller, 500).catch((error: unknown) => error);
+    await clock.advance(500);
+    expect(await left).toBeInstanceOf(CopyWillDo);
+    abort.abort();
+    expect(caller.receipt.withCopy.ms).toBe(500);
+    expect(caller.receipt.waitedMs).toBe(500);
+    await clock.advance(59_500);
+    expect(sent).toEqual(['x']);
+    expect(caller.receipt.summary).toMatchObject({ calls: 0, waitedMs: 500 });
+  });
+
+  test('goes on no more for nobody once the process drains', async () => {
+    const { clock, budget, sent, request, person, exhaust } = await createWorld();
+    await exhaust();
+    const shared = request('x');
+    const left = shared.wait(person(60_000).caller, 500).catch(() => {});
+    await clock.advance(500);
+    await left;
+    budget.drain(600_000);
+    expect(shared.done).toBe(true);
+    await clock.advance(120_000);
+    expect(sent).toEqual([]);
+  });
+
+  test('tells its answer to a caller with a copy when it comes soon', async () => {
+    const { clock, request, person } = await createWorld();
+    const answer = request('x').wait(person(1000).caller, 500);
+    await clock.advance(0);
+    expect(await answer).toBe('x');
+    await clock.advance(1000);
+  });
+
   test('tells at once when a slot comes too late, and the time it tells is right', async () => {
     const { clock, sent, request, person, exhaust } = await createWorld();
     await exhaust();
