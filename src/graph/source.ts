@@ -48,7 +48,7 @@ export class Source {
 
   /** Sends a write: 1 upstream call, never repeated. See `UpstreamClient.write` for what it throws. */
   async write<T>(write: Write<T>): Promise<T> {
-    return this.#client.write(write, this.#access);
+    return this.#required.write(write, this.#access);
   }
 
   /** Reads a secret: 1 upstream call, and nothing of it is stored. */

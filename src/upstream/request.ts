@@ -79,6 +79,8 @@ export interface Write<T> extends Call<T> {
    * known whether it happened, so that the tags must cover every way it can have.
    */
   readonly touches: (result: T | null) => readonly string[];
+  /** The tag of a row that it takes out of lists, see `List.rowTags`. */
+  readonly leaves?: string;
   /** Where a person can see whether it happened, e.g. `Query.campaigns`; `null` if it does not matter. */
   readonly check: string | null;
 }
@@ -97,6 +99,8 @@ export type Known<R extends Row> = { readonly id: number } & {
 export interface List<R extends Row> {
   readonly resource: Resource;
   readonly tags: readonly string[];
+  /** The one of its tags that no other list has, for a list that hangs off many parents. */
+  readonly ownTag?: string;
   /** Tags for every row of a page, beside the list's own, for a list that hangs off many parents. */
   rowTags?(row: R): readonly string[];
   /** Stand in for the tags of the rows while a page is in flight and they are not known. */

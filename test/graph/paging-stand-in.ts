@@ -54,6 +54,7 @@ export class StandIn implements AsyncDisposable {
     const id = Number(number);
     if (method === 'DELETE') {
       if (noun === 'channel') this.channels = this.channels.filter((each) => each !== id);
+      if (noun === 'qr') this.#takeOut({ type: 'qr', id });
       return { error: 0, message: 'Deleted' };
     }
     if (method === 'POST' && number === 'add') {
@@ -62,11 +63,10 @@ export class StandIn implements AsyncDisposable {
       return { error: 0, id: made };
     }
     if (verb === 'assign') {
+      // An item is in one channel at most here.
       const moved = { type, id: Number(item) } as StandInItem;
-      for (const [channel, items] of this.items) {
-        const others = items.filter((each) => each.type !== type || each.id !== moved.id);
-        this.items.set(channel, channel === id ? [moved, ...others] : others);
-      }
+      this.#takeOut(moved);
+      this.items.set(id, [moved, ...(this.items.get(id) ?? [])]);
       return { error: 0, message: 'Added' };
     }
     if (noun === 'channels') {
@@ -80,6 +80,13 @@ export class StandIn implements AsyncDisposable {
     }
     if (!this.qrs.includes(id)) return { error: 1, message: 'QR code does not exist.' };
     return { error: 0, details: { id, name: `Code ${id}` }, data: [] };
+  }
+
+  #takeOut({ type, id }: StandInItem): void {
+    for (const [channel, items] of this.items) {
+      const others = items.filter((each) => each.type !== type || each.id !== id);
+      this.items.set(channel, others);
+    }
   }
 
   #page(key: string, rows: readonly unknown[], { searchParams }: URL): unknown {

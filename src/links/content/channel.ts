@@ -95,6 +95,7 @@ export function channelItems(channelId: number): List<ChannelItem> {
   return {
     resource: 'channelItems',
     tags: ['channelItems', `channel:${channelId}:items`],
+    ownTag: `channel:${channelId}:items`,
     rowTags: (item) => [channelItemTag(itemKey(item.type, item.id))],
     inFlightTags: [channelItemsInFlight],
     identity: (item) => itemKey(item.type, item.id),
@@ -193,6 +194,7 @@ export function assignItemToChannel(
     path: `/api/channel/${id}/assign/${channelItemTypes[item.type]}/${item.id}`,
     decode: () => ({ id }),
     touches: () => touches.assignItemToChannel({ id, item: itemKey(item.type, item.id) }),
+    leaves: channelItemTag(itemKey(item.type, item.id)),
     check: 'Channel.items',
   };
 }

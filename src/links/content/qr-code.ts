@@ -2,7 +2,7 @@ import { pageDecoder } from '../../upstream/decode/page.ts';
 import { type RowReader, readRow, readSingle } from '../../upstream/decode/row-reader.ts';
 import { decodeText, parseSmallInteger } from '../../upstream/decode/scalars.ts';
 import type { Known, List, Read, Row, Write } from '../../upstream/request.ts';
-import { touches } from '../touches.ts';
+import { channelItemTag, touches } from '../touches.ts';
 import { given, openWritten } from '../written.ts';
 
 /** A QR code as lists show it. Implements: Link API > Resources > QR code. */
@@ -186,6 +186,7 @@ export function deleteQrCode(id: number): Write<{ readonly id: number }> {
     path: `/api/qr/${id}/delete`,
     decode: () => ({ id }),
     touches: () => touches.deleteQrCode({ id }),
+    leaves: channelItemTag(`QR:${id}`),
     check: 'Query.qrCode',
   };
 }

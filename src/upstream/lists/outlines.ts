@@ -11,6 +11,10 @@ export interface Outline {
   readonly asked: Set<number>;
   /** Rows that a page has at least, unless it is the last; null when no page has shown or said it. */
   surePerPage: number | null;
+  /** Whose list it is: cache and budget of one credential. */
+  readonly partition: string;
+  /** The list itself, as it was last asked for. */
+  list: List<Row> | null;
 }
 
 /** Lists whose outline is remembered; the one least recently used is forgotten first. */
@@ -31,12 +35,7 @@ export class Outlines {
     const filters = new URLSearchParams(list.query).toString();
     const key = `${partition} ${list.path}?${filters}`;
     const known = this.#outlines.get(key) ?? this.#original?.copyOf(key);
-    const outline = known ?? {
-      perPage: null,
-      lastPage: null,
-      asked: new Set<number>(),
-      surePerPage: null,
-    };
+    const outline = known ?? blank(partition);
     if (known === undefined || this.#original) this.#outlines.set(key, outline);
     return outline;
   }
@@ -50,6 +49,12 @@ export class Outlines {
     const others = [...(this.#original ?? this).#outlines.values()];
     const known = others.flatMap((other) => other.surePerPage ?? []);
     return known.length === 0 ? 0 : Math.min(...known);
+  }
+
+  /** All outlines of a partition. */
+  in(partition: string): Outline[] {
+    const own = [...this.#outlines.values()].filter((outline) => outline.partition === partition);
+    return [...(this.#original?.in(partition) ?? []), ...own];
   }
 
   /** A copy of an outline, which is not used by that. */
@@ -68,6 +73,17 @@ export function surePerPageAfter(
   const seen = last ? page.perPage : rows.length;
   if (seen === null || outline.surePerPage === null) return seen ?? outline.surePerPage;
   return Math.min(seen, outline.surePerPage);
+}
+
+function blank(partition: string): Outline {
+  return {
+    perPage: null,
+    lastPage: null,
+    asked: new Set(),
+    surePerPage: null,
+    partition,
+    list: null,
+  };
 }
 
 /** The last page by what a page before it says; null when it does not say. */

@@ -1,6 +1,6 @@
 import { isLastPage } from '../decode/page.ts';
 import type { Access } from '../operation.ts';
-import type { List, Page, Read, Row } from '../request.ts';
+import type { List, Page, Read, Row, Write } from '../request.ts';
 import type { UpstreamClient } from '../upstream-client.ts';
 import { type Outline, Outlines, promisedLastPage, surePerPageAfter } from './outlines.ts';
 
@@ -63,6 +63,7 @@ export class Lists {
   ): Promise<ListPage<R> | null> {
     const outline = this.outline(list, access);
     outline.asked.add(number);
+    outline.list = list;
     const read = this.#pageRead(list, number);
     const page = await this.client.read(uncertain ? { ...read, uncertain } : read, access);
     if (page === null) {
@@ -79,6 +80,31 @@ export class Lists {
     if (list.paged) outline.surePerPage = surePerPageAfter(outline, page, listPage);
     outline.lastPage = lastPageAfter(listPage, page, outline);
     return listPage;
+  }
+
+  /**
+   * Sends a write. See `UpstreamClient.write`. What leaves a list makes all its pages invalid, those without
+   * it too: the rows behind it move up, and each page tells how many there are.
+   */
+  write<T>(write: Write<T>, access: Access): Promise<T> {
+    const { leaves } = write;
+    if (leaves === undefined) return this.client.write(write, access);
+    const touches = (result: T | null) => [
+      ...write.touches(result),
+      ...this.#listsWith(leaves, access).flatMap(({ ownTag }) => ownTag ?? []),
+    ];
+    return this.client.write({ ...write, touches }, access);
+  }
+
+  /** The lists of which a cached page has a row with a tag. */
+  #listsWith(rowTag: string, { credential }: Access): List<Row>[] {
+    const has = (list: List<Row>, number: number): boolean => {
+      const page = this.client.peek(this.#pageRead(list, number), credential)?.value;
+      return page?.rows.some((row) => list.rowTags?.(row).includes(rowTag)) === true;
+    };
+    return this.#outlines.in(credential.partition).flatMap(({ list, asked }) => {
+      return list?.rowTags && [...asked].some((number) => has(list, number)) ? [list] : [];
+    });
   }
 
   /** The page if the cache has it: for choosing what to read, and not for reading it. */
