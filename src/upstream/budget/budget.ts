@@ -94,13 +94,13 @@ export class Budget {
   }
 
   /**
-   * Sends a queued job now if there are slots for it and for all before it, and nothing holds it but a
-   * probe on the wire: its caller has no time to wait for that.
+   * Sends a queued job now if there are slots for it and for all before it, and nothing holds it but
+   * an answer that may not tell anything: its caller has no time to wait.
    */
   rush(job: Job): void {
     const position = this.#lanes.position(job);
     if (position === undefined || this.#pause.restMs > 0) return;
-    if (this.#ledger.view.onWire > 0 && this.#caution.oneAtATime) return;
+    if (this.#caution.strict && this.#caution.waitMs(this.#ledger.view, job.lane) > 0) return;
     const claimed = this.#claim(job, position);
     if ('retryAt' in claimed) return;
     this.#lanes.remove(job);
@@ -180,24 +180,25 @@ export class Budget {
 
   #estimateAt(position: number): number {
     const now = this.#clock.now();
-    const { latencyMs, onWire } = this.#ledger.view;
+    const { view } = this.#ledger;
     const earliest = Math.max(now, this.#pause.until);
     const slot = this.#ledger.availableAt(position, earliest);
-    const turn = earliest + this.#caution.estimateMs(position, onWire, latencyMs);
+    const turn = earliest + this.#caution.estimateMs(position, view, view.latencyMs);
     return Math.max(slot, turn) - now;
   }
 
   /** Sends whatever may be sent now, and sees to being called again when more may. */
   #pump(): void {
     for (;;) {
-      const holdMs = this.#pause.restMs || this.#caution.waitMs(this.#ledger.view.onWire);
-      if (holdMs > 0) return this.#wakeIn(holdMs);
+      if (this.#pause.restMs > 0) return this.#wakeIn(this.#pause.restMs);
       const refreshMs = this.#refreshWaitMs;
       const job = this.#lanes.peek(refreshMs === 0);
       if (!job) {
         if (this.#lanes.size('refresh') > 0) this.#wakeIn(refreshMs);
         return undefined;
       }
+      const holdMs = this.#caution.waitMs(this.#ledger.view, job.lane);
+      if (holdMs > 0) return this.#wakeIn(holdMs);
       const claimed = this.#claim(job, 0);
       if ('retryAt' in claimed) return this.#wakeIn(claimed.retryAt - this.#clock.now());
       this.#lanes.next(refreshMs === 0);
@@ -206,9 +207,9 @@ export class Budget {
   }
 
   #claim({ lane, lengthy = false }: Job, ahead: number): Claimed | Promise<Claimed> {
-    const { onWire } = this.#ledger.view;
+    const { view } = this.#ledger;
     const claimed = this.#ledger.claim({ lane, lengthy, ahead });
-    if (!('retryAt' in claimed)) this.#caution.sends(onWire);
+    if (!('retryAt' in claimed)) this.#caution.sends(view);
     return claimed;
   }
 

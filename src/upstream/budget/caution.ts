@@ -1,26 +1,41 @@
 import type { Clock } from '../../clock.ts';
+import type { Lane } from './lanes.ts';
 
-/** After so many windows without a sign of a co-tenant, requests go side by side again. */
+/** So many windows after a sign of a co-tenant, requests go side by side again. */
 const CO_TENANT_REMEMBERED_WINDOWS = 10;
 /** So long after an answer, what it said of the budget is taken to hold still. */
 const HEARD_MS = 250;
-/** How long the others wait for a probe's answer. */
+/** How many go side by side before the first answer, where others may use the key. */
+const FIRST_ABREAST = 2;
+/** How long the others wait for an answer before one more goes; doubles until one comes. */
 const PROBE_MS = 1000;
 
+/** What is known of the window at this moment. */
+export interface Spendable {
+  /** Requests sent, or about to be, and not answered yet. */
+  readonly onWire: number;
+  readonly free: number;
+}
+
 /**
- * How carefully requests are sent while it is not known what is left of the window: after a start or a
- * refusal, after a silence and while a co-tenant spends the same key, a probe goes first and the others
- * wait for the rate-limit headers of its answer, so that at most one request is refused.
+ * How many requests go side by side while it is not known what is left of the window, so that few of them are
+ * refused together. After a start or a refusal one goes as a probe; while a co-tenant spends the same key, two
+ * go first, one more with each good answer, and never more than half of what is left. A key that is
+ * ours alone needs no such care: its ledger knows all that is spent.
  */
 export class Caution {
   readonly #clock: Clock;
   readonly #windowMs: number;
-  /** What is left of the window is not known at all: one request goes, and no other before its answer. */
+  /** What is left of the window is not known at all. */
   #blind = true;
   #remainingHeard = false;
   #heardAt = Number.NEGATIVE_INFINITY;
-  #probeUntil = Number.NEGATIVE_INFINITY;
   #coTenantSeenAt = Number.NEGATIVE_INFINITY;
+  /** How many may be on the wire, as far as answers since the last silence have shown. */
+  #abreast = FIRST_ABREAST;
+  /** When one more goes although no answer has come. */
+  #oneMoreAt = Number.NEGATIVE_INFINITY;
+  #withoutAnswer = 0;
 
   constructor(clock: Clock, windowMs: number) {
     this.#clock = clock;
@@ -28,23 +43,34 @@ export class Caution {
   }
 
   /**
-   * Milliseconds for which the next request waits for the answers of those on the wire; infinite when
-   * only an answer ends the wait, 0 when it may go.
+   * Milliseconds for which the next request of a lane waits for the answers of those on the wire; 0 when it
+   * may go. A write does not wait for reads that went as probes: it may go beside them.
    */
-  waitMs(onWire: number): number {
-    if (onWire === 0) return 0;
-    if (this.oneAtATime) return Number.POSITIVE_INFINITY;
-    return Math.max(0, this.#probeUntil - this.#clock.now());
+  waitMs(spendable: Spendable, lane: Lane): number {
+    const extra = lane === 'write' ? 1 : 0;
+    if (spendable.onWire < this.#allowed(spendable) + extra) return 0;
+    return Math.max(0, this.#oneMoreAt - this.#clock.now());
   }
 
   /** How long `ahead` requests take to go before another one, beyond finding slots; a guess. */
-  estimateMs(ahead: number, onWire: number, latencyMs: number): number {
-    if (this.#coTenantAbout) return (ahead + onWire) * latencyMs;
-    return (this.#blind || this.#probes(onWire)) && ahead + onWire > 0 ? latencyMs : 0;
+  estimateMs(ahead: number, spendable: Spendable, latencyMs: number): number {
+    let abreast = this.#allowed(spendable);
+    if (abreast === Number.POSITIVE_INFINITY) return 0;
+    let before = ahead + spendable.onWire;
+    let rounds = 0;
+    for (; before >= abreast; rounds += 1) {
+      // All good answers: without a co-tenant nothing holds them from then on.
+      if (!this.#coTenantAbout) return latencyMs;
+      before -= abreast;
+      const most = this.#mostAbreast(spendable);
+      if (abreast >= most) return (rounds + 1 + Math.floor(before / most)) * latencyMs;
+      abreast = Math.min(most, Math.max(FIRST_ABREAST, 2 * abreast));
+    }
+    return rounds * latencyMs;
   }
 
-  /** Whether each request waits for the answer to the one before. */
-  get oneAtATime(): boolean {
+  /** Whether requests are held because some would be refused, and not for want of an answer only. */
+  get strict(): boolean {
     return this.#blind || this.#coTenantAbout;
   }
 
@@ -54,19 +80,30 @@ export class Caution {
   }
 
   /** A request goes while so many others are on the wire. */
-  sends(onWire: number): void {
-    if (this.#probes(onWire)) this.#probeUntil = this.#clock.now() + PROBE_MS;
+  sends(spendable: Spendable): void {
+    const now = this.#clock.now();
+    if (spendable.onWire === 0) {
+      if (this.#silent) this.#abreast = FIRST_ABREAST;
+      this.#withoutAnswer = 0;
+    } else if (now < this.#oneMoreAt || spendable.onWire < this.#allowed(spendable)) {
+      return;
+    } else {
+      this.#withoutAnswer += 1;
+    }
+    this.#oneMoreAt = now + PROBE_MS * 2 ** this.#withoutAnswer;
   }
 
   /** An answer came. */
   heard(remaining: boolean): void {
     this.#heardAt = this.#clock.now();
-    this.#probeUntil = this.#heardAt;
+    this.#withoutAnswer = 0;
+    this.#oneMoreAt = this.#heardAt + PROBE_MS;
     this.#remainingHeard ||= remaining;
   }
 
   /** A request that left after the latest pause was taken. */
   accepted(): void {
+    this.#abreast = this.#blind ? FIRST_ABREAST : this.#abreast + 1;
     this.#blind = false;
   }
 
@@ -78,6 +115,7 @@ export class Caution {
 
   /** The headers show requests that were none of ours. */
   coTenantSeen(): void {
+    if (!this.#coTenantAbout) this.#abreast = FIRST_ABREAST;
     this.#coTenantSeenAt = this.#clock.now();
   }
 
@@ -86,10 +124,23 @@ export class Caution {
     return this.#clock.now() - this.#coTenantSeenAt < remembered;
   }
 
-  /** Whether the next request is a probe, or one is on the wire. */
-  #probes(onWire: number): boolean {
-    const now = this.#clock.now();
-    if (onWire > 0) return this.#probeUntil > now;
-    return this.#remainingHeard && now - this.#heardAt >= HEARD_MS;
+  get #silent(): boolean {
+    return this.#clock.now() - this.#heardAt >= HEARD_MS;
+  }
+
+  /** How many may be on the wire now. */
+  #allowed(spendable: Spendable): number {
+    if (this.#blind) return 1;
+    if (this.#coTenantSeenAt === Number.NEGATIVE_INFINITY) return Number.POSITIVE_INFINITY;
+    const abreast = spendable.onWire === 0 && this.#silent ? FIRST_ABREAST : this.#abreast;
+    if (this.#coTenantAbout) return Math.min(abreast, this.#mostAbreast(spendable));
+    // A co-tenant who has been silent for long may be back: one good answer says that there is none.
+    return abreast === FIRST_ABREAST ? FIRST_ABREAST : Number.POSITIVE_INFINITY;
+  }
+
+  /** Half of what is left: the other half is for what co-tenants spend before our requests arrive. */
+  #mostAbreast({ free, onWire }: Spendable): number {
+    if (!this.#remainingHeard) return FIRST_ABREAST;
+    return Math.max(1, Math.ceil((free + onWire) / 2));
   }
 }

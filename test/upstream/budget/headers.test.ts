@@ -50,15 +50,33 @@ describe('What the headers say', () => {
     expect(log).toHaveLength(11);
   });
 
-  test('sends one request at a time while others use the key, so that at most one is refused', async () => {
+  test('sends a few at a time while others use the key, and more with each good answer', async () => {
     const { errand, errands, log, budget, clock, begin } = createWorld();
     await begin();
     await enqueueAll({ budget, clock }, [errand(told(28, 60_000))]);
     await enqueueAll({ budget, clock }, [errand(told(20, 60_000))]);
+    await clock.advance(1000);
     log.length = 0;
-    await enqueueAll({ budget, clock }, errands(9, { latencyMs: 1000 }));
-    expect(log).toHaveLength(1);
-    await clock.advance(2500);
+    await enqueueAll({ budget, clock }, errands(30, { latencyMs: 500 }));
+    expect(log).toHaveLength(2);
+    await clock.advance(500);
+    expect(log).toHaveLength(2 + 4);
+    await clock.advance(500);
+    // Of the fourteen that are left then, not more than half.
+    expect(log).toHaveLength(2 + 4 + 7);
+  });
+
+  test('leaves half of what is left to others who use the key', async () => {
+    const { errand, errands, log, budget, clock, begin } = createWorld();
+    await begin();
+    await enqueueAll({ budget, clock }, [errand(told(28, 60_000))]);
+    await enqueueAll({ budget, clock }, [errand(told(3, 60_000))]);
+    log.length = 0;
+    await enqueueAll({ budget, clock }, errands(9, { latencyMs: 500 }));
+    expect(log).toHaveLength(2);
+    await clock.advance(500);
+    expect(log).toHaveLength(3);
+    await clock.advance(10_000);
     expect(log).toHaveLength(3);
   });
 

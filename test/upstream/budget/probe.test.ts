@@ -1,85 +1,177 @@
+import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Budget, Job } from '../../../src/upstream/budget/budget.ts';
+import type { Attempted, Budget, Job } from '../../../src/upstream/budget/budget.ts';
+import type { Lane } from '../../../src/upstream/budget/lanes.ts';
 import type { Feedback } from '../../../src/upstream/wire/rate-limit-headers.ts';
-import { createBudget } from '../../support/errands.ts';
+import { createBudget, silent } from '../../support/errands.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 const WINDOW_MS = 60_000;
 
-describe('After a silence', () => {
-  let clock: VirtualClock;
-  let budget: Budget;
-  /** Answers what has been sent and not answered, in the order in which it left. */
-  let answers: ((feedback: Feedback) => void)[];
+let clock: VirtualClock;
+let budget: Budget;
+/** Answers what has been sent and not answered, in the order in which it left. */
+let answers: ((feedback: Feedback) => void)[];
 
+beforeEach(() => {
+  clock = new VirtualClock().rule();
+  budget = createBudget(clock, 30, WINDOW_MS);
+  answers = [];
+});
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+});
+
+function ask(count: number, lane: Lane = 'interactive'): Job[] {
+  return Array.from({ length: count }, () => {
+    const job: Job = {
+      lane,
+      caller: 'web',
+      urgency: () => 0,
+      attempt: () =>
+        new Promise((resolve) => {
+          answers.push((feedback) => resolve({ kind: 'done', feedback }));
+        }),
+      dispatched: () => {},
+      delayed: () => true,
+    };
+    budget.enqueue(job);
+    return job;
+  });
+}
+
+async function answer(remaining: number | null): Promise<void> {
+  await clock.advance(0);
+  const limit = remaining === null ? null : 30;
+  answers.shift()?.({ limit, remaining, resetInMs: 59_000 });
+  await clock.advance(0);
+}
+
+/** How many are on the wire when things have come to rest. */
+async function onWire(): Promise<number> {
+  await clock.advance(0);
+  return answers.length;
+}
+
+describe('At a start', () => {
+  it('one request goes ahead, and the others when it has been answered', async () => {
+    ask(10);
+    expect(await onWire()).toBe(1);
+    await answer(29);
+    expect(await onWire()).toBe(9);
+  });
+
+  it('a slow answer holds the others for a second, and a write not at all', async () => {
+    ask(3);
+    ask(1, 'write');
+    expect(await onWire()).toBe(2);
+    await clock.advance(999);
+    expect(await onWire()).toBe(2);
+    await clock.advance(1);
+    expect(await onWire()).toBe(3);
+  });
+
+  it('one more goes each time the others have waited twice as long', async () => {
+    ask(10);
+    await clock.advance(999);
+    expect(await onWire()).toBe(1);
+    await clock.advance(1);
+    expect(await onWire()).toBe(2);
+    await clock.advance(1999);
+    expect(await onWire()).toBe(2);
+    await clock.advance(1);
+    expect(await onWire()).toBe(3);
+  });
+
+  it('a good answer to any of them lets all others go', async () => {
+    ask(10);
+    await clock.advance(1000);
+    const [slow] = answers.splice(0, 1);
+    await answer(28);
+    answers.push(slow as (feedback: Feedback) => void);
+    expect(await onWire()).toBe(9);
+  });
+});
+
+describe('After a silence', () => {
   beforeEach(async () => {
-    clock = new VirtualClock().rule();
-    budget = createBudget(clock, 30, WINDOW_MS);
-    answers = [];
     ask(1);
     await answer(29);
     await clock.advance(1000);
   });
 
-  afterEach(() => {
-    vi.unstubAllGlobals();
-    vi.restoreAllMocks();
-  });
-
-  function ask(count: number): Job[] {
-    return Array.from({ length: count }, () => {
-      const job: Job = {
-        lane: 'interactive',
-        caller: 'web',
-        urgency: () => 0,
-        attempt: () =>
-          new Promise((resolve) => {
-            answers.push((feedback) => resolve({ kind: 'done', feedback }));
-          }),
-        dispatched: () => {},
-        delayed: () => true,
-      };
-      budget.enqueue(job);
-      return job;
-    });
+  /** Others are seen on the key, some time ago. */
+  async function share(): Promise<void> {
+    ask(1);
+    await answer(20);
+    await clock.advance(1000);
   }
 
-  async function answer(remaining: number): Promise<void> {
-    await clock.advance(0);
-    answers.shift()?.({ limit: 30, remaining, resetInMs: 59_000 });
-    await clock.advance(0);
-  }
-
-  it('one request goes ahead, and the others when it has been answered', async () => {
+  it('all go at once on a key that is ours alone', async () => {
     ask(10);
-    await clock.advance(0);
-    expect(answers).toHaveLength(1);
-    await answer(28);
-    expect(answers).toHaveLength(9);
+    expect(await onWire()).toBe(10);
   });
 
-  it('they go one by one when its headers show that others use the key', async () => {
+  it('all go at once where the upstream says nothing of its limit', async () => {
+    budget = createBudget(clock, 30, WINDOW_MS);
+    ask(1);
+    await answer(null);
+    await clock.advance(1000);
     ask(10);
-    await answer(4);
-    expect(answers).toHaveLength(1);
-    await answer(3);
-    expect(answers).toHaveLength(1);
+    expect(await onWire()).toBe(10);
   });
 
-  it('the others wait a second for it, and no longer', async () => {
-    ask(10);
+  it('two go on a key that others use, and one more with each good answer', async () => {
+    await share();
+    ask(12);
+    expect(await onWire()).toBe(2);
+    await answer(19);
+    expect(await onWire()).toBe(3);
+    await answer(18);
+    expect(await onWire()).toBe(4);
+  });
+
+  it('a write goes beside the reads that went ahead', async () => {
+    await share();
+    ask(12);
+    expect(await onWire()).toBe(2);
+    ask(1, 'write');
+    expect(await onWire()).toBe(3);
+  });
+
+  it('the others wait a second for the answers of those, and no longer', async () => {
+    await share();
+    ask(12);
     await clock.advance(999);
-    expect(answers).toHaveLength(1);
+    expect(await onWire()).toBe(2);
     await clock.advance(1);
-    await clock.advance(0);
-    expect(answers).toHaveLength(10);
+    expect(await onWire()).toBe(3);
   });
 
-  it('whoever cannot wait goes at once, while slots are free', async () => {
-    const [, impatient] = ask(10) as [Job, Job];
+  it('one good answer lets all go when others were seen long ago', async () => {
+    await share();
+    await clock.advance(10 * WINDOW_MS);
+    ask(12);
+    expect(await onWire()).toBe(2);
+    await answer(29);
+    expect(await onWire()).toBe(11);
+  });
+
+  it('whoever cannot wait goes at once when others were seen long ago', async () => {
+    await share();
+    await clock.advance(10 * WINDOW_MS);
+    const [, , impatient] = ask(12) as [Job, Job, Job];
     budget.rush(impatient);
-    await clock.advance(0);
-    expect(answers).toHaveLength(2);
+    expect(await onWire()).toBe(3);
+  });
+
+  it('whoever cannot wait does not go while others use the key', async () => {
+    await share();
+    const [, , impatient] = ask(12) as [Job, Job, Job];
+    budget.rush(impatient);
+    expect(await onWire()).toBe(2);
   });
 
   it('whoever cannot wait does not overtake those who wait for the last slots', async () => {
@@ -87,18 +179,114 @@ describe('After a silence', () => {
     await answer(1);
     const jobs = ask(3);
     budget.rush(jobs[2] as Job);
-    await clock.advance(0);
-    expect(answers).toHaveLength(1);
+    expect(await onWire()).toBe(1);
+  });
+});
+
+describe('On a key that others use', () => {
+  const worlds = fc.record({
+    /** What they spend, and how long before each. */
+    othersMs: fc.array(fc.integer({ min: 500, max: 4000 }), { maxLength: 100 }),
+    bursts: fc.array(
+      fc.record({ afterMs: fc.nat(30_000), count: fc.integer({ min: 1, max: 14 }) }),
+      { minLength: 1, maxLength: 12 },
+    ),
+    latencyMs: fc.integer({ min: 20, max: 450 }),
+    lessMs: fc.nat(19),
   });
 
-  it('none goes ahead where the upstream says nothing of its limit', async () => {
-    budget = createBudget(clock, 30, WINDOW_MS);
-    ask(1);
-    await clock.advance(0);
-    answers.shift()?.({ limit: null, remaining: null, resetInMs: null });
-    await clock.advance(1000);
-    ask(10);
-    await clock.advance(0);
-    expect(answers).toHaveLength(10);
+  it('at most two of a burst are refused, and everything is answered', async () => {
+    await fc.assert(
+      fc.asyncProperty(worlds, async ({ othersMs, bursts, latencyMs, lessMs }) => {
+        clock = new VirtualClock().rule();
+        budget = createBudget(clock, 30, WINDOW_MS);
+        const spent = new Map<number, number>();
+        /** Spends one at the upstream, which counts in windows of its own; answers what is left. */
+        const spend = (): number => {
+          const window = Math.floor(clock.now() / WINDOW_MS);
+          const count = (spent.get(window) ?? 0) + 1;
+          if (count <= 30) spent.set(window, count);
+          return 30 - count;
+        };
+        const refusals: number[] = [];
+        let answered = 0;
+        const attempt = async (): Promise<Attempted> => {
+          const started = clock.now();
+          await new Promise<void>((resolve) => void clock.after(latencyMs / 2, resolve));
+          const remaining = spend();
+          const resetInMs = WINDOW_MS - (clock.now() % WINDOW_MS);
+          await new Promise<void>(
+            (resolve) => void clock.after(latencyMs / 2 - lessMs / 2, resolve),
+          );
+          const feedback = { limit: 30, remaining: Math.max(0, remaining), resetInMs };
+          if (remaining < 0) {
+            refusals.push(started);
+            const refused = { retryAfterMs: resetInMs };
+            return { kind: 'refused', feedback: { ...feedback, refused } };
+          }
+          answered += 1;
+          return { kind: 'done', feedback };
+        };
+        const send = (count: number): void => {
+          for (let nth = 0; nth < count; nth += 1) {
+            budget.enqueue({
+              lane: 'interactive',
+              caller: 'web',
+              urgency: () => 0,
+              attempt,
+              dispatched: () => {},
+              delayed: () => true,
+            });
+          }
+        };
+        // The first two show that somebody else is there.
+        send(1);
+        await clock.advance(1000);
+        spend();
+        send(1);
+        await clock.advance(1000);
+        let at = clock.now();
+        for (const ms of othersMs) {
+          at += ms;
+          clock.after(at - clock.now(), () => void spend());
+        }
+        let wanted = 2;
+        at = clock.now();
+        for (const { afterMs, count } of bursts) {
+          at += afterMs;
+          wanted += count;
+          clock.after(at - clock.now(), () => send(count));
+        }
+        await clock.advance(30 * WINDOW_MS);
+        expect(answered).toBe(wanted);
+        // Refused together is what left before the first of them was known.
+        for (const first of refusals) {
+          const together = refusals.filter((each) => each >= first && each < first + latencyMs);
+          expect(together.length).toBeLessThanOrEqual(2);
+        }
+      }),
+      { numRuns: 100, endOnFailure: true },
+    );
+  });
+
+  it('two go at a time after a refusal where the upstream says nothing of its limit', async () => {
+    const refused: Feedback = { ...silent, refused: { retryAfterMs: 500 } };
+    let attempts = 0;
+    const [job] = ask(1) as [Job];
+    await answer(null);
+    budget.enqueue({
+      ...job,
+      attempt: async (): Promise<Attempted> => {
+        attempts += 1;
+        if (attempts === 1) return { kind: 'refused', feedback: refused };
+        return { kind: 'done', feedback: silent };
+      },
+    });
+    await clock.advance(500);
+    ask(12);
+    expect(await onWire()).toBe(2);
+    await answer(null);
+    await answer(null);
+    expect(await onWire()).toBe(2);
   });
 });
