@@ -73,7 +73,7 @@ function shared(label: string, traffic: Traffic): Figure[] {
     {
       label: `${label}, key shared: refused calls a burst`,
       value: Math.max(...traffic.refusedAfter),
-      target: { atMost: 1 },
+      target: { atMost: 2 },
       note: `${traffic.refusedAfter.join(', ')} after bursts of ${others} calls`,
     },
   ];
