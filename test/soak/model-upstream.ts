@@ -26,6 +26,13 @@ export interface Habits {
   readonly newestFirst: boolean;
   /** Whether it tells how many rows and pages there are. */
   readonly tells: boolean;
+  /** What others do there: give other names only, or add and remove rows as well. */
+  readonly elsewhere: 'names' | 'rows';
+  /**
+   * Whether a list that is read whole must show every row. Without it a row may be missed whose list
+   * changes between the reads of two of its pages.
+   */
+  readonly complete: boolean;
 }
 
 /** The longest that an answer takes. */
@@ -114,7 +121,7 @@ export class ModelUpstream implements AsyncDisposable {
     const noun = nouns[this.#roll(nouns.length)] ?? 'qr';
     const rows = this.#rows.get(noun) as Map<number, string>;
     const id = [...rows.keys()][this.#roll(rows.size)];
-    const kind = this.#roll(3);
+    const kind = this.#habits.elsewhere === 'rows' ? this.#roll(3) : 2;
     if (kind === 0 || id === undefined) this.#create(noun, `elsewhere ${this.next()}`, null);
     else if (kind === 1 && rows.size > 10) this.#set(noun, id, null, null);
     else this.#set(noun, id, `elsewhere ${this.next()}`, null);

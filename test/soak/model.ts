@@ -78,7 +78,7 @@ export async function model(operations: number, seed: number, habits: Habits): P
     }),
     { clock },
   );
-  const run = new Run(gateway, upstream, clock, roll);
+  const run = new Run({ gateway, upstream, clock, roll, complete: habits.complete });
   try {
     while (run.result.operations < operations) {
       for (let n = roll(4); n > 0; n -= 1) run.begin();
@@ -104,17 +104,20 @@ class Run {
   readonly #upstream: ModelUpstream;
   readonly #clock: QuickClock;
   readonly #roll: (sides: number) => number;
+  readonly #complete: boolean;
 
-  constructor(
-    gateway: Gateway,
-    upstream: ModelUpstream,
-    clock: QuickClock,
-    roll: (sides: number) => number,
-  ) {
-    this.#gateway = gateway;
-    this.#upstream = upstream;
-    this.#clock = clock;
-    this.#roll = roll;
+  constructor(options: {
+    gateway: Gateway;
+    upstream: ModelUpstream;
+    clock: QuickClock;
+    roll: (sides: number) => number;
+    complete: boolean;
+  }) {
+    this.#gateway = options.gateway;
+    this.#upstream = options.upstream;
+    this.#clock = options.clock;
+    this.#roll = options.roll;
+    this.#complete = options.complete;
   }
 
   /** Begins an operation, and does not wait for it. */
@@ -236,7 +239,7 @@ class Run {
       noun === 'user'
         ? [many(`{ rows: users { ${fields} } }`, true)]
         : [
-            many(`{ rows: ${listOf[noun]}(first: 500) { nodes { ${fields} } } }`, true),
+            many(`{ rows: ${listOf[noun]}(first: 500) { nodes { ${fields} } } }`, this.#complete),
             many(`{ rows: ${listOf[noun]}(first: 15) { nodes { ${fields} } } }`, false),
             many(`{ rows: ${listOf[noun]}(last: 8) { nodes { ${fields} } } }`, false),
           ];
