@@ -170,8 +170,11 @@ it('a plan that says it is exact is what the operation costs, whatever was asked
         expect(world.calls()).toEqual([]);
         const { receipt } = await world.ask(asked, {}, { prefer: 'wait=600' });
         said[exact ? 'exact' : 'inexact'] += 1;
-        if (exact) expect({ calls, wire: world.calls() }).toMatchObject({ calls: receipt.calls });
-        if (exact) expect(world.calls().length).toBe(calls);
+        if (!exact) return;
+        expect({ calls, wire: world.calls() }).toMatchObject({ calls: receipt.calls });
+        // What is refreshed behind the readers' backs is no cost of theirs.
+        const refreshes = before.some((step) => typeof step === 'number');
+        if (!refreshes) expect(world.calls()).toHaveLength(calls);
       } finally {
         await world.close();
       }
