@@ -90,9 +90,9 @@ export async function measureFreshness(entries: number, rounds = 4): Promise<Fre
   }
 }
 
-/** Ranks drawn so that the k-th is drawn 1/k times as often as the first; the same ones in each run. */
-function zipf(entries: number): () => number {
-  const weights = Array.from({ length: entries }, (_, rank) => 1 / (rank + 1));
+/** Ranks drawn so that the k-th is drawn 1/k^skew times as often as the first; the same ones in each run. */
+export function zipf(entries: number, skew = 1): () => number {
+  const weights = Array.from({ length: entries }, (_, rank) => 1 / (rank + 1) ** skew);
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   let state = 12_345;
   return () => {

@@ -9,12 +9,22 @@ interface Wanted {
   readonly read: Read<unknown>;
   readonly credential: Credential;
   readonly askedAt: number;
+  /** Milliseconds between two times that it was asked for: the longest of late. */
+  readonly gapMs: number;
   /** How often it was asked for since it was last read upstream. */
   asks: number;
 }
 
 /** Answers whose readers are remembered. */
 const REMEMBERED = 5000;
+/** What a long gap between two readers still counts for when the next has come sooner. */
+const GAP_SHARE = 0.75;
+/** For how many rounds of refreshing everything wanted an entry stays wanted in any case. */
+const WANTED_ROUNDS = 1.5;
+/** ... and for how many of its gaps where its readers come more seldom than that, */
+const WANTED_GAPS = 5;
+/** ... if they do not leave it out for more than so many rounds. */
+const GAP_ROUNDS = 2;
 
 /** Remembers who wants what, so that refreshes go where somebody will look. Costs no upstream call. */
 export class Interest {
@@ -28,8 +38,11 @@ export class Interest {
 
   /** A reader was served an entry; how often that has happened since it was read upstream. */
   asked(key: string, read: Read<unknown>, credential: Credential): number {
-    const asks = (this.#wanted.peek(key)?.asks ?? 0) + 1;
-    this.#wanted.set(key, { key, read, credential, askedAt: this.#clock.now(), asks });
+    const before = this.#wanted.peek(key);
+    const asks = (before?.asks ?? 0) + 1;
+    const askedAt = this.#clock.now();
+    const gapMs = before ? Math.max(askedAt - before.askedAt, before.gapMs * GAP_SHARE) : 0;
+    this.#wanted.set(key, { key, read, credential, askedAt, gapMs, asks });
     return asks;
   }
 
@@ -40,11 +53,23 @@ export class Interest {
     return wanted?.credential;
   }
 
-  /** What was asked for with one credential in the last `ms` milliseconds, the latest first. */
-  within(ms: number, { partition }: Credential): Wanted[] {
-    const since = this.#clock.now() - ms;
-    return [...this.#wanted.values()].filter(
-      (each) => each.askedAt >= since && each.credential.partition === partition,
+  /**
+   * What readers with one credential come back for. The more is wanted, the longer a round of refreshing it
+   * all takes, at one every `perRefreshMs`, and the longer an entry stays wanted without being asked for.
+   */
+  wanted(perRefreshMs: number, { partition }: Credential): Wanted[] {
+    const now = this.#clock.now();
+    let wanted = [...this.#wanted.values()].filter(
+      ({ credential }) => credential.partition === partition,
     );
+    for (;;) {
+      const roundMs = wanted.length * perRefreshMs;
+      const still = wanted.filter(({ askedAt, gapMs }) => {
+        const gaps = gapMs <= GAP_ROUNDS * roundMs ? WANTED_GAPS * gapMs : 0;
+        return now - askedAt <= Math.max(WANTED_ROUNDS * roundMs, gaps);
+      });
+      if (still.length === wanted.length) return still;
+      wanted = still;
+    }
   }
 }

@@ -26,8 +26,8 @@ const FAILURES_REMEMBERED = 10_000;
 const AHEAD_SHARE = 0.8;
 /** Times that an answer must have been asked for to be refreshed without a reader at hand. */
 const HOT_ASKS = 2;
-/** For how many rounds of refreshing everything wanted an entry stays wanted without being asked for. */
-const WANTED_ROUNDS = 1.5;
+/** What is wanted is looked through at most once in so many milliseconds. */
+const ROUND_CHECK_MS = 1000;
 
 /**
  * Decides what is good enough to be served, and what is refreshed behind the readers' backs. While
@@ -42,6 +42,8 @@ export class Refresher {
   readonly #failures = new BoundedMap<{ readonly inARow: number; readonly retryAt: number }>({
     max: FAILURES_REMEMBERED,
   });
+  /** When what is wanted under a budget was last looked through, on `clock.now()`. */
+  readonly #checkedAt = new WeakMap<Budget, number>();
 
   constructor(options: RefresherOptions) {
     this.#options = options;
@@ -52,12 +54,13 @@ export class Refresher {
   /** Whether a reader gets the entry that was hit, at once; sees to a refresh where one is due. */
   serves(key: string, read: Read<unknown>, credential: Credential, hit: Hit): boolean {
     const { ttlMs } = hit.entry.freshness;
+    const asks = this.#interest.asked(key, read, credential);
+    this.#keepRound(credential);
     const { idle } = this.#options.budget(credential);
     if (this.isBackingOff(key) || this.#options.outOfOrder()) return true;
     if (hit.state === 'fallback') return false;
     // With slots to spare a short wait buys a new answer; just after its ttl an old one will do.
     if (hit.state === 'stale' && idle && hit.ageMs >= 2 * ttlMs) return false;
-    const asks = this.#interest.asked(key, read, credential);
     const ahead = idle && asks >= HOT_ASKS && hit.ageMs >= AHEAD_SHARE * ttlMs;
     if (hit.state === 'stale' || ahead) this.#options.refresh(key, read, credential);
     return true;
@@ -84,17 +87,19 @@ export class Refresher {
   }
 
   /**
-   * When more waits for a refresh than a window has room for, every wanted entry joins in, whether asked for
-   * since or not: else the next to ask would find it older than all the others.
+   * When more is wanted than a window has room to refresh, all of it takes its turn once its ttl is over,
+   * whether asked for since or not: else the next to ask would find it older than all the others.
    */
   #keepRound(credential: Credential): void {
+    const { cache, clock } = this.#options;
     const budget = this.#options.budget(credential);
-    if (budget.queuedIn('refresh') < budget.refreshesPerWindow) return;
-    const { cache } = this.#options;
+    const now = clock.now();
+    if (now - (this.#checkedAt.get(budget) ?? Number.NEGATIVE_INFINITY) < ROUND_CHECK_MS) return;
+    this.#checkedAt.set(budget, now);
     const perRefreshMs = budget.windowMs / budget.refreshesPerWindow;
-    const all = this.#interest.within(Number.POSITIVE_INFINITY, credential);
-    const roundsMs = WANTED_ROUNDS * all.length * perRefreshMs;
-    for (const { key, read } of this.#interest.within(roundsMs, credential)) {
+    const wanted = this.#interest.wanted(perRefreshMs, credential);
+    if (wanted.length <= budget.refreshesPerWindow) return;
+    for (const { key, read } of wanted) {
       const hit = cache.peek(key);
       if (hit && hit.state !== 'fresh') this.#options.refresh(key, read, credential);
     }

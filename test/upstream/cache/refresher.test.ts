@@ -139,7 +139,7 @@ describe('Interest', () => {
     const clock = new VirtualClock();
     const interest = new Interest(clock);
     for (const name of names(6000)) interest.asked(name, read(name), credential);
-    const all = interest.within(Number.POSITIVE_INFINITY, credential);
+    const all = interest.wanted(Number.POSITIVE_INFINITY, credential);
     expect(all).toHaveLength(5000);
     expect([all[0]?.key, all.at(-1)?.key]).toEqual(['thing5999', 'thing1000']);
   });
@@ -151,8 +151,32 @@ describe('Interest', () => {
     await clock.advance(100);
     interest.asked('b', read('b'), credential);
     interest.asked('c', read('c'), { partition: 'q', secret: 'other' });
-    const keys = (ms: number) => interest.within(ms, credential).map(({ key }) => key);
-    expect([keys(99), keys(100)]).toEqual([['b'], ['b', 'a']]);
+    const keys = (ms: number) => interest.wanted(ms, credential).map(({ key }) => key);
+    // A round of both takes twice as long, and what was asked for in the last round and a half is wanted.
+    expect([keys(33), keys(34)]).toEqual([['b'], ['b', 'a']]);
+  });
+
+  test('lasts longer for what is asked for seldom, and not for what is hardly asked for', async () => {
+    const clock = new VirtualClock();
+    const interest = new Interest(clock);
+    const ask = (...keys: string[]) => {
+      for (const key of keys) interest.asked(key, read(key), credential);
+    };
+    const isWanted = (key: string) =>
+      interest.wanted(100, credential).some((each) => each.key === key);
+    ask('hardly');
+    await clock.advance(500);
+    ask('seldom');
+    await clock.advance(550);
+    ask('hardly', 'seldom', 'once');
+    // Enough is asked for all the time for a round to take 500 ms.
+    for (let ms = 0; ms < 1000; ms += 100) {
+      ask('a', 'b');
+      await clock.advance(100);
+    }
+    expect(['hardly', 'seldom', 'once'].map(isWanted)).toEqual([false, true, false]);
+    await clock.advance(2000);
+    expect(interest.wanted(100, credential)).toEqual([]);
   });
 
   test('counts the askers since an answer was read upstream', () => {
