@@ -108,7 +108,7 @@ export class Client implements UpstreamClient {
     return receipt.track(async () => {
       const key = this.keyOf(read, access.credential);
       const hit = this.#options.cache.get(key);
-      if (hit && this.#refresher.serves(key, read, access.credential, hit)) {
+      if (hit && !read.anew && this.#refresher.serves(key, read, access.credential, hit)) {
         const stale = hit.state !== 'fresh';
         this.#options.observer?.read?.(this.upstream, read.resource, stale ? 'stale' : 'hit');
         receipt.hit(key, hit, stale);

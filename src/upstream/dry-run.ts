@@ -151,7 +151,7 @@ export class DryRunClient implements UpstreamClient {
     return caller.receipt.track(async () => {
       const key = this.#client.keyOf(read, credential);
       const hit = this.peek(read, credential);
-      if (hit && hit.state !== 'fallback') {
+      if (hit && hit.state !== 'fallback' && !read.anew) {
         // Whether an old answer still serves depends on how much room the budget has then.
         if (hit.state === 'stale') this.#dryRun.guesses();
         this.#dryRun.hit(key);

@@ -63,6 +63,8 @@ export interface Read<T> extends Call<T> {
   readonly about?: number;
   /** True where the answer decides which further reads there are. */
   readonly uncertain?: boolean;
+  /** True where an answer at hand is known to be outdated, and serves only if no other comes. */
+  readonly anew?: boolean;
   /** What stands in for an answer in a dry run; `nextId` gives its rows ids. Without it there is none. */
   placeholder?(nextId: () => number): T;
   /**
@@ -141,6 +143,8 @@ export interface Page<R extends Row> {
   readonly maxPage: number | null;
   /** How many rows the upstream sent, with those that were skipped for want of an id. */
   readonly sent: number;
+  /** Which answer of its list it was, counted by this process. */
+  readonly arrival?: number;
   /** Present where a dry run made the rows up. */
   readonly placeholder?: true;
 }

@@ -117,14 +117,16 @@ describe('Paging while rows come and go', () => {
     size: fc.integer({ min: 4, max: 25 }),
     pageSize: fc.integer({ min: 6, max: 12 }),
     steps: fc.array(fc.array(change, { maxLength: 5 }), { maxLength: 6 }),
-    elsewhere: fc.boolean(),
+    where: fc.constantFrom('here', 'elsewhere', 'elsewhere, behind cached pages'),
     forwards: fc.boolean(),
   });
 
   it('shows each row that was there all along exactly once, whatever is changed and where', async () => {
     await fc.assert(
-      fc.asyncProperty(story, async ({ length, size, pageSize, steps, elsewhere, forwards }) => {
-        const env = { LINKS_PAGE_SIZE: String(pageSize), ...(elsewhere ? UNCACHED : {}) };
+      fc.asyncProperty(story, async ({ length, size, pageSize, steps, where, forwards }) => {
+        const elsewhere = where !== 'here';
+        const cached = where !== 'elsewhere';
+        const env = { LINKS_PAGE_SIZE: String(pageSize), ...(cached ? {} : UNCACHED) };
         await withWorld(upTo(length), env, async (world) => {
           const shown: number[] = [];
           const stable = new Set(upTo(length));
@@ -146,6 +148,8 @@ describe('Paging while rows come and go', () => {
             for (const [n, each] of (steps[step] ?? []).entries()) {
               const rows = upstream.channels;
               if (each.kind === 'insert' && elsewhere) {
+                // Behind cached pages, one that came for one that went cannot be noticed.
+                if (cached) continue;
                 rows.splice(each.at % (rows.length + 1), 0, 1000 + 10 * step + n);
               } else if (each.kind === 'insert') {
                 const query = `mutation { createChannel(input: { name: "a" }) { __typename } }`;

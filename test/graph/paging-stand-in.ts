@@ -18,6 +18,10 @@ export class StandIn implements AsyncDisposable {
   delay: (path: string, page: number) => number = () => 0;
   /** Requests since it was emptied, as `/api/qr 3` for page 3 or `/api/qr/7`. */
   readonly log: string[] = [];
+  /** How many rows a page says that there are; `undefined` for a page that says nothing of it. */
+  tells: (rows: number, page: number) => number | undefined = (rows) => rows;
+  /** Rows of the page before that each page begins with once more. */
+  repeats = 0;
   /** A path that nothing but errors come from. */
   broken: string | null = null;
   readonly #upstream: ScriptedUpstream;
@@ -94,8 +98,10 @@ export class StandIn implements AsyncDisposable {
     const currentpage = Number(searchParams.get('page'));
     const maxpage = Math.max(1, Math.ceil(rows.length / perpage));
     const nextpage = currentpage < maxpage ? currentpage + 1 : null;
-    const part = rows.slice((currentpage - 1) * perpage, currentpage * perpage);
-    const members = { result: rows.length, perpage, currentpage, nextpage, maxpage };
+    const from = (currentpage - 1) * perpage;
+    const part = rows.slice(Math.max(0, from - this.repeats), from + perpage);
+    const result = this.tells(rows.length, currentpage);
+    const members = { result, perpage, currentpage, nextpage, maxpage };
     return { error: 0, data: { ...members, [key]: part } };
   }
 }

@@ -9,6 +9,9 @@ export interface Place {
   readonly index: number;
 }
 
+/** The place before the first row. */
+export const FIRST_PLACE: Place = { page: 1, index: 0 };
+
 /** The pages of a list as they are now. */
 export interface Pages<R extends Row> {
   /** Each page costs 0 or 1 upstream call, and is read at most once. */

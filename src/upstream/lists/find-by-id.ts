@@ -26,7 +26,9 @@ class Search<R extends Row> {
   readonly #found: Found<R> = new Map();
   readonly #missing: Set<number>;
   /** The pages whose rows this search has seen, whether cached afterwards or not. */
-  readonly #seen = new Set<number>();
+  readonly #seen = new Map<number, ListPage<R> | null>();
+  /** The pages that it has read again. */
+  readonly #again = new Set<number>();
   /** The pages that it has waited for while others read them. */
   readonly #joined = new Set<number>();
 
@@ -45,7 +47,7 @@ class Search<R extends Row> {
       else if (await this.#takeSingles()) continue;
       else if (await this.#joinPage()) continue;
       else {
-        const next = this.#nextPage();
+        const next = this.#nextPage() ?? this.#outdatedPage();
         if (next === null) break;
         await this.#readPage(next);
       }
@@ -104,7 +106,7 @@ class Search<R extends Row> {
   }
 
   #take(number: number, page: ListPage<R> | null): void {
-    this.#seen.add(number);
+    this.#seen.set(number, page);
     // One page is reckoned with: a placeholder does not say on which one the rows stand.
     if (page?.placeholder) this.#settle((id) => placeholderRow(this.#list, id));
     for (const row of page?.rows ?? []) {
@@ -147,6 +149,21 @@ class Search<R extends Row> {
     const cost = end === null && missing === 1 ? Number.POSITIVE_INFINITY : uncached.length;
     if (list.single && cost >= missing) return null;
     return uncached[0] ?? (list.single ? null : (cached[0] ?? null));
+  }
+
+  /**
+   * A page that was seen and is older than another one that it does not go with: a row may have moved from
+   * that one to it. Each is read again once, where no read of a single row tells better.
+   */
+  #outdatedPage(): number | null {
+    if (this.#list.single) return null;
+    const { agreement } = this.#lists.outline(this.#list, this.#access);
+    for (const [number, page] of this.#seen) {
+      if (page === null || this.#again.has(number) || !agreement.isOutdated(page)) continue;
+      this.#again.add(number);
+      return number;
+    }
+    return null;
   }
 
   /** The pages that anybody has asked for, as of now. */

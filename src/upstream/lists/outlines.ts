@@ -1,5 +1,6 @@
 import { BoundedMap } from '../../bounded-map.ts';
 import type { List, Page, Row } from '../request.ts';
+import { Agreement } from './agreement.ts';
 
 /** What is known of a list from the pages read so far. It steers; the pages themselves decide. */
 export interface Outline {
@@ -13,6 +14,8 @@ export interface Outline {
   surePerPage: number | null;
   /** Whose list it is: cache and budget of one credential. */
   readonly partition: string;
+  /** Whether its pages were read of the same state of it. */
+  readonly agreement: Agreement;
   /** The list itself, as it was last asked for. */
   list: List<Row> | null;
 }
@@ -60,7 +63,8 @@ export class Outlines {
   /** A copy of an outline, which is not used by that. */
   private copyOf(key: string): Outline | undefined {
     const outline = this.#outlines.peek(key);
-    return outline && { ...outline, asked: new Set(outline.asked) };
+    if (!outline) return undefined;
+    return { ...outline, asked: new Set(outline.asked), agreement: outline.agreement.copy() };
   }
 }
 
@@ -82,6 +86,7 @@ function blank(partition: string): Outline {
     asked: new Set(),
     surePerPage: null,
     partition,
+    agreement: new Agreement(),
     list: null,
   };
 }

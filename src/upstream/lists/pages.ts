@@ -18,6 +18,8 @@ export interface ListPage<R extends Row> {
   readonly certain: boolean;
   /** True for rows that a dry run made up. */
   readonly placeholder: boolean;
+  /** See `Page.arrival`. */
+  readonly arrival?: number | undefined;
 }
 
 /** The page size of a list that comes whole. */
@@ -52,8 +54,8 @@ export class Lists {
   }
 
   /**
-   * One page of a list, `null` when its parent is absent. 0 or 1 upstream call. `uncertain` where the page
-   * decides whether further ones are read.
+   * One page of a list, `null` when its parent is absent. 0 or 1 upstream call: a cached page that does not
+   * go with a newer one is read again. `uncertain` where the page decides whether further ones are read.
    */
   async page<R extends Row>(
     list: List<R>,
@@ -64,8 +66,19 @@ export class Lists {
     const outline = this.outline(list, access);
     outline.asked.add(number);
     outline.list = list;
-    const read = this.#pageRead(list, number);
-    const page = await this.client.read(uncertain ? { ...read, uncertain } : read, access);
+    const read = (again: boolean) => {
+      const decode: List<R>['decode'] = (body, context) =>
+        outline.agreement.arrived(list.decode(body, context), again);
+      const one = { ...this.#pageRead(list, number), decode, uncertain, anew: again };
+      return this.client.read(one, access);
+    };
+    let page = await read(false);
+    if (page !== null && outline.agreement.isOutdated(page)) {
+      const outdated = page;
+      outline.agreement.spend(outdated);
+      page = await read(true);
+      if (page !== null) outline.agreement.judge(outdated, page);
+    }
     if (page === null) {
       outline.lastPage = Math.min(number - 1, outline.lastPage ?? number);
       if (number === 1) return null;
@@ -146,17 +159,18 @@ export class Lists {
   }
 
   #toListPage<R extends Row>(list: List<R>, page: Page<R>, number: number): ListPage<R> {
-    const { total, placeholder = false } = page;
+    const { total, placeholder = false, arrival } = page;
     if (!list.paged) {
       const whole = { last: true, perPage: WHOLE, certain: true };
-      return { number, rows: page.rows, total, placeholder, ...whole };
+      return { number, rows: page.rows, total, placeholder, arrival, ...whole };
     }
     const perPage = page.perPage ?? this.#pageSize;
     // Asked for a page past the end, some upstreams answer with the last one once more.
     const beyond = page.currentPage !== null && page.currentPage < number;
     const last = isLastPage(page, number);
     const certain = last || promisedLastPage(page) !== null;
-    return { number, rows: beyond ? [] : page.rows, last, perPage, total, certain, placeholder };
+    const rows = beyond ? [] : page.rows;
+    return { number, rows, last, perPage, total, certain, placeholder, arrival };
   }
 }
 

@@ -1,0 +1,77 @@
+import type { Page, Row } from '../request.ts';
+
+/** Repeated reads that a list can have in hand at most. */
+const MOST_SPARE = 100;
+/** So often in a row can a page come again as it was, before its disagreement is taken for a habit. */
+const MOST_DOUBT = 2;
+
+/** What is compared of a page. */
+interface Compared {
+  /** Which answer of its list it was; absent where that is not known. */
+  readonly arrival?: number | undefined;
+  readonly total: number | null;
+}
+
+/**
+ * Whether the pages of one list can stand side by side, although they were read at different times: rows
+ * that came or went elsewhere in between are on two of them, or on none. The older page is then read
+ * again. There are at most as many such reads as others of the list, and none where they do not help.
+ */
+export class Agreement {
+  #arrivals = 0;
+  /** The total that the latest page told, and when it came. */
+  #latest: { readonly arrival: number; readonly total: number } | null = null;
+  /** Arrivals of pages that are outdated for another reason. */
+  readonly #outdated = new Set<number>();
+  #spare = 0;
+  #doubt = 0;
+
+  /** Takes note of a page that has come, `again` if it is one that was outdated. */
+  arrived<R extends Row>(page: Page<R>, again: boolean): Page<R> {
+    this.#arrivals += 1;
+    const arrival = this.#arrivals;
+    if (!again) this.#spare = Math.min(MOST_SPARE, this.#spare + 1);
+    if (page.total !== null) this.#latest = { arrival, total: page.total };
+    return { ...page, arrival };
+  }
+
+  /** Whether a page is older than another that it does not go with, and is worth to be read again. */
+  isOutdated({ arrival, total }: Compared): boolean {
+    if (arrival === undefined || this.#spare < 1 || this.#doubt >= MOST_DOUBT) return false;
+    if (this.#outdated.has(arrival)) return true;
+    const latest = this.#latest;
+    return latest !== null && total !== null && arrival < latest.arrival && total !== latest.total;
+  }
+
+  /** Two pages have a row in common: the one that came first is outdated. */
+  overlap(a: Compared, b: Compared): void {
+    if (a.arrival === undefined || b.arrival === undefined || a.arrival === b.arrival) return;
+    this.#outdated.add(Math.min(a.arrival, b.arrival));
+  }
+
+  /** An outdated page is about to be read again. */
+  spend({ arrival }: Compared): void {
+    this.#spare -= 1;
+    if (arrival !== undefined) this.#outdated.delete(arrival);
+  }
+
+  /** Compares an outdated page with what came when it was read again. */
+  judge(outdated: Page<Row>, page: Page<Row>): void {
+    // Nothing newer could be had.
+    if (page.arrival === outdated.arrival) return;
+    const ids = ({ rows }: Page<Row>) => rows.map(({ id }) => id).join();
+    const same = page.total === outdated.total && ids(page) === ids(outdated);
+    this.#doubt = same ? this.#doubt + 1 : 0;
+  }
+
+  /** One that knows as much, and goes its own way from there. */
+  copy(): Agreement {
+    const copy = new Agreement();
+    copy.#arrivals = this.#arrivals;
+    copy.#latest = this.#latest;
+    copy.#spare = this.#spare;
+    copy.#doubt = this.#doubt;
+    for (const arrival of this.#outdated) copy.#outdated.add(arrival);
+    return copy;
+  }
+}

@@ -1,0 +1,252 @@
+import type { Access } from '../operation.ts';
+import type { List, Row } from '../request.ts';
+import { FIRST_PLACE, findPlace, isBefore, type Place, type Side } from './anchor.ts';
+import { type Cursor, encodeCursor, NEIGHBORS } from './cursor.ts';
+import type { ListPage, Lists } from './pages.ts';
+
+/** A row, and where it stands: `cursor` is made when it is asked for. */
+export interface WindowRow<R> {
+  readonly row: R;
+  readonly cursor: string;
+}
+
+/** A part of a list, in the list's order. */
+export interface Window<R> {
+  readonly rows: readonly WindowRow<R>[];
+  readonly hasNextPage: boolean;
+  readonly hasPreviousPage: boolean;
+  /** Rows of the whole list; `null` when the upstream does not say. */
+  readonly total: number | null;
+}
+
+/** Which list, by whom. */
+export interface ListSource<R extends Row> {
+  readonly lists: Lists;
+  readonly list: List<R>;
+  readonly access: Access;
+}
+
+/** Thrown by a walk over a list whose parent is absent. */
+export const PARENT_ABSENT = Symbol('parent absent');
+/** Thrown by a walk that a dry run takes over rows it does not know. */
+export const PLACEHOLDERS = Symbol('placeholders');
+
+/** A walk over the pages of one list, which reads each page at most once. */
+export class Walk<R extends Row> {
+  readonly #source: ListSource<R>;
+  readonly #filter: ((row: R) => boolean) | undefined;
+  readonly #pages = new Map<number, ListPage<R>>();
+
+  constructor(source: ListSource<R>, filter: ((row: R) => boolean) | undefined) {
+    this.#source = source;
+    this.#filter = filter;
+  }
+
+  async page(number: number): Promise<ListPage<R>> {
+    const read = this.#pages.get(number);
+    if (read) return read;
+    const { lists, list, access } = this.#source;
+    const listPage = await lists.page(list, number, access);
+    if (listPage === null) throw PARENT_ABSENT;
+    if (listPage.placeholder) throw PLACEHOLDERS;
+    const filter = this.#filter;
+    const rows = filter ? listPage.rows.filter((row) => filter(row)) : listPage.rows;
+    const page = { ...listPage, rows };
+    this.#pages.set(number, page);
+    return page;
+  }
+
+  /** Rows of the whole list by the page that came last, or all that pass the filter. */
+  get #total(): number | null {
+    let latest: ListPage<R> | null = null;
+    for (const page of this.#pages.values()) {
+      if (this.#filter || !this.#source.list.paged) return page.rows.length;
+      const isLater = (page.arrival ?? 0) >= (latest?.arrival ?? 0);
+      if (page.total !== null && isLater) latest = page;
+    }
+    return latest?.total ?? null;
+  }
+
+  /**
+   * Forgets the pages that are older than others and do not go with them, so that they are read again.
+   * Tells whether there are any: then what was made of the pages is to be made once more.
+   */
+  forgetOutdated(): boolean {
+    const { lists, list, access } = this.#source;
+    const { agreement } = lists.outline(list, access);
+    for (const page of this.#pages.values()) {
+      const next = this.#pages.get(page.number + 1);
+      if (next && this.#share(page, next)) agreement.overlap(page, next);
+    }
+    const outdated = [...this.#pages.values()].filter((page) => agreement.isOutdated(page));
+    for (const { number } of outdated) this.#pages.delete(number);
+    return outdated.length > 0;
+  }
+
+  /** Whether the row at the edge of one page is on the next one as well, or the other way round. */
+  #share(page: ListPage<R>, next: ListPage<R>): boolean {
+    const [last, first] = [page.rows.at(-1), next.rows[0]];
+    if (!last || !first) return false;
+    const [a, b] = [this.#identity(last), this.#identity(first)];
+    return (
+      next.rows.some((row) => this.#identity(row) === a) ||
+      page.rows.some((row) => this.#identity(row) === b)
+    );
+  }
+
+  /** The place just behind (`after`) or of (`before`) the row that a cursor names. See `findPlace`. */
+  find(cursor: Cursor, side: Side): Promise<Place> {
+    const { lists, list, access } = this.#source;
+    return findPlace(cursor, side, {
+      page: (number) => this.page(number),
+      identity: (row) => this.#identity(row),
+      perPage: lists.outline(list, access).perPage,
+    });
+  }
+
+  async forwards(start: Place, end: Place | null, count: number): Promise<Window<R>> {
+    const rows: WindowRow<R>[] = [];
+    const seen = new Set<string>();
+    let { page: number, index } = start;
+    let page = await this.page(number);
+    const more = () => !end || isBefore({ page: number, index }, end);
+    while (rows.length < count && more()) {
+      const row = page.rows[index];
+      if (row) {
+        const identity = this.#identity(row);
+        if (!seen.has(identity)) rows.push(this.#windowRow(row, page, index));
+        seen.add(identity);
+        index += 1;
+      } else {
+        if (page.last) break;
+        await this.#ahead(page, count - rows.length, { upTo: end?.page });
+        number += 1;
+        index = 0;
+        page = await this.page(number);
+      }
+    }
+    let rowsFollow = index < page.rows.length;
+    if (!rowsFollow && !page.last) {
+      rowsFollow = page.certain || (await this.page(number + 1)).rows.length > 0;
+    }
+    return {
+      rows,
+      hasNextPage: rowsFollow,
+      hasPreviousPage: isBefore(FIRST_PLACE, start),
+      total: this.#total,
+    };
+  }
+
+  async backwards(
+    start: Place,
+    end: Place,
+    rowsFollow: boolean,
+    count: number,
+  ): Promise<Window<R>> {
+    const rows: WindowRow<R>[] = [];
+    const seen = new Set<string>();
+    let { page: number, index } = end;
+    let page = await this.page(number);
+    while (rows.length < count && isBefore(start, { page: number, index })) {
+      const row = page.rows[index - 1];
+      if (index > 0) {
+        index -= 1;
+        const identity = row && this.#identity(row);
+        if (row && identity !== undefined && !seen.has(identity)) {
+          rows.unshift(this.#windowRow(row, page, index));
+          seen.add(identity);
+        }
+      } else {
+        await this.#ahead(page, count - rows.length, { downTo: start.page });
+        number -= 1;
+        page = await this.page(number);
+        index = page.rows.length;
+      }
+    }
+    return {
+      rows,
+      hasNextPage: rowsFollow,
+      hasPreviousPage: isBefore(FIRST_PLACE, { page: number, index }),
+      total: this.#total,
+    };
+  }
+
+  /** The place behind the last row. */
+  async end(): Promise<Place> {
+    const { lists, list, access } = this.#source;
+    let number = lists.outline(list, access).lastPage ?? 1;
+    let page = await this.page(number);
+    while (!page.last) {
+      number = Math.max(number + 1, lists.outline(list, access).lastPage ?? 0);
+      page = await this.page(number);
+    }
+    while (page.rows.length === 0 && number > 1) {
+      number = Math.min(number - 1, lists.outline(list, access).lastPage ?? number);
+      page = await this.page(number);
+    }
+    return { page: number, index: page.rows.length };
+  }
+
+  /**
+   * Reads at once the pages that the next `wanted` rows surely fill, as far as they are known to be:
+   * after a page up to one, or before it down to one.
+   */
+  async #ahead(
+    from: ListPage<R>,
+    wanted: number,
+    towards: { readonly upTo: number | undefined } | { readonly downTo: number },
+  ): Promise<void> {
+    const { lists, list, access } = this.#source;
+    const known = lists.outline(list, access).lastPage ?? from.number + 1;
+    const [step, limit] =
+      'downTo' in towards
+        ? ([-1, towards.downTo] as const)
+        : ([1, Math.min(known, towards.upTo ?? known)] as const);
+    const perPage = Math.max(1, from.perPage, from.rows.length);
+    const numbers: number[] = [];
+    for (let n = 1; n <= Math.ceil(wanted / perPage); n += 1) {
+      const number = from.number + step * n;
+      if (step * number <= step * limit) numbers.push(number);
+    }
+    await Promise.all(numbers.map((number) => this.page(number)));
+  }
+
+  #identity(row: R): string {
+    return this.#source.list.identity?.(row) ?? String(row.id);
+  }
+
+  #windowRow(row: R, page: ListPage<R>, index: number): WindowRow<R> {
+    const cursor = () => this.#cursor(page, index);
+    return {
+      row,
+      get cursor() {
+        return cursor();
+      },
+    };
+  }
+
+  #cursor(page: ListPage<R>, index: number): string {
+    const { number, perPage, total } = page;
+    const rows = { before: page.rows.slice(0, index), behind: page.rows.slice(index + 1) };
+    for (let at = number - 1; rows.before.length < NEIGHBORS.before; at -= 1) {
+      const earlier = this.#pages.get(at);
+      if (!earlier) break;
+      rows.before.unshift(...earlier.rows);
+    }
+    for (let at = number + 1; rows.behind.length < NEIGHBORS.behind; at += 1) {
+      const later = this.#pages.get(at);
+      if (!later) break;
+      rows.behind.push(...later.rows);
+    }
+    const names = (some: R[]) => some.map((each) => this.#identity(each));
+    return encodeCursor({
+      page: number,
+      index,
+      perPage,
+      identity: this.#identity(page.rows[index] as R),
+      before: names(rows.before.slice(-NEIGHBORS.before).toReversed()),
+      behind: names(rows.behind.slice(0, NEIGHBORS.behind)),
+      ...(total === null ? {} : { total }),
+    });
+  }
+}
