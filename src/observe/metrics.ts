@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { UpstreamName } from '../errors.ts';
+import { NEVER_MS, replaceLagGauges } from './event-loop-lag.ts';
 import type { Observer, QueueLane } from './observer.ts';
 
 /** Values that are read at each scrape, and cost nothing between. */
@@ -39,7 +40,8 @@ const seconds = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
  */
 export function createMetrics(gauges: Gauges): Metrics {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: NEVER_MS });
+  replaceLagGauges(registry);
   const registers = [registry];
   const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]) =>
     new Counter({ name: `gateway_${name}`, help, labelNames, registers });

@@ -111,6 +111,17 @@ describe('/metrics', () => {
     expect(response.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
     expect(await response.text()).toMatch(/^process_cpu_user_seconds_total \d/m);
   });
+
+  it('tells how late the event loop is, without the time between two looks at it', async () => {
+    const lag = (reading: string) => sample(`nodejs_eventloop_lag_${reading}seconds`);
+    expect(await lag('')).toBeGreaterThan(0);
+    await lag('max_');
+    for (const reading of ['min_', 'mean_', 'stddev_', 'p50_', 'p90_', 'p99_']) {
+      expect(await lag(reading), reading).toBeGreaterThanOrEqual(0);
+    }
+    // A look every half a second: one that is not late tells of no delay.
+    expect(await lag('min_')).toBeLessThan(0.4);
+  });
 });
 
 const gauges = { budgets: () => [], cache: () => ({ bytes: 0, entries: 0 }) };

@@ -1,4 +1,5 @@
 import type { Clock } from '../../clock.ts';
+import { LONGEST_PAUSE_WINDOWS } from '../wire/rate-limit-headers.ts';
 
 /** First pause after a refusal that does not say how long; doubles with each one in a row. */
 const FIRST_PAUSE_MS = 1000;
@@ -32,8 +33,8 @@ export class Pause {
   }
 
   /**
-   * A request that left in `era` was refused: pauses for as long as the upstream wants, if it says, and
-   * longer each time that was not enough. Requests that were on the wire together are refused together,
+   * A request that left in `era` was refused: pauses for as long as the upstream wants, if it says, but
+   * not beyond three windows, and longer each time that was not enough. Requests that were on the wire together are refused together,
    * which is one refusal.
    */
   refused(retryAfterMs: number | null, era: number): void {
@@ -44,7 +45,8 @@ export class Pause {
       this.#refusalsInARow += 1;
       this.#era += 1;
     }
-    this.#until = Math.max(this.#until, this.#clock.now() + Math.max(ms, 1));
+    const pauseMs = Math.min(Math.max(ms, 1), LONGEST_PAUSE_WINDOWS * this.#windowMs);
+    this.#until = Math.max(this.#until, this.#clock.now() + pauseMs);
   }
 
   /** A request that left after the latest pause was taken. */

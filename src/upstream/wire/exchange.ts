@@ -3,7 +3,7 @@ import type { Clock } from '../../clock.ts';
 import { DecodeError } from '../decode/row-reader.ts';
 import type { Api, Call, DecodeContext, RawAnswer, Verdict } from '../request.ts';
 import type { Failure } from './failure.ts';
-import { type Feedback, readRateLimit } from './rate-limit-headers.ts';
+import { type Feedback, LONGEST_PAUSE_WINDOWS, readRateLimit } from './rate-limit-headers.ts';
 import { sendOverWire, WireError, type WireRequest } from './send.ts';
 
 /** Which API to talk to, where, and with which patience. */
@@ -58,7 +58,8 @@ export async function exchange<T>(
   switch (verdict.kind) {
     case 'limited': {
       const refused = { retryAfterMs: verdict.retryAfterMs };
-      call.stream?.refused?.(refused.retryAfterMs ?? feedback.resetInMs ?? options.rateWindowMs);
+      const wantsMs = refused.retryAfterMs ?? feedback.resetInMs ?? options.rateWindowMs;
+      call.stream?.refused?.(Math.min(wantsMs, LONGEST_PAUSE_WINDOWS * options.rateWindowMs));
       return { feedback: { ...feedback, refused }, outcome: { kind: 'refused' } };
     }
     case 'success':

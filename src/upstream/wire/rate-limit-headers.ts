@@ -27,6 +27,9 @@ export interface Feedback {
   readonly again?: true;
 }
 
+/** Longest pause after a refusal, whatever the upstream asks for: then one request finds out. */
+export const LONGEST_PAUSE_WINDOWS = 3;
+
 /** Below this a number is a duration (three years of seconds), from here on a date. */
 const firstEpochSeconds = 100_000_000;
 /** Below this a date is in seconds (until the year 5138), from here on in milliseconds. */

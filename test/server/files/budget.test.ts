@@ -109,4 +109,10 @@ describe('the budget of an upload', () => {
     expect(answer.headers['retry-after']).toBe('7');
     expect(received()).toHaveLength(1);
   });
+
+  it('sends it back for three windows at most, whatever the upstream asks for', async () => {
+    sandbox.links.fault({ kind: 'refuse-429', retryAfter: 60_000, times: 1 });
+    const answer = await upload(url, '/files/a.bin', someBytes(3_000_000));
+    expect(answer.headers['retry-after']).toBe('180');
+  });
 });

@@ -92,6 +92,20 @@ describe('A refusal', () => {
     ]);
   });
 
+  test.each([3_600_000, 60_000_000])(
+    'that asks for %d ms pauses for three windows, and then one request finds out',
+    async (askedMs) => {
+      const { errand, log, budget, clock, begin } = createWorld();
+      await begin();
+      await enqueueAll({ budget, clock }, [errand({ answers: [refusal(askedMs), silent] })]);
+      await clock.advance(3 * windowMs - 1);
+      expect(log).toHaveLength(1);
+      expect(budget.pausedMs).toBe(1);
+      await clock.advance(1);
+      expect(log).toHaveLength(2);
+    },
+  );
+
   test('tells those who wait how long it takes now', async () => {
     const { errand, errands, budget, clock, begin } = createWorld(2);
     await begin();

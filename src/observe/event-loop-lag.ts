@@ -1,0 +1,53 @@
+import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
+import { Gauge, type Registry } from 'prom-client';
+
+/** How often the event loop is looked at: often enough to see it held, seldom enough to let it sleep. */
+const LOOK_EVERY_MS = 500;
+
+/** Given to the library for its own monitor, which then never looks. */
+export const NEVER_MS = 2 ** 31 - 1;
+
+const NANOSECONDS = 1e9;
+
+/** Each gauge of the library that its monitor feeds, and what it reads from ours. */
+const readings: Readonly<Record<string, (looks: IntervalHistogram) => number>> = {
+  min: ({ min }) => min,
+  max: ({ max }) => max,
+  mean: ({ mean }) => mean,
+  p50: (looks) => looks.percentile(50),
+  p90: (looks) => looks.percentile(90),
+  p99: (looks) => looks.percentile(99),
+};
+
+/**
+ * Takes the place of the library's gauges of how late the event loop is, which look a hundred times a second.
+ * The names stay. What is told is the delay alone, without the time between two looks.
+ */
+export function replaceLagGauges(registry: Registry): void {
+  const looks = monitorEventLoopDelay({ resolution: LOOK_EVERY_MS });
+  looks.enable();
+  const define = (reading: string, seconds: () => number): void => {
+    const name = `nodejs_eventloop_lag_${reading}_seconds`;
+    registry.removeSingleMetric(name);
+    const help = `Delay of the event loop since the last scrape: ${reading}.`;
+    registry.registerMetric(
+      new Gauge({
+        name,
+        help,
+        registers: [],
+        collect() {
+          this.set(looks.count === 0 ? 0 : seconds());
+        },
+      }),
+    );
+  };
+  for (const [reading, read] of Object.entries(readings)) {
+    define(reading, () => Math.max(0, read(looks) / NANOSECONDS - LOOK_EVERY_MS / 1000));
+  }
+  define('stddev', () => {
+    const seconds = looks.stddev / NANOSECONDS;
+    // The last of them: the next scrape tells of what comes after this one.
+    looks.reset();
+    return seconds;
+  });
+}

@@ -1,0 +1,40 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { start } from '../support/process.ts';
+
+/** After this everything is loaded, metrics last. */
+const SETTLED_MS = 4000;
+const WATCHED_MS = 4000;
+
+/** How often the threads of a process have gone to sleep so far. */
+function sleepsOf(pid: number): number {
+  return readdirSync(`/proc/${pid}/task`)
+    .map((thread) => readFileSync(`/proc/${pid}/task/${thread}/status`, 'utf8'))
+    .map((status) => Number(/^voluntary_ctxt_switches:\s*(\d+)/m.exec(status)?.[1]))
+    .reduce((sum, count) => sum + count, 0);
+}
+
+it.skipIf(!existsSync('/proc/self/task'))(
+  'An idle process wakes less than five times a second (needs Linux)',
+  async () => {
+    const running = start(process.execPath, ['dist/main.js'], {
+      cwd: '.',
+      env: {
+        PORT: '0',
+        AUTH_MODE: 'none',
+        LINKS_BASE_URL: 'http://127.0.0.1:9',
+        LINKS_API_KEY: 'unused',
+        STATE_DIR: 'off',
+      },
+    });
+    await running.says(/http:/);
+    await pause(SETTLED_MS);
+    const before = sleepsOf(running.child.pid ?? 0);
+    await pause(WATCHED_MS);
+    const sleeps = sleepsOf(running.child.pid ?? 0) - before;
+    running.child.kill('SIGKILL');
+    await running.ended;
+    expect((sleeps * 1000) / WATCHED_MS).toBeLessThan(5);
+  },
+);
