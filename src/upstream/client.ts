@@ -1,5 +1,5 @@
 import type { Credential } from '../auth/credential.ts';
-import { createDigest, type Digest } from '../digest.ts';
+import type { Digest } from '../digest.ts';
 import type { UpstreamName } from '../errors.ts';
 import type { Observer } from '../observe/observer.ts';
 import type { Resource } from '../resources.ts';
@@ -38,9 +38,6 @@ export interface ClientOptions extends ExchangeOptions {
   readonly observer?: Observer;
 }
 
-/** Names keys in the journal: the same in every process. Who knows a name finds no key by it. */
-const nameInJournal = createDigest('the journal of leases');
-
 /** What came of a request that left. */
 type Outcome<T> = Exclude<Exchanged<T>['outcome'], { kind: 'refused' }>;
 
@@ -62,18 +59,10 @@ export class Client implements UpstreamClient {
 
   constructor(options: ClientOptions) {
     this.#options = options;
-    const { cache, clock, maxKeys = Number.POSITIVE_INFINITY, rateLimit, rateWindowMs } = options;
-    const { upstream } = this;
-    const { baseUrl, journal = keysAreNew, timeoutMs } = options;
-    this.#budgets = new Budgets({
-      upstream,
-      clock,
-      rateLimit,
-      rateWindowMs,
-      maxBudgets: maxKeys,
-      journal: (secret) =>
-        journal.of(nameInJournal(`${baseUrl} ${secret}`), { windowMs: rateWindowMs, timeoutMs }),
-    });
+    const { baseUrl, cache, clock, journal = keysAreNew, maxKeys, rateLimit } = options;
+    const { rateWindowMs, timeoutMs } = options;
+    const limits = { rateLimit, rateWindowMs, timeoutMs, maxBudgets: maxKeys ?? Infinity };
+    this.#budgets = new Budgets({ upstream: this.upstream, baseUrl, clock, journal, ...limits });
     this.#exchange = new GuardedExchange(options);
     this.#shared = new SharedRequests(cache);
     this.#refresher = new Refresher({

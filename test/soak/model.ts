@@ -186,8 +186,8 @@ class Run {
     const answer = await this.#ask(`mutation { row: ${mutation} }`);
     // An error tells that it may have happened, which holds from then on as well.
     this.#upstream.answered(by);
-    const row = answer?.data['row'] as { __typename?: string; name?: string } | undefined;
-    if (row?.__typename === type && row.name !== name) {
+    const row = answer?.data['row'] as Readonly<Record<string, unknown>> | undefined;
+    if (row?.['__typename'] === type && row['name'] !== name) {
       this.result.wrong.push(`${mutation} answered ${JSON.stringify(row)}`);
     }
   }

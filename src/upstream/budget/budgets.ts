@@ -1,8 +1,9 @@
 import type { Credential } from '../../auth/credential.ts';
 import type { Clock } from '../../clock.ts';
+import { createDigest } from '../../digest.ts';
 import { BudgetExhausted, type UpstreamName } from '../../errors.ts';
 import { Budget } from './budget.ts';
-import type { KeyJournal } from './journal.ts';
+import type { Journal } from './journal.ts';
 import { ProcessLedger } from './ledger.ts';
 
 /** One upstream's limit for each of its keys, and how many keys there may be. */
@@ -14,9 +15,16 @@ export interface BudgetsOptions {
   readonly rateWindowMs: number;
   /** Budgets held at a time. */
   readonly maxBudgets: number;
-  /** What is remembered of a key across processes. */
-  readonly journal: (secret: string) => KeyJournal;
+  /** How long a request may take. */
+  readonly timeoutMs: number;
+  /** Tells a key of this installation from the same key of another. */
+  readonly baseUrl: string;
+  /** What is remembered of each key across processes. */
+  readonly journal: Journal;
 }
+
+/** Names keys in the journal: the same in every process. Who knows a name finds no key by it. */
+const nameInJournal = createDigest('the journal of leases');
 
 /**
  * The budgets of an upstream's keys, bounded in number. When there is no room for another, those under
@@ -85,8 +93,9 @@ export class Budgets {
   }
 
   #create(secret: string): Budget {
-    const { clock, rateLimit: limit, rateWindowMs: windowMs } = this.#options;
-    const journal = this.#options.journal(secret);
+    const { baseUrl, clock, rateLimit: limit, rateWindowMs: windowMs, timeoutMs } = this.#options;
+    const name = nameInJournal(`${baseUrl} ${secret}`);
+    const journal = this.#options.journal.of(name, { windowMs, timeoutMs });
     return new Budget(clock, new ProcessLedger({ clock, limit, windowMs, journal }));
   }
 }
