@@ -161,7 +161,7 @@ export class DryRunClient implements UpstreamClient {
       if (hit) this.#dryRun.guesses();
       if (this.#client.inFlight(read, credential)) this.#dryRun.joins(key);
       else this.#count(key, credential);
-      if (read.uncertain) this.#dryRun.guesses();
+      if (read.uncertain || read.anew) this.#dryRun.guesses();
       return this.#standIn(key, read, access);
     });
   }
