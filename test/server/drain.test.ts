@@ -30,12 +30,13 @@ const read = '{ pixels(first: 1) { totalCount } }';
 const write =
   'mutation { createDomain(input: { domain: "https://drain.example" }) { __typename } }';
 
-/** Holds the next answer of the upstream, behind which everything else queues. */
+/** Holds the next answers of the upstream: reads queue behind the first, and writes behind two. */
 async function holdFirst(
   gateway: BusyGateway,
+  times = 1,
 ): Promise<{ first: Promise<unknown>; open: () => void }> {
   const { opened, open } = gate();
-  gateway.sandbox.links.fault({ kind: 'hold', until: opened, times: 1 });
+  gateway.sandbox.links.fault({ kind: 'hold', until: opened, times });
   const first = gateway.ask('{ account { username } }');
   await arrival(gateway.sandbox.links);
   return { first, open };
@@ -74,16 +75,22 @@ describe('a stop', () => {
 
   it('sends writes that wait', async () => {
     const gateway = await start();
-    const { first, open } = await holdFirst(gateway);
-    const waiting = gateway.ask(write);
+    const { first, open } = await holdFirst(gateway, 2);
+    const beside = gateway.ask(write);
+    while (gateway.sandbox.links.requests.length < 2) await clock.settle();
+    const waiting = gateway.ask(write.replace('drain', 'late-drain'));
     await queued(gateway, 'write');
     const closed = gateway.gateway.close();
     open();
     expect(await waiting).toMatchObject({
       data: { createDomain: { __typename: 'BrandedDomain' } },
     });
-    await Promise.all([first, closed]);
-    expect(gateway.sandbox.links.requests.map(({ path }) => path)).toContain('/api/domain/add');
+    await Promise.all([first, beside, closed]);
+    expect(gateway.sandbox.links.requests.map(({ path }) => path)).toEqual([
+      '/api/account',
+      '/api/domain/add',
+      '/api/domain/add',
+    ]);
   });
 
   it('tells writes at once whose turn would come too late: they have not happened', async () => {
