@@ -14,7 +14,9 @@ export class StandIn implements AsyncDisposable {
   channels: number[] = [];
   qrs: number[] = [];
   readonly items = new Map<number, StandInItem[]>();
-  /** Real milliseconds from a request's arrival to its answer, which shows the rows as of its arrival. */
+  /** Whether an answer shows the rows as they are when it leaves, and not when its request came. */
+  late = false;
+  /** Real milliseconds from a request's arrival to its answer. */
   delay: (path: string, page: number) => number = () => 0;
   /** Requests since it was emptied, as `/api/qr 3` for page 3 or `/api/qr/7`. */
   readonly log: string[] = [];
@@ -36,8 +38,10 @@ export class StandIn implements AsyncDisposable {
         arrival.answer({ error: 1, message: 'Broken' }, 500);
         return;
       }
-      const body = this.#answer(response.req.method ?? 'GET', url);
-      setTimeout(() => arrival.answer(body), this.delay(url.pathname, Number(page)));
+      const run = () => this.#answer(response.req.method ?? 'GET', url);
+      const early = this.late ? undefined : run();
+      const delay = this.delay(url.pathname, Number(page));
+      setTimeout(() => arrival.answer(early ?? run()), delay);
     };
   }
 

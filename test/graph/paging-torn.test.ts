@@ -97,6 +97,27 @@ describe('A list whose pages were read at different times', () => {
     expect(upstream.log).toHaveLength(3);
   });
 
+  it.each([ALL, '{ channel(id: "11") { name } }'])(
+    'shows what is there after a write that ran beside the reads: %s',
+    async (query) => {
+      upstream.tells = () => undefined;
+      await world.data('mutation { updateChannel(input: { id: "1", name: "a" }) { __typename } }');
+      upstream.delay = (path, page) => (path === '/api/channels' && page > 1 ? 120 : 0);
+      upstream.late = true;
+      const answer = world.data<Channels>(query);
+      await new Promise((resolve) => {
+        setTimeout(resolve, 40);
+      });
+      await world.data('mutation { deleteChannel(id: "3") { __typename } }');
+      const { channels, channel } = (await answer) as Channels & { channel?: unknown };
+      upstream.late = false;
+      upstream.delay = () => 0;
+      if (query === ALL) {
+        expect(channels.nodes.map(({ databaseId }) => databaseId)).toEqual(upstream.channels);
+      } else expect(channel).toEqual({ name: 'Channel 11' });
+    },
+  );
+
   it('costs nothing for long where pages have rows in common', async () => {
     upstream.repeats = 2;
     await all();

@@ -26,6 +26,9 @@ export class Agreement {
   #spare = 0;
   #doubt = 0;
 
+  /** How many writes of this process have changed the list. */
+  writes = 0;
+
   /** Takes note of a page that has come, `again` if it is one that was outdated. */
   arrived<R extends Row>(page: Page<R>, again: boolean): Page<R> {
     this.#arrivals += 1;
@@ -67,6 +70,7 @@ export class Agreement {
   /** One that knows as much, and goes its own way from there. */
   copy(): Agreement {
     const copy = new Agreement();
+    copy.writes = this.writes;
     copy.#arrivals = this.#arrivals;
     copy.#latest = this.#latest;
     copy.#spare = this.#spare;

@@ -159,7 +159,9 @@ class Search<R extends Row> {
     if (this.#list.single) return null;
     const { agreement } = this.#lists.outline(this.#list, this.#access);
     for (const [number, page] of this.#seen) {
-      if (page === null || this.#again.has(number) || !agreement.isOutdated(page)) continue;
+      if (page === null || this.#again.has(number)) continue;
+      const isFromBeforeWrite = this.#seen.size > 1 && page.writes < agreement.writes;
+      if (!isFromBeforeWrite && !agreement.isOutdated(page)) continue;
       this.#again.add(number);
       return number;
     }

@@ -60,6 +60,15 @@ export class Outlines {
     return [...(this.#original?.in(partition) ?? []), ...own];
   }
 
+  /** Lets the lists with one of these tags know that they were changed. */
+  written(partition: string, tags: ReadonlySet<string>): void {
+    if (this.#original) return;
+    for (const { list, agreement } of this.in(partition)) {
+      const all = [...(list?.tags ?? []), ...(list?.inFlightTags ?? [])];
+      if (all.some((tag) => tags.has(tag))) agreement.writes += 1;
+    }
+  }
+
   /** A copy of an outline, which is not used by that. */
   private copyOf(key: string): Outline | undefined {
     const outline = this.#outlines.peek(key);

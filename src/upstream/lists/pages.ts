@@ -20,6 +20,8 @@ export interface ListPage<R extends Row> {
   readonly placeholder: boolean;
   /** See `Page.arrival`. */
   readonly arrival?: number | undefined;
+  /** Writes to the list that it surely shows. See `Agreement.writes`. */
+  readonly writes: number;
 }
 
 /** The page size of a list that comes whole. */
@@ -72,6 +74,8 @@ export class Lists {
       const one = { ...this.#pageRead(list, number), decode, uncertain, anew: again };
       return this.client.read(one, access);
     };
+    // What is cached or can be joined now shows all of them, and so does a request that leaves from now on.
+    const { writes } = outline.agreement;
     let page = await read(false);
     if (page !== null && outline.agreement.isOutdated(page)) {
       const outdated = page;
@@ -85,9 +89,9 @@ export class Lists {
       // Some upstreams refuse a page past the end; only the first one speaks for the parent.
       const perPage = outline.perPage ?? this.#pageSize;
       const end = { rows: [], last: true, total: null, certain: true, placeholder: false };
-      return { number, perPage, ...end };
+      return { number, perPage, writes, ...end };
     }
-    const listPage = this.#toListPage(list, page, number);
+    const listPage = { ...this.#toListPage(list, page, number), writes };
     if (listPage.placeholder) return listPage;
     if (listPage.rows.length > 0 || number === 1) outline.perPage = listPage.perPage;
     if (list.paged) outline.surePerPage = surePerPageAfter(outline, page, listPage);
@@ -100,12 +104,13 @@ export class Lists {
    * it too: the rows behind it move up, and each page tells how many there are.
    */
   write<T>(write: Write<T>, access: Access): Promise<T> {
-    const { leaves } = write;
-    if (leaves === undefined) return this.client.write(write, access);
-    const touches = (result: T | null) => [
-      ...write.touches(result),
-      ...this.#listsWith(leaves, access).flatMap(({ ownTag }) => ownTag ?? []),
-    ];
+    const touches = (result: T | null) => {
+      const { leaves } = write;
+      const left = leaves === undefined ? [] : this.#listsWith(leaves, access);
+      const tags = [...write.touches(result), ...left.flatMap(({ ownTag }) => ownTag ?? [])];
+      this.#outlines.written(access.credential.partition, new Set(tags));
+      return tags;
+    };
     return this.client.write({ ...write, touches }, access);
   }
 
@@ -158,7 +163,11 @@ export class Lists {
     };
   }
 
-  #toListPage<R extends Row>(list: List<R>, page: Page<R>, number: number): ListPage<R> {
+  #toListPage<R extends Row>(
+    list: List<R>,
+    page: Page<R>,
+    number: number,
+  ): Omit<ListPage<R>, 'writes'> {
     const { total, placeholder = false, arrival } = page;
     if (!list.paged) {
       const whole = { last: true, perPage: WHOLE, certain: true };

@@ -78,7 +78,11 @@ export class Walk<R extends Row> {
       const next = this.#pages.get(page.number + 1);
       if (next && this.#share(page, next)) agreement.overlap(page, next);
     }
-    const outdated = [...this.#pages.values()].filter((page) => agreement.isOutdated(page));
+    // One page alone goes with itself, whatever is written meanwhile.
+    const several = this.#pages.size > 1;
+    const outdated = [...this.#pages.values()].filter(
+      (page) => agreement.isOutdated(page) || (several && page.writes < agreement.writes),
+    );
     for (const { number } of outdated) this.#pages.delete(number);
     return outdated.length > 0;
   }

@@ -21,6 +21,8 @@ export interface WindowArguments {
 
 /** Rows of a window when neither `first` nor `last` is given. */
 export const DEFAULT_WINDOW = 20;
+/** So often is a window cut of a list that changes under the knife. */
+const MOST_CUTS = 3;
 /** Most rows of a window. */
 const MAX_WINDOW = 500;
 
@@ -47,8 +49,9 @@ export async function readWindow<R extends Row>(
     return walk.backwards(start, end ?? (await walk.end()), end !== null, count);
   };
   try {
-    const window = await cut();
-    return walk.forgetOutdated() ? await cut() : window;
+    let window = await cut();
+    for (let cuts = 1; cuts < MOST_CUTS && walk.forgetOutdated(); cuts += 1) window = await cut();
+    return window;
   } catch (error) {
     if (error === PARENT_ABSENT) return null;
     if (error !== PLACEHOLDERS) throw error;
