@@ -14,7 +14,7 @@ it('lets thousands wait for a turn without holding the event loop', async () => 
   const few = await worstTurns(WAITING / 2);
   record({
     bench: 'stall',
-    about: `Lets ${WAITING} operations, each of a caller of its own, wait for a turn at once, then refuses a request, so that all are told how much longer they wait, and then lets all patience end at once.`,
+    about: `Lets ${WAITING} operations, each of a caller of its own, wait for a turn at once, then refuses a request, so that all are told how much longer they wait, and then turns all of them away.`,
     figures: [
       {
         label: 'longest turn of the event loop, while they enqueue',
@@ -23,7 +23,7 @@ it('lets thousands wait for a turn without holding the event loop', async () => 
         unit: ' ms',
       },
       {
-        label: 'longest turn, while they are told of a pause or give up',
+        label: 'longest turn, while they are told of a pause and turned away',
         value: many.after,
         digits: 1,
         unit: ' ms',
@@ -98,9 +98,11 @@ async function oneRun(waiting: number): Promise<{ enqueue: number; after: number
     setTimeout(resolve, 20);
   });
   const feedback = { limit: null, remaining: null, resetInMs: null };
-  refuse({ kind: 'refused', feedback: { ...feedback, refused: { retryAfterMs: 10_000_000 } } });
+  refuse({ kind: 'refused', feedback: { ...feedback, refused: { retryAfterMs: 10_000 } } });
   await settle();
-  // A pause beyond all patience: everybody has been told, and has given up.
+  // All that wait are turned away at once.
+  budget.drain(0);
+  await settle();
   await Promise.all(gaveUp.slice(LIMIT));
   return { enqueue, after: percentile(turns, 1) };
 }

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { it } from 'vitest';
-import { start } from '../support/process.ts';
-import { percentile, record } from './report/measurement.ts';
+import { start } from '../../support/process.ts';
+import { percentile, record } from '../report/measurement.ts';
 
 /** Another checkout of the project, installed: its figures stand under the line. */
 const OTHER = process.env['AGAINST'];
