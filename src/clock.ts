@@ -1,3 +1,5 @@
+import { clearTimeout, setTimeout } from 'node:timers';
+
 /**
  * The only way the gateway learns the time. Everything below the composition root takes a `Clock`,
  * so that a test can move time by hand; nothing else reads `Date.now` or calls `setTimeout`.
