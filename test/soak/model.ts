@@ -88,7 +88,13 @@ export async function model(operations: number, seed: number, habits: Habits): P
     upstream.faults = false;
     while (run.running > 0) await clock.advance(1000);
   } finally {
-    await gateway.close();
+    // A refresh may still be in flight, whose answer takes time as well.
+    let open = true;
+    const closed = gateway.close().finally(() => {
+      open = false;
+    });
+    while (open) await clock.advance(1000);
+    await closed;
   }
   return { ...run.result, requests: upstream.requests };
 }
