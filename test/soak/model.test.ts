@@ -13,7 +13,7 @@ const elsewhere = complete ? 'rows' : 'names';
 const installations: readonly Habits[] = [
   { clamp: 100, newestFirst: false, tells: true, elsewhere: 'rows', complete: true },
   { clamp: 7, newestFirst: true, tells: true, elsewhere, complete },
-  { clamp: 10, newestFirst: false, tells: false, elsewhere: 'names', complete: true },
+  { clamp: 10, newestFirst: false, tells: false, elsewhere: 'names', complete },
 ];
 
 it.each(installations)(

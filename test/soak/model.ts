@@ -88,12 +88,12 @@ export async function model(operations: number, seed: number, habits: Habits): P
     upstream.faults = false;
     while (run.running > 0) await clock.advance(1000);
   } finally {
-    // A refresh may still be in flight, whose answer takes time as well.
-    let open = true;
+    const closing = { done: false };
     const closed = gateway.close().finally(() => {
-      open = false;
+      closing.done = true;
     });
-    while (open) await clock.advance(1000);
+    // A refresh may still be in flight, whose answer takes time as well.
+    while (!closing.done) await clock.advance(1000);
     await closed;
   }
   return { ...run.result, requests: upstream.requests };
