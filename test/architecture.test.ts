@@ -34,7 +34,7 @@ const edges: Edge[] = imports
 
 /**
  * The rooms in the order of the walk, from the process down to what everything may know. An import goes
- * down or stays in its room; a `server/` or `upstream/` room may not be skipped into from below.
+ * down or stays in its room.
  */
 const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['processes', /^(main\.ts$|commands\/)/],
