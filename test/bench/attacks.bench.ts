@@ -1,0 +1,45 @@
+import { it } from 'vitest';
+import { connectionAttacks } from './attacks/connections.ts';
+import { dryRunAttacks } from './attacks/dry-runs.ts';
+import { operationAttacks } from './attacks/operations.ts';
+import { type Outcome, Stage } from './attacks/stage.ts';
+import { textAttacks } from './attacks/texts.ts';
+import { unreadAttacks } from './attacks/unread.ts';
+import { uploadAttacks } from './attacks/uploads.ts';
+import { figuresOf, figuresOfAll } from './attacks/verdict.ts';
+import { record } from './report/measurement.ts';
+
+const attacks = [
+  {
+    name: 'quiet',
+    about: 'Nobody attacks, for as long as most attacks take.',
+    mayCall: 0,
+    run: (target: { wait(ms: number): Promise<void> }) => target.wait(2000),
+  },
+  ...textAttacks,
+  ...operationAttacks,
+  ...dryRunAttacks,
+  ...unreadAttacks,
+  ...uploadAttacks,
+  ...connectionAttacks,
+];
+
+/** `ATTACKS=map,nodes npm run bench -- attacks` makes only these. */
+const selected = process.env['ATTACKS']?.split(',');
+
+it('can be neither stopped, stalled nor filled by whoever calls it', async () => {
+  const chosen = attacks.filter(({ name }) => selected?.includes(name) ?? true);
+  if (chosen.length === 0) throw new Error(`There are ${attacks.map(({ name }) => name).join()}.`);
+  const outcomes: Outcome[] = [];
+  const stage = await Stage.set();
+  try {
+    for (const attack of chosen) outcomes.push(await stage.play(attack));
+  } finally {
+    await stage.end();
+  }
+  record({
+    bench: 'attacks',
+    about: `Attacks a built gateway in ${chosen.length} ways, each time a new process over a sandbox outside it, while a thread of its own asks for /livez, an honest reader for what is cached, and a bare server beside it answers what is the machine’s doing.`,
+    figures: [...outcomes.flatMap(figuresOf), ...figuresOfAll(outcomes)],
+  });
+});

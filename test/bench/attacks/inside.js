@@ -1,0 +1,23 @@
+// Loaded into the gateway before it starts, with --expose-gc: on SIGUSR2 it says on standard error what the
+// process holds after a collection, and how late its event loop was since the last time.
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+
+const RESOLUTION_MS = 5;
+
+const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+delays.enable();
+let count = 0;
+
+process.on('SIGUSR2', () => {
+  const longestTurnMs = Math.max(0, delays.max / 1e6 - RESOLUTION_MS);
+  globalThis.gc?.();
+  // What the first collection has finalized is let go of by the second.
+  setTimeout(() => {
+    globalThis.gc?.();
+    const { heapUsed, external, rss } = process.memoryUsage();
+    const state = { longestTurnMs, held: heapUsed + external, rss };
+    count += 1;
+    process.stderr.write(`inside ${count} ${JSON.stringify(state)}\n`);
+    delays.reset();
+  }, 20);
+});
