@@ -32,7 +32,8 @@ export function seedPeople(store: LinksStore): void {
     const plan = ([1, 2, 1, 3, 1] as const)[index % 5] ?? 1;
     const host = ['posteo.net', 'fastmail.com', 'proton.me'][index % 3] ?? 'posteo.net';
     const user = { username: name, email: `${name}@${host}`, apikey: keyOf(name), plan };
-    addUser(store, { ...user, id: 41 + index * 3 + (index % 4), admin: index === 10 });
+    // Real ids have gaps, of different sizes, and are never given twice.
+    addUser(store, { ...user, id: 41 + index * 3 + Math.min(index % 4, 2), admin: index === 10 });
   }
 }
 
