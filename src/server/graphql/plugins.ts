@@ -6,6 +6,7 @@ import type { Tracing } from '../../observe/tracing.ts';
 import { type BodyLimits, useBodyLimit } from '../door/body-limit.ts';
 import type { Callers } from '../door/caller.ts';
 import { type Origins, useOrigins } from '../door/origins.ts';
+import { useWholeAnswers } from './delivery/use-whole-answers.ts';
 import { type GatewayPlugin, useRequestRecord } from './request-record.ts';
 import { useAuthentication } from './use-authentication.ts';
 import { useDryRun } from './use-dry-run.ts';
@@ -55,6 +56,8 @@ export function gatewayPlugins(options: PluginOptions): readonly (GatewayPlugin 
     ...(introspection ? [] : [useNoSuggestions()]),
     // Makes the executor's parts of an answer, which those below see as an async iterable.
     useDeferStream() as Plugin,
+    // Inside all that look at what comes out of the executor: they see one answer, or its parts.
+    useWholeAnswers(),
     // Before the dry run, which leaves the receipt where it is.
     useReceipt(),
     // Behind the CORS headers, which its 304 copies.

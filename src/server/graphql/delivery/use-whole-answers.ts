@@ -1,0 +1,53 @@
+import { type DocumentNode, Kind, visit } from 'graphql';
+import { getSSEProcessor, processRegularResult } from 'graphql-yoga';
+import type { GatewayPlugin } from '../request-record.ts';
+import { acceptedParts, acceptsJson } from './accepted-parts.ts';
+
+/**
+ * Answers an operation with `@defer` or `@stream` whole, as one JSON object, when the client's `Accept`
+ * names no format of parts that the gateway speaks: the directives allow the parts and do not ask
+ * for them. Where it does, the parts go out as a type that was named with that format.
+ */
+export function useWholeAnswers(): GatewayPlugin {
+  const wholes = new WeakMap<DocumentNode, DocumentNode>();
+  const wholeOf = (document: DocumentNode): DocumentNode => {
+    let whole = wholes.get(document);
+    if (!whole) {
+      whole = withoutParts(document);
+      wholes.set(document, whole);
+    }
+    return whole;
+  };
+  return {
+    onExecute({ args, executeFn, setExecuteFn }) {
+      const document = wholeOf(args.document as DocumentNode);
+      if (document === args.document) return;
+      if (acceptedParts(args.contextValue.request.headers.get('accept')) !== null) return;
+      setExecuteFn((input) => executeFn({ ...input, document }) as unknown);
+    },
+    onResultProcess(payload) {
+      const { request, result } = payload;
+      const accept = request.headers.get('accept');
+      const parts = acceptedParts(accept);
+      if (Symbol.asyncIterator in result) {
+        // Yoga goes by the type alone, and takes the other one where both are named.
+        if (parts === 'text/event-stream') payload.setResultProcessor(getSSEProcessor(), parts);
+      } else if (parts === null && !acceptsJson(accept) && namesParts(accept)) {
+        payload.setResultProcessor(processRegularResult, 'application/json');
+      }
+    },
+  };
+}
+
+/** Whether parts are named at all, be it in a format that is not spoken here. */
+function namesParts(accept: string | null): boolean {
+  return /multipart\/mixed|text\/event-stream/i.test(accept ?? '');
+}
+
+/** The same operations without the directives that allow parts; the same object when there are none. */
+function withoutParts(document: DocumentNode): DocumentNode {
+  return visit(document, {
+    [Kind.DIRECTIVE]: ({ name }) =>
+      name.value === 'defer' || name.value === 'stream' ? null : undefined,
+  });
+}
