@@ -39,7 +39,7 @@ const refusals: Readonly<Record<string, (door: Door) => Promise<Reply>>> = {
       headers: { 'content-type': 'application/json', authorization: 'Bearer viewer' },
       body: JSON.stringify([{ query: cached }, { query: cached }]),
     }),
-  'BAD_USER_INPUT: unknown hash': (door) =>
+  'PERSISTED_QUERY_NOT_FOUND: hash': (door) =>
     door.send('/graphql', {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: 'Bearer viewer' },

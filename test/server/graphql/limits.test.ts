@@ -151,8 +151,9 @@ describe('a text that is sent as its hash', () => {
 
   it('is asked for when nobody knows it, and known from then on, by GET too', async () => {
     const extensions = persisted(account);
-    const { status, errors } = await post({ extensions });
-    expect([status, errors[0]?.message]).toEqual([404, 'PersistedQueryNotFound']);
+    const { status, code, errors } = await post({ extensions });
+    expect([status, code]).toEqual([200, 'PERSISTED_QUERY_NOT_FOUND']);
+    expect(errors[0]?.message).toBe('PersistedQueryNotFound');
     expect((await post({ query: account, extensions })).errors).toEqual([]);
     const { data } = await door.send(
       `/graphql?extensions=${encodeURIComponent(JSON.stringify(extensions))}`,
@@ -216,8 +217,8 @@ describe('a list of allowed operations', () => {
       [{ query: '{ seller { username } }' }, [403, 'FORBIDDEN']],
       [{ query: account }, [403, 'FORBIDDEN']],
       [{}, [403, 'FORBIDDEN']],
-      [{ documentId: 'id-2' }, [404, 'BAD_USER_INPUT']],
-      [{ documentId: '__proto__' }, [404, 'BAD_USER_INPUT']],
+      [{ documentId: 'id-2' }, [200, 'PERSISTED_QUERY_NOT_FOUND']],
+      [{ documentId: '__proto__' }, [200, 'PERSISTED_QUERY_NOT_FOUND']],
     ] as const) {
       const { status, code } = await post(body);
       expect([status, code]).toEqual(answer);
