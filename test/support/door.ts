@@ -85,7 +85,9 @@ export async function openDoor(
       const response = await fetch(url + path, init);
       const text = await response.text();
       const json = /json/.test(response.headers.get('content-type') ?? '') && text !== '';
-      const { data, errors = [] } = json ? JSON.parse(text) : {};
+      const answer = json ? JSON.parse(text) : {};
+      // A batch is answered with a list, in which one is like the other.
+      const { data, errors = [] } = Array.isArray(answer) ? answer[0] : answer;
       const { status, headers } = response;
       return { status, headers, text, data, errors, code: errors[0]?.extensions?.code };
     },

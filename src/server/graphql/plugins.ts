@@ -6,6 +6,7 @@ import type { Tracing } from '../../observe/tracing.ts';
 import { type BodyLimits, useBodyLimit } from '../door/body-limit.ts';
 import type { Callers } from '../door/caller.ts';
 import { type Origins, useOrigins } from '../door/origins.ts';
+import { useBatchRefusal } from './delivery/use-batch-refusal.ts';
 import { useWholeAnswers } from './delivery/use-whole-answers.ts';
 import { type GatewayPlugin, useRequestRecord } from './request-record.ts';
 import { useAuthentication } from './use-authentication.ts';
@@ -48,6 +49,8 @@ export function gatewayPlugins(options: PluginOptions): readonly (GatewayPlugin 
     useOrigins(origins),
     // Before anything reads the body, so that an unknown caller costs nothing more.
     useAuthentication(callers),
+    // Before the observation, which tells the status that it sets.
+    useBatchRefusal(),
     // Behind authentication: an unknown caller may not add a text to those that are remembered.
     persistedOperations ? useAllowList(persistedOperations) : useAutomaticPersistence(),
     // Takes the place of the parser, so that what it refuses is never validated.

@@ -18,6 +18,8 @@ export interface RequestRecord {
   viewer: Viewer | null;
   /** What its answer's caching headers say; `null` for an answer that is not cached. */
   validators: Validators | null;
+  /** How many operations it brought as a list, which is refused; `null` when it brought one. */
+  batch: number | null;
   /** What is observed of it; `null` for a preflight, which is no operation. */
   observation: Observation | null;
 }
@@ -60,7 +62,7 @@ export type GatewayPlugin = Plugin<ServerContext & GraphContext, ServerContext, 
 export function useRequestRecord(): GatewayPlugin {
   return {
     onRequest({ serverContext }) {
-      serverContext.record = { viewer: null, validators: null, observation: null };
+      serverContext.record = { viewer: null, validators: null, batch: null, observation: null };
     },
   };
 }

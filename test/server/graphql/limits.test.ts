@@ -87,8 +87,12 @@ describe('an operation', () => {
 
   it('is one a request: a batch is refused as a whole', async () => {
     const body = JSON.stringify([{ query: account }, { query: account }]);
-    const sent = door.send('/graphql', { method: 'POST', headers: json, body });
-    expect(await refused(sent)).toEqual([400, 'BAD_USER_INPUT']);
+    const headers = { ...json, accept: 'application/graphql-response+json' };
+    const before = door.calls();
+    const { status, text } = await door.send('/graphql', { method: 'POST', headers, body });
+    const refusal = { errors: [{ extensions: { code: 'BAD_USER_INPUT' } }] };
+    expect([status, JSON.parse(text)]).toMatchObject([400, [refusal, refusal]]);
+    expect(door.calls()).toBe(before);
   });
 
   it('that writes is refused by GET', async () => {
