@@ -1,3 +1,4 @@
+import { specifiedDirectives } from 'graphql';
 import './graph/scalars.ts';
 import './graph/upload.ts';
 import './graph/rate-limit.graph.ts';
@@ -17,6 +18,10 @@ import './market/item.graph.ts';
 import './market/purchase.graph.ts';
 import './market/seller.graph.ts';
 import { builder } from './graph/builder.ts';
+import { incrementalDirectives } from './graph/directives/incremental.ts';
+import { semanticNonNullDirective } from './graph/directives/semantic-non-null.ts';
 
 /** The graph. Every noun adds its part to the builder when it is imported. */
-export const schema = builder.toSchema();
+export const schema = builder.toSchema({
+  directives: [...specifiedDirectives, ...incrementalDirectives, semanticNonNullDirective],
+});

@@ -8,13 +8,17 @@ import {
   isInputObjectType,
   isInterfaceType,
   isIntrospectionType,
+  isNonNullType,
   isObjectType,
+  isScalarType,
+  isSpecifiedDirective,
   isSpecifiedScalarType,
   isUnionType,
   lexicographicSortSchema,
   printSchema,
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
+import { printGraph } from '../src/graph/directives/print-graph.ts';
 import { schema } from '../src/schema.ts';
 
 /** One element of a schema: where it stands, what it promises, and what it says of itself. */
@@ -91,10 +95,88 @@ const isOurs = (type: GraphQLNamedType): boolean =>
 
 const elements = new Map(Object.values(schema.getTypeMap()).filter(isOurs).flatMap(elementsOf));
 
+/** Every field that a type of the graph has, by its coordinate. */
+function fieldsOf({ types }: { readonly types: GraphQLSchema }) {
+  return Object.values(types.getTypeMap())
+    .filter((type) => isOurs(type) && (isObjectType(type) || isInterfaceType(type)))
+    .flatMap((type) =>
+      isObjectType(type) || isInterfaceType(type)
+        ? Object.values(type.getFields()).map(
+            (field) => [`${type.name}.${field.name}`, field] as const,
+          )
+        : [],
+    );
+}
+
 describe('schema.graphql', () => {
+  const text = readFileSync('schema.graphql', 'utf8');
+
   it('is what `npm run schema` prints', () => {
-    const printed = `${printSchema(lexicographicSortSchema(schema))}\n`;
-    expect(readFileSync('schema.graphql', 'utf8')).toBe(printed);
+    expect(text).toBe(printGraph(schema));
+  });
+
+  it('is the graph that is served, with the directives on its fields', () => {
+    const printed = buildSchema(text);
+    expect(printSchema(printed)).toBe(printSchema(lexicographicSortSchema(schema)));
+    const marked = fieldsOf({ types: printed })
+      .filter(([, { astNode }]) =>
+        astNode?.directives?.some(({ name }) => name.value === 'semanticNonNull'),
+      )
+      .map(([coordinate]) => coordinate);
+    expect(marked).toEqual(
+      fieldsOf({ types: lexicographicSortSchema(schema) })
+        .filter(([, { extensions }]) => extensions['directives'] !== undefined)
+        .map(([coordinate]) => coordinate),
+    );
+    expect(marked).toContain('Query.account');
+  });
+
+  it('declares each directive that operations may use, and describes all of it', () => {
+    const ours = schema.getDirectives().filter((directive) => !isSpecifiedDirective(directive));
+    expect(ours.map(({ name }) => name)).toEqual(['defer', 'semanticNonNull', 'stream']);
+    for (const { name, description, args } of ours) {
+      expect(text).toContain(`directive @${name}`);
+      for (const each of [description, ...args.map((arg) => arg.description)]) {
+        expect(each, name).toMatch(/^[A-Z].+\.$/);
+      }
+    }
+  });
+
+  it('says of each scalar of its own where it is specified', () => {
+    const scalars = Object.values(schema.getTypeMap()).filter(
+      (type) => isScalarType(type) && isOurs(type),
+    );
+    expect(scalars.length).toBeGreaterThan(3);
+    for (const scalar of scalars) {
+      const url = isScalarType(scalar) ? scalar.specifiedByURL : null;
+      expect(url, scalar.name).toMatch(/^https:\/\//);
+      expect(text).toContain(`scalar ${scalar.name} @specifiedBy(url: "${url}")`);
+    }
+  });
+});
+
+describe('A field of the graph that can be null', () => {
+  const nullable = fieldsOf({ types: schema }).filter(([, { type }]) => !isNonNullType(type));
+
+  it('says what null means', () => {
+    expect(nullable.length).toBeGreaterThan(100);
+    const silent = nullable.filter(([, { description }]) => !/\bnull\b/i.test(description ?? ''));
+    expect(silent.map(([coordinate]) => coordinate)).toEqual([]);
+  });
+
+  it('is marked where null comes with an error only, and nowhere else', () => {
+    const marked = fieldsOf({ types: schema }).filter(([, { extensions }]) =>
+      Object.hasOwn(extensions['directives'] ?? {}, 'semanticNonNull'),
+    );
+    expect(marked.filter(([, { type }]) => isNonNullType(type))).toEqual([]);
+    for (const [, { description }] of marked)
+      expect(description).toMatch(/Null only with an error\./);
+    const words = nullable.filter(([, { description }]) =>
+      /only with an error/i.test(description ?? ''),
+    );
+    expect(words.map(([coordinate]) => coordinate)).toEqual(
+      marked.map(([coordinate]) => coordinate),
+    );
   });
 });
 

@@ -1,5 +1,5 @@
-import { lexicographicSortSchema, printSchema } from 'graphql';
+import { printGraph } from '../graph/directives/print-graph.ts';
 import { schema } from '../schema.ts';
 
 /** The command behind `npm run schema`: the graph as SDL, the same on every machine. */
-process.stdout.write(`${printSchema(lexicographicSortSchema(schema))}\n`);
+process.stdout.write(printGraph(schema));

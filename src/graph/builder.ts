@@ -7,6 +7,7 @@ import type { Role } from '../auth/viewer.ts';
 import { BadUserInput } from '../errors.ts';
 import { accessPlugin, accessScopes, refuseField, requireType } from './access.ts';
 import type { GraphContext } from './context.ts';
+import { semanticNonNullPlugin } from './directives/semantic-non-null.ts';
 import { decodeGlobalId, encodeGlobalId } from './global-id.ts';
 
 /** A file of a multipart request, as far as resolvers use it. */
@@ -36,7 +37,7 @@ export const builder = new SchemaBuilder<{
   DefaultNodeNullability: false;
 }>({
   // First in the list, so that the errors of all others can become members of result unions.
-  plugins: [ErrorsPlugin, accessPlugin, ScopeAuthPlugin, RelayPlugin],
+  plugins: [ErrorsPlugin, semanticNonNullPlugin, accessPlugin, ScopeAuthPlugin, RelayPlugin],
   errors: { directResult: true },
   scopeAuth: { authScopes: accessScopes, unauthorizedError: refuseField },
   relay: {
@@ -106,7 +107,7 @@ builder.queryType({
 
 builder.mutationType({
   description:
-    'Everything that can be changed. Each field checks its input, then writes with one upstream call; once it has answered, no read shows the state before it. Fields of the result that the write did not tell are read when selected, which costs what reading them costs.',
+    'Everything that can be changed. Each field checks its input, then writes with one upstream call; once it has answered, no read shows the state before it. Fields of the result that the write did not tell are read when selected, which costs what reading them costs; they are null when it is gone by then.',
 });
 
 /** @throws BadUserInput `BAD_USER_INPUT` for a type whose rows cannot be found by an id. */

@@ -3,8 +3,9 @@ import { formatTimestamp, parseDay, parseTimestamp } from '../upstream/decode/ti
 import { builder } from './builder.ts';
 
 builder.scalarType('DateTime', {
+  specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc3339#section-5.6',
   description:
-    'A moment as ISO 8601 in UTC, e.g. `2026-01-31T09:30:00Z`. As input, any offset is taken and fractions of a second are cut off; one without a zone is refused.',
+    'A moment as ISO 8601 in UTC, a `date-time` of RFC 3339, e.g. `2026-01-31T09:30:00Z`. As input, any offset is taken and fractions of a second are cut off; one without a zone is refused.',
   serialize: (value) => value,
   parseValue: (value) => {
     const moment =
@@ -19,7 +20,8 @@ builder.scalarType('DateTime', {
 });
 
 builder.scalarType('Date', {
-  description: 'A day as `YYYY-MM-DD`, without a time zone.',
+  specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc3339#section-5.6',
+  description: 'A day as `YYYY-MM-DD`, a `full-date` of RFC 3339, without a time zone.',
   serialize: (value) => value,
   parseValue: (value) => {
     if (typeof value === 'string' && value.length === 10 && parseDay(value) === value) return value;
@@ -28,6 +30,7 @@ builder.scalarType('Date', {
 });
 
 builder.scalarType('JSONObject', {
+  specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc8259#section-4',
   description:
     'A JSON object: names and, for each, any JSON value. No list, no text, no number by itself.',
   serialize: (value) => value,

@@ -2,6 +2,7 @@ import { BadUserInput } from '../errors.ts';
 import { builder, type UploadedFile } from './builder.ts';
 
 builder.scalarType('Upload', {
+  specifiedByURL: 'https://github.com/jaydenseric/graphql-multipart-request-spec',
   description:
     'A file: a part of a request by the GraphQL multipart request specification. For small files; larger ones go to `PUT /files/:filename`.',
   serialize: () => {

@@ -20,15 +20,17 @@ const ItemMediaRef = builder.objectRef<ItemMedia>('ItemMedia').implement({
       nullable: false,
       description: 'Derived from the previews, since the upstream does not name it.',
     }),
-    thumbnail: t.exposeString('thumbnail', { description: 'URL of a small picture.' }),
+    thumbnail: t.exposeString('thumbnail', {
+      description: 'URL of a small picture; null when there is none.',
+    }),
     previewImage: t.exposeString('previewImage', {
       description: 'URL of a large picture; null for sounds.',
     }),
     previewVideo: t.exposeString('previewVideo', {
-      description: 'URL of a video; only for videos.',
+      description: 'URL of a video; null for anything else.',
     }),
     previewAudio: t.exposeString('previewAudio', {
-      description: 'URL of a sound; only for sounds.',
+      description: 'URL of a sound; null for anything else.',
     }),
     screenshots: t.field({
       type: ['String'],
@@ -42,8 +44,12 @@ const ItemMediaRef = builder.objectRef<ItemMedia>('ItemMedia').implement({
 const ItemPriceRef = builder.objectRef<ItemPrice>('ItemPrice').implement({
   description: 'What an item costs, by license, in the item’s `currency`.',
   fields: (t) => ({
-    regular: t.exposeFloat('regular', { description: 'With a regular license.' }),
-    extended: t.exposeFloat('extended', { description: 'With an extended license.' }),
+    regular: t.exposeFloat('regular', {
+      description: 'With a regular license; null when it is not sold so.',
+    }),
+    extended: t.exposeFloat('extended', {
+      description: 'With an extended license; null when it is not sold so.',
+    }),
   }),
 });
 
@@ -56,30 +62,50 @@ builder.node(ItemRef, {
   loadWithoutCache: (id, { market }) => market.find(items, id),
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
-    name: t.exposeString('name', { description: 'What it is sold as.' }),
-    description: t.exposeString('description', { description: 'What it is; can hold HTML.' }),
-    category: t.exposeString('category', { description: 'Its category in the marketplace.' }),
-    subCategory: t.exposeString('subCategory', { description: 'Its part of the category.' }),
+    name: t.exposeString('name', {
+      description: 'What it is sold as; null when the upstream does not tell.',
+    }),
+    description: t.exposeString('description', {
+      description: 'What it is; can hold HTML, and is null when nobody has said.',
+    }),
+    category: t.exposeString('category', {
+      description: 'Its category in the marketplace; null when it is in none.',
+    }),
+    subCategory: t.exposeString('subCategory', {
+      description: 'Its part of the category; null when it is in none.',
+    }),
     options: t.field({
       type: ['String'],
       nullable: false,
       description: 'What the seller ticked; empty when nothing.',
       resolve: (item) => [...item.options],
     }),
-    version: t.exposeString('version', { description: 'Its own version, e.g. `1.0.0`.' }),
-    demoLink: t.exposeString('demoLink', { description: 'URL where it can be tried.' }),
+    version: t.exposeString('version', {
+      description: 'Its own version, e.g. `1.0.0`; null when it has none.',
+    }),
+    demoLink: t.exposeString('demoLink', {
+      description: 'URL where it can be tried; null when it cannot.',
+    }),
     tags: t.field({
       type: ['String'],
       nullable: false,
       description: 'Words it is found by; empty when there are none.',
       resolve: (item) => [...item.tags],
     }),
-    media: t.expose('media', { type: ItemMediaRef, description: 'How it is previewed.' }),
-    price: t.expose('price', { type: ItemPriceRef, description: 'What it costs.' }),
-    currency: t.exposeString('currency', { description: 'Currency code of its price.' }),
+    media: t.expose('media', {
+      type: ItemMediaRef,
+      description: 'How it is previewed; null when it is not.',
+    }),
+    price: t.expose('price', {
+      type: ItemPriceRef,
+      description: 'What it costs; null when the upstream does not tell.',
+    }),
+    currency: t.exposeString('currency', {
+      description: 'Currency code of its price; null when the upstream does not tell.',
+    }),
     publishedAt: t.expose('publishedAt', {
       type: 'DateTime',
-      description: 'When it was first offered.',
+      description: 'When it was first offered; null when the upstream does not tell.',
     }),
   }),
 });
@@ -89,6 +115,7 @@ builder.queryFields((t) => ({
     {
       type: ItemRef,
       nullable: true,
+      semanticNonNull: true,
       description:
         'What the seller offers. The marketplace returns its whole list at once, so every window, search and filter together cost 1 marketplace call, then none while cached.',
       args: {

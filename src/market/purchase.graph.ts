@@ -14,22 +14,32 @@ const PurchaseRef = builder.objectRef<Purchase>('Purchase').implement({
       description: 'The code that proves it.',
     }),
     licenseType: t.exposeString('licenseType', {
-      description: 'The license that was bought, in the upstream’s words.',
+      description:
+        'The license that was bought, in the upstream’s words; null when it does not tell.',
     }),
-    price: t.exposeFloat('price', { description: 'What was paid, in `currency`.' }),
-    currency: t.exposeString('currency', { description: 'Currency code of `price`.' }),
+    price: t.exposeFloat('price', {
+      description: 'What was paid, in `currency`; null when the upstream does not tell.',
+    }),
+    currency: t.exposeString('currency', {
+      description: 'Currency code of `price`; null when the upstream does not tell.',
+    }),
     item: t.expose('item', {
       type: ItemRef,
-      description: 'What was bought. Comes with the purchase and costs nothing more.',
+      description:
+        'What was bought; null when the upstream does not tell. Comes with the purchase and costs nothing more.',
     }),
     supportedUntil: t.expose('supportedUntil', {
       type: 'DateTime',
       description: 'When support ends; null when there is none.',
     }),
     downloaded: t.exposeBoolean('downloaded', {
-      description: 'Whether the buyer has downloaded the item.',
+      description:
+        'Whether the buyer has downloaded the item; null when the upstream does not tell.',
     }),
-    date: t.expose('date', { type: 'DateTime', description: 'When it was bought.' }),
+    date: t.expose('date', {
+      type: 'DateTime',
+      description: 'When it was bought; null when the upstream does not tell.',
+    }),
   }),
 });
 

@@ -18,39 +18,62 @@ const SocialLinkRef = builder.objectRef<SocialLink>('SocialLink').implement({
 const SellerProfileRef = builder.objectRef<SellerProfile>('SellerProfile').implement({
   description: 'What a seller tells the public.',
   fields: (t) => ({
-    heading: t.exposeString('heading', { description: 'One line about the seller.' }),
-    description: t.exposeString('description', { description: 'More about the seller.' }),
-    contactEmail: t.exposeString('contactEmail', { description: 'Address for buyers.' }),
+    heading: t.exposeString('heading', {
+      description: 'One line about the seller; null when there is none.',
+    }),
+    description: t.exposeString('description', {
+      description: 'More about the seller; null when there is none.',
+    }),
+    contactEmail: t.exposeString('contactEmail', {
+      description: 'Address for buyers; null when there is none.',
+    }),
     socialLinks: t.field({
       type: [SocialLinkRef],
       nullable: false,
       description: 'Social networks the seller names; empty when none.',
       resolve: (profile) => [...profile.socialLinks],
     }),
-    avatar: t.exposeString('avatar', { description: 'URL of the profile picture.' }),
-    cover: t.exposeString('cover', { description: 'URL of the picture behind the profile.' }),
+    avatar: t.exposeString('avatar', {
+      description: 'URL of the profile picture; null when there is none.',
+    }),
+    cover: t.exposeString('cover', {
+      description: 'URL of the picture behind the profile; null when there is none.',
+    }),
   }),
 });
 
 const SellerRef = builder.objectRef<Seller>('Seller').implement({
   description: 'The marketplace account whose API key this gateway uses.',
   fields: (t) => ({
-    firstName: t.exposeString('firstName', { description: 'Given name.' }),
-    lastName: t.exposeString('lastName', { description: 'Family name.' }),
-    fullName: t.exposeString('fullName', { description: 'Whole name, as the upstream writes it.' }),
-    username: t.exposeString('username', { description: 'Name on the marketplace.' }),
-    email: t.exposeString('email', { description: 'Address of the account; not for buyers.' }),
-    balance: t.exposeFloat('balance', {
-      description: 'What the seller can be paid, in `currency`.',
+    firstName: t.exposeString('firstName', {
+      description: 'Given name; null when the upstream does not tell.',
     }),
-    currency: t.exposeString('currency', { description: 'Currency code of `balance`.' }),
+    lastName: t.exposeString('lastName', {
+      description: 'Family name; null when the upstream does not tell.',
+    }),
+    fullName: t.exposeString('fullName', {
+      description: 'Whole name, as the upstream writes it; null when it does not tell.',
+    }),
+    username: t.exposeString('username', {
+      description: 'Name on the marketplace; null when the upstream does not tell.',
+    }),
+    email: t.exposeString('email', {
+      description: 'Address of the account, not for buyers; null when the upstream does not tell.',
+    }),
+    balance: t.exposeFloat('balance', {
+      description:
+        'What the seller can be paid, in `currency`; null when the upstream does not tell.',
+    }),
+    currency: t.exposeString('currency', {
+      description: 'Currency code of `balance`; null when the upstream does not tell.',
+    }),
     profile: t.expose('profile', {
       type: SellerProfileRef,
       description: 'What the seller tells the public; null when nothing.',
     }),
     registeredAt: t.expose('registeredAt', {
       type: 'DateTime',
-      description: 'When the account was opened.',
+      description: 'When the account was opened; null when the upstream does not tell.',
     }),
   }),
 });
@@ -58,6 +81,7 @@ const SellerRef = builder.objectRef<Seller>('Seller').implement({
 builder.queryField('seller', (t) =>
   t.field({
     type: SellerRef,
+    semanticNonNull: true,
     description:
       'The seller this gateway works for. Costs 1 marketplace call, then none while cached.',
     resolve: (_root, _args, { market }) => market.read(seller),

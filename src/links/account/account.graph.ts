@@ -44,11 +44,17 @@ builder.node(AccountRef, {
   fields: (t) => ({
     databaseId: t.int({ ...databaseId, resolve: lazily('id') }),
     email: t.string({
-      description: 'Address for logging in and for notices.',
+      description: 'Address for logging in and for notices; null when the upstream does not tell.',
       resolve: lazily('email'),
     }),
-    username: t.string({ description: 'Name for logging in.', resolve: lazily('username') }),
-    avatar: t.string({ description: 'URL of the profile picture.', resolve: lazily('avatar') }),
+    username: t.string({
+      description: 'Name for logging in; null when the upstream does not tell.',
+      resolve: lazily('username'),
+    }),
+    avatar: t.string({
+      description: 'URL of the profile picture; null when the upstream tells none.',
+      resolve: lazily('avatar'),
+    }),
     status: t.field({
       type: AccountStatusRef,
       description: 'What the account may do; null when the upstream says something unknown.',
@@ -61,7 +67,7 @@ builder.node(AccountRef, {
     }),
     registered: t.field({
       type: 'DateTime',
-      description: 'When the account was opened.',
+      description: 'When the account was opened; null when the upstream does not tell.',
       resolve: lazily('registered'),
     }),
   }),
@@ -70,6 +76,7 @@ builder.node(AccountRef, {
 builder.queryField('account', (t) =>
   t.field({
     type: AccountRef,
+    semanticNonNull: true,
     description:
       'The account that this gateway works for. Costs 1 upstream call, then none while cached.',
     resolve: (_root, _args, { links }) => links.read(account),

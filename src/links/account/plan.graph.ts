@@ -48,19 +48,29 @@ const PlanFeatureRef = builder.objectRef<PlanFeature>('PlanFeature').implement({
 const PlanPricesRef = builder.objectRef<PlanPrices>('PlanPrices').implement({
   description: 'What a plan costs, in the currency of the installation.',
   fields: (t) => ({
-    monthly: t.exposeFloat('monthly', { description: 'Price for a month.' }),
-    yearly: t.exposeFloat('yearly', { description: 'Price for a year.' }),
-    lifetime: t.exposeFloat('lifetime', { description: 'Price for as long as the service lives.' }),
+    monthly: t.exposeFloat('monthly', {
+      description: 'Price for a month; null when it is not sold so.',
+    }),
+    yearly: t.exposeFloat('yearly', {
+      description: 'Price for a year; null when it is not sold so.',
+    }),
+    lifetime: t.exposeFloat('lifetime', {
+      description: 'Price for as long as the service lives; null when it is not sold so.',
+    }),
   }),
 });
 
 const PlanLimitsRef = builder.objectRef<PlanLimits>('PlanLimits').implement({
   description: 'What a plan allows.',
   fields: (t) => ({
-    links: t.exposeInt('links', { description: 'How many links an account may have.' }),
-    clicks: t.exposeInt('clicks', { description: 'How many clicks are counted.' }),
+    links: t.exposeInt('links', {
+      description: 'How many links an account may have; null when the upstream does not tell.',
+    }),
+    clicks: t.exposeInt('clicks', {
+      description: 'How many clicks are counted; null when the upstream does not tell.',
+    }),
     retention: t.exposeInt('retention', {
-      description: 'How long the upstream retains statistics, in days.',
+      description: 'How long the upstream retains statistics, in days; null when it does not tell.',
     }),
     features: t.field({
       type: [PlanFeatureRef],
@@ -89,13 +99,20 @@ builder.node(PlanRef, {
   loadWithoutCache: (id, { links }) => links.find(plans, id),
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
-    name: t.exposeString('name', { description: 'What it is sold as.' }),
-    free: t.exposeBoolean('free', { description: 'Whether it costs nothing.' }),
+    name: t.exposeString('name', {
+      description: 'What it is sold as; null when the upstream does not tell.',
+    }),
+    free: t.exposeBoolean('free', {
+      description: 'Whether it costs nothing; null when the upstream does not tell.',
+    }),
     prices: t.expose('prices', {
       type: PlanPricesRef,
       description: 'What it costs; null for a free plan.',
     }),
-    limits: t.expose('limits', { type: PlanLimitsRef, description: 'What it allows.' }),
+    limits: t.expose('limits', {
+      type: PlanLimitsRef,
+      description: 'What it allows; null when the upstream does not tell.',
+    }),
   }),
 });
 
@@ -103,6 +120,7 @@ builder.queryField('plans', (t) =>
   t.field({
     type: [PlanRef],
     nullable: { list: true, items: false },
+    semanticNonNull: true,
     description:
       'All plans. For API keys of administrators. Costs 1 upstream call, then none while cached.',
     resolve: (_root, _args, { links }) => links.all(plans),

@@ -31,15 +31,15 @@ builder.node(UserRef, {
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
     email: t.string({
-      description: 'Address for logging in and for notices.',
+      description: 'Address for logging in and for notices; null when the upstream does not tell.',
       resolve: lazily(allUsers, 'email'),
     }),
     username: t.string({
-      description: 'Name for logging in.',
+      description: 'Name for logging in; null when the upstream does not tell.',
       resolve: lazily(allUsers, 'username'),
     }),
     avatar: t.string({
-      description: 'URL of the profile picture.',
+      description: 'URL of the profile picture; null when the upstream tells none.',
       resolve: lazily(allUsers, 'avatar'),
     }),
     status: t.field({
@@ -54,7 +54,7 @@ builder.node(UserRef, {
     }),
     registered: t.field({
       type: 'DateTime',
-      description: 'When the account was opened.',
+      description: 'When the account was opened; null when the upstream does not tell.',
       resolve: lazily(allUsers, 'registered'),
     }),
     planId: t.int({
@@ -88,6 +88,7 @@ builder.queryFields((t) => ({
   users: t.field({
     type: [UserRef],
     nullable: { list: true, items: false },
+    semanticNonNull: true,
     description:
       'All users, or some of them. For API keys of administrators. Costs 1 upstream call for each filter and address, then none while cached.',
     args: {

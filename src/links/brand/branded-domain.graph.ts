@@ -20,7 +20,7 @@ builder.node(BrandedDomainRef, {
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
     domain: t.string({
-      description: 'The domain as a URL, with http or https.',
+      description: 'The domain as a URL, with http or https; null when the upstream does not tell.',
       resolve: lazily(domains, 'domain'),
     }),
     redirectRoot: t.string({
@@ -39,6 +39,7 @@ builder.queryField('domains', (t) =>
     {
       type: BrandedDomainRef,
       nullable: true,
+      semanticNonNull: true,
       description: 'The account’s branded domains. Costs 1 upstream call for each page not cached.',
       resolve: (_root, window, { links }) => links.connection(domains, window),
     },

@@ -10,10 +10,16 @@ builder.node(CtaOverlayRef, {
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
     type: t.exposeString('type', {
-      description: 'What the overlay shows, in the upstream’s words, e.g. `message` or `contact`.',
+      description:
+        'What the overlay shows, in the upstream’s words, e.g. `message` or `contact`; null when it has none.',
     }),
-    name: t.exposeString('name', { description: 'What the account calls it.' }),
-    date: t.expose('date', { type: 'DateTime', description: 'When it was made.' }),
+    name: t.exposeString('name', {
+      description: 'What the account calls it; null when it has no name.',
+    }),
+    date: t.expose('date', {
+      type: 'DateTime',
+      description: 'When it was made; null when the upstream does not tell.',
+    }),
   }),
 });
 
@@ -22,6 +28,7 @@ builder.queryField('overlays', (t) =>
     {
       type: CtaOverlayRef,
       nullable: true,
+      semanticNonNull: true,
       description:
         'The account’s call-to-action overlays. Costs 1 upstream call for each page not cached.',
       resolve: (_root, window, { links }) => links.connection(overlays, window),

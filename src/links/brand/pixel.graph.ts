@@ -45,20 +45,21 @@ builder.node(PixelRef, {
       resolve: lazily(pixels, 'type'),
     }),
     typeName: t.string({
-      description: 'The network as the upstream spells it.',
+      description: 'The network as the upstream spells it; null when it does not tell.',
       resolve: lazily(pixels, 'typeName'),
     }),
     name: t.string({
-      description: 'What the account calls it.',
+      description: 'What the account calls it; null when it has no name.',
       resolve: lazily(pixels, 'name'),
     }),
     tag: t.string({
-      description: 'The network’s own identifier of the pixel.',
+      description:
+        'The network’s own identifier of the pixel; null when the upstream does not tell.',
       resolve: lazily(pixels, 'tag'),
     }),
     date: t.field({
       type: 'DateTime',
-      description: 'When it was made.',
+      description: 'When it was made; null when the upstream does not tell.',
       resolve: lazily(pixels, 'date'),
     }),
   }),
@@ -69,6 +70,7 @@ builder.queryField('pixels', (t) =>
     {
       type: PixelRef,
       nullable: true,
+      semanticNonNull: true,
       description: 'The account’s tracking pixels. Costs 1 upstream call for each page not cached.',
       resolve: (_root, window, { links }) => links.connection(pixels, window),
     },

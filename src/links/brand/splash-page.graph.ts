@@ -9,8 +9,13 @@ builder.node(SplashPageRef, {
   loadWithoutCache: (id, { links }) => links.find(splashPages, id),
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
-    name: t.exposeString('name', { description: 'What the account calls it.' }),
-    date: t.expose('date', { type: 'DateTime', description: 'When it was made.' }),
+    name: t.exposeString('name', {
+      description: 'What the account calls it; null when it has no name.',
+    }),
+    date: t.expose('date', {
+      type: 'DateTime',
+      description: 'When it was made; null when the upstream does not tell.',
+    }),
   }),
 });
 
@@ -19,6 +24,7 @@ builder.queryField('splashPages', (t) =>
     {
       type: SplashPageRef,
       nullable: true,
+      semanticNonNull: true,
       description:
         'The account’s custom splash pages. Costs 1 upstream call for each page not cached.',
       resolve: (_root, window, { links }) => links.connection(splashPages, window),

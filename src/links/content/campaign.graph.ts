@@ -22,11 +22,11 @@ builder.node(CampaignRef, {
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
     name: t.string({
-      description: 'What the account calls it.',
+      description: 'What the account calls it; null when it has no name.',
       resolve: lazily(campaigns, 'name'),
     }),
     public: t.boolean({
-      description: 'Whether everybody may see its list.',
+      description: 'Whether everybody may see its list; null when the upstream does not tell.',
       resolve: lazily(campaigns, 'public'),
     }),
     rotatorUrl: t.string({
@@ -34,7 +34,7 @@ builder.node(CampaignRef, {
       resolve: lazily(campaigns, 'rotatorUrl'),
     }),
     listUrl: t.string({
-      description: 'URL of the page that lists its links.',
+      description: 'URL of the page that lists its links; null when it has none.',
       resolve: lazily(campaigns, 'listUrl'),
     }),
   }),
@@ -45,6 +45,7 @@ builder.queryFields((t) => ({
     {
       type: CampaignRef,
       nullable: true,
+      semanticNonNull: true,
       description: 'The account’s campaigns. Costs 1 upstream call for each page not cached.',
       resolve: (_root, window, { links }) => links.connection(campaigns, window),
     },

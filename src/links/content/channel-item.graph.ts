@@ -12,6 +12,13 @@ export const ChannelItemTypeRef = builder.enumType('ChannelItemType', {
   } satisfies Record<ChannelItemType, { description: string }>,
 });
 
+/** The types of the graph for the types of the API. */
+const typenames: Readonly<Record<ChannelItemType, string>> = {
+  LINKS: 'LinkItem',
+  BIO: 'BioItem',
+  QR: 'QrItem',
+};
+
 const ChannelEntryRef = builder.interfaceRef<ChannelItem>('ChannelEntry').implement({
   description: 'The fields that all kinds of channel items share.',
   fields: (t) => ({
@@ -24,10 +31,19 @@ const ChannelEntryRef = builder.interfaceRef<ChannelItem>('ChannelEntry').implem
       nullable: false,
       description: 'The id in the link-management API, unique within its type only.',
     }),
-    title: t.exposeString('title', { description: 'What it is called.' }),
-    preview: t.exposeString('preview', { description: 'URL of a picture of it.' }),
-    link: t.exposeString('link', { description: 'URL that opens it.' }),
-    date: t.expose('date', { type: 'Date', description: 'The day it was made.' }),
+    title: t.exposeString('title', {
+      description: 'What it is called; null when it has no title.',
+    }),
+    preview: t.exposeString('preview', {
+      description: 'URL of a picture of it; null when there is none.',
+    }),
+    link: t.exposeString('link', {
+      description: 'URL that opens it; null when the upstream does not tell.',
+    }),
+    date: t.expose('date', {
+      type: 'Date',
+      description: 'The day it was made; null when the upstream does not tell.',
+    }),
   }),
 });
 
@@ -54,12 +70,6 @@ const QrItemRef = builder.objectRef<ChannelItem>('QrItem').implement({
     }),
   }),
 });
-
-const typenames: Readonly<Record<ChannelItemType, string>> = {
-  LINKS: 'LinkItem',
-  BIO: 'BioItem',
-  QR: 'QrItem',
-};
 
 /** The node type of `Channel.items`. */
 export const ChannelItemRef = builder.unionType('ChannelItem', {

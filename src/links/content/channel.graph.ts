@@ -47,19 +47,19 @@ builder.node(ChannelRef, {
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
     name: t.string({
-      description: 'What the account calls it.',
+      description: 'What the account calls it; null when it has no name.',
       resolve: lazily(channels, 'name'),
     }),
     description: t.string({
-      description: 'What it is for.',
+      description: 'What it is for; null when nobody has said.',
       resolve: lazily(channels, 'description'),
     }),
     color: t.string({
-      description: 'Color of its badge as `#RRGGBB`.',
+      description: 'Color of its badge as `#RRGGBB`; null when it has none of its own.',
       resolve: lazily(channels, 'color'),
     }),
     starred: t.boolean({
-      description: 'Whether it is marked as a favorite.',
+      description: 'Whether it is marked as a favorite; null when the upstream does not tell.',
       resolve: lazily(channels, 'starred'),
     }),
     items: t.connection(
@@ -67,7 +67,7 @@ builder.node(ChannelRef, {
         type: ChannelItemRef,
         nullable: true,
         description:
-          'The items of the channel. Costs 1 upstream call for each channel and page not cached.',
+          'The items of the channel; null when it is gone. Costs 1 upstream call for each channel and page not cached.',
         resolve: (channel, window, { links }) => links.connection(channelItems(channel.id), window),
       },
       ...connectionOf('ChannelItem', 'channel items'),
@@ -80,6 +80,7 @@ builder.queryFields((t) => ({
     {
       type: ChannelRef,
       nullable: true,
+      semanticNonNull: true,
       description:
         'The account’s channels. Costs 1 upstream call for each page not cached, and nothing for their items unless those are selected.',
       resolve: (_root, window, { links }) => links.connection(channels, window),

@@ -18,20 +18,20 @@ builder.node(FileRef, {
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
     name: t.string({
-      description: 'What the account calls it.',
+      description: 'What the account calls it; null when it has no name.',
       resolve: lazily(all, 'name'),
     }),
     downloads: t.int({
-      description: 'How often it has been downloaded.',
+      description: 'How often it has been downloaded; null when the upstream does not tell.',
       resolve: lazily(all, 'downloads'),
     }),
     shortUrl: t.string({
-      description: 'URL where it can be downloaded.',
+      description: 'URL where it can be downloaded; null when the upstream does not tell.',
       resolve: lazily(all, 'shortUrl'),
     }),
     date: t.field({
       type: 'DateTime',
-      description: 'When it was uploaded.',
+      description: 'When it was uploaded; null when the upstream does not tell.',
       resolve: lazily(all, 'date'),
     }),
   }),
@@ -42,6 +42,7 @@ builder.queryField('files', (t) =>
     {
       type: FileRef,
       nullable: true,
+      semanticNonNull: true,
       description:
         'The account’s uploaded files. Costs 1 upstream call for each page not cached; every search is a list of its own.',
       args: {

@@ -59,8 +59,12 @@ const QrStatisticsRef = builder.objectRef<QrStatistics>('QrStatistics').implemen
         resolve: (statistics) => statistics[name],
       });
     return {
-      clicks: t.exposeInt('clicks', { description: 'Scans in all.' }),
-      uniqueClicks: t.exposeInt('uniqueClicks', { description: 'Scans by different people.' }),
+      clicks: t.exposeInt('clicks', {
+        description: 'Scans in all; null when the upstream does not tell.',
+      }),
+      uniqueClicks: t.exposeInt('uniqueClicks', {
+        description: 'Scans by different people; null when the upstream does not tell.',
+      }),
       topCountries: counts('topCountries', 'Scans by country.'),
       topReferrers: counts('topReferrers', 'Scans by the page they came from.'),
       topBrowsers: counts('topBrowsers', 'Scans by browser.'),
@@ -80,17 +84,20 @@ builder.node(QrCodeRef, {
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
     link: t.string({
-      description: 'URL of the code itself.',
+      description: 'URL of the code itself; null when the upstream does not tell.',
       resolve: lazily(qrCodes, 'link'),
     }),
-    scans: t.int({ description: 'How often it was scanned.', resolve: lazily(qrCodes, 'scans') }),
+    scans: t.int({
+      description: 'How often it was scanned; null when the upstream does not tell.',
+      resolve: lazily(qrCodes, 'scans'),
+    }),
     name: t.string({
-      description: 'What the account calls it.',
+      description: 'What the account calls it; null when it has no name.',
       resolve: lazily(qrCodes, 'name'),
     }),
     date: t.field({
       type: 'DateTime',
-      description: 'When it was made.',
+      description: 'When it was made; null when the upstream does not tell.',
       resolve: lazily(qrCodes, 'date'),
     }),
     statistics: t.field({
@@ -110,6 +117,7 @@ builder.queryFields((t) => ({
     {
       type: QrCodeRef,
       nullable: true,
+      semanticNonNull: true,
       description: 'The account’s QR codes. Costs 1 upstream call for each page not cached.',
       resolve: (_root, window, { links }) => links.connection(qrCodes, window),
     },
