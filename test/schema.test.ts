@@ -198,6 +198,16 @@ describe('The graph', () => {
     expect(Object.fromEntries(built)).toEqual(Object.fromEntries(wanted));
   });
 
+  it('says of what is to go what to use instead', () => {
+    const leaving = fieldsOf({ types: schema }).filter(
+      ([, field]) => field.deprecationReason != null,
+    );
+    expect(leaving.map(([coordinate]) => coordinate)).toEqual(['Deleted.id']);
+    for (const [, { deprecationReason }] of leaving) {
+      expect(deprecationReason).toMatch(/^[A-Z].+ Use `\w+`\.$/);
+    }
+  });
+
   it('requires no argument and no input that frontends do not know of', () => {
     const target = buildSchema(readFileSync('test/support/target-graph.graphql', 'utf8'));
     const known = new Set(

@@ -69,9 +69,16 @@ interface Deleted {
 export const DeletedRef = builder.objectRef<Deleted>('Deleted').implement({
   description: 'What a mutation has deleted.',
   fields: (t) => ({
+    deletedId: t.globalID({
+      nullable: false,
+      description: 'The global id it had, for a client’s cache to forget it by.',
+      resolve: ({ typename, id }) => ({ type: typename, id }),
+    }),
     id: t.globalID({
       nullable: false,
-      description: 'The global id it had, for frontends to forget it by.',
+      deprecationReason:
+        'It equals the id of the object that is gone, so that a normalized cache takes the two for one. Use `deletedId`.',
+      description: 'The same as `deletedId`.',
       resolve: ({ typename, id }) => ({ type: typename, id }),
     }),
     databaseId: t.exposeInt('id', {

@@ -22,6 +22,12 @@ const typenames: Readonly<Record<ChannelItemType, string>> = {
 const ChannelEntryRef = builder.interfaceRef<ChannelItem>('ChannelEntry').implement({
   description: 'The fields that all kinds of channel items share.',
   fields: (t) => ({
+    id: t.globalID({
+      nullable: false,
+      description:
+        'Opaque id, unique over the whole graph, and the same in each channel that has the item: for a client’s cache. `node` does not take it, since no API reads an item by itself.',
+      resolve: ({ type, id }) => ({ type: typenames[type], id }),
+    }),
     type: t.expose('type', {
       type: ChannelItemTypeRef,
       nullable: false,

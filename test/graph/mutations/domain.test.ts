@@ -333,9 +333,14 @@ describe('Mutation.deleteDomain', () => {
     expect(await node(globalId)).not.toBeNull();
     const { result, calls } = await stage.change(
       `deleteDomain(id: "${globalId}")`,
-      'Deleted { id databaseId }',
+      'Deleted { deletedId id databaseId }',
     );
-    expect(result).toEqual({ __typename: 'Deleted', id: globalId, databaseId: id });
+    expect(result).toEqual({
+      __typename: 'Deleted',
+      deletedId: globalId,
+      id: globalId,
+      databaseId: id,
+    });
     expect(calls).toEqual([`DELETE /api/domain/${id}/delete`]);
     expect(stage.written).toEqual([{ method: 'DELETE', path: `/api/domain/${id}/delete` }]);
     const after = await domains();

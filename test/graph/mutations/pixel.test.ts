@@ -250,9 +250,14 @@ describe('Mutation.deletePixel', () => {
     expect(await node(seeded)).not.toBeNull();
     const { result, calls } = await stage.change(
       `deletePixel(id: "${globalId(seeded)}")`,
-      'Deleted { id databaseId }',
+      'Deleted { deletedId id databaseId }',
     );
-    expect(result).toEqual({ __typename: 'Deleted', id: globalId(seeded), databaseId: seeded });
+    expect(result).toEqual({
+      __typename: 'Deleted',
+      deletedId: globalId(seeded),
+      id: globalId(seeded),
+      databaseId: seeded,
+    });
     expect(calls).toEqual([`DELETE ${path}`]);
     expect(stage.written).toEqual([{ method: 'DELETE', path }]);
     expect(await node(seeded)).toBeNull();

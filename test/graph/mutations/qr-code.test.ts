@@ -312,9 +312,14 @@ describe('Mutation.deleteQrCode', () => {
     const before = await stage.world.data<Everywhere>(everywhere);
     const { result, calls } = await stage.change(
       `deleteQrCode(id: "${qrCode.id}")`,
-      'Deleted { id databaseId }',
+      'Deleted { deletedId id databaseId }',
     );
-    expect(result).toEqual({ __typename: 'Deleted', id: qrCode.id, databaseId: code.id });
+    expect(result).toEqual({
+      __typename: 'Deleted',
+      deletedId: qrCode.id,
+      id: qrCode.id,
+      databaseId: code.id,
+    });
     expect(calls).toEqual([`DELETE /api/qr/${code.id}/delete`]);
     expect(stage.written).toEqual([{ method: 'DELETE', path: `/api/qr/${code.id}/delete` }]);
 

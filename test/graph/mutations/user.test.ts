@@ -211,9 +211,14 @@ describe('Mutation.deleteUser', () => {
     const before = await stage.world.data<Users & { user: { id: string } }>(look);
     const { result, calls } = await stage.change(
       `deleteUser(id: "${before.user.id}")`,
-      'Deleted { id databaseId }',
+      'Deleted { deletedId id databaseId }',
     );
-    expect(result).toEqual({ __typename: 'Deleted', id: before.user.id, databaseId: USER });
+    expect(result).toEqual({
+      __typename: 'Deleted',
+      deletedId: before.user.id,
+      id: before.user.id,
+      databaseId: USER,
+    });
     expect(calls).toEqual([`DELETE /api/user/${USER}/delete`]);
     expect(stage.written).toEqual([{ method: 'DELETE', path: `/api/user/${USER}/delete` }]);
     const after = await stage.world.data<Users>(

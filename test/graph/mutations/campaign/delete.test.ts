@@ -11,9 +11,14 @@ describe('Mutation.deleteCampaign', () => {
     const before = await stage.campaigns();
     const { result, calls } = await stage.change(
       `deleteCampaign(id: "${globalId(plain)}")`,
-      'Deleted { id databaseId }',
+      'Deleted { deletedId id databaseId }',
     );
-    expect(result).toEqual({ __typename: 'Deleted', id: globalId(plain), databaseId: plain });
+    expect(result).toEqual({
+      __typename: 'Deleted',
+      deletedId: globalId(plain),
+      id: globalId(plain),
+      databaseId: plain,
+    });
     expect(calls).toEqual([`DELETE ${path}`]);
     expect(stage.written).toEqual([{ method: 'DELETE', path }]);
     expect(await stage.found(plain)).toEqual([null, null, null]);

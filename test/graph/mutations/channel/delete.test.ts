@@ -12,9 +12,14 @@ describe('Mutation.deleteChannel', () => {
     expect(await stage.itemsOf(trade)).toContain('QR:301');
     const { result, calls } = await stage.change(
       `deleteChannel(id: "${globalId(trade)}")`,
-      'Deleted { id databaseId }',
+      'Deleted { deletedId id databaseId }',
     );
-    expect(result).toEqual({ __typename: 'Deleted', id: globalId(trade), databaseId: trade });
+    expect(result).toEqual({
+      __typename: 'Deleted',
+      deletedId: globalId(trade),
+      id: globalId(trade),
+      databaseId: trade,
+    });
     expect(calls).toEqual([`DELETE ${path}`]);
     expect(stage.written).toEqual([{ method: 'DELETE', path }]);
     expect(await stage.itemsOf(trade)).toBeNull();
