@@ -57,10 +57,42 @@ export class BadUserInput extends GatewayError {
   }
 }
 
-/** One fault of an input: where, from the argument's name on, and what. */
-export interface InputIssue {
-  readonly path: readonly string[];
+/** What can be wrong with a member of an input. The codes are a promise to frontends, as `ErrorCode` is. */
+export type InputIssueCode =
+  | 'REQUIRED'
+  | 'REQUIRED_ANY_OF'
+  | 'BLANK'
+  | 'EMPTY'
+  | 'TOO_SHORT'
+  | 'TOO_LONG'
+  | 'TOO_LARGE'
+  | 'OUT_OF_RANGE'
+  | 'NOT_IN_FUTURE'
+  | 'INVALID_ID'
+  | 'INVALID_CHARACTERS'
+  | 'INVALID_EMAIL'
+  | 'INVALID_URL'
+  | 'INVALID_DOMAIN'
+  | 'INVALID_COLOR'
+  | 'INVALID_PICTURE'
+  | 'INVALID_PHONE'
+  | 'INVALID_DATE'
+  | 'INVALID_FILENAME'
+  | 'NOT_FOR_TYPE'
+  | 'UNKNOWN_OPTION'
+  | 'REPEATED_OPTION';
+
+/** What is wrong with a member: for a program, for a translation, and for a person. */
+export interface InputFault {
+  readonly code: InputIssueCode;
+  /** What the sentence of a translation needs beside the code; each code has its own names. */
+  readonly params: Readonly<Record<string, unknown>>;
   readonly message: string;
+}
+
+/** One fault of an input: where, from the argument's name on, and what. */
+export interface InputIssue extends InputFault {
+  readonly path: readonly string[];
 }
 
 /** `BAD_USER_INPUT` with every fault of an input; mutations show it as `InvalidInput`. */

@@ -1,10 +1,25 @@
-import { BadUserInput, type InputIssue, InvalidInput } from '../errors.ts';
+import {
+  BadUserInput,
+  type InputFault,
+  type InputIssue,
+  type InputIssueCode,
+  InvalidInput,
+} from '../errors.ts';
 import { parseId } from './global-id.ts';
 
 /** Characters that a password has at least. */
 const PASSWORD_LENGTH = 5;
 /** Characters that a user name has at least. The documents only say "valid". */
 const USERNAME_LENGTH = 3;
+
+/** Makes a fault; the codes and the `params` of each are in `InputIssueCode` of the graph. */
+export function fault(
+  code: InputIssueCode,
+  message: string,
+  params: Readonly<Record<string, unknown>> = {},
+): InputFault {
+  return { code, message, params };
+}
 
 /**
  * Collects every fault of a mutation's arguments before a call is spent. A check that fails notes an
@@ -20,8 +35,8 @@ export class InputChecks {
   }
 
   /** Notes a fault of a member; `member` may lead further down, as in `data.fields.email`. */
-  issue(member: string, message: string): void {
-    this.#issues.push({ path: [...this.#base, ...member.split('.')], message });
+  issue(member: string, found: InputFault): void {
+    this.#issues.push({ path: [...this.#base, ...member.split('.')], ...found });
   }
 
   /** An id of a type of this graph, global or the upstream's integer; 0 after a fault. */
@@ -30,88 +45,94 @@ export class InputChecks {
       return parseId(typename, text);
     } catch (error) {
       if (!(error instanceof BadUserInput)) throw error;
-      this.issue(member, error.message);
+      this.issue(member, fault('INVALID_ID', error.message, { type: typename }));
       return 0;
     }
   }
 
-  /** An upstream's integer id. */
+  /** An upstream's integer id, or a count. */
   positive(member: string, value: number): void {
-    if (value < 1) this.issue(member, 'must be a whole number from 1 on.');
+    if (value >= 1) return;
+    this.issue(member, fault('OUT_OF_RANGE', 'must be a whole number from 1 on.', { min: 1 }));
   }
 
   /** A text that is not blank, if given. */
   notBlank(member: string, value: string | null | undefined): void {
-    if (value != null && value.trim() === '') this.issue(member, 'must not be blank.');
+    if (value != null && value.trim() === '') {
+      this.issue(member, fault('BLANK', 'must not be blank.'));
+    }
   }
 
   /** The last part of an address. */
   slug(member: string, value: string | null | undefined): void {
     if (value != null && !/^[\p{L}\p{N}_-]+$/u.test(value)) {
-      this.issue(member, 'must consist of letters, digits, hyphens and underscores.');
+      const message = 'must consist of letters, digits, hyphens and underscores.';
+      this.issue(member, fault('INVALID_CHARACTERS', message, { signs: '-_' }));
     }
   }
 
   /** A bare e-mail address, without a display name. The upstream checks the finer rules. */
   email(member: string, value: string | null | undefined): void {
     if (value != null && !/^[^\s@<>"(),:;]+@[^\s@<>"(),:;.]+(\.[^\s@<>"(),:;.]+)+$/.test(value)) {
-      this.issue(member, 'must be an e-mail address, e.g. `ann@example.com`.');
+      const message = 'must be an e-mail address, e.g. `ann@example.com`.';
+      this.issue(member, fault('INVALID_EMAIL', message));
     }
   }
 
   /** A password as long as the upstream wants it. Implements: Link API > Limits. */
   password(member: string, value: string | null | undefined): void {
-    if (value != null && value.length < PASSWORD_LENGTH) {
-      this.issue(member, `must have at least ${PASSWORD_LENGTH} characters.`);
-    }
+    if (value != null) this.#atLeast(member, value, PASSWORD_LENGTH);
   }
 
   /** A color as HEX digits, short or long. */
   hexColor(member: string, value: string | null | undefined): void {
     if (value != null && !/^#(?:[0-9a-f]{3}|[0-9a-f]{6})$/i.test(value)) {
-      this.issue(member, 'must be a HEX color: `#RRGGBB` or `#RGB`.');
+      const message = 'must be a HEX color: `#RRGGBB` or `#RGB`.';
+      this.issue(member, fault('INVALID_COLOR', message, { format: '#RRGGBB' }));
     }
   }
 
   /** The address of a web page or of anything else that a browser can be sent to. */
   webAddress(member: string, value: string | null | undefined): void {
     if (value != null && !isWebAddress(value)) {
-      this.issue(member, 'must be a URL with http or https, e.g. `https://example.com/shop`.');
+      const message = 'must be a URL with http or https, e.g. `https://example.com/shop`.';
+      this.issue(member, fault('INVALID_URL', message));
     }
   }
 
   /** A domain with its scheme. A port may follow, a path may not: every path is a link of its own. */
   domain(member: string, value: string | null | undefined): void {
     if (value != null && !(isWebAddress(value) && /^https?:\/\/[^/?#@\\]+\/?$/i.test(value))) {
-      this.issue(
-        member,
-        'must be http or https and a host without a path, e.g. `https://go.example.com`.',
-      );
+      const message =
+        'must be http or https and a host without a path, e.g. `https://go.example.com`.';
+      this.issue(member, fault('INVALID_DOMAIN', message));
     }
   }
 
   /** An update that changes something: at least one of its members, other than its id, is given. */
-  anyGiven(members: Readonly<Record<string, unknown>>): void {
-    if (Object.values(members).some((value) => value != null)) return;
-    const names = Object.keys(members).map((name) => `\`${name}\``);
+  anyGiven(given: Readonly<Record<string, unknown>>): void {
+    if (Object.values(given).some((value) => value != null)) return;
+    const members = Object.keys(given);
+    const names = members.map((name) => `\`${name}\``);
     this.#issues.push({
       path: [...this.#base],
-      message: `must have at least one of ${names.join(', ')}.`,
+      ...fault('REQUIRED_ANY_OF', `must have at least one of ${names.join(', ')}.`, { members }),
     });
   }
 
   /** A name to log in with. The upstream may be stricter. */
   username(member: string, value: string): void {
     if (!/^[\p{L}\p{N}._-]+$/u.test(value)) {
-      this.issue(member, 'must consist of letters, digits, dots, hyphens and underscores.');
-    } else if (value.length < USERNAME_LENGTH) {
-      this.issue(member, `must have at least ${USERNAME_LENGTH} characters.`);
-    }
+      const message = 'must consist of letters, digits, dots, hyphens and underscores.';
+      this.issue(member, fault('INVALID_CHARACTERS', message, { signs: '.-_' }));
+    } else this.#atLeast(member, value, USERNAME_LENGTH);
   }
 
   /** A moment in the future: one in the past is taken for a slip. */
   future(member: string, value: string | null | undefined, wallMs: number): void {
-    if (value != null && Date.parse(value) <= wallMs) this.issue(member, 'must be in the future.');
+    if (value != null && Date.parse(value) <= wallMs) {
+      this.issue(member, fault('NOT_IN_FUTURE', 'must be in the future.'));
+    }
   }
 
   /** A color of three numbers. Implements: Link API > QR codes > POST /api/qr/add. */
@@ -119,7 +140,8 @@ export class InputChecks {
     if (value == null) return;
     const parts = /^rgb\(\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*(\d{1,3})\s*\)$/i.exec(value)?.slice(1);
     if (!parts?.every((part) => Number(part) <= 255)) {
-      this.issue(member, 'must be a color of the form `rgb(r,g,b)`, each from 0 to 255.');
+      const message = 'must be a color of the form `rgb(r,g,b)`, each from 0 to 255.';
+      this.issue(member, fault('INVALID_COLOR', message, { format: 'rgb(r,g,b)' }));
     }
   }
 
@@ -129,7 +151,8 @@ export class InputChecks {
     const path = value.replace(/[?#].*$/s, '');
     const scheme = /^[a-z][a-z\d+.-]*:/i.test(value);
     if (!/^\S*[^\s/]\.(?:png|jpe?g)$/i.test(path) || (scheme && !isWebAddress(value))) {
-      this.issue(member, 'must be the path, or the http or https URL, of a png or jpg picture.');
+      const message = 'must be the path, or the http or https URL, of a png or jpg picture.';
+      this.issue(member, fault('INVALID_PICTURE', message, { formats: ['png', 'jpg'] }));
     }
   }
 
@@ -137,13 +160,19 @@ export class InputChecks {
   phone(member: string, value: string): void {
     const digits = value.replace(/\D/g, '').length;
     if (!/^\+?[\d\s()./-]+$/.test(value) || digits < 3) {
-      this.issue(member, 'must be a phone number, e.g. `+44 20 7946 0000`.');
+      const message = 'must be a phone number, e.g. `+44 20 7946 0000`.';
+      this.issue(member, fault('INVALID_PHONE', message));
     }
   }
 
   /** @throws InvalidInput `BAD_USER_INPUT` with all issues, in the order they were noted. */
   done(): void {
     if (this.#issues.length > 0) throw new InvalidInput(this.#issues);
+  }
+
+  #atLeast(member: string, { length }: string, min: number): void {
+    if (length >= min) return;
+    this.issue(member, fault('TOO_SHORT', `must have at least ${min} characters.`, { min }));
   }
 }
 

@@ -1,5 +1,6 @@
 import { type InputIssue, InvalidInput, UpstreamRejected } from '../errors.ts';
 import { builder } from './builder.ts';
+import { InputIssueCodeRef } from './issue-code.graph.ts';
 import { UpstreamNameRef } from './rate-limit.graph.ts';
 
 const ErrorRef = builder.interfaceRef<Error>('Error').implement({
@@ -21,9 +22,21 @@ const InputIssueRef = builder.objectRef<InputIssue>('InputIssue').implement({
       description: 'Where it is, from the argument’s name on, e.g. `["input", "email"]`.',
       resolve: (issue) => [...issue.path],
     }),
+    code: t.expose('code', {
+      type: InputIssueCodeRef,
+      nullable: false,
+      description: 'What is wrong there, for a form that has words of its own for it.',
+    }),
+    params: t.field({
+      type: 'JSONObject',
+      nullable: false,
+      description:
+        'What those words need beside the code, e.g. `{"min": 5}`; the code says which names there are. Empty for most.',
+      resolve: (issue) => ({ ...issue.params }),
+    }),
     message: t.exposeString('message', {
       nullable: false,
-      description: 'What is wrong there, for a person.',
+      description: 'What is wrong there, for a person, in English.',
     }),
   }),
 });

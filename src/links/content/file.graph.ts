@@ -1,5 +1,6 @@
+import type { InputFault } from '../../errors.ts';
 import { builder, connectionOf, databaseId } from '../../graph/builder.ts';
-import { InputChecks } from '../../graph/checks.ts';
+import { fault, InputChecks } from '../../graph/checks.ts';
 import { lazily } from '../../graph/lazily.ts';
 import { resultOf } from '../../graph/result.ts';
 import { parseDay } from '../../upstream/decode/timestamp.ts';
@@ -91,7 +92,7 @@ builder.mutationField('uploadFile', (t) =>
       const { file, ...options } = input;
       const upload = { ...options, filename: options.filename ?? file.name };
       const checks = new InputChecks('input');
-      if (file.size === 0) checks.issue('file', 'is empty.');
+      if (file.size === 0) checks.issue('file', fault('EMPTY', 'is empty.'));
       if (file.size > uploadInlineMaxBytes)
         checks.issue('file', tooLargeInline(uploadInlineMaxBytes));
       checkUpload(checks, upload);
@@ -102,15 +103,16 @@ builder.mutationField('uploadFile', (t) =>
 );
 
 /** The issue of a file that is too large for a GraphQL request. */
-function tooLargeInline(maxBytes: number): string {
-  return `must not be larger than ${maxBytes} bytes. Send a larger file as the body of PUT /files/:filename.`;
+function tooLargeInline(maxBytes: number): InputFault {
+  const message = `must not be larger than ${maxBytes} bytes. Send a larger file as the body of PUT /files/:filename.`;
+  return fault('TOO_LARGE', message, { maxBytes });
 }
 
 /** Checks the options of an upload, in the order of `UploadFileInput`. No upstream call. */
 export function checkUpload(checks: InputChecks, upload: UploadFile): void {
   const { filename, domain, expiry, maxDownloads } = upload;
-  const fault = filenameFault(filename);
-  if (fault) checks.issue('filename', fault);
+  const found = filenameFault(filename);
+  if (found) checks.issue('filename', found);
   checks.notBlank('name', upload.name);
   checks.slug('custom', upload.custom);
   if (domain != null) {
@@ -118,7 +120,8 @@ export function checkUpload(checks: InputChecks, upload: UploadFile): void {
   }
   checks.notBlank('password', upload.password);
   if (expiry != null && !(expiry.length === 10 && parseDay(expiry) === expiry)) {
-    checks.issue('expiry', 'must be a day of the calendar, e.g. `2026-01-31`.');
+    const message = 'must be a day of the calendar, e.g. `2026-01-31`.';
+    checks.issue('expiry', fault('INVALID_DATE', message));
   }
   if (maxDownloads != null) checks.positive('maxDownloads', maxDownloads);
 }
@@ -127,17 +130,18 @@ export function checkUpload(checks: InputChecks, upload: UploadFile): void {
 const MAX_FILENAME_BYTES = 255;
 
 /** Accepts only a single path segment, so that no name can point to another place upstream. */
-function filenameFault(name: string): string | null {
+function filenameFault(name: string): InputFault | null {
   // `Cs` are lone surrogates, which have no percent-encoding.
   if (/[/\\\p{Cc}\p{Cs}]/u.test(name)) {
-    return 'must be the name alone, without slashes, backslashes and control characters.';
+    const message = 'must be the name alone, without slashes, backslashes and control characters.';
+    return fault('INVALID_FILENAME', message);
   }
   if (!/^[^.\s].*\.[\p{L}\p{N}]{1,16}$/u.test(name)) {
-    return 'must be a name with an extension, e.g. `report.pdf`.';
+    return fault('INVALID_FILENAME', 'must be a name with an extension, e.g. `report.pdf`.');
   }
-  return Buffer.byteLength(name) > MAX_FILENAME_BYTES
-    ? `must not be longer than ${MAX_FILENAME_BYTES} bytes.`
-    : null;
+  if (Buffer.byteLength(name) <= MAX_FILENAME_BYTES) return null;
+  const message = `must not be longer than ${MAX_FILENAME_BYTES} bytes.`;
+  return fault('TOO_LONG', message, { maxBytes: MAX_FILENAME_BYTES });
 }
 
 const PIECE_BYTES = 64 * 1024;

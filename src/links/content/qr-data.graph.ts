@@ -1,5 +1,5 @@
 import { builder } from '../../graph/builder.ts';
-import type { InputChecks } from '../../graph/checks.ts';
+import { fault, type InputChecks } from '../../graph/checks.ts';
 import type { QrData, QrType } from './qr-code.ts';
 
 /** The type of `type` in the inputs of both mutations. */
@@ -67,7 +67,9 @@ export function checkQrData(
   const kind = value == null ? 'fields' : 'value';
   const place = `${member}.${kind}`;
   if (type && !shapes[type].includes(kind)) {
-    checks.issue(place, `is not for ${type}, which takes \`${shapes[type].join('` or `')}\`.`);
+    const members = shapes[type];
+    const message = `is not for ${type}, which takes \`${members.join('` or `')}\`.`;
+    checks.issue(place, fault('NOT_FOR_TYPE', message, { type, members }));
   } else if (value != null) {
     checkText(checks, place, value, type);
   } else {
@@ -85,7 +87,7 @@ function checkFields(
   const part = type ? needed[type] : undefined;
   if (part === undefined) {
     if (!Object.values(fields).some(saysSomething)) {
-      checks.issue(place, 'must have at least one part that says something.');
+      checks.issue(place, fault('EMPTY', 'must have at least one part that says something.'));
     }
     return;
   }
@@ -93,7 +95,7 @@ function checkFields(
   if (typeof value === 'string' || typeof value === 'number') {
     checkText(checks, `${place}.${part}`, String(value), type);
   } else {
-    checks.issue(`${place}.${part}`, 'must be given, as a text.');
+    checks.issue(`${place}.${part}`, fault('REQUIRED', 'must be given, as a text.'));
   }
 }
 

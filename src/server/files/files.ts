@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { requireRole, type Viewer } from '../../auth/viewer.ts';
 import type { Clock } from '../../clock.ts';
 import { BudgetExhausted, GatewayError, InvalidInput, UpstreamRejected } from '../../errors.ts';
+import { fault } from '../../graph/checks.ts';
 import { encodeGlobalId } from '../../graph/global-id.ts';
 import type { Source } from '../../graph/source.ts';
 import { uploadFile } from '../../links/content/file.ts';
@@ -81,7 +82,9 @@ async function upload(
     const links = await linksOf(request, left.signal, options);
     const input = readUpload(request.url ?? '');
     if (body.length !== null && body.length > maxBytes) throw uploadTooLarge(maxBytes);
-    if (body.length === 0) throw new InvalidInput([{ path: ['file'], message: 'is empty.' }]);
+    if (body.length === 0) {
+      throw new InvalidInput([{ path: ['file'], ...fault('EMPTY', 'is empty.') }]);
+    }
     const { id, shortUrl = null } = await links.write(uploadFile(input, body));
     const file = { id: encodeGlobalId('File', id), databaseId: id, shortUrl };
     answer(request, response, options, { status: 201, body: file });

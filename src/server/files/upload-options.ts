@@ -1,4 +1,4 @@
-import { InputChecks } from '../../graph/checks.ts';
+import { fault, InputChecks } from '../../graph/checks.ts';
 import { checkUpload } from '../../links/content/file.graph.ts';
 import type { UploadFile } from '../../links/content/file.ts';
 
@@ -24,9 +24,12 @@ export function readUpload(address: string): UploadFile {
   const given = new Map<keyof UploadFile, string>();
   for (const [option, value] of new URLSearchParams(query)) {
     const member = Object.hasOwn(members, option) ? members[option] : undefined;
-    if (!member) checks.issue(option, `is no option. There are ${optionNames}.`);
-    else if (given.has(member)) checks.issue(option, 'is given more than once.');
-    else given.set(member, value);
+    if (!member) {
+      const message = `is no option. There are ${optionNames.join(', ')}.`;
+      checks.issue(option, fault('UNKNOWN_OPTION', message, { options: optionNames }));
+    } else if (given.has(member)) {
+      checks.issue(option, fault('REPEATED_OPTION', 'is given more than once.'));
+    } else given.set(member, value);
   }
   const count = given.get('maxDownloads');
   const upload: UploadFile = {
@@ -43,7 +46,7 @@ export function readUpload(address: string): UploadFile {
   return upload;
 }
 
-const optionNames = [...new Set(Object.values(members))].join(', ');
+const optionNames = [...new Set(Object.values(members))];
 
 function cut(text: string, at: string): [string, string] {
   const index = text.indexOf(at);

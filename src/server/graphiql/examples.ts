@@ -156,6 +156,8 @@ mutation NewCampaign($input: CreateCampaignInput!) {
     ... on InvalidInput {
       issues {
         path
+        code
+        params
         message
       }
     }
