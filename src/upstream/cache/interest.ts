@@ -2,6 +2,7 @@ import type { Credential } from '../../auth/credential.ts';
 import { BoundedMap } from '../../bounded-map.ts';
 import type { Clock } from '../../clock.ts';
 import type { Read } from '../request.ts';
+import { readLength } from './key.ts';
 
 /** A cache entry that was asked for of late. */
 interface Wanted {
@@ -15,8 +16,10 @@ interface Wanted {
   asks: number;
 }
 
-/** Answers whose readers are remembered. */
+/** Answers whose readers are remembered; one with long filters counts for every thousand characters. */
 const REMEMBERED = 5000;
+/** For so many an answer can count. */
+const HEAVIEST = 10;
 /** What a long gap between two readers still counts for when the next has come sooner. */
 const GAP_SHARE = 0.75;
 /** For how many rounds of refreshing everything wanted an entry stays wanted in any case. */
@@ -30,7 +33,11 @@ const GAP_ROUNDS = 2;
 export class Interest {
   readonly #clock: Clock;
   /** To ask for an answer is to use it here, and nothing else is. */
-  readonly #wanted = new BoundedMap<Wanted>({ max: REMEMBERED });
+  readonly #wanted = new BoundedMap<Wanted>({
+    max: REMEMBERED,
+    maxShare: HEAVIEST / REMEMBERED,
+    weigh: (_key, { read }) => 1 + Math.floor(readLength(read) / 1000),
+  });
 
   constructor(clock: Clock) {
     this.#clock = clock;

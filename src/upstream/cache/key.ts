@@ -12,12 +12,30 @@ export function scopedTags(scope: string, tags: readonly string[]): string[] {
   return tags.map((tag) => `${scope} ${tag}`);
 }
 
-/** What an answer is cached under. Bodies can hold what must not be stored, so only their digest is in it. */
+/** Characters of a query that stand in a key as they are. */
+const LONGEST_QUERY = 500;
+
+/**
+ * What an answer is cached under: short, whatever was asked. Bodies can hold what must not be stored, so
+ * only their digest is in it.
+ */
 export function cacheKey(scope: string, read: Read<unknown>, digest: Digest): string {
-  const query = new URLSearchParams(read.query);
-  query.sort();
+  const query = readLength(read) > LONGEST_QUERY ? digest(sorted(read)) : sorted(read);
   const body = read.body ? digest(JSON.stringify(read.body)) : '';
   return `${scope} ${read.method} ${read.path}?${query} ${body}`;
+}
+
+/** Characters of what callers have a say in: a read with long filters is not remembered for long. */
+export function readLength({ query = {} }: Read<unknown>): number {
+  let length = 0;
+  for (const value of Object.values(query)) length += value.length;
+  return length;
+}
+
+function sorted({ query }: Read<unknown>): string {
+  const parameters = new URLSearchParams(query);
+  parameters.sort();
+  return parameters.toString();
 }
 
 /** The scope that a key begins with. */
