@@ -48,6 +48,7 @@ export function createBackends(
   const links =
     endpoints.links &&
     createBackend(config.links, world, {
+      maxCallsPerOperation: config.operationMaxCalls ?? Number.POSITIVE_INFINITY,
       api: linksApi,
       baseUrl: endpoints.links.baseUrl,
       timeZone: config.links.timeZone,
@@ -60,6 +61,7 @@ export function createBackends(
   const market =
     endpoints.market &&
     createBackend(config.market, world, {
+      maxCallsPerOperation: config.operationMaxCalls ?? Number.POSITIVE_INFINITY,
       api: createMarketApi(config.market.postEncoding),
       baseUrl: endpoints.market.baseUrl,
       timeZone: 'UTC',
@@ -73,13 +75,25 @@ export function createBackends(
 
 /** What differs between the two. */
 type OwnOptions = Required<
-  Pick<ClientOptions, 'api' | 'baseUrl' | 'timeZone' | 'maxKeys' | 'freshness' | 'onSurprise'>
+  Pick<
+    ClientOptions,
+    'api' | 'baseUrl' | 'timeZone' | 'maxKeys' | 'maxCallsPerOperation' | 'freshness' | 'onSurprise'
+  >
 > & { readonly pageSize: number };
 
 function createBackend(
   { rateLimit, rateWindowMs, timeoutMs }: Omit<UpstreamConfig, 'endpoint'>,
   { cache, clock, digest, dispatcher, journal, observer }: BackendWorld,
-  { api, baseUrl, freshness, maxKeys, onSurprise, pageSize, timeZone }: OwnOptions,
+  {
+    api,
+    baseUrl,
+    freshness,
+    maxCallsPerOperation,
+    maxKeys,
+    onSurprise,
+    pageSize,
+    timeZone,
+  }: OwnOptions,
 ): Backend {
   // By name, so that TypeScript refuses whatever is not the client's, an API key least of all.
   const client = new Client({
@@ -91,6 +105,7 @@ function createBackend(
     dispatcher,
     freshness,
     journal,
+    maxCallsPerOperation,
     maxKeys,
     observer,
     onSurprise,

@@ -58,6 +58,8 @@ export interface Config {
     readonly maxAliases: number;
     readonly maxDirectives: number;
   };
+  /** Requests that an operation may make to each upstream; `null` for as many as its limit allows. */
+  readonly operationMaxCalls: number | null;
   /** Whether callers may read the schema, and get suggestions for misspelled names. */
   readonly introspection: boolean;
   readonly exposeUserApiKeys: boolean;
@@ -136,6 +138,9 @@ export function loadConfig(
       maxAliases: reader.integer('OPERATION_MAX_ALIASES'),
       maxDirectives: reader.integer('OPERATION_MAX_DIRECTIVES'),
     }),
+    operationMaxCalls: reader.has('OPERATION_MAX_CALLS')
+      ? reader.integer('OPERATION_MAX_CALLS')
+      : null,
     introspection: reader.has('INTROSPECTION') ? reader.flag('INTROSPECTION') : sandbox,
     exposeUserApiKeys: reader.flag('EXPOSE_USER_API_KEYS'),
     graphiql: reader.flag('GRAPHIQL'),

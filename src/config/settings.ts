@@ -219,6 +219,12 @@ export const settings: readonly Setting[] = [
     doc: 'Directives that an operation may have.',
   },
   {
+    name: 'OPERATION_MAX_CALLS',
+    kind: integer(1, 1_000_000),
+    default: null,
+    doc: 'Requests that an operation may make to each API. Never more than the rate limit of that API, which is also what it is without a word.',
+  },
+  {
     name: 'INTROSPECTION',
     kind: { type: 'flag' },
     default: null,

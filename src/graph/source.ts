@@ -93,7 +93,7 @@ export class Source {
   /** All rows of a list that comes whole. 0 or 1 upstream calls. */
   async all<R extends Row>(list: List<R>): Promise<R[]> {
     const page = await this.#required.page(list, 1, { ...this.#access, suffices: () => true });
-    return [...(page?.rows ?? [])];
+    return page?.placeholder ? [page.placeholder(1)] : [...(page?.rows ?? [])];
   }
 
   /**
@@ -152,8 +152,10 @@ export class Source {
     if (!list.paged) return () => true;
     const fromStart = last == null && after == null && before == null;
     const count = first ?? DEFAULT_WINDOW;
-    const suffices = fromStart && this.#required.fitsFirstPage(list, count, this.#access);
-    return ({ query }) => suffices && query?.['page'] === '1';
+    return ({ query }) =>
+      fromStart &&
+      query?.['page'] === '1' &&
+      this.#required.fitsFirstPage(list, count, this.#access);
   }
 
   get #client(): UpstreamClient {

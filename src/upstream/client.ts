@@ -15,11 +15,11 @@ import type { Receipt } from './receipt.ts';
 import type { Call, Read, Write } from './request.ts';
 import { type Attempt, CopyWillDo, SharedRequest } from './shared-request.ts';
 import { type ReadInFlight, SharedRequests } from './shared-requests.ts';
+import { UnsharedRequests } from './unshared-requests.ts';
 import type { UpstreamClient } from './upstream-client.ts';
-import type { Exchanged, ExchangeOptions } from './wire/exchange.ts';
+import type { ExchangeOptions } from './wire/exchange.ts';
 import { isLost, readError, writeError } from './wire/failure.ts';
 import { GuardedExchange } from './wire/guarded-exchange.ts';
-import type { Feedback } from './wire/rate-limit-headers.ts';
 import { WireError } from './wire/send.ts';
 
 /** What a client needs beside what an exchange does. */
@@ -28,6 +28,8 @@ export interface ClientOptions extends ExchangeOptions {
   readonly freshness: (resource: Resource) => Freshness;
   /** Requests per window and key. */
   readonly rateLimit: number;
+  /** Requests that one operation may make; never more than a window has, and so many by default. */
+  readonly maxCallsPerOperation?: number;
   /** Makes the parts of cache keys that stand for a request's body unreadable. */
   readonly digest: Digest;
   /** Keys whose budgets are held at a time; unlimited unless callers bring keys of their own. */
@@ -37,12 +39,6 @@ export interface ClientOptions extends ExchangeOptions {
   /** Told of what happens here. */
   readonly observer?: Observer;
 }
-
-/** What came of a request that left. */
-type Outcome<T> = Exclude<Exchanged<T>['outcome'], { kind: 'refused' }>;
-
-/** What the readers of a request are told. */
-type Told<T> = { readonly value: T } | { readonly error: unknown };
 
 /**
  * One upstream API behind its cache and its budget: the only way to it. A read goes cache > shared
@@ -54,8 +50,7 @@ export class Client implements UpstreamClient {
   readonly #budgets: Budgets;
   readonly #exchange: GuardedExchange;
   readonly #refresher: Refresher;
-  /** Counts the requests that cannot be shared, so that each has a line of its own on a receipt. */
-  #unshared = 0;
+  readonly #unshared: UnsharedRequests;
 
   constructor(options: ClientOptions) {
     this.#options = options;
@@ -65,6 +60,11 @@ export class Client implements UpstreamClient {
     this.#budgets = new Budgets({ upstream: this.upstream, baseUrl, clock, journal, ...limits });
     this.#exchange = new GuardedExchange(options);
     this.#shared = new SharedRequests(cache);
+    this.#unshared = new UnsharedRequests({
+      exchange: this.#exchange,
+      requestOptions: (credential) => this.#requestOptions(credential),
+      maxCalls: (credential) => this.maxCalls(credential),
+    });
     this.#refresher = new Refresher({
       clock,
       cache,
@@ -123,7 +123,7 @@ export class Client implements UpstreamClient {
       const scope = scopeOf(this.upstream, access.credential.partition);
       this.#options.cache.touch(scopedTags(scope, write.touches(result)));
     };
-    return this.#sendUnshared(write, 'write', access, (outcome) => {
+    return this.#unshared.send(write, 'write', access, (outcome) => {
       if (outcome.kind === 'value') {
         touch(outcome.value);
         return { value: outcome.value };
@@ -137,7 +137,7 @@ export class Client implements UpstreamClient {
   }
 
   readSecret<T>(call: Call<T>, access: Access): Promise<T> {
-    return this.#sendUnshared(call, 'interactive', access, (outcome) =>
+    return this.#unshared.send(call, 'interactive', access, (outcome) =>
       outcome.kind === 'value'
         ? { value: outcome.value }
         : { error: readError(this.upstream, outcome.failure) },
@@ -150,7 +150,13 @@ export class Client implements UpstreamClient {
   }
 
   inFlight(read: Read<unknown>, credential: Credential): boolean {
-    return this.#shared.find(this.keyOf(read, credential)) !== undefined;
+    return this.#shared.isExpected(this.keyOf(read, credential));
+  }
+
+  /** Requests that one operation may make with a credential at most. */
+  maxCalls(credential: Credential): number {
+    const { limit } = this.#budgets.lookAt(credential).state;
+    return Math.min(limit, this.#options.maxCallsPerOperation ?? limit);
   }
 
   /** What a read's answer is cached under. */
@@ -158,20 +164,49 @@ export class Client implements UpstreamClient {
     return cacheKey(scopeOf(this.upstream, partition), read, this.#options.digest);
   }
 
-  /** Waits for the request in flight, or makes one; with a copy at hand not for long. */
+  /**
+   * Waits for the request in flight, or makes one if the operation may; with a copy at hand not for long.
+   * @throws GatewayError `UPSTREAM_UNAVAILABLE` while the breaker is open, `OPERATION_TOO_EXPENSIVE`.
+   */
   async #share<T>(key: string, read: Read<T>, access: Access, copy?: Hit): Promise<T> {
     const { caller, credential } = access;
-    const budget = this.#budgets.of(credential);
+    const begin = () => this.#joinOrOpen(key, read, access, copy);
+    const isShared = () => this.#shared.find(key) !== undefined;
+    this.#budgets.of(credential);
+    if (isShared()) return begin();
+    const { heldBack } = this.#exchange;
+    if (heldBack) throw heldBack;
+    const cameTrue = this.#shared.expect(key);
+    return caller.receipt.spending
+      .wish({
+        upstream: this.upstream,
+        batch: read.further === undefined ? read.resource : `${read.resource} ${read.path}`,
+        key,
+        rows: read.further,
+        hasCopy: copy !== undefined,
+        limit: () => this.maxCalls(credential),
+        isShared,
+        begin: () => {
+          cameTrue();
+          return begin();
+        },
+      })
+      .finally(cameTrue);
+  }
+
+  async #joinOrOpen<T>(
+    key: string,
+    read: Read<T>,
+    { caller, credential }: Access,
+    copy: Hit | undefined,
+  ): Promise<T> {
     const shared = this.#shared.find(key);
     const copyMs = copy && waitWithCopyMs(caller, copy, shared?.ageMs ?? 0);
     this.#options.observer?.read?.(this.upstream, read.resource, shared ? 'coalesced' : 'miss');
-    if (shared) {
-      const value = (await shared.wait(caller, copyMs)) as T;
-      caller.receipt.joined(key);
-      return value;
-    }
-    this.#plan(caller, budget);
-    return this.#open(key, read, credential, { caller }).wait(caller, copyMs);
+    if (!shared) return this.#open(key, read, credential, { caller }).wait(caller, copyMs);
+    const value = (await shared.wait(caller, copyMs)) as T;
+    caller.receipt.joined(key);
+    return value;
   }
 
   /** Asks for a newer answer behind the readers' backs, unless a request for it is in flight. */
@@ -245,56 +280,8 @@ export class Client implements UpstreamClient {
     return { kind: 'value', feedback, value };
   }
 
-  /** Sends a request that cannot be shared. */
-  #sendUnshared<T>(
-    call: Call<T>,
-    lane: 'write' | 'interactive',
-    { caller, credential }: Access,
-    settle: (outcome: Outcome<T>) => Told<T>,
-  ): Promise<T> {
-    return caller.receipt.track(async () => {
-      this.#plan(caller, this.#budgets.of(credential));
-      this.#unshared += 1;
-      const key = `unshared ${this.#unshared}`;
-      const request = new SharedRequest<T>({
-        ...this.#requestOptions(credential),
-        lane,
-        lengthy: call.stream !== undefined,
-        caller: caller.name,
-        planned: caller.receipt,
-        attempt: async (payer) => {
-          const { heldBack } = this.#exchange;
-          if (heldBack) return { kind: 'unsent', error: heldBack };
-          payer?.sent(this.upstream, key);
-          const { feedback, outcome } = await this.#exchange.send(call, credential.secret, payer);
-          return outcome.kind === 'refused'
-            ? { kind: 'refused', feedback }
-            : answered(feedback, settle(outcome));
-        },
-      });
-      request.enqueue();
-      return request.wait(caller);
-    });
-  }
-
   #requestOptions(credential: Credential) {
     const { clock, observer } = this.#options;
     return { upstream: this.upstream, budget: this.#budgets.of(credential), clock, observer };
   }
-
-  /**
-   * Sets a call aside for an operation.
-   * @throws GatewayError `UPSTREAM_UNAVAILABLE` while the breaker is open, `OPERATION_TOO_EXPENSIVE`.
-   */
-  #plan({ receipt }: Caller, budget: Budget): void {
-    const { heldBack } = this.#exchange;
-    if (heldBack) throw heldBack;
-    receipt.plan(this.upstream, budget.state.limit);
-  }
-}
-
-function answered<T>(feedback: Feedback, told: Told<T>): Attempt<T> {
-  return 'value' in told
-    ? { kind: 'value', feedback, value: told.value }
-    : { kind: 'error', feedback, error: told.error };
 }

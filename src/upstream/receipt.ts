@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts';
-import { GatewayError, type UpstreamName, upstreamTitle } from '../errors.ts';
+import type { UpstreamName } from '../errors.ts';
 import type { Hit } from './cache/cache.ts';
+import { Spending } from './spending.ts';
 import { Stopwatch } from './stopwatch.ts';
 
 /** What one operation cost, as `extensions.upstream` tells it. */
@@ -33,8 +34,9 @@ export class Receipt {
   /** The entries that it was made of: each as it was when it last served, with its age. */
   readonly #hits = new Map<string, { readonly hit: Hit; readonly stale: boolean }>();
   readonly #calls: Record<UpstreamName, number> = { LINKS: 0, MARKET: 0 };
-  readonly #planned: Record<UpstreamName, number> = { LINKS: 0, MARKET: 0 };
   readonly #waited: Stopwatch;
+  /** What the operation may still ask for. */
+  readonly spending = new Spending();
   /** Time for which the operation has waited for something newer than the copies it has at hand. */
   readonly withCopy: Stopwatch;
   #pending = 0;
@@ -54,26 +56,6 @@ export class Receipt {
   /** Somebody else's request served this operation too. */
   joined(key: string): void {
     if (!this.#sources.has(key)) this.#sources.set(key, 'coalesced');
-  }
-
-  /**
-   * Sets aside one request of what an operation may spend.
-   * @throws GatewayError `OPERATION_TOO_EXPENSIVE` when it has set aside `limit` already.
-   */
-  plan(upstream: UpstreamName, limit: number): void {
-    if (this.#planned[upstream] >= limit) {
-      throw new GatewayError(
-        'OPERATION_TOO_EXPENSIVE',
-        `${upstreamTitle[upstream]} allows ${limit} requests a window, and one operation may not need more. Ask for less at once.`,
-        { details: { upstream, limit } },
-      );
-    }
-    this.#planned[upstream] += 1;
-  }
-
-  /** Gives back what was set aside for a request that need not leave after all. */
-  unplan(upstream: UpstreamName): void {
-    this.#planned[upstream] -= 1;
   }
 
   /** A request leaves for this operation. */

@@ -61,12 +61,17 @@ export interface Read<T> extends Call<T> {
   readonly inFlightTags?: readonly string[];
   /** The id of the row that it is about, if that can come out of another answer. */
   readonly about?: number;
+  /** Rows that come with it, where it is a further page of a window whose pages are all known. */
+  readonly further?: number | undefined;
   /** True where the answer decides which further reads there are. */
   readonly uncertain?: boolean;
   /** True where an answer at hand is known to be outdated, and serves only if no other comes. */
   readonly anew?: boolean;
-  /** What stands in for an answer in a dry run; `nextId` gives its rows ids. Without it there is none. */
-  placeholder?(nextId: () => number): T;
+  /**
+   * What stands in for an answer in a dry run; without it there is none. `idFor` gives an id to a row that
+   * stands for so many, one by default.
+   */
+  placeholder?(idFor: (rows?: number) => number): T;
   /**
    * True for a single read: "there is no such thing" is then an answer, `null`, and no error.
    * @default false
@@ -145,8 +150,8 @@ export interface Page<R extends Row> {
   readonly sent: number;
   /** Which answer of its list it was, counted by this process. */
   readonly arrival?: number;
-  /** Present where a dry run made the rows up. */
-  readonly placeholder?: true;
+  /** Present in a dry run where the rows are not known: makes one up that stands for so many of them. */
+  readonly placeholder?: (rows: number) => R;
 }
 
 /** What the client knows of an answer before it is decoded. */

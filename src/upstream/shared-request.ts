@@ -256,7 +256,7 @@ export class SharedRequest<T> implements Job {
     for (const waiter of this.#waiters) this.#endWaiting(waiter);
     this.#waiters.clear();
     const { planned, upstream } = this.#options;
-    if (this.#payer !== planned) planned?.unplan(upstream);
+    if (this.#payer !== planned) planned?.spending.giveBack(upstream);
     this.#tellSettled();
   }
 

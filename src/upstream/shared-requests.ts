@@ -15,6 +15,8 @@ export interface ReadInFlight<T = unknown> {
 export class SharedRequests {
   readonly #cache: Cache;
   readonly #inFlight = new Map<string, ReadInFlight>();
+  /** How often a key is asked for by operations that have not decided on a request yet. */
+  readonly #expected = new Map<string, number>();
 
   constructor(cache: Cache) {
     this.#cache = cache;
@@ -27,6 +29,24 @@ export class SharedRequests {
     const { read, request, stamp } = open;
     const tags = scopedTags(scopeOfKey(key), [...read.tags, ...(read.inFlightTags ?? [])]);
     return stamp === null || this.#cache.holds(tags, stamp.generation) ? request : undefined;
+  }
+
+  /** Whether there is a request of a key to share, or will be one in this turn. */
+  isExpected(key: string): boolean {
+    return this.#expected.has(key) || this.find(key) !== undefined;
+  }
+
+  /** Lets it be known that a key is about to be asked for, until the answer is called. */
+  expect(key: string): () => void {
+    this.#expected.set(key, (this.#expected.get(key) ?? 0) + 1);
+    let expects = true;
+    return () => {
+      if (!expects) return;
+      expects = false;
+      const others = (this.#expected.get(key) ?? 1) - 1;
+      if (others > 0) this.#expected.set(key, others);
+      else this.#expected.delete(key);
+    };
   }
 
   /** Lets later readers of this key find a request, for as long as it is not answered. */

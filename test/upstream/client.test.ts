@@ -254,15 +254,27 @@ describe('Client.read', () => {
     expect(await answer).toEqual({ ok: 1 });
   });
 
-  test('lets one operation make the limit of calls and refuses it the rest', async () => {
-    const { client, access } = await createWorld({ rateLimit: 4 });
+  test('lets one operation make the limit of calls, and refuses it a batch of more than is left', async () => {
+    const { client, access, count } = await createWorld({ rateLimit: 4 });
     const reader = access('p', new AbortController().signal, 5000);
-    const paths = ['a', 'b', 'c', 'd', 'e', 'f'];
-    const results = await Promise.allSettled(paths.map((path) => client.read(read(path), reader)));
-    expect(results.map(({ status }) => status).slice(0, 4)).toEqual(Array(4).fill('fulfilled'));
-    for (const result of results.slice(4)) {
+    const readAll = (paths: readonly string[]) =>
+      Promise.allSettled(paths.map((path) => client.read(read(path), reader)));
+    for (const result of await readAll(['a', 'b', 'c', 'd', 'e', 'f'])) {
       expect(result).toMatchObject({ reason: { code: 'OPERATION_TOO_EXPENSIVE' } });
     }
+    expect(count()).toBe(0);
+    const fitting = await readAll(['a', 'b', 'c', 'd']);
+    expect(fitting.map(({ status }) => status)).toEqual(Array(4).fill('fulfilled'));
+    expect(await readAll(['e'])).toMatchObject([{ reason: { code: 'OPERATION_TOO_EXPENSIVE' } }]);
+  });
+
+  test('sees a read in flight from the moment it is asked for, until it is refused', async () => {
+    const { client, access } = await createWorld({ rateLimit: 1 });
+    const reader = access('p', new AbortController().signal, 5000);
+    const reads = [client.read(read('a'), reader), client.read(read('b'), reader)];
+    expect(client.inFlight(read('a'), reader.credential)).toBe(true);
+    await Promise.allSettled(reads);
+    expect(client.inFlight(read('a'), reader.credential)).toBe(false);
   });
 
   test('warns of no leak when one operation makes many reads', async () => {

@@ -85,22 +85,6 @@ describe('Receipt', () => {
     expect(receipt.summary.waitedMs).toBe(330);
   });
 
-  test('sets aside as much as the limit for each upstream, and takes back what is not needed', () => {
-    const { receipt } = createWorld();
-    receipt.plan('LINKS', 2);
-    receipt.plan('LINKS', 2);
-    expect(() => receipt.plan('LINKS', 2)).toThrow(
-      expect.objectContaining({
-        code: 'OPERATION_TOO_EXPENSIVE',
-        details: { upstream: 'LINKS', limit: 2 },
-      }),
-    );
-    receipt.plan('MARKET', 1);
-    receipt.unplan('LINKS');
-    receipt.plan('LINKS', 2);
-    expect(() => receipt.plan('LINKS', 2)).toThrow();
-  });
-
   test('is idle when no read is under way and none follows from the last', async () => {
     const { receipt, clock } = createWorld();
     const [first, second] = [open(), open()];

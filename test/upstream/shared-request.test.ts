@@ -141,9 +141,9 @@ describe('SharedRequest', () => {
     const { request, person, exhaust } = await createWorld();
     await exhaust();
     const { caller } = person(0);
-    caller.receipt.plan('LINKS', 1);
+    caller.receipt.spending.take('LINKS', 1);
     await expect(request('x', { planned: caller.receipt }).wait(caller)).rejects.toThrow();
-    expect(() => caller.receipt.plan('LINKS', 1)).not.toThrow();
+    expect(() => caller.receipt.spending.take('LINKS', 1)).not.toThrow();
   });
 
   test('counts waits side by side once', async () => {

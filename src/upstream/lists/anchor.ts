@@ -12,6 +12,9 @@ export interface Place {
 /** The place before the first row. */
 export const FIRST_PLACE: Place = { page: 1, index: 0 };
 
+/** No list has more pages; forged cursors have, up to where numbers are not counted any more. */
+const FURTHEST_PAGE = 1_000_000_000;
+
 /** The pages of a list as they are now. */
 export interface Pages<R extends Row> {
   /** Each page costs 0 or 1 upstream call, and is read at most once. */
@@ -170,5 +173,5 @@ function rebase({ page, index, perPage }: Cursor, actual: number): Place {
 
 function placeOf(offset: number, perPage: number): Place {
   const rows = Math.max(0, offset);
-  return { page: Math.floor(rows / perPage) + 1, index: rows % perPage };
+  return { page: Math.min(FURTHEST_PAGE, Math.floor(rows / perPage) + 1), index: rows % perPage };
 }

@@ -99,7 +99,10 @@ class Search<R extends Row> {
   async #readPage(number: number): Promise<void> {
     const list = this.#list;
     try {
-      this.#take(number, await this.#lists.page(list, number, this.#access, list.paged));
+      this.#take(
+        number,
+        await this.#lists.page(list, number, this.#access, { uncertain: list.paged }),
+      );
     } catch (error) {
       this.#settle(() => error as Error);
     }
@@ -134,7 +137,8 @@ class Search<R extends Row> {
    */
   #nextPage(): number | null {
     const list = this.#list;
-    const missing = this.#missing.size;
+    let missing = 0;
+    for (const id of this.#missing) missing += this.#lists.rowsOf(id);
     const { lastPage } = this.#lists.outline(list, this.#access);
     const end = list.paged ? lastPage : 1;
     const uncached: number[] = [];
@@ -170,6 +174,6 @@ class Search<R extends Row> {
 
   /** The pages that anybody has asked for, as of now. */
   get #asked(): readonly number[] {
-    return [...this.#lists.outline(this.#list, this.#access).asked];
+    return this.#lists.outline(this.#list, this.#access).asked.all;
   }
 }

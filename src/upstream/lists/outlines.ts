@@ -1,6 +1,7 @@
 import { BoundedMap } from '../../bounded-map.ts';
 import type { List, Page, Row } from '../request.ts';
 import { Agreement } from './agreement.ts';
+import { AskedPages } from './asked-pages.ts';
 
 /** What is known of a list from the pages read so far. It steers; the pages themselves decide. */
 export interface Outline {
@@ -8,8 +9,8 @@ export interface Outline {
   perPage: number | null;
   /** Number of the last page; null when it is not known. */
   lastPage: number | null;
-  /** The pages that were asked for. */
-  readonly asked: Set<number>;
+  /** The pages that may be cached or in flight. */
+  readonly asked: AskedPages;
   /** Rows that a page has at least, unless it is the last; null when no page has shown or said it. */
   surePerPage: number | null;
   /** Whose list it is: cache and budget of one credential. */
@@ -22,25 +23,42 @@ export interface Outline {
 
 /** Lists whose outline is remembered; the one least recently used is forgotten first. */
 const OUTLINES_REMEMBERED = 2000;
+/** Characters of its filters that a remembered list has at most: what callers write is no small thing. */
+const LONGEST_FILTERS = 1000;
 
 /** The outlines of lists, by partition. */
 export class Outlines {
   readonly #outlines = new BoundedMap<Outline>({ max: OUTLINES_REMEMBERED });
   /** Whose outlines this one begins with, and leaves as they are. */
   readonly #original: Outlines | null;
+  /** What lists that were never read are taken to be like, as of that one. */
+  #sureBefore: number | null = null;
 
   constructor(original: Outlines | null = null) {
     this.#original = original;
   }
 
-  /** The outline of a list, to read and to change; a blank one for a list that is not known. */
+  /** The outline of a list, to look at: a blank one for a list that is not known. */
   of(list: Pick<List<Row>, 'path' | 'query'>, partition: string): Outline {
-    const filters = new URLSearchParams(list.query).toString();
-    const key = `${partition} ${list.path}?${filters}`;
-    const known = this.#outlines.get(key) ?? this.#original?.copyOf(key);
-    const outline = known ?? blank(partition);
-    if (known === undefined || this.#original) this.#outlines.set(key, outline);
+    return this.#known(keyOf(list, partition)) ?? blank(partition);
+  }
+
+  /** The outline of a list that is about to be read, to change. It is remembered until `forget`. */
+  open(list: Pick<List<Row>, 'path' | 'query'>, partition: string): Outline {
+    const key = keyOf(list, partition);
+    const known = this.#known(key);
+    if (known || key === null) return known ?? blank(partition);
+    const outline = blank(partition);
+    this.#outlines.set(key, outline);
     return outline;
+  }
+
+  /** Forgets a list of which nothing was learnt, and nothing is in flight. */
+  forget(list: Pick<List<Row>, 'path' | 'query'>, outline: Outline): void {
+    const { asked, lastPage, partition, perPage } = outline;
+    if (asked.size > 0 || perPage !== null || (lastPage ?? 0) > 0) return;
+    const key = keyOf(list, partition);
+    if (key !== null && this.#outlines.peek(key) === outline) this.#outlines.delete(key);
   }
 
   /**
@@ -49,9 +67,26 @@ export class Outlines {
    */
   surePerPage(outline: Outline): number {
     if (outline.surePerPage !== null) return outline.surePerPage;
-    const others = [...(this.#original ?? this).#outlines.values()];
-    const known = others.flatMap((other) => other.surePerPage ?? []);
-    return known.length === 0 ? 0 : Math.min(...known);
+    if (!this.#original) return this.#leastSure;
+    this.#sureBefore ??= this.#original.#leastSure;
+    return this.#sureBefore;
+  }
+
+  get #leastSure(): number {
+    let least = Number.POSITIVE_INFINITY;
+    for (const { surePerPage } of this.#outlines.values()) {
+      if (surePerPage !== null && surePerPage < least) least = surePerPage;
+    }
+    return Number.isFinite(least) ? least : 0;
+  }
+
+  #known(key: string | null): Outline | undefined {
+    if (key === null) return undefined;
+    const own = this.#outlines.get(key);
+    if (own || !this.#original) return own;
+    const copy = this.#original.copyOf(key);
+    if (copy) this.#outlines.set(key, copy);
+    return copy;
   }
 
   /** All outlines of a partition. */
@@ -73,8 +108,14 @@ export class Outlines {
   private copyOf(key: string): Outline | undefined {
     const outline = this.#outlines.peek(key);
     if (!outline) return undefined;
-    return { ...outline, asked: new Set(outline.asked), agreement: outline.agreement.copy() };
+    return { ...outline, asked: outline.asked.copy(), agreement: outline.agreement.copy() };
   }
+}
+
+/** What a list is remembered under; `null` for one whose filters are too long to be remembered. */
+function keyOf({ path, query = {} }: Pick<List<Row>, 'path' | 'query'>, partition: string) {
+  const length = Object.values(query).reduce((sum, value) => sum + value.length, 0);
+  return length > LONGEST_FILTERS ? null : `${partition} ${path}?${new URLSearchParams(query)}`;
 }
 
 /** Rows that a page of a list has at least, by those read before and one more. */
@@ -92,7 +133,7 @@ function blank(partition: string): Outline {
   return {
     perPage: null,
     lastPage: null,
-    asked: new Set(),
+    asked: new AskedPages(),
     surePerPage: null,
     partition,
     agreement: new Agreement(),

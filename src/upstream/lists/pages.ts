@@ -1,4 +1,5 @@
 import { isLastPage } from '../decode/page.ts';
+import type { DryRunClient } from '../dry-run-client.ts';
 import type { Access } from '../operation.ts';
 import type { List, Page, Read, Row, Write } from '../request.ts';
 import type { UpstreamClient } from '../upstream-client.ts';
@@ -16,8 +17,8 @@ export interface ListPage<R extends Row> {
    * rows, a page can promise another one that turns out to be empty.
    */
   readonly certain: boolean;
-  /** True for rows that a dry run made up. */
-  readonly placeholder: boolean;
+  /** See `Page.placeholder`: `rows` is then empty, and `perPage` how many rows it is taken to have. */
+  readonly placeholder: ((rows: number) => R) | null;
   /** See `Page.arrival`. */
   readonly arrival?: number | undefined;
   /** Writes to the list that it surely shows. See `Agreement.writes`. */
@@ -37,66 +38,105 @@ export class Lists {
   readonly client: UpstreamClient;
   readonly #pageSize: number;
   readonly #outlines: Outlines;
+  /** How many rows a row with an id stands for: more than 1 for those that a dry run makes up. */
+  readonly rowsOf: (id: number) => number;
 
   /** `pageSize` rows are asked for at a time; an upstream that gives fewer is followed. */
-  constructor(client: UpstreamClient, pageSize: number, outlines = new Outlines()) {
+  constructor(
+    client: UpstreamClient,
+    pageSize: number,
+    outlines = new Outlines(),
+    rowsOf: (id: number) => number = () => 1,
+  ) {
     this.client = client;
     this.#pageSize = pageSize;
     this.#outlines = outlines;
+    this.rowsOf = rowsOf;
   }
 
   /** The same lists through another client of the same upstream. */
   through(client: UpstreamClient): Lists {
-    return new Lists(client, this.#pageSize, this.#outlines);
+    return new Lists(client, this.#pageSize, this.#outlines, this.rowsOf);
   }
 
   /** The same lists through a client that makes rows up, of which nothing must be learnt here. */
-  dryRun(client: UpstreamClient): Lists {
-    return new Lists(client, this.#pageSize, new Outlines(this.#outlines));
+  dryRun(client: DryRunClient): Lists {
+    const rowsOf = (id: number) => client.rowsOf(id);
+    return new Lists(client, this.#pageSize, new Outlines(this.#outlines), rowsOf);
   }
 
   /**
    * One page of a list, `null` when its parent is absent. 0 or 1 upstream call: a cached page that does not
-   * go with a newer one is read again. `uncertain` where the page decides whether further ones are read.
+   * go with a newer one is read again. `uncertain` where the page decides whether further ones are read;
+   * `further` is `Read.further`.
    */
   async page<R extends Row>(
     list: List<R>,
     number: number,
     access: Access,
-    uncertain = false,
+    { uncertain = false, further }: Pick<Read<R>, 'uncertain' | 'further'> = {},
   ): Promise<ListPage<R> | null> {
-    const outline = this.outline(list, access);
+    const outline = this.#outlines.open(list, access.credential.partition);
     outline.asked.add(number);
     outline.list = list;
+    // Only a page that is there is looked into again.
+    let isThere = false;
+    try {
+      const { writes } = outline.agreement;
+      const page = await this.#read(list, number, outline, access, { uncertain, further });
+      if (page === null) return this.#absent(number, outline, writes);
+      const listPage = { ...this.#toListPage(list, page, number), writes };
+      if (listPage.placeholder) {
+        return { ...listPage, perPage: list.paged ? (outline.perPage ?? this.#pageSize) : 1 };
+      }
+      isThere = listPage.rows.length > 0 || number === 1;
+      if (isThere) outline.perPage = listPage.perPage;
+      if (list.paged) outline.surePerPage = surePerPageAfter(outline, page, listPage);
+      outline.lastPage = lastPageAfter(listPage, page, outline);
+      return listPage;
+    } finally {
+      if (!isThere && !this.#isKnown(list, number, access)) outline.asked.delete(number);
+      this.#outlines.forget(list, outline);
+    }
+  }
+
+  /** Reads a page, and again if it is outdated by a newer one that it does not go with. */
+  async #read<R extends Row>(
+    list: List<R>,
+    number: number,
+    { agreement }: Outline,
+    access: Access,
+    more: Pick<Read<R>, 'uncertain' | 'further'>,
+  ): Promise<Page<R> | null> {
     const read = (again: boolean) => {
       const decode: List<R>['decode'] = (body, context) =>
-        outline.agreement.arrived(list.decode(body, context), again);
-      const one = { ...this.#pageRead(list, number), decode, uncertain, anew: again };
+        agreement.arrived(list.decode(body, context), again);
+      const one = { ...this.#pageRead(list, number), decode, ...more, anew: again };
       return this.client.read(one, access);
     };
     // What is cached or can be joined now shows all of them, and so does a request that leaves from now on.
-    const { writes } = outline.agreement;
-    let page = await read(false);
-    if (page !== null && outline.agreement.isOutdated(page)) {
-      const outdated = page;
-      outline.agreement.spend(outdated);
-      page = await read(true);
-      if (page !== null) outline.agreement.judge(outdated, page);
-    }
-    if (page === null) {
-      outline.lastPage = Math.min(number - 1, outline.lastPage ?? number);
-      if (number === 1) return null;
-      // Some upstreams refuse a page past the end; only the first one speaks for the parent.
-      const perPage = outline.perPage ?? this.#pageSize;
-      const end = { rows: [], last: true, total: null, certain: true, placeholder: false };
-      return { number, perPage, writes, ...end };
-    }
-    const listPage = { ...this.#toListPage(list, page, number), writes };
-    if (listPage.placeholder) return listPage;
-    if (listPage.rows.length > 0 || number === 1) outline.perPage = listPage.perPage;
-    if (list.paged) outline.surePerPage = surePerPageAfter(outline, page, listPage);
-    outline.lastPage = lastPageAfter(listPage, page, outline);
-    return listPage;
+    const page = await read(false);
+    if (page === null || !agreement.isOutdated(page)) return page;
+    agreement.spend(page);
+    const newer = await read(true);
+    if (newer !== null) agreement.judge(page, newer);
+    return newer;
+  }
+
+  /** What stands for a page that is not there; `null` when that is because its parent is absent. */
+  #absent<R extends Row>(number: number, outline: Outline, writes: number): ListPage<R> | null {
+    outline.lastPage = Math.min(number - 1, outline.lastPage ?? number);
+    if (number === 1) return null;
+    // Some upstreams refuse a page past the end; only the first one speaks for the parent.
+    const perPage = outline.perPage ?? this.#pageSize;
+    const end = { rows: [], last: true, total: null, certain: true, placeholder: null };
+    return { number, perPage, writes, ...end };
+  }
+
+  /** Whether a page is cached with rows on it, or in flight for somebody else. */
+  #isKnown(list: List<Row>, number: number, access: Access): boolean {
+    const rows = this.peek(list, number, access)?.rows ?? [];
+    return rows.length > 0 || this.inFlight(list, number, access);
   }
 
   /**
@@ -121,7 +161,7 @@ export class Lists {
       return page?.rows.some((row) => list.rowTags?.(row).includes(rowTag)) === true;
     };
     return this.#outlines.in(credential.partition).flatMap(({ list, asked }) => {
-      return list?.rowTags && [...asked].some((number) => has(list, number)) ? [list] : [];
+      return list?.rowTags && asked.all.some((number) => has(list, number)) ? [list] : [];
     });
   }
 
@@ -142,7 +182,7 @@ export class Lists {
   }
 
   /** What is known of a list before a page of it is read. */
-  outline(list: Pick<List<Row>, 'path' | 'query'>, { credential }: Access): Outline {
+  outline(list: Pick<List<Row>, 'path' | 'query'>, { credential }: Access): Readonly<Outline> {
     return this.#outlines.of(list, credential.partition);
   }
 
@@ -159,7 +199,7 @@ export class Lists {
       absentIsNull: list.absentIsNull ?? false,
       decode: list.decode,
       ...(list.about === undefined ? {} : { about: list.about }),
-      placeholder: (nextId) => placeholderPage(list, list.paged ? this.#pageSize : 1, nextId),
+      placeholder: (idFor) => placeholderPage((rows) => placeholderRow(list, idFor(rows))),
     };
   }
 
@@ -168,7 +208,7 @@ export class Lists {
     page: Page<R>,
     number: number,
   ): Omit<ListPage<R>, 'writes'> {
-    const { total, placeholder = false, arrival } = page;
+    const { total, placeholder = null, arrival } = page;
     if (!list.paged) {
       const whole = { last: true, perPage: WHOLE, certain: true };
       return { number, rows: page.rows, total, placeholder, arrival, ...whole };
@@ -188,15 +228,10 @@ export function placeholderRow<R extends Row>(list: List<R>, id: number): R {
   return list.placeholder?.(id) ?? ({ id } as R);
 }
 
-/** A full page of made-up rows. */
-function placeholderPage<R extends Row>(
-  list: List<R>,
-  size: number,
-  nextId: () => number,
-): Page<R> {
-  const rows = Array.from({ length: size }, () => placeholderRow(list, nextId()));
+/** A page of which nothing is known. */
+function placeholderPage<R extends Row>(placeholder: (rows: number) => R): Page<R> {
   const unknown = { total: null, perPage: null, currentPage: null, nextPage: null, maxPage: null };
-  return { ...unknown, rows, sent: size, placeholder: true };
+  return { ...unknown, rows: [], sent: 0, placeholder };
 }
 
 /** The number of the list's last page after a page was read, as far as is known. */

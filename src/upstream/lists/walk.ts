@@ -42,11 +42,12 @@ export class Walk<R extends Row> {
     this.#filter = filter;
   }
 
-  async page(number: number): Promise<ListPage<R>> {
+  /** `further`: see `Read.further`. */
+  async page(number: number, further?: number): Promise<ListPage<R>> {
     const read = this.#pages.get(number);
     if (read) return read;
     const { lists, list, access } = this.#source;
-    const listPage = await lists.page(list, number, access);
+    const listPage = await lists.page(list, number, access, { further });
     if (listPage === null) throw PARENT_ABSENT;
     if (listPage.placeholder) throw PLACEHOLDERS;
     const filter = this.#filter;
@@ -161,8 +162,10 @@ export class Walk<R extends Row> {
           seen.add(identity);
         }
       } else {
-        await this.#ahead(page, count - rows.length, { downTo: start.page });
-        number -= 1;
+        // Behind the end, where a cursor can point, all pages are empty.
+        const end = page.rows.length > 0 ? number : (this.#lastPage ?? number);
+        if (end >= number) await this.#ahead(page, count - rows.length, { downTo: start.page });
+        number = Math.max(start.page, Math.min(number - 1, end));
         page = await this.page(number);
         index = page.rows.length;
       }
@@ -177,15 +180,14 @@ export class Walk<R extends Row> {
 
   /** The place behind the last row. */
   async end(): Promise<Place> {
-    const { lists, list, access } = this.#source;
-    let number = lists.outline(list, access).lastPage ?? 1;
+    let number = this.#lastPage ?? 1;
     let page = await this.page(number);
     while (!page.last) {
-      number = Math.max(number + 1, lists.outline(list, access).lastPage ?? 0);
+      number = Math.max(number + 1, this.#lastPage ?? 0);
       page = await this.page(number);
     }
     while (page.rows.length === 0 && number > 1) {
-      number = Math.min(number - 1, lists.outline(list, access).lastPage ?? number);
+      number = Math.min(number - 1, this.#lastPage ?? number);
       page = await this.page(number);
     }
     return { page: number, index: page.rows.length };
@@ -200,8 +202,7 @@ export class Walk<R extends Row> {
     wanted: number,
     towards: { readonly upTo: number | undefined } | { readonly downTo: number },
   ): Promise<void> {
-    const { lists, list, access } = this.#source;
-    const known = lists.outline(list, access).lastPage ?? from.number + 1;
+    const known = this.#lastPage ?? from.number + 1;
     const [step, limit] =
       'downTo' in towards
         ? ([-1, towards.downTo] as const)
@@ -212,7 +213,13 @@ export class Walk<R extends Row> {
       const number = from.number + step * n;
       if (step * number <= step * limit) numbers.push(number);
     }
-    await Promise.all(numbers.map((number) => this.page(number)));
+    await Promise.all(numbers.map((number) => this.page(number, perPage)));
+  }
+
+  /** The list's last page, as far as it is known. */
+  get #lastPage(): number | null {
+    const { lists, list, access } = this.#source;
+    return lists.outline(list, access).lastPage;
   }
 
   #identity(row: R): string {

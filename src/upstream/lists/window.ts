@@ -61,9 +61,9 @@ export async function readWindow<R extends Row>(
 }
 
 /**
- * A window of a dry run, where not all rows are known: it has as many as are asked for, on full pages.
- * `from` is its first page, or null where the end of the list would have to be found: then it is
- * reckoned with that it is not far.
+ * A window of a dry run, where not all rows are known: it has as many as are asked for, on full pages, and
+ * one row stands for all that are not known. `from` is its first page, or null where the end of the list
+ * would have to be found: then it is reckoned with that it is not far.
  */
 async function placeholderWindow<R extends Row>(
   { lists, list, access }: ListSource<R>,
@@ -71,13 +71,21 @@ async function placeholderWindow<R extends Row>(
   count: number,
 ): Promise<Window<R>> {
   const rows: WindowRow<R>[] = [];
+  let standIn: ((rows: number) => R) | null = null;
+  let unknown = 0;
   let number = from ?? 1;
   do {
-    const page = await lists.page(list, number, access, from === null);
+    const page = await lists.page(list, number, access, { uncertain: from === null });
     number += 1;
-    if (!page || page.rows.length === 0) break;
-    for (const row of page.rows) if (rows.length < count) rows.push({ row, cursor: '' });
-  } while (rows.length < count && list.paged);
+    const left = count - rows.length - unknown;
+    if (page?.placeholder) {
+      standIn ??= page.placeholder;
+      unknown += Math.min(left, page.perPage);
+    } else if (page && page.rows.length > 0) {
+      for (const row of page.rows.slice(0, left)) rows.push({ row, cursor: '' });
+    } else break;
+  } while (rows.length + unknown < count && list.paged);
+  if (standIn && unknown > 0) rows.push({ row: standIn(unknown), cursor: '' });
   return { rows, hasNextPage: false, hasPreviousPage: false, total: null };
 }
 

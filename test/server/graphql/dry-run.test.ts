@@ -54,6 +54,7 @@ describe('A dry run', () => {
       callsByUpstream: { LINKS: 1, MARKET: 1 },
       saved: { cache: 0, coalesced: 0 },
       exact: true,
+      fits: true,
     });
   });
 

@@ -287,3 +287,27 @@ describe('findById', () => {
     expect(calls).toEqual([1]);
   });
 });
+
+describe('A forged cursor', () => {
+  const far = (page: number, perPage: number) =>
+    encodeCursor({ page, index: 3, perPage, identity: 'nobody' });
+
+  test.each([
+    ['tells how many rows there are', honest],
+    ['answers with its last page again', { ...honest, pastEnd: 'last page again' as const }],
+  ])('finds the end in a few calls where the upstream %s', async (_what, habits) => {
+    const { calls, window } = createSource(ids(1000), habits, { pageSize: 10 });
+    await window({ last: 5, before: far(900_000, 10) });
+    expect(calls.length).toBeLessThanOrEqual(5);
+  });
+
+  test('makes no endless loop where numbers are not counted any more', async () => {
+    const habits = { ...honest, maxPage: 'zero' as const, total: false };
+    const { calls, lists, window } = createSource(ids(10), habits, { pageSize: 2 });
+    const page = lists.page.bind(lists);
+    lists.page = ((...parameters: Parameters<typeof page>) =>
+      calls.length > 50 ? Promise.reject(new Error('50 calls')) : page(...parameters)) as never;
+    const before = far(999_999_999, 999_999_999);
+    await expect(window({ last: 5, before })).rejects.toThrow('50 calls');
+  });
+});

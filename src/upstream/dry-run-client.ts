@@ -1,0 +1,146 @@
+import type { Credential } from '../auth/credential.ts';
+import type { UpstreamName } from '../errors.ts';
+import type { BudgetState } from './budget/budget.ts';
+import type { EntryState } from './cache/cache.ts';
+import type { Client } from './client.ts';
+import { DecodeError } from './decode/row-reader.ts';
+import type { DryRun } from './dry-run.ts';
+import type { Access } from './operation.ts';
+import type { Read, Write } from './request.ts';
+import type { UpstreamClient } from './upstream-client.ts';
+
+/** Ends what a dry run cannot go on with: nothing was sent, so that there is no answer. */
+class NotSent extends Error {
+  override readonly name = 'NotSent';
+}
+
+/**
+ * A client that sends nothing and changes nothing that others see: it answers from the cache, and with
+ * made-up rows where that has no answer. 0 upstream calls, and nothing is learnt of what was asked.
+ */
+export class DryRunClient implements UpstreamClient {
+  readonly #client: Client;
+  readonly #dryRun: DryRun;
+  /** What was made up, by key, so that the same question has the same answer. */
+  readonly #placeholders = new Map<string, unknown>();
+  /** Tags of what the writes of this operation would make invalid. */
+  readonly #touched = new Set<string>();
+  /** What an operation may spend: looked up once, for one partition is all that it has here. */
+  #limit: number | null = null;
+  #written = 0;
+
+  constructor(client: Client, dryRun: DryRun) {
+    this.#client = client;
+    this.#dryRun = dryRun;
+  }
+
+  get upstream(): UpstreamName {
+    return this.#client.upstream;
+  }
+
+  /** @throws NotSent when there is no entry, and nothing to stand in for an answer. */
+  read<T>(read: Read<T>, access: Access): Promise<T> {
+    const { caller, credential } = access;
+    return caller.receipt.track(async () => {
+      const key = this.#client.keyOf(read, credential);
+      const hit = this.peek(read, credential);
+      if (hit && hit.state !== 'fallback' && !read.anew) {
+        // Whether an old answer still serves depends on how much room the budget has then.
+        if (hit.state === 'stale') this.#dryRun.guesses();
+        this.#dryRun.hit(key);
+        return hit.value;
+      }
+      // What is left to serve when a request fails, serves at once while the upstream is out of order.
+      if (hit) this.#dryRun.guesses();
+      if (this.#client.inFlight(read, credential)) this.#dryRun.joins(key);
+      else {
+        this.#dryRun.calls(this.upstream, { key, about: read.about });
+        this.#checkLimit(credential);
+      }
+      if (read.uncertain || read.anew) this.#dryRun.guesses();
+      return this.#standIn(key, read, access);
+    });
+  }
+
+  /** @throws NotSent when nothing can stand in for its answer. */
+  write<T>(write: Write<T>, { credential, caller }: Access): Promise<T> {
+    return caller.receipt.track(async () => {
+      this.#dryRun.writes(this.upstream);
+      this.#checkLimit(credential);
+      await this.#dryRun.answers();
+      const standIn = this.#answerOf(write);
+      for (const tag of write.touches(standIn?.value ?? null)) this.#touched.add(tag);
+      if (!standIn) throw new NotSent();
+      return standIn.value;
+    });
+  }
+
+  /** @throws NotSent */
+  async readSecret(_call: unknown, { credential }: Access): Promise<never> {
+    this.#dryRun.callsUnshared(this.upstream);
+    this.#checkLimit(credential);
+    await this.#dryRun.answers();
+    throw new NotSent();
+  }
+
+  peek<T>(read: Read<T>, credential: Credential): { value: T; state: EntryState } | undefined {
+    const hit = this.#client.peek(read, credential);
+    if (!hit || this.#touched.size === 0) return hit;
+    const tags = [...read.tags, ...(read.lateTags?.(hit.value) ?? [])];
+    return tags.some((tag) => this.#touched.has(tag)) ? undefined : hit;
+  }
+
+  /** Whether an equal read would be in flight: somebody else's, or one of this operation. */
+  inFlight(read: Read<unknown>, credential: Credential): boolean {
+    const key = this.#client.keyOf(read, credential);
+    return (
+      this.#dryRun.counts({ key, about: read.about }) || this.#client.inFlight(read, credential)
+    );
+  }
+
+  budgetState(credential: Credential): BudgetState {
+    return this.#client.budgetState(credential);
+  }
+
+  /** How many rows a row with this id stands for. */
+  rowsOf(id: number): number {
+    return this.#dryRun.standIns.rowsOf(id);
+  }
+
+  #checkLimit(credential: Credential): void {
+    this.#limit ??= this.#client.maxCalls(credential);
+    this.#dryRun.checkLimit(this.upstream, this.#limit);
+  }
+
+  async #standIn<T>(key: string, read: Read<T>, { suffices }: Access): Promise<T> {
+    await this.#dryRun.answers();
+    if (!read.placeholder) throw new NotSent();
+    const { standIns } = this.#dryRun;
+    const group = standIns.nameOf(key, read.about);
+    const parents = standIns.rowsOf(read.about);
+    const idFor = (rows = 1) => standIns.idFor(group, rows * parents);
+    const standIn = (this.#placeholders.get(key) ?? read.placeholder(idFor)) as T;
+    this.#placeholders.set(key, standIn);
+    // A page decides whether more of them are read, unless whoever asks needs no other.
+    if (isMadeUpPage(standIn) && !suffices?.(read)) this.#dryRun.guesses();
+    return standIn;
+  }
+
+  /** What a write would answer that says no more than it must: nothing, or the id of a new row. */
+  #answerOf<T>(write: Write<T>): { readonly value: T } | undefined {
+    this.#written += 1;
+    const id = this.#dryRun.standIns.idFor(`written ${this.#written}`, 1);
+    for (const body of [{}, { id }]) {
+      try {
+        return { value: write.decode(body, { timeZone: 'UTC', surprise: () => {} }) };
+      } catch (error) {
+        if (!(error instanceof DecodeError)) throw error;
+      }
+    }
+    return undefined;
+  }
+}
+
+function isMadeUpPage(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'placeholder' in value;
+}

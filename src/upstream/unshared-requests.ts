@@ -1,0 +1,85 @@
+import type { Credential } from '../auth/credential.ts';
+import type { Clock } from '../clock.ts';
+import type { UpstreamName } from '../errors.ts';
+import type { Observer } from '../observe/observer.ts';
+import type { Budget } from './budget/budget.ts';
+import type { Access } from './operation.ts';
+import type { Call } from './request.ts';
+import { type Attempt, SharedRequest } from './shared-request.ts';
+import type { Exchanged } from './wire/exchange.ts';
+import type { GuardedExchange } from './wire/guarded-exchange.ts';
+import type { Feedback } from './wire/rate-limit-headers.ts';
+
+/** What came of a request that left. */
+type Outcome<T> = Exclude<Exchanged<T>['outcome'], { kind: 'refused' }>;
+
+/** What the readers of a request are told. */
+type Told<T> = { readonly value: T } | { readonly error: unknown };
+
+interface UnsharedOptions {
+  readonly exchange: GuardedExchange;
+  /** What every request of a credential has; makes the credential's budget if there is none. */
+  readonly requestOptions: (credential: Credential) => {
+    readonly upstream: UpstreamName;
+    readonly budget: Budget;
+    readonly clock: Clock;
+    readonly observer: Observer | undefined;
+  };
+  /** Requests that one operation may make with a credential at most. */
+  readonly maxCalls: (credential: Credential) => number;
+}
+
+/** The requests whose answers are for one operation alone: writes, and reads of secrets. */
+export class UnsharedRequests {
+  readonly #options: UnsharedOptions;
+  /** Counts them, so that each has a line of its own on a receipt. */
+  #count = 0;
+
+  constructor(options: UnsharedOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Sends one. 1 upstream call.
+   * @throws GatewayError `UPSTREAM_UNAVAILABLE` while the breaker is open, `OPERATION_TOO_EXPENSIVE`.
+   */
+  send<T>(
+    call: Call<T>,
+    lane: 'write' | 'interactive',
+    { caller, credential }: Access,
+    settle: (outcome: Outcome<T>) => Told<T>,
+  ): Promise<T> {
+    const { exchange, maxCalls } = this.#options;
+    return caller.receipt.track(async () => {
+      const options = this.#options.requestOptions(credential);
+      if (exchange.heldBack) throw exchange.heldBack;
+      caller.receipt.spending.take(options.upstream, maxCalls(credential));
+      this.#count += 1;
+      const key = `unshared ${this.#count}`;
+      const request = new SharedRequest<T>({
+        ...options,
+        lane,
+        lengthy: call.stream !== undefined,
+        caller: caller.name,
+        planned: caller.receipt,
+        attempt: async (payer) => {
+          const { heldBack } = exchange;
+          if (heldBack) return { kind: 'unsent', error: heldBack };
+          payer?.sent(options.upstream, key);
+          const { feedback, outcome } = await exchange.send(call, credential.secret, payer);
+          return outcome.kind === 'refused'
+            ? { kind: 'refused', feedback }
+            : answered(feedback, settle(outcome));
+        },
+      });
+      request.enqueue();
+      return request.wait(caller);
+    });
+  }
+}
+
+function answered<T>(feedback: Feedback, told: Told<T>): Attempt<T> {
+  return 'value' in told
+    ? { kind: 'value', feedback, value: told.value }
+    : { kind: 'error', feedback, error: told.error };
+}
