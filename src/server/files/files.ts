@@ -1,7 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { requireRole, type Viewer } from '../../auth/viewer.ts';
 import type { Clock } from '../../clock.ts';
-import { BudgetExhausted, GatewayError, InvalidInput, UpstreamRejected } from '../../errors.ts';
+import {
+  BadUserInput,
+  BudgetExhausted,
+  GatewayError,
+  InvalidInput,
+  UpstreamRejected,
+} from '../../errors.ts';
 import { fault } from '../../graph/checks.ts';
 import { encodeGlobalId } from '../../graph/global-id.ts';
 import type { Source } from '../../graph/source.ts';
@@ -11,6 +17,7 @@ import type { Callers } from '../door/caller.ts';
 import { endLingering, expectsContinue } from '../door/linger.ts';
 import { headerOf, type Origins } from '../door/origins.ts';
 import type { MaskError } from '../graphql/mask-error.ts';
+import { asksForDryRun, dryRunHeader } from '../graphql/use-dry-run.ts';
 import { UploadBody, UploadFault, uploadTooLarge } from './upload-body.ts';
 import { readUpload } from './upload-options.ts';
 
@@ -80,6 +87,7 @@ async function upload(
   });
   try {
     const links = await linksOf(request, left.signal, options);
+    refuseDryRun(request);
     const input = readUpload(request.url ?? '');
     if (body.length !== null && body.length > maxBytes) throw uploadTooLarge(maxBytes);
     if (body.length === 0) {
@@ -109,6 +117,14 @@ async function linksOf(
   const viewer = await callers.identify(header('authorization'), request);
   requireRole(viewer, 'editor', 'Uploading a file');
   return linksFor(viewer, callers.callerOf(viewer, { prefer: header('prefer'), signal }));
+}
+
+/** @throws BadUserInput `BAD_USER_INPUT`: an upload that was only to be priced must not happen. */
+function refuseDryRun({ headers }: IncomingMessage): void {
+  if (!asksForDryRun(headers[dryRunHeader]?.toString())) return;
+  throw new BadUserInput(
+    'An upload has no dry run: it always costs 1 request. Leave the header out.',
+  );
 }
 
 function fail(

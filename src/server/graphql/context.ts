@@ -14,7 +14,7 @@ import type { Caller } from '../../upstream/operation.ts';
 import type { Callers } from '../door/caller.ts';
 import type { ServerContext } from './request-record.ts';
 import { viewerOf } from './use-authentication.ts';
-import { dryRunHeader } from './use-dry-run.ts';
+import { asksForDryRun, dryRunHeader } from './use-dry-run.ts';
 
 /** One API as the whole process shares it. */
 export interface Backend {
@@ -76,7 +76,7 @@ export function createContextFactory(options: {
   const { callers, clock, exposeUserApiKeys, sources, uploadInlineMaxBytes } = options;
   return ({ record, request: { headers, signal } }) => {
     const viewer = viewerOf(record);
-    const dryRun = headers.get(dryRunHeader) === '1' ? new DryRun() : undefined;
+    const dryRun = asksForDryRun(headers.get(dryRunHeader)) ? new DryRun() : undefined;
     const caller = callers.callerOf(viewer, { prefer: headers.get('prefer'), signal });
     const links = sources.links(viewer, caller, dryRun);
     return {
