@@ -54,7 +54,7 @@ builder.queryField('rateLimit', (t) =>
     type: RateLimitRef,
     nullable: false,
     description:
-      'The budget of one upstream after everything else in this operation has been read. Costs nothing.',
+      'The budget of one upstream after everything else in this operation has been read. Costs nothing, unless the caller’s own key is to be admitted first.',
     args: {
       upstream: t.arg({
         type: UpstreamNameRef,
@@ -64,8 +64,8 @@ builder.queryField('rateLimit', (t) =>
       }),
     },
     resolve: async (_root, { upstream }, { links, market, receipt, clock }) => {
-      await receipt.idle();
-      const state = (upstream === 'LINKS' ? links : market).budgetState;
+      const source = upstream === 'LINKS' ? links : market;
+      const state = await source.budgetState(() => receipt.idle());
       return {
         limit: state?.limit ?? 0,
         remaining: state?.remaining ?? 0,

@@ -27,6 +27,7 @@ export class Source {
   readonly #upstream: UpstreamName;
   readonly #lists: Lists | null;
   readonly #access: Access;
+  readonly #admit: (() => Promise<unknown>) | undefined;
   readonly #loaders = new Map<string, DataLoader<number, Row | null>>();
   readonly #underWay = new ReadsUnderWay();
 
@@ -35,10 +36,13 @@ export class Source {
     /** `null` when this API is not configured: everything then answers `UPSTREAM_NOT_CONFIGURED`. */
     readonly lists: Lists | null;
     readonly access: Access;
+    /** Rejects for a caller who may not ask this API: awaited before what is at hand is looked at. */
+    readonly admit?: (() => Promise<unknown>) | undefined;
   }) {
     this.#upstream = options.upstream;
     this.#lists = options.lists;
     this.#access = options.access;
+    this.#admit = options.admit;
   }
 
   /** Answers a read: 0 or 1 upstream calls. */
@@ -63,6 +67,7 @@ export class Source {
     filter?: (row: R) => boolean,
   ): Promise<Connection<R> | null> {
     const lists = this.#required;
+    if (this.#admit) await this.#admit();
     const access = { ...this.#access, suffices: this.#firstPageSuffices(list, window) };
     const source = { lists, list, access };
     const cut = await this.#underWay.track(list.resource, () => readWindow(source, window, filter));
@@ -92,6 +97,7 @@ export class Source {
 
   /** All rows of a list that comes whole. 0 or 1 upstream calls. */
   async all<R extends Row>(list: List<R>): Promise<R[]> {
+    if (this.#admit) await this.#admit();
     const page = await this.#required.page(list, 1, { ...this.#access, suffices: () => true });
     return page?.placeholder ? [page.placeholder(1)] : [...(page?.rows ?? [])];
   }
@@ -123,7 +129,10 @@ export class Source {
     namedBy: readonly Resource[],
   ): DataLoader<number, Row | null> {
     const lists = this.#required;
-    const find = (ids: readonly number[]) => findById(lists, list, ids, this.#access);
+    const find = async (ids: readonly number[]) => {
+      if (this.#admit) await this.#admit();
+      return findById(lists, list, ids, this.#access);
+    };
     const planTogether = (dispatch: () => void) =>
       void this.#underWay.landed(namedBy).then(dispatch);
     return new DataLoader<number, Row | null>(
@@ -139,8 +148,13 @@ export class Source {
     );
   }
 
-  /** How this caller's budget stands; `null` when this API is not configured. Costs nothing. */
-  get budgetState(): BudgetState | null {
+  /**
+   * How this caller's budget stands, once all of `done` is over; `null` when this API is not configured.
+   * Costs nothing but what it takes to admit the caller: 0 or 1 upstream call.
+   */
+  async budgetState(done: () => Promise<void>): Promise<BudgetState | null> {
+    if (this.#lists && this.#admit) await this.#admit();
+    await done();
     return this.#lists?.client.budgetState(this.#access.credential) ?? null;
   }
 

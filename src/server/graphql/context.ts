@@ -2,6 +2,7 @@ import type { YogaInitialContext } from 'graphql-yoga';
 import type { Credential } from '../../auth/credential.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import type { Clock } from '../../clock.ts';
+import { UpstreamFailure } from '../../errors.ts';
 import type { GraphContext } from '../../graph/context.ts';
 import { Source } from '../../graph/source.ts';
 import { account } from '../../links/account/account.ts';
@@ -45,19 +46,41 @@ export function createSources(links: Upstream, market: Upstream): Sources {
         lists: links.backend && listsOf(links.backend, dryRun),
         access: { caller, credential: viewer.linksCredential ?? links.credential },
       }),
-    market(viewer, caller, ofLinks, dryRun) {
+    market({ linksCredential }, caller, ofLinks, dryRun) {
       const lists = market.backend && listsOf(market.backend, dryRun);
+      const access = { caller, credential: market.credential };
+      if (!lists || !linksCredential) return new Source({ upstream: 'MARKET', lists, access });
+      // The gateway's key, and what was read with it, are not for a caller whose own key the other API
+      // does not accept.
+      const client = new AdmittingClient(lists.client, async () => {
+        const known = dryRun === undefined || isKnown(links.backend, linksCredential);
+        if (!known) dryRun.guesses();
+        // A dry run counts this as well.
+        await ofLinks.read(account);
+        if (!known) throw notAdmitted();
+      });
       return new Source({
         upstream: 'MARKET',
-        // The gateway's key is not spent on a caller whose own key the other API does not accept.
-        lists:
-          lists && viewer.linksCredential
-            ? lists.through(new AdmittingClient(lists.client, () => ofLinks.read(account)))
-            : lists,
-        access: { caller, credential: market.credential },
+        lists: lists.through(client),
+        access,
+        admit: () => client.admit(),
       });
     },
   };
+}
+
+/** Whether the link API has accepted a key, by what is at hand. Costs no upstream call. */
+function isKnown(links: Backend | null, credential: Credential): boolean {
+  return links?.client.peek(account, credential) !== undefined;
+}
+
+/** The error of a dry run whose key would have to be sent to find out whether it is accepted. */
+function notAdmitted(): UpstreamFailure {
+  return new UpstreamFailure(
+    'LINKS',
+    'UPSTREAM_UNAUTHENTICATED',
+    'The link-management API has not accepted this key yet, and a dry run does not ask it. Ask for `{ account { id } }` first.',
+  );
 }
 
 /** The lists as one operation sees them. */

@@ -11,8 +11,9 @@ import type { GatewayPlugin } from './request-record.ts';
 export function useHttpCaching(): GatewayPlugin {
   return {
     onExecute({ args }) {
-      const { receipt, record, request } = args.contextValue;
-      if (request.method !== 'GET') return undefined;
+      const { dryRun, receipt, record, request } = args.contextValue;
+      // A dry run has no data: a tag of those that it was made from would tell of them.
+      if (request.method !== 'GET' || dryRun) return undefined;
       return {
         onExecuteDone({ result }) {
           if (Symbol.asyncIterator in result) return;
@@ -30,7 +31,7 @@ export function useHttpCaching(): GatewayPlugin {
       const { request, response, serverContext } = payload;
       const { validators } = serverContext.record;
       if (!validators) {
-        if (request.method === 'POST') response.headers.set('Cache-Control', 'no-store');
+        if (request.method !== 'OPTIONS') response.headers.set('Cache-Control', 'no-store');
         return;
       }
       const { headers } = response;
