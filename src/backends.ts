@@ -108,11 +108,13 @@ function createBackend(
     maxCallsPerOperation,
     maxKeys,
     observer,
+    onForgotten: (partition) => lists.forget(partition),
     onSurprise,
     rateLimit,
     rateWindowMs,
     timeZone,
     timeoutMs,
   });
-  return { client, lists: new Lists(client, pageSize) };
+  const lists = new Lists(client, pageSize);
+  return { client, lists };
 }

@@ -15,6 +15,8 @@ interface Bound<V> {
    * @default 1 each
    */
   readonly weigh?: (key: string, value: V) => number;
+  /** Told of every key that is no longer in the map, for want of room or because it was deleted. */
+  readonly onForget?: (key: string) => void;
 }
 
 /**
@@ -26,8 +28,15 @@ export class BoundedMap<V extends object | string | number> {
   readonly #heaviest: number;
   readonly #weigh: (key: string, value: V) => number;
 
-  constructor({ max, maxShare = 1, weigh = () => 1 }: Bound<V>) {
-    this.#entries = new LRUCache({ maxSize: max });
+  constructor({ max, maxShare = 1, weigh = () => 1, onForget }: Bound<V>) {
+    this.#entries = new LRUCache<string, V>({
+      maxSize: max,
+      ...(onForget && {
+        dispose: (_value: V, key: string, reason: LRUCache.DisposeReason) => {
+          if (reason !== 'set') onForget(key);
+        },
+      }),
+    });
     this.#heaviest = max * maxShare;
     this.#weigh = weigh;
   }
@@ -62,6 +71,12 @@ export class BoundedMap<V extends object | string | number> {
   /** Forgets a key. */
   delete(key: string): void {
     this.#entries.delete(key);
+  }
+
+  /** Forgets every entry that `which` names. Looks at all of them. */
+  forget(which: (key: string, value: V) => boolean): void {
+    const named = [...this.#entries.entries()].filter(([key, value]) => which(key, value));
+    for (const [key] of named) this.#entries.delete(key);
   }
 
   /** All values, the one used last first. To look at them is not to use them. */

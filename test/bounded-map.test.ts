@@ -91,4 +91,22 @@ describe('BoundedMap', () => {
     expect(map.get('a')).toBeUndefined();
     expect([...map.values()]).toEqual([1]);
   });
+
+  test('tells of every key that is gone, and of none that has a new value', () => {
+    const gone: string[] = [];
+    const map = new BoundedMap<number>({ max: 3, onForget: (key) => void gone.push(key) });
+    for (const key of ['a', 'b', 'c']) map.set(key, 1);
+    map.set('a', 2);
+    expect(gone).toEqual([]);
+    map.set('d', 1);
+    map.delete('c');
+    expect(gone).toEqual(['b', 'c']);
+  });
+
+  test('forgets what it is told to, and keeps the rest', () => {
+    const map = new BoundedMap<number>({ max: 10 });
+    for (let n = 0; n < 6; n += 1) map.set(`key ${n}`, n);
+    map.forget((key, value) => key !== 'key 1' && value % 2 === 1);
+    expect([...map.values()]).toEqual([4, 2, 1, 0]);
+  });
 });

@@ -4,4 +4,6 @@ export interface Credential {
   readonly partition: string;
   /** The key as the upstream wants it. */
   readonly secret: string;
+  /** True for a caller's own key: whether it may read anything at all is the upstream's to say. */
+  readonly ofCaller?: boolean;
 }

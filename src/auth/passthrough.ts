@@ -4,7 +4,8 @@ import { bearerOf } from './refusal.ts';
 
 /**
  * Takes the caller's own key of the link-management API and sends it upstream as it is: that API decides
- * what the key may do, and the first call that is made with it shows whether it is valid.
+ * what the key may do, and the first call that is made with it shows whether it is valid. Nothing of
+ * another API is told to a key before that; see `AdmittingClient`.
  *
  * Budgets and cache entries are told apart by a digest of the key, so that the key itself is in no
  * cache, log or error.
@@ -16,7 +17,7 @@ export function createPassthrough(digest: Digest): Authenticate {
     return {
       name: `key-${name.slice(0, 8)}`,
       role: 'admin',
-      linksCredential: { partition: `key-${name}`, secret },
+      linksCredential: { partition: `key-${name}`, secret, ofCaller: true },
     };
   };
 }

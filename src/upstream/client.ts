@@ -10,6 +10,7 @@ import type { Cache, EntryState, Freshness, Hit } from './cache/cache.ts';
 import { cacheKey, scopedTags, scopeOf } from './cache/key.ts';
 import { Refresher } from './cache/refresher.ts';
 import { copyServesAfter, waitWithCopyMs } from './copy-at-hand.ts';
+import { KeyStanding } from './key-standing.ts';
 import type { Access, Caller } from './operation.ts';
 import type { Receipt } from './receipt.ts';
 import type { Call, Read, Write } from './request.ts';
@@ -34,6 +35,8 @@ export interface ClientOptions extends ExchangeOptions {
   readonly digest: Digest;
   /** Keys whose budgets are held at a time; unlimited unless callers bring keys of their own. */
   readonly maxKeys?: number;
+  /** Told of each partition that is forgotten, because its key was refused. */
+  readonly onForgotten?: (partition: string) => void;
   /** Remembers what each key has spent across processes; without one, nobody spent before. */
   readonly journal?: Journal;
   /** Told of what happens here. */
@@ -51,26 +54,30 @@ export class Client implements UpstreamClient {
   readonly #exchange: GuardedExchange;
   readonly #refresher: Refresher;
   readonly #unshared: UnsharedRequests;
+  readonly #standing: KeyStanding;
 
   constructor(options: ClientOptions) {
     this.#options = options;
     const { baseUrl, cache, clock, journal = keysAreNew, maxKeys, rateLimit } = options;
-    const { rateWindowMs, timeoutMs } = options;
+    const { onForgotten, rateWindowMs, timeoutMs } = options;
     const limits = { rateLimit, rateWindowMs, timeoutMs, maxBudgets: maxKeys ?? Infinity };
     this.#budgets = new Budgets({ upstream: this.upstream, baseUrl, clock, journal, ...limits });
     this.#exchange = new GuardedExchange(options);
     this.#shared = new SharedRequests(cache);
-    this.#unshared = new UnsharedRequests({
-      exchange: this.#exchange,
-      requestOptions: (credential) => this.#requestOptions(credential),
-      maxCalls: (credential) => this.maxCalls(credential),
-    });
     this.#refresher = new Refresher({
       clock,
       cache,
       budget: (credential) => this.#budgets.lookAt(credential),
       outOfOrder: () => this.#exchange.heldBack !== undefined,
       refresh: (key, read, credential) => this.#refresh(key, read, credential),
+    });
+    const parts = { exchange: this.#exchange, shared: this.#shared, refresher: this.#refresher };
+    this.#standing = new KeyStanding({ ...parts, cache, budgets: this.#budgets, onForgotten });
+    this.#unshared = new UnsharedRequests({
+      exchange: this.#exchange,
+      standing: this.#standing,
+      requestOptions: (credential) => this.#requestOptions(credential),
+      maxCalls: (credential) => this.maxCalls(credential),
     });
   }
 
@@ -96,7 +103,7 @@ export class Client implements UpstreamClient {
     const { receipt } = access.caller;
     return receipt.track(async () => {
       const key = this.keyOf(read, access.credential);
-      const hit = this.#options.cache.get(key);
+      const hit = this.#copy(key, access.credential);
       if (hit && !read.anew && this.#refresher.serves(key, read, access.credential, hit)) {
         const stale = hit.state !== 'fresh';
         this.#options.observer?.read?.(this.upstream, read.resource, stale ? 'stale' : 'hit');
@@ -106,7 +113,7 @@ export class Client implements UpstreamClient {
       try {
         return await this.#share(key, read, access, hit);
       } catch (error) {
-        const copy = this.#options.cache.get(key);
+        const copy = this.#copy(key, access.credential);
         if (copy && copyServesAfter(error)) {
           receipt.hit(key, copy, true);
           return copy.entry.value as T;
@@ -145,7 +152,8 @@ export class Client implements UpstreamClient {
   }
 
   peek<T>(read: Read<T>, credential: Credential): { value: T; state: EntryState } | undefined {
-    const hit = this.#options.cache.peek(this.keyOf(read, credential));
+    const peeked = this.#options.cache.peek(this.keyOf(read, credential));
+    const hit = this.#standing.served(peeked, credential);
     return hit && { value: hit.entry.value as T, state: hit.state };
   }
 
@@ -164,6 +172,11 @@ export class Client implements UpstreamClient {
     return cacheKey(scopeOf(this.upstream, partition), read, this.#options.digest);
   }
 
+  /** The cache entry that may serve, as a use of it. */
+  #copy(key: string, credential: Credential): Hit | undefined {
+    return this.#standing.served(this.#options.cache.get(key), credential);
+  }
+
   /**
    * Waits for the request in flight, or makes one if the operation may; with a copy at hand not for long.
    * @throws GatewayError `UPSTREAM_UNAVAILABLE` while the breaker is open, `OPERATION_TOO_EXPENSIVE`.
@@ -174,8 +187,7 @@ export class Client implements UpstreamClient {
     const isShared = () => this.#shared.find(key) !== undefined;
     this.#budgets.of(credential);
     if (isShared()) return begin();
-    const { heldBack } = this.#exchange;
-    if (heldBack) throw heldBack;
+    if (this.#exchange.heldBack) throw this.#exchange.heldBack;
     const cameTrue = this.#shared.expect(key);
     return caller.receipt.spending
       .wish({
@@ -260,7 +272,7 @@ export class Client implements UpstreamClient {
     payer?.sent(this.upstream, key);
     const stamp = cache.stamp();
     open.stamp = stamp;
-    const { feedback, outcome } = await this.#exchange.send(read, credential.secret, payer);
+    const { feedback, outcome } = await this.#standing.send(read, credential, payer);
     const again = outcome.kind === 'failure' && isLost(outcome.failure) && mayRepeat;
     if (again || outcome.kind === 'refused') {
       // What goes again shows the writes up to then.
@@ -273,7 +285,8 @@ export class Client implements UpstreamClient {
     }
     const { value, bytes } = outcome;
     const scope = scopeOf(this.upstream, credential.partition);
-    if (cache.holds(scopedTags(scope, read.inFlightTags ?? []), stamp.generation)) {
+    const holds = cache.holds(scopedTags(scope, read.inFlightTags ?? []), stamp.generation);
+    if (holds && !open.orphaned) {
       const tags = scopedTags(scope, [...read.tags, ...(read.lateTags?.(value) ?? [])]);
       cache.set(key, { ...stamp, value, freshness: freshness(read.resource), tags }, bytes);
     }

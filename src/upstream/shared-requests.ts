@@ -9,6 +9,8 @@ export interface ReadInFlight<T = unknown> {
   readonly request: SharedRequest<T>;
   /** Null until its request leaves: only then is it settled which writes its answer will show. */
   stamp: Stamp | null;
+  /** Its answer is for those who wait for it already, and is not stored. */
+  orphaned?: boolean;
 }
 
 /** The reads in flight, by key: equal reads are one request. */
@@ -47,6 +49,15 @@ export class SharedRequests {
       if (others > 0) this.#expected.set(key, others);
       else this.#expected.delete(key);
     };
+  }
+
+  /** Keeps the answers to all reads of a scope from later readers: those asked for now, or in flight. */
+  forget(scope: string): void {
+    for (const [key, open] of this.#inFlight) {
+      if (scopeOfKey(key) !== scope) continue;
+      open.orphaned = true;
+      this.#inFlight.delete(key);
+    }
   }
 
   /** Lets later readers of this key find a request, for as long as it is not answered. */

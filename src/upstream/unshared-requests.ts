@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts';
 import type { UpstreamName } from '../errors.ts';
 import type { Observer } from '../observe/observer.ts';
 import type { Budget } from './budget/budget.ts';
+import type { KeyStanding } from './key-standing.ts';
 import type { Access } from './operation.ts';
 import type { Call } from './request.ts';
 import { type Attempt, SharedRequest } from './shared-request.ts';
@@ -18,6 +19,7 @@ type Told<T> = { readonly value: T } | { readonly error: unknown };
 
 interface UnsharedOptions {
   readonly exchange: GuardedExchange;
+  readonly standing: KeyStanding;
   /** What every request of a credential has; makes the credential's budget if there is none. */
   readonly requestOptions: (credential: Credential) => {
     readonly upstream: UpstreamName;
@@ -49,7 +51,7 @@ export class UnsharedRequests {
     { caller, credential }: Access,
     settle: (outcome: Outcome<T>) => Told<T>,
   ): Promise<T> {
-    const { exchange, maxCalls } = this.#options;
+    const { exchange, maxCalls, standing } = this.#options;
     return caller.receipt.track(async () => {
       const options = this.#options.requestOptions(credential);
       if (exchange.heldBack) throw exchange.heldBack;
@@ -66,7 +68,7 @@ export class UnsharedRequests {
           const { heldBack } = exchange;
           if (heldBack) return { kind: 'unsent', error: heldBack };
           payer?.sent(options.upstream, key);
-          const { feedback, outcome } = await exchange.send(call, credential.secret, payer);
+          const { feedback, outcome } = await standing.send(call, credential, payer);
           return outcome.kind === 'refused'
             ? { kind: 'refused', feedback }
             : answered(feedback, settle(outcome));

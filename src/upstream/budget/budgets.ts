@@ -1,4 +1,5 @@
 import type { Credential } from '../../auth/credential.ts';
+import { BoundedMap } from '../../bounded-map.ts';
 import type { Clock } from '../../clock.ts';
 import { createDigest } from '../../digest.ts';
 import { BudgetExhausted, type UpstreamName } from '../../errors.ts';
@@ -26,13 +27,22 @@ export interface BudgetsOptions {
 /** Names keys in the journal: the same in every process. Who knows a name finds no key by it. */
 const nameInJournal = createDigest('the journal of leases');
 
+/** Budgets of callers' keys that the upstream does not accept; the one least recently used goes first. */
+const OUTSIDE_REMEMBERED = 2000;
+
 /**
  * The budgets of an upstream's keys, bounded in number. When there is no room for another, those under
  * which nothing counts any more and nothing waits go: nothing spent is ever forgotten.
+ *
+ * A caller's key has a place while it is tried for the first time, and once it was accepted. One that is
+ * not, for anybody can make keys up, is remembered outside, where it takes no place from a good one.
  */
 export class Budgets {
   readonly #options: BudgetsOptions;
   readonly #budgets = new Map<string, Budget>();
+  /** Those of callers' keys that have a place and were not accepted so far. */
+  readonly #tried = new Set<string>();
+  readonly #outside = new BoundedMap<Budget>({ max: OUTSIDE_REMEMBERED });
   /** Until then, on `clock.now()`, all budgets are known to count something. */
   #fullUntil = Number.NEGATIVE_INFINITY;
   /** When the process ends, on `clock.now()`; `null` while it is not about to. */
@@ -51,8 +61,8 @@ export class Budgets {
    * The budget of a key, to send requests under; a new one for a key that has none.
    * @throws BudgetExhausted `BUDGET_EXHAUSTED` when there is no room for another.
    */
-  of({ partition, secret }: Credential): Budget {
-    const known = this.#budgets.get(partition);
+  of({ ofCaller, partition, secret }: Credential): Budget {
+    const known = this.#budgets.get(partition) ?? this.#outside.get(partition);
     if (known) return known;
     if (!this.hasRoomFor(partition)) {
       const { clock, upstream } = this.#options;
@@ -62,23 +72,48 @@ export class Budgets {
     const budget = this.#create(secret);
     if (this.#drainedAt !== null) budget.drain(this.#drainedAt - this.#options.clock.now());
     this.#budgets.set(partition, budget);
+    if (ofCaller) this.#tried.add(partition);
     return budget;
+  }
+
+  /** The upstream has accepted a key. */
+  accepted({ partition }: Credential): void {
+    this.#tried.delete(partition);
+    const outside = this.#outside.peek(partition);
+    if (!outside) return;
+    this.#outside.delete(partition);
+    this.#budgets.set(partition, outside);
+  }
+
+  /** The upstream has not answered a key so that it is accepted by that. A good one keeps its place. */
+  notAccepted(credential: Credential): void {
+    if (this.#tried.has(credential.partition)) this.refused(credential);
+  }
+
+  /** The upstream has refused a caller's key, which loses its place. What it has spent still counts. */
+  refused({ partition }: Credential): void {
+    const budget = this.#budgets.get(partition);
+    if (!budget) return;
+    this.#outside.set(partition, budget);
+    this.#forget(partition);
+    this.#fullUntil = Number.NEGATIVE_INFINITY;
   }
 
   /** The budget of a key, to look at and not to use: asking for it takes no room. */
   lookAt({ partition, secret }: Credential): Budget {
-    return this.#budgets.get(partition) ?? this.#create(secret);
+    return this.#budgets.get(partition) ?? this.#outside.peek(partition) ?? this.#create(secret);
   }
 
   /** Whether `of` has a budget for a partition. Makes room if it can. */
   hasRoomFor(partition: string): boolean {
     const { clock, maxBudgets } = this.#options;
-    if (this.#budgets.has(partition) || this.#budgets.size < maxBudgets) return true;
+    const known = this.#budgets.has(partition) || this.#outside.peek(partition) !== undefined;
+    if (known || this.#budgets.size < maxBudgets) return true;
     // All are looked through only once until one can be idle: refusing must stay cheap.
     if (this.#fullUntil > clock.now()) return false;
     let soonestMs = Number.POSITIVE_INFINITY;
     for (const [each, { state }] of this.#budgets) {
-      if (state.resetInMs === null && state.queued === 0) this.#budgets.delete(each);
+      if (state.resetInMs === null && state.queued === 0) this.#forget(each);
       else soonestMs = Math.min(soonestMs, Math.max(1, state.resetInMs ?? 1));
     }
     if (this.#budgets.size < maxBudgets) return true;
@@ -90,6 +125,12 @@ export class Budgets {
   drain(graceMs: number): void {
     this.#drainedAt ??= this.#options.clock.now() + graceMs;
     for (const budget of this.#budgets.values()) budget.drain(graceMs);
+    for (const budget of this.#outside.values()) budget.drain(graceMs);
+  }
+
+  #forget(partition: string): void {
+    this.#budgets.delete(partition);
+    this.#tried.delete(partition);
   }
 
   #create(secret: string): Budget {

@@ -1,6 +1,7 @@
 import { BoundedMap } from '../../bounded-map.ts';
 import type { Clock } from '../../clock.ts';
 import { Generations } from './generations.ts';
+import { scopeOfKey } from './key.ts';
 
 /** How long an answer is worth something, in milliseconds, each period after the one before. */
 export interface Freshness {
@@ -47,6 +48,8 @@ type CacheListener = (key: string) => void;
 export class Cache {
   readonly #clock: Clock;
   readonly #entries: BoundedMap<{ readonly entry: CacheEntry; readonly bytes: number }>;
+  /** The keys of all entries, by the scope that they begin with. */
+  readonly #keysByScope = new Map<string, Set<string>>();
   readonly #generations = new Generations();
   readonly #listeners: CacheListener[] = [];
 
@@ -56,6 +59,7 @@ export class Cache {
       max: options.maxBytes,
       // What a key and the bookkeeping of an entry take besides the answer itself.
       weigh: (key, { bytes }) => bytes + key.length + 256,
+      onForget: (key) => this.#unlist(key),
     });
   }
 
@@ -93,12 +97,32 @@ export class Cache {
   set(key: string, entry: CacheEntry, bytes: number): void {
     if (!this.holds(entry.tags, entry.generation)) return;
     this.#entries.set(key, { entry, bytes });
+    // Not every entry is taken: one can be too heavy.
+    if (this.#entries.peek(key)) this.#list(key);
     for (const listener of this.#listeners) listener(key);
+  }
+
+  /** Forgets every entry of a scope, at a cost in proportion to their number. */
+  forget(scope: string): void {
+    for (const key of this.#keysByScope.get(scope) ?? []) this.#entries.delete(key);
   }
 
   /** Tells a listener of every new entry from now on. */
   listen(listener: CacheListener): void {
     this.#listeners.push(listener);
+  }
+
+  #list(key: string): void {
+    const scope = scopeOfKey(key);
+    const keys = this.#keysByScope.get(scope) ?? new Set();
+    this.#keysByScope.set(scope, keys.add(key));
+  }
+
+  #unlist(key: string): void {
+    const scope = scopeOfKey(key);
+    const keys = this.#keysByScope.get(scope);
+    keys?.delete(key);
+    if (keys?.size === 0) this.#keysByScope.delete(scope);
   }
 
   #judge(key: string, entry: CacheEntry | undefined): Hit | undefined {

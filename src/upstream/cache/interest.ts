@@ -60,6 +60,11 @@ export class Interest {
     return wanted?.credential;
   }
 
+  /** Nobody wants anything of a partition any more. */
+  forget(partition: string): void {
+    this.#wanted.forget((_, { credential }) => credential.partition === partition);
+  }
+
   /**
    * What readers with one credential come back for. The more is wanted, the longer a round of refreshing it
    * all takes, at one every `perRefreshMs`, and the longer an entry stays wanted without being asked for.

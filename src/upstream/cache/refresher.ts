@@ -79,6 +79,11 @@ export class Refresher {
     this.#failures.set(key, { inARow, retryAt: this.#options.clock.now() + waitMs });
   }
 
+  /** Refreshes nothing of a partition any more, until somebody is served there again. */
+  forget(partition: string): void {
+    this.#interest.forget(partition);
+  }
+
   /** The cache has a new entry. */
   #renewed(key: string): void {
     this.#failures.delete(key);

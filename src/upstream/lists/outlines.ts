@@ -95,6 +95,11 @@ export class Outlines {
     return [...(this.#original?.in(partition) ?? []), ...own];
   }
 
+  /** Forgets all outlines of a partition. */
+  forgetAll(partition: string): void {
+    this.#outlines.forget((_, outline) => outline.partition === partition);
+  }
+
   /** Lets the lists with one of these tags know that they were changed. */
   written(partition: string, tags: ReadonlySet<string>): void {
     if (this.#original) return;

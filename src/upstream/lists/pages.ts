@@ -176,6 +176,11 @@ export class Lists {
     return this.client.inFlight(this.#pageRead(list, number), access.credential);
   }
 
+  /** Forgets what was learnt of the lists of a partition. */
+  forget(partition: string): void {
+    this.#outlines.forgetAll(partition);
+  }
+
   /** Whether the first `count` rows of a list are surely on its first page, as far as it has so many. */
   fitsFirstPage(list: List<Row>, count: number, access: Access): boolean {
     return !list.paged || count < this.#outlines.surePerPage(this.outline(list, access));

@@ -1,4 +1,4 @@
-import type { GatewayError } from '../../errors.ts';
+import type { GatewayError, UpstreamName } from '../../errors.ts';
 import type { Observer } from '../../observe/observer.ts';
 import type { Call } from '../request.ts';
 import { Breaker } from './breaker.ts';
@@ -14,6 +14,10 @@ export class GuardedExchange {
   constructor(options: ExchangeOptions & { readonly observer?: Observer }) {
     this.#options = options;
     this.#breaker = new Breaker(options.clock);
+  }
+
+  get upstream(): UpstreamName {
+    return this.#options.api.upstream;
   }
 
   /** Why a request stays here while the breaker is open: `UPSTREAM_UNAVAILABLE`. */

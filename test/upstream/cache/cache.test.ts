@@ -158,6 +158,21 @@ describe('Cache', () => {
     );
   });
 
+  test('forgets a scope whole, and no other', () => {
+    const { cache, entry } = createWorld(10_000);
+    for (let n = 0; n < 50; n += 1) cache.set(`LINKS:${n % 2} ${n}`, entry(n), 500);
+    const before = cache.size.entries;
+    cache.forget('LINKS:1');
+    expect(cache.size.entries).toBeLessThan(before);
+    expect(
+      Array.from({ length: 25 }, (_, n) => cache.get(`LINKS:1 ${2 * n + 1}`)).filter(Boolean),
+    ).toEqual([]);
+    expect(cache.get('LINKS:0 48')).toBeDefined();
+    cache.forget('LINKS:2');
+    cache.set('LINKS:1 1', entry(1), 500);
+    expect(cache.get('LINKS:1 1')).toBeDefined();
+  });
+
   test('keeps again after it has forgotten', () => {
     const { cache, entry } = createWorld();
     for (let n = 0; n < 3; n += 1) {
