@@ -4,6 +4,7 @@ import { DecodeError } from '../decode/row-reader.ts';
 import type { Api, Call, DecodeContext, RawAnswer, Verdict } from '../request.ts';
 import type { Failure } from './failure.ts';
 import { type Feedback, LONGEST_PAUSE_WINDOWS, readRateLimit } from './rate-limit-headers.ts';
+import { relayable } from './relayed-words.ts';
 import { sendOverWire, WireError, type WireRequest } from './send.ts';
 
 /** Which API to talk to, where, and with which patience. */
@@ -54,7 +55,7 @@ export async function exchange<T>(
   }
   const wallMs = upstreamWallMs(answer, options.clock);
   const feedback = readFeedback(answer, wallMs, options);
-  const verdict = judge(options.api, answer, wallMs, secret);
+  const verdict = presentable(options, call, judge(options.api, answer, wallMs, secret));
   switch (verdict.kind) {
     case 'limited': {
       const refused = { retryAfterMs: verdict.retryAfterMs };
@@ -85,6 +86,24 @@ function judge(api: Api, answer: RawAnswer, wallMs: number, secret: string): Ver
     answer.text,
   );
   return text === answer.text ? verdict : api.judge({ ...answer, text }, { wallMs });
+}
+
+/** What a caller sent, as far as sentences repeat it. */
+const MAX_SENT = 64 * 1024;
+
+/** A verdict whose reason callers may read. */
+function presentable(
+  { baseUrl, timeZone }: ExchangeOptions,
+  { body, path, query }: Call<unknown>,
+  verdict: Verdict,
+): Verdict {
+  if (!('reason' in verdict)) return verdict;
+  const sent = (): string => {
+    const members = typeof body === 'function' ? body({ timeZone }) : body;
+    const texts = [decodeURIComponent(path), ...Object.values({ ...query, ...members })];
+    return texts.map(String).join(' ').slice(0, MAX_SENT);
+  };
+  return { ...verdict, reason: relayable(verdict.reason, { baseUrl, sent }) };
 }
 
 function decode<T>(
