@@ -107,7 +107,7 @@ export const settings: readonly Setting[] = [
     name: 'MAX_WAIT_MS',
     kind: integer(0, day),
     default: '10000',
-    doc: 'How long a read may wait for its turn under the rate limit before it answers `BUDGET_EXHAUSTED`.',
+    doc: 'How long a read may wait for its turn under the rate limit before it answers `BUDGET_EXHAUSTED`. A caller may prefer less, never more.',
   },
   {
     name: 'STATE_DIR',

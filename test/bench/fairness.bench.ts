@@ -96,6 +96,7 @@ async function compete(quiet: number): Promise<Asked[]> {
     LINKS_API_KEY: sandbox.links.key,
     LINKS_RATE_LIMIT: String(LIMIT),
     LINKS_RATE_WINDOW_MS: String(WINDOW_MS),
+    MAX_WAIT_MS: String(PATIENCE_WINDOWS * WINDOW_MS),
     AUTH_MODE: 'token',
     AUTH_TOKENS_FILE: file,
     LOG_LEVEL: 'error',

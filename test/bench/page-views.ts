@@ -98,6 +98,7 @@ export async function setStage({ mode, bursts = [] }: Upstream): Promise<Stage> 
     env: {
       PORT: '0',
       AUTH_MODE: 'none',
+      MAX_WAIT_MS: '180000',
       STATE_DIR: ranBefore(),
       LINKS_BASE_URL: upstream.url,
       LINKS_API_KEY: sandbox.links.key,
@@ -155,7 +156,7 @@ async function view(pool: Pool, { body, expected, patience }: Dashboard): Promis
     const response = await pool.request({
       method: 'POST',
       path: '/graphql',
-      headers: { 'content-type': 'application/json', ...(patience ? { prefer: patience } : {}) },
+      headers: { 'content-type': 'application/json', prefer: patience ?? 'wait=10' },
       body,
       headersTimeout: 200_000,
     });

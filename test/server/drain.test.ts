@@ -94,7 +94,7 @@ describe('a stop', () => {
   });
 
   it('tells writes at once whose turn would come too late: they have not happened', async () => {
-    const gateway = await start();
+    const gateway = await start({ MAX_WAIT_MS: '3600000' });
     gateway.sandbox.links.fault({ kind: 'refuse-429', retryAfter: 60, times: 1 });
     await gateway.ask(read, { headers: { prefer: 'wait=0' } });
     const waiting = gateway.ask(write, { headers: { prefer: 'wait=3600' } });

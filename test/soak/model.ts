@@ -71,6 +71,7 @@ export async function model(operations: number, seed: number, habits: Habits): P
       LINKS_API_KEY: 'key',
       LINKS_RATE_LIMIT: '1000',
       LINKS_TIMEOUT_MS: '8000',
+      MAX_WAIT_MS: '60000',
       TTL_CHANNELS_MS: '5000',
       TTL_QR_CODES_MS: '5000',
       TTL_QR_STATISTICS_MS: '20000',

@@ -4,7 +4,7 @@ import type { Viewer } from '../../auth/viewer.ts';
 import type { Clock } from '../../clock.ts';
 import type { Caller } from '../../upstream/operation.ts';
 import { Receipt } from '../../upstream/receipt.ts';
-import { preferredWaitMs } from './prefer.ts';
+import { preferenceApplied, preferredWaitMs } from './prefer.ts';
 
 /** Settles who sends a request, and on what terms upstreams are called for it: once for every route. */
 export interface Callers {
@@ -18,6 +18,8 @@ export interface Callers {
   ): ReturnType<Authenticate>;
   /** A viewer as the upstreams' clients know it for one request, with a receipt of its own. */
   callerOf(viewer: Viewer, request: CallerTerms): Caller;
+  /** The `Preference-Applied` header of an answer; `null` where a `Prefer` header brings about none. */
+  preferenceApplied(prefer: string | null | undefined): string | null;
 }
 
 /** What a request itself says about how long it is worth an answer. */
@@ -28,7 +30,7 @@ interface CallerTerms {
   readonly signal: AbortSignal;
 }
 
-/** `maxWaitMs`: how long a request waits for turns under the rate limits unless it prefers otherwise. */
+/** `maxWaitMs`: how long a request waits for turns under the rate limits unless it prefers a shorter wait. */
 export function createCallers(options: {
   readonly authenticate: Authenticate;
   readonly clock: Clock;
@@ -44,8 +46,9 @@ export function createCallers(options: {
     callerOf: (viewer, { prefer, signal }) => ({
       name: viewer.name,
       receipt: new Receipt(clock),
-      maxWaitMs: preferredWaitMs(prefer ?? null) ?? maxWaitMs,
+      maxWaitMs: preferredWaitMs(prefer, maxWaitMs) ?? maxWaitMs,
       signal,
     }),
+    preferenceApplied: (prefer) => preferenceApplied(prefer, maxWaitMs),
   };
 }

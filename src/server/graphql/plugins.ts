@@ -16,6 +16,7 @@ import { useNoSuggestions } from './use-no-suggestions.ts';
 import { useObservation } from './use-observation.ts';
 import { type OperationLimits, useOperationLimits } from './use-operation-limits.ts';
 import { useAllowList, useAutomaticPersistence } from './use-persisted-operations.ts';
+import { usePreference } from './use-preference.ts';
 import { useReceipt } from './use-receipt.ts';
 import { useRequestFaults } from './use-request-faults.ts';
 
@@ -63,6 +64,8 @@ export function gatewayPlugins(options: PluginOptions): readonly (GatewayPlugin 
     useWholeAnswers(),
     // Before the dry run, which leaves the receipt where it is.
     useReceipt(),
+    // Before the 304, which copies its header.
+    usePreference(callers),
     // Behind the CORS headers, which its 304 copies.
     useHttpCaching(),
     // Last to change a result: it leaves nothing of the answer but the receipt and its own plan.

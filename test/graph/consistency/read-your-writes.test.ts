@@ -239,6 +239,7 @@ const ttls = ['CAMPAIGNS', 'CHANNELS', 'CHANNEL_ITEMS', 'PIXELS', 'QR_CODES', 'Q
 const env = {
   ...Object.fromEntries([...ttls, 'USERS', 'ACCOUNT'].map((name) => [`TTL_${name}_MS`, `${TTL}`])),
   LINKS_TIMEOUT_MS: `${DAY}`,
+  MAX_WAIT_MS: '600000',
 };
 
 it.each(themes)(

@@ -24,11 +24,17 @@ const BYTES = someBytes(300_000);
 
 describe('the budget of an upload', () => {
   /** A gateway that may make one request a minute, and has made it. */
-  async function openSpent(): Promise<{ world: World; url: string; clock: VirtualClock }> {
+  async function openSpent(
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<{ world: World; url: string; clock: VirtualClock }> {
     const clock = new VirtualClock();
     // Whose headers do not say that there is more.
     const limit = { requests: PLENTY, resetFormat: 'none' as const };
-    const opening = await open({ clock, sandbox: { limit }, env: { LINKS_RATE_LIMIT: '1' } });
+    const opening = await open({
+      clock,
+      sandbox: { limit },
+      env: { LINKS_RATE_LIMIT: '1', ...env },
+    });
     await opening.world.data('{ account { id } }');
     return { ...opening, clock };
   }
@@ -40,7 +46,7 @@ describe('the budget of an upload', () => {
   };
 
   it('is waited for before the body is asked for, as long as its sender wants', async () => {
-    const { url, clock } = await openSpent();
+    const { url, clock } = await openSpent({ MAX_WAIT_MS: '100000' });
     const sent = beginUpload(url, '/files/a.bin', patient);
     let asked = false;
     sent.on('continue', () => {
@@ -73,7 +79,7 @@ describe('the budget of an upload', () => {
   });
 
   it('is not spent on a sender who has left', async () => {
-    const { url, world, clock } = await openSpent();
+    const { url, world, clock } = await openSpent({ MAX_WAIT_MS: '100000' });
     const query = '{ rateLimit(upstream: LINKS) { queued } }';
     const queued = async (): Promise<unknown> =>
       (await world.data<{ rateLimit: Row }>(query)).rateLimit['queued'];

@@ -157,7 +157,7 @@ it('a plan that says it is exact is what the operation costs, whatever was asked
       const sandbox = sandboxes.get(clamp) as Sandbox;
       sandbox.reset();
       const clock = new QuickClock();
-      const env = { EXPOSE_USER_API_KEYS: 'true' };
+      const env = { EXPOSE_USER_API_KEYS: 'true', MAX_WAIT_MS: '600000' };
       const world = await startWorld({ on: sandbox, clock, env });
       try {
         for (const step of before) {
