@@ -27,6 +27,9 @@ const ASYMMETRIC = [
   'EdDSA',
 ];
 
+/** Characters that a `sub` may have: a name is compared, remembered and logged with each request. */
+const LONGEST_NAME = 1024;
+
 /**
  * Knows callers by tokens that an identity provider signed for this gateway: the name is `sub`, the
  * role the highest in the roles claim. A token without `exp` would be good for ever and is refused.
@@ -57,8 +60,15 @@ export function createJwtCheck(config: JwtConfig, world: AuthWorld): Authenticat
           : 'This token is not valid here.';
       throw unauthenticated(sentence, true);
     }
-    return { name: String(payload.sub), role: highestRole(rolesIn(payload, config.rolesClaim)) };
+    const { sub } = payload;
+    if (!isName(sub)) throw unauthenticated('This token is not valid here.', true);
+    return { name: sub, role: highestRole(rolesIn(payload, config.rolesClaim)) };
   };
+}
+
+/** Whether a `sub` can name a caller: other JSON would make one caller of many, e.g. `[object Object]`. */
+function isName(sub: unknown): sub is string {
+  return typeof sub === 'string' && sub.trim() !== '' && sub.length <= LONGEST_NAME;
 }
 
 function sharedKey(secret: string): JWTVerifyGetKey {

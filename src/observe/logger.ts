@@ -2,6 +2,9 @@ import { type DestinationStream, destination, pino } from 'pino';
 import type { Observer } from './observer.ts';
 import type { Scrub } from './scrub.ts';
 
+/** Characters of a caller's name that are written: an identity provider may give long ones. */
+const LONGEST_CALLER = 64;
+
 /** Where lines go: standard output, or a test's array. */
 export type LogStream = DestinationStream;
 
@@ -55,7 +58,7 @@ export function createLog(options: {
           requestId,
           operation: name,
           type,
-          caller,
+          caller: caller && cut(caller),
           status,
           outcome,
           ...(codes.length > 0 ? { codes } : {}),
@@ -79,6 +82,10 @@ export function createLog(options: {
       },
     }),
   };
+}
+
+function cut(caller: string): string {
+  return caller.length <= LONGEST_CALLER ? caller : `${caller.slice(0, LONGEST_CALLER - 1)}…`;
 }
 
 /** A cause and the causes of it, each as one line. */

@@ -51,6 +51,12 @@ describe('a token signed with the shared secret', () => {
     expect(data).toEqual({ account: { username: expect.any(String) } });
   });
 
+  it('with a long subject stands in the log with a part of it', async () => {
+    const subject = `spiffe://${'x'.repeat(900)}`;
+    expect((await door.ask(query, await sign(key, { subject }))).status).toBe(200);
+    expect(door.log()).toContain(`"caller":"${subject.slice(0, 63)}…"`);
+  });
+
   const other = new TextEncoder().encode('another secret of 32 letters or so');
   it.each<[string, () => Promise<string>]>([
     ['signed with another secret', () => sign(other)],
@@ -58,6 +64,12 @@ describe('a token signed with the shared secret', () => {
     ['for somebody else', () => sign(key, { audience: 'another-service' })],
     ['without an expiry', () => sign(key, { expires: null })],
     ['without a subject', () => sign(key, { subject: null })],
+    ...[42, true, ['mia'], { name: 'mia' }, null, '', '   ', 'm'.repeat(1025)].map(
+      (sub): [string, () => Promise<string>] => [
+        `with the subject ${JSON.stringify(sub).slice(0, 20)}`,
+        () => sign(key, { subject: null, payload: { roles: ['viewer'], sub } as JWTPayload }),
+      ],
+    ),
     ['with another algorithm', () => sign(key, { header: { alg: 'HS512' } })],
     ['that is none', async () => 'abc.def.ghi'],
     [
