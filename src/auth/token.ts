@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts';
 import { reasonOf } from '../errors.ts';
 import type { Authenticate, AuthWorld } from './authenticate.ts';
 import { bearerOf, unauthenticated } from './refusal.ts';
-import { parseTokenFile } from './token-file.ts';
+import { type KnownToken, parseTokenFile } from './token-file.ts';
 import type { Role } from './viewer.ts';
 
 /** How often the file is looked at while requests come, in milliseconds. */
@@ -21,7 +21,7 @@ interface Entry {
 /**
  * Knows callers by the tokens of a file, which is read anew when it changes, so that giving and
  * taking a token needs no restart. A new file that cannot be used changes nothing, and is
- * complained about once.
+ * complained about once if it stays so.
  *
  * The tokens are hashed once and fast. A slow hash is for passwords, which can be guessed; these
  * have 256 random bits, which no amount of guessing finds.
@@ -43,14 +43,24 @@ export function createTokenCheck(file: string, world: AuthWorld): Authenticate {
   };
 }
 
+/**
+ * The tokens of a file, as they were when it could last be used. It may be replaced (another inode) or
+ * written in place, as a single file that is mounted into a container must be: both change what `stat`
+ * tells. Who reads while it is written finds half of it, or what the next write changes within the same
+ * tick of the file system's clock; so what was read is read once more at the next look.
+ */
 class TokenFile {
   readonly #file: string;
   readonly #clock: Clock;
   readonly #complain: (sentence: string) => void;
   #entries: readonly Entry[] = [];
-  /** What the file looked like from outside when it was last read. */
+  /** What the file looked like from outside when it was last read twice; empty while it is in doubt. */
+  #settled = '';
+  /** ... and when it was read once. */
   #seen = '';
-  #complained = '';
+  /** Why the last look failed, and whether the operator knows. */
+  #failure = '';
+  #complained = false;
   #lookedAt: number;
 
   constructor(file: string, { clock, complain }: AuthWorld) {
@@ -71,24 +81,47 @@ class TokenFile {
 
   #look(): void {
     try {
-      const { ino, mtimeMs, size } = statSync(this.#file);
-      const seen = `${ino} ${mtimeMs} ${size}`;
-      if (seen === this.#seen) return;
-      this.#seen = seen;
-      this.#entries = parseTokenFile(readFileSync(this.#file, 'utf8')).map((token) => ({
-        name: token.name,
-        role: token.role,
-        sha256: Buffer.from(token.sha256, 'hex'),
-        expiresAt: token.expires ? Date.parse(token.expires) : Number.POSITIVE_INFINITY,
-      }));
-      this.#complained = '';
+      const before = this.#outside();
+      if (before === this.#settled) return;
+      this.#settled = '';
+      const entries = parseTokenFile(readFileSync(this.#file, 'utf8')).map(entryOf);
+      // Written while it was read: the next look will tell.
+      if (this.#outside() !== before) return;
+      this.#entries = entries;
+      this.#failure = '';
+      if (before === this.#seen) this.#settled = before;
+      this.#seen = before;
     } catch (error) {
-      const reason = reasonOf(error);
-      if (reason === this.#complained) return;
-      this.#complained = reason;
-      this.#complain(
-        `AUTH_TOKENS_FILE cannot be used: ${reason}. The tokens from before stay in force.`,
-      );
+      this.#failed(reasonOf(error));
     }
   }
+
+  /** What tells a file, or the same file written anew, from another. */
+  #outside(): string {
+    const { dev, ino, size, mtimeNs, ctimeNs } = statSync(this.#file, { bigint: true });
+    return [dev, ino, size, mtimeNs, ctimeNs].join(' ');
+  }
+
+  /** One failure may be a write that is under way; a second look that finds the same is none. */
+  #failed(reason: string): void {
+    if (reason !== this.#failure) {
+      this.#failure = reason;
+      this.#complained = false;
+      return;
+    }
+    if (this.#complained) return;
+    this.#complained = true;
+    this.#complain(
+      `AUTH_TOKENS_FILE cannot be used: ${reason}. The tokens from before stay in force.`,
+    );
+  }
+}
+
+function entryOf({ name, role, sha256, expires }: KnownToken): Entry {
+  return {
+    name,
+    role,
+    sha256: Buffer.from(sha256, 'hex'),
+    expiresAt: expires ? Date.parse(expires) : Number.POSITIVE_INFINITY,
+  };
 }

@@ -1,10 +1,11 @@
 import { hash, randomBytes } from 'node:crypto';
 import {
   closeSync,
+  constants,
   fsyncSync,
+  ftruncateSync,
   openSync,
   readFileSync,
-  renameSync,
   rmSync,
   writeSync,
 } from 'node:fs';
@@ -18,6 +19,7 @@ import {
 } from '../auth/token-file.ts';
 import { type Role, roles } from '../auth/viewer.ts';
 import { systemClock } from '../clock.ts';
+import { reasonOf } from '../errors.ts';
 
 /** How the process ended. `0` when a token was made. */
 const exitCode = { fault: 1, usage: 2 } as const;
@@ -96,18 +98,49 @@ function read(file: string): readonly KnownToken[] {
   return parseTokenFile(text);
 }
 
-/** Replaces a file atomically: readers, also after a crash, find the old or the new one. */
+/**
+ * Writes a file in place, since a container into which it is mounted by itself would never see another
+ * file of its name. A gateway that reads it meanwhile keeps the tokens from before and looks again. What
+ * is to be in it is first written beside it, where that may be: there it stays if the machine stops.
+ */
 function replace(file: string, text: string): void {
+  const target = openSync(file, constants.O_WRONLY | constants.O_CREAT, 0o600);
   const draft = `${file}.${process.pid}.tmp`;
-  const descriptor = openSync(draft, 'wx', 0o600);
+  const drafted = writeDraft(draft, text);
   try {
-    writeSync(descriptor, text);
-    fsyncSync(descriptor);
-    closeSync(descriptor);
-    renameSync(draft, file);
+    fill(target, text);
   } catch (error) {
+    const where = drafted ? ` What it should hold is in ${draft}.` : '';
+    throw new Error(`${file} was not written whole (${reasonOf(error)}).${where}`, {
+      cause: error,
+    });
+  }
+  if (drafted) rmSync(draft, { force: true });
+}
+
+/** Tells whether it could be written: the folder may be somebody else's, as that of a mounted file is. */
+function writeDraft(draft: string, text: string): boolean {
+  try {
+    fill(openSync(draft, 'wx', 0o600), text);
+    return true;
+  } catch {
     rmSync(draft, { force: true });
-    throw error;
+    return false;
+  }
+}
+
+function fill(descriptor: number, text: string): void {
+  try {
+    const bytes = Buffer.from(text);
+    let written = 0;
+    while (written < bytes.length) {
+      written += writeSync(descriptor, bytes, written, bytes.length - written, written);
+    }
+    // Only now, so that no reader finds an empty file.
+    ftruncateSync(descriptor, bytes.length);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
   }
 }
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -119,6 +119,50 @@ describe('the file of tokens', () => {
     await door.clock.advance(1000);
     expect((await door.ask(query, 'token-b')).status).toBe(200);
     expect((await door.ask(query, 'token-a')).status).toBe(401);
+  });
+
+  it('is noticed to be written in place, whatever its size and its date', async () => {
+    keep(known('a', 'token-a'));
+    const { atime, mtime, size } = statSync(file);
+    const door = await open();
+    // By the second look it is known that nothing is written any more.
+    for (let look = 0; look < 3; look += 1) {
+      await door.clock.advance(1000);
+      expect((await door.ask(query, 'token-a')).status).toBe(200);
+    }
+    keep(known('b', 'token-b'));
+    utimesSync(file, atime, mtime);
+    expect(statSync(file).size).toBe(size);
+    await door.clock.advance(1000);
+    expect((await door.ask(query, 'token-b')).status).toBe(200);
+    expect((await door.ask(query, 'token-a')).status).toBe(401);
+  });
+
+  it('is noticed to be another by its name', async () => {
+    keep(known('a', 'token-a'));
+    const door = await open();
+    const next = join(folder, 'next.json');
+    writeFileSync(next, formatTokenFile([known('b', 'token-b')]));
+    renameSync(next, file);
+    await door.clock.advance(1000);
+    expect((await door.ask(query, 'token-b')).status).toBe(200);
+    expect((await door.ask(query, 'token-a')).status).toBe(401);
+  });
+
+  it('is read again when half of it was there, and nobody is alarmed', async () => {
+    keep(known('a', 'token-a'));
+    const door = await open();
+    const whole = formatTokenFile([known('a', 'token-a'), known('b', 'token-b')]);
+    writeFileSync(file, whole.slice(0, 90));
+    await door.clock.advance(1000);
+    expect((await door.ask(query, 'token-a')).status).toBe(200);
+    // The rest of it does not have to change what the file looks like from outside.
+    const { atime, mtime } = statSync(file);
+    writeFileSync(file, whole);
+    utimesSync(file, atime, mtime);
+    await door.clock.advance(1000);
+    expect((await door.ask(query, 'token-b')).status).toBe(200);
+    expect(door.log()).not.toContain('AUTH_TOKENS_FILE');
   });
 
   it.each([

@@ -1,6 +1,15 @@
 import { execFile } from 'node:child_process';
 import { hash } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  linkSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -57,6 +66,19 @@ describe('npm run token', () => {
     const before = readFileSync(join(folder, 'minted.json'), 'utf8');
     await expect(mint(...flags)).rejects.toMatchObject({ code: 2 });
     expect(readFileSync(join(folder, 'minted.json'), 'utf8')).toBe(before);
+  });
+
+  it('writes the same file: who has it under another name, as a container has, sees the token', async () => {
+    const path = join(folder, 'minted.json');
+    const mounted = join(folder, 'mounted.json');
+    linkSync(path, mounted);
+    chmodSync(path, 0o640);
+    const { ino } = statSync(path);
+    const { stdout } = await mint('--name', 'third', '--role', 'viewer');
+    expect(readFileSync(mounted, 'utf8')).toContain(hash('sha256', stdout.trim()));
+    const after = statSync(path);
+    expect([after.ino, (after.mode & 0o777).toString(8)]).toEqual([ino, '640']);
+    expect(readdirSync(folder).filter((name) => name.endsWith('.tmp'))).toEqual([]);
   });
 
   it('does not write over a file that it cannot read', async () => {
