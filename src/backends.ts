@@ -10,6 +10,8 @@ import type { Journal } from './upstream/budget/journal.ts';
 import type { Cache } from './upstream/cache/cache.ts';
 import { Client, type ClientOptions } from './upstream/client.ts';
 import { Lists } from './upstream/lists/pages.ts';
+import type { Subject } from './upstream/wire/diagnosis.ts';
+import type { Witness } from './upstream/wire/exchange.ts';
 
 /** Rows a page of a list that the marketplace sends: it sends each list whole. */
 const WHOLE_LISTS = 1;
@@ -30,6 +32,8 @@ interface BackendWorld {
   readonly observer: Observer;
   readonly digest: Digest;
   readonly journal: Journal;
+  /** Who is told how the requests to an upstream come out. */
+  readonly witness: (subject: Subject) => Witness;
 }
 
 /** Puts a client and its lists together for each API. No client is given a key: calls bring one. */
@@ -54,6 +58,7 @@ export function createBackends(
       timeZone: config.links.timeZone,
       pageSize: config.links.pageSize,
       // Callers bring keys of their own only in this mode.
+      ownKey: auth.mode !== 'passthrough',
       maxKeys: auth.mode === 'passthrough' ? auth.maxKeys : Number.POSITIVE_INFINITY,
       freshness,
       onSurprise: (field) => observer.surprise?.('LINKS', field),
@@ -66,6 +71,7 @@ export function createBackends(
       baseUrl: endpoints.market.baseUrl,
       timeZone: 'UTC',
       pageSize: WHOLE_LISTS,
+      ownKey: true,
       maxKeys: Number.POSITIVE_INFINITY,
       freshness,
       onSurprise: (field) => observer.surprise?.('MARKET', field),
@@ -79,11 +85,11 @@ type OwnOptions = Required<
     ClientOptions,
     'api' | 'baseUrl' | 'timeZone' | 'maxKeys' | 'maxCallsPerOperation' | 'freshness' | 'onSurprise'
   >
-> & { readonly pageSize: number };
+> & { readonly pageSize: number; readonly ownKey: boolean };
 
 function createBackend(
   { rateLimit, rateWindowMs, timeoutMs }: Omit<UpstreamConfig, 'endpoint'>,
-  { cache, clock, digest, dispatcher, journal, observer }: BackendWorld,
+  { cache, clock, digest, dispatcher, journal, observer, witness }: BackendWorld,
   {
     api,
     baseUrl,
@@ -91,6 +97,7 @@ function createBackend(
     maxCallsPerOperation,
     maxKeys,
     onSurprise,
+    ownKey,
     pageSize,
     timeZone,
   }: OwnOptions,
@@ -114,6 +121,7 @@ function createBackend(
     rateWindowMs,
     timeZone,
     timeoutMs,
+    witness: witness({ upstream: api.upstream, baseUrl, timeoutMs, ownKey }),
   });
   const lists = new Lists(client, pageSize);
   return { client, lists };

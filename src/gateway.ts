@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import type { GraphQLSchema } from 'graphql';
-import { Agent } from 'undici';
 import { createBackends } from './backends.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config/config.ts';
@@ -16,6 +15,9 @@ import { createServers } from './servers.ts';
 import { openJournal } from './upstream/budget/file-journal.ts';
 import { type Journal, keysAreNew, noJournal } from './upstream/budget/journal.ts';
 import { Cache } from './upstream/cache/cache.ts';
+import { faultWatch, type Subject } from './upstream/wire/diagnosis.ts';
+import { createDispatcher } from './upstream/wire/dispatcher.ts';
+import type { Witness } from './upstream/wire/exchange.ts';
 
 /** A whole gateway, not yet listening. */
 export interface Gateway {
@@ -41,9 +43,6 @@ export interface Overrides {
   readonly journal?: Journal;
 }
 
-/** Largest upstream answer. */
-const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
-
 /**
  * Puts a gateway together: the one place where configuration, time, randomness and sockets enter.
  * Without any upstream in the configuration it starts the embedded sandbox and speaks to that.
@@ -54,7 +53,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
   const { startSandbox } = config.sandbox ? await import('./sandbox/sandbox.ts') : {};
   const sandbox = startSandbox ? await startSandbox() : null;
   const endpoints = endpointsOf(config, sandbox);
-  const dispatcher = new Agent({ maxResponseSize: MAX_ANSWER_BYTES });
+  const dispatcher = createDispatcher();
   const cache = new Cache({ clock, maxBytes: config.cacheMaxBytes });
   const digest = createDigest(randomBytes(32).toString('base64'));
   const telemetry = await createTelemetry({
@@ -68,8 +67,11 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
         : { budgets: () => budgetGauges(backends.clients), cache: () => cache.size },
   });
   const { log, observer } = telemetry;
-  const journal = overrides.journal ?? createJournal(config, clock, log);
-  const world = { dispatcher, clock, cache, observer, digest, journal };
+  const complain = (sentence: string): void => log.complaint(sentence);
+  const journal = overrides.journal ?? createJournal(config, clock, complain);
+  const witness = (subject: Subject): Witness =>
+    faultWatch(subject, { complain, wall: () => clock.wall() });
+  const world = { dispatcher, clock, cache, observer, digest, journal, witness };
   const backends = createBackends(config, endpoints, world);
   const purchaseCode = sandbox?.market.purchaseCodes.valid[0];
   const parts = { backends, cache, clock, endpoints, digest, purchaseCode, telemetry };
@@ -103,8 +105,12 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
   };
 }
 
-/** What each key has spent, remembered in `STATE_DIR`. */
-function createJournal(config: Config, clock: Clock, log: Log): Journal {
+/** What each key has spent, remembered in `STATE_DIR`. `complain` is told why that cannot be. */
+export function createJournal(
+  config: Config,
+  clock: Clock,
+  complain: (sentence: string) => void,
+): Journal {
   // What the sandbox has counted ends with it.
   if (config.sandbox) return keysAreNew;
   if (config.stateDir === null) return noJournal(clock.now());
@@ -115,6 +121,6 @@ function createJournal(config: Config, clock: Clock, log: Log): Journal {
     keepMs:
       Math.max(links.rateWindowMs, market.rateWindowMs) +
       Math.max(links.timeoutMs, market.timeoutMs),
-    complain: (sentence) => log.complaint(sentence),
+    complain,
   });
 }

@@ -1,5 +1,5 @@
 import { describeConfig } from './config/check-config.ts';
-import { ConfigError, loadConfig } from './config/config.ts';
+import { type Config, ConfigError, loadConfig } from './config/config.ts';
 import { settings } from './config/settings.ts';
 import { createGateway, type Gateway } from './gateway.ts';
 import { standardOutput } from './observe/logger.ts';
@@ -14,17 +14,23 @@ const exitCode = { fault: 1, usage: 2 } as const;
  */
 const sameSignalMs = 500;
 
+/** What goes together on a command line. */
+const checks = new Set(['--check-config', '--probe']);
+
 const help = `Serves a GraphQL graph over a link-management API and a marketplace API.
 
 Usage: npm start                with the settings below in the environment
        node dist/main.js        the same, once built
        node dist/main.js --check-config   only says what the settings come to
+       node dist/main.js --check-config --probe   also asks each upstream one question, which counts
+                                          against its rate limit, and says what is wrong
        node dist/main.js --help
 
 Settings (${settings.length}; a secret may also come from the file that NAME_FILE names):
 ${settings.map(({ name, default: value, doc }) => `  ${name}${value === null ? '' : ` = ${value}`}\n      ${doc}`).join('\n')}
 
-Exit codes: 0 after a clean stop, 1 for a fault, 2 for a faulty configuration or command line.
+Exit codes: 0 after a clean stop, 1 for a fault, 2 for a faulty configuration or command line. A probe
+ends with 2 where a setting is to be mended, and with 1 where an upstream cannot be asked.
 SIGTERM and SIGINT let running requests finish; a second one ends the process at once.
 The log goes to standard output, one JSON object a line. With NODE_ENV=production the report of a
 start is one of them, unless a person watches.
@@ -35,9 +41,10 @@ async function main(flags: readonly string[]): Promise<void> {
     process.stdout.write(help);
     return;
   }
-  if (flags.length === 1 && flags[0] === '--check-config') {
+  if (flags.includes('--check-config') && flags.every((flag) => checks.has(flag))) {
     const config = loadConfig(process.env);
     process.stdout.write(`${describeConfig(config, process.env).join('\n')}\n`);
+    if (flags.includes('--probe')) await runProbe(config);
     return;
   }
   if (flags.length > 0) {
@@ -52,6 +59,16 @@ async function main(flags: readonly string[]): Promise<void> {
   await gateway.listen();
   if (readable) process.stdout.write(`${gateway.report().join('\n')}\n`);
   else gateway.logStart();
+}
+
+/** Says what the upstreams make of a configuration, and ends the process as its faults deserve. */
+async function runProbe(config: Config): Promise<void> {
+  const { probe } = await import('./commands/probe.ts');
+  const { lines, wrong } = await probe(config);
+  process.stdout.write(`\n${lines.join('\n')}\n`);
+  if (wrong !== 'nothing') {
+    process.exitCode = wrong === 'configuration' ? exitCode.usage : exitCode.fault;
+  }
 }
 
 function stopper(gateway: Gateway, readable: boolean): (signal: string) => void {

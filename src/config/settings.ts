@@ -168,7 +168,7 @@ export const settings: readonly Setting[] = [
     name: 'AUTH_PASSTHROUGH_MAX_KEYS',
     kind: integer(1, 100_000),
     default: '1000',
-    doc: 'With `passthrough`: how many keys may have used some of their rate limit at a time. A further one is told to wait.',
+    doc: 'With `passthrough`: how many keys that were accepted may have used some of their rate limit at a time. A further one is told to wait.',
   },
   {
     name: 'CORS_ORIGINS',

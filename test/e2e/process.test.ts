@@ -194,6 +194,38 @@ describe('--check-config', () => {
     expect(process.output()).not.toContain('s3cret');
   });
 
+  it('asks the upstreams with --probe, and exits with 2 where a setting is to be mended', async () => {
+    const sandbox = await startSandbox();
+    const settings = {
+      AUTH_MODE: 'none',
+      LINKS_BASE_URL: sandbox.links.url,
+      LINKS_API_KEY: sandbox.links.key,
+    };
+    const good = gateway(settings, '--check-config', '--probe');
+    expect(await good.ended).toBe(0);
+    expect(good.output()).toMatch(/^LINKS +127\.0\.0\.1:\d+ answers and accepts the key\.$/m);
+    const bad = gateway(
+      { ...settings, LINKS_BASE_URL: `${sandbox.links.url}/api` },
+      '--probe',
+      '--check-config',
+    );
+    expect(await bad.ended).toBe(2);
+    expect(bad.output()).toContain('LINKS_BASE_URL ends in /api');
+    const away = gateway(
+      { ...settings, LINKS_BASE_URL: 'http://127.0.0.1:1' },
+      '--check-config',
+      '--probe',
+    );
+    expect(await away.ended).toBe(1);
+    await sandbox.close();
+  });
+
+  it('wants to be there for --probe', async () => {
+    const process = gateway({}, '--probe');
+    expect(await process.ended).toBe(2);
+    expect(process.output()).toContain('Unknown argument --probe');
+  });
+
   it('lists the faults and exits with 2, without starting anything', async () => {
     const process = gateway(real, '--check-config');
     expect(await process.ended).toBe(2);

@@ -20,6 +20,8 @@ export interface ExchangeOptions {
   readonly timeZone: string;
   /** Told of every member of an answer that is not as documented, as `resource.member`. */
   readonly onSurprise?: (field: string) => void;
+  /** Told of every request as it came out. */
+  readonly witness?: Witness | undefined;
 }
 
 /** What came of one request. */
@@ -31,6 +33,16 @@ export interface Exchanged<T> {
     | { readonly kind: 'refused' }
     | { readonly kind: 'failure'; readonly failure: Failure };
 }
+
+/** What came of one request, before anybody is told. */
+export interface Witnessed {
+  /** `null` when none came. */
+  readonly answer: RawAnswer | null;
+  readonly outcome: Exchanged<unknown>['outcome'];
+}
+
+/** Told of every request that has ended. Must not throw. */
+export type Witness = (witnessed: Witnessed) => void;
 
 /** Bytes of memory that an answer takes, decoded, for each character of its text. */
 const BYTES_PER_CHARACTER = 2;
@@ -51,8 +63,22 @@ export async function exchange<T>(
     answer = await sendOverWire(options, compose(options, call, secret));
   } catch (error) {
     if (!(error instanceof WireError)) throw error;
-    return { feedback: NO_FEEDBACK, outcome: { kind: 'failure', failure: error } };
+    const outcome = { kind: 'failure', failure: error } as const;
+    options.witness?.({ answer: null, outcome });
+    return { feedback: NO_FEEDBACK, outcome };
   }
+  const exchanged = understand(options, call, answer, secret);
+  options.witness?.({ answer, outcome: exchanged.outcome });
+  return exchanged;
+}
+
+/** What an answer comes to. */
+function understand<T>(
+  options: ExchangeOptions,
+  call: Call<T> & { readonly absentIsNull?: boolean },
+  answer: RawAnswer,
+  secret: string,
+): Exchanged<T> {
   const wallMs = upstreamWallMs(answer, options.clock);
   const feedback = readFeedback(answer, wallMs, options);
   const verdict = presentable(options, call, judge(options.api, answer, wallMs, secret));

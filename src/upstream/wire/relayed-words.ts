@@ -53,9 +53,7 @@ const punctuated = /^(["'([{<«„“]*)(.*?)([.,;:!?"')\]}>»“”]*)$/u;
 function withoutSecrets(word: string): string {
   if (/:\/\//.test(word)) return word.replace(/[a-z][a-z\d+.-]*:\/\/\S+/giu, ADDRESS);
   if (addresses.some((form) => form.test(word))) return ADDRESS;
-  const named = /^(["']?[\w-]*(?:key|token|secret|password|signature)["']?[=:])./i.exec(
-    word,
-  );
+  const named = /^(["']?[\w-]*(?:key|token|secret|password|signature)["']?[=:])./i.exec(word);
   if (named) return `${named[1]}${HIDDEN}`;
   const opaque =
     word.length >= SHORTEST_SECRET &&

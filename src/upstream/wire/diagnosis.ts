@@ -1,0 +1,168 @@
+import type { UpstreamName } from '../../errors.ts';
+import type { RawAnswer } from '../request.ts';
+import type { Witness, Witnessed } from './exchange.ts';
+import type { Failure } from './failure.ts';
+import { WireError } from './send.ts';
+
+/** Something that is wrong, in a sentence or two for the operator. No URL, key or answer is in it. */
+export interface Finding {
+  readonly sentence: string;
+  /** Where it is to be mended: in the configuration, or in the world. */
+  readonly at: 'configuration' | 'world';
+}
+
+/** What the sentences speak of. */
+export interface Subject {
+  readonly upstream: UpstreamName;
+  readonly baseUrl: string;
+  readonly timeoutMs: number;
+  /** False where callers bring the keys. */
+  readonly ownKey: boolean;
+}
+
+/** Clocks that are less apart do no harm: `Date` has whole seconds, and an answer takes a few. */
+const MAX_SKEW_MS = 30_000;
+
+/**
+ * What a request that failed tells of the configuration, and its answer of the clocks: what an operator
+ * mistypes, and every caller would be told as `UPSTREAM_…`. Empty where nothing looks wrong. `wallMs` is
+ * the wall clock of this machine.
+ */
+export function diagnose(witnessed: Witnessed, subject: Subject, wallMs: number): Finding[] {
+  const { answer, outcome } = witnessed;
+  const findings: Finding[] = [];
+  if (outcome.kind === 'failure' && outcome.failure instanceof WireError) {
+    findings.push(unanswered(outcome.failure, subject));
+  } else if (answer) {
+    const fault = faultOf(answer, outcome, subject);
+    if (fault) findings.push(fault);
+  }
+  const skewMs = answer ? skewOf(answer, wallMs) : 0;
+  if (Math.abs(skewMs) > MAX_SKEW_MS) {
+    const direction = skewMs > 0 ? 'ahead of' : 'behind';
+    findings.push(
+      world(
+        `The clock of this machine is ${Math.round(Math.abs(skewMs) / 1000)} s ${direction} that of the ${subject.upstream} upstream. Set it by NTP; if it is right, tell the operator of the other.`,
+      ),
+    );
+  }
+  return findings;
+}
+
+/**
+ * Complains of each finding once, from the first request on until one has worked: what comes later is no
+ * matter of the configuration.
+ */
+export function faultWatch(
+  subject: Subject,
+  {
+    complain,
+    wall,
+  }: { readonly complain: (sentence: string) => void; readonly wall: () => number },
+): Witness {
+  const told = new Set<string>();
+  let works = false;
+  return (witnessed) => {
+    if (works) return;
+    const { outcome } = witnessed;
+    for (const { sentence } of diagnose(witnessed, subject, wall())) {
+      if (!told.has(sentence)) complain(sentence);
+      told.add(sentence);
+    }
+    works = outcome.kind === 'value' && outcome.value !== null;
+  };
+}
+
+function skewOf({ headers: { date } }: RawAnswer, wallMs: number): number {
+  const told = typeof date === 'string' ? Date.parse(date) : Number.NaN;
+  return Number.isNaN(told) ? 0 : wallMs - told;
+}
+
+/** Why an answer is not what was asked for; `null` where that is no matter of the configuration. */
+function faultOf(
+  { status, text }: RawAnswer,
+  outcome: Witnessed['outcome'],
+  { baseUrl, ownKey, upstream }: Subject,
+): Finding | null {
+  const setting = `${upstream}_BASE_URL`;
+  if (outcome.kind === 'refused' || (outcome.kind === 'value' && outcome.value !== null))
+    return null;
+  const failure: Exclude<Failure, WireError> =
+    outcome.kind === 'failure' && !(outcome.failure instanceof WireError)
+      ? outcome.failure
+      : { kind: 'absent', reason: '' };
+  if (failure.kind === 'unauthenticated') {
+    return ownKey
+      ? configuration(
+          `The ${upstream} upstream does not accept ${upstream}_API_KEY. Check that it is whole, of this account, and has not expired.`,
+        )
+      : null;
+  }
+  // What is out of order is told as that wherever it is met.
+  if (failure.kind === 'unavailable') return null;
+  if (status >= 300 && status < 400) {
+    return configuration(
+      `${setting} is redirected (HTTP ${status}). Set it to where that leads: no key is sent along a redirect.`,
+    );
+  }
+  if (/\/api$/i.test(baseUrl)) {
+    return configuration(`${setting} ends in /api, which the gateway adds itself. Leave it out.`);
+  }
+  // That one thing is absent, or not to be had, says nothing; who knows that it must be there tells.
+  if (failure.kind !== 'invalid') return null;
+  const page = text.trimStart().startsWith('<');
+  return configuration(
+    page
+      ? `${setting} leads to a web page and not to the API (HTTP ${status} with HTML). Check its host and path.`
+      : `${setting} does not lead to the API that the gateway knows (${failure.detail}). Check its host and path.`,
+  );
+}
+
+/** Why no answer came, by the code of the system or the library. */
+function unanswered({ cause, kind }: WireError, { timeoutMs, upstream }: Subject): Finding {
+  const setting = `${upstream}_BASE_URL`;
+  const code = codeOf(cause);
+  const known = code === '' ? '' : ` (${code})`;
+  if (kind === 'timeout') {
+    return world(
+      `The ${upstream} upstream did not answer within ${timeoutMs} ms. Check ${setting}, or raise ${upstream}_TIMEOUT_MS.`,
+    );
+  }
+  if (code === 'ENOTFOUND' || code === 'ERR_INVALID_URL') {
+    return configuration(
+      `${setting} names a machine that cannot be found${known}. Check its host.`,
+    );
+  }
+  if (/CERT|SELF_SIGNED|UNABLE_TO|ERR_TLS/.test(code)) {
+    return configuration(
+      `The certificate at ${setting} is not trusted${known}. Have it mended, check the host, or name its authority in NODE_EXTRA_CA_CERTS.`,
+    );
+  }
+  if (/EPROTO|SSL|HPE_/.test(code)) {
+    return configuration(
+      `What answers at ${setting} does not speak the protocol of its scheme${known}. Check http or https, and the port.`,
+    );
+  }
+  return world(
+    `The ${upstream} upstream cannot be reached${known}. Check the host and port of ${setting}, and whether this machine may go there.`,
+  );
+}
+
+/** The first code in an error, its causes and what it is made of. */
+function codeOf(error: unknown, depth = 0): string {
+  if (!(error instanceof Error) || depth > 4) return '';
+  const inner = error instanceof AggregateError ? error.errors[0] : error.cause;
+  const own = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  // A library's word for a broken socket hides what broke it.
+  return (
+    (own.startsWith('UND_ERR') ? codeOf(inner, depth + 1) : '') || own || codeOf(inner, depth + 1)
+  );
+}
+
+function configuration(sentence: string): Finding {
+  return { sentence, at: 'configuration' };
+}
+
+function world(sentence: string): Finding {
+  return { sentence, at: 'world' };
+}

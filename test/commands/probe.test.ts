@@ -1,0 +1,209 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { probe } from '../../src/commands/probe.ts';
+import { type Config, loadConfig } from '../../src/config/config.ts';
+import { createGateway } from '../../src/gateway.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'probe-'));
+let sandbox: Sandbox;
+
+beforeAll(async () => {
+  sandbox = await startSandbox();
+});
+afterAll(async () => {
+  await sandbox.close();
+  rmSync(folder, { recursive: true });
+});
+
+let folders = 0;
+function configure(env: Readonly<Record<string, string>> = {}): Config {
+  folders += 1;
+  const { links, market } = sandbox;
+  return loadConfig({
+    AUTH_MODE: 'none',
+    LINKS_BASE_URL: links.url,
+    ...(env['AUTH_MODE'] === 'passthrough' ? {} : { LINKS_API_KEY: links.key }),
+    MARKET_BASE_URL: market.url,
+    MARKET_API_KEY: market.key,
+    LINKS_TIMEOUT_MS: '2000',
+    STATE_DIR: join(folder, String(folders)),
+    ...env,
+  });
+}
+
+/** What a probe finds while the link API answers as told. */
+async function faulty(status: number, body: unknown, headers: Record<string, string> = {}) {
+  const restore = sandbox.links.fault({
+    kind: 'answer',
+    rewrite: (answer) => ({ status, headers: { ...answer.headers, ...headers }, body }),
+  });
+  try {
+    return await probe(configure());
+  } finally {
+    restore();
+  }
+}
+
+const fine = /^MARKET  127\.0\.0\.1:\d+ answers and accepts the key\.$/;
+
+describe('a probe', () => {
+  it('asks each upstream once, and finds nothing wrong where nothing is', async () => {
+    sandbox.links.clearLog();
+    sandbox.market.clearLog();
+    const { lines, wrong } = await probe(configure());
+    expect(lines).toEqual([
+      expect.stringMatching(/^LINKS   127\.0\.0\.1:\d+ answers and accepts the key\.$/),
+      expect.stringMatching(fine),
+    ]);
+    expect([wrong, sandbox.links.requests.length, sandbox.market.requests.length]).toEqual([
+      'nothing',
+      1,
+      1,
+    ]);
+  });
+
+  it.each<[string, (links: string) => Record<string, string>, RegExp, string]>([
+    [
+      'a base URL that ends in /api',
+      (links) => ({ LINKS_BASE_URL: `${links}/api` }),
+      /LINKS_BASE_URL ends in \/api, which the gateway adds itself/,
+      'configuration',
+    ],
+    [
+      'a wrong key',
+      () => ({ LINKS_API_KEY: 'a-wrong-key' }),
+      /does not accept LINKS_API_KEY/,
+      'configuration',
+    ],
+    [
+      'a machine that does not exist',
+      () => ({ LINKS_BASE_URL: 'http://links.invalid' }),
+      /LINKS_BASE_URL names a machine that cannot be found \(ENOTFOUND\)|cannot be reached \(EAI_AGAIN\)/,
+      expect.anything(),
+    ],
+    [
+      'a port that nobody listens on',
+      () => ({ LINKS_BASE_URL: 'http://127.0.0.1:1' }),
+      /cannot be reached \(ECONNREFUSED\)/,
+      'world',
+    ],
+    [
+      'https where http is spoken',
+      (links) => ({ LINKS_BASE_URL: links.replace('http:', 'https:') }),
+      /does not speak the protocol of its scheme \(\w+\)/,
+      'configuration',
+    ],
+  ])('finds %s', async (_, env, sentence, at) => {
+    const { lines, wrong } = await probe(configure(env(sandbox.links.url)));
+    expect(lines[0]).toMatch(sentence);
+    expect(lines[1]).toMatch(fine);
+    expect(wrong).toEqual(at);
+    expect(lines.join()).not.toContain('a-wrong-key');
+  });
+
+  it('finds a web page in the place of the API, a redirect, and other JSON', async () => {
+    const page = await faulty(200, '<html>Welcome</html>');
+    expect(page.lines[0]).toMatch(/leads to a web page and not to the API \(HTTP 200 with HTML\)/);
+    const moved = await faulty(301, '', { location: 'https://elsewhere.example' });
+    expect(moved.lines[0]).toMatch(/LINKS_BASE_URL is redirected \(HTTP 301\)/);
+    const other = await faulty(200, { hello: 'world' });
+    expect(other.lines[0]).toMatch(/does not lead to the API that the gateway knows/);
+    const none = await faulty(404, { error: 1, message: 'Not found' });
+    expect(none.lines[0]).toMatch(/does not show the account of LINKS_API_KEY \(HTTP 404\)/);
+    expect([page, moved, other, none].map(({ wrong }) => wrong)).toEqual(
+      Array.from({ length: 4 }, () => 'configuration'),
+    );
+  });
+
+  it('does not blame the configuration for what is out of order', async () => {
+    const { lines, wrong } = await faulty(503, '<html>Maintenance</html>');
+    expect([lines[0], wrong]).toEqual([
+      'LINKS   The LINKS upstream is out of order (HTTP 503 with HTML).',
+      'world',
+    ]);
+  });
+
+  it('finds clocks that are apart', async () => {
+    const late = {
+      ...systemClock,
+      now: () => systemClock.now(),
+      wall: () => systemClock.wall() + 600_000,
+      after: (ms: number, task: () => void) => systemClock.after(ms, task),
+    };
+    const { lines, wrong } = await probe(configure(), late);
+    expect(lines[0]).toMatch(/The clock of this machine is (600|601) s ahead of that of the LINKS/);
+    expect(wrong).toBe('world');
+  });
+
+  it('asks for no key where callers bring them', async () => {
+    const { lines, wrong } = await probe(configure({ AUTH_MODE: 'passthrough' }));
+    expect(lines[0]).toMatch(/answers and wants the key that callers bring\.$/);
+    expect(wrong).toBe('nothing');
+  });
+
+  it('leaves the sandbox alone', async () => {
+    const { lines, wrong } = await probe(loadConfig({}));
+    expect([lines, wrong]).toEqual([
+      ['The sandbox is not probed: it is part of the gateway.'],
+      'nothing',
+    ]);
+  });
+});
+
+describe('what a probe spends', () => {
+  const used = async (config: Config): Promise<unknown> => {
+    const gateway = await createGateway(config);
+    const response = await gateway.fetch(
+      new Request('http://gateway/graphql', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: '{"query":"{ rateLimit { used } }"}',
+      }),
+    );
+    const { data } = (await response.json()) as { data: unknown };
+    await gateway.close();
+    return data;
+  };
+
+  it('counts for the next process, and what the one before has spent for it', async () => {
+    // A key that nobody else has used: its headers tell of no co-tenants.
+    const state = { STATE_DIR: join(folder, 'shared'), LINKS_API_KEY: sandbox.links.keys.pro };
+    await probe(configure(state));
+    await probe(configure(state));
+    // Of 30, half is left alone where nothing was remembered at first.
+    expect(await used(configure(state))).toEqual({ rateLimit: { used: 15 + 2 } });
+  });
+
+  it('is nothing while another process owns what is remembered', async () => {
+    const config = configure();
+    const gateway = await createGateway(config);
+    sandbox.links.clearLog();
+    const { lines, wrong } = await probe(config);
+    expect(lines.join('\n')).toMatch(/No upstream was asked.\nSTATE_DIR .* is in use/);
+    expect([wrong, sandbox.links.requests.length]).toEqual(['world', 0]);
+    await gateway.close();
+  });
+
+  it('is nothing while the limit is used up', async () => {
+    const state = { STATE_DIR: join(folder, 'full'), LINKS_RATE_LIMIT: '1', MAX_WAIT_MS: '0' };
+    const server = createServer((_, response) => {
+      response.setHeader('content-type', 'application/json');
+      response.end('{"error":0,"data":{"id":1}}');
+    }).listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    const { port } = server.address() as AddressInfo;
+    const config = configure({ ...state, LINKS_BASE_URL: `http://127.0.0.1:${port}` });
+    expect((await probe(config)).wrong).toBe('nothing');
+    const second = await probe(config);
+    expect(second.lines[0]).toMatch(/allows no further request in time. Try again in \d+ s/);
+    expect(second.wrong).toBe('world');
+    server.closeAllConnections();
+    server.close();
+  });
+});
