@@ -58,6 +58,7 @@ describe('a made-up key', () => {
       callsByUpstream: { LINKS: 1, MARKET: 0 },
       saved: { cache: 0, coalesced: 0 },
       exact: false,
+      fits: true,
     });
     expect(door.calls()).toBe(before);
   });
@@ -108,6 +109,7 @@ describe('a key that the upstream has accepted', () => {
         callsByUpstream: { LINKS: 0, MARKET: 0 },
         saved: { cache: 2, coalesced: 0 },
         exact: true,
+        fits: true,
       },
     ]);
     expect(door.calls()).toBe(before);
