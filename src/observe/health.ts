@@ -4,6 +4,8 @@ import type { Observer, ReadResult } from './observer.ts';
 
 /** So many unanswered requests in a row, the last within `DOUBT_MS`, mean "not reachable". */
 const FAILURES_TO_DOUBT = 3;
+/** Unless all were about one kind of resource, which can be out of order alone. */
+const KINDS_TO_DOUBT = 2;
 const DOUBT_MS = 60_000;
 
 /** How the requests to one upstream have ended. Moments are on `clock.now()`; `null` is never. */
@@ -13,20 +15,25 @@ export interface UpstreamHealth {
   readonly failedAt: number | null;
   /** What the latest failure is called, e.g. `UPSTREAM_TIMEOUT`. */
   readonly failure: string | null;
-  /** Requests since the last one that was answered at all. */
+  /** Requests since the last one that was answered at all, and what they were about. */
   readonly unansweredInARow: number;
+  readonly unansweredKinds: ReadonlySet<string>;
   readonly reads: Readonly<Record<ReadResult, number>>;
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+type MutableHealth = Mutable<Omit<UpstreamHealth, 'reads' | 'unansweredKinds'>> & {
+  readonly reads: Mutable<UpstreamHealth['reads']>;
+  readonly unansweredKinds: Set<string>;
+};
+
+/** Stands among the kinds for a host that cannot be reached at all. */
+const EVERYTHING = '*';
 
 /** Remembers how requests to each upstream ended, for readiness and for the status page. */
 export class Health implements Observer {
   readonly #clock: Clock;
-  readonly #upstreams: Record<
-    UpstreamName,
-    Mutable<UpstreamHealth> & { reads: Mutable<UpstreamHealth['reads']> }
-  > = {
+  readonly #upstreams: Record<UpstreamName, MutableHealth> = {
     LINKS: blank(),
     MARKET: blank(),
   };
@@ -41,9 +48,10 @@ export class Health implements Observer {
 
   /** False after several unanswered requests in a row, for a minute. True before the first one. */
   isReachable(upstream: UpstreamName): boolean {
-    const { unansweredInARow, failedAt } = this.#upstreams[upstream];
+    const { unansweredInARow, unansweredKinds, failedAt } = this.#upstreams[upstream];
     const lately = failedAt !== null && this.#clock.now() - failedAt < DOUBT_MS;
-    return unansweredInARow < FAILURES_TO_DOUBT || !lately;
+    const everywhere = unansweredKinds.has(EVERYTHING) || unansweredKinds.size >= KINDS_TO_DOUBT;
+    return !(lately && everywhere && unansweredInARow >= FAILURES_TO_DOUBT);
   }
 
   request({
@@ -53,12 +61,15 @@ export class Health implements Observer {
   }): ReturnType<Required<Observer>['request']> {
     const health = this.#upstreams[upstream];
     return {
-      end: ({ code }) => {
+      end: ({ code, fault, kind = EVERYTHING }) => {
+        if (fault === 'caller' || code === 'CANCELED' || code === 'INTERNAL_SERVER_ERROR') return;
         const now = this.#clock.now();
         if (code === 'UPSTREAM_UNAVAILABLE' || code === 'UPSTREAM_TIMEOUT') {
           health.unansweredInARow += 1;
+          health.unansweredKinds.add(fault === 'host' ? EVERYTHING : kind);
         } else {
           health.unansweredInARow = 0;
+          health.unansweredKinds.clear();
           health.answeredAt = now;
         }
         if (code === 'REFUSED') {
@@ -76,13 +87,14 @@ export class Health implements Observer {
   }
 }
 
-function blank(): UpstreamHealth & { reads: Mutable<UpstreamHealth['reads']> } {
+function blank(): MutableHealth {
   return {
     answeredAt: null,
     refusedAt: null,
     failedAt: null,
     failure: null,
     unansweredInARow: 0,
+    unansweredKinds: new Set(),
     reads: { hit: 0, stale: 0, miss: 0, coalesced: 0 },
   };
 }

@@ -75,6 +75,8 @@ export function createLog(options: {
           logger.debug(facts, 'upstream call');
         } else if (code === 'REFUSED') {
           logger.warn(facts, 'upstream refused for its rate limit');
+        } else if (code === 'CANCELED') {
+          logger.info(facts, 'upstream request cut off with its caller');
         } else {
           const why = cause === undefined ? {} : { cause: reasons(cause, scrub) };
           logger.warn({ ...facts, ...why }, 'upstream failed');

@@ -8,6 +8,8 @@ export interface Gauges {
   /** One entry for each upstream with a key in use. */
   budgets(): readonly BudgetGauges[];
   cache(): { readonly bytes: number; readonly entries: number };
+  /** Whether an upstream is reachable, as far as known. */
+  reachable(upstream: UpstreamName): boolean;
 }
 
 /** The budgets of one upstream, summed over its keys. */
@@ -92,7 +94,8 @@ export function createMetrics(gauges: Gauges): Metrics {
         end({ code, durationMs }) {
           durations.observe({ upstream, method, resource }, durationMs / 1000);
           if (code === 'REFUSED') refusals.inc({ upstream });
-          else if (code !== 'OK') errors.inc({ upstream, method, resource, code });
+          else if (code !== 'OK' && code !== 'CANCELED')
+            errors.inc({ upstream, method, resource, code });
         },
       };
     },
@@ -115,7 +118,7 @@ function defineGauges(gauges: Gauges, registry: Registry): void {
   ): void => {
     registry.registerMetric(
       new Gauge({
-        name: `gateway_budget_${name}`,
+        name: `gateway_${name}`,
         help,
         labelNames: ['upstream'],
         registers: [],
@@ -126,11 +129,14 @@ function defineGauges(gauges: Gauges, registry: Registry): void {
       }),
     );
   };
-  perUpstream('limit', 'Requests that a window allows.', ({ limit }) => limit);
-  perUpstream('used', 'Requests that still count against the limit.', ({ used }) => used);
-  perUpstream('remaining', 'Requests that could leave now.', ({ remaining }) => remaining);
-  perUpstream('paused', 'Keys paused by a refusal.', ({ paused }) => paused);
-  perUpstream('keys', 'Keys with a budget.', ({ keys }) => keys);
+  perUpstream('budget_limit', 'Requests that a window allows.', ({ limit }) => limit);
+  perUpstream('budget_used', 'Requests that still count against the limit.', ({ used }) => used);
+  perUpstream('budget_remaining', 'Requests that could leave now.', ({ remaining }) => remaining);
+  perUpstream('budget_paused', 'Keys paused by a refusal.', ({ paused }) => paused);
+  perUpstream('budget_keys', 'Keys with a budget.', ({ keys }) => keys);
+  perUpstream('upstream_reachable', '1 unless it did not answer lately.', ({ upstream }) =>
+    gauges.reachable(upstream) ? 1 : 0,
+  );
   registry.registerMetric(
     new Gauge({
       name: 'gateway_queue_length',

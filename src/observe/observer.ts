@@ -16,10 +16,20 @@ interface UpstreamRequest {
   readonly operation: object | undefined;
 }
 
+/**
+ * Whose fault it is that a request brought nothing: the upstream's as a whole, its for this kind of
+ * resource, or the caller's, whose bytes ended early or came as they pleased.
+ */
+export type Fault = 'host' | 'resource' | 'caller';
+
 /** How an upstream request ended. */
 export interface UpstreamOutcome {
-  /** `REFUSED`: by the rate limit. */
-  readonly code: 'OK' | 'REFUSED' | ErrorCode;
+  /** `REFUSED`: by the rate limit. `CANCELED`: the bytes to send ended early. */
+  readonly code: 'OK' | 'REFUSED' | 'CANCELED' | ErrorCode;
+  /** Absent when the upstream has answered, be it with a refusal. */
+  readonly fault?: Fault | undefined;
+  /** What it was about, e.g. `qr`: a list as well as a row of it. Present beside a fault. */
+  readonly kind?: string;
   /** Why it failed, for the operator's log only. */
   readonly cause?: unknown;
   readonly durationMs: number;
@@ -37,14 +47,14 @@ export interface OperationRecord {
   readonly requestId: string;
   /** As the caller wrote it; `null` when it has none, or was not understood. */
   readonly name: string | null;
-  readonly type: 'query' | 'mutation' | 'subscription' | 'unknown';
+  readonly type: 'query' | 'mutation' | 'subscription' | 'upload' | 'unknown';
   /** `null` when the operation was refused before its caller was known. */
   readonly caller: string | null;
   readonly status: number;
   /** Of its errors, each once. */
   readonly codes: readonly string[];
-  /** `partial`: errors beside data. `failed`: errors and no data. */
-  readonly outcome: 'ok' | 'partial' | 'failed';
+  /** `partial`: errors beside data. `failed`: errors and no data. `canceled`: the caller hung up. */
+  readonly outcome: 'ok' | 'partial' | 'failed' | 'canceled';
   readonly durationMs: number;
   readonly calls: number;
   readonly waitedMs: number;

@@ -27,7 +27,7 @@ interface TelemetryOptions {
   /** Blackened wherever they should turn up. */
   readonly secrets: readonly string[];
   /** What is read at every scrape; `null` when nothing is counted. */
-  readonly gauges: Gauges | null;
+  readonly gauges: Omit<Gauges, 'reachable'> | null;
 }
 
 /** Puts logs, metrics, spans and the record of the upstreams' health together. */
@@ -40,7 +40,8 @@ export async function createTelemetry(options: TelemetryOptions): Promise<Teleme
   });
   const tracing = isTraced() ? (await import('./tracing.ts')).createTracing() : noTracing;
   const health = new Health(clock);
-  const metrics = gauges && createLazyMetrics(clock, gauges);
+  const reachable: Gauges['reachable'] = (upstream) => health.isReachable(upstream);
+  const metrics = gauges && createLazyMetrics(clock, { ...gauges, reachable });
   const observer = observeWith([tracing, log, health, ...(metrics ? [metrics] : [])]);
   return { log, tracing, health, metrics, observer };
 }

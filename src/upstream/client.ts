@@ -267,7 +267,7 @@ export class Client implements UpstreamClient {
     const { read } = open;
     // What a write has made wrong is read anew by the next who asks, and not before.
     if (!payer && cache.peek(key) === undefined) return { kind: 'unsent' };
-    const { heldBack } = this.#exchange;
+    const heldBack = this.#exchange.heldBackFor(read);
     if (heldBack) return { kind: 'unsent', error: heldBack };
     payer?.sent(this.upstream, key);
     const stamp = cache.stamp();

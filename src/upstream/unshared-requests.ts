@@ -65,7 +65,7 @@ export class UnsharedRequests {
         caller: caller.name,
         planned: caller.receipt,
         attempt: async (payer) => {
-          const { heldBack } = exchange;
+          const heldBack = exchange.heldBackFor(call);
           if (heldBack) return { kind: 'unsent', error: heldBack };
           payer?.sent(options.upstream, key);
           const { feedback, outcome } = await standing.send(call, credential, payer);

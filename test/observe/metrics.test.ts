@@ -124,7 +124,11 @@ describe('/metrics', () => {
   });
 });
 
-const gauges = { budgets: () => [], cache: () => ({ bytes: 0, entries: 0 }) };
+const gauges = {
+  budgets: () => [],
+  cache: () => ({ bytes: 0, entries: 0 }),
+  reachable: () => true,
+};
 
 describe('the numbers', () => {
   const record: OperationRecord = {
@@ -179,7 +183,7 @@ describe('METRICS', () => {
       access: 'local',
       metrics: createLazyMetrics(new VirtualClock(), gauges),
       state: {
-        readiness: () => ({ ready: true, reasons: [] }),
+        readiness: () => ({ ready: true, reasons: [], degraded: [] }),
         status: () => expect.unreachable('nobody asks for the status here'),
       },
     });

@@ -150,7 +150,11 @@ describe('SHUTDOWN_DELAY_MS', () => {
     await clock.advance(4999);
     const probe = await fetch(`${gateway.url}/readyz`);
     expect(probe.status).toBe(503);
-    expect(await probe.json()).toEqual({ ready: false, reasons: [{ reason: 'draining' }] });
+    expect(await probe.json()).toEqual({
+      ready: false,
+      reasons: [{ reason: 'draining' }],
+      degraded: [],
+    });
     const answer = await gateway.ask(read);
     expect(answer).toMatchObject({ status: 200, data: { pixels: expect.anything() } });
     expect(answer.headers.get('connection')).toBe('close');

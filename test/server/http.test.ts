@@ -32,7 +32,7 @@ function small(options: Partial<HttpOptions> = {}): HttpServer {
       access: 'off',
       metrics: null,
       state: {
-        readiness: (draining) => ({ ready: !draining, reasons: [] }),
+        readiness: (draining) => ({ ready: !draining, reasons: [], degraded: [] }),
         status: () => expect.unreachable('nobody asks for the status here'),
       },
     }),

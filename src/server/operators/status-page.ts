@@ -30,17 +30,12 @@ export const statusPolicy = `default-src 'none'; style-src 'sha256-${createHash(
 /** The state of the gateway as a page for a person; it renews itself. Costs no upstream call. */
 export function statusPage(status: Status): string {
   const { version, uptimeMs, readiness, cache, upstreams, now } = status;
-  const state = readiness.ready
-    ? 'ready'
-    : `<span class="no">not ready</span>: ${readiness.reasons
-        .map(({ reason, upstream }) => encode(upstream ? `${upstream} ${reason}` : reason))
-        .join(', ')}`;
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="5">
 <meta name="viewport" content="width=device-width"><title>Gateway status</title><style>${style}</style></head>
 <body><h1>Gateway</h1>
 <table>
-${row('State', state)}
+${row('State', state(readiness))}
 ${row('Version', encode(version))}
 ${row('Running for', ago(uptimeMs))}
 ${row('Cache entries', `${cache.entries}, about ${(cache.bytes / 1_048_576).toFixed(1)} MiB`)}
@@ -48,6 +43,15 @@ ${row('Cache entries', `${cache.entries}, about ${(cache.bytes / 1_048_576).toFi
 ${upstreams.map((upstream) => section(upstream, now)).join('\n')}
 </body></html>
 `;
+}
+
+function state({ ready, reasons, degraded }: Readiness): string {
+  const wrong = [
+    ...reasons.map(({ reason }) => reason),
+    ...degraded.map(({ reason, upstream }) => `${upstream} ${reason}`),
+  ];
+  if (wrong.length === 0) return 'ready';
+  return `<span class="no">${ready ? 'ready, but degraded' : 'not ready'}</span>: ${encode(wrong.join(', '))}`;
 }
 
 function section(

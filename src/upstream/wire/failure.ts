@@ -5,7 +5,8 @@ import {
   UpstreamRejected,
   upstreamTitle,
 } from '../../errors.ts';
-import type { Verdict } from '../request.ts';
+import type { Fault } from '../../observe/observer.ts';
+import type { Call, Verdict } from '../request.ts';
 import { WireError } from './send.ts';
 
 /** Why a request brought nothing. */
@@ -73,11 +74,19 @@ export function outOfOrder(upstream: UpstreamName, retryAfterMs: number): Gatewa
   );
 }
 
-/** Whether a failure says that the upstream is out of order, and not what it thinks of the request. */
-export function isOutage(failure: Failure): boolean {
-  return (
-    failure instanceof WireError || failure.kind === 'unavailable' || failure.kind === 'invalid'
-  );
+/**
+ * Whose fault a failure is; `null` when the upstream has answered, be it with a refusal. `host`: nothing
+ * can be asked of it. `resource`: it had nothing to say to this request, which may be due to what was asked
+ * for. `caller`: the request did not come to its end, or came as its sender pleased, as an upload does.
+ */
+export function faultOf(failure: Failure, { stream }: Pick<Call<unknown>, 'stream'>): Fault | null {
+  if (failure instanceof WireError) {
+    if (failure.byCaller) return 'caller';
+    if (failure.kind === 'unsent') return 'host';
+  } else if (failure.kind !== 'unavailable' && failure.kind !== 'invalid') {
+    return null;
+  }
+  return stream ? 'caller' : 'resource';
 }
 
 /** Whether the connection broke under a request, as one does that the upstream closed for idling. */

@@ -3,8 +3,8 @@ import type { Observer } from '../../observe/observer.ts';
 import type { Call } from '../request.ts';
 import { Breaker } from './breaker.ts';
 import type { Exchanged, ExchangeOptions } from './exchange.ts';
-import { isOutage, outOfOrder } from './failure.ts';
-import { observedExchange } from './observed-exchange.ts';
+import { faultOf, outOfOrder } from './failure.ts';
+import { kindOf, observedExchange } from './observed-exchange.ts';
 
 /** Exchanges with one upstream behind its circuit breaker. */
 export class GuardedExchange {
@@ -22,8 +22,12 @@ export class GuardedExchange {
 
   /** Why a request stays here while the breaker is open: `UPSTREAM_UNAVAILABLE`. */
   get heldBack(): GatewayError | undefined {
-    const { openMs } = this.#breaker;
-    return openMs === 0 ? undefined : outOfOrder(this.#options.api.upstream, openMs);
+    return this.#outOfOrder(this.#breaker.openMs);
+  }
+
+  /** The same for one that is about to leave. */
+  heldBackFor(call: Call<unknown>): GatewayError | undefined {
+    return this.#outOfOrder(this.#breaker.openMsFor(kindOf(call)));
   }
 
   /**
@@ -35,17 +39,21 @@ export class GuardedExchange {
     secret: string,
     operation: object | undefined,
   ): Promise<Exchanged<T>> {
-    this.#breaker.leaving();
+    // How long the bytes of a stream take is up to who sends them.
+    const departure = this.#breaker.leaving(kindOf(call), call.stream === undefined);
     const sent = observedExchange(this.#options, call, secret, operation);
     // A mistake of ours says nothing about the upstream, and must not leave the breaker half-open.
-    sent.catch(() => this.#breaker.succeeded());
+    sent.catch(() => departure.ended());
     const exchanged = await sent;
     const { outcome } = exchanged;
-    if (outcome.kind === 'failure' && isOutage(outcome.failure)) {
-      this.#breaker.failed(call.path, outcome.failure);
-    } else {
-      this.#breaker.succeeded();
-    }
+    const fault = outcome.kind === 'failure' ? faultOf(outcome.failure, call) : null;
+    if (fault === null) departure.answered();
+    else if (fault === 'caller') departure.ended();
+    else departure.failed(fault);
     return exchanged;
+  }
+
+  #outOfOrder(openMs: number): GatewayError | undefined {
+    return openMs === 0 ? undefined : outOfOrder(this.#options.api.upstream, openMs);
   }
 }

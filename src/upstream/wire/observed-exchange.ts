@@ -1,7 +1,8 @@
 import type { Observer, UpstreamOutcome } from '../../observe/observer.ts';
 import type { Call } from '../request.ts';
 import { type Exchanged, type ExchangeOptions, exchange } from './exchange.ts';
-import { readError } from './failure.ts';
+import { faultOf, readError } from './failure.ts';
+import { WireError } from './send.ts';
 
 /** `exchange` under the eyes of an observer; without one it is `exchange` and nothing else. */
 export function observedExchange<T>(
@@ -25,7 +26,7 @@ export function observedExchange<T>(
   const send = async (): Promise<Exchanged<T>> => {
     try {
       const exchanged = await exchange(options, call, secret);
-      end(outcomeOf(options, exchanged));
+      end(outcomeOf(options, call, exchanged));
       return exchanged;
     } catch (error) {
       end({ code: 'INTERNAL_SERVER_ERROR', cause: error });
@@ -37,16 +38,26 @@ export function observedExchange<T>(
 
 function outcomeOf<T>(
   { api }: ExchangeOptions,
+  call: Call<T>,
   { outcome }: Exchanged<T>,
 ): Omit<UpstreamOutcome, 'durationMs'> {
   if (outcome.kind === 'value') return { code: 'OK' };
   if (outcome.kind === 'refused') return { code: 'REFUSED' };
-  const { code, cause } = readError(api.upstream, outcome.failure);
+  const { failure } = outcome;
+  if (failure instanceof WireError && failure.byCaller) return { code: 'CANCELED' };
+  const fault = faultOf(failure, call) ?? undefined;
+  const { code, cause } = readError(api.upstream, failure);
   // An upstream's own sentence can hold anything that was sent to it.
-  return cause === undefined ? { code } : { code, cause };
+  return { code, fault, kind: kindOf(call), ...(cause === undefined ? {} : { cause }) };
 }
 
 /** The word behind `/api` in a path of ours; what follows it can be a caller's. */
 function nounOf(path: string): string {
   return path.split('/', 3)[2] ?? '';
+}
+
+/** The kind of resource that a request is about: the same for a list, a row of it and their writes. */
+export function kindOf({ path }: Pick<Call<unknown>, 'path'>): string {
+  // `/api/campaigns`, but `/api/campaign/:id`.
+  return nounOf(path).replace(/s$/, '');
 }

@@ -20,9 +20,12 @@ export class WireError extends Error {
   override readonly name = 'WireError';
   /** `unsent`: the upstream cannot have seen it. `lost`: it can. `timeout`: it can, and was slow. */
   readonly kind: 'unsent' | 'lost' | 'timeout';
-  constructor(kind: 'unsent' | 'lost' | 'timeout', cause?: unknown) {
+  /** True where the bytes to send have ended early: the upstream did nothing wrong. */
+  readonly byCaller: boolean;
+  constructor(kind: 'unsent' | 'lost' | 'timeout', cause?: unknown, byCaller = false) {
     super(`no answer (${kind})`, { cause });
     this.kind = kind;
+    this.byCaller = byCaller;
   }
 }
 
@@ -67,7 +70,8 @@ export async function sendOverWire(
     return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() };
   } catch (cause) {
     // The head of a request leaves with the first piece of its stream.
-    if (flow && !flow.begun) throw new WireError('unsent', cause);
+    if (flow && !flow.begun) throw new WireError('unsent', cause, flow.broken);
+    if (flow?.broken) throw new WireError('lost', cause, true);
     if (abort.signal.aborted) throw new WireError('timeout', cause);
     throw new WireError(wasSent(cause) ? 'lost' : 'unsent', cause);
   } finally {
@@ -105,6 +109,8 @@ class Flow {
   readonly readable: Readable;
   /** Whether anything has been handed out. */
   begun = false;
+  /** Whether its source has failed. */
+  broken = false;
 
   constructor(source: AsyncIterable<Uint8Array>, deadline: Deadline) {
     this.readable = Readable.from(this.#pass(source, deadline));
@@ -114,7 +120,7 @@ class Flow {
 
   async *#pass(source: AsyncIterable<Uint8Array>, deadline: Deadline): AsyncGenerator<Uint8Array> {
     deadline.end();
-    for await (const piece of source) {
+    for await (const piece of this.#watch(source)) {
       if (this.readable.destroyed) return;
       this.begun = true;
       deadline.begin();
@@ -123,6 +129,15 @@ class Flow {
     }
     this.begun = true;
     deadline.begin();
+  }
+
+  async *#watch(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    try {
+      yield* source;
+    } catch (error) {
+      this.broken = true;
+      throw error;
+    }
   }
 }
 

@@ -7,6 +7,14 @@ const maxReasonLength = 300;
 
 const noReason = 'No reason was given.';
 
+/** What a server in front of the API says about a request by its status alone: the API never saw it. */
+const refusedUnseen: Readonly<Record<number, string>> = {
+  413: 'The request is too large.',
+  414: 'The request’s address is too long.',
+  415: 'This type of content is not taken.',
+  431: 'The request’s headers are too large.',
+};
+
 /** What both APIs share in telling answers apart: reading the body, and the words of a refusal. */
 export type ParsedBody =
   | { readonly kind: 'json'; readonly members: Readonly<Record<string, unknown>> }
@@ -34,8 +42,13 @@ export function parseBody(answer: RawAnswer): ParsedBody {
   return members ? { kind: 'json', members } : unusable(answer.status, 'JSON that is no object');
 }
 
-/** An answer that decides nothing: the server's fault from 500 on, else not what the API sends. */
+/**
+ * An answer that decides nothing: the server's fault from 500 on, else not what the API sends. A status that
+ * can only be about the request itself is a refusal, whatever came with it.
+ */
 export function unusableVerdict(status: number, what: string): Verdict {
+  const reason = refusedUnseen[status];
+  if (reason !== undefined) return { kind: 'rejected', reason };
   return {
     kind: status >= 500 ? 'unavailable' : 'invalid',
     detail: `HTTP ${status} with ${what}`,

@@ -43,7 +43,7 @@ describe('/status', () => {
     expect(page).toContain('Last failure: 60 s ago: UPSTREAM_UNAVAILABLE');
     expect(page).toContain('Last refusal: 0 s ago');
     expect(page).toContain('paused by a refusal');
-    expect(page).toContain('State: not ready: MARKET budget-paused');
+    expect(page).toContain('State: ready, but degraded: MARKET budget-paused');
     expect(page).toContain('Running for: 60 s');
   });
 
@@ -62,7 +62,7 @@ describe('/status', () => {
     const html = statusPage({
       version: '<script>alert(1)</script>',
       uptimeMs: 0,
-      readiness: { ready: true, reasons: [] },
+      readiness: { ready: true, reasons: [], degraded: [] },
       cache: { bytes: 0, entries: 0 },
       upstreams: [],
       now: 0,

@@ -1,47 +1,63 @@
 import { describe, expect, it } from 'vitest';
 import { Breaker } from '../../../src/upstream/wire/breaker.ts';
-import { WireError } from '../../../src/upstream/wire/send.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
-const LOST = new WireError('lost');
-const BROKEN = { kind: 'unavailable', detail: 'HTTP 500 with HTML' } as const;
+/** So many requests in a row that came to nothing. */
+function fail(
+  breaker: Breaker,
+  kind: string,
+  fault: 'host' | 'resource' = 'resource',
+  times = 1,
+): void {
+  for (let count = 0; count < times; count += 1) breaker.leaving(kind).failed(fault);
+}
 
 function tripped(clock: VirtualClock): Breaker {
   const breaker = new Breaker(clock);
-  for (let failure = 0; failure < 5; failure += 1) breaker.failed('/api/qr', LOST);
+  fail(breaker, 'qr', 'host', 5);
   return breaker;
 }
 
 describe('The breaker of an upstream', () => {
-  it('opens after five requests in a row without an answer', () => {
+  it('opens after five requests in a row that did not reach the host', () => {
     const breaker = new Breaker(new VirtualClock());
-    for (let failure = 0; failure < 4; failure += 1) breaker.failed('/api/qr', LOST);
+    fail(breaker, 'qr', 'host', 4);
     expect(breaker.openMs).toBe(0);
-    breaker.failed('/api/qr', LOST);
+    fail(breaker, 'qr', 'host');
     expect(breaker.openMs).toBe(1000);
   });
 
   it('opens once for all requests that were under way together', () => {
-    const breaker = tripped(new VirtualClock());
-    for (let failure = 0; failure < 20; failure += 1) breaker.failed('/api/pixels', LOST);
+    const breaker = new Breaker(new VirtualClock());
+    const together = Array.from({ length: 25 }, (_, n) => breaker.leaving(`kind ${n}`));
+    for (const departure of together) departure.failed('resource');
     expect(breaker.openMs).toBe(1000);
   });
 
   it('stays closed while answers come between the failures', () => {
     const breaker = new Breaker(new VirtualClock());
-    for (let failure = 0; failure < 20; failure += 1) {
-      breaker.failed('/api/qr', LOST);
-      if (failure % 4 === 3) breaker.succeeded();
+    for (let count = 0; count < 20; count += 1) {
+      fail(breaker, count % 2 === 0 ? 'qr' : 'pixel');
+      if (count % 4 === 3) breaker.leaving('account').answered();
     }
     expect(breaker.openMs).toBe(0);
   });
 
-  it('leaves the others alone when one endpoint alone is out of order', () => {
+  it('leaves the others alone when one kind of resource alone is out of order', () => {
     const breaker = new Breaker(new VirtualClock());
-    for (let failure = 0; failure < 20; failure += 1) breaker.failed('/api/qr', BROKEN);
+    fail(breaker, 'qr', 'resource', 20);
     expect(breaker.openMs).toBe(0);
-    breaker.failed('/api/pixels', BROKEN);
+    fail(breaker, 'pixel');
     expect(breaker.openMs).toBeGreaterThan(0);
+  });
+
+  it('does not count what says nothing about the upstream', () => {
+    const breaker = new Breaker(new VirtualClock());
+    fail(breaker, 'qr', 'host', 4);
+    for (let count = 0; count < 20; count += 1) breaker.leaving('file', false).ended();
+    expect(breaker.openMs).toBe(0);
+    fail(breaker, 'qr', 'host');
+    expect(breaker.openMs).toBe(1000);
   });
 
   it('lets one request find out whether the upstream is back', async () => {
@@ -49,9 +65,9 @@ describe('The breaker of an upstream', () => {
     const breaker = tripped(clock);
     await clock.advance(1000);
     expect(breaker.openMs).toBe(0);
-    breaker.leaving();
+    const probe = breaker.leaving('qr');
     expect(breaker.openMs).toBeGreaterThan(0);
-    breaker.succeeded();
+    probe.answered();
     expect(breaker.openMs).toBe(0);
   });
 
@@ -62,9 +78,65 @@ describe('The breaker of an upstream', () => {
     for (let opening = 0; opening < 7; opening += 1) {
       openings.push(breaker.openMs);
       await clock.advance(breaker.openMs);
-      breaker.leaving();
-      breaker.failed('/api/qr', LOST);
+      fail(breaker, 'qr', 'host');
     }
     expect(openings).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
+  });
+});
+
+describe('The probe of a half-open breaker', () => {
+  it('has ten seconds, after which another may go', async () => {
+    const clock = new VirtualClock();
+    const breaker = tripped(clock);
+    await clock.advance(1000);
+    const probe = breaker.leaving('qr');
+    await clock.advance(9999);
+    expect(breaker.openMs).toBeGreaterThan(0);
+    await clock.advance(1 + 2000);
+    expect(breaker.openMsFor('account')).toBe(0);
+    probe.answered();
+    expect(breaker.openMsFor('qr')).toBe(0);
+  });
+
+  it('is never an upload, which closes the breaker all the same when it is answered', async () => {
+    const clock = new VirtualClock();
+    const breaker = tripped(clock);
+    await clock.advance(1000);
+    const upload = breaker.leaving('file', false);
+    expect(breaker.openMs).toBe(0);
+    upload.answered();
+    fail(breaker, 'qr', 'host', 4);
+    expect(breaker.openMs).toBe(0);
+  });
+
+  it('opens it again when an upload does not reach the host', async () => {
+    const clock = new VirtualClock();
+    const breaker = tripped(clock);
+    await clock.advance(1000);
+    breaker.leaving('file', false).failed('host');
+    expect(breaker.openMs).toBe(2000);
+  });
+
+  it('leaves the next turn to another kind of resource when its own has failed', async () => {
+    const clock = new VirtualClock();
+    const breaker = tripped(clock);
+    await clock.advance(1000);
+    fail(breaker, 'qr');
+    await clock.advance(2000);
+    expect(breaker.openMsFor('qr')).toBe(30_000);
+    expect(breaker.openMsFor('account')).toBe(0);
+    // Nobody else asked.
+    await clock.advance(30_000);
+    expect(breaker.openMsFor('qr')).toBe(0);
+  });
+
+  it('that ends without a word of the upstream leaves the turn to the next', async () => {
+    const clock = new VirtualClock();
+    const breaker = tripped(clock);
+    await clock.advance(1000);
+    breaker.leaving('qr').ended();
+    expect(breaker.openMs).toBe(0);
+    breaker.leaving('qr');
+    expect(breaker.openMs).toBeGreaterThan(0);
   });
 });
