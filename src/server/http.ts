@@ -1,9 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { GraphQLError } from 'graphql';
 import type { Clock } from '../clock.ts';
+import type { ErrorCode } from '../errors.ts';
 import { type BodyLimits, bodyLimit, bodyTooLarge, limitBodyTime } from './door/body-limit.ts';
-import type { HostGuard } from './door/host-guard.ts';
-import { endLingering } from './door/linger.ts';
+import { type HostGuard, repeatedHeader } from './door/host-guard.ts';
+import { endLingering, limitLateBody } from './door/linger.ts';
 import { allowOrigin, type Origins } from './door/origins.ts';
 import { requestIdOf } from './door/request-id.ts';
 import { setSecurityHeaders } from './door/security-headers.ts';
@@ -12,6 +13,7 @@ import type { GraphiqlPage } from './graphiql/graphiql.ts';
 import type { OperatorPages } from './operators/operator-pages.ts';
 import { Drain } from './socket/drain.ts';
 import { listen } from './socket/listen.ts';
+import { StallGuard } from './socket/stall-guard.ts';
 
 /** What the HTTP server is made of. */
 export interface HttpOptions {
@@ -54,6 +56,11 @@ interface Route {
   readonly limitsBody?: true;
 }
 
+/** Connections at a time. Most callers of a busy gateway share those of a proxy. */
+const MAX_CONNECTIONS = 10_000;
+/** How often Node looks for connections whose headers do not come. */
+const CHECK_MS = 5000;
+
 /** Every path that is answered; one that ends with a slash stands for all below it. */
 function routesOf(options: HttpOptions): ReadonlyMap<string, Route> {
   const { files, graphiql, pages } = options;
@@ -73,6 +80,8 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   const routes = routesOf(options);
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
     drain.watch(response);
+    stalls.watch(response);
+    limitLateBody(request, response, options.clock);
     setSecurityHeaders(response);
     const requestId = requestIdOf(request.headers['x-request-id']);
     // Also into the request, where the log finds it.
@@ -82,17 +91,26 @@ export function createHttpServer(options: HttpOptions): HttpServer {
 
     const [path = '/'] = (request.url ?? '/').split('?', 1);
     const route = routes.get(path.startsWith('/files/') ? '/files/' : path) ?? nothing;
+    const repeated = repeatedHeader(request);
+    if (repeated !== null) {
+      refuse(response, 400, `The header ${repeated} must be given once only.`, 'BAD_USER_INPUT');
+      return;
+    }
     if (!route.anyHost && options.hostGuard?.(request.headers.host) === false) {
-      refuseHost(response);
+      refuse(response, 403, unknownHost, 'FORBIDDEN');
       return;
     }
     if (!route.limitsBody) limitBodyTime(request, options.clock);
     route.answer(request, response, drain.begun);
   };
-  const server = createServer(handle);
+  const server = createServer({ connectionsCheckingInterval: CHECK_MS }, handle);
   const drain = new Drain(server, { clock: options.clock, graceMs: options.graceMs });
   // Node would answer `Expect: 100-continue` at once, before anything is known of the request.
   server.on('checkContinue', handle);
+  const stalls = new StallGuard(options.clock);
+  server.maxConnections = MAX_CONNECTIONS;
+  // Who does nothing with a connection makes room for who wants one.
+  server.on('drop', () => server.closeIdleConnections());
   // Long enough for a load balancer to reuse connections, which commonly give up after 60 s.
   server.keepAliveTimeout = 65_000;
   server.headersTimeout = 15_000;
@@ -134,11 +152,13 @@ const nothing: Route = {
   answer: (_, response) => text(response, 404, 'There is nothing here. The graph is at /graphql.'),
 };
 
-function refuseHost(response: ServerResponse): void {
-  const sentence =
-    'The gateway is not known under this name. Ask for localhost, or add the name to ALLOWED_HOSTS.';
-  response.writeHead(403, { 'Content-Type': 'application/json', Connection: 'close' });
-  response.end(errorBody(new GraphQLError(sentence, { extensions: { code: 'FORBIDDEN' } })));
+const unknownHost =
+  'The gateway is not known under this name. Ask for localhost, or add the name to ALLOWED_HOSTS.';
+
+/** Answers a request that is not even looked at, and ends its connection. */
+function refuse(response: ServerResponse, status: number, sentence: string, code: ErrorCode): void {
+  response.writeHead(status, { 'Content-Type': 'application/json', Connection: 'close' });
+  response.end(errorBody(new GraphQLError(sentence, { extensions: { code } })));
 }
 
 function errorBody({ message, extensions: { code } }: GraphQLError): string {

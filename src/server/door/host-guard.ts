@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 
 /** Whether the gateway answers under the name in a request's `Host` header. */
@@ -22,4 +23,24 @@ export function createHostGuard(listensOn: string, allowed: readonly string[]): 
       .toLowerCase();
     return names.has(name) || isIP(name) !== 0;
   };
+}
+
+/** What may be said once only: a proxy in front may have gone by another one than Node does. */
+const ONCE = ['host', 'authorization'] as const;
+
+/** Which header of a request stands there twice though it may not; `null` when none does. */
+export function repeatedHeader({ rawHeaders }: IncomingMessage): string | null {
+  const seen = new Set<string>();
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = ONCE.find((once) => isNamed(rawHeaders[at] ?? '', once));
+    if (name === undefined) continue;
+    if (seen.has(name)) return name;
+    seen.add(name);
+  }
+  return null;
+}
+
+/** Compares the lengths first: nearly all headers differ there. */
+function isNamed(header: string, name: string): boolean {
+  return header.length === name.length && header.toLowerCase() === name;
 }

@@ -34,6 +34,25 @@ export function endLingering(
   });
 }
 
+/**
+ * Ends the connection of a request whose answer was complete before its body, unless the rest comes soon.
+ * Node reads and discards the rest for as long as it takes, which can be for ever.
+ */
+export function limitLateBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  clock: Clock,
+): void {
+  const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers;
+  if (length === '0' && encoding === undefined) return;
+  response.once('finish', () => {
+    if (request.complete) return;
+    clock.after(LINGER_MS, () => {
+      if (!request.complete) request.socket.destroy();
+    });
+  });
+}
+
 /** Whether the sender of a request waits for `100 Continue` before it sends the body. */
 export function expectsContinue({ headers }: IncomingMessage): boolean {
   return headers.expect?.toLowerCase() === '100-continue';

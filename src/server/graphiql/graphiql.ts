@@ -12,6 +12,8 @@ export interface GraphiqlPage {
 
 interface Rendered {
   readonly gzipped: Buffer;
+  /** The same unpacked, once somebody has asked for it who cannot unpack. */
+  plain: Promise<Buffer> | null;
   readonly etag: string;
   readonly csp: string;
 }
@@ -55,6 +57,8 @@ async function render(examples: readonly Example[]): Promise<Rendered> {
   );
   return {
     gzipped: await promisify(gzip)(html),
+    // Every browser takes gzip, so only the packed page stays in memory from the start.
+    plain: null,
     etag: `W/"${createHash('sha256').update(html).digest('base64url').slice(0, 22)}"`,
     csp: policy(html),
   };
@@ -104,10 +108,32 @@ function answer(page: Rendered, request: IncomingMessage, response: ServerRespon
     response.end();
   } else if (/\bgzip\b/.test(String(request.headers['accept-encoding']))) {
     response.setHeader('Content-Encoding', 'gzip');
-    response.setHeader('Content-Length', page.gzipped.byteLength);
-    response.end(page.gzipped);
+    stream(page.gzipped, response);
   } else {
-    // Every browser takes gzip, so only the packed page stays in memory.
-    gunzip(page.gzipped, (_, html) => response.end(html));
+    page.plain ??= promisify(gunzip)(page.gzipped);
+    void page.plain.then((plain) => stream(plain, response));
   }
+}
+
+const PIECE_BYTES = 64 * 1024;
+
+/**
+ * Sends a buffer that all readers share, in pieces and no faster than each of them reads. A piece is a view,
+ * so that a reader who does not read holds no memory of ours.
+ */
+function stream(page: Buffer, response: ServerResponse): void {
+  response.setHeader('Content-Length', page.byteLength);
+  let start = 0;
+  const next = (): void => {
+    while (start < page.byteLength && !response.destroyed) {
+      const piece = page.subarray(start, start + PIECE_BYTES);
+      start += piece.byteLength;
+      if (!response.write(piece)) {
+        response.once('drain', next);
+        return;
+      }
+    }
+    response.end();
+  };
+  next();
 }

@@ -1,0 +1,70 @@
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Clock } from '../../clock.ts';
+
+/** How long a client may take nothing of an answer that is there for it, in milliseconds. */
+const STALL_MS = 30_000;
+/** How often that is looked at while any request is running. */
+const LOOK_MS = 10_000;
+
+/** What was last seen of a connection whose client has not taken all of its answer. */
+interface Stall {
+  readonly taken: number;
+  readonly since: number;
+}
+
+/**
+ * Destroys the connection of a client that has stopped reading: what waits for it stays in memory, and would
+ * for ever. Every answer of every route counts. A client that reads slowly is let alone, and so is one
+ * that waits for an answer: nothing is there for it to take. What a client sends does not help it.
+ */
+export class StallGuard {
+  readonly #clock: Clock;
+  readonly #running = new Set<ServerResponse>();
+  readonly #stalls = new Map<Socket, Stall>();
+  #looking = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Takes note of a request that has just arrived. */
+  watch(response: ServerResponse): void {
+    this.#running.add(response);
+    response.once('close', () => this.#running.delete(response));
+    if (!this.#looking) this.#lookLater();
+  }
+
+  #lookLater(): void {
+    this.#looking = true;
+    this.#clock.after(LOOK_MS, () => {
+      this.#look();
+      if (this.#running.size > 0) this.#lookLater();
+      else this.#looking = false;
+    });
+  }
+
+  #look(): void {
+    const now = this.#clock.now();
+    const sockets = new Set([...this.#running].flatMap(({ socket }) => socket ?? []));
+    for (const socket of this.#stalls.keys()) {
+      if (!sockets.has(socket)) this.#stalls.delete(socket);
+    }
+    for (const socket of sockets) {
+      const taken = takenBy(socket);
+      const before = this.#stalls.get(socket);
+      if (taken === null) this.#stalls.delete(socket);
+      else if (before?.taken !== taken) this.#stalls.set(socket, { taken, since: now });
+      else if (now - before.since >= STALL_MS) socket.destroy();
+    }
+  }
+}
+
+/** Bytes that have left for a client so far; `null` when nothing waits for it. */
+function takenBy(socket: Socket): number | null {
+  const { bytesWritten, writableLength } = socket;
+  // Node looks at the same for its own timeout: one large piece is in a queue of the system's for long.
+  const { _handle: handle } = socket as { readonly _handle?: { readonly writeQueueSize?: number } };
+  if (writableLength === 0) return null;
+  return bytesWritten - writableLength - (handle?.writeQueueSize ?? 0);
+}
