@@ -85,6 +85,10 @@ function answer(response: ServerResponse, status: number, type: string, body: st
   response.writeHead(status).end(body);
 }
 
+/** What proxies add to a request that they pass on, by the beginnings of lower-case names. */
+const passedOn =
+  /^(?:forwarded$|via$|x-forwarded|x-real-ip$|x-client-ip$|x-cluster-client-ip$|true-client-ip$|cf-)/;
+
 /**
  * Whether a request comes from this machine itself. One that a proxy on it has passed on does not, nor
  * one by DNS rebinding, which names another host.
@@ -92,5 +96,5 @@ function answer(response: ServerResponse, status: number, type: string, body: st
 function isLocal({ headers, socket }: IncomingMessage): boolean {
   const loopback = /^(::ffff:)?127\.|^::1$/.test(socket.remoteAddress ?? '');
   const named = /^(localhost|127\.[\d.]+|\[::1\])(:\d+)?$/i.test(headers.host ?? '');
-  return loopback && named && !('forwarded' in headers) && !('x-forwarded-for' in headers);
+  return loopback && named && !Object.keys(headers).some((name) => passedOn.test(name));
 }
