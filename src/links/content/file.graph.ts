@@ -114,6 +114,10 @@ export function checkUpload(checks: InputChecks, upload: UploadFile): void {
   const found = filenameFault(filename);
   if (found) checks.issue('filename', found);
   checks.notBlank('name', upload.name);
+  if (upload.name != null && hidesCharacters(upload.name)) {
+    const message = 'must not have control or invisible characters.';
+    checks.issue('name', fault('INVALID_CHARACTERS', message));
+  }
   checks.slug('custom', upload.custom);
   if (domain != null) {
     checks.domain('domain', /^https?:/i.test(domain) ? domain : `https://${domain}`);
@@ -129,11 +133,14 @@ export function checkUpload(checks: InputChecks, upload: UploadFile): void {
 /** The limit of most file systems. */
 const MAX_FILENAME_BYTES = 255;
 
-/** Accepts only a single path segment, so that no name can point to another place upstream. */
+/**
+ * Accepts only a single path segment, so that no name can point to another place upstream, and only what
+ * can be seen, so that no name reads as another one.
+ */
 function filenameFault(name: string): InputFault | null {
-  // `Cs` are lone surrogates, which have no percent-encoding.
-  if (/[/\\\p{Cc}\p{Cs}]/u.test(name)) {
-    const message = 'must be the name alone, without slashes, backslashes and control characters.';
+  if (/[/\\]/.test(name) || hidesCharacters(name)) {
+    const message =
+      'must be the name alone, without slashes, backslashes, and control or invisible characters.';
     return fault('INVALID_FILENAME', message);
   }
   if (!/^[^.\s].*\.[\p{L}\p{N}]{1,16}$/u.test(name)) {
@@ -142,6 +149,19 @@ function filenameFault(name: string): InputFault | null {
   if (Buffer.byteLength(name) <= MAX_FILENAME_BYTES) return null;
   const message = `must not be longer than ${MAX_FILENAME_BYTES} bytes.`;
   return fault('TOO_LONG', message, { maxBytes: MAX_FILENAME_BYTES });
+}
+
+/**
+ * Whether a text has characters that are not seen, or that turn others around: control characters, lone
+ * surrogates (`Cs`, which have no percent-encoding), marks of direction (`Cf`), separators of lines, and what
+ * fonts show nothing for. Inside an emoji a joiner or a selector of its look is part of what is seen.
+ */
+function hidesCharacters(text: string): boolean {
+  const seen = text.replace(
+    /(?<=\p{Extended_Pictographic}|\p{Emoji_Modifier}|\uFE0F)\u200D(?=\p{Extended_Pictographic})|(?<=\p{Extended_Pictographic})\uFE0F/gu,
+    '',
+  );
+  return /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u.test(seen);
 }
 
 const PIECE_BYTES = 64 * 1024;

@@ -64,17 +64,20 @@ describe('PUT /files/:filename', () => {
     expect((await uploadAnswer(sent)).status).toBe(201);
   });
 
-  it.each(['résumé №1 — 100% ü?.txt', 'a+b c.tar.gz', "it's (new) 日本語.pdf", 'emoji 👩‍👩‍👧.png'])(
-    'keeps the name %s',
-    async (name) => {
-      const answer = await upload(url, `/files/${encodeURIComponent(name)}`, 'x');
-      expect(answer.status).toBe(201);
-      expect(received()[0]?.path).toBe(`/api/files/upload/${encodeURIComponent(name)}`);
-      expect((await listed()).nodes[0]).toMatchObject({ name });
-      const download = await fetch(String(answer.shortUrl));
-      expect(download.headers.get('content-disposition')).toContain(encodeURIComponent(name));
-    },
-  );
+  it.each([
+    'résumé №1 — 100% ü?.txt',
+    'a+b c.tar.gz',
+    "it's (new) 日本語.pdf",
+    'emoji 👩‍👩‍👧 ❤️ 👩🏽‍🚀.png',
+    'مرحبا שלום.pdf',
+  ])('keeps the name %s', async (name) => {
+    const answer = await upload(url, `/files/${encodeURIComponent(name)}`, 'x');
+    expect(answer.status).toBe(201);
+    expect(received()[0]?.path).toBe(`/api/files/upload/${encodeURIComponent(name)}`);
+    expect((await listed()).nodes[0]).toMatchObject({ name });
+    const download = await fetch(String(answer.shortUrl));
+    expect(download.headers.get('content-disposition')).toContain(encodeURIComponent(name));
+  });
 
   it('sends the options that were given, in the upstream’s spelling', async () => {
     const options = new URLSearchParams({
@@ -116,6 +119,21 @@ describe('PUT /files/:filename', () => {
     ['a%5Cb.txt', '', ['filename']],
     ['a%00.txt', '', ['filename']],
     ['a%0D%0A.txt', '', ['filename']],
+    ['a%C2%85.txt', '', ['filename']],
+    ['invoice-%E2%80%AEgpj.exe', '', ['filename']],
+    ['a%E2%81%A6b%E2%81%A9.txt', '', ['filename']],
+    ['a%D8%9C.txt', '', ['filename']],
+    ['pay%E2%80%8Bpal.txt', '', ['filename']],
+    ['pay%E2%80%8Dpal.txt', '', ['filename']],
+    ['pay%E2%81%A0pal.txt', '', ['filename']],
+    ['%EF%BB%BFa.txt', '', ['filename']],
+    ['a%C2%ADb.txt', '', ['filename']],
+    ['a%E2%80%A8b.txt', '', ['filename']],
+    ['a%E3%85%A4.txt', '', ['filename']],
+    ['a%EF%B8%8F.txt', '', ['filename']],
+    ['a%F3%A0%81%A1.txt', '', ['filename']],
+    ['a.txt', 'name=gpj%E2%80%AE', ['name']],
+    ['a.txt', 'name=a%0Ab', ['name']],
     ['%E0%A4%A.txt', '', ['filename']],
     ['%ED%A0%80.txt', '', ['filename']],
     [`${'a'.repeat(252)}.txt`, '', ['filename']],

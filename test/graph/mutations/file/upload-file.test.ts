@@ -121,6 +121,22 @@ describe('Mutation.uploadFile', () => {
     });
   });
 
+  it.each(['invoice-\u202Egpj.exe', 'pay\u200Bpal.txt', 'a\u0085.txt'])(
+    'refuses a name that is not what is seen: %j',
+    async (filename) => {
+      for (const input of [{ filename }, { name: filename }]) {
+        const { data } = await stage.uploadFile(file(), input);
+        const [member] = Object.keys(input);
+        expect(data?.uploadFile).toMatchObject({
+          __typename: 'InvalidInput',
+          issues: [{ path: ['input', member] }],
+        });
+      }
+      const { data } = await stage.uploadFile(file('pay\u2060pal.txt'), {});
+      expect(data?.uploadFile).toMatchObject({ issues: [{ path: ['input', 'filename'] }] });
+    },
+  );
+
   it('lists every fault of its input, and spends no call', async () => {
     const { data } = await stage.uploadFile(file('a.txt', ''), {
       filename: '../a',
