@@ -5,7 +5,10 @@ import { withoutSuggestion } from './use-no-suggestions.ts';
 /** What a caller may see: a failure's own words if they were written for callers, else none of them. */
 export type MaskError = (error: unknown) => GraphQLError;
 
-type ShownCode = ErrorCode | 'GRAPHQL_PARSE_FAILED' | 'GRAPHQL_VALIDATION_FAILED';
+type ShownCode = ErrorCode | 'GRAPHQL_PARSE_FAILED' | 'GRAPHQL_VALIDATION_FAILED' | typeof CANCELED;
+
+/** Of what fails because its caller has hung up: nobody is there to see it, and no log counts it. */
+export const CANCELED = 'CANCELED';
 
 /** The status of an answer that holds nothing but one error. With data beside it, the answer is a 200. */
 const statusByCode: Readonly<Partial<Record<ShownCode, number>>> = {
@@ -14,6 +17,8 @@ const statusByCode: Readonly<Partial<Record<ShownCode, number>>> = {
   BAD_USER_INPUT: 400,
   OPERATION_TOO_EXPENSIVE: 400,
   INTERNAL_SERVER_ERROR: 500,
+  // As proxies note it.
+  [CANCELED]: 499,
 };
 
 /**
@@ -21,6 +26,7 @@ const statusByCode: Readonly<Partial<Record<ShownCode, number>>> = {
  * deep GraphQL has wrapped it; GraphQL's own complaints about a document or its values pass with a
  * code of the promised list; everything else becomes `INTERNAL_SERVER_ERROR` and is handed to
  * `onUnexpected`, once per error however many fields it broke. An aborted request is not unexpected.
+ * An error that it has made itself passes as it is.
  * Without `suggestions`, GraphQL's complaints do not name what was probably meant.
  */
 export function createMaskError(
@@ -28,9 +34,10 @@ export function createMaskError(
   { suggestions = true }: { readonly suggestions?: boolean } = {},
 ): MaskError {
   const reported = new WeakSet();
+  const made = new WeakSet();
   const words = ({ message }: GraphQLError): string =>
     suggestions ? message : withoutSuggestion(message);
-  return (error) => {
+  const mask: MaskError = (error) => {
     const located = error instanceof GraphQLError ? error : undefined;
     if (located && isAboutValues(located)) {
       return show(located, 'BAD_USER_INPUT', words(located));
@@ -46,8 +53,7 @@ export function createMaskError(
       }
     }
     if (isAbort(reason)) {
-      // The caller has left, so this is for the log, where it must not look like a fault of the gateway.
-      return show(located, 'INTERNAL_SERVER_ERROR', 'The request was cancelled');
+      return show(located, CANCELED, 'The request was canceled');
     }
     if (typeof reason !== 'object' || reason === null || !reported.has(reason)) {
       if (typeof reason === 'object' && reason !== null) {
@@ -56,6 +62,12 @@ export function createMaskError(
       onUnexpected(reason);
     }
     return show(located, 'INTERNAL_SERVER_ERROR', 'Something went wrong');
+  };
+  return (error) => {
+    if (error instanceof GraphQLError && made.has(error)) return error;
+    const shown = mask(error);
+    made.add(shown);
+    return shown;
   };
 }
 

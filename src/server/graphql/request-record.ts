@@ -34,6 +34,8 @@ interface Validators {
 /** What is known of an operation while it runs. */
 export interface Observation {
   readonly requestId: string;
+  /** Aborts when the caller hangs up. */
+  readonly signal: AbortSignal;
   /** On `clock.now()`. */
   readonly startedAt: number;
   name: string | null;

@@ -1,8 +1,9 @@
-import { type DocumentNode, getOperationAST } from 'graphql';
+import { type DocumentNode, type GraphQLErrorExtensions, getOperationAST } from 'graphql';
 import type { Clock } from '../../clock.ts';
 import type { Observer, OperationRecord } from '../../observe/observer.ts';
 import type { Tracing } from '../../observe/tracing.ts';
 import { requestIdOf } from '../door/request-id.ts';
+import { CANCELED } from './mask-error.ts';
 import type { GatewayPlugin, Observation } from './request-record.ts';
 
 /** Tells the observer of every operation once, when its answer is complete, also of those that failed. */
@@ -17,6 +18,7 @@ export function useObservation(options: {
     const { name, type, caller, codes, requestId, status } = running;
     const summary = running.receipt?.summary;
     const failed = codes.size > 0 || status >= 400;
+    const answered = failed ? (running.hasData ? 'partial' : 'failed') : 'ok';
     const record: OperationRecord = {
       name,
       type,
@@ -24,7 +26,8 @@ export function useObservation(options: {
       requestId,
       status,
       codes: [...codes],
-      outcome: failed ? (running.hasData ? 'partial' : 'failed') : 'ok',
+      // Before its answer was complete: afterwards nobody asks.
+      outcome: running.signal.aborted ? 'canceled' : answered,
       durationMs: clock.now() - running.startedAt,
       calls: summary?.calls ?? 0,
       waitedMs: summary?.waitedMs ?? 0,
@@ -40,6 +43,7 @@ export function useObservation(options: {
       if (request.method === 'OPTIONS') return;
       record.observation = {
         requestId: requestIdOf(request.headers.get('x-request-id')),
+        signal: request.signal,
         startedAt: clock.now(),
         name: null,
         type: 'unknown',
@@ -93,13 +97,22 @@ export function useObservation(options: {
   };
 }
 
-function note(running: Observation, result: object): void {
-  const { data, errors } = result as {
-    readonly data?: unknown;
-    readonly errors?: readonly { readonly extensions?: { readonly code?: unknown } }[];
-  };
-  if (data !== undefined && data !== null) running.hasData = true;
-  for (const { extensions } of errors ?? []) {
-    running.codes.add(typeof extensions?.code === 'string' ? extensions.code : 'NONE');
+/** An answer, or a part of one that is delivered in parts. */
+interface Noted {
+  readonly data?: unknown;
+  readonly items?: unknown;
+  readonly errors?: readonly { readonly extensions: GraphQLErrorExtensions }[] | undefined;
+  readonly incremental?: readonly Noted[];
+  readonly completed?: readonly Noted[];
+}
+
+function note(running: Observation, result: Noted): void {
+  const { data, items, errors = [], incremental = [], completed = [] } = result;
+  running.hasData ||= (data ?? items ?? null) !== null;
+  for (const { extensions } of errors) {
+    const { code } = extensions;
+    if (code !== CANCELED) running.codes.add(typeof code === 'string' ? code : 'NONE');
   }
+  for (const each of incremental) note(running, each);
+  for (const each of completed) note(running, each);
 }

@@ -8,6 +8,7 @@ import {
 import { BoundedMap } from '../../bounded-map.ts';
 import type { MaskError } from './mask-error.ts';
 import type { ServerContext } from './request-record.ts';
+import { useMaskedParts } from './use-masked-parts.ts';
 
 /** Text whose parsed form is cached, in characters; that form takes some hundred times the memory. */
 const MAX_PARSED_CHARACTERS = 512 * 1024;
@@ -36,7 +37,7 @@ export function createGraphqlServer<Context extends object>(
   return createYoga<ServerContext, Context>({
     schema,
     context: (initial) => createContext(initial),
-    plugins: [...plugins],
+    plugins: [useMaskedParts(maskError), ...plugins],
     maskedErrors: { maskError },
     cors: false,
     graphiql: false,

@@ -56,6 +56,7 @@ describe('an error of a field', () => {
     const { server, unexpected } = smallServer();
     const answer = await ask(server, '{ aborted }');
     expect(answer.data).toEqual({ aborted: null });
+    expect(answer.errors).toMatchObject([{ extensions: { code: 'CANCELED' } }]);
     expect(unexpected).toEqual([]);
   });
 });
