@@ -11,6 +11,7 @@ import { type Callers, createCallers } from './server/door/caller.ts';
 import { createHostGuard } from './server/door/host-guard.ts';
 import { Origins } from './server/door/origins.ts';
 import { createFilesRoute } from './server/files/files.ts';
+import { UploadPlaces } from './server/files/upload-places.ts';
 import { exampleOperations } from './server/graphiql/examples.ts';
 import { createGraphiqlPage } from './server/graphiql/graphiql.ts';
 import { createContextFactory, createSources, type Sources } from './server/graphql/context.ts';
@@ -131,6 +132,9 @@ function createHttp(
       callers,
       linksFor: sources.links,
       clock,
+      observer: telemetry.observer,
+      tracing: telemetry.tracing,
+      places: new UploadPlaces(uploadsAtATime(config)),
       maxBytes: config.uploadMaxBytes,
       origins,
       maskError,
@@ -146,4 +150,9 @@ function createHttp(
     clock,
     graceMs: config.shutdownGraceMs,
   });
+}
+
+/** Each may hold a slot for long: half of them are left to everything else. */
+function uploadsAtATime({ links, uploadMaxConcurrent }: Config): number {
+  return Math.max(1, Math.min(uploadMaxConcurrent, Math.floor(links.rateLimit / 2)));
 }

@@ -67,6 +67,8 @@ export interface Config {
   readonly cacheMaxBytes: number;
   /** Largest file that `PUT /files/:filename` takes. */
   readonly uploadMaxBytes: number;
+  /** Uploads under way at a time with one key; one caller may have half of them. */
+  readonly uploadMaxConcurrent: number;
   /** Largest file that a GraphQL request may carry. */
   readonly uploadInlineMaxBytes: number;
   /** Folder for what must survive a restart; `null` when nothing is kept. */
@@ -146,6 +148,7 @@ export function loadConfig(
     graphiql: reader.flag('GRAPHIQL'),
     cacheMaxBytes: reader.integer('CACHE_MAX_BYTES'),
     uploadMaxBytes: reader.integer('UPLOAD_MAX_BYTES'),
+    uploadMaxConcurrent: reader.integer('UPLOAD_MAX_CONCURRENT'),
     uploadInlineMaxBytes: reader.integer('UPLOAD_INLINE_MAX_BYTES'),
     stateDir: reader.text('STATE_DIR') === 'off' ? null : reader.text('STATE_DIR'),
     logLevel: reader.choice('LOG_LEVEL', ['info', 'error', 'warn', 'debug', 'silent']),

@@ -249,6 +249,12 @@ export const settings: readonly Setting[] = [
     doc: 'Largest file that `PUT /files/:filename` takes. It passes through; the upstream may have a limit of its own.',
   },
   {
+    name: 'UPLOAD_MAX_CONCURRENT',
+    kind: integer(1, 1000),
+    default: '8',
+    doc: 'Uploads that may be under way at a time with one API key, and no more than half of its rate limit; one caller may have half of them.',
+  },
+  {
     name: 'UPLOAD_INLINE_MAX_BYTES',
     kind: integer(1, 2 ** 30),
     default: String(8 * 1024 * 1024),

@@ -34,7 +34,8 @@ export function createTracing(): Tracing {
     start(operation, type, headers) {
       const active = context.active();
       const parent = trace.getSpan(active) ? active : propagation.extract(active, headers, getter);
-      const span = tracer.startSpan(`graphql ${type}`, { kind: SpanKind.SERVER }, parent);
+      const name = type === 'upload' ? type : `graphql ${type}`;
+      const span = tracer.startSpan(name, { kind: SpanKind.SERVER }, parent);
       const inside = trace.setSpan(parent, span);
       contexts.set(operation, inside);
       return {

@@ -116,7 +116,7 @@ export function checkUpload(checks: InputChecks, upload: UploadFile): void {
   checks.notBlank('name', upload.name);
   if (upload.name != null && hidesCharacters(upload.name)) {
     const message = 'must not have control or invisible characters.';
-    checks.issue('name', fault('INVALID_CHARACTERS', message));
+    checks.issue('name', fault('INVALID_FILENAME', message));
   }
   checks.slug('custom', upload.custom);
   if (domain != null) {

@@ -39,6 +39,8 @@ export interface BudgetState {
   readonly queued: number;
   /** Milliseconds until nothing counts any more; `null` when nothing counts now. */
   readonly resetInMs: number | null;
+  /** Milliseconds until a new write would be sent, as far as can be known now. */
+  readonly writeInMs: number;
 }
 
 /**
@@ -124,6 +126,7 @@ export class Budget {
     const { limit, used, free } = this.#ledger.view;
     const now = this.#clock.now();
     const paused = this.#pause.restMs > 0;
+    const writeInMs = (): number => this.estimate('write', '');
     return {
       limit,
       used: Math.min(limit, used),
@@ -131,6 +134,10 @@ export class Budget {
       queued: this.#lanes.waiting,
       resetInMs:
         clearAt === null && !paused ? null : Math.max(clearAt ?? now, this.#pause.until) - now,
+      // Few ask for it.
+      get writeInMs() {
+        return writeInMs();
+      },
     };
   }
 

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { PLENTY, type Row, type World } from '../../support/gateway.ts';
@@ -45,18 +46,16 @@ describe('the budget of an upload', () => {
     prefer: 'wait=100',
   };
 
-  it('is waited for before the body is asked for, as long as its sender wants', async () => {
-    const { url, clock } = await openSpent({ MAX_WAIT_MS: '100000' });
-    const sent = beginUpload(url, '/files/a.bin', patient);
-    let asked = false;
-    sent.on('continue', () => {
-      asked = true;
-      sent.end(BYTES);
-    });
+  it('is waited for with no more than the first bytes read, as long as its sender wants', async () => {
+    const { url, world, clock } = await openSpent({ MAX_WAIT_MS: '100000' });
+    const large = someBytes(3_900_000);
+    const sent = beginUpload(url, '/files/a.bin', { ...patient, 'content-length': large.length });
+    sent.on('continue', () => sent.end(large));
     const answered = uploadAnswer(sent);
     sent.flushHeaders();
+    await once(sent, 'continue');
     await clock.advance(59_000);
-    expect(asked).toBe(false);
+    expect(received(world.sandbox)).toEqual([]);
     await clock.advance(2_000);
     expect((await answered).status).toBe(201);
   });
@@ -84,6 +83,7 @@ describe('the budget of an upload', () => {
     const queued = async (): Promise<unknown> =>
       (await world.data<{ rateLimit: Row }>(query)).rateLimit['queued'];
     const sent = beginUpload(url, '/files/a.bin', patient);
+    sent.on('continue', () => sent.write(BYTES.subarray(0, 66_000)));
     sent.flushHeaders();
     await until(async () => (await queued()) === 1);
     sent.destroy();

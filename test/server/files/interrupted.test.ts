@@ -32,7 +32,7 @@ describe('an upload that is interrupted', () => {
     const before = await listed();
     const socket = connect(Number(new URL(url).port), '127.0.0.1');
     socket.write(
-      'PUT /files/a.bin HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\nhalf',
+      `PUT /files/a.bin HTTP/1.1\r\nHost: localhost\r\nContent-Length: 200000\r\n\r\n${'half'.repeat(25_000)}`,
     );
     await until(() => received().length === 1);
     socket.end();
@@ -80,7 +80,7 @@ describe('the time of an upload', () => {
   it('may be longer than that of a request, as long as bytes come', async () => {
     const clock = new VirtualClock();
     const { url } = await open({ clock });
-    const piece = BYTES.subarray(0, 1000);
+    const piece = BYTES.subarray(0, 80_000);
     const sent = beginUpload(url, '/files/a.bin', { 'content-length': 3 * piece.length });
     const answered = uploadAnswer(sent);
     for (let count = 0; count < 2; count += 1) {

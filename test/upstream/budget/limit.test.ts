@@ -80,6 +80,7 @@ describe('The law of the limit', () => {
           remaining: limit,
           queued: 0,
           resetInMs: null,
+          writeInMs: 0,
         });
       }),
       { numRuns: 1000 },
