@@ -39,7 +39,7 @@ async function remaining(): Promise<unknown> {
     '{ rateLimit(upstream: LINKS) { remaining } }',
     door.sandbox.links.key,
   );
-  return (data?.['rateLimit'] as { remaining: number }).remaining;
+  return (data as { rateLimit: { remaining: number } }).rateLimit.remaining;
 }
 
 describe('An upload that trickles', () => {

@@ -25,7 +25,7 @@ afterEach(async () => {
 /** A server with a large answer at `/graphql`, and connections to it that do not read. */
 async function serve(
   graphql = (_: IncomingMessage, response: ServerResponse): unknown => response.end(LARGE),
-): Promise<{ ask(head: string): Promise<Socket>; answers: ServerResponse[] }> {
+): Promise<{ ask: (head: string) => Promise<Socket>; answers: ServerResponse[] }> {
   const answers: ServerResponse[] = [];
   const server = createHttpServer({
     graphql: (request, response) => {
