@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createRequire } from 'node:module';
 import { promisify } from 'node:util';
+import { Worker } from 'node:worker_threads';
 import { gunzip, gzip } from 'node:zlib';
 import type { Example } from './examples.ts';
 
@@ -43,18 +45,16 @@ export function createGraphiqlPage(examples: readonly Example[]): GraphiqlPage {
 }
 
 async function render(examples: readonly Example[]): Promise<Rendered> {
-  const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql');
-  const html = fixTabs(
-    renderGraphiQL({
-      title: 'Links and market',
-      defaultTabs: examples.map(({ query, variables }) => ({
-        query,
-        variables: variables ? JSON.stringify(variables, null, 2) : null,
-      })),
-      // Headers carry credentials, and local storage is no place for them.
-      shouldPersistHeaders: false,
-    }),
-  );
+  const options = {
+    title: 'Links and market',
+    defaultTabs: examples.map(({ query, variables }) => ({
+      query,
+      variables: variables ? JSON.stringify(variables, null, 2) : null,
+    })),
+    // Headers carry credentials, and local storage is no place for them.
+    shouldPersistHeaders: false,
+  };
+  const html = fixTabs(await renderApart(options));
   return {
     gzipped: await promisify(gzip)(html),
     // Every browser takes gzip, so only the packed page stays in memory from the start.
@@ -62,6 +62,25 @@ async function render(examples: readonly Example[]): Promise<Rendered> {
     etag: `W/"${createHash('sha256').update(html).digest('base64url').slice(0, 22)}"`,
     csp: policy(html),
   };
+}
+
+/** What the thread runs: it has no file of its own, so that it is the same before and after the build. */
+const renderer = `const { parentPort, workerData } = require('node:worker_threads');
+parentPort.postMessage(require(workerData.library).renderGraphiQL(workerData.options));`;
+
+/** Renders in a thread of its own: to load the library alone would hold all requests for long. */
+function renderApart(options: object): Promise<string> {
+  const require = createRequire(import.meta.url);
+  const library = require.resolve('@graphql-yoga/render-graphiql');
+  const worker = new Worker(renderer, { eval: true, workerData: { library, options } });
+  return new Promise((resolve, reject) => {
+    worker.once('message', (html: string) => {
+      resolve(html);
+      void worker.terminate();
+    });
+    worker.once('error', reject);
+    worker.once('exit', () => reject(new Error('The thread ended without a page')));
+  });
 }
 
 /**
@@ -119,21 +138,19 @@ const PIECE_BYTES = 64 * 1024;
 
 /**
  * Sends a buffer that all readers share, in pieces and no faster than each of them reads. A piece is a view,
- * so that a reader who does not read holds no memory of ours.
+ * so that a reader who does not read holds no memory of ours; and between two pieces others have their turn,
+ * since the system takes megabytes at once.
  */
 function stream(page: Buffer, response: ServerResponse): void {
   response.setHeader('Content-Length', page.byteLength);
   let start = 0;
   const next = (): void => {
-    while (start < page.byteLength && !response.destroyed) {
-      const piece = page.subarray(start, start + PIECE_BYTES);
-      start += piece.byteLength;
-      if (!response.write(piece)) {
-        response.once('drain', next);
-        return;
-      }
-    }
-    response.end();
+    if (response.destroyed) return;
+    const piece = page.subarray(start, start + PIECE_BYTES);
+    start += piece.byteLength;
+    if (start >= page.byteLength) response.end(piece);
+    else if (response.write(piece)) setImmediate(next);
+    else response.once('drain', next);
   };
   next();
 }
