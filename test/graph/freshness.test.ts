@@ -91,7 +91,8 @@ describe('How fresh answers are', () => {
     world.sandbox.links.fault({ kind: 'drop' });
     const codes: unknown[] = [];
     for (let ask = 0; ask < 20; ask += 1) {
-      const { errors } = await world.ask(`{ files(search: "${ask}") { totalCount } }`);
+      const rows = ask % 2 === 0 ? `files(search: "${ask}")` : 'campaigns';
+      const { errors } = await world.ask(`{ ${rows} { totalCount } }`);
       codes.push(errors[0]?.extensions?.code);
     }
     expect(new Set(codes)).toEqual(new Set(['UPSTREAM_UNAVAILABLE']));

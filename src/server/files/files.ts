@@ -87,7 +87,7 @@ async function upload(
     if (body.length !== null && body.length > maxBytes) throw uploadTooLarge(maxBytes);
     if (body.length === 0) throw emptyFile();
     place = options.places.take(caller.name, viewer.linksCredential?.partition ?? '');
-    refuseLate(links, caller, clock);
+    await refuseLate(links, caller, clock);
     await body.begin();
     if (body.bytes === 0) throw emptyFile();
     const { id, shortUrl = null } = await running.run(() => links.write(uploadFile(input, body)));
@@ -112,8 +112,9 @@ function emptyFile(): InvalidInput {
  * Spares a sender the first bytes of a file whose turn comes too late.
  * @throws BudgetExhausted `BUDGET_EXHAUSTED`, without a call.
  */
-function refuseLate({ budgetState }: Source, { maxWaitMs }: Caller, clock: Clock): void {
-  const waitMs = Math.ceil(budgetState?.writeInMs ?? 0);
+async function refuseLate(links: Source, { maxWaitMs }: Caller, clock: Clock): Promise<void> {
+  const budget = await links.budgetState(async () => {});
+  const waitMs = Math.ceil(budget?.writeInMs ?? 0);
   if (waitMs <= maxWaitMs) return;
   throw new BudgetExhausted('LINKS', waitMs, new Date(clock.wall() + waitMs));
 }

@@ -32,7 +32,7 @@ export function diagnose(witnessed: Witnessed, subject: Subject, wallMs: number)
   const { answer, outcome } = witnessed;
   const findings: Finding[] = [];
   if (outcome.kind === 'failure' && outcome.failure instanceof WireError) {
-    findings.push(unanswered(outcome.failure, subject));
+    if (!outcome.failure.byCaller) findings.push(unanswered(outcome.failure, subject));
   } else if (answer) {
     const fault = faultOf(answer, outcome, subject);
     if (fault) findings.push(fault);
