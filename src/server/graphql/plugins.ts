@@ -5,6 +5,7 @@ import type { Observer } from '../../observe/observer.ts';
 import type { Tracing } from '../../observe/tracing.ts';
 import { type BodyLimits, useBodyLimit } from '../door/body-limit.ts';
 import type { Callers } from '../door/caller.ts';
+import { useMultipart } from '../door/multipart.ts';
 import { type Origins, useOrigins } from '../door/origins.ts';
 import { useBatchRefusal } from './delivery/use-batch-refusal.ts';
 import { useWholeAnswers } from './delivery/use-whole-answers.ts';
@@ -72,6 +73,8 @@ export function gatewayPlugins(options: PluginOptions): readonly (GatewayPlugin 
     useDryRun(),
     // Behind all that can change an answer, so that it tells what the caller got.
     useObservation({ clock, observer, tracing }),
+    // Takes the place of the parser for operations with files.
+    useMultipart(bodyLimits),
     // Inside the faults below: its refusal is no fault of the parser.
     useBodyLimit(bodyLimits),
     // Outermost around the parser that the request ends up with.

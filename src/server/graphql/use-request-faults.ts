@@ -1,6 +1,6 @@
 import { GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
-import { BadUserInput } from '../../errors.ts';
+import { BadUserInput, GatewayError } from '../../errors.ts';
 import { isMultipart } from '../door/body-limit.ts';
 
 /**
@@ -29,11 +29,11 @@ export function useRequestFaults(): Plugin {
   };
 }
 
-/** The library's parser knows some faults of a multipart request, and fails on the others by accident. */
+/** A body that is no form, or ends too early, fails with words of the library's. */
 function multipartFault(error: unknown): unknown {
-  if (error instanceof GraphQLError) return error;
+  if (error instanceof GraphQLError || error instanceof GatewayError) return error;
   return new BadUserInput(
-    'The multipart request cannot be read: `operations` must be a JSON object and `map` one of lists of paths in it.',
+    'The multipart request cannot be read: its parts must be `operations`, `map` and at most ten files.',
   );
 }
 

@@ -44,6 +44,7 @@ export function createGraphqlServer<Context extends object>(
     landingPage: false,
     logging: false,
     maxRequestBodySize: false,
+    multipart: false,
     parserAndValidationCache: {
       documentCache: rememberByText(MAX_PARSED_CHARACTERS),
       errorCache: rememberByText(MAX_PARSED_CHARACTERS / 4),

@@ -146,4 +146,67 @@ describe('a multipart request', () => {
     expect(response.status).toBe(400);
     expect(code((await response.json()) as Reply)).toBe('BAD_USER_INPUT');
   });
+
+  it.each<[string, unknown, Record<string, unknown>?]>([
+    ['makes a list of four billion', { '0': ['variables.i.4000000000'] }, { i: [] }],
+    ['is behind the end of a list', { '0': ['variables.i.1'] }, { i: [null] }],
+    ['is the length of a list', { '0': ['variables.i.length'] }, { i: [] }],
+    ['is not there', { '0': ['variables.input.other'] }],
+    ['is taken', { '0': ['variables.input.name'] }, { input: { file: null, name: 'a' } }],
+    ['leads through a text', { '0': ['variables.input.name.0'] }, { input: { name: 'a' } }],
+    ['is every object’s own', { '0': ['variables.__proto__.file'] }],
+    ['is every object’s constructor', { '0': ['variables.constructor.prototype.file'] }],
+    ['is the operation', { '0': ['query'] }],
+    ['is none of the variables', { '0': ['extensions'] }],
+    ['is all the variables', { '0': ['variables'] }],
+    ['is empty', { '0': [''] }],
+    ['is long', { '0': [`variables.${'a.'.repeat(1000)}a`] }],
+    ['is longer than any', { '0': [`variables.${'a.'.repeat(100_000)}a`] }],
+    ['is the same twice', { '0': ['variables.input.file', 'variables.input.file'] }],
+    ['is that of another file', { '0': ['variables.input.file'], '1': ['variables.input.file'] }],
+    ['is one of eleven', { '0': Array(11).fill('variables.input.file') }],
+    ['is none', { '0': [] }],
+    ['is for a part that is no file', { operations: ['variables.input.file'] }],
+    ['stands in a list', [['variables.input.file']]],
+  ])('whose map leads to a place that %s is refused', async (_, places, variables) => {
+    const sent = { query: operation, variables: variables ?? { input: { file: null } } };
+    const reply = await stage.send([
+      ['operations', JSON.stringify(sent)],
+      ['map', JSON.stringify(places)],
+      ['0', part],
+      ['1', part],
+    ]);
+    expect([reply.status, code(reply)]).toEqual([400, 'BAD_USER_INPUT']);
+    expect(reply.errors?.[0]?.message.length).toBeLessThan(300);
+    expect(Object.hasOwn(Object.prototype, 'file')).toBe(false);
+    expect(stage.world.calls()).toEqual([]);
+  });
+
+  it.each<[string, string, string[]]>([
+    ['a name twice', '{"0":["variables.input.file"],"0":["variables.input.file"]}', ['0']],
+    ['not all of its files', map, ['0', '1']],
+    ['more files than it has', '{"0":["variables.input.file"],"1":["variables.input.x"]}', ['0']],
+    ['eleven files', map, Array.from({ length: 11 }, (_, n) => String(n))],
+    ['far too many blanks', `{"0":["variables.input.file"${' '.repeat(390_000)}]}`, ['0']],
+  ])('whose map has %s is refused', async (_, text, names) => {
+    const files = names.map((name) => [name, part] as const);
+    const reply = await stage.send([['operations', operations], ['map', text], ...files]);
+    expect([reply.status, code(reply)]).toEqual([400, 'BAD_USER_INPUT']);
+    expect(stage.world.calls()).toEqual([]);
+  });
+
+  it('may have its parts in any order, and one file in two places', async () => {
+    const twice = operation
+      .replace('uploadFile(', 'other: uploadFile(input: $more) { __typename } uploadFile(')
+      .replace('$input:', '$more: UploadFileInput!, $input:');
+    const input = { file: null };
+    const reply = await stage.send([
+      ['0', part],
+      ['map', '{"0":["variables.input.file","variables.more.file"]}'],
+      ['operations', JSON.stringify({ query: twice, variables: { input, more: input } })],
+    ]);
+    expect(reply.errors).toBeUndefined();
+    expect(reply.data).toMatchObject({ other: { __typename: 'File' } });
+    expect(stage.received()).toHaveLength(2);
+  });
 });
