@@ -20,6 +20,7 @@ import {
 import { describe, expect, it } from 'vitest';
 import { printGraph } from '../src/graph/directives/print-graph.ts';
 import { schema } from '../src/schema.ts';
+import { textLimits } from '../src/server/graphql/limits/text-lengths.ts';
 
 /** One element of a schema: where it stands, what it promises, and what it says of itself. */
 interface Element {
@@ -206,6 +207,10 @@ describe('The graph', () => {
     for (const [, { deprecationReason }] of leaving) {
       expect(deprecationReason).toMatch(/^[A-Z].+ Use `\w+`\.$/);
     }
+  });
+
+  it('has every element whose texts have a length of their own', () => {
+    expect(Object.keys(textLimits).filter((coordinate) => !elements.has(coordinate))).toEqual([]);
   });
 
   it('requires no argument and no input that frontends do not know of', () => {

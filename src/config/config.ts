@@ -57,6 +57,8 @@ export interface Config {
     readonly maxDepth: number;
     readonly maxAliases: number;
     readonly maxDirectives: number;
+    readonly maxFields: number;
+    readonly maxNodes: number;
   };
   /** Requests that an operation may make to each upstream; `null` for as many as its limit allows. */
   readonly operationMaxCalls: number | null;
@@ -139,6 +141,8 @@ export function loadConfig(
       maxDepth: reader.integer('OPERATION_MAX_DEPTH'),
       maxAliases: reader.integer('OPERATION_MAX_ALIASES'),
       maxDirectives: reader.integer('OPERATION_MAX_DIRECTIVES'),
+      maxFields: reader.integer('OPERATION_MAX_FIELDS'),
+      maxNodes: reader.integer('OPERATION_MAX_NODES'),
     }),
     operationMaxCalls: reader.has('OPERATION_MAX_CALLS')
       ? reader.integer('OPERATION_MAX_CALLS')

@@ -219,6 +219,18 @@ export const settings: readonly Setting[] = [
     doc: 'Directives that an operation may have.',
   },
   {
+    name: 'OPERATION_MAX_FIELDS',
+    kind: integer(1, 1_000_000),
+    default: '500',
+    doc: 'Fields that the text of an operation may have, those of fragments counted wherever they are used. Checking a text takes the square of what is selected twice.',
+  },
+  {
+    name: 'OPERATION_MAX_NODES',
+    kind: integer(1, 1_000_000_000),
+    default: '100000',
+    doc: 'Rows that an operation may ask for, multiplied down its selection.',
+  },
+  {
     name: 'OPERATION_MAX_CALLS',
     kind: integer(1, 1_000_000),
     default: null,

@@ -5,85 +5,122 @@ import {
   type DocumentNode,
   type FragmentDefinitionNode,
   GraphQLError,
+  type GraphQLSchema,
+  getOperationAST,
   Kind,
+  type OperationDefinitionNode,
   parse,
   type ValidationContext,
   visit,
 } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
-import { GatewayError } from '../../errors.ts';
+import { checkFields } from './limits/fields.ts';
+import { checkVariables, type InputPlan, planInput } from './limits/input.ts';
+import { type AskedFor, countRows } from './limits/rows.ts';
+import { checkText, hasMoreLines, tooExpensive } from './limits/text.ts';
 
-/** How large the text of an operation may be, fragments counted wherever they are used. */
+/** How large an operation may be: its text, fragments counted wherever they are used, and its answer. */
 export interface OperationLimits {
   readonly maxTokens: number;
   /** Selections inside one another. */
   readonly maxDepth: number;
   readonly maxAliases: number;
   readonly maxDirectives: number;
+  readonly maxFields: number;
+  /** Rows asked for, multiplied down the selection. */
+  readonly maxNodes: number;
 }
 
 interface Rule {
   readonly OperationDefinition: Readonly<Record<string, unknown>>;
 }
 
+/** What is found out once of a document that Yoga remembers. */
+interface DocumentPlan {
+  readonly input: InputPlan;
+  /** The most that an operation can ask for, whatever its variables are. */
+  readonly most: Map<OperationDefinitionNode, AskedFor>;
+}
+
+/** How deep selections may ever stand inside one another: parsers call themselves for each. */
+const MAX_NESTING = 1000;
+/** Ids that all `nodes` of an operation may have: finding one costs several times what a row of a list does. */
+const MAX_IDS = 5000;
+/** Lines of a text in which errors tell where they are: to find the line, all before it are counted. */
+const MAX_LINES = 300;
+
 /**
  * Refuses a text that would take long to check or to answer, with `OPERATION_TOO_EXPENSIVE`, and one
  * that asks for the schema where that is not told. All of it is done with the parsing, so that a
- * refusal costs no validation, and a text in Yoga's cache of parsed documents is not checked again.
+ * refusal costs no validation, and a text in Yoga's cache of parsed documents is not checked again. What
+ * depends on variables, the rows asked for and the size of each input, is checked before the execution.
  */
 export function useOperationLimits(
   limits: OperationLimits,
   options: { readonly introspection: boolean },
 ): Plugin {
-  const { maxTokens, maxDepth, maxAliases, maxDirectives } = limits;
-  const onReject = [(_: unknown, { message }: GraphQLError): never => tooExpensive(message)];
+  const { maxAliases, maxDepth, maxDirectives, maxFields, maxNodes, maxTokens } = limits;
+  // Each level can have a fragment around it, and one inside that narrows the type.
+  const maxNesting = Math.min(3 * maxDepth + 20, MAX_NESTING);
+  const onReject = [
+    (_: unknown, { message }: GraphQLError): never => {
+      throw tooExpensive(message.replace(/^Syntax Error: /, ''));
+    },
+  ];
   const rules = [
     maxDepthRule({ n: maxDepth, flattenFragments: true, onReject }),
     maxAliasesRule({ n: maxAliases, onReject }),
     maxDirectivesRule({ n: maxDirectives, onReject }),
   ];
+  const plans = new WeakMap<DocumentNode, DocumentPlan>();
+  const planOf = (schema: GraphQLSchema, document: DocumentNode): DocumentPlan => {
+    const plan = plans.get(document) ?? {
+      input: planInput(schema, document),
+      most: new Map<OperationDefinitionNode, AskedFor>(),
+    };
+    plans.set(document, plan);
+    return plan;
+  };
   return {
     onParse({ setParseFn }) {
       setParseFn((source: string, parseOptions: object) => {
-        const document = parseUpTo(maxTokens, source, parseOptions);
+        checkText(source, { maxTokens, maxNesting });
+        const noLocation = hasMoreLines(source, MAX_LINES);
+        const document = parse(source, { ...parseOptions, noLocation });
+        checkFields(document, { maxFields, maxNesting });
         for (const rule of rules) apply(rule, document);
         if (!options.introspection) refuseIntrospection(document);
         return document;
       });
     },
+    onExecute({ args }) {
+      const document = args.document as DocumentNode;
+      const schema = args.schema as GraphQLSchema;
+      const operation = getOperationAST(document, args.operationName);
+      if (!operation) return;
+      const variables = (args.variableValues ?? {}) as Readonly<Record<string, unknown>>;
+      const plan = planOf(schema, document);
+      if (plan.input.fault) throw plan.input.fault;
+      checkVariables(schema, operation, variables, plan.input);
+      const most = plan.most.get(operation) ?? countRows(schema, document, operation, null);
+      plan.most.set(operation, most);
+      if (most.rows <= maxNodes && most.ids <= MAX_IDS) return;
+      checkRows(countRows(schema, document, operation, variables), maxNodes);
+    },
   };
 }
 
-/**
- * By GraphQL's own count: the one that comes with the other rules takes several times as long. A text
- * that can have too many is counted before, since a refusal must not cost half a parse.
- */
-function parseUpTo(maxTokens: number, source: string, options: object): DocumentNode {
-  if (source.length > maxTokens && countTokens(source, maxTokens) > maxTokens) {
-    tooExpensive(`Token limit of ${maxTokens} exceeded.`);
+function checkRows({ rows, ids }: AskedFor, maxNodes: number): void {
+  if (rows > maxNodes) {
+    throw tooExpensive(
+      `The operation asks for ${rows} rows, multiplied down the selection, and at most ${maxNodes} are allowed. Ask for fewer with "first", "last" or "ids", or in several operations.`,
+    );
   }
-  try {
-    return parse(source, { ...options, maxTokens });
-  } catch (error) {
-    if (error instanceof GraphQLError && error.message.endsWith('Parsing aborted.')) {
-      tooExpensive(`Token limit of ${maxTokens} exceeded.`);
-    }
-    throw error;
+  if (ids > MAX_IDS) {
+    throw tooExpensive(
+      `The operation looks for ${ids} ids, and at most ${MAX_IDS} are allowed. Look for them in several operations.`,
+    );
   }
-}
-
-/** Comments, strings, numbers, names and signs of GraphQL; all but comments are tokens. */
-const LEXEMES =
-  /#[^\n\r]*|"""(?:\\"""|[^])*?"""|"(?:\\.|[^"\\\n\r])*"|-?\d[\d.eE+-]*|\w+|\.\.\.|[!$&()[\]{}:=@|]/g;
-
-/** Counts the tokens of a text, up to one more than `most`. */
-function countTokens(source: string, most: number): number {
-  let count = 0;
-  for (const [lexeme] of source.matchAll(LEXEMES)) {
-    if (!lexeme.startsWith('#')) count += 1;
-    if (count > most) break;
-  }
-  return count;
 }
 
 /** Runs a validation rule of the library on its own: all it wants to know are the fragments. */
@@ -117,8 +154,4 @@ function refuseIntrospection(document: DocumentNode): void {
       );
     },
   });
-}
-
-function tooExpensive(message: string): never {
-  throw new GatewayError('OPERATION_TOO_EXPENSIVE', message.replace(/^Syntax Error: /, ''));
 }

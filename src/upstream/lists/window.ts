@@ -24,7 +24,7 @@ export const DEFAULT_WINDOW = 20;
 /** So often is a window cut of a list that changes under the knife. */
 const MOST_CUTS = 3;
 /** Most rows of a window. */
-const MAX_WINDOW = 500;
+export const MAX_WINDOW = 500;
 
 /**
  * Cuts a window out of a list; `null` when the list's parent is absent. Upstream calls: one for each
