@@ -13,6 +13,13 @@ const ROUNDS = 40;
 const REQUESTS = 25;
 
 const cached = '{ campaigns(first: 20) { nodes { id name public rotatorUrl listUrl } } }';
+const rows =
+  'query ($n: Int!) { channels(first: $n) { nodes { items(first: $n) { nodes { __typename } } } } }';
+const search = 'query ($s: String) { items(search: $s) { totalCount } }';
+const wifi = 'mutation ($i: CreateQrCodeInput!) { createQrCode(input: $i) { __typename } }';
+const byIds = 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }';
+const deep: unknown = JSON.parse(`${'{"a":'.repeat(500)}1${'}'.repeat(500)}`);
+const ids = Array<string>(600).fill('Q2hhbm5lbDox');
 let serial = 0;
 
 /** By the code that each is refused with; the texts differ, so that none is refused from memory. */
@@ -31,6 +38,19 @@ const refusals: Readonly<Record<string, (door: Door) => Promise<Reply>>> = {
       `{ ${Array.from({ length: 60 }, (_, n) => `a${n}: account { id }`).join(' ')} } #${(serial += 1)}`,
       'viewer',
     ),
+  'OPERATION_TOO_EXPENSIVE: fields': (door) =>
+    door.ask(
+      `{ ${'...F '.repeat(60)} } fragment F on Query { account { ${'id '.repeat(9)} } } #${(serial += 1)}`,
+      'viewer',
+    ),
+  'OPERATION_TOO_EXPENSIVE: repeated fields': (door) =>
+    door.ask(`{ ${'account { id } '.repeat(200)} } #${(serial += 1)}`, 'viewer'),
+  'OPERATION_TOO_EXPENSIVE: nodes': (door) => door.ask(rows, 'viewer', { variables: { n: 500 } }),
+  'BAD_USER_INPUT: long text': (door) =>
+    door.ask(search, 'viewer', { variables: { s: 'a '.repeat(10_000) } }),
+  'BAD_USER_INPUT: deep JSON': (door) =>
+    door.ask(wifi, 'viewer', { variables: { i: { type: 'WIFI', data: { fields: deep } } } }),
+  'BAD_USER_INPUT: many ids': (door) => door.ask(byIds, 'viewer', { variables: { ids } }),
   'GRAPHQL_VALIDATION_FAILED: introspection': (door) => door.ask(getIntrospectionQuery(), 'viewer'),
   GRAPHQL_PARSE_FAILED: (door) => door.ask(`{ account { #${(serial += 1)}`, 'viewer'),
   'BAD_USER_INPUT: batch': (door) =>
