@@ -1,11 +1,9 @@
 import SchemaBuilder from '@pothos/core';
 import ErrorsPlugin from '@pothos/plugin-errors';
-import RelayPlugin, { resolveNodes } from '@pothos/plugin-relay';
+import RelayPlugin from '@pothos/plugin-relay';
 import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
-import { type GraphQLResolveInfo, isObjectType } from 'graphql';
 import type { Role } from '../auth/viewer.ts';
-import { BadUserInput } from '../errors.ts';
-import { accessPlugin, accessScopes, refuseField, requireType } from './access.ts';
+import { accessPlugin, accessScopes, refuseField } from './access.ts';
 import type { GraphContext } from './context.ts';
 import { semanticNonNullPlugin } from './directives/semantic-non-null.ts';
 import { decodeGlobalId, encodeGlobalId } from './global-id.ts';
@@ -49,19 +47,9 @@ export const builder = new SchemaBuilder<{
         'Opaque id, unique over the whole graph: what `node`, and every `id` argument, take.',
     },
     nodeTypeOptions: { description: 'Anything that can be found again by its id alone.' },
-    nodeQueryOptions: {
-      description:
-        'Finds any object by its global id; null when there is none. Costs what reading that type by id costs: nothing while a list that holds it is cached.',
-      args: { id: { description: 'A global id, as any `id` field gives it.' } },
-      resolve: (_root, { id }, context, info) => loadNode(id, context, info),
-    },
-    nodesQueryOptions: {
-      description:
-        'Finds several objects by their global ids, in the order asked for, with null for each that does not exist. Ids of one type are read together.',
-      args: { ids: { description: 'Global ids, as `id` fields give them.' } },
-      // One by one, so that one id that fails does not fail the others. Reads are batched all the same.
-      resolve: (_root, { ids }, context, info) => ids.map((id) => loadNode(id, context, info)),
-    },
+    // Fields of our own, in nodes.graph.ts: one id that is wrong must not fail the others.
+    nodeQueryOptions: false,
+    nodesQueryOptions: false,
     edgesFieldOptions: {
       nullable: { list: false, items: false },
       description: 'The rows with their cursors.',
@@ -109,21 +97,6 @@ builder.mutationType({
   description:
     'Everything that can be changed. Each field checks its input, then writes with one upstream call; once it has answered, no read shows the state before it. Fields of the result that the write did not tell are read when selected, which costs what reading them costs; they are null when it is gone by then.',
 });
-
-/** @throws BadUserInput `BAD_USER_INPUT` for a type whose rows cannot be found by an id. */
-async function loadNode(
-  id: { readonly typename: string; readonly id: string },
-  context: GraphContext,
-  info: GraphQLResolveInfo,
-): Promise<unknown> {
-  const type = info.schema.getType(id.typename);
-  if (!isObjectType(type) || !type.getInterfaces().some(({ name }) => name === 'Node')) {
-    throw new BadUserInput(`Nothing of the type ${id.typename} can be found by its id.`);
-  }
-  requireType(context.viewer, type.name);
-  const [node] = await resolveNodes(builder, context, info, [id]);
-  return node;
-}
 
 /** Names and descriptions of a connection and its edge, for `t.connection`. */
 export function connectionOf(
