@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import DataLoader from 'dataloader';
 import { UpstreamFailure, type UpstreamName, upstreamTitle } from '../errors.ts';
 import type { Resource } from '../resources.ts';
@@ -22,6 +23,9 @@ export interface Connection<R> {
   readonly totalCount: number | null;
 }
 
+/** Rows of windows that are answered in one turn of the event loop: with more, all others would wait. */
+const ROWS_A_TURN = 400;
+
 /** One upstream as one operation sees it: on whose behalf is settled, and reads by id are batched. */
 export class Source {
   readonly #upstream: UpstreamName;
@@ -30,6 +34,9 @@ export class Source {
   readonly #admit: (() => Promise<unknown>) | undefined;
   readonly #loaders = new Map<string, DataLoader<number, Row | null>>();
   readonly #underWay = new ReadsUnderWay();
+  /** The turn of the event loop in which the next rows are answered. */
+  #turn: Promise<unknown> = Promise.resolve();
+  #rowsInTurn = 0;
 
   constructor(options: {
     readonly upstream: UpstreamName;
@@ -70,7 +77,11 @@ export class Source {
     if (this.#admit) await this.#admit();
     const access = { ...this.#access, suffices: this.#firstPageSuffices(list, window) };
     const source = { lists, list, access };
-    const cut = await this.#underWay.track(list.resource, () => readWindow(source, window, filter));
+    const cut = await this.#underWay.track(list.resource, async () => {
+      const read = await readWindow(source, window, filter);
+      await this.#turnFor(read?.rows.length ?? 0);
+      return read;
+    });
     return (
       cut && {
         // Most operations select few cursors or none: each is made when it is read.
@@ -93,6 +104,16 @@ export class Source {
         totalCount: cut.total,
       }
     );
+  }
+
+  /** Waits for the next turn of the event loop where this one has enough rows to answer. */
+  async #turnFor(rows: number): Promise<void> {
+    this.#rowsInTurn += rows + 1;
+    if (this.#rowsInTurn > ROWS_A_TURN) {
+      this.#rowsInTurn = rows + 1;
+      this.#turn = this.#turn.then(() => setImmediate());
+    }
+    await this.#turn;
   }
 
   /** All rows of a list that comes whole. 0 or 1 upstream calls. */
