@@ -141,7 +141,9 @@ class Anchor<R extends Row> {
     const offset = this.#originOffset;
     const gone = offset - before.length;
     const shrunk = offset + 1 + Math.min(0, this.#growth);
-    const grown = total === undefined ? offset : offset + 1 + behind.length + this.#growth;
+    const gained = 1 + behind.length + this.#growth;
+    // Fewer rows in all can have gone behind the place as well as before it.
+    const grown = total === undefined ? offset : offset + Math.max(0, gained);
     return placeOf(this.#side === 'after' ? Math.min(gone, shrunk) : grown, this.#perPage);
   }
 

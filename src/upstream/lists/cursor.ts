@@ -22,12 +22,12 @@ export interface Cursor {
 }
 
 /** How many of the rows before and behind its own a cursor names at most. */
-export const NEIGHBORS = { before: 12, behind: 6 };
+export const NEIGHBORS = { before: 12, behind: 12 };
 
 /** A cursor of a row of which nothing else was known, and those of earlier versions. */
 const ALONE = /^c1:(\d{1,9}):(\d{1,9}):(\d{1,9}):(.{1,64})$/;
 const AMONG_OTHERS =
-  /^c2:(\d{1,9}):(\d{1,9}):(\d{1,9}):(\d{0,9}):([^;,\s]{1,64});([^;\s]{0,780});([^;\s]{0,390})$/;
+  /^c2:(\d{1,9}):(\d{1,9}):(\d{1,9}):(\d{0,9}):([^;,\s]{1,64});([^;\s]{0,780});([^;\s]{0,780})$/;
 /** The largest number that a cursor holds. */
 const MAX_NUMBER = 999_999_999;
 /** Visible ASCII without the marks that stand between identities. */
