@@ -13,6 +13,7 @@ import type { GraphiqlPage } from './graphiql/graphiql.ts';
 import type { OperatorPages } from './operators/operator-pages.ts';
 import { Drain } from './socket/drain.ts';
 import { listen } from './socket/listen.ts';
+import { LoopTurns } from './socket/loop-turns.ts';
 import { StallGuard } from './socket/stall-guard.ts';
 
 /** What the HTTP server is made of. */
@@ -64,9 +65,13 @@ const CHECK_MS = 5000;
 /** Every path that is answered; one that ends with a slash stands for all below it. */
 function routesOf(options: HttpOptions): ReadonlyMap<string, Route> {
   const { files, graphiql, pages } = options;
+  const turns = new LoopTurns(options.clock);
   return new Map<string, Route>([
-    ['/graphql', { answer: (request, response) => graphql(request, response, options) }],
-    ['/files/', files ? { answer: files, limitsBody: true } : nothing],
+    [
+      '/graphql',
+      { answer: (request, response) => graphql(request, response, { ...options, turns }) },
+    ],
+    ['/files/', files ? { answer: inTurn(turns, files), limitsBody: true } : nothing],
     ['/livez', { answer: pages['/livez'], anyHost: true }],
     ['/readyz', { answer: pages['/readyz'], anyHost: true }],
     ['/metrics', { answer: pages['/metrics'] ?? nothing.answer }],
@@ -124,7 +129,11 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   };
 }
 
-function graphql(request: IncomingMessage, response: ServerResponse, options: HttpOptions): void {
+function graphql(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: HttpOptions & { readonly turns: LoopTurns },
+): void {
   const { host, 'content-length': length, 'content-type': type } = request.headers;
   const maxBytes = bodyLimit(type, options.bodyLimits);
   if (host !== undefined && !URL.canParse(`http://${host}`)) {
@@ -138,8 +147,19 @@ function graphql(request: IncomingMessage, response: ServerResponse, options: Ht
     options.graphiql.send(request, response);
   } else {
     if (request.headers.expect !== undefined) response.writeContinue();
-    void options.graphql(request, response);
+    inTurn(options.turns, options.graphql)(request, response);
   }
+}
+
+/** Answers in a turn of the event loop that has time for it, if by then somebody still waits. */
+function inTurn(
+  turns: LoopTurns,
+  answer: (request: IncomingMessage, response: ServerResponse) => unknown,
+): (request: IncomingMessage, response: ServerResponse) => void {
+  return (request, response) =>
+    turns.run(() => {
+      if (!request.destroyed) void answer(request, response);
+    });
 }
 
 /** Brings a browser that opens the bare address to GraphiQL. */
