@@ -127,7 +127,7 @@ function createHttp(
   const { clients } = backends;
   return createHttpServer({
     graphql,
-    graphiql: config.graphiql ? createGraphiqlPage(exampleOperations(purchaseCode)) : null,
+    graphiql: config.graphiql ? createGraphiqlPage(exampleOperations(purchaseCode), clock) : null,
     files: createFilesRoute({
       callers,
       linksFor: sources.links,

@@ -1,9 +1,10 @@
-import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
 import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { gunzip, gzip } from 'node:zlib';
+import type { Clock } from '../../clock.ts';
+import { LoopTurns } from '../socket/loop-turns.ts';
 import type { Example } from './examples.ts';
 
 /** GraphiQL in one page that needs no other host. */
@@ -14,8 +15,9 @@ export interface GraphiqlPage {
 
 interface Rendered {
   readonly gzipped: Buffer;
-  /** The same unpacked, once somebody has asked for it who cannot unpack. */
+  /** The same unpacked, while somebody reads it who cannot unpack. */
   plain: Promise<Buffer> | null;
+  plainReaders: number;
   readonly etag: string;
   readonly csp: string;
 }
@@ -27,13 +29,14 @@ interface Rendered {
  *
  * The examples go into an inline script unescaped, so they must be constants and never request data.
  */
-export function createGraphiqlPage(examples: readonly Example[]): GraphiqlPage {
+export function createGraphiqlPage(examples: readonly Example[], clock: Clock): GraphiqlPage {
+  const turns = new LoopTurns(clock);
   let page: Promise<Rendered> | undefined;
   return {
     send(request, response) {
       page ??= render(examples);
       page.then(
-        (rendered) => answer(rendered, request, response),
+        (rendered) => answer(rendered, request, response, turns),
         () => {
           page = undefined;
           response.writeHead(500, { 'Content-Type': 'text/plain' });
@@ -54,33 +57,23 @@ async function render(examples: readonly Example[]): Promise<Rendered> {
     // Headers carry credentials, and local storage is no place for them.
     shouldPersistHeaders: false,
   };
-  const html = fixTabs(await renderApart(options));
+  const { bytes, etag, script } = await renderApart(options);
   return {
-    gzipped: await promisify(gzip)(html),
-    // Every browser takes gzip, so only the packed page stays in memory from the start.
+    // Every browser takes gzip, so only the packed page stays in memory.
+    gzipped: await promisify(gzip)(bytes),
     plain: null,
-    etag: `W/"${createHash('sha256').update(html).digest('base64url').slice(0, 22)}"`,
-    csp: policy(html),
+    plainReaders: 0,
+    etag: `W/"${etag}"`,
+    csp: policy(script),
   };
 }
 
-/** What the thread runs: it has no file of its own, so that it is the same before and after the build. */
-const renderer = `const { parentPort, workerData } = require('node:worker_threads');
-parentPort.postMessage(require(workerData.library).renderGraphiQL(workerData.options));`;
-
-/** Renders in a thread of its own: to load the library alone would hold all requests for long. */
-function renderApart(options: object): Promise<string> {
-  const require = createRequire(import.meta.url);
-  const library = require.resolve('@graphql-yoga/render-graphiql');
-  const worker = new Worker(renderer, { eval: true, workerData: { library, options } });
-  return new Promise((resolve, reject) => {
-    worker.once('message', (html: string) => {
-      resolve(html);
-      void worker.terminate();
-    });
-    worker.once('error', reject);
-    worker.once('exit', () => reject(new Error('The thread ended without a page')));
-  });
+/** The page, and the digests that its tag and its policy are made of. */
+interface Page {
+  readonly bytes: Uint8Array;
+  readonly etag: string;
+  /** Of its only script, in base64. */
+  readonly script: string;
 }
 
 /**
@@ -88,18 +81,46 @@ function renderApart(options: object): Promise<string> {
  * away from under the pointer as soon as it is pressed, so that the click is lost. Tabs that never
  * move can be clicked, and still be reordered by dragging.
  */
-function fixTabs(html: string): string {
-  return html.replace('</style>', '.graphiql-tab{transform:none!important}</style>');
+const STILL_TABS = '.graphiql-tab{transform:none!important}';
+
+/** What the thread runs: it has no file of its own, so that it is the same before and after the build. */
+const renderer = `
+const { createHash } = require('node:crypto');
+const { parentPort, workerData } = require('node:worker_threads');
+const { library, options, style } = workerData;
+const html = require(library).renderGraphiQL(options).replace('</style>', style + '</style>');
+const start = html.indexOf('<script>', html.indexOf('<div id="root">')) + '<script>'.length;
+const sha256 = (text, encoding) => createHash('sha256').update(text).digest(encoding);
+const bytes = new TextEncoder().encode(html);
+const page = {
+  bytes,
+  etag: sha256(bytes, 'base64url').slice(0, 22),
+  script: sha256(html.slice(start, html.lastIndexOf('</script>')), 'base64'),
+};
+parentPort.postMessage(page, [bytes.buffer]);
+`;
+
+/** Renders in a thread of its own: to load the library alone would hold all requests for long. */
+function renderApart(options: object): Promise<Page> {
+  const require = createRequire(import.meta.url);
+  const library = require.resolve('@graphql-yoga/render-graphiql');
+  const workerData = { library, options, style: STILL_TABS };
+  const worker = new Worker(renderer, { eval: true, workerData });
+  return new Promise((resolve, reject) => {
+    worker.once('message', (page: Page) => {
+      resolve(page);
+      void worker.terminate();
+    });
+    worker.once('error', reject);
+    worker.once('exit', () => reject(new Error('The thread ended without a page')));
+  });
 }
 
-/** Names the page's only script by its hash: an injected one would not run. */
-function policy(html: string): string {
-  const start = html.indexOf('<script>', html.indexOf('<div id="root">')) + '<script>'.length;
-  const script = html.slice(start, html.lastIndexOf('</script>'));
-  const hash = createHash('sha256').update(script).digest('base64');
+/** Names the page's only script by its digest: an injected one would not run. */
+function policy(script: string): string {
   return [
     "default-src 'none'",
-    `script-src 'sha256-${hash}'`,
+    `script-src 'sha256-${script}'`,
     // The editor starts its language services from blobs and styles itself from scripts.
     'worker-src blob:',
     "style-src 'unsafe-inline'",
@@ -112,7 +133,12 @@ function policy(html: string): string {
   ].join('; ');
 }
 
-function answer(page: Rendered, request: IncomingMessage, response: ServerResponse): void {
+function answer(
+  page: Rendered,
+  request: IncomingMessage,
+  response: ServerResponse,
+  turns: LoopTurns,
+): void {
   response.setHeader('ETag', page.etag);
   response.setHeader('Cache-Control', 'no-cache');
   response.appendHeader('Vary', 'Accept, Accept-Encoding');
@@ -127,21 +153,31 @@ function answer(page: Rendered, request: IncomingMessage, response: ServerRespon
     response.end();
   } else if (/\bgzip\b/.test(String(request.headers['accept-encoding']))) {
     response.setHeader('Content-Encoding', 'gzip');
-    stream(page.gzipped, response);
+    stream(page.gzipped, response, turns);
   } else {
-    page.plain ??= promisify(gunzip)(page.gzipped);
-    void page.plain.then((plain) => stream(plain, response));
+    readPlain(page, response, (plain) => stream(plain, response, turns));
   }
+}
+
+/** Unpacks the page for all who read it at a time, and forgets it with the last of them. */
+function readPlain(page: Rendered, response: ServerResponse, read: (plain: Buffer) => void): void {
+  page.plain ??= promisify(gunzip)(page.gzipped);
+  page.plainReaders += 1;
+  response.once('close', () => {
+    page.plainReaders -= 1;
+    if (page.plainReaders === 0) page.plain = null;
+  });
+  void page.plain.then(read);
 }
 
 const PIECE_BYTES = 64 * 1024;
 
 /**
  * Sends a buffer that all readers share, in pieces and no faster than each of them reads. A piece is a view,
- * so that a reader who does not read holds no memory of ours; and between two pieces others have their turn,
- * since the system takes megabytes at once.
+ * so that a reader who does not read holds no memory of ours. Many readers share the turns of the event loop,
+ * since the system takes megabytes at once of each.
  */
-function stream(page: Buffer, response: ServerResponse): void {
+function stream(page: Buffer, response: ServerResponse, turns: LoopTurns): void {
   response.setHeader('Content-Length', page.byteLength);
   let start = 0;
   const next = (): void => {
@@ -149,8 +185,10 @@ function stream(page: Buffer, response: ServerResponse): void {
     const piece = page.subarray(start, start + PIECE_BYTES);
     start += piece.byteLength;
     if (start >= page.byteLength) response.end(piece);
-    else if (response.write(piece)) setImmediate(next);
-    else response.once('drain', next);
+    else if (response.write(piece)) later();
+    // Which can be in this very turn.
+    else response.once('drain', later);
   };
-  next();
+  const later = (): void => turns.run(next);
+  later();
 }

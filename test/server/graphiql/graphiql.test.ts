@@ -2,10 +2,11 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { buildSchema, getOperationAST, parse, validate } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/clock.ts';
 import { exampleOperations } from '../../../src/server/graphiql/examples.ts';
 import { createGraphiqlPage } from '../../../src/server/graphiql/graphiql.ts';
 
-const page = createGraphiqlPage(exampleOperations('code-1'));
+const page = createGraphiqlPage(exampleOperations('code-1'), systemClock);
 const server = createServer((request, response) => page.send(request, response));
 let url = '';
 

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/clock.ts';
 import { Origins } from '../../../src/server/door/origins.ts';
 import { exampleOperations } from '../../../src/server/graphiql/examples.ts';
 import { createGraphiqlPage } from '../../../src/server/graphiql/graphiql.ts';
@@ -32,7 +33,7 @@ async function serve(
       answers.push(response);
       return graphql(request, response);
     },
-    graphiql: createGraphiqlPage(exampleOperations(undefined)),
+    graphiql: createGraphiqlPage(exampleOperations(undefined), systemClock),
     files: null,
     pages: createOperatorPages({
       access: 'off',
