@@ -21,6 +21,7 @@ import { createGraphqlServer, type GraphqlServer } from './server/graphql/yoga.t
 import { createHttpServer, type HttpServer } from './server/http.ts';
 import { createGatewayState } from './server/operators/gateway-state.ts';
 import { createOperatorPages } from './server/operators/operator-pages.ts';
+import { LoopTurns } from './server/socket/loop-turns.ts';
 import type { Cache } from './upstream/cache/cache.ts';
 
 /** Largest GraphQL request without files. */
@@ -125,10 +126,13 @@ function createHttp(
 ): HttpServer {
   const { health, metrics } = telemetry;
   const { clients } = backends;
+  const turns = new LoopTurns(clock);
   return createHttpServer({
+    turns,
     graphql,
-    graphiql: config.graphiql ? createGraphiqlPage(exampleOperations(purchaseCode), clock) : null,
+    graphiql: config.graphiql ? createGraphiqlPage(exampleOperations(purchaseCode), turns) : null,
     files: createFilesRoute({
+      turns,
       callers,
       linksFor: sources.links,
       clock,

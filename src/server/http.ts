@@ -13,7 +13,7 @@ import type { GraphiqlPage } from './graphiql/graphiql.ts';
 import type { OperatorPages } from './operators/operator-pages.ts';
 import { Drain } from './socket/drain.ts';
 import { listen } from './socket/listen.ts';
-import { LoopTurns } from './socket/loop-turns.ts';
+import type { LoopTurns } from './socket/loop-turns.ts';
 import { StallGuard } from './socket/stall-guard.ts';
 
 /** What the HTTP server is made of. */
@@ -31,6 +31,8 @@ export interface HttpOptions {
   readonly origins: Origins;
   readonly bodyLimits: BodyLimits;
   readonly clock: Clock;
+  /** Which all routes share whose work can be much. */
+  readonly turns: LoopTurns;
   /** How long running requests may go on after `close`, in milliseconds. */
   readonly graceMs: number;
 }
@@ -64,13 +66,9 @@ const CHECK_MS = 5000;
 
 /** Every path that is answered; one that ends with a slash stands for all below it. */
 function routesOf(options: HttpOptions): ReadonlyMap<string, Route> {
-  const { files, graphiql, pages } = options;
-  const turns = new LoopTurns(options.clock);
+  const { files, graphiql, pages, turns } = options;
   return new Map<string, Route>([
-    [
-      '/graphql',
-      { answer: (request, response) => graphql(request, response, { ...options, turns }) },
-    ],
+    ['/graphql', { answer: (request, response) => graphql(request, response, options) }],
     ['/files/', files ? { answer: inTurn(turns, files), limitsBody: true } : nothing],
     ['/livez', { answer: pages['/livez'], anyHost: true }],
     ['/readyz', { answer: pages['/readyz'], anyHost: true }],
@@ -129,11 +127,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   };
 }
 
-function graphql(
-  request: IncomingMessage,
-  response: ServerResponse,
-  options: HttpOptions & { readonly turns: LoopTurns },
-): void {
+function graphql(request: IncomingMessage, response: ServerResponse, options: HttpOptions): void {
   const { host, 'content-length': length, 'content-type': type } = request.headers;
   const maxBytes = bodyLimit(type, options.bodyLimits);
   if (host !== undefined && !URL.canParse(`http://${host}`)) {

@@ -8,6 +8,7 @@ import { Origins } from '../../src/server/door/origins.ts';
 import { createHttpServer, type HttpOptions, type HttpServer } from '../../src/server/http.ts';
 import { createOperatorPages } from '../../src/server/operators/operator-pages.ts';
 import { ListenError } from '../../src/server/socket/listen.ts';
+import { LoopTurns } from '../../src/server/socket/loop-turns.ts';
 import { smallServer } from '../support/small-graph.ts';
 
 const opened: HttpServer[] = [];
@@ -25,6 +26,7 @@ const page = {
 /** A server that answers probes and nothing else, unless `options` say more. */
 function small(options: Partial<HttpOptions> = {}): HttpServer {
   return createHttpServer({
+    turns: new LoopTurns(systemClock),
     graphql: () => undefined,
     graphiql: null,
     files: null,

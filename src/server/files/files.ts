@@ -12,6 +12,7 @@ import { expectsContinue } from '../door/linger.ts';
 import { headerOf, type Origins } from '../door/origins.ts';
 import type { MaskError } from '../graphql/mask-error.ts';
 import { asksForDryRun, dryRunHeader } from '../graphql/use-dry-run.ts';
+import type { LoopTurns } from '../socket/loop-turns.ts';
 import { answerUpload, refusalOf } from './upload-answer.ts';
 import { UploadBody, uploadTooLarge } from './upload-body.ts';
 import { observeUpload, type UploadObservers } from './upload-observation.ts';
@@ -25,6 +26,7 @@ export interface FilesOptions extends UploadObservers {
   readonly linksFor: (viewer: Viewer, caller: Caller) => Source;
   /** Uploads that may be under way. */
   readonly places: UploadPlaces;
+  readonly turns: LoopTurns;
   /** Largest file. */
   readonly maxBytes: number;
   readonly origins: Origins;
@@ -90,6 +92,7 @@ async function upload(
     await refuseLate(links, caller, clock);
     await body.begin();
     if (body.bytes === 0) throw emptyFile();
+    await options.turns.turn();
     const { id, shortUrl = null } = await running.run(() => links.write(uploadFile(input, body)));
     const file = { id: encodeGlobalId('File', id), databaseId: id, shortUrl };
     answerUpload(request, response, clock, { status: 201, body: file });

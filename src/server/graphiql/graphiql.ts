@@ -3,8 +3,7 @@ import { createRequire } from 'node:module';
 import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { gunzip, gzip } from 'node:zlib';
-import type { Clock } from '../../clock.ts';
-import { LoopTurns } from '../socket/loop-turns.ts';
+import type { LoopTurns } from '../socket/loop-turns.ts';
 import type { Example } from './examples.ts';
 
 /** GraphiQL in one page that needs no other host. */
@@ -29,8 +28,7 @@ interface Rendered {
  *
  * The examples go into an inline script unescaped, so they must be constants and never request data.
  */
-export function createGraphiqlPage(examples: readonly Example[], clock: Clock): GraphiqlPage {
-  const turns = new LoopTurns(clock);
+export function createGraphiqlPage(examples: readonly Example[], turns: LoopTurns): GraphiqlPage {
   let page: Promise<Rendered> | undefined;
   return {
     send(request, response) {

@@ -34,6 +34,13 @@ export class LoopTurns {
     this.#spread();
   }
 
+  /** Resolves when there is time for a piece of work. */
+  turn(): Promise<void> {
+    return new Promise((resolve) => {
+      this.run(resolve);
+    });
+  }
+
   get #hasTime(): boolean {
     return this.#since === null || this.#clock.now() - this.#since < TURN_MS;
   }

@@ -5,8 +5,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
 import { exampleOperations } from '../../../src/server/graphiql/examples.ts';
 import { createGraphiqlPage } from '../../../src/server/graphiql/graphiql.ts';
+import { LoopTurns } from '../../../src/server/socket/loop-turns.ts';
 
-const page = createGraphiqlPage(exampleOperations('code-1'), systemClock);
+const page = createGraphiqlPage(exampleOperations('code-1'), new LoopTurns(systemClock));
 const server = createServer((request, response) => page.send(request, response));
 let url = '';
 

@@ -8,6 +8,7 @@ import { exampleOperations } from '../../../src/server/graphiql/examples.ts';
 import { createGraphiqlPage } from '../../../src/server/graphiql/graphiql.ts';
 import { createHttpServer, type HttpServer } from '../../../src/server/http.ts';
 import { createOperatorPages } from '../../../src/server/operators/operator-pages.ts';
+import { LoopTurns } from '../../../src/server/socket/loop-turns.ts';
 import { until } from '../../support/uploads.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
@@ -29,11 +30,12 @@ async function serve(
 ): Promise<{ ask: (head: string) => Promise<Socket>; answers: ServerResponse[] }> {
   const answers: ServerResponse[] = [];
   const server = createHttpServer({
+    turns: new LoopTurns(systemClock),
     graphql: (request, response) => {
       answers.push(response);
       return graphql(request, response);
     },
-    graphiql: createGraphiqlPage(exampleOperations(undefined), systemClock),
+    graphiql: createGraphiqlPage(exampleOperations(undefined), new LoopTurns(systemClock)),
     files: null,
     pages: createOperatorPages({
       access: 'off',
