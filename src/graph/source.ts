@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import DataLoader from 'dataloader';
 import { UpstreamFailure, type UpstreamName, upstreamTitle } from '../errors.ts';
 import type { Resource } from '../resources.ts';
-import type { BudgetState } from '../upstream/budget/budget.ts';
+import type { KeyState } from '../upstream/budget/budgets.ts';
 import { findById } from '../upstream/lists/find-by-id.ts';
 import type { Lists } from '../upstream/lists/pages.ts';
 import { DEFAULT_WINDOW, readWindow, type WindowArguments } from '../upstream/lists/window.ts';
@@ -173,7 +173,7 @@ export class Source {
    * How this caller's budget stands, once all of `done` is over; `null` when this API is not configured.
    * Costs nothing but what it takes to admit the caller: 0 or 1 upstream call.
    */
-  async budgetState(done: () => Promise<void>): Promise<BudgetState | null> {
+  async budgetState(done: () => Promise<void>): Promise<KeyState | null> {
     if (this.#lists && this.#admit) await this.#admit();
     await done();
     return this.#lists?.client.budgetState(this.#access.credential) ?? null;

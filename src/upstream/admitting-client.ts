@@ -1,6 +1,6 @@
 import type { Credential } from '../auth/credential.ts';
 import type { UpstreamName } from '../errors.ts';
-import type { BudgetState } from './budget/budget.ts';
+import type { KeyState } from './budget/budgets.ts';
 import type { EntryState } from './cache/cache.ts';
 import type { Access } from './operation.ts';
 import type { Call, Read, Write } from './request.ts';
@@ -60,7 +60,7 @@ export class AdmittingClient implements UpstreamClient {
   }
 
   /** @throws TypeError before an admission: to ask for it then is a fault of ours. */
-  budgetState(credential: Credential): BudgetState {
+  budgetState(credential: Credential): KeyState {
     if (!this.#admitted) throw new TypeError('a caller was not admitted');
     return this.#client.budgetState(credential);
   }

@@ -3,8 +3,8 @@ import type { Digest } from '../digest.ts';
 import type { UpstreamName } from '../errors.ts';
 import type { Observer } from '../observe/observer.ts';
 import type { Resource } from '../resources.ts';
-import type { Budget, BudgetState } from './budget/budget.ts';
-import { Budgets } from './budget/budgets.ts';
+import type { Budget } from './budget/budget.ts';
+import { Budgets, type KeyState } from './budget/budgets.ts';
 import { type Journal, keysAreNew } from './budget/journal.ts';
 import type { Cache, EntryState, Freshness, Hit } from './cache/cache.ts';
 import { cacheKey, scopedTags, scopeOf } from './cache/key.ts';
@@ -90,8 +90,8 @@ export class Client implements UpstreamClient {
     return this.#budgets.all;
   }
 
-  budgetState(credential: Credential): BudgetState {
-    return this.#budgets.lookAt(credential).state;
+  budgetState(credential: Credential): KeyState {
+    return this.#budgets.stateOf(credential);
   }
 
   /** Lets what is in flight, and writes, end within so many milliseconds. See `Budget.drain`. */
@@ -163,7 +163,7 @@ export class Client implements UpstreamClient {
 
   /** Requests that one operation may make with a credential at most. */
   maxCalls(credential: Credential): number {
-    const { limit } = this.#budgets.lookAt(credential).state;
+    const { limit } = this.#budgets.stateOf(credential);
     return Math.min(limit, this.#options.maxCallsPerOperation ?? limit);
   }
 

@@ -1,6 +1,6 @@
 import type { Credential } from '../auth/credential.ts';
 import type { UpstreamName } from '../errors.ts';
-import type { BudgetState } from './budget/budget.ts';
+import type { KeyState } from './budget/budgets.ts';
 import type { EntryState } from './cache/cache.ts';
 import type { Client } from './client.ts';
 import { DecodeError } from './decode/row-reader.ts';
@@ -98,7 +98,7 @@ export class DryRunClient implements UpstreamClient {
     );
   }
 
-  budgetState(credential: Credential): BudgetState {
+  budgetState(credential: Credential): KeyState {
     return this.#client.budgetState(credential);
   }
 

@@ -1,6 +1,6 @@
 import type { Credential } from '../auth/credential.ts';
 import type { UpstreamName } from '../errors.ts';
-import type { BudgetState } from './budget/budget.ts';
+import type { KeyState } from './budget/budgets.ts';
 import type { EntryState } from './cache/cache.ts';
 import type { Access } from './operation.ts';
 import type { Call, Read, Write } from './request.ts';
@@ -31,5 +31,5 @@ export interface UpstreamClient {
   /** Whether an equal read is in flight that a reader could share now. */
   inFlight(read: Read<unknown>, credential: Credential): boolean;
   /** How the budget of a credential's key stands. Costs nothing. */
-  budgetState(credential: Credential): BudgetState;
+  budgetState(credential: Credential): KeyState;
 }

@@ -6,6 +6,7 @@ import { fault } from '../../graph/checks.ts';
 import { encodeGlobalId } from '../../graph/global-id.ts';
 import type { Source } from '../../graph/source.ts';
 import { uploadFile } from '../../links/content/file.ts';
+import type { KeyState } from '../../upstream/budget/budgets.ts';
 import type { Caller } from '../../upstream/operation.ts';
 import type { Callers } from '../door/caller.ts';
 import { expectsContinue } from '../door/linger.ts';
@@ -88,8 +89,12 @@ async function upload(
     const input = readUpload(request.url ?? '');
     if (body.length !== null && body.length > maxBytes) throw uploadTooLarge(maxBytes);
     if (body.length === 0) throw emptyFile();
-    place = options.places.take(caller.name, viewer.linksCredential?.partition ?? '');
-    await refuseLate(links, caller, clock);
+    const key = await links.budgetState(async () => {});
+    place = options.places.take(caller.name, {
+      name: viewer.linksCredential?.partition ?? '',
+      accepted: key?.accepted ?? true,
+    });
+    refuseLate(key, caller, clock);
     await body.begin();
     if (body.bytes === 0) throw emptyFile();
     await options.turns.turn();
@@ -115,9 +120,8 @@ function emptyFile(): InvalidInput {
  * Spares a sender the first bytes of a file whose turn comes too late.
  * @throws BudgetExhausted `BUDGET_EXHAUSTED`, without a call.
  */
-async function refuseLate(links: Source, { maxWaitMs }: Caller, clock: Clock): Promise<void> {
-  const budget = await links.budgetState(async () => {});
-  const waitMs = Math.ceil(budget?.writeInMs ?? 0);
+function refuseLate(key: KeyState | null, { maxWaitMs }: Caller, clock: Clock): void {
+  const waitMs = Math.ceil(key?.writeInMs ?? 0);
   if (waitMs <= maxWaitMs) return;
   throw new BudgetExhausted('LINKS', waitMs, new Date(clock.wall() + waitMs));
 }

@@ -2,6 +2,8 @@ import { GatewayError } from '../../errors.ts';
 
 /** Uploads at a time over all keys: each holds some memory and a connection. */
 const MOST_OF_ALL = 1000;
+/** Of these, with keys that the upstream has not accepted: anybody can make those up. */
+const MOST_UNKNOWN = 64;
 /** Memory for the first bytes of all uploads together, in case they must be sent again. */
 const REPLAY_BYTES = 8 * 1024 * 1024;
 /** When to try again for a place: nobody knows how long the uploads under way will take. */
@@ -40,6 +42,7 @@ export class UploadPlaces {
   readonly #perCaller: number;
   readonly #taken = new Map<string, number>();
   #all = 0;
+  #unknown = 0;
   #heldBytes = 0;
 
   constructor(perKey: number) {
@@ -48,16 +51,18 @@ export class UploadPlaces {
   }
 
   /**
-   * Takes a place for a caller. `key` names whose budget is spent, and is no secret.
+   * Takes a place for a caller. The key's name says whose budget is spent, and is no secret.
    * @throws TooManyUploads `BUDGET_EXHAUSTED` when there is none.
    */
-  take(caller: string, key: string): UploadPlace {
-    const ofKey = `key ${key}`;
-    const ofCaller = `caller ${key} ${caller}`;
+  take(caller: string, key: { readonly name: string; readonly accepted: boolean }): UploadPlace {
+    const ofKey = `key ${key.name}`;
+    const ofCaller = `caller ${key.name} ${caller}`;
     if (this.#count(ofCaller) >= this.#perCaller) throw new TooManyUploads(429);
     if (this.#count(ofKey) >= this.#perKey || this.#all >= MOST_OF_ALL) {
       throw new TooManyUploads(503);
     }
+    if (!key.accepted && this.#unknown >= MOST_UNKNOWN) throw new TooManyUploads(503);
+    if (!key.accepted) this.#unknown += 1;
     this.#add(1, ofKey, ofCaller);
     let held = 0;
     let left = false;
@@ -71,6 +76,7 @@ export class UploadPlaces {
       leave: () => {
         if (left) return;
         left = true;
+        if (!key.accepted) this.#unknown -= 1;
         this.#heldBytes -= held;
         this.#add(-1, ofKey, ofCaller);
       },

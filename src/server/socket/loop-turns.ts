@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts';
 
 /** For how long requests are begun in one turn of the event loop, in milliseconds. */
-const TURN_MS = 20;
+const TURN_MS = 10;
 /** How many are begun at most in one turn once some wait. */
 const MOST_A_TURN = 256;
 

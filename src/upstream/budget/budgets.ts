@@ -3,7 +3,7 @@ import { BoundedMap } from '../../bounded-map.ts';
 import type { Clock } from '../../clock.ts';
 import { createDigest } from '../../digest.ts';
 import { BudgetExhausted, type UpstreamName } from '../../errors.ts';
-import { Budget } from './budget.ts';
+import { Budget, type BudgetState } from './budget.ts';
 import type { Journal } from './journal.ts';
 import { ProcessLedger } from './ledger.ts';
 
@@ -29,6 +29,12 @@ const nameInJournal = createDigest('the journal of leases');
 
 /** Budgets of callers' keys that the upstream does not accept; the one least recently used goes first. */
 const OUTSIDE_REMEMBERED = 2000;
+
+/** The state of one key: of its budget, and of what the upstream has said to it. */
+export interface KeyState extends BudgetState {
+  /** False for a caller's key that the upstream has not accepted, as far as is remembered. */
+  readonly accepted: boolean;
+}
 
 /**
  * The budgets of an upstream's keys, bounded in number. When there is no room for another, those under
@@ -74,6 +80,13 @@ export class Budgets {
     this.#budgets.set(partition, budget);
     if (ofCaller) this.#tried.add(partition);
     return budget;
+  }
+
+  /** How the budget of a key stands, and the key itself. To look at it takes no room. */
+  stateOf(credential: Credential): KeyState {
+    const { ofCaller, partition } = credential;
+    const known = this.#budgets.has(partition) && !this.#tried.has(partition);
+    return { ...this.lookAt(credential).state, accepted: known || !ofCaller };
   }
 
   /** The upstream has accepted a key. */

@@ -45,9 +45,7 @@ const LOOKS = 4;
 const READS_BETWEEN = 40;
 /** Memory that has come back to this, over what it was, is back. */
 const BACK = 1.05;
-/** A longer wait for a bare server is the machine's doing. */
-const NOISE_MS = 20;
-/** By how much more than a bare server's a wait can be the machine's doing. */
+/** By how much more than a bare server's a wait can be the machine's doing: its cores are shared. */
 const NOISE_RATIO = 10;
 const ATTEMPTS = 3;
 
@@ -168,7 +166,7 @@ export class Stage {
 /** Whether the machine may have made what looks like a stall. */
 function isNoise({ bare, livez }: Outcome): boolean {
   const { worst } = livez;
-  return bare.worst > NOISE_MS && worst > STALL_MS && worst < NOISE_RATIO * bare.worst;
+  return worst > STALL_MS && worst < Math.max(2 * STALL_MS, NOISE_RATIO * bare.worst);
 }
 
 /** What the attack has found out, unless it takes too long or the process ends. */

@@ -29,7 +29,8 @@ export const uploadAttacks: readonly Attack[] = [
     readerToken: LINK_KEYS.admin,
     // Each key is shown to the upstream once, on a budget of its own.
     mayCall: KEYLESS,
-    connections: { count: KEYLESS, mayHoldBytes: 192 * 1024 },
+    // At the peak, with the pieces that were read to be thrown away.
+    connections: { count: KEYLESS, mayHoldBytes: 384 * 1024 },
     async run(target) {
       const megabyte = 'x'.repeat(MIB);
       await target.openMany(

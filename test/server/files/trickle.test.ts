@@ -111,11 +111,29 @@ describe('Uploads at a time', () => {
   });
 });
 
+describe('Uploads with keys that the upstream has not accepted', () => {
+  it('are few at a time, and leave the others their places', async () => {
+    await start();
+    const places = new UploadPlaces(8);
+    const take = (n: number, accepted: boolean) =>
+      places.take('caller', { name: `key ${n}`, accepted });
+    const taken = Array.from({ length: 64 }, (_, n) => take(n, false));
+    expect(() => take(64, false)).toThrow(/may be at a time/);
+    expect(() => take(65, true)).not.toThrow();
+    taken[0]?.leave();
+    taken[0]?.leave();
+    expect(() => take(66, false)).not.toThrow();
+    expect(() => take(67, false)).toThrow(/may be at a time/);
+  });
+});
+
 describe('The memory of all uploads under way', () => {
   it('is limited, and given back', async () => {
     await start();
     const places = new UploadPlaces(1000);
-    const taken = Array.from({ length: 200 }, (_, n) => places.take(`caller ${n}`, `key ${n}`));
+    const taken = Array.from({ length: 200 }, (_, n) =>
+      places.take(`caller ${n}`, { name: `key ${n}`, accepted: true }),
+    );
     const holding = taken.filter((place) => place.hold(1024 * 1024));
     expect(holding).toHaveLength(8);
     expect(taken[20]?.hold(1024)).toBe(false);
