@@ -7,7 +7,7 @@ import { GatewayError } from '../../errors.ts';
 type HeaderReader = (name: string) => string | null | undefined;
 
 /** Headers of answers that a page of a listed origin may read, beside those that CORS always shows. */
-const EXPOSED = 'X-Request-Id, Age, ETag, Retry-After';
+const EXPOSED = 'X-Request-Id, Age, ETag, Retry-After, Preference-Applied';
 /** How long a browser may remember the answer to a preflight, in seconds. */
 const PREFLIGHT_SECONDS = '600';
 /** Any of these makes a browser send a preflight, so that CORS has allowed the request. */

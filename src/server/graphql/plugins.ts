@@ -4,6 +4,7 @@ import type { Clock } from '../../clock.ts';
 import type { Observer } from '../../observe/observer.ts';
 import type { Tracing } from '../../observe/tracing.ts';
 import { type BodyLimits, useBodyLimit } from '../door/body-limit.ts';
+import { BodyPool } from '../door/body-pool.ts';
 import type { Callers } from '../door/caller.ts';
 import { useMultipart } from '../door/multipart.ts';
 import { type Origins, useOrigins } from '../door/origins.ts';
@@ -11,6 +12,7 @@ import { useBatchRefusal } from './delivery/use-batch-refusal.ts';
 import { useWholeAnswers } from './delivery/use-whole-answers.ts';
 import { type GatewayPlugin, useRequestRecord } from './request-record.ts';
 import { useAuthentication } from './use-authentication.ts';
+import { useBodyPool } from './use-body-pool.ts';
 import { useDryRun } from './use-dry-run.ts';
 import { useHttpCaching } from './use-http-caching.ts';
 import { useNoSuggestions } from './use-no-suggestions.ts';
@@ -51,6 +53,8 @@ export function gatewayPlugins(options: PluginOptions): readonly (GatewayPlugin 
     useOrigins(origins),
     // Before anything reads the body, so that an unknown caller costs nothing more.
     useAuthentication(callers),
+    // Behind it: what a body takes is counted by its sender.
+    useBodyPool(new BodyPool(), bodyLimits),
     // Before the observation, which tells the status that it sets.
     useBatchRefusal(),
     // Behind authentication: an unknown caller may not add a text to those that are remembered.

@@ -191,7 +191,9 @@ describe('A body that is too large', () => {
     const answer = await asTimePasses(door.clock, exchanged);
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
     expect(answer).toMatch(new RegExp(`access-control-allow-origin: ${origin}`, 'i'));
-    expect(answer).toMatch(/access-control-expose-headers: X-Request-Id, Age, ETag, Retry-After/i);
+    expect(answer).toMatch(
+      /access-control-expose-headers: X-Request-Id, Age, ETag, Retry-After, Preference-Applied/i,
+    );
     expect(answer).toMatch(/x-request-id: /i);
   });
 });

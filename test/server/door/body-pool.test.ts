@@ -1,0 +1,67 @@
+import { hash } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { formatTokenFile } from '../../../src/auth/token-file.ts';
+import { type Door, openDoor } from '../../support/door.ts';
+
+const MIB = 1024 * 1024;
+/** Half of what all may send together. */
+const MOST_OF_ONE = 64;
+
+describe('Who sends much at a time', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'body-pool-'));
+  const file = join(folder, 'tokens.json');
+  const sockets: Socket[] = [];
+  let door: Door;
+
+  beforeEach(async () => {
+    const tokens = ['one', 'other'].map(
+      (name) => ({ name, role: 'viewer', sha256: hash('sha256', name) }) as const,
+    );
+    writeFileSync(file, formatTokenFile(tokens));
+    door = await openDoor({ AUTH_MODE: 'token', AUTH_TOKENS_FILE: file });
+  });
+  afterEach(async () => {
+    for (const socket of sockets.splice(0)) socket.destroy();
+    await door.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  /** Announces a body that never comes; answers what comes back, once everything has come to rest. */
+  async function announce(token: string, count: number): Promise<string[]> {
+    const answers: string[] = [];
+    for (let n = 0; n < count; n += 1) {
+      const socket = connect(Number(new URL(door.url).port), '127.0.0.1').setEncoding('utf8');
+      socket.on('error', () => {});
+      socket.on('data', (text: string) => answers.push(text));
+      socket.write(
+        `POST /graphql HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\ncontent-length: ${MIB}\r\n\r\n{`,
+      );
+      sockets.push(socket);
+    }
+    for (let turn = 0; turn < 5; turn += 1) await door.clock.settle();
+    return answers;
+  }
+
+  const askLarge = (token: string) =>
+    door.ask(`{ account { username } } #${'x'.repeat(MIB / 2)}`, token);
+
+  it('is refused beyond a share of the memory, and nobody else is', async () => {
+    const refused = await announce('one', MOST_OF_ONE + 6);
+    expect(refused).toHaveLength(6);
+    expect(refused[0]).toMatch(/^HTTP\/1.1 503/);
+    expect(refused[0]).toMatch(/\r\nretry-after: 1\r\n/i);
+    expect(refused[0]).toContain('BUDGET_EXHAUSTED');
+    expect((await askLarge('one')).status).toBe(503);
+    expect((await door.ask('{ account { username } }', 'one')).errors).toEqual([]);
+    // Too many words, but that is found out once it was read.
+    expect((await askLarge('other')).status).toBe(200);
+    for (const socket of sockets) socket.destroy();
+    for (let turn = 0; turn < 5; turn += 1) await door.clock.settle();
+    expect((await askLarge('one')).status).toBe(200);
+    expect(door.calls()).toBe(1);
+  });
+});
