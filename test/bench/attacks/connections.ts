@@ -57,6 +57,20 @@ export const connectionAttacks: readonly Attack[] = [
     },
   },
   {
+    name: 'large-bodies',
+    about: 'Two hundred operations of a megabyte each that lack their last byte.',
+    mayCall: 0,
+    // What one caller may have under way, and what is read to be thrown away.
+    connections: { count: 200, mayHoldBytes: 640 * KB },
+    async run(target) {
+      const head =
+        'POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer attacker\r\nContent-Length: 1000000\r\n\r\n';
+      const body = 'x'.repeat(999_999);
+      await target.openMany(200, () => head + body);
+      await target.wait(2000);
+    },
+  },
+  {
     name: 'tokens',
     about: 'A thousand requests at once with tokens that nobody has.',
     mayCall: 0,
