@@ -101,6 +101,8 @@ afterAll(async () => {
   trace.disable();
   context.disable();
   propagation.disable();
+  // Else every gateway that this process makes from now on believes that it is traced.
+  Reflect.deleteProperty(globalThis, Symbol.for('opentelemetry.js.api.1'));
 });
 afterEach(() => spans.splice(0));
 
