@@ -1,0 +1,148 @@
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Running, start } from '../../support/process.ts';
+
+/** A server in a process of its own, on a core of its own where the machine lets it. */
+export interface Server {
+  readonly port: number;
+  readonly pid: number;
+  /** The memory that it holds, in MB. */
+  memoryMb(): number;
+  /** The time that its threads have computed for, in ms. */
+  cpuMs(): number;
+  stop(): Promise<void>;
+}
+
+const SERVER_CORE = '0';
+const OUR_CORE = '1';
+/** What `/proc` counts time in: every Linux says 100 a second. */
+const MS_PER_TICK = 10;
+
+/** Reads the body and sends an answer that it has at hand: what no server in Node is faster than. */
+const bare = `
+import { createServer } from 'node:http';
+const answer = process.env.ANSWER;
+const head = { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(answer) };
+const server = createServer((request, response) => {
+  let body = '';
+  request.setEncoding('latin1').on('data', (piece) => { body += piece; }).on('end', () => {
+    response.writeHead(200, head).end(answer);
+  });
+}).listen(process.env.PORT, '127.0.0.1');
+`;
+
+/** Yoga as it comes, over a schema of the same shape whose resolvers have everything at hand. */
+const yoga = `
+import { createServer } from 'node:http';
+import { createSchema, createYoga } from 'graphql-yoga';
+const data = JSON.parse(process.env.ANSWER).data;
+const typeDefs = \`
+  type Query { account: Account channels(first: Int): Channels }
+  type Account { username: String }
+  type Channels { nodes: [Channel!]! }
+  type Channel { id: ID! name: String items(first: Int): Items }
+  type Items { totalCount: Int nodes: [Item!]! }
+  type Item { title: String link: String }
+\`;
+const resolvers = { Query: { account: () => data.account, channels: () => data.channels } };
+const server = createServer(createYoga({ schema: createSchema({ typeDefs, resolvers }), logging: false }));
+server.listen(process.env.PORT, '127.0.0.1');
+`;
+
+/** Keeps this process, which asks, off the core of the servers. */
+export function makeRoom(): void {
+  pin(OUR_CORE, process.pid);
+}
+
+/** A bare `node:http` server that answers everything with `answer`. */
+export function startBare(answer: string): Promise<Server> {
+  return startText('bench-bare.mjs', bare, answer);
+}
+
+/** A Yoga server that answers the dashboard with what `answer` says. */
+export function startYoga(answer: string): Promise<Server> {
+  return startText('bench-yoga.mjs', yoga, answer);
+}
+
+/** The built gateway on its sandbox. */
+export async function startGateway(env: Readonly<Record<string, string>>): Promise<Server> {
+  const PORT = String(await freePort());
+  return startFile(join('dist', 'main.js'), { PORT, STATE_DIR: 'off', ...env });
+}
+
+/** In production a gateway tells its port in the log alone, of which there may be none. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+async function startText(name: string, program: string, answer: string): Promise<Server> {
+  // Beside the gateway's own files, where it finds the same libraries.
+  const file = join('dist', name);
+  writeFileSync(file, program);
+  const server = await startFile(file, { PORT: String(await freePort()), ANSWER: answer });
+  return {
+    ...server,
+    async stop() {
+      await server.stop();
+      rmSync(file);
+    },
+  };
+}
+
+async function startFile(
+  file: string,
+  env: Readonly<Record<string, string>> & { readonly PORT: string },
+): Promise<Server> {
+  const running: Running = start(process.execPath, [file], {
+    cwd: '.',
+    env: { NODE_ENV: 'production', ...env },
+  });
+  await untilItListens(Number(env.PORT));
+  const pid = running.child.pid ?? 0;
+  pin(SERVER_CORE, pid);
+  return {
+    port: Number(env.PORT),
+    pid,
+    memoryMb: () =>
+      Number(/^VmRSS:\s*(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1000,
+    cpuMs: () => {
+      const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+      return (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK;
+    },
+    async stop() {
+      running.child.kill('SIGKILL');
+      await running.ended;
+    },
+  };
+}
+
+async function untilItListens(port: number): Promise<void> {
+  for (;;) {
+    const socket = connect(port, '127.0.0.1');
+    const connected = await once(socket, 'connect').then(
+      () => true,
+      () => false,
+    );
+    socket.destroy();
+    if (connected) return;
+    await pause(20);
+  }
+}
+
+/** All threads of a process on one core; where that cannot be done, on any. */
+function pin(core: string, pid: number): void {
+  try {
+    execFileSync('taskset', ['-a', '-c', '-p', core, String(pid)], { stdio: 'ignore' });
+  } catch {
+    // Not Linux: the figures are ratios anyway.
+  }
+}
