@@ -8,6 +8,7 @@ import { createDigest } from './digest.ts';
 import type { Log, LogStream } from './observe/logger.ts';
 import { createTelemetry } from './observe/telemetry.ts';
 import { schema } from './schema.ts';
+import { entryBytes } from './server/answers/remembered-answers.ts';
 import { budgetGauges } from './server/operators/gateway-state.ts';
 import { startFacts, startReport } from './server/operators/start-report.ts';
 import { shutDown } from './server/shutdown.ts';
@@ -54,7 +55,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
   const sandbox = startSandbox ? await startSandbox() : null;
   const endpoints = endpointsOf(config, sandbox);
   const dispatcher = createDispatcher();
-  const cache = new Cache({ clock, maxBytes: config.cacheMaxBytes });
+  const cache = new Cache({ clock, maxBytes: entryBytes(config.cacheMaxBytes) });
   const digest = createDigest(randomBytes(32).toString('base64'));
   const telemetry = await createTelemetry({
     clock,

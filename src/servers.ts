@@ -7,6 +7,9 @@ import type { Digest } from './digest.ts';
 import type { GraphContext } from './graph/context.ts';
 import type { Telemetry } from './observe/telemetry.ts';
 import { schema } from './schema.ts';
+import { AnswerTally } from './server/answers/answer-tally.ts';
+import { answerBytes, RememberedAnswers } from './server/answers/remembered-answers.ts';
+import { createShortWay } from './server/answers/short-way.ts';
 import { type Callers, createCallers } from './server/door/caller.ts';
 import { createHostGuard } from './server/door/host-guard.ts';
 import { Origins } from './server/door/origins.ts';
@@ -41,6 +44,7 @@ interface Parts {
 
 /** What both servers use: the door's rules stand here once for every route. */
 interface Shared {
+  readonly answers: RememberedAnswers;
   readonly bodyLimits: { readonly maxBodyBytes: number; readonly maxMultipartBytes: number };
   readonly callers: Callers;
   readonly maskError: MaskError;
@@ -64,7 +68,7 @@ export function createServers(config: Config, parts: Parts): Servers {
 
 function createShared(
   config: Config,
-  { backends, clock, endpoints, digest, telemetry }: Parts,
+  { backends, cache, clock, endpoints, digest, telemetry }: Parts,
 ): Shared {
   const { log } = telemetry;
   const authenticate = createAuthenticator(config.auth, {
@@ -75,6 +79,7 @@ function createShared(
     complain: (sentence) => log.complaint(sentence),
   });
   return {
+    answers: new RememberedAnswers({ cache, clock, maxBytes: answerBytes(config.cacheMaxBytes) }),
     bodyLimits: {
       maxBodyBytes: MAX_BODY_BYTES,
       // The operation, and the file.
@@ -95,7 +100,7 @@ function createShared(
 function createGraphql(
   config: Config,
   { clock, telemetry }: Parts,
-  { bodyLimits, callers, maskError, origins, sources }: Shared,
+  { answers, bodyLimits, callers, maskError, origins, sources }: Shared,
 ): Servers['graphql'] {
   const createContext = createContextFactory({
     callers,
@@ -105,6 +110,7 @@ function createGraphql(
     uploadInlineMaxBytes: config.uploadInlineMaxBytes,
   });
   const plugins = gatewayPlugins({
+    answers,
     origins,
     callers,
     bodyLimits,
@@ -121,15 +127,28 @@ function createGraphql(
 function createHttp(
   config: Config,
   { backends, cache, clock, purchaseCode, telemetry }: Parts,
-  { bodyLimits, callers, maskError, origins, sources }: Shared,
+  { answers, bodyLimits, callers, maskError, origins, sources }: Shared,
   graphql: Servers['graphql'],
 ): HttpServer {
   const { health, metrics } = telemetry;
   const { clients } = backends;
   const turns = new LoopTurns(clock);
+  const tally = metrics && new AnswerTally(metrics);
   return createHttpServer({
     turns,
     graphql,
+    // With spans each operation has one of its own, and such tokens are not known at once.
+    shortWay:
+      telemetry.traced || config.auth.mode === 'jwt'
+        ? null
+        : createShortWay({
+            answers,
+            callers,
+            clock,
+            log: config.logLevel === 'info' || config.logLevel === 'debug' ? telemetry.log : null,
+            tally,
+            headers: origins.allowsOthers ? ['Vary', 'Origin'] : [],
+          }),
     graphiql: config.graphiql ? createGraphiqlPage(exampleOperations(purchaseCode), turns) : null,
     files: createFilesRoute({
       turns,
@@ -145,7 +164,7 @@ function createHttp(
     }),
     pages: createOperatorPages({
       access: config.metrics,
-      metrics,
+      metrics: tally && tally.metrics,
       state: createGatewayState({ clock, clients, cache, health }),
     }),
     hostGuard: createHostGuard(config.host, config.allowedHosts),

@@ -46,6 +46,7 @@ const floors: readonly (readonly [name: string, files: RegExp])[] = [
     /^server\/(graphiql|files|operators|socket)\//,
   ],
   ['server/graphql', /^server\/graphql\//],
+  ['server/answers', /^server\/answers\//],
   ['server/door', /^server\/door\//],
   ['schema', /^schema\.ts$/],
   ['graph of a noun', /^(links|market)\/.*\.graph\.ts$/],

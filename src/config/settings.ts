@@ -252,7 +252,7 @@ export const settings: readonly Setting[] = [
     name: 'CACHE_MAX_BYTES',
     kind: integer(1, 2 ** 40),
     default: String(64 * 1024 * 1024),
-    doc: 'Memory for cache entries; the least recently used go first.',
+    doc: 'Memory for cache entries and remembered answers; the least recently used go first.',
   },
   {
     name: 'UPLOAD_MAX_BYTES',

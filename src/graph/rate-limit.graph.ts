@@ -64,6 +64,7 @@ builder.queryField('rateLimit', (t) =>
       }),
     },
     resolve: async (_root, { upstream }, { links, market, receipt, clock }) => {
+      receipt.changesWithTime();
       const source = upstream === 'LINKS' ? links : market;
       const state = await source.budgetState(() => receipt.idle());
       return {

@@ -79,6 +79,11 @@ export function createMetrics(gauges: Gauges): Metrics {
     'field',
   ]);
   const operations = counter('operations_total', 'GraphQL operations.', ['type', 'outcome']);
+  const remembered = counter(
+    'remembered_answers_total',
+    'GraphQL operations answered from remembered bytes.',
+    [],
+  );
   const operationErrors = counter('operation_errors_total', 'Operations with an error of a code.', [
     'code',
   ]);
@@ -99,9 +104,14 @@ export function createMetrics(gauges: Gauges): Metrics {
         },
       };
     },
-    read: (upstream, resource, result) => reads.inc({ upstream, resource, result }),
+    read: (upstream, resource, result, times = 1) =>
+      reads.inc({ upstream, resource, result }, times),
     waited: (upstream, lane, ms) => waits.observe({ upstream, lane }, ms / 1000),
     surprise: (upstream, field) => surprises.inc({ upstream, field }),
+    remembered(times) {
+      remembered.inc(times);
+      operations.inc({ type: 'query', outcome: 'ok' }, times);
+    },
     operation({ type, outcome, codes, durationMs }) {
       operations.inc({ type, outcome });
       operationSeconds.observe({ type }, durationMs / 1000);

@@ -64,12 +64,15 @@ export interface OperationRecord {
 /** Follows what the gateway does: logs, metrics, spans. Members are called at once; none may throw. */
 export interface Observer {
   request?(request: UpstreamRequest): RequestWatch;
-  read?(upstream: UpstreamName, resource: string, result: ReadResult): void;
+  /** `times` is 1 where it is left out. */
+  read?(upstream: UpstreamName, resource: string, result: ReadResult, times?: number): void;
   /** A request got its slot after so many milliseconds in its lane. */
   waited?(upstream: UpstreamName, lane: QueueLane, ms: number): void;
   /** A member of an answer was not as documented: `resource.member`. */
   surprise?(upstream: UpstreamName, field: string): void;
   operation?(record: OperationRecord): void;
+  /** So many queries were answered from remembered bytes; none of them is told by `operation`. */
+  remembered?(times: number): void;
 }
 
 /** Joins observers into one that calls all of them, in order. */

@@ -11,6 +11,8 @@ import type { Tracing } from './tracing.ts';
 export interface Telemetry {
   readonly log: Log;
   readonly tracing: Tracing;
+  /** Whether spans go anywhere. */
+  readonly traced: boolean;
   readonly health: Health;
   /** `null` when nothing is counted. */
   readonly metrics: Metrics | null;
@@ -38,12 +40,13 @@ export async function createTelemetry(options: TelemetryOptions): Promise<Teleme
     stream: stream ?? process.stderr,
     scrub: createScrub(secrets),
   });
-  const tracing = isTraced() ? (await import('./tracing.ts')).createTracing() : noTracing;
+  const traced = isTraced();
+  const tracing = traced ? (await import('./tracing.ts')).createTracing() : noTracing;
   const health = new Health(clock);
   const reachable: Gauges['reachable'] = (upstream) => health.isReachable(upstream);
   const metrics = gauges && createLazyMetrics(clock, { ...gauges, reachable });
   const observer = observeWith([tracing, log, health, ...(metrics ? [metrics] : [])]);
-  return { log, tracing, health, metrics, observer };
+  return { log, tracing, traced, health, metrics, observer };
 }
 
 /** Where every version 1 of the OpenTelemetry API registers an SDK. */

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { GraphQLError } from 'graphql';
 import type { Clock } from '../clock.ts';
 import type { ErrorCode } from '../errors.ts';
+import type { ShortWay } from './answers/short-way.ts';
 import { type BodyLimits, bodyLimit, bodyTooLarge, limitBodyTime } from './door/body-limit.ts';
 import { type HostGuard, repeatedHeader } from './door/host-guard.ts';
 import { endLingering, limitLateBody } from './door/linger.ts';
@@ -19,7 +20,13 @@ import { StallGuard } from './socket/stall-guard.ts';
 /** What the HTTP server is made of. */
 export interface HttpOptions {
   /** Answers `/graphql`. */
-  readonly graphql: (request: IncomingMessage, response: ServerResponse) => unknown;
+  readonly graphql: (
+    request: IncomingMessage,
+    response: ServerResponse,
+    context: { readonly answerKey: string | null },
+  ) => unknown;
+  /** Answers what can be answered at once from memory; `null` when nothing is. */
+  readonly shortWay: ShortWay | null;
   /** What a browser gets on `/graphql`; `null` when GraphiQL is off. */
   readonly graphiql: GraphiqlPage | null;
   /** Answers `/files/...`; `null` when nothing can be uploaded. */
@@ -52,7 +59,12 @@ export interface HttpServer {
 
 /** What answers one path. */
 interface Route {
-  readonly answer: (request: IncomingMessage, response: ServerResponse, draining: boolean) => void;
+  readonly answer: (
+    request: IncomingMessage,
+    response: ServerResponse,
+    draining: boolean,
+    answerKey: string | null,
+  ) => void;
   /** Probes ask by whatever name they know the process under. */
   readonly anyHost?: true;
   /** The route itself limits how large a body may be and how long it may take. */
@@ -68,7 +80,12 @@ const CHECK_MS = 5000;
 function routesOf(options: HttpOptions): ReadonlyMap<string, Route> {
   const { files, graphiql, pages, turns } = options;
   return new Map<string, Route>([
-    ['/graphql', { answer: (request, response) => graphql(request, response, options) }],
+    [
+      '/graphql',
+      {
+        answer: (request, response, _, answerKey) => graphql(request, response, options, answerKey),
+      },
+    ],
     ['/files/', files ? { answer: inTurn(turns, files), limitsBody: true } : nothing],
     ['/livez', { answer: pages['/livez'], anyHost: true }],
     ['/readyz', { answer: pages['/readyz'], anyHost: true }],
@@ -81,10 +98,44 @@ function routesOf(options: HttpOptions): ReadonlyMap<string, Route> {
 /** Serves every route behind one door: names, headers, origins and limits are settled here for all. */
 export function createHttpServer(options: HttpOptions): HttpServer {
   const routes = routesOf(options);
+  const { shortWay } = options;
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
+    const isPlain = shortWay !== null && !drain.begun && shortWay.takes(request);
+    if (!isPlain || options.hostGuard?.(request.headers.host) === false) {
+      watch(request, response);
+      whole(request, response, null);
+    } else {
+      let watched = false;
+      shortWay.answer(request, response, {
+        whole: (answerKey) => {
+          if (!watched) watch(request, response);
+          whole(request, response, answerKey);
+        },
+        waits: () => {
+          watched = true;
+          watch(request, response);
+        },
+        onUnread: () => stalls.watch(response),
+        closing: () => drain.begun,
+      });
+    }
+  };
+  /** Sees to it that a request neither holds its connection for ever nor is cut off by a stop. */
+  const watch = (request: IncomingMessage, response: ServerResponse): void => {
     drain.watch(response);
     stalls.watch(response);
     limitLateBody(request, response, options.clock);
+    if (!routeOf(request).limitsBody) limitBodyTime(request, options.clock);
+  };
+  const routeOf = ({ url = '/' }: IncomingMessage): Route => {
+    const [path = '/'] = url.split('?', 1);
+    return routes.get(path.startsWith('/files/') ? '/files/' : path) ?? nothing;
+  };
+  const whole = (
+    request: IncomingMessage,
+    response: ServerResponse,
+    answerKey: string | null,
+  ): void => {
     setSecurityHeaders(response);
     const requestId = requestIdOf(request.headers['x-request-id']);
     // Also into the request, where the log finds it.
@@ -92,8 +143,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     response.setHeader('X-Request-Id', requestId);
     allowOrigin(options.origins, request, response);
 
-    const [path = '/'] = (request.url ?? '/').split('?', 1);
-    const route = routes.get(path.startsWith('/files/') ? '/files/' : path) ?? nothing;
+    const route = routeOf(request);
     const repeated = repeatedHeader(request);
     if (repeated !== null) {
       refuse(response, 400, `The header ${repeated} must be given once only.`, 'BAD_USER_INPUT');
@@ -103,8 +153,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
       refuse(response, 403, unknownHost, 'FORBIDDEN');
       return;
     }
-    if (!route.limitsBody) limitBodyTime(request, options.clock);
-    route.answer(request, response, drain.begun);
+    route.answer(request, response, drain.begun, answerKey);
   };
   const server = createServer({ connectionsCheckingInterval: CHECK_MS }, handle);
   const drain = new Drain(server, { clock: options.clock, graceMs: options.graceMs });
@@ -127,7 +176,12 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   };
 }
 
-function graphql(request: IncomingMessage, response: ServerResponse, options: HttpOptions): void {
+function graphql(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: HttpOptions,
+  answerKey: string | null,
+): void {
   const { host, 'content-length': length, 'content-type': type } = request.headers;
   const maxBytes = bodyLimit(type, options.bodyLimits);
   if (host !== undefined && !URL.canParse(`http://${host}`)) {
@@ -141,7 +195,10 @@ function graphql(request: IncomingMessage, response: ServerResponse, options: Ht
     options.graphiql.send(request, response);
   } else {
     if (request.headers.expect !== undefined) response.writeContinue();
-    inTurn(options.turns, options.graphql)(request, response);
+    inTurn(options.turns, () => options.graphql(request, response, { answerKey }))(
+      request,
+      response,
+    );
   }
 }
 
@@ -159,7 +216,7 @@ function inTurn(
 /** Brings a browser that opens the bare address to GraphiQL. */
 function showGraphiql(request: IncomingMessage, response: ServerResponse): void {
   if (isBrowser(request)) response.writeHead(302, { Location: '/graphql' }).end();
-  else nothing.answer(request, response, false);
+  else nothing.answer(request, response, false, null);
 }
 
 const nothing: Route = {

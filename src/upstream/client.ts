@@ -101,13 +101,14 @@ export class Client implements UpstreamClient {
 
   read<T>(read: Read<T>, access: Access): Promise<T> {
     const { receipt } = access.caller;
+    const [{ upstream }, { resource }] = [this, read];
     return receipt.track(async () => {
       const key = this.keyOf(read, access.credential);
       const hit = this.#copy(key, access.credential);
       if (hit && !read.anew && this.#refresher.serves(key, read, access.credential, hit)) {
         const stale = hit.state !== 'fresh';
-        this.#options.observer?.read?.(this.upstream, read.resource, stale ? 'stale' : 'hit');
-        receipt.hit(key, hit, stale);
+        this.#options.observer?.read?.(upstream, resource, stale ? 'stale' : 'hit');
+        receipt.hit(key, { hit, stale, upstream, resource });
         return hit.entry.value as T;
       }
       try {
@@ -115,7 +116,7 @@ export class Client implements UpstreamClient {
       } catch (error) {
         const copy = this.#copy(key, access.credential);
         if (copy && copyServesAfter(error)) {
-          receipt.hit(key, copy, true);
+          receipt.hit(key, { hit: copy, stale: true, upstream, resource });
           return copy.entry.value as T;
         }
         // A write has made the copy wrong that would have done.
@@ -172,7 +173,6 @@ export class Client implements UpstreamClient {
     return cacheKey(scopeOf(this.upstream, partition), read, this.#options.digest);
   }
 
-  /** The cache entry that may serve, as a use of it. */
   #copy(key: string, credential: Credential): Hit | undefined {
     return this.#standing.served(this.#options.cache.get(key), credential);
   }

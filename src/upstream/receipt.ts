@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { UpstreamName } from '../errors.ts';
 import type { Hit } from './cache/cache.ts';
+import { AHEAD_SHARE } from './cache/refresher.ts';
 import { Spending } from './spending.ts';
 import { Stopwatch } from './stopwatch.ts';
 
@@ -25,6 +26,23 @@ export interface ReceiptSummary {
 
 type Source = 'call' | 'cache' | 'coalesced';
 
+/** Cache entries of one kind that served an operation. */
+export interface ServedKind {
+  /** The next two in one word. */
+  readonly kind: string;
+  readonly upstream: UpstreamName;
+  readonly resource: string;
+  readonly count: number;
+}
+
+/** A cache entry that served an operation. */
+interface Served {
+  readonly hit: Hit;
+  readonly stale: boolean;
+  readonly upstream: UpstreamName;
+  readonly resource: string;
+}
+
 /**
  * Counts what one operation costs. Each answer is counted once an operation, where it came from when
  * it was first needed; a request is counted when it leaves, for the operation that it leaves for.
@@ -32,13 +50,14 @@ type Source = 'call' | 'cache' | 'coalesced';
 export class Receipt {
   readonly #sources = new Map<string, Source>();
   /** The entries that it was made of: each as it was when it last served, with its age. */
-  readonly #hits = new Map<string, { readonly hit: Hit; readonly stale: boolean }>();
+  readonly #hits = new Map<string, Served>();
   readonly #calls: Record<UpstreamName, number> = { LINKS: 0, MARKET: 0 };
   readonly #waited: Stopwatch;
   /** What the operation may still ask for. */
   readonly spending = new Spending();
   /** Time for which the operation has waited for something newer than the copies it has at hand. */
   readonly withCopy: Stopwatch;
+  #passing = false;
   #pending = 0;
   #onIdle: (() => void)[] = [];
 
@@ -48,9 +67,42 @@ export class Receipt {
   }
 
   /** A cache entry served; a stale one perhaps only because a request for a newer one came to nothing. */
-  hit(key: string, hit: Hit, stale: boolean): void {
+  hit(key: string, { stale, ...served }: Served): void {
     if (!this.#sources.has(key)) this.#sources.set(key, 'cache');
-    this.#hits.set(key, { hit, stale: stale || this.#hits.get(key)?.stale === true });
+    this.#hits.set(key, { ...served, stale: stale || this.#hits.get(key)?.stale === true });
+  }
+
+  /** Something served that is true of this moment only. */
+  changesWithTime(): void {
+    this.#passing = true;
+  }
+
+  /** Whether the same operation can be answered otherwise although the same entries serve. */
+  get passing(): boolean {
+    return this.#passing;
+  }
+
+  /**
+   * The entries that served: when the oldest was read and from when on one is to be refreshed, both on
+   * `clock.now()`, and how many there are of each kind.
+   */
+  served(now: number): {
+    readonly oldestAt: number;
+    readonly until: number;
+    readonly reads: readonly ServedKind[];
+  } {
+    let oldestAt = now;
+    let until = Number.POSITIVE_INFINITY;
+    const reads = new Map<string, ServedKind>();
+    for (const { hit, upstream, resource } of this.#hits.values()) {
+      const { freshness, storedAt } = hit.entry;
+      oldestAt = Math.min(oldestAt, storedAt);
+      const ahead = storedAt + AHEAD_SHARE * freshness.ttlMs;
+      until = Math.min(until, now < ahead ? ahead : storedAt + freshness.ttlMs);
+      const kind = `${upstream} ${resource}`;
+      reads.set(kind, { kind, upstream, resource, count: (reads.get(kind)?.count ?? 0) + 1 });
+    }
+    return { oldestAt, until, reads: [...reads.values()] };
   }
 
   /** Somebody else's request served this operation too. */

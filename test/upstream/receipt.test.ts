@@ -24,6 +24,8 @@ function open() {
   return { promise, settle: () => settle() };
 }
 
+const kind = { upstream: 'LINKS', resource: 'files' } as const;
+
 describe('Receipt', () => {
   test('begins with nothing on it', () => {
     expect(createWorld().receipt.summary).toEqual({
@@ -37,12 +39,12 @@ describe('Receipt', () => {
 
   test('counts an answer where it came from when it was first needed', () => {
     const { receipt } = createWorld();
-    receipt.hit('kept', aged(5), false);
+    receipt.hit('kept', { hit: aged(5), stale: false, ...kind });
     receipt.joined('kept');
     receipt.joined('joined');
-    receipt.hit('joined', aged(7), false);
+    receipt.hit('joined', { hit: aged(7), stale: false, ...kind });
     receipt.sent('LINKS', 'sent');
-    receipt.hit('sent', aged(1), false);
+    receipt.hit('sent', { hit: aged(1), stale: false, ...kind });
     receipt.joined('sent');
     expect(receipt.summary).toMatchObject({ calls: 1, saved: { cache: 1, coalesced: 1 } });
     expect(receipt.summary.maxAgeMs).toBe(7);
@@ -50,7 +52,7 @@ describe('Receipt', () => {
 
   test('counts an answer as a call once one has left for it, and every call', () => {
     const { receipt } = createWorld();
-    receipt.hit('a', aged(5), true);
+    receipt.hit('a', { hit: aged(5), stale: true, ...kind });
     receipt.sent('LINKS', 'a');
     receipt.sent('LINKS', 'a');
     receipt.sent('MARKET', 'b');
@@ -60,10 +62,10 @@ describe('Receipt', () => {
 
   test('counts an answer past its ttl once, and tells the age of the oldest', () => {
     const { receipt } = createWorld();
-    receipt.hit('a', aged(90.4), true);
-    receipt.hit('a', aged(90.4), true);
-    receipt.hit('b', aged(20), true);
-    receipt.hit('c', aged(10), false);
+    receipt.hit('a', { hit: aged(90.4), stale: true, ...kind });
+    receipt.hit('a', { hit: aged(90.4), stale: true, ...kind });
+    receipt.hit('b', { hit: aged(20), stale: true, ...kind });
+    receipt.hit('c', { hit: aged(10), stale: false, ...kind });
     expect(receipt.summary).toMatchObject({ saved: { cache: 3 }, stale: 2, maxAgeMs: 90 });
   });
 

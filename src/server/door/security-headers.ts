@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 
 /** For every answer. A page that must do more than be looked at brings a policy of its own. */
-const headers = [
+export const securityHeaders = [
   ['X-Content-Type-Options', 'nosniff'],
   ['X-Frame-Options', 'DENY'],
   ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'; base-uri 'none'"],
@@ -13,5 +13,5 @@ const headers = [
 
 /** Tells browsers to trust nothing about an answer. */
 export function setSecurityHeaders(response: ServerResponse): void {
-  for (const [name, value] of headers) response.setHeader(name, value);
+  for (const [name, value] of securityHeaders) response.setHeader(name, value);
 }

@@ -3,6 +3,7 @@ import type { Plugin } from 'graphql-yoga';
 import type { Clock } from '../../clock.ts';
 import type { Observer } from '../../observe/observer.ts';
 import type { Tracing } from '../../observe/tracing.ts';
+import type { RememberedAnswers } from '../answers/remembered-answers.ts';
 import { type BodyLimits, useBodyLimit } from '../door/body-limit.ts';
 import { BodyPool } from '../door/body-pool.ts';
 import type { Callers } from '../door/caller.ts';
@@ -21,6 +22,7 @@ import { type OperationLimits, useOperationLimits } from './use-operation-limits
 import { useAllowList, useAutomaticPersistence } from './use-persisted-operations.ts';
 import { usePreference } from './use-preference.ts';
 import { useReceipt } from './use-receipt.ts';
+import { useRemembering } from './use-remembering.ts';
 import { useRequestFaults } from './use-request-faults.ts';
 
 /** What the plugins are made of. */
@@ -33,6 +35,7 @@ export interface PluginOptions {
   readonly persistedOperations: ReadonlyMap<string, string> | null;
   /** Whether the schema may be asked for. */
   readonly introspection: boolean;
+  readonly answers: RememberedAnswers;
   readonly clock: Clock;
   readonly observer: Observer;
   readonly tracing: Tracing;
@@ -71,6 +74,8 @@ export function gatewayPlugins(options: PluginOptions): readonly (GatewayPlugin 
     useReceipt(),
     // Before the 304, which copies its header.
     usePreference(callers),
+    // Before a 304 leaves out the body, and its type with it.
+    useRemembering(options.answers, clock),
     // Behind the CORS headers, which its 304 copies.
     useHttpCaching(),
     // Last to change a result: it leaves nothing of the answer but the receipt and its own plan.

@@ -20,6 +20,10 @@ export interface RequestRecord {
   validators: Validators | null;
   /** How many operations it brought as a list, which is refused; `null` when it brought one. */
   batch: number | null;
+  /** What its answer is remembered under; `null` for one that is not. */
+  readonly answerKey: string | null;
+  /** What the answer will be made of, once it is known to be one that can be remembered. */
+  remembering: Remembering | null;
   /** What is observed of it; `null` for a preflight, which is no operation. */
   observation: Observation | null;
 }
@@ -29,6 +33,16 @@ interface Validators {
   /** Of the oldest thing in the answer. */
   readonly ageSeconds: number;
   readonly etag: string;
+}
+
+/** An operation whose answer may be remembered. */
+interface Remembering {
+  readonly name: string | null;
+  readonly receipt: Receipt;
+  /** The whole answer, once there is one. */
+  result: object | null;
+  /** Of the cache, when the execution began. */
+  readonly version: number;
 }
 
 /** What is known of an operation while it runs. */
@@ -53,6 +67,8 @@ export interface Observation {
 
 /** What Yoga hands to every hook: one object per request. */
 export interface ServerContext extends SocketContext {
+  /** What an answer is remembered under, for requests that came the short way. */
+  readonly answerKey?: string | null;
   /** There from the first plugin on. */
   record: RequestRecord;
 }
@@ -64,7 +80,14 @@ export type GatewayPlugin = Plugin<ServerContext & GraphContext, ServerContext, 
 export function useRequestRecord(): GatewayPlugin {
   return {
     onRequest({ serverContext }) {
-      serverContext.record = { viewer: null, validators: null, batch: null, observation: null };
+      serverContext.record = {
+        viewer: null,
+        validators: null,
+        batch: null,
+        answerKey: serverContext.answerKey ?? null,
+        remembering: null,
+        observation: null,
+      };
     },
   };
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ExecutionResult } from 'graphql';
+import { holdsETag } from '../door/etag.ts';
 import type { GatewayPlugin } from './request-record.ts';
 
 /**
@@ -40,19 +41,11 @@ export function useHttpCaching(): GatewayPlugin {
       headers.append('Vary', 'Accept, Authorization');
       if (response.status !== 200) return;
       headers.set('ETag', validators.etag);
-      if (holds(request.headers.get('if-none-match'), validators.etag)) {
+      if (holdsETag(request.headers.get('if-none-match'), validators.etag)) {
         headers.delete('Content-Type');
         headers.delete('Content-Length');
         payload.setResponse(new Response(null, { status: 304, headers }));
       }
     },
   };
-}
-
-/** Whether a list of tags names this one, compared weakly, as RFC 9110 section 13.1.2 wants. */
-function holds(ifNoneMatch: string | null, etag: string): boolean {
-  if (ifNoneMatch === null) return false;
-  if (ifNoneMatch.trim() === '*') return true;
-  const bare = etag.replace(/^W\//, '');
-  return ifNoneMatch.split(',').some((each) => each.trim().replace(/^W\//, '') === bare);
 }

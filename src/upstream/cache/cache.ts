@@ -52,6 +52,7 @@ export class Cache {
   readonly #keysByScope = new Map<string, Set<string>>();
   readonly #generations = new Generations();
   readonly #listeners: CacheListener[] = [];
+  #version = 0;
 
   constructor(options: { readonly clock: Clock; readonly maxBytes: number }) {
     this.#clock = options.clock;
@@ -68,6 +69,11 @@ export class Cache {
     return { bytes: this.#entries.weight, entries: this.#entries.size };
   }
 
+  /** Another number after every entry that is new or gone and after every write. */
+  get version(): number {
+    return this.#version;
+  }
+
   /** What an answer to a request that leaves now is stored with. */
   stamp(): Stamp {
     return { storedAt: this.#clock.now(), generation: this.#generations.latest };
@@ -80,6 +86,7 @@ export class Cache {
 
   /** Makes every answer with one of these tags invalid, stored or in flight. */
   touch(tags: readonly string[]): void {
+    this.#version += 1;
     this.#generations.touch(tags);
   }
 
@@ -96,6 +103,7 @@ export class Cache {
   /** Stores an answer of about `bytes` bytes, unless a write has already made it invalid. */
   set(key: string, entry: CacheEntry, bytes: number): void {
     if (!this.holds(entry.tags, entry.generation)) return;
+    this.#version += 1;
     this.#entries.set(key, { entry, bytes });
     // Not every entry is taken: one can be too heavy.
     if (this.#entries.peek(key)) this.#list(key);
@@ -104,6 +112,7 @@ export class Cache {
 
   /** Forgets every entry of a scope, at a cost in proportion to their number. */
   forget(scope: string): void {
+    this.#version += 1;
     for (const key of this.#keysByScope.get(scope) ?? []) this.#entries.delete(key);
   }
 
@@ -130,6 +139,7 @@ export class Cache {
     const ageMs = this.#clock.now() - entry.storedAt;
     const state = stateOf(entry.freshness, ageMs);
     if (!state || !this.holds(entry.tags, entry.generation)) {
+      this.#version += 1;
       this.#entries.delete(key);
       return undefined;
     }

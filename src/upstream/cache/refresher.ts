@@ -23,7 +23,7 @@ const MAX_BACK_OFF_MS = 120_000;
 const FAILURES_REMEMBERED = 10_000;
 
 /** An answer asked for repeatedly is refreshed before its ttl ends, once this share of it is over. */
-const AHEAD_SHARE = 0.8;
+export const AHEAD_SHARE = 0.8;
 /** Times that an answer must have been asked for to be refreshed without a reader at hand. */
 const HOT_ASKS = 2;
 /** What is wanted is looked through at most once in so many milliseconds. */
