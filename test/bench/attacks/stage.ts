@@ -48,6 +48,8 @@ const BACK = 1.05;
 /** By how much more than a bare server's a wait can be the machine's doing: its cores are shared. */
 const NOISE_RATIO = 10;
 const ATTEMPTS = 3;
+/** An attack and what follows are watched for so long in any case. */
+const WATCHED_MS = 200;
 
 /** The least that answers. */
 const bareServer = `
@@ -114,7 +116,10 @@ export class Stage {
       for (const api of [this.#sandbox.links, this.#sandbox.market]) api.clearLog();
       gateway.forgetPeak();
       watcher.begin();
+      const begun = performance.now();
       const figures = await within(attack, target, gateway);
+      // What is over at once is watched for a while, so that the reader has asked at all.
+      await sleep(Math.max(0, begun + WATCHED_MS - performance.now()));
       target.end();
       const answers = await answersSoon(gateway);
       const watched = await watcher.seen();
