@@ -183,5 +183,6 @@ function keyOf(
   text: string,
 ): string {
   const { accept = '', 'content-type': type = '' } = headers;
-  return `${linksCredential?.partition ?? ''} ${role} ${method} ${accept} ${type}\n${text}`;
+  // No header has a line break in it, so that none can pass for two of them.
+  return [linksCredential?.partition, role, method, accept, type, text].join('\n');
 }

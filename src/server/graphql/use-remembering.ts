@@ -9,6 +9,8 @@ import type { Receipt, ReceiptSummary } from '../../upstream/receipt.ts';
 import type { RememberedAnswer, RememberedAnswers } from '../answers/remembered-answers.ts';
 import type { GatewayPlugin } from './request-record.ts';
 
+/** The types of an answer whose bytes are those of its JSON: others wrap it into parts or events. */
+const BARE = /^application\/(graphql-response\+)?json\b/;
 /** Where the age of an answer's oldest part stands on its receipt. */
 const AGE = '"maxAgeMs":';
 
@@ -33,9 +35,9 @@ export function useRemembering(answers: RememberedAnswers, clock: Clock): Gatewa
       const { answerKey, remembering } = record;
       if (!answerKey || !remembering?.result) return;
       const { name, receipt, result, version } = remembering;
-      const contentType = response.headers.get('content-type');
+      const contentType = response.headers.get('content-type') ?? '';
       answers.note(answerKey, () => {
-        if (response.status !== 200 || contentType === null) return null;
+        if (response.status !== 200 || !BARE.test(contentType)) return null;
         if (version !== answers.version) return null;
         const text = cut(result, receipt);
         if (!text) return null;

@@ -180,6 +180,35 @@ describe('An operation that is asked again', () => {
     expect(await remembered()).toBe(0);
   });
 
+  it.each([
+    ['application/json', true],
+    ['application/graphql-response+json', true],
+    ['*/*', true],
+    ['text/event-stream', false],
+    ['multipart/mixed', false],
+    ['text/event-stream, multipart/mixed', false],
+  ])('has the form that %s asks for', async (accept, isRemembered) => {
+    const forms: unknown[] = [];
+    for (let n = 0; n < 5; n += 1) {
+      const { headers, text } = await door.ask(CAMPAIGNS, 'viewer', { headers: { accept } });
+      forms.push([headers.get('content-type'), text.replace(/"upstream":\{.*?\}\}?/, '')]);
+    }
+    expect(new Set(forms.map((form) => JSON.stringify(form))).size).toBe(1);
+    expect((await remembered()) > 0).toBe(isRemembered);
+  });
+
+  it('is told from others by each of its headers', async () => {
+    const odd = {
+      accept: 'application/json,',
+      'content-type': 'application/json; charset=utf-8 application/json',
+    };
+    for (let n = 0; n < 3; n += 1) await door.ask(CAMPAIGNS, 'viewer', { headers: odd });
+    const before = await remembered();
+    const accept = 'application/json, application/json; charset=utf-8';
+    await door.ask(CAMPAIGNS, 'viewer', { headers: { accept } });
+    expect(await remembered()).toBe(before);
+  });
+
   it('is made anew while it is stale', async () => {
     await door.ask(CAMPAIGNS, 'viewer');
     door.sandbox.links.fault({ kind: 'hang' });
