@@ -7,8 +7,8 @@ import { viewerOf } from './use-authentication.ts';
 export function useBodyPool(pool: BodyPool, limits: BodyLimits): GatewayPlugin {
   return {
     onRequestParse({ request: { headers, method }, serverContext: { record, res } }) {
-      // What comes through `fetch` is in memory already.
-      if (!res || method !== 'POST') return;
+      // What comes through `fetch` is in memory already, and who has hung up sends no more.
+      if (!res || res.destroyed || method !== 'POST') return;
       const announced = headers.get('content-length');
       const bytes =
         announced === null ? bodyLimit(headers.get('content-type'), limits) : Number(announced);

@@ -1,10 +1,13 @@
 import { hash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { connect, type Socket } from 'node:net';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { connect, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { formatTokenFile } from '../../../src/auth/token-file.ts';
+import { BodyPool } from '../../../src/server/door/body-pool.ts';
+import { useBodyPool } from '../../../src/server/graphql/use-body-pool.ts';
 import { type Door, openDoor } from '../../support/door.ts';
 
 const MIB = 1024 * 1024;
@@ -64,4 +67,20 @@ describe('Who sends much at a time', () => {
     expect((await askLarge('one')).status).toBe(200);
     expect(door.calls()).toBe(1);
   });
+});
+
+it('Who hangs up while it is found out who that is takes no room for ever', () => {
+  const pool = new BodyPool(2 * MIB);
+  const plugin = useBodyPool(pool, { maxBodyBytes: MIB });
+  const request = new Request('http://gateway/graphql', {
+    method: 'POST',
+    headers: { 'content-length': String(MIB) },
+  });
+  const res = new ServerResponse(new IncomingMessage(new Socket()));
+  res.destroy();
+  const serverContext = { res, record: { viewer: { name: 'one', role: 'viewer' } } };
+  for (let n = 0; n < 3; n += 1) {
+    void plugin.onRequestParse?.({ request, serverContext } as never);
+  }
+  expect(() => pool.take('one', MIB)).not.toThrow();
 });
