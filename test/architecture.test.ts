@@ -61,7 +61,7 @@ const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['observe', /^observe\//],
   ['config', /^config\//],
   ['auth', /^auth\//],
-  ['base', /^(errors|clock|resources|bounded-map|digest)\.ts$/],
+  ['base', /^(errors|clock|resources|bounded-map|digest|at-once)\.ts$/],
   ['sandbox', /^sandbox\//],
 ];
 

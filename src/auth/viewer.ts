@@ -18,7 +18,7 @@ export interface Viewer {
 }
 
 /** Whether a viewer may do what `needed` is for. */
-export function mayAct({ role }: Viewer, needed: Role): boolean {
+function mayAct({ role }: Viewer, needed: Role): boolean {
   return role !== null && roles.indexOf(role) >= roles.indexOf(needed);
 }
 
@@ -28,7 +28,7 @@ export function highestRole(words: readonly unknown[]): Role | null {
 }
 
 /** `FORBIDDEN`: what it takes, and what the caller has. */
-export function forbidden({ role }: Viewer, needed: Role, what: string): GatewayError {
+function forbidden({ role }: Viewer, needed: Role, what: string): GatewayError {
   const yours = role === null ? 'you have none' : `yours is ${role}`;
   return new GatewayError('FORBIDDEN', `${what} needs the role ${needed}; ${yours}.`, {
     details: { needs: needed },

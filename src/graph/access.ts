@@ -4,8 +4,9 @@ import SchemaBuilder, {
   type PothosTypeConfig,
   type SchemaTypes,
 } from '@pothos/core';
-import type { GraphQLResolveInfo } from 'graphql';
-import { forbidden, mayAct, type Role, requireRole, type Viewer } from '../auth/viewer.ts';
+import type { GraphQLFieldResolver } from 'graphql';
+import { type Role, requireRole, type Viewer } from '../auth/viewer.ts';
+import type { GraphContext } from './context.ts';
 
 declare global {
   export namespace PothosSchemaTypes {
@@ -79,26 +80,6 @@ function roleFor(parent: string, field: string): Role | null {
   );
 }
 
-/** The scopes of one operation, by which the scope plugin checks the viewer's role. */
-export function accessScopes({ viewer }: { readonly viewer: Viewer }): {
-  readonly role: (needed: Role) => boolean;
-} {
-  return { role: (needed) => mayAct(viewer, needed) };
-}
-
-/** The error of a field that the scope plugin refuses. */
-export function refuseField(
-  _parent: unknown,
-  { viewer }: { readonly viewer: Viewer },
-  { parentType, fieldName }: GraphQLResolveInfo,
-): Error {
-  return forbidden(
-    viewer,
-    roleFor(parentType.name, fieldName) ?? 'admin',
-    `${parentType.name}.${fieldName}`,
-  );
-}
-
 /**
  * Checks the viewer's role before a row of a type is read by its global id.
  * @throws GatewayError `FORBIDDEN`.
@@ -109,8 +90,8 @@ export function requireType(viewer: Viewer, typename: string): void {
 }
 
 /**
- * Applies the table to the schema: one place, so that no noun can forget it. Each field gets what the
- * scope plugin checks before it resolves, and a sentence in its description.
+ * Applies the table to the schema: one place, so that no noun can forget it. Each field that takes a role
+ * checks it before it resolves (`FORBIDDEN`), and has a sentence about it in its description.
  */
 class AccessPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(
@@ -121,8 +102,19 @@ class AccessPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     return {
       ...config,
       description: `${config.description ?? ''} Takes the role ${role}.`.trim(),
-      pothosOptions: { ...config.pothosOptions, authScopes: { role } },
-    } as PothosOutputFieldConfig<Types>;
+    };
+  }
+
+  override wrapResolve(
+    resolve: GraphQLFieldResolver<unknown, Types['Context'], object>,
+    { name, parentType }: PothosOutputFieldConfig<Types>,
+  ): GraphQLFieldResolver<unknown, Types['Context'], object> {
+    const role = roleFor(parentType, name);
+    if (!role) return resolve;
+    return (parent, args, context, info) => {
+      requireRole((context as GraphContext).viewer, role, `${parentType}.${name}`);
+      return resolve(parent, args, context, info);
+    };
   }
 
   override onTypeConfig(config: PothosTypeConfig): PothosTypeConfig {
@@ -135,7 +127,7 @@ class AccessPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   }
 }
 
-/** The name to put into the builder's list of plugins, before the scope plugin's. */
+/** The name to put into the builder's list of plugins. */
 export const accessPlugin = 'access';
 
 SchemaBuilder.registerPlugin(accessPlugin, AccessPlugin);

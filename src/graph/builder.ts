@@ -1,12 +1,11 @@
 import SchemaBuilder from '@pothos/core';
 import ErrorsPlugin from '@pothos/plugin-errors';
 import RelayPlugin from '@pothos/plugin-relay';
-import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
-import type { Role } from '../auth/viewer.ts';
-import { accessPlugin, accessScopes, refuseField } from './access.ts';
+import { accessPlugin } from './access.ts';
 import type { GraphContext } from './context.ts';
 import { semanticNonNullPlugin } from './directives/semantic-non-null.ts';
 import { decodeGlobalId, encodeGlobalId } from './global-id.ts';
+import './global-id-field.ts';
 
 /** A file of a multipart request, as far as resolvers use it. */
 export interface UploadedFile {
@@ -22,7 +21,6 @@ export interface UploadedFile {
  */
 export const builder = new SchemaBuilder<{
   Context: GraphContext;
-  AuthScopes: { role: Role };
   Scalars: {
     ID: { Input: string; Output: string | number };
     DateTime: { Input: string; Output: string };
@@ -35,9 +33,8 @@ export const builder = new SchemaBuilder<{
   DefaultNodeNullability: false;
 }>({
   // First in the list, so that the errors of all others can become members of result unions.
-  plugins: [ErrorsPlugin, semanticNonNullPlugin, accessPlugin, ScopeAuthPlugin, RelayPlugin],
+  plugins: [ErrorsPlugin, semanticNonNullPlugin, accessPlugin, RelayPlugin],
   errors: { directResult: true },
-  scopeAuth: { authScopes: accessScopes, unauthorizedError: refuseField },
   relay: {
     cursorType: 'String',
     encodeGlobalID: encodeGlobalId,

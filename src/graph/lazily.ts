@@ -1,3 +1,4 @@
+import { type AtOnce, andThen } from '../at-once.ts';
 import type { Known, List, Row } from '../upstream/request.ts';
 import type { GraphContext } from './context.ts';
 
@@ -8,10 +9,10 @@ import type { GraphContext } from './context.ts';
 export function lazily<R extends Row, Member extends keyof R & string>(
   list: List<R>,
   member: Member,
-): (row: Known<R>, args: unknown, context: GraphContext) => Promise<R[Member] | null> {
-  return async (row, _args, { links }) => {
+): (row: Known<R>, args: unknown, context: GraphContext) => AtOnce<R[Member] | null> {
+  return (row, _args, { links }) => {
     const known = row[member];
     if (known !== undefined) return known as R[Member];
-    return (await links.find(list, row.id))?.[member] ?? null;
+    return andThen(links.find(list, row.id), (found) => found?.[member] ?? null);
   };
 }

@@ -1,26 +1,62 @@
 import { setImmediate } from 'node:timers/promises';
 import DataLoader from 'dataloader';
+import { type AtOnce, andThen } from '../at-once.ts';
 import { UpstreamFailure, type UpstreamName, upstreamTitle } from '../errors.ts';
 import type { Resource } from '../resources.ts';
 import type { KeyState } from '../upstream/budget/budgets.ts';
-import { findById } from '../upstream/lists/find-by-id.ts';
+import { findById, rowAtHand } from '../upstream/lists/find-by-id.ts';
 import type { Lists } from '../upstream/lists/pages.ts';
+import type { ListSource, Window, WindowRow } from '../upstream/lists/walk.ts';
 import { DEFAULT_WINDOW, readWindow, type WindowArguments } from '../upstream/lists/window.ts';
 import type { Access } from '../upstream/operation.ts';
 import type { Call, List, Read, Row, Write } from '../upstream/request.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import { ReadsUnderWay } from './reads-under-way.ts';
 
-/** A Relay connection, as the connection types of the graph resolve it. */
-export interface Connection<R> {
-  readonly edges: { readonly cursor: string; readonly node: R }[];
-  readonly pageInfo: {
-    readonly hasNextPage: boolean;
-    readonly hasPreviousPage: boolean;
-    readonly startCursor: string | null;
-    readonly endCursor: string | null;
-  };
-  readonly totalCount: number | null;
+/**
+ * A Relay connection, as the connection types of the graph resolve it. Cursors are made when they are read,
+ * which few operations do.
+ */
+export class Connection<R> {
+  readonly pageInfo: PageInfo<R>;
+  readonly #window: Window<R>;
+
+  constructor(window: Window<R>) {
+    this.#window = window;
+    this.pageInfo = new PageInfo(window);
+  }
+
+  get edges(): readonly WindowRow<R>[] {
+    return this.#window.rows;
+  }
+
+  get totalCount(): number | null {
+    return this.#window.total;
+  }
+}
+
+class PageInfo<R> {
+  readonly #window: Window<R>;
+
+  constructor(window: Window<R>) {
+    this.#window = window;
+  }
+
+  get hasNextPage(): boolean {
+    return this.#window.hasNextPage;
+  }
+
+  get hasPreviousPage(): boolean {
+    return this.#window.hasPreviousPage;
+  }
+
+  get startCursor(): string | null {
+    return this.#window.rows[0]?.cursor ?? null;
+  }
+
+  get endCursor(): string | null {
+    return this.#window.rows.at(-1)?.cursor ?? null;
+  }
 }
 
 /** Rows of windows that are answered in one turn of the event loop: with more, all others would wait. */
@@ -34,8 +70,8 @@ export class Source {
   readonly #admit: (() => Promise<unknown>) | undefined;
   readonly #loaders = new Map<string, DataLoader<number, Row | null>>();
   readonly #underWay = new ReadsUnderWay();
-  /** The turn of the event loop in which the next rows are answered. */
-  #turn: Promise<unknown> = Promise.resolve();
+  /** The turn of the event loop in which the next rows are answered; null for the first. */
+  #turn: Promise<unknown> | null = null;
   #rowsInTurn = 0;
 
   constructor(options: {
@@ -52,8 +88,8 @@ export class Source {
     this.#admit = options.admit;
   }
 
-  /** Answers a read: 0 or 1 upstream calls. */
-  async read<T>(read: Read<T>): Promise<T> {
+  /** Answers a read: 0 upstream calls and at once from the cache, else 0 or 1. */
+  read<T>(read: Read<T>): AtOnce<T> {
     return this.#client.read(read, this.#access);
   }
 
@@ -68,52 +104,38 @@ export class Source {
   }
 
   /** A window of a list as a connection; `null` when the list's parent is absent. See `readWindow`. */
-  async connection<R extends Row>(
+  connection<R extends Row>(
     list: List<R>,
     window: WindowArguments,
     filter?: (row: R) => boolean,
-  ): Promise<Connection<R> | null> {
+  ): AtOnce<Connection<R> | null> {
     const lists = this.#required;
-    if (this.#admit) await this.#admit();
     const access = { ...this.#access, suffices: this.#firstPageSuffices(list, window) };
-    const source = { lists, list, access };
-    const cut = await this.#underWay.track(list.resource, async () => {
-      const read = await readWindow(source, window, filter);
-      await this.#turnFor(read?.rows.length ?? 0);
-      return read;
-    });
-    return (
-      cut && {
-        // Most operations select few cursors or none: each is made when it is read.
-        edges: cut.rows.map((each) => ({
-          node: each.row,
-          get cursor() {
-            return each.cursor;
-          },
-        })),
-        pageInfo: {
-          hasNextPage: cut.hasNextPage,
-          hasPreviousPage: cut.hasPreviousPage,
-          get startCursor() {
-            return cut.rows[0]?.cursor ?? null;
-          },
-          get endCursor() {
-            return cut.rows.at(-1)?.cursor ?? null;
-          },
-        },
-        totalCount: cut.total,
-      }
-    );
+    const cut = () => this.#cut({ lists, list, access }, window, filter);
+    return this.#admit ? this.#admit().then(cut) : cut();
+  }
+
+  #cut<R extends Row>(
+    source: ListSource<R>,
+    window: WindowArguments,
+    filter?: (row: R) => boolean,
+  ): AtOnce<Connection<R> | null> {
+    const connect = (read: Window<R> | null) => read && new Connection(read);
+    const read = readWindow(source, window, filter);
+    if (!(read instanceof Promise)) return andThen(this.#turnFor(read), connect);
+    const { resource } = source.list;
+    return this.#underWay.track(resource, async () => connect(await this.#turnFor(await read)));
   }
 
   /** Waits for the next turn of the event loop where this one has enough rows to answer. */
-  async #turnFor(rows: number): Promise<void> {
-    this.#rowsInTurn += rows + 1;
+  #turnFor<W extends Window<unknown> | null>(window: W): AtOnce<W> {
+    const rows = (window?.rows.length ?? 0) + 1;
+    this.#rowsInTurn += rows;
     if (this.#rowsInTurn > ROWS_A_TURN) {
-      this.#rowsInTurn = rows + 1;
-      this.#turn = this.#turn.then(() => setImmediate());
+      this.#rowsInTurn = rows;
+      this.#turn = (this.#turn ?? Promise.resolve()).then(() => setImmediate());
     }
-    await this.#turn;
+    return this.#turn ? this.#turn.then(() => window) : window;
   }
 
   /** All rows of a list that comes whole. 0 or 1 upstream calls. */
@@ -128,10 +150,20 @@ export class Source {
    * few upstream calls as can be known. `namedBy` are the resources whose rows name such ids, for those that
    * come out of rows: they wait until the operation's reads of these have landed, and are planned as one.
    */
-  async find<R extends Row>(
+  find<R extends Row>(
     list: List<R>,
     id: number,
     namedBy: readonly Resource[] = [],
+  ): AtOnce<R | null> {
+    // Who must be admitted first looks at nothing before.
+    const atHand = this.#admit ? undefined : rowAtHand(this.#required, list, id, this.#access);
+    return andThen(atHand, (row) => row ?? this.#search(list, id, namedBy));
+  }
+
+  async #search<R extends Row>(
+    list: List<R>,
+    id: number,
+    namedBy: readonly Resource[],
   ): Promise<R | null> {
     const key = [list.path, ...namedBy].join(' ');
     let loader = this.#loaders.get(key);

@@ -1,3 +1,4 @@
+import type { AtOnce } from '../at-once.ts';
 import type { Credential } from '../auth/credential.ts';
 import type { Digest } from '../digest.ts';
 import type { UpstreamName } from '../errors.ts';
@@ -7,8 +8,9 @@ import type { Budget } from './budget/budget.ts';
 import { Budgets, type KeyState } from './budget/budgets.ts';
 import { type Journal, keysAreNew } from './budget/journal.ts';
 import type { Cache, EntryState, Freshness, Hit } from './cache/cache.ts';
-import { cacheKey, scopedTags, scopeOf } from './cache/key.ts';
+import { cacheKey, scopeOf } from './cache/key.ts';
 import { Refresher } from './cache/refresher.ts';
+import { Copies, type Copy } from './copies.ts';
 import { copyServesAfter, waitWithCopyMs } from './copy-at-hand.ts';
 import { KeyStanding } from './key-standing.ts';
 import type { Access, Caller } from './operation.ts';
@@ -55,11 +57,12 @@ export class Client implements UpstreamClient {
   readonly #refresher: Refresher;
   readonly #unshared: UnsharedRequests;
   readonly #standing: KeyStanding;
+  readonly #copies: Copies;
 
   constructor(options: ClientOptions) {
     this.#options = options;
     const { baseUrl, cache, clock, journal = keysAreNew, maxKeys, rateLimit } = options;
-    const { onForgotten, rateWindowMs, timeoutMs } = options;
+    const { freshness, observer, onForgotten, rateWindowMs, timeoutMs } = options;
     const limits = { rateLimit, rateWindowMs, timeoutMs, maxBudgets: maxKeys ?? Infinity };
     this.#budgets = new Budgets({ upstream: this.upstream, baseUrl, clock, journal, ...limits });
     this.#exchange = new GuardedExchange(options);
@@ -73,6 +76,8 @@ export class Client implements UpstreamClient {
     });
     const parts = { exchange: this.#exchange, shared: this.#shared, refresher: this.#refresher };
     this.#standing = new KeyStanding({ ...parts, cache, budgets: this.#budgets, onForgotten });
+    const kept = { upstream: this.upstream, cache, freshness, observer };
+    this.#copies = new Copies({ ...kept, standing: this.#standing, refresher: this.#refresher });
     this.#unshared = new UnsharedRequests({
       exchange: this.#exchange,
       standing: this.#standing,
@@ -99,38 +104,45 @@ export class Client implements UpstreamClient {
     this.#budgets.drain(graceMs);
   }
 
-  read<T>(read: Read<T>, access: Access): Promise<T> {
-    const { receipt } = access.caller;
-    const [{ upstream }, { resource }] = [this, read];
-    return receipt.track(async () => {
-      const key = this.keyOf(read, access.credential);
-      const hit = this.#copy(key, access.credential);
-      if (hit && !read.anew && this.#refresher.serves(key, read, access.credential, hit)) {
-        const stale = hit.state !== 'fresh';
-        this.#options.observer?.read?.(upstream, resource, stale ? 'stale' : 'hit');
-        receipt.hit(key, { hit, stale, upstream, resource });
-        return hit.entry.value as T;
-      }
-      try {
-        return await this.#share(key, read, access, hit);
-      } catch (error) {
-        const copy = this.#copy(key, access.credential);
-        if (copy && copyServesAfter(error)) {
-          receipt.hit(key, { hit: copy, stale: true, upstream, resource });
-          return copy.entry.value as T;
-        }
-        // A write has made the copy wrong that would have done.
-        if (error instanceof CopyWillDo) return this.#share(key, read, access);
-        throw error;
-      }
-    });
+  read<T>(read: Read<T>, access: Access): AtOnce<T> {
+    const { caller, credential } = access;
+    const key = this.keyOf(read, credential);
+    const copy = this.#copies.find(read, key, credential);
+    if (copy) this.#copies.asked(copy, credential);
+    if (copy && this.#copies.serves(copy, credential)) {
+      return this.#copies.serve(copy, caller.receipt);
+    }
+    return caller.receipt.track(() => this.#readAnew(key, read, access, copy?.hit));
+  }
+
+  async #readAnew<T>(key: string, read: Read<T>, access: Access, before?: Hit): Promise<T> {
+    try {
+      return await this.#share(key, read, access, before);
+    } catch (error) {
+      const copy = this.#copies.find(read, key, access.credential);
+      if (copy && copyServesAfter(error))
+        return this.#copies.tell(copy, access.caller.receipt, true);
+      // A write has made the copy wrong that would have done.
+      if (error instanceof CopyWillDo) return this.#share(key, read, access);
+      throw error;
+    }
+  }
+
+  /** What a read gets at once, for whoever asks for nothing else. No upstream call, and nothing follows. */
+  atHand<T>(read: Read<T>, credential: Credential): Copy<T> | undefined {
+    const copy = this.#copies.find(read, this.keyOf(read, credential), credential);
+    return copy && this.#copies.serves(copy, credential) ? copy : undefined;
+  }
+
+  /** A reader was answered from a copy that was at hand. 0 upstream calls; a refresh can follow. */
+  answered(copy: Copy, { caller, credential }: Access): void {
+    this.#copies.asked(copy, credential);
+    this.#copies.serve(copy, caller.receipt);
   }
 
   write<T>(write: Write<T>, access: Access): Promise<T> {
-    const touch = (result: T | null): void => {
-      const scope = scopeOf(this.upstream, access.credential.partition);
-      this.#options.cache.touch(scopedTags(scope, write.touches(result)));
-    };
+    const touch = (result: T | null): void =>
+      this.#copies.touch(write.touches(result), access.credential);
     return this.#unshared.send(write, 'write', access, (outcome) => {
       if (outcome.kind === 'value') {
         touch(outcome.value);
@@ -153,9 +165,7 @@ export class Client implements UpstreamClient {
   }
 
   peek<T>(read: Read<T>, credential: Credential): { value: T; state: EntryState } | undefined {
-    const peeked = this.#options.cache.peek(this.keyOf(read, credential));
-    const hit = this.#standing.served(peeked, credential);
-    return hit && { value: hit.entry.value as T, state: hit.state };
+    return this.#copies.peek<T>(this.keyOf(read, credential), credential);
   }
 
   inFlight(read: Read<unknown>, credential: Credential): boolean {
@@ -171,10 +181,6 @@ export class Client implements UpstreamClient {
   /** What a read's answer is cached under. */
   keyOf(read: Read<unknown>, { partition }: Credential): string {
     return cacheKey(scopeOf(this.upstream, partition), read, this.#options.digest);
-  }
-
-  #copy(key: string, credential: Credential): Hit | undefined {
-    return this.#standing.served(this.#options.cache.get(key), credential);
   }
 
   /**
@@ -263,7 +269,7 @@ export class Client implements UpstreamClient {
     payer: Receipt | undefined,
     mayRepeat: boolean,
   ): Promise<Attempt<T>> {
-    const { cache, freshness } = this.#options;
+    const { cache } = this.#options;
     const { read } = open;
     // What a write has made wrong is read anew by the next who asks, and not before.
     if (!payer && cache.peek(key) === undefined) return { kind: 'unsent' };
@@ -283,14 +289,8 @@ export class Client implements UpstreamClient {
       this.#refresher.failed(key);
       return { kind: 'error', feedback, error: readError(this.upstream, outcome.failure) };
     }
-    const { value, bytes } = outcome;
-    const scope = scopeOf(this.upstream, credential.partition);
-    const holds = cache.holds(scopedTags(scope, read.inFlightTags ?? []), stamp.generation);
-    if (holds && !open.orphaned) {
-      const tags = scopedTags(scope, [...read.tags, ...(read.lateTags?.(value) ?? [])]);
-      cache.set(key, { ...stamp, value, freshness: freshness(read.resource), tags }, bytes);
-    }
-    return { kind: 'value', feedback, value };
+    if (!open.orphaned) this.#copies.store({ key, read, ...outcome }, stamp);
+    return { kind: 'value', feedback, value: outcome.value };
   }
 
   #requestOptions(credential: Credential) {

@@ -67,9 +67,10 @@ export class Receipt {
   }
 
   /** A cache entry served; a stale one perhaps only because a request for a newer one came to nothing. */
-  hit(key: string, { stale, ...served }: Served): void {
+  hit(key: string, served: Served): void {
     if (!this.#sources.has(key)) this.#sources.set(key, 'cache');
-    this.#hits.set(key, { ...served, stale: stale || this.#hits.get(key)?.stale === true });
+    const wasStale = !served.stale && this.#hits.get(key)?.stale === true;
+    this.#hits.set(key, wasStale ? { ...served, stale: true } : served);
   }
 
   /** Something served that is true of this moment only. */

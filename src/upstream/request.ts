@@ -60,7 +60,7 @@ export interface Read<T> extends Call<T> {
   /** Stand in for the late tags while the answer is in flight and they are not known. */
   readonly inFlightTags?: readonly string[];
   /** The id of the row that it is about, if that can come out of another answer. */
-  readonly about?: number;
+  readonly about?: number | undefined;
   /** Rows that come with it, where it is a further page of a window whose pages are all known. */
   readonly further?: number | undefined;
   /** True where the answer decides which further reads there are. */

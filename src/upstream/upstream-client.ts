@@ -1,3 +1,4 @@
+import type { AtOnce } from '../at-once.ts';
 import type { Credential } from '../auth/credential.ts';
 import type { UpstreamName } from '../errors.ts';
 import type { KeyState } from './budget/budgets.ts';
@@ -9,10 +10,11 @@ import type { Call, Read, Write } from './request.ts';
 export interface UpstreamClient {
   readonly upstream: UpstreamName;
   /**
-   * Answers a read: 0 upstream calls from the cache or with a request in flight, else 1.
+   * Answers a read: 0 upstream calls from the cache, at once where that can be, or with a request in flight;
+   * else 1.
    * @throws GatewayError with any `UPSTREAM_...` code, `BUDGET_EXHAUSTED` or `OPERATION_TOO_EXPENSIVE`.
    */
-  read<T>(read: Read<T>, access: Access): Promise<T>;
+  read<T>(read: Read<T>, access: Access): AtOnce<T>;
   /**
    * Sends a write: exactly 1 upstream call, which is never repeated once it can have had an effect.
    * When this returns or throws, no reader will be shown the state before it any more.

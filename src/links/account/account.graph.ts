@@ -1,3 +1,4 @@
+import { type AtOnce, andThen } from '../../at-once.ts';
 import { builder, databaseId } from '../../graph/builder.ts';
 import { InputChecks } from '../../graph/checks.ts';
 import type { GraphContext } from '../../graph/context.ts';
@@ -24,13 +25,9 @@ const AccountRef = builder.objectRef<KnownAccount>('Account');
 
 /** Resolves a member of the account: 0 calls where it is known, else 1 for all members together. */
 function lazily<Member extends keyof Account>(member: Member) {
-  return async (
-    row: KnownAccount,
-    _args: unknown,
-    { links }: GraphContext,
-  ): Promise<Account[Member]> => {
+  return (row: KnownAccount, _args: unknown, { links }: GraphContext): AtOnce<Account[Member]> => {
     const known = row[member];
-    return known === undefined ? (await links.read(account))[member] : known;
+    return known === undefined ? andThen(links.read(account), (read) => read[member]) : known;
   };
 }
 

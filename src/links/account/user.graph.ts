@@ -1,3 +1,4 @@
+import { andThen } from '../../at-once.ts';
 import { GatewayError } from '../../errors.ts';
 import { builder, databaseId } from '../../graph/builder.ts';
 import { InputChecks } from '../../graph/checks.ts';
@@ -65,10 +66,10 @@ builder.node(UserRef, {
       type: PlanRef,
       description:
         'The user’s plan; null without one, or when it is gone. Costs 1 upstream call for all users together, then none while cached.',
-      resolve: async (row, args, context) => {
-        const planId = await planIdOf(row, args, context);
-        return planId ? context.links.find(plans, planId) : null;
-      },
+      resolve: (row, args, context) =>
+        andThen(planIdOf(row, args, context), (planId) =>
+          planId ? context.links.find(plans, planId) : null,
+        ),
     }),
     apiKey: t.string({
       description:

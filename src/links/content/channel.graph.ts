@@ -1,4 +1,5 @@
 import type { GraphQLResolveInfo } from 'graphql';
+import { type AtOnce, andThen } from '../../at-once.ts';
 import { builder, connectionOf, databaseId } from '../../graph/builder.ts';
 import { InputChecks } from '../../graph/checks.ts';
 import type { GraphContext } from '../../graph/context.ts';
@@ -25,17 +26,16 @@ const WITHOUT_ROW = new Set(['__typename', 'id', 'databaseId']);
  * Reads a channel for a field that returns one. Where the operation selects only its items, reads
  * them and not the list: their answer proves that the channel exists.
  */
-async function findChannel(
+function findChannel(
   id: number,
   { links }: GraphContext,
   info: GraphQLResolveInfo,
-): Promise<Known<Channel> | null> {
+): AtOnce<Known<Channel> | null> {
   const selected = selectedFields(info, 'Channel');
   const onlyItems =
     selected.delete('items') && [...selected].every((name) => WITHOUT_ROW.has(name));
   if (!onlyItems) return links.find(channels, id);
-  const items = await links.connection(channelItems(id), { first: 0 });
-  return items && { id };
+  return andThen(links.connection(channelItems(id), { first: 0 }), (items) => items && { id });
 }
 
 const ChannelRef = builder.objectRef<Known<Channel>>('Channel');

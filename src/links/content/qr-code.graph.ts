@@ -1,4 +1,5 @@
 import type { GraphQLResolveInfo } from 'graphql';
+import { type AtOnce, andThen } from '../../at-once.ts';
 import { builder, connectionOf, databaseId } from '../../graph/builder.ts';
 import { InputChecks } from '../../graph/checks.ts';
 import type { GraphContext } from '../../graph/context.ts';
@@ -30,7 +31,7 @@ export function findQrCode(
   { links }: GraphContext,
   info: GraphQLResolveInfo,
   namedBy: readonly Resource[] = [],
-): Promise<QrCode | null> {
+): AtOnce<QrCode | null> {
   const wantsStatistics = selectedFields(info, 'QrCode').has('statistics');
   return wantsStatistics ? links.read(qrCode(id)) : links.find(qrCodes, id, namedBy);
 }
@@ -104,10 +105,8 @@ builder.node(QrCodeRef, {
       type: QrStatisticsRef,
       description:
         'Who scanned it; null when the upstream has no statistics of it. Costs 1 upstream call for each QR code, then none while cached.',
-      resolve: async (row, _args, { links }) => {
-        const detail = 'statistics' in row ? row : await links.read(qrCode(row.id));
-        return detail?.statistics;
-      },
+      resolve: (row, _args, { links }) =>
+        andThen('statistics' in row ? row : links.read(qrCode(row.id)), (read) => read?.statistics),
     }),
   }),
 });

@@ -9,9 +9,9 @@ interface Wanted {
   readonly key: string;
   readonly read: Read<unknown>;
   readonly credential: Credential;
-  readonly askedAt: number;
+  askedAt: number;
   /** Milliseconds between two times that it was asked for: the longest of late. */
-  readonly gapMs: number;
+  gapMs: number;
   /** How often it was asked for since it was last read upstream. */
   asks: number;
 }
@@ -45,12 +45,17 @@ export class Interest {
 
   /** A reader was served an entry; how often that has happened since it was read upstream. */
   asked(key: string, read: Read<unknown>, credential: Credential): number {
-    const before = this.#wanted.peek(key);
-    const asks = (before?.asks ?? 0) + 1;
     const askedAt = this.#clock.now();
-    const gapMs = before ? Math.max(askedAt - before.askedAt, before.gapMs * GAP_SHARE) : 0;
-    this.#wanted.set(key, { key, read, credential, askedAt, gapMs, asks });
-    return asks;
+    const known = this.#wanted.get(key);
+    // The read that came first is kept: each later one would outlive its operation here.
+    if (!known) {
+      this.#wanted.set(key, { key, read, credential, askedAt, gapMs: 0, asks: 1 });
+      return 1;
+    }
+    known.gapMs = Math.max(askedAt - known.askedAt, known.gapMs * GAP_SHARE);
+    known.askedAt = askedAt;
+    known.asks += 1;
+    return known.asks;
   }
 
   /** An entry is new: from here its readers count afresh. Answers with whose credential it is wanted. */

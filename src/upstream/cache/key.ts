@@ -28,11 +28,25 @@ export function cacheKey(scope: string, read: Read<unknown>, digest: Digest): st
 /** Characters of what callers have a say in: a read with long filters is not remembered for long. */
 export function readLength({ query = {} }: Read<unknown>): number {
   let length = 0;
-  for (const value of Object.values(query)) length += value.length;
+  for (const name in query) length += query[name]?.length ?? 0;
   return length;
 }
 
+/** Names and values that stand in a query as they are. */
+const PLAIN = /^[\w.*-]*$/;
+
 function sorted({ query }: Read<unknown>): string {
+  if (!query) return '';
+  let text = '';
+  for (const name of Object.keys(query).sort()) {
+    const value = query[name] ?? '';
+    if (!PLAIN.test(value) || !PLAIN.test(name)) return sortedAndEncoded(query);
+    text += `${text && '&'}${name}=${value}`;
+  }
+  return text;
+}
+
+function sortedAndEncoded(query: Readonly<Record<string, string>>): string {
   const parameters = new URLSearchParams(query);
   parameters.sort();
   return parameters.toString();

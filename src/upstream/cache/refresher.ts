@@ -51,19 +51,29 @@ export class Refresher {
     options.cache.listen((key) => this.#renewed(key));
   }
 
-  /** Whether a reader gets the entry that was hit, at once; sees to a refresh where one is due. */
-  serves(key: string, read: Read<unknown>, credential: Credential, hit: Hit): boolean {
+  /** Whether a reader gets the entry that was hit, at once. Changes nothing. */
+  serves(key: string, credential: Credential, { entry, state, ageMs }: Hit): boolean {
+    if (state === 'fresh' || this.isBackingOff(key) || this.#options.outOfOrder()) return true;
+    if (state === 'fallback') return false;
+    // With slots to spare a short wait buys a new answer; just after its ttl an old one will do.
+    return ageMs < 2 * entry.freshness.ttlMs || !this.#options.budget(credential).idle;
+  }
+
+  /** A reader asked for the entry that was hit. Sees to a refresh where one is due. */
+  asked(key: string, read: Read<unknown>, credential: Credential, hit: Hit): void {
     const { ttlMs } = hit.entry.freshness;
     const asks = this.#interest.asked(key, read, credential);
     this.#keepRound(credential);
+    const isEarly = hit.ageMs < AHEAD_SHARE * ttlMs;
+    // Most are: nothing else is looked at for them.
+    if (isEarly || hit.state === 'fallback') return;
+    if (this.isBackingOff(key) || this.#options.outOfOrder()) return;
     const { idle } = this.#options.budget(credential);
-    if (this.isBackingOff(key) || this.#options.outOfOrder()) return true;
-    if (hit.state === 'fallback') return false;
-    // With slots to spare a short wait buys a new answer; just after its ttl an old one will do.
-    if (hit.state === 'stale' && idle && hit.ageMs >= 2 * ttlMs) return false;
-    const ahead = idle && asks >= HOT_ASKS && hit.ageMs >= AHEAD_SHARE * ttlMs;
-    if (hit.state === 'stale' || ahead) this.#options.refresh(key, read, credential);
-    return true;
+    const ahead = idle && asks >= HOT_ASKS;
+    const isWaitedFor = hit.state === 'stale' && idle && hit.ageMs >= 2 * ttlMs;
+    if ((hit.state === 'stale' || ahead) && !isWaitedFor) {
+      this.#options.refresh(key, read, credential);
+    }
   }
 
   /** Whether the last tries failed so recently that an entry is served without another. */

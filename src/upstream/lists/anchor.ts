@@ -1,3 +1,4 @@
+import { type AtOnce, type Steps, takeSteps, until } from '../../at-once.ts';
 import type { Row } from '../request.ts';
 import type { Cursor } from './cursor.ts';
 import type { ListPage } from './pages.ts';
@@ -18,7 +19,7 @@ const FURTHEST_PAGE = 1_000_000_000;
 /** The pages of a list as they are now. */
 export interface Pages<R extends Row> {
   /** Each page costs 0 or 1 upstream call, and is read at most once. */
-  page(number: number): Promise<ListPage<R>>;
+  page(number: number): AtOnce<ListPage<R>>;
   identity(row: R): string;
   /** Rows of a page, if one was read before. */
   readonly perPage: number | null;
@@ -38,23 +39,27 @@ export function isBefore(a: Place, b: Place): boolean {
  * before it. Upstream calls: one for the page where it stood, and for each further one that is needed to
  * be sure.
  */
-export async function findPlace<R extends Row>(
+export function findPlace<R extends Row>(
   cursor: Cursor,
   side: Side,
   pages: Pages<R>,
-): Promise<Place> {
+): AtOnce<Place> {
+  return takeSteps(lookForPlace(cursor, side, pages));
+}
+
+function* lookForPlace<R extends Row>(cursor: Cursor, side: Side, pages: Pages<R>): Steps<Place> {
   let place = rebase(cursor, pages.perPage ?? cursor.perPage);
-  let page = await pages.page(place.page);
+  let page = yield* until(pages.page(place.page));
   // Past the end of the list there is nothing to tell the page size by.
-  const sample = page.rows.length > 0 ? page : await pages.page(1);
+  const sample = page.rows.length > 0 ? page : yield* until(pages.page(1));
   if (sample.perPage !== cursor.perPage && !(sample.last && sample.number === 1)) {
     place = rebase(cursor, sample.perPage);
-    page = await pages.page(place.page);
+    page = yield* until(pages.page(place.page));
   }
   const anchor = new Anchor(cursor, side, place, pages, sample.perPage);
   anchor.look(page);
   for (let next = anchor.nextPage(); next !== null; next = anchor.nextPage()) {
-    anchor.look(await pages.page(next));
+    anchor.look(yield* until(pages.page(next)));
   }
   return anchor.place;
 }

@@ -1,6 +1,8 @@
+import { type AtOnce, andThen } from '../../at-once.ts';
 import type { Access } from '../operation.ts';
 import type { List, Row } from '../request.ts';
-import { type ListPage, type Lists, placeholderRow } from './pages.ts';
+import { placeholderRow } from './page-read.ts';
+import type { ListPage, Lists } from './pages.ts';
 
 /** Rows by id: `null` for one that does not exist, the error for one whose read failed. */
 type Found<R> = Map<number, R | null | Error>;
@@ -16,6 +18,32 @@ export async function findById<R extends Row>(
   access: Access,
 ): Promise<Found<R>> {
   return new Search(lists, list, access, ids).run();
+}
+
+/** Pages of a list that are looked into for one row. */
+const MOST_PAGES = 8;
+
+/**
+ * A row that is at hand and fresh: on a cached page that no other contradicts, or by itself; `undefined`
+ * for any other. No upstream call.
+ */
+export function rowAtHand<R extends Row>(
+  lists: Lists,
+  list: List<R>,
+  id: number,
+  access: Access,
+): AtOnce<R | undefined> {
+  const { agreement, asked } = lists.outline(list, access);
+  const rowOn = (page: Pick<ListPage<R>, 'rows'> | null) => page?.rows.find((row) => row.id === id);
+  for (const number of asked.size > MOST_PAGES ? [] : asked.all) {
+    const page = lists.freshPage(list, number, access);
+    if (page && rowOn(page) && !agreement.isOutdated(page)) {
+      return andThen(lists.page(list, number, access, { uncertain: list.paged }), rowOn);
+    }
+  }
+  const single = list.single?.(id);
+  if (!single || lists.client.peek(single, access.credential)?.state !== 'fresh') return undefined;
+  return andThen(lists.client.read(single, access), (row) => row ?? undefined);
 }
 
 /** One search for rows by id. Others read the same list meanwhile, so it looks again after each wait. */
@@ -87,9 +115,11 @@ class Search<R extends Row> {
       if (this.#seen.has(number) || this.#joined.has(number)) continue;
       if (!this.#lists.inFlight(this.#list, number, this.#access)) continue;
       this.#joined.add(number);
-      // Its failure is the other reader's; this one still has other ways.
-      const page = await this.#lists.page(this.#list, number, this.#access).catch(() => undefined);
-      if (page !== undefined) this.#take(number, page);
+      try {
+        this.#take(number, await this.#lists.page(this.#list, number, this.#access));
+      } catch {
+        // Its failure is the other reader's; this one still has other ways.
+      }
       return true;
     }
     return false;
@@ -125,9 +155,12 @@ class Search<R extends Row> {
   /** Reads one row by itself; where the API cannot, there is none. */
   async #readSingle(id: number): Promise<void> {
     const read = this.#list.single?.(id);
-    const row = read
-      ? await this.#lists.client.read(read, this.#access).catch((error: unknown) => error as Error)
-      : null;
+    let row: R | null | Error = null;
+    try {
+      if (read) row = await this.#lists.client.read(read, this.#access);
+    } catch (error) {
+      row = error as Error;
+    }
     this.#found.set(id, row);
   }
 

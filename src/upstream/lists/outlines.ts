@@ -118,7 +118,8 @@ export class Outlines {
 }
 
 /** What a list is remembered under; `null` for one whose filters are too long to be remembered. */
-function keyOf({ path, query = {} }: Pick<List<Row>, 'path' | 'query'>, partition: string) {
+function keyOf({ path, query }: Pick<List<Row>, 'path' | 'query'>, partition: string) {
+  if (!query) return `${partition} ${path}?`;
   const length = Object.values(query).reduce((sum, value) => sum + value.length, 0);
   return length > LONGEST_FILTERS ? null : `${partition} ${path}?${new URLSearchParams(query)}`;
 }

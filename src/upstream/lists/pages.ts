@@ -1,9 +1,11 @@
+import { type AtOnce, andThen } from '../../at-once.ts';
 import { isLastPage } from '../decode/page.ts';
 import type { DryRunClient } from '../dry-run-client.ts';
 import type { Access } from '../operation.ts';
-import type { List, Page, Read, Row, Write } from '../request.ts';
+import type { List, Page, Row, Write } from '../request.ts';
 import type { UpstreamClient } from '../upstream-client.ts';
 import { type Outline, Outlines, promisedLastPage, surePerPageAfter } from './outlines.ts';
+import { PageRead, type PageReadOptions } from './page-read.ts';
 
 /** A page as it is worked with: its number, its rows, and whether the list ends with it. */
 export interface ListPage<R extends Row> {
@@ -22,6 +24,16 @@ export interface ListPage<R extends Row> {
   /** See `Page.arrival`. */
   readonly arrival?: number | undefined;
   /** Writes to the list that it surely shows. See `Agreement.writes`. */
+  readonly writes: number;
+}
+
+/** A page that was asked for. */
+interface Asked<R extends Row> {
+  readonly list: List<R>;
+  readonly number: number;
+  readonly access: Access;
+  readonly outline: Outline;
+  /** Writes to the list until then. */
   readonly writes: number;
 }
 
@@ -70,57 +82,85 @@ export class Lists {
    * go with a newer one is read again. `uncertain` where the page decides whether further ones are read;
    * `further` is `Read.further`.
    */
-  async page<R extends Row>(
+  page<R extends Row>(
     list: List<R>,
     number: number,
     access: Access,
-    { uncertain = false, further }: Pick<Read<R>, 'uncertain' | 'further'> = {},
-  ): Promise<ListPage<R> | null> {
+    more: PageReadOptions = {},
+  ): AtOnce<ListPage<R> | null> {
     const outline = this.#outlines.open(list, access.credential.partition);
     outline.asked.add(number);
     outline.list = list;
-    // Only a page that is there is looked into again.
-    let isThere = false;
+    const { writes } = outline.agreement;
+    const asked: Asked<R> = { list, number, access, outline, writes };
     try {
-      const { writes } = outline.agreement;
-      const page = await this.#read(list, number, outline, access, { uncertain, further });
-      if (page === null) return this.#absent(number, outline, writes);
-      const listPage = { ...this.#toListPage(list, page, number), writes };
-      if (listPage.placeholder) {
-        return { ...listPage, perPage: list.paged ? (outline.perPage ?? this.#pageSize) : 1 };
-      }
-      isThere = listPage.rows.length > 0 || number === 1;
-      if (isThere) outline.perPage = listPage.perPage;
-      if (list.paged) outline.surePerPage = surePerPageAfter(outline, page, listPage);
-      outline.lastPage = lastPageAfter(listPage, page, outline);
-      return listPage;
-    } finally {
-      if (!isThere && !this.#isKnown(list, number, access)) outline.asked.delete(number);
-      this.#outlines.forget(list, outline);
+      const page = this.#read(asked, more);
+      if (!(page instanceof Promise)) return this.#arrived(asked, page);
+      return this.#arrives(asked, page);
+    } catch (error) {
+      this.#isNotThere(asked);
+      throw error;
     }
   }
 
+  async #arrives<R extends Row>(
+    asked: Asked<R>,
+    page: Promise<Page<R> | null>,
+  ): Promise<ListPage<R> | null> {
+    try {
+      return this.#arrived(asked, await page);
+    } catch (error) {
+      this.#isNotThere(asked);
+      throw error;
+    }
+  }
+
+  /** Makes a page of an answer, and learns from it. */
+  #arrived<R extends Row>(asked: Asked<R>, page: Page<R> | null): ListPage<R> | null {
+    const { list, number, outline, writes } = asked;
+    if (page === null) {
+      const absent: ListPage<R> | null = this.#absent(number, outline, writes);
+      this.#isNotThere(asked);
+      return absent;
+    }
+    const listPage = this.#toListPage(list, page, number, writes);
+    if (listPage.placeholder) {
+      this.#isNotThere(asked);
+      return { ...listPage, perPage: list.paged ? (outline.perPage ?? this.#pageSize) : 1 };
+    }
+    // Only a page that is there is looked into again.
+    const isThere = listPage.rows.length > 0 || number === 1;
+    if (isThere) outline.perPage = listPage.perPage;
+    if (list.paged) outline.surePerPage = surePerPageAfter(outline, page, listPage);
+    outline.lastPage = lastPageAfter(listPage, page, outline);
+    if (!isThere) this.#isNotThere(asked);
+    return listPage;
+  }
+
+  /** A page was not read, or has nothing on it: it is not looked into again, unless others know better. */
+  #isNotThere({ list, number, access, outline }: Asked<Row>): void {
+    if (!this.#isKnown(list, number, access)) outline.asked.delete(number);
+    this.#outlines.forget(list, outline);
+  }
+
   /** Reads a page, and again if it is outdated by a newer one that it does not go with. */
-  async #read<R extends Row>(
-    list: List<R>,
-    number: number,
-    { agreement }: Outline,
-    access: Access,
-    more: Pick<Read<R>, 'uncertain' | 'further'>,
-  ): Promise<Page<R> | null> {
-    const read = (again: boolean) => {
-      const decode: List<R>['decode'] = (body, context) =>
-        agreement.arrived(list.decode(body, context), again);
-      const one = { ...this.#pageRead(list, number), decode, ...more, anew: again };
-      return this.client.read(one, access);
-    };
+  #read<R extends Row>(
+    { list, number, access, outline: { agreement } }: Asked<R>,
+    more: PageReadOptions,
+  ): AtOnce<Page<R> | null> {
+    const page = { number, size: this.#pageSize };
+    const read = (anew: boolean) =>
+      this.client.read(new PageRead(list, page, agreement, { ...more, anew }), access);
     // What is cached or can be joined now shows all of them, and so does a request that leaves from now on.
-    const page = await read(false);
-    if (page === null || !agreement.isOutdated(page)) return page;
-    agreement.spend(page);
-    const newer = await read(true);
-    if (newer !== null) agreement.judge(page, newer);
-    return newer;
+    return andThen(read(false), (known) => {
+      if (known === null || !agreement.isOutdated(known)) return known;
+      const reading = read(true);
+      agreement.spend(known);
+      return andThen(reading, (newer) => {
+        if (newer !== null) agreement.judge(known, newer);
+        return newer;
+      });
+    });
   }
 
   /** What stands for a page that is not there; `null` when that is because its parent is absent. */
@@ -155,25 +195,31 @@ export class Lists {
   }
 
   /** The lists of which a cached page has a row with a tag. */
-  #listsWith(rowTag: string, { credential }: Access): List<Row>[] {
+  #listsWith(rowTag: string, access: Access): List<Row>[] {
     const has = (list: List<Row>, number: number): boolean => {
-      const page = this.client.peek(this.#pageRead(list, number), credential)?.value;
+      const page = this.client.peek(this.#pageRead(list, number, access), access.credential)?.value;
       return page?.rows.some((row) => list.rowTags?.(row).includes(rowTag)) === true;
     };
-    return this.#outlines.in(credential.partition).flatMap(({ list, asked }) => {
+    return this.#outlines.in(access.credential.partition).flatMap(({ list, asked }) => {
       return list?.rowTags && asked.all.some((number) => has(list, number)) ? [list] : [];
     });
   }
 
   /** The page if the cache has it: for choosing what to read, and not for reading it. */
   peek<R extends Row>(list: List<R>, number: number, access: Access): Page<R> | null | undefined {
-    const hit = this.client.peek(this.#pageRead(list, number), access.credential);
+    const hit = this.client.peek(this.#pageRead(list, number, access), access.credential);
     return hit === undefined || hit.state === 'fallback' ? undefined : hit.value;
+  }
+
+  /** The page if the cache has it fresh, on the same terms. */
+  freshPage<R extends Row>(list: List<R>, number: number, access: Access): Page<R> | null {
+    const hit = this.client.peek(this.#pageRead(list, number, access), access.credential);
+    return hit?.state === 'fresh' ? hit.value : null;
   }
 
   /** Whether the page is in flight, so that it can be shared. */
   inFlight<R extends Row>(list: List<R>, number: number, access: Access): boolean {
-    return this.client.inFlight(this.#pageRead(list, number), access.credential);
+    return this.client.inFlight(this.#pageRead(list, number, access), access.credential);
   }
 
   /** Forgets what was learnt of the lists of a partition. */
@@ -191,32 +237,33 @@ export class Lists {
     return this.#outlines.of(list, credential.partition);
   }
 
-  #pageRead<R extends Row>(list: List<R>, number: number): Read<Page<R> | null> {
-    const paging = { limit: String(this.#pageSize), page: String(number) };
-    return {
-      method: 'GET',
-      path: list.path,
-      query: { ...list.query, ...(list.paged ? paging : {}) },
-      resource: list.resource,
-      tags: list.tags,
-      lateTags: (page) => page?.rows.flatMap((row) => list.rowTags?.(row) ?? []) ?? [],
-      inFlightTags: list.inFlightTags ?? [],
-      absentIsNull: list.absentIsNull ?? false,
-      decode: list.decode,
-      ...(list.about === undefined ? {} : { about: list.about }),
-      placeholder: (idFor) => placeholderPage((rows) => placeholderRow(list, idFor(rows))),
-    };
+  /** The read of a page, to look for it and not to send it. */
+  #pageRead<R extends Row>(list: List<R>, number: number, { credential }: Access): PageRead<R> {
+    const { agreement } = this.#outlines.of(list, credential.partition);
+    return new PageRead(list, { number, size: this.#pageSize }, agreement);
   }
 
   #toListPage<R extends Row>(
     list: List<R>,
     page: Page<R>,
     number: number,
-  ): Omit<ListPage<R>, 'writes'> {
+    writes: number,
+  ): ListPage<R> {
     const { total, placeholder = null, arrival } = page;
     if (!list.paged) {
-      const whole = { last: true, perPage: WHOLE, certain: true };
-      return { number, rows: page.rows, total, placeholder, arrival, ...whole };
+      const { rows } = page;
+      const perPage = WHOLE;
+      return {
+        number,
+        rows,
+        last: true,
+        perPage,
+        total,
+        certain: true,
+        placeholder,
+        arrival,
+        writes,
+      };
     }
     const perPage = page.perPage ?? this.#pageSize;
     // Asked for a page past the end, some upstreams answer with the last one once more.
@@ -224,19 +271,8 @@ export class Lists {
     const last = isLastPage(page, number);
     const certain = last || promisedLastPage(page) !== null;
     const rows = beyond ? [] : page.rows;
-    return { number, rows, last, perPage, total, certain, placeholder, arrival };
+    return { number, rows, last, perPage, total, certain, placeholder, arrival, writes };
   }
-}
-
-/** A row of which only the id is known, as a dry run reckons with it. */
-export function placeholderRow<R extends Row>(list: List<R>, id: number): R {
-  return list.placeholder?.(id) ?? ({ id } as R);
-}
-
-/** A page of which nothing is known. */
-function placeholderPage<R extends Row>(placeholder: (rows: number) => R): Page<R> {
-  const unknown = { total: null, perPage: null, currentPage: null, nextPage: null, maxPage: null };
-  return { ...unknown, rows: [], sent: 0, placeholder };
 }
 
 /** The number of the list's last page after a page was read, as far as is known. */

@@ -1,12 +1,13 @@
+import { type AtOnce, type Steps, takeAll, takeSteps, until } from '../../at-once.ts';
 import type { Access } from '../operation.ts';
 import type { List, Row } from '../request.ts';
 import { FIRST_PLACE, findPlace, isBefore, type Place, type Side } from './anchor.ts';
 import { type Cursor, encodeCursor, NEIGHBORS } from './cursor.ts';
 import type { ListPage, Lists } from './pages.ts';
 
-/** A row, and where it stands: `cursor` is made when it is asked for. */
+/** A row of a window, and where it stands. */
 export interface WindowRow<R> {
-  readonly row: R;
+  readonly node: R;
   readonly cursor: string;
 }
 
@@ -43,16 +44,17 @@ export class Walk<R extends Row> {
   }
 
   /** `further`: see `Read.further`. */
-  async page(number: number, further?: number): Promise<ListPage<R>> {
+  *page(number: number, further?: number): Steps<ListPage<R>> {
     const read = this.#pages.get(number);
     if (read) return read;
     const { lists, list, access } = this.#source;
-    const listPage = await lists.page(list, number, access, { further });
+    const listPage = yield* until(lists.page(list, number, access, { further }));
     if (listPage === null) throw PARENT_ABSENT;
     if (listPage.placeholder) throw PLACEHOLDERS;
     const filter = this.#filter;
-    const rows = filter ? listPage.rows.filter((row) => filter(row)) : listPage.rows;
-    const page = { ...listPage, rows };
+    const page = filter
+      ? { ...listPage, rows: listPage.rows.filter((row) => filter(row)) }
+      : listPage;
     this.#pages.set(number, page);
     return page;
   }
@@ -100,39 +102,39 @@ export class Walk<R extends Row> {
   }
 
   /** The place just behind (`after`) or of (`before`) the row that a cursor names. See `findPlace`. */
-  find(cursor: Cursor, side: Side): Promise<Place> {
+  find(cursor: Cursor, side: Side): AtOnce<Place> {
     const { lists, list, access } = this.#source;
     return findPlace(cursor, side, {
-      page: (number) => this.page(number),
+      page: (number) => takeSteps(this.page(number)),
       identity: (row) => this.#identity(row),
       perPage: lists.outline(list, access).perPage,
     });
   }
 
-  async forwards(start: Place, end: Place | null, count: number): Promise<Window<R>> {
+  *forwards(start: Place, end: Place | null, count: number): Steps<Window<R>> {
     const rows: WindowRow<R>[] = [];
     const seen = new Set<string>();
     let { page: number, index } = start;
-    let page = await this.page(number);
+    let page = yield* this.page(number);
     const more = () => !end || isBefore({ page: number, index }, end);
     while (rows.length < count && more()) {
       const row = page.rows[index];
       if (row) {
         const identity = this.#identity(row);
-        if (!seen.has(identity)) rows.push(this.#windowRow(row, page, index));
+        if (!seen.has(identity)) rows.push(new StandingRow(this, page, index));
         seen.add(identity);
         index += 1;
       } else {
         if (page.last) break;
-        await this.#ahead(page, count - rows.length, { upTo: end?.page });
+        yield* this.#ahead(page, count - rows.length, { upTo: end?.page });
         number += 1;
         index = 0;
-        page = await this.page(number);
+        page = yield* this.page(number);
       }
     }
     let rowsFollow = index < page.rows.length;
     if (!rowsFollow && !page.last) {
-      rowsFollow = page.certain || (await this.page(number + 1)).rows.length > 0;
+      rowsFollow = page.certain || (yield* this.page(number + 1)).rows.length > 0;
     }
     return {
       rows,
@@ -142,31 +144,26 @@ export class Walk<R extends Row> {
     };
   }
 
-  async backwards(
-    start: Place,
-    end: Place,
-    rowsFollow: boolean,
-    count: number,
-  ): Promise<Window<R>> {
+  *backwards(start: Place, end: Place, rowsFollow: boolean, count: number): Steps<Window<R>> {
     const rows: WindowRow<R>[] = [];
     const seen = new Set<string>();
     let { page: number, index } = end;
-    let page = await this.page(number);
+    let page = yield* this.page(number);
     while (rows.length < count && isBefore(start, { page: number, index })) {
       const row = page.rows[index - 1];
       if (index > 0) {
         index -= 1;
         const identity = row && this.#identity(row);
         if (row && identity !== undefined && !seen.has(identity)) {
-          rows.unshift(this.#windowRow(row, page, index));
+          rows.unshift(new StandingRow(this, page, index));
           seen.add(identity);
         }
       } else {
         // Behind the end, where a cursor can point, all pages are empty.
         const end = page.rows.length > 0 ? number : (this.#lastPage ?? number);
-        if (end >= number) await this.#ahead(page, count - rows.length, { downTo: start.page });
+        if (end >= number) yield* this.#ahead(page, count - rows.length, { downTo: start.page });
         number = Math.max(start.page, Math.min(number - 1, end));
-        page = await this.page(number);
+        page = yield* this.page(number);
         index = page.rows.length;
       }
     }
@@ -179,16 +176,16 @@ export class Walk<R extends Row> {
   }
 
   /** The place behind the last row. */
-  async end(): Promise<Place> {
+  *end(): Steps<Place> {
     let number = this.#lastPage ?? 1;
-    let page = await this.page(number);
+    let page = yield* this.page(number);
     while (!page.last) {
       number = Math.max(number + 1, this.#lastPage ?? 0);
-      page = await this.page(number);
+      page = yield* this.page(number);
     }
     while (page.rows.length === 0 && number > 1) {
       number = Math.min(number - 1, this.#lastPage ?? number);
-      page = await this.page(number);
+      page = yield* this.page(number);
     }
     return { page: number, index: page.rows.length };
   }
@@ -197,11 +194,11 @@ export class Walk<R extends Row> {
    * Reads at once the pages that the next `wanted` rows surely fill, as far as they are known to be:
    * after a page up to one, or before it down to one.
    */
-  async #ahead(
+  *#ahead(
     from: ListPage<R>,
     wanted: number,
     towards: { readonly upTo: number | undefined } | { readonly downTo: number },
-  ): Promise<void> {
+  ): Steps<void> {
     const known = this.#lastPage ?? from.number + 1;
     const [step, limit] =
       'downTo' in towards
@@ -213,7 +210,7 @@ export class Walk<R extends Row> {
       const number = from.number + step * n;
       if (step * number <= step * limit) numbers.push(number);
     }
-    await Promise.all(numbers.map((number) => this.page(number, perPage)));
+    yield* until(takeAll(numbers.map((number) => this.page(number, perPage))));
   }
 
   /** The list's last page, as far as it is known. */
@@ -226,17 +223,8 @@ export class Walk<R extends Row> {
     return this.#source.list.identity?.(row) ?? String(row.id);
   }
 
-  #windowRow(row: R, page: ListPage<R>, index: number): WindowRow<R> {
-    const cursor = () => this.#cursor(page, index);
-    return {
-      row,
-      get cursor() {
-        return cursor();
-      },
-    };
-  }
-
-  #cursor(page: ListPage<R>, index: number): string {
+  /** The cursor of a row of one of these pages. */
+  cursor(page: ListPage<R>, index: number): string {
     const { number, perPage, total } = page;
     const rows = { before: page.rows.slice(0, index), behind: page.rows.slice(index + 1) };
     for (let at = number - 1; rows.before.length < NEIGHBORS.before; at -= 1) {
@@ -259,5 +247,27 @@ export class Walk<R extends Row> {
       behind: names(rows.behind.slice(0, NEIGHBORS.behind)),
       ...(total === null ? {} : { total }),
     });
+  }
+}
+
+/**
+ * A row where it stands on a page of a walk. Most operations select few cursors or none: each is made when it
+ * is read. By a class, since every object with a getter of its own takes memory that is freed late.
+ */
+class StandingRow<R extends Row> implements WindowRow<R> {
+  readonly #walk: Walk<R>;
+  readonly #page: ListPage<R>;
+  readonly #index: number;
+  readonly node: R;
+
+  constructor(walk: Walk<R>, page: ListPage<R>, index: number) {
+    this.#walk = walk;
+    this.#page = page;
+    this.#index = index;
+    this.node = page.rows[index] as R;
+  }
+
+  get cursor(): string {
+    return this.#walk.cursor(this.#page, this.#index);
   }
 }

@@ -1,7 +1,8 @@
+import { type AtOnce, type Steps, takeSteps, until } from '../../at-once.ts';
 import { BadUserInput } from '../../errors.ts';
 import type { Row } from '../request.ts';
 import { FIRST_PLACE } from './anchor.ts';
-import { decodeCursor } from './cursor.ts';
+import { type Cursor, decodeCursor } from './cursor.ts';
 import {
   type ListSource,
   PARENT_ABSENT,
@@ -32,32 +33,55 @@ export const MAX_WINDOW = 500;
  * read costs one more, which finds the end. `filter` leaves rows out of a list that comes whole.
  * @throws BadUserInput `BAD_USER_INPUT` for arguments that name no window, before any call.
  */
-export async function readWindow<R extends Row>(
+export function readWindow<R extends Row>(
+  source: ListSource<R>,
+  window: WindowArguments,
+  filter?: (row: R) => boolean,
+): AtOnce<Window<R> | null> {
+  return takeSteps(cutWindow(source, window, filter));
+}
+
+function* cutWindow<R extends Row>(
   source: ListSource<R>,
   { first, after, last, before }: WindowArguments,
-  filter?: (row: R) => boolean,
-): Promise<Window<R> | null> {
+  filter: ((row: R) => boolean) | undefined,
+): Steps<Window<R> | null> {
   if (first != null && last != null) throw new BadUserInput('Pass "first" or "last", not both.');
   const count = checkCount(first ?? last ?? DEFAULT_WINDOW, last == null ? 'first' : 'last');
   const afterCursor = after == null ? null : decodeCursor(after, 'after');
   const beforeCursor = before == null ? null : decodeCursor(before, 'before');
   const walk = new Walk(source, filter);
-  const cut = async () => {
-    const start = afterCursor ? await walk.find(afterCursor, 'after') : FIRST_PLACE;
-    const end = beforeCursor ? await walk.find(beforeCursor, 'before') : null;
-    if (last == null) return walk.forwards(start, end, count);
-    return walk.backwards(start, end ?? (await walk.end()), end !== null, count);
-  };
+  const part: Part = { after: afterCursor, before: beforeCursor, count, fromBack: last != null };
   try {
-    let window = await cut();
-    for (let cuts = 1; cuts < MOST_CUTS && walk.forgetOutdated(); cuts += 1) window = await cut();
+    let window = yield* cut(walk, part);
+    for (let cuts = 1; cuts < MOST_CUTS && walk.forgetOutdated(); cuts += 1) {
+      window = yield* cut(walk, part);
+    }
     return window;
   } catch (error) {
     if (error === PARENT_ABSENT) return null;
     if (error !== PLACEHOLDERS) throw error;
     const from = afterCursor?.page ?? (last == null ? 1 : (beforeCursor?.page ?? null));
-    return placeholderWindow(source, from, count);
+    return yield* until(placeholderWindow(source, from, count));
   }
+}
+
+/** Which part of a list, after the arguments were read. */
+interface Part {
+  readonly after: Cursor | null;
+  readonly before: Cursor | null;
+  readonly count: number;
+  readonly fromBack: boolean;
+}
+
+function* cut<R extends Row>(
+  walk: Walk<R>,
+  { after, before, count, fromBack }: Part,
+): Steps<Window<R>> {
+  const start = after ? yield* until(walk.find(after, 'after')) : FIRST_PLACE;
+  const end = before ? yield* until(walk.find(before, 'before')) : null;
+  if (!fromBack) return yield* walk.forwards(start, end, count);
+  return yield* walk.backwards(start, end ?? (yield* walk.end()), end !== null, count);
 }
 
 /**
@@ -82,10 +106,10 @@ async function placeholderWindow<R extends Row>(
       standIn ??= page.placeholder;
       unknown += Math.min(left, page.perPage);
     } else if (page && page.rows.length > 0) {
-      for (const row of page.rows.slice(0, left)) rows.push({ row, cursor: '' });
+      for (const row of page.rows.slice(0, left)) rows.push({ node: row, cursor: '' });
     } else break;
   } while (rows.length + unknown < count && list.paged);
-  if (standIn && unknown > 0) rows.push({ row: standIn(unknown), cursor: '' });
+  if (standIn && unknown > 0) rows.push({ node: standIn(unknown), cursor: '' });
   return { rows, hasNextPage: false, hasPreviousPage: false, total: null };
 }
 

@@ -85,7 +85,7 @@ function createSource(rows: number[], habits: Habits, { pageSize = 100, keeps = 
     if (!cut) throw new Error('the parent is there');
     return {
       ...cut,
-      ids: cut.rows.map(({ row }) => row.id),
+      ids: cut.rows.map(({ node }) => node.id),
       cursors: cut.rows.map((r) => r.cursor),
     };
   };

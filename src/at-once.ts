@@ -1,0 +1,52 @@
+/**
+ * A value that is there at once, or a promise of one. What is at hand stays without a promise: each would
+ * cost everything above it a turn.
+ */
+export type AtOnce<T> = T | Promise<T>;
+
+/** Goes on with a value now if it is there, else when it is. */
+export function andThen<T, U>(value: AtOnce<T>, goOn: (value: T) => AtOnce<U>): AtOnce<U> {
+  return value instanceof Promise ? value.then(goOn) : goOn(value);
+}
+
+/** Work that waits where it must, written as a generator: `yield* until(...)` is what `await` would be. */
+export type Steps<T> = Generator<Promise<unknown>, T, unknown>;
+
+/** The value, waited for only if it is not there. */
+export function* until<T>(value: AtOnce<T>): Steps<T> {
+  return value instanceof Promise ? ((yield value) as T) : value;
+}
+
+/**
+ * Takes all steps: at once as far as nothing is waited for.
+ * @throws whatever the steps throw before they first wait; from then on the promise rejects.
+ */
+export function takeSteps<T>(steps: Steps<T>): AtOnce<T> {
+  const { done, value } = steps.next();
+  return done ? value : takeLater(steps, value);
+}
+
+/** Takes all of them side by side. Rejects with the first that fails, once all have begun. */
+export function takeAll<T>(all: readonly Steps<T>[]): AtOnce<T[]> {
+  const taken = all.map((steps): AtOnce<T> => {
+    try {
+      return takeSteps(steps);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  });
+  return taken.some((each) => each instanceof Promise) ? Promise.all(taken) : (taken as T[]);
+}
+
+async function takeLater<T>(steps: Steps<T>, first: Promise<unknown>): Promise<T> {
+  let waitsFor = first;
+  for (;;) {
+    // Where it is waited for is where it fails.
+    const { done, value } = await waitsFor.then(
+      (answer) => steps.next(answer),
+      (error: unknown) => steps.throw(error),
+    );
+    if (done) return value;
+    waitsFor = value;
+  }
+}

@@ -1,0 +1,101 @@
+import type { Credential } from '../auth/credential.ts';
+import type { UpstreamName } from '../errors.ts';
+import type { Observer } from '../observe/observer.ts';
+import type { Resource } from '../resources.ts';
+import type { Cache, EntryState, Freshness, Hit, Stamp } from './cache/cache.ts';
+import { scopedTags, scopeOf, scopeOfKey } from './cache/key.ts';
+import type { Refresher } from './cache/refresher.ts';
+import type { KeyStanding } from './key-standing.ts';
+import type { Receipt } from './receipt.ts';
+import type { Read } from './request.ts';
+
+/** A read, what it is cached under, and the entry that was found there. */
+export interface Copy<T = unknown> {
+  readonly read: Read<T>;
+  readonly key: string;
+  readonly hit: Hit;
+}
+
+/** What the cache holds for a read, and what may be done with it. */
+interface Peeked<T> {
+  readonly value: T;
+  readonly state: EntryState;
+}
+
+interface CopiesOptions {
+  readonly upstream: UpstreamName;
+  readonly cache: Cache;
+  readonly freshness: (resource: Resource) => Freshness;
+  readonly standing: KeyStanding;
+  readonly refresher: Refresher;
+  readonly observer: Observer | undefined;
+}
+
+/** The cache as one upstream's readers and writers see it: what of it is served, and what follows from that. */
+export class Copies {
+  readonly #options: CopiesOptions;
+
+  constructor(options: CopiesOptions) {
+    this.#options = options;
+  }
+
+  /** The copy of a read's answer, whatever its age, unless the credential stands too badly for it. */
+  find<T>(read: Read<T>, key: string, credential: Credential): Copy<T> | undefined {
+    const { cache, standing } = this.#options;
+    const hit = standing.served(cache.get(key), credential);
+    return hit && { read, key, hit };
+  }
+
+  /** As `find`, without counting as a use. */
+  peek<T>(key: string, credential: Credential): Peeked<T> | undefined {
+    const hit = this.#options.standing.served(this.#options.cache.peek(key), credential);
+    return hit && { value: hit.entry.value as T, state: hit.state };
+  }
+
+  /** Whether a copy is what a reader gets at once. Changes nothing. */
+  serves({ read, key, hit }: Copy, credential: Credential): boolean {
+    return !read.anew && this.#options.refresher.serves(key, credential, hit);
+  }
+
+  /** A reader asked for what there is a copy of. */
+  asked({ read, key, hit }: Copy, credential: Credential): void {
+    if (!read.anew) this.#options.refresher.asked(key, read, credential, hit);
+  }
+
+  /** What a copy says that serves at once, which counts as a hit or as stale. */
+  serve<T>(copy: Copy<T>, receipt: Receipt): T {
+    const { observer, upstream } = this.#options;
+    const stale = copy.hit.state !== 'fresh';
+    observer?.read?.(upstream, copy.read.resource, stale ? 'stale' : 'hit');
+    return this.tell(copy, receipt, stale);
+  }
+
+  /** What a copy says, noted on a receipt; `stale` for one past its ttl, or where nothing newer came. */
+  tell<T>({ read, key, hit }: Copy<T>, receipt: Receipt, stale: boolean): T {
+    receipt.hit(key, { hit, stale, upstream: this.#options.upstream, resource: read.resource });
+    return hit.entry.value as T;
+  }
+
+  /** Stores the answer to a read, of about `bytes` bytes, unless a write has made it wrong meanwhile. */
+  store<T>(
+    {
+      key,
+      read,
+      value,
+      bytes,
+    }: Omit<Copy<T>, 'hit'> & { readonly value: T; readonly bytes: number },
+    stamp: Stamp,
+  ): void {
+    const { cache, freshness } = this.#options;
+    const scope = scopeOfKey(key);
+    if (!cache.holds(scopedTags(scope, read.inFlightTags ?? []), stamp.generation)) return;
+    const tags = scopedTags(scope, [...read.tags, ...(read.lateTags?.(value) ?? [])]);
+    cache.set(key, { ...stamp, value, freshness: freshness(read.resource), tags }, bytes);
+  }
+
+  /** Makes every copy with one of these tags wrong. */
+  touch(tags: readonly string[], { partition }: Credential): void {
+    const { cache, upstream } = this.#options;
+    cache.touch(scopedTags(scopeOf(upstream, partition), tags));
+  }
+}

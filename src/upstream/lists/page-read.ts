@@ -1,0 +1,71 @@
+import type { DecodeContext, List, Page, Read, Row } from '../request.ts';
+import type { Agreement } from './agreement.ts';
+
+/** What else a read of a page says. */
+export type PageReadOptions = Pick<Read<unknown>, 'uncertain' | 'further' | 'anew'>;
+
+/**
+ * The read of one page of a list; `null` is the answer when its parent is absent. By a class, for there is one
+ * for every page that is looked for, and what is remembered of a read must not hold on to its operation.
+ */
+export class PageRead<R extends Row> implements Read<Page<R> | null> {
+  readonly method = 'GET';
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+  readonly resource: Read<unknown>['resource'];
+  readonly tags: readonly string[];
+  readonly inFlightTags: readonly string[];
+  readonly about: number | undefined;
+  readonly absentIsNull: boolean;
+  readonly further: number | undefined;
+  readonly uncertain: boolean;
+  readonly anew: boolean;
+  readonly #list: List<R>;
+  readonly #agreement: Agreement;
+
+  /** `agreement` is told of every answer. */
+  constructor(
+    list: List<R>,
+    page: { readonly number: number; readonly size: number },
+    agreement: Agreement,
+    { uncertain = false, further, anew = false }: PageReadOptions = {},
+  ) {
+    this.path = list.path;
+    this.query = list.paged
+      ? { ...list.query, limit: String(page.size), page: String(page.number) }
+      : (list.query ?? {});
+    this.resource = list.resource;
+    this.tags = list.tags;
+    this.inFlightTags = list.inFlightTags ?? [];
+    this.about = list.about;
+    this.absentIsNull = list.absentIsNull ?? false;
+    this.further = further;
+    this.uncertain = uncertain;
+    this.anew = anew;
+    this.#list = list;
+    this.#agreement = agreement;
+  }
+
+  decode(body: unknown, context: DecodeContext): Page<R> {
+    return this.#agreement.arrived(this.#list.decode(body, context), this.anew);
+  }
+
+  lateTags(page: Page<R> | null): readonly string[] {
+    return page?.rows.flatMap((row) => this.#list.rowTags?.(row) ?? []) ?? [];
+  }
+
+  placeholder(idFor: (rows?: number) => number): Page<R> {
+    return placeholderPage((rows) => placeholderRow(this.#list, idFor(rows)));
+  }
+}
+
+/** A row of which only the id is known, as a dry run reckons with it. */
+export function placeholderRow<R extends Row>(list: List<R>, id: number): R {
+  return list.placeholder?.(id) ?? ({ id } as R);
+}
+
+/** A page of which nothing is known. */
+function placeholderPage<R extends Row>(placeholder: (rows: number) => R): Page<R> {
+  const unknown = { total: null, perPage: null, currentPage: null, nextPage: null, maxPage: null };
+  return { ...unknown, rows: [], sent: 0, placeholder };
+}
