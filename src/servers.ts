@@ -8,6 +8,7 @@ import type { GraphContext } from './graph/context.ts';
 import type { Telemetry } from './observe/telemetry.ts';
 import { schema } from './schema.ts';
 import { AnswerTally } from './server/answers/answer-tally.ts';
+import { OperationsAtHand } from './server/answers/operations-at-hand.ts';
 import { answerBytes, RememberedAnswers } from './server/answers/remembered-answers.ts';
 import { createShortWay } from './server/answers/short-way.ts';
 import { type Callers, createCallers } from './server/door/caller.ts';
@@ -17,7 +18,12 @@ import { createFilesRoute } from './server/files/files.ts';
 import { UploadPlaces } from './server/files/upload-places.ts';
 import { exampleOperations } from './server/graphiql/examples.ts';
 import { createGraphiqlPage } from './server/graphiql/graphiql.ts';
-import { createContextFactory, createSources, type Sources } from './server/graphql/context.ts';
+import {
+  type ContextFactory,
+  createContextFactory,
+  createSources,
+  type Sources,
+} from './server/graphql/context.ts';
 import { createMaskError, type MaskError } from './server/graphql/mask-error.ts';
 import { gatewayPlugins } from './server/graphql/plugins.ts';
 import { createGraphqlServer, type GraphqlServer } from './server/graphql/yoga.ts';
@@ -47,7 +53,9 @@ interface Shared {
   readonly answers: RememberedAnswers;
   readonly bodyLimits: { readonly maxBodyBytes: number; readonly maxMultipartBytes: number };
   readonly callers: Callers;
+  readonly contexts: ContextFactory;
   readonly maskError: MaskError;
+  readonly operations: OperationsAtHand;
   readonly origins: Origins;
   readonly sources: Sources;
 }
@@ -78,39 +86,45 @@ function createShared(
     fetch: (address, options) => globalThis.fetch(address, options),
     complain: (sentence) => log.complaint(sentence),
   });
+  const callers = createCallers({ authenticate, clock, maxWaitMs: config.maxWaitMs });
+  const sources = createSources(
+    { backend: backends.links, credential: credentialOf(endpoints.links) },
+    { backend: backends.market, credential: credentialOf(endpoints.market) },
+  );
+  const { exposeUserApiKeys, uploadInlineMaxBytes } = config;
+  const contexts = createContextFactory({
+    callers,
+    sources,
+    clock,
+    exposeUserApiKeys,
+    uploadInlineMaxBytes,
+  });
   return {
     answers: new RememberedAnswers({ cache, clock, maxBytes: answerBytes(config.cacheMaxBytes) }),
     bodyLimits: {
       maxBodyBytes: MAX_BODY_BYTES,
       // The operation, and the file.
-      maxMultipartBytes: MAX_BODY_BYTES + config.uploadInlineMaxBytes,
+      maxMultipartBytes: MAX_BODY_BYTES + uploadInlineMaxBytes,
     },
-    callers: createCallers({ authenticate, clock, maxWaitMs: config.maxWaitMs }),
+    callers,
+    contexts,
     maskError: createMaskError((error) => log.unexpected(error), {
       suggestions: config.introspection,
     }),
     origins: new Origins(config.corsOrigins),
-    sources: createSources(
-      { backend: backends.links, credential: credentialOf(endpoints.links) },
-      { backend: backends.market, credential: credentialOf(endpoints.market) },
-    ),
+    operations: new OperationsAtHand(contexts.atHand),
+    sources,
   };
 }
 
 function createGraphql(
   config: Config,
   { clock, telemetry }: Parts,
-  { answers, bodyLimits, callers, maskError, origins, sources }: Shared,
+  { answers, bodyLimits, callers, contexts, maskError, operations, origins }: Shared,
 ): Servers['graphql'] {
-  const createContext = createContextFactory({
-    callers,
-    sources,
-    clock,
-    exposeUserApiKeys: config.exposeUserApiKeys,
-    uploadInlineMaxBytes: config.uploadInlineMaxBytes,
-  });
   const plugins = gatewayPlugins({
     answers,
+    operations,
     origins,
     callers,
     bodyLimits,
@@ -121,13 +135,13 @@ function createGraphql(
     observer: telemetry.observer,
     tracing: telemetry.tracing,
   });
-  return createGraphqlServer({ schema, createContext, plugins, maskError });
+  return createGraphqlServer({ schema, createContext: contexts.create, plugins, maskError });
 }
 
 function createHttp(
   config: Config,
   { backends, cache, clock, purchaseCode, telemetry }: Parts,
-  { answers, bodyLimits, callers, maskError, origins, sources }: Shared,
+  { answers, bodyLimits, callers, maskError, operations, origins, sources }: Shared,
   graphql: Servers['graphql'],
 ): HttpServer {
   const { health, metrics } = telemetry;
@@ -143,8 +157,10 @@ function createHttp(
         ? null
         : createShortWay({
             answers,
+            operations,
             callers,
             clock,
+            observer: telemetry.observer,
             log: config.logLevel === 'info' || config.logLevel === 'debug' ? telemetry.log : null,
             tally,
             headers: origins.allowsOthers ? ['Vary', 'Origin'] : [],

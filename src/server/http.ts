@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { GraphQLError } from 'graphql';
 import type { Clock } from '../clock.ts';
 import type { ErrorCode } from '../errors.ts';
+import type { RequestNames } from './answers/request-names.ts';
 import type { ShortWay } from './answers/short-way.ts';
 import { type BodyLimits, bodyLimit, bodyTooLarge, limitBodyTime } from './door/body-limit.ts';
 import { type HostGuard, repeatedHeader } from './door/host-guard.ts';
@@ -23,7 +24,7 @@ export interface HttpOptions {
   readonly graphql: (
     request: IncomingMessage,
     response: ServerResponse,
-    context: { readonly answerKey: string | null },
+    context: { readonly names: RequestNames | null },
   ) => unknown;
   /** Answers what can be answered at once from memory; `null` when nothing is. */
   readonly shortWay: ShortWay | null;
@@ -63,7 +64,7 @@ interface Route {
     request: IncomingMessage,
     response: ServerResponse,
     draining: boolean,
-    answerKey: string | null,
+    names: RequestNames | null,
   ) => void;
   /** Probes ask by whatever name they know the process under. */
   readonly anyHost?: true;
@@ -83,7 +84,7 @@ function routesOf(options: HttpOptions): ReadonlyMap<string, Route> {
     [
       '/graphql',
       {
-        answer: (request, response, _, answerKey) => graphql(request, response, options, answerKey),
+        answer: (request, response, _, names) => graphql(request, response, options, names),
       },
     ],
     ['/files/', files ? { answer: inTurn(turns, files), limitsBody: true } : nothing],
@@ -107,9 +108,9 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     } else {
       let watched = false;
       shortWay.answer(request, response, {
-        whole: (answerKey) => {
+        whole: (names) => {
           if (!watched) watch(request, response);
-          whole(request, response, answerKey);
+          whole(request, response, names);
         },
         waits: () => {
           watched = true;
@@ -117,6 +118,10 @@ export function createHttpServer(options: HttpOptions): HttpServer {
         },
         onUnread: () => stalls.watch(response),
         closing: () => drain.begun,
+        inTurn: (work) =>
+          options.turns.run(() => {
+            if (!request.destroyed) work();
+          }),
       });
     }
   };
@@ -134,7 +139,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   const whole = (
     request: IncomingMessage,
     response: ServerResponse,
-    answerKey: string | null,
+    names: RequestNames | null,
   ): void => {
     setSecurityHeaders(response);
     const requestId = requestIdOf(request.headers['x-request-id']);
@@ -153,7 +158,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
       refuse(response, 403, unknownHost, 'FORBIDDEN');
       return;
     }
-    route.answer(request, response, drain.begun, answerKey);
+    route.answer(request, response, drain.begun, names);
   };
   const server = createServer({ connectionsCheckingInterval: CHECK_MS }, handle);
   const drain = new Drain(server, { clock: options.clock, graceMs: options.graceMs });
@@ -180,7 +185,7 @@ function graphql(
   request: IncomingMessage,
   response: ServerResponse,
   options: HttpOptions,
-  answerKey: string | null,
+  names: RequestNames | null,
 ): void {
   const { host, 'content-length': length, 'content-type': type } = request.headers;
   const maxBytes = bodyLimit(type, options.bodyLimits);
@@ -195,10 +200,7 @@ function graphql(
     options.graphiql.send(request, response);
   } else {
     if (request.headers.expect !== undefined) response.writeContinue();
-    inTurn(options.turns, () => options.graphql(request, response, { answerKey }))(
-      request,
-      response,
-    );
+    inTurn(options.turns, () => options.graphql(request, response, { names }))(request, response);
   }
 }
 

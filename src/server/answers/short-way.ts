@@ -8,7 +8,15 @@ import { repeatedHeader } from '../door/host-guard.ts';
 import { requestIdOf } from '../door/request-id.ts';
 import { securityHeaders } from '../door/security-headers.ts';
 import type { AnswerTally } from './answer-tally.ts';
+import { cutAtAge } from './answer-text.ts';
+import type { OperationsAtHand } from './operations-at-hand.ts';
 import type { RememberedAnswer, RememberedAnswers } from './remembered-answers.ts';
+import {
+  type AskedOperation,
+  answerKeyOf,
+  askedOperation,
+  type RequestNames,
+} from './request-names.ts';
 
 /** A longer operation is not remembered. */
 const MAX_BODY_BYTES = 16 * 1024;
@@ -26,14 +34,23 @@ const UNUSUAL = [
 
 /** What else becomes of a request that came the short way. */
 interface Otherwise {
-  /** It is not answered here. `answerKey` is null where its answer is not to be remembered. */
-  readonly whole: (answerKey: string | null) => void;
+  /** It is not answered here. `names` is null where nothing of it is to be remembered. */
+  readonly whole: (names: RequestNames | null) => void;
+  /** Runs what takes a while, now or in a later turn of the event loop. */
+  readonly inTurn: (work: () => void) => void;
   /** Its body has not come yet. Until it has, nothing else is called. */
   readonly waits: () => void;
   /** It was answered, and its sender has not taken all of that yet. */
   readonly onUnread: () => void;
   /** Whether connections end with their next answer. */
   readonly closing: () => boolean;
+}
+
+/** An operation of the plain kind, and whose it is. */
+interface Executable {
+  readonly caller: Viewer;
+  readonly names: RequestNames;
+  readonly asked: AskedOperation;
 }
 
 /** What a host looks like; of any other it is found out on the whole way what is wrong with it. */
@@ -50,16 +67,19 @@ export interface ShortWay {
 /** Makes the short way over what is remembered. */
 export function createShortWay(options: {
   readonly answers: RememberedAnswers;
+  readonly operations: OperationsAtHand;
   readonly callers: Callers;
   readonly clock: Clock;
-  /** Told of every operation; `null` where that is not logged. */
+  /** Told of every operation that was executed. */
+  readonly observer: Observer;
+  /** Told of every answer that was given again; `null` where that is not logged. */
   readonly log: Observer | null;
   /** `null` where nothing is counted. */
   readonly tally: AnswerTally | null;
   /** Headers of every answer besides those of security, such as `Vary`. */
   readonly headers: readonly string[];
 }): ShortWay {
-  const { answers, callers, clock, log, tally } = options;
+  const { answers, callers, clock, log, observer, operations, tally } = options;
   const common = [...securityHeaders.flat(), ...options.headers];
   const ofPost = [...common, 'Cache-Control', 'no-store'];
   const ofGet = [...common, 'Cache-Control', 'private, no-cache', 'Vary', 'Accept, Authorization'];
@@ -100,6 +120,42 @@ export function createShortWay(options: {
     });
   };
 
+  /** Answers an operation whose answer is not remembered, if it can be made at once. */
+  const execute = (
+    request: IncomingMessage,
+    response: ServerResponse,
+    { caller, names, asked }: Executable,
+  ): boolean => {
+    const startedAt = clock.now();
+    const made = operations.answer(asked.key, asked.variables, caller);
+    if (!made) return false;
+    const { contentType, data, name, receipt } = made;
+    const { summary } = receipt;
+    const body = JSON.stringify({ data, extensions: { upstream: summary } });
+    const requestId = requestIdOf(request.headers['x-request-id']);
+    const length = String(Buffer.byteLength(body));
+    const headers = ['X-Request-Id', requestId, 'Content-Type', contentType];
+    response.writeHead(200, [...ofPost, ...headers, 'Content-Length', length]).end(body);
+    answers.note(names.answer, () => {
+      const text = cutAtAge(body, receipt);
+      return text && { ...text, contentType, etag: null, name, ...receipt.served(clock.now()) };
+    });
+    observer.operation?.({
+      name,
+      type: 'query',
+      caller: caller.name,
+      requestId,
+      status: 200,
+      codes: [],
+      outcome: 'ok',
+      durationMs: clock.now() - startedAt,
+      calls: 0,
+      waitedMs: 0,
+      stale: summary.stale,
+    });
+    return true;
+  };
+
   return {
     takes(request) {
       const { headers, method, url = '' } = request;
@@ -119,29 +175,43 @@ export function createShortWay(options: {
         repeatedHeader(request) === null
       );
     },
-    answer(request, response, { closing, onUnread, waits, whole }) {
+    answer(request, response, { closing, inTurn, onUnread, waits, whole }) {
       const caller = identified(callers, request);
       // Whoever cannot be known at once goes the whole way, and hears there why.
       if (!caller) return whole(null);
+      const ended = (): void => {
+        if ((response.socket?.writableLength ?? 0) > 0) onUnread();
+      };
       const answered = (key: string): boolean => {
         const answer = answers.find(key);
         if (!answer || closing()) return false;
         send(request, response, { caller, answer });
-        if ((response.socket?.writableLength ?? 0) > 0) onUnread();
+        ended();
         return true;
       };
       if (request.method === 'GET') {
-        const key = keyOf(caller, request, request.url ?? '');
-        if (!answered(key)) whole(key);
+        const answer = answerKeyOf(caller, request, request.url ?? '');
+        if (!answered(answer)) whole({ answer, operation: null });
         return undefined;
       }
       const length = Number(request.headers['content-length']);
       let settled = false;
-      const settle = (answerKey: string | null): void => {
+      const settle = (body: Buffer | null): void => {
         settled = true;
         request.removeListener('readable', look);
-        if (answerKey === null || !answered(answerKey)) whole(answerKey);
-        else request.resume();
+        if (!body) return whole(null);
+        const answer = answerKeyOf(caller, request, body.toString('latin1'));
+        if (answered(answer)) return void request.resume();
+        const asked = askedOperation(request, body);
+        const names = { answer, operation: asked?.key ?? null };
+        if (!asked || !operations.knows(asked.key)) return whole(names);
+        return inTurn(() => {
+          if (closing() || !execute(request, response, { caller, names, asked })) whole(names);
+          else {
+            request.resume();
+            ended();
+          }
+        });
       };
       const look = (): void => {
         const body = request.read(length) as Buffer | null;
@@ -151,7 +221,7 @@ export function createShortWay(options: {
           return;
         }
         request.unshift(body);
-        settle(body.length === length ? keyOf(caller, request, body.toString('latin1')) : null);
+        settle(body.length === length ? body : null);
       };
       request.on('readable', look);
       // Most bodies come along with their head.
@@ -174,15 +244,4 @@ function identified(callers: Callers, request: IncomingMessage): Viewer | null {
   } catch {
     return null;
   }
-}
-
-/** All that an answer depends on: whose data, what the caller may do, in which form, and the request itself. */
-function keyOf(
-  { linksCredential, role }: Viewer,
-  { headers, method }: IncomingMessage,
-  text: string,
-): string {
-  const { accept = '', 'content-type': type = '' } = headers;
-  // No header has a line break in it, so that none can pass for two of them.
-  return [linksCredential?.partition, role, method, accept, type, text].join('\n');
 }

@@ -7,6 +7,7 @@ import type { GraphContext } from '../../graph/context.ts';
 import { Source } from '../../graph/source.ts';
 import { account } from '../../links/account/account.ts';
 import { AdmittingClient } from '../../upstream/admitting-client.ts';
+import { AtHandClient, type CopiesAtHand } from '../../upstream/at-hand-client.ts';
 import type { Client } from '../../upstream/client.ts';
 import { DryRun } from '../../upstream/dry-run.ts';
 import { DryRunClient } from '../../upstream/dry-run-client.ts';
@@ -30,24 +31,33 @@ interface Upstream {
   readonly credential: Credential;
 }
 
+/** How an operation asks where it does not ask for real. */
+interface Manner {
+  /** Present when it is only priced. */
+  readonly dryRun?: DryRun | undefined;
+  /** Present when only what is at hand may answer it. */
+  readonly copies?: CopiesAtHand;
+}
+
 /** Opens each API for one operation. */
 export interface Sources {
-  readonly links: (viewer: Viewer, caller: Caller, dryRun?: DryRun) => Source;
+  readonly links: (viewer: Viewer, caller: Caller, manner?: Manner) => Source;
   /** `links` is the same operation's: it admits a viewer who brings a key of that API. */
-  readonly market: (viewer: Viewer, caller: Caller, links: Source, dryRun?: DryRun) => Source;
+  readonly market: (viewer: Viewer, caller: Caller, links: Source, manner?: Manner) => Source;
 }
 
 /** Opens both APIs for callers: with the viewer's own key where it has one, else with the gateway's. */
 export function createSources(links: Upstream, market: Upstream): Sources {
   return {
-    links: (viewer, caller, dryRun) =>
+    links: (viewer, caller, manner = {}) =>
       new Source({
         upstream: 'LINKS',
-        lists: links.backend && listsOf(links.backend, dryRun),
+        lists: links.backend && listsOf(links.backend, manner),
         access: { caller, credential: viewer.linksCredential ?? links.credential },
       }),
-    market({ linksCredential }, caller, ofLinks, dryRun) {
-      const lists = market.backend && listsOf(market.backend, dryRun);
+    market({ linksCredential }, caller, ofLinks, manner = {}) {
+      const { dryRun } = manner;
+      const lists = market.backend && listsOf(market.backend, manner);
       const access = { caller, credential: market.credential };
       if (!lists || !linksCredential) return new Source({ upstream: 'MARKET', lists, access });
       // The gateway's key, and what was read with it, are not for a caller whose own key the other API
@@ -84,33 +94,52 @@ function notAdmitted(): UpstreamFailure {
 }
 
 /** The lists as one operation sees them. */
-function listsOf({ client, lists }: Backend, dryRun: DryRun | undefined): Lists {
+function listsOf({ client, lists }: Backend, { copies, dryRun }: Manner): Lists {
+  if (copies) return lists.through(new AtHandClient(client, copies));
   return dryRun ? lists.dryRun(new DryRunClient(client, dryRun)) : lists;
 }
 
-/** Builds the context of each operation. */
+/** Builds the contexts of operations. */
+export interface ContextFactory {
+  /** Of an operation that came the whole way. */
+  create(initial: YogaInitialContext & ServerContext): GraphContext;
+  /** Of an attempt to answer an operation from memory: nothing is waited for, and nothing changed. */
+  atHand(viewer: Viewer, copies: CopiesAtHand): GraphContext;
+}
+
+/** The signal of who is answered before they can have hung up. */
+const NEVER = new AbortController().signal;
+
+/** Makes the one factory of a gateway. */
 export function createContextFactory(options: {
   readonly callers: Callers;
   readonly sources: Sources;
   readonly clock: Clock;
   readonly exposeUserApiKeys: boolean;
   readonly uploadInlineMaxBytes: number;
-}): (initial: YogaInitialContext & ServerContext) => GraphContext {
+}): ContextFactory {
   const { callers, clock, exposeUserApiKeys, sources, uploadInlineMaxBytes } = options;
-  return ({ record, request: { headers, signal } }) => {
-    const viewer = viewerOf(record);
-    const dryRun = asksForDryRun(headers.get(dryRunHeader)) ? new DryRun() : undefined;
-    const caller = callers.callerOf(viewer, { prefer: headers.get('prefer'), signal });
-    const links = sources.links(viewer, caller, dryRun);
+  const contextOf = (viewer: Viewer, caller: Caller, manner: Manner): GraphContext => {
+    const links = sources.links(viewer, caller, manner);
     return {
       viewer,
       links,
-      market: sources.market(viewer, caller, links, dryRun),
+      market: sources.market(viewer, caller, links, manner),
       receipt: caller.receipt,
-      ...(dryRun ? { dryRun } : {}),
+      ...(manner.dryRun ? { dryRun: manner.dryRun } : {}),
       clock,
       exposeUserApiKeys,
       uploadInlineMaxBytes,
     };
+  };
+  return {
+    create({ record, request: { headers, signal } }) {
+      const viewer = viewerOf(record);
+      const dryRun = asksForDryRun(headers.get(dryRunHeader)) ? new DryRun() : undefined;
+      const caller = callers.callerOf(viewer, { prefer: headers.get('prefer'), signal });
+      return contextOf(viewer, caller, { dryRun });
+    },
+    atHand: (viewer, copies) =>
+      contextOf(viewer, callers.callerOf(viewer, { prefer: null, signal: NEVER }), { copies }),
   };
 }

@@ -3,6 +3,7 @@ import type { Plugin } from 'graphql-yoga';
 import type { Clock } from '../../clock.ts';
 import type { Observer } from '../../observe/observer.ts';
 import type { Tracing } from '../../observe/tracing.ts';
+import type { OperationsAtHand } from '../answers/operations-at-hand.ts';
 import type { RememberedAnswers } from '../answers/remembered-answers.ts';
 import { type BodyLimits, useBodyLimit } from '../door/body-limit.ts';
 import { BodyPool } from '../door/body-pool.ts';
@@ -11,6 +12,7 @@ import { useMultipart } from '../door/multipart.ts';
 import { type Origins, useOrigins } from '../door/origins.ts';
 import { useBatchRefusal } from './delivery/use-batch-refusal.ts';
 import { useWholeAnswers } from './delivery/use-whole-answers.ts';
+import { InputLimits } from './limits/input-limits.ts';
 import { type GatewayPlugin, useRequestRecord } from './request-record.ts';
 import { useAuthentication } from './use-authentication.ts';
 import { useBodyPool } from './use-body-pool.ts';
@@ -36,6 +38,7 @@ export interface PluginOptions {
   /** Whether the schema may be asked for. */
   readonly introspection: boolean;
   readonly answers: RememberedAnswers;
+  readonly operations: OperationsAtHand;
   readonly clock: Clock;
   readonly observer: Observer;
   readonly tracing: Tracing;
@@ -49,6 +52,7 @@ export function gatewayPlugins(options: PluginOptions): readonly (GatewayPlugin 
   const { bodyLimits, callers, clock, introspection, observer, operationLimits, origins, tracing } =
     options;
   const { persistedOperations } = options;
+  const input = new InputLimits(operationLimits.maxNodes);
   return [
     // First, since the hooks of all others may write to the record.
     useRequestRecord(),
@@ -63,7 +67,7 @@ export function gatewayPlugins(options: PluginOptions): readonly (GatewayPlugin 
     // Behind authentication: an unknown caller may not add a text to those that are remembered.
     persistedOperations ? useAllowList(persistedOperations) : useAutomaticPersistence(),
     // Takes the place of the parser, so that what it refuses is never validated.
-    useOperationLimits(operationLimits, { introspection }),
+    useOperationLimits(operationLimits, { introspection, input }),
     // After validation, whose complaints it shortens.
     ...(introspection ? [] : [useNoSuggestions()]),
     // Makes the executor's parts of an answer, which those below see as an async iterable.
@@ -75,7 +79,7 @@ export function gatewayPlugins(options: PluginOptions): readonly (GatewayPlugin 
     // Before the 304, which copies its header.
     usePreference(callers),
     // Before a 304 leaves out the body, and its type with it.
-    useRemembering(options.answers, clock),
+    useRemembering(options, input),
     // Behind the CORS headers, which its 304 copies.
     useHttpCaching(),
     // Last to change a result: it leaves nothing of the answer but the receipt and its own plan.

@@ -1,10 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { DocumentNode, GraphQLSchema, OperationDefinitionNode } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { Viewer } from '../../auth/viewer.ts';
 import type { GraphContext } from '../../graph/context.ts';
 import type { OperationRecord } from '../../observe/observer.ts';
 import type { OperationTrace } from '../../observe/tracing.ts';
 import type { Receipt } from '../../upstream/receipt.ts';
+import type { RequestNames } from '../answers/request-names.ts';
 
 /** What Node gave, when the request came over a socket; absent when it came through `fetch`. */
 interface SocketContext {
@@ -20,8 +22,8 @@ export interface RequestRecord {
   validators: Validators | null;
   /** How many operations it brought as a list, which is refused; `null` when it brought one. */
   batch: number | null;
-  /** What its answer is remembered under; `null` for one that is not. */
-  readonly answerKey: string | null;
+  /** What it goes by where it came the short way; `null` where nothing of it is remembered. */
+  readonly names: RequestNames | null;
   /** What the answer will be made of, once it is known to be one that can be remembered. */
   remembering: Remembering | null;
   /** What is observed of it; `null` for a preflight, which is no operation. */
@@ -37,7 +39,9 @@ interface Validators {
 
 /** An operation whose answer may be remembered. */
 interface Remembering {
-  readonly name: string | null;
+  readonly document: DocumentNode;
+  readonly operation: OperationDefinitionNode;
+  readonly schema: GraphQLSchema;
   readonly receipt: Receipt;
   /** The whole answer, once there is one. */
   result: object | null;
@@ -67,8 +71,8 @@ export interface Observation {
 
 /** What Yoga hands to every hook: one object per request. */
 export interface ServerContext extends SocketContext {
-  /** What an answer is remembered under, for requests that came the short way. */
-  readonly answerKey?: string | null;
+  /** For requests that came the short way. */
+  readonly names?: RequestNames | null;
   /** There from the first plugin on. */
   record: RequestRecord;
 }
@@ -84,7 +88,7 @@ export function useRequestRecord(): GatewayPlugin {
         viewer: null,
         validators: null,
         batch: null,
-        answerKey: serverContext.answerKey ?? null,
+        names: serverContext.names ?? null,
         remembering: null,
         observation: null,
       };

@@ -2,6 +2,7 @@ import { type DocumentNode, type GraphQLErrorExtensions, getOperationAST } from 
 import type { Clock } from '../../clock.ts';
 import type { Observer, OperationRecord } from '../../observe/observer.ts';
 import type { Tracing } from '../../observe/tracing.ts';
+import { operationName } from '../answers/request-names.ts';
 import { requestIdOf } from '../door/request-id.ts';
 import { CANCELED } from './mask-error.ts';
 import type { GatewayPlugin, Observation } from './request-record.ts';
@@ -63,7 +64,7 @@ export function useObservation(options: {
       const operation = getOperationAST(args.document as DocumentNode, args.operationName);
       // The schema has no subscriptions, and any other word would be a series of its own.
       running.type = operation?.operation ?? 'unknown';
-      running.name = operation?.name?.value.slice(0, 64) ?? null;
+      running.name = operation ? operationName(operation) : null;
       running.caller = viewer.name;
       running.receipt = receipt;
       const trace = tracing.start(receipt, running.type, request.headers);

@@ -8,15 +8,13 @@ import {
   type GraphQLSchema,
   getOperationAST,
   Kind,
-  type OperationDefinitionNode,
   parse,
   type ValidationContext,
   visit,
 } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import { checkFields } from './limits/fields.ts';
-import { checkVariables, type InputPlan, planInput } from './limits/input.ts';
-import { type AskedFor, countRows } from './limits/rows.ts';
+import type { InputLimits } from './limits/input-limits.ts';
 import { checkText, hasMoreLines, tooExpensive } from './limits/text.ts';
 
 /** How large an operation may be: its text, fragments counted wherever they are used, and its answer. */
@@ -35,17 +33,8 @@ interface Rule {
   readonly OperationDefinition: Readonly<Record<string, unknown>>;
 }
 
-/** What is found out once of a document that Yoga remembers. */
-interface DocumentPlan {
-  readonly input: InputPlan;
-  /** The most that an operation can ask for, whatever its variables are. */
-  readonly most: Map<OperationDefinitionNode, AskedFor>;
-}
-
 /** How deep selections may ever stand inside one another: parsers call themselves for each. */
 const MAX_NESTING = 1000;
-/** Ids that all `nodes` of an operation may have: finding one costs several times what a row of a list does. */
-const MAX_IDS = 5000;
 /** Lines of a text in which errors tell where they are: to find the line, all before it are counted. */
 const MAX_LINES = 300;
 
@@ -57,9 +46,9 @@ const MAX_LINES = 300;
  */
 export function useOperationLimits(
   limits: OperationLimits,
-  options: { readonly introspection: boolean },
+  options: { readonly introspection: boolean; readonly input: InputLimits },
 ): Plugin {
-  const { maxAliases, maxDepth, maxDirectives, maxFields, maxNodes, maxTokens } = limits;
+  const { maxAliases, maxDepth, maxDirectives, maxFields, maxTokens } = limits;
   // Each level can have a fragment around it, and one inside that narrows the type.
   const maxNesting = Math.min(3 * maxDepth + 20, MAX_NESTING);
   const onReject = [
@@ -72,15 +61,6 @@ export function useOperationLimits(
     maxAliasesRule({ n: maxAliases, onReject }),
     maxDirectivesRule({ n: maxDirectives, onReject }),
   ];
-  const plans = new WeakMap<DocumentNode, DocumentPlan>();
-  const planOf = (schema: GraphQLSchema, document: DocumentNode): DocumentPlan => {
-    const plan = plans.get(document) ?? {
-      input: planInput(schema, document),
-      most: new Map<OperationDefinitionNode, AskedFor>(),
-    };
-    plans.set(document, plan);
-    return plan;
-  };
   return {
     onParse({ setParseFn }) {
       setParseFn((source: string, parseOptions: object) => {
@@ -99,28 +79,9 @@ export function useOperationLimits(
       const operation = getOperationAST(document, args.operationName);
       if (!operation) return;
       const variables = (args.variableValues ?? {}) as Readonly<Record<string, unknown>>;
-      const plan = planOf(schema, document);
-      if (plan.input.fault) throw plan.input.fault;
-      checkVariables(schema, operation, variables, plan.input);
-      const most = plan.most.get(operation) ?? countRows(schema, document, operation, null);
-      plan.most.set(operation, most);
-      if (most.rows <= maxNodes && most.ids <= MAX_IDS) return;
-      checkRows(countRows(schema, document, operation, variables), maxNodes);
+      options.input.check({ schema, document, operation }, variables);
     },
   };
-}
-
-function checkRows({ rows, ids }: AskedFor, maxNodes: number): void {
-  if (rows > maxNodes) {
-    throw tooExpensive(
-      `The operation asks for ${rows} rows, multiplied down the selection, and at most ${maxNodes} are allowed. Ask for fewer with "first", "last" or "ids", or in several operations.`,
-    );
-  }
-  if (ids > MAX_IDS) {
-    throw tooExpensive(
-      `The operation looks for ${ids} ids, and at most ${MAX_IDS} are allowed. Look for them in several operations.`,
-    );
-  }
 }
 
 /** Runs a validation rule of the library on its own: all it wants to know are the fragments. */

@@ -1,72 +1,74 @@
 import {
   type DocumentNode,
   type ExecutionResult,
+  type GraphQLSchema,
   getOperationAST,
   OperationTypeNode,
 } from 'graphql';
 import type { Clock } from '../../clock.ts';
-import type { Receipt, ReceiptSummary } from '../../upstream/receipt.ts';
-import type { RememberedAnswer, RememberedAnswers } from '../answers/remembered-answers.ts';
+import { cutAtAge } from '../answers/answer-text.ts';
+import type { OperationsAtHand } from '../answers/operations-at-hand.ts';
+import type { RememberedAnswers } from '../answers/remembered-answers.ts';
+import { operationName } from '../answers/request-names.ts';
+import type { InputLimits } from './limits/input-limits.ts';
 import type { GatewayPlugin } from './request-record.ts';
 
 /** The types of an answer whose bytes are those of its JSON: others wrap it into parts or events. */
 const BARE = /^application\/(graphql-response\+)?json\b/;
-/** Where the age of an answer's oldest part stands on its receipt. */
-const AGE = '"maxAgeMs":';
+/** Where it is remembered. */
+interface RememberingOptions {
+  readonly answers: RememberedAnswers;
+  readonly operations: OperationsAtHand;
+  readonly clock: Clock;
+}
 
 /**
- * Remembers answers that can be given again as they are: to queries that were answered whole, without an
- * error, from fresh cache entries alone. See `RememberedAnswers` for how long.
+ * Remembers what came the whole way for the short one: queries that were answered without an error, and their
+ * answers where they can be given again as they are, because they were made from fresh cache entries alone.
+ * See `OperationsAtHand` and `RememberedAnswers`.
  */
-export function useRemembering(answers: RememberedAnswers, clock: Clock): GatewayPlugin {
+export function useRemembering(
+  { answers, clock, operations }: RememberingOptions,
+  input: InputLimits,
+): GatewayPlugin {
   return {
     onExecute({ args }) {
       const { dryRun, receipt, record } = args.contextValue;
-      if (!record.answerKey || dryRun) return;
-      const operation = getOperationAST(args.document as DocumentNode, args.operationName);
+      if (!record.names || dryRun) return;
+      const document = args.document as DocumentNode;
+      const operation = getOperationAST(document, args.operationName);
       if (operation?.operation !== OperationTypeNode.QUERY) return;
-      const name = operation.name?.value.slice(0, 64) ?? null;
-      record.remembering = { name, receipt, result: null, version: answers.version };
+      const schema = args.schema as GraphQLSchema;
+      const { version } = answers;
+      record.remembering = { schema, document, operation, receipt, result: null, version };
     },
     onResultProcess({ result, serverContext: { record } }) {
       if (record.remembering) record.remembering.result = result;
     },
     onResponse({ response, serverContext: { record } }) {
-      const { answerKey, remembering } = record;
-      if (!answerKey || !remembering?.result) return;
-      const { name, receipt, result, version } = remembering;
+      const { names, remembering } = record;
+      if (!names || !remembering?.result) return;
+      const { receipt, result, version, ...query } = remembering;
       const contentType = response.headers.get('content-type') ?? '';
-      answers.note(answerKey, () => {
-        if (response.status !== 200 || !BARE.test(contentType)) return null;
-        if (version !== answers.version) return null;
-        const text = cut(result, receipt);
+      if (response.status !== 200 || !BARE.test(contentType) || !isWhole(result)) return;
+      if (names.operation !== null) {
+        const check = (variables: Readonly<Record<string, unknown>>): void =>
+          input.check(query, variables);
+        operations.note(names.operation, () => ({ ...query, contentType, check }));
+      }
+      answers.note(names.answer, () => {
+        const isOfOneState = version === answers.version;
+        const text = isOfOneState ? cutAtAge(JSON.stringify(result), receipt) : null;
         if (!text) return null;
-        const { oldestAt, reads, until } = receipt.served(clock.now());
+        const name = operationName(query.operation);
         const etag = record.validators?.etag ?? null;
-        return { ...text, contentType, etag, name, oldestAt, reads, until };
+        return { ...text, contentType, etag, name, ...receipt.served(clock.now()) };
       });
     },
   };
 }
 
-/** The text of an answer before and behind its age; `null` for one that cannot be given again. */
-function cut(
-  result: ExecutionResult,
-  receipt: Receipt,
-): Pick<RememberedAnswer, 'head' | 'tail'> | null {
-  const { extensions, ...rest } = result;
-  const upstream = extensions?.['upstream'] as ReceiptSummary | undefined;
-  const keys = Object.keys(rest).join(' ');
-  if (!upstream || keys !== 'data' || Object.keys(extensions ?? {}).length > 1) return null;
-  const { calls, saved, stale, waitedMs } = upstream;
-  if (calls + saved.coalesced + stale + waitedMs > 0 || receipt.passing) return null;
-  const text = JSON.stringify({ ...rest, extensions });
-  const at = text.lastIndexOf(AGE) + AGE.length;
-  const end = text.indexOf(',', at);
-  return { head: latin1(text.slice(0, at)), tail: latin1(text.slice(end)) };
-}
-
-/** The UTF-8 bytes of a text, each as one character: so its length is what goes over the wire. */
-function latin1(text: string): string {
-  return Buffer.from(text).toString('latin1');
+/** Whether an answer has data, a receipt, and nothing else. */
+function isWhole({ extensions, ...rest }: ExecutionResult): boolean {
+  return Object.keys(rest).join() === 'data' && Object.keys(extensions ?? {}).join() === 'upstream';
 }

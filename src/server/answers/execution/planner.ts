@@ -1,0 +1,178 @@
+import {
+  BREAK,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type GraphQLAbstractType,
+  type GraphQLField,
+  type GraphQLLeafType,
+  type GraphQLObjectType,
+  type GraphQLOutputType,
+  type GraphQLResolveInfo,
+  type GraphQLSchema,
+  getArgumentValues,
+  isAbstractType,
+  isLeafType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+  type OperationDefinitionNode,
+  TypeNameMetaFieldDef,
+  visit,
+} from 'graphql';
+import { collectFields, collectSubfields } from 'graphql/execution/collectFields.js';
+import { NOT_AT_HAND } from '../../../upstream/at-hand-client.ts';
+import {
+  atHand,
+  type Complete,
+  completeObject,
+  type FieldPlan,
+  type ObjectPlan,
+  type Variables,
+} from './selection-plan.ts';
+
+/** Plans selections for one set of values of the variables that they depend on. */
+export class Planner {
+  readonly #schema: GraphQLSchema;
+  readonly #fragments: Readonly<Record<string, FragmentDefinitionNode>>;
+  readonly #variables: { readonly [name: string]: unknown };
+
+  constructor(
+    schema: GraphQLSchema,
+    fragments: Readonly<Record<string, FragmentDefinitionNode>>,
+    variables: Variables,
+  ) {
+    this.#schema = schema;
+    this.#fragments = fragments;
+    this.#variables = variables;
+  }
+
+  ofRoot(operation: OperationDefinitionNode): ObjectPlan {
+    const type = this.#schema.getQueryType();
+    if (!type) throw NOT_AT_HAND;
+    return this.#ofFields(
+      type,
+      collectFields(this.#schema, this.#fragments, this.#variables, type, operation.selectionSet),
+    );
+  }
+
+  #ofFields(
+    type: GraphQLObjectType,
+    collected: ReadonlyMap<string, readonly FieldNode[]>,
+  ): ObjectPlan {
+    return { type, fields: [...collected].map(([key, nodes]) => this.#ofField(type, key, nodes)) };
+  }
+
+  #ofField(type: GraphQLObjectType, key: string, nodes: readonly FieldNode[]): FieldPlan {
+    const [node] = nodes;
+    const field = node && fieldOf(type, node.name.value);
+    // A key of that name would be the object's prototype.
+    if (!node || !field || key === '__proto__') throw NOT_AT_HAND;
+    const { resolve } = field;
+    // Those that take all their arguments at once have no length.
+    const wantsInfo = resolve !== undefined && (resolve.length === 0 || resolve.length > 3);
+    return {
+      key,
+      resolve: resolve ?? null,
+      args: dependsOnVariables(node) ? null : getArgumentValues(field, node),
+      field,
+      nodes: [node, ...nodes.slice(1)],
+      complete: this.#completion(field.type, nodes),
+      wantsInfo,
+      wantsPath: wantsInfo || node.selectionSet !== undefined,
+    };
+  }
+
+  #completion(type: GraphQLOutputType, nodes: readonly FieldNode[]): Complete {
+    if (isNonNullType(type)) {
+      const complete = this.#completion(type.ofType, nodes);
+      return (value, run, path) => {
+        const completed = complete(value, run, path);
+        if (completed === null) throw NOT_AT_HAND;
+        return completed;
+      };
+    }
+    if (isLeafType(type)) return leafCompletion(type);
+    if (isListType(type)) return listCompletion(this.#completion(type.ofType, nodes));
+    return isAbstractType(type)
+      ? this.#abstractCompletion(type, nodes)
+      : this.#objectCompletion(type, nodes);
+  }
+
+  #objectCompletion(type: GraphQLObjectType, nodes: readonly FieldNode[]): Complete {
+    if (type.isTypeOf) throw NOT_AT_HAND;
+    const plan = this.#ofSelection(type, nodes);
+    return (value, run, path) => {
+      if (value === null || value === undefined) return null;
+      return completeObject(plan, atHand(value), run, path);
+    };
+  }
+
+  #abstractCompletion(type: GraphQLAbstractType, nodes: readonly FieldNode[]): Complete {
+    const { resolveType } = type;
+    if (!resolveType) throw NOT_AT_HAND;
+    const plans = new Map<unknown, ObjectPlan>();
+    const planOf = (name: unknown): ObjectPlan => {
+      const known = plans.get(name);
+      if (known) return known;
+      const named = typeof name === 'string' ? this.#schema.getType(name) : undefined;
+      if (!isObjectType(named) || !this.#schema.isSubType(type, named)) throw NOT_AT_HAND;
+      const plan = this.#ofSelection(named, nodes);
+      plans.set(name, plan);
+      return plan;
+    };
+    return (value, run, path) => {
+      if (value === null || value === undefined) return null;
+      const source = atHand(value);
+      const name = atHand(resolveType(source, run.context, run.shared as GraphQLResolveInfo, type));
+      return completeObject(planOf(name), source, run, path);
+    };
+  }
+
+  #ofSelection(type: GraphQLObjectType, nodes: readonly FieldNode[]): ObjectPlan {
+    return this.#ofFields(
+      type,
+      collectSubfields(this.#schema, this.#fragments, this.#variables, type, nodes),
+    );
+  }
+}
+
+/** A leaf as the answer has it. */
+function leafCompletion(type: GraphQLLeafType): Complete {
+  return (value) => {
+    if (value === null || value === undefined) return null;
+    const serialized = type.serialize(typeof value === 'object' ? atHand(value) : value);
+    if (serialized === null || serialized === undefined) throw NOT_AT_HAND;
+    return serialized;
+  };
+}
+
+function listCompletion(complete: Complete): Complete {
+  return (value, run, path) => {
+    if (value === null || value === undefined) return null;
+    if (!Array.isArray(atHand(value))) throw NOT_AT_HAND;
+    return (value as unknown[]).map((item, key) =>
+      complete(item, run, { prev: path, key, typename: undefined }),
+    );
+  };
+}
+
+function fieldOf(
+  type: GraphQLObjectType,
+  name: string,
+): GraphQLField<unknown, unknown> | undefined {
+  return name === TypeNameMetaFieldDef.name ? TypeNameMetaFieldDef : type.getFields()[name];
+}
+
+/** Whether a field's arguments are others with other variables. */
+function dependsOnVariables(node: FieldNode): boolean {
+  let depends = false;
+  for (const argument of node.arguments ?? []) {
+    visit(argument, {
+      Variable() {
+        depends = true;
+        return BREAK;
+      },
+    });
+  }
+  return depends;
+}
