@@ -139,10 +139,13 @@ export class Source {
   }
 
   /** All rows of a list that comes whole. 0 or 1 upstream calls. */
-  async all<R extends Row>(list: List<R>): Promise<R[]> {
-    if (this.#admit) await this.#admit();
-    const page = await this.#required.page(list, 1, { ...this.#access, suffices: () => true });
-    return page?.placeholder ? [page.placeholder(1)] : [...(page?.rows ?? [])];
+  all<R extends Row>(list: List<R>): AtOnce<readonly R[]> {
+    const access = { ...this.#access, suffices: () => true };
+    const read = () =>
+      andThen(this.#required.page(list, 1, access), (page) =>
+        page?.placeholder ? [page.placeholder(1)] : (page?.rows ?? []),
+      );
+    return this.#admit ? this.#admit().then(read) : read();
   }
 
   /**

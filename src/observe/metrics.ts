@@ -84,6 +84,11 @@ export function createMetrics(gauges: Gauges): Metrics {
     'GraphQL operations answered from remembered bytes.',
     [],
   );
+  const atHand = counter(
+    'operations_at_hand_total',
+    'GraphQL operations executed at once over what was at hand.',
+    [],
+  );
   const operationErrors = counter('operation_errors_total', 'Operations with an error of a code.', [
     'code',
   ]);
@@ -112,8 +117,9 @@ export function createMetrics(gauges: Gauges): Metrics {
       remembered.inc(times);
       operations.inc({ type: 'query', outcome: 'ok' }, times);
     },
-    operation({ type, outcome, codes, durationMs }) {
+    operation({ type, outcome, codes, durationMs, ...record }) {
       operations.inc({ type, outcome });
+      if (record.atHand) atHand.inc();
       operationSeconds.observe({ type }, durationMs / 1000);
       for (const code of codes) operationErrors.inc({ code: known.test(code) ? code : 'OTHER' });
     },

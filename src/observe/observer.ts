@@ -56,6 +56,8 @@ export interface OperationRecord {
   /** `partial`: errors beside data. `failed`: errors and no data. `canceled`: the caller hung up. */
   readonly outcome: 'ok' | 'partial' | 'failed' | 'canceled';
   readonly durationMs: number;
+  /** Whether it was answered in front of everything else, from what was at hand. */
+  readonly atHand?: true;
   readonly calls: number;
   readonly waitedMs: number;
   readonly stale: number;

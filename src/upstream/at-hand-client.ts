@@ -1,7 +1,9 @@
 import type { Credential } from '../auth/credential.ts';
 import type { UpstreamName } from '../errors.ts';
+import type { Resource } from '../resources.ts';
+import type { EntryState } from './cache/cache.ts';
 import type { Client } from './client.ts';
-import type { Copy } from './copies.ts';
+import type { Copies, Copy } from './copies.ts';
 import type { Access } from './operation.ts';
 import type { Read } from './request.ts';
 import type { UpstreamClient } from './upstream-client.ts';
@@ -9,19 +11,46 @@ import type { UpstreamClient } from './upstream-client.ts';
 /** Thrown by whatever cannot be answered from memory at once. Nothing has happened then. */
 export const NOT_AT_HAND = Symbol('not at hand');
 
-/** What an operation was answered from so far, by a client that only looks at what is at hand. */
+/** A copy that was looked at, and for whom. */
+interface Looked {
+  readonly copies: Copies;
+  readonly copy: Copy;
+  readonly access: Access;
+}
+
+/** How often copies of one kind served an operation. */
+interface Tally {
+  readonly copies: Copies;
+  readonly resource: Resource;
+  readonly stale: boolean;
+  times: number;
+}
+
+/** What an operation was answered from so far, by clients that only look at what is at hand. */
 export class CopiesAtHand {
-  readonly #copies: { readonly client: Client; readonly copy: Copy; readonly access: Access }[] =
-    [];
+  readonly #looked: Looked[] = [];
 
   /** A copy was looked at. */
-  add(client: Client, copy: Copy, access: Access): void {
-    this.#copies.push({ client, copy, access });
+  add(looked: Looked): void {
+    this.#looked.push(looked);
   }
 
-  /** The operation is answered from them: only now are they asked for, served, and on the receipt. */
+  /** The operation is answered from them: only now are they asked for, counted, and on the receipt. */
   settle(): void {
-    for (const { client, copy, access } of this.#copies) client.answered(copy, access);
+    const tallies: Tally[] = [];
+    for (const { copies, copy, access } of this.#looked) {
+      copies.asked(copy, access.credential);
+      copies.tell(copy, access.caller.receipt);
+      const { resource } = copy.read;
+      const stale = copy.hit.state !== 'fresh';
+      // There are few kinds: to look through them costs less than to tell of each copy.
+      const tally = tallies.find(
+        (each) => each.copies === copies && each.resource === resource && each.stale === stale,
+      );
+      if (tally) tally.times += 1;
+      else tallies.push({ copies, resource, stale, times: 1 });
+    }
+    for (const { copies, resource, stale, times } of tallies) copies.count(resource, stale, times);
   }
 }
 
@@ -31,11 +60,12 @@ export class CopiesAtHand {
  */
 export class AtHandClient implements UpstreamClient {
   readonly #client: Client;
-  readonly #copies: CopiesAtHand;
+  readonly #looked: CopiesAtHand;
 
-  constructor(client: Client, copies: CopiesAtHand) {
+  /** What it looks at is noted in `looked`. */
+  constructor(client: Client, looked: CopiesAtHand) {
     this.#client = client;
-    this.#copies = copies;
+    this.#looked = looked;
   }
 
   get upstream(): UpstreamName {
@@ -44,9 +74,11 @@ export class AtHandClient implements UpstreamClient {
 
   /** @throws NOT_AT_HAND */
   read<T>(read: Read<T>, access: Access): T {
-    const copy = this.#client.atHand(read, access.credential);
-    if (!copy) throw NOT_AT_HAND;
-    this.#copies.add(this.#client, copy, access);
+    const { copies } = this.#client;
+    const { credential } = access;
+    const copy = copies.find(read, this.#client.keyOf(read, credential), credential);
+    if (!copy || !copies.serves(copy, credential)) throw NOT_AT_HAND;
+    this.#looked.add({ copies, copy, access });
     return copy.hit.entry.value as T;
   }
 
@@ -60,10 +92,7 @@ export class AtHandClient implements UpstreamClient {
     throw NOT_AT_HAND;
   }
 
-  peek<T>(
-    read: Read<T>,
-    credential: Credential,
-  ): (ReturnType<Client['peek']> & { value: T }) | undefined {
+  peek<T>(read: Read<T>, credential: Credential): { value: T; state: EntryState } | undefined {
     return this.#client.peek(read, credential);
   }
 

@@ -10,7 +10,7 @@ import { type Journal, keysAreNew } from './budget/journal.ts';
 import type { Cache, EntryState, Freshness, Hit } from './cache/cache.ts';
 import { cacheKey, scopeOf } from './cache/key.ts';
 import { Refresher } from './cache/refresher.ts';
-import { Copies, type Copy } from './copies.ts';
+import { Copies } from './copies.ts';
 import { copyServesAfter, waitWithCopyMs } from './copy-at-hand.ts';
 import { KeyStanding } from './key-standing.ts';
 import type { Access, Caller } from './operation.ts';
@@ -57,7 +57,8 @@ export class Client implements UpstreamClient {
   readonly #refresher: Refresher;
   readonly #unshared: UnsharedRequests;
   readonly #standing: KeyStanding;
-  readonly #copies: Copies;
+  /** What the cache has for the readers of this upstream. */
+  readonly copies: Copies;
 
   constructor(options: ClientOptions) {
     this.#options = options;
@@ -77,7 +78,7 @@ export class Client implements UpstreamClient {
     const parts = { exchange: this.#exchange, shared: this.#shared, refresher: this.#refresher };
     this.#standing = new KeyStanding({ ...parts, cache, budgets: this.#budgets, onForgotten });
     const kept = { upstream: this.upstream, cache, freshness, observer };
-    this.#copies = new Copies({ ...kept, standing: this.#standing, refresher: this.#refresher });
+    this.copies = new Copies({ ...kept, standing: this.#standing, refresher: this.#refresher });
     this.#unshared = new UnsharedRequests({
       exchange: this.#exchange,
       standing: this.#standing,
@@ -107,10 +108,11 @@ export class Client implements UpstreamClient {
   read<T>(read: Read<T>, access: Access): AtOnce<T> {
     const { caller, credential } = access;
     const key = this.keyOf(read, credential);
-    const copy = this.#copies.find(read, key, credential);
-    if (copy) this.#copies.asked(copy, credential);
-    if (copy && this.#copies.serves(copy, credential)) {
-      return this.#copies.serve(copy, caller.receipt);
+    const copy = this.copies.find(read, key, credential);
+    if (copy) this.copies.asked(copy, credential);
+    if (copy && this.copies.serves(copy, credential)) {
+      this.copies.count(read.resource, copy.hit.state !== 'fresh');
+      return this.copies.tell(copy, caller.receipt);
     }
     return caller.receipt.track(() => this.#readAnew(key, read, access, copy?.hit));
   }
@@ -119,30 +121,18 @@ export class Client implements UpstreamClient {
     try {
       return await this.#share(key, read, access, before);
     } catch (error) {
-      const copy = this.#copies.find(read, key, access.credential);
+      const copy = this.copies.find(read, key, access.credential);
       if (copy && copyServesAfter(error))
-        return this.#copies.tell(copy, access.caller.receipt, true);
+        return this.copies.tell(copy, access.caller.receipt, true);
       // A write has made the copy wrong that would have done.
       if (error instanceof CopyWillDo) return this.#share(key, read, access);
       throw error;
     }
   }
 
-  /** What a read gets at once, for whoever asks for nothing else. No upstream call, and nothing follows. */
-  atHand<T>(read: Read<T>, credential: Credential): Copy<T> | undefined {
-    const copy = this.#copies.find(read, this.keyOf(read, credential), credential);
-    return copy && this.#copies.serves(copy, credential) ? copy : undefined;
-  }
-
-  /** A reader was answered from a copy that was at hand. 0 upstream calls; a refresh can follow. */
-  answered(copy: Copy, { caller, credential }: Access): void {
-    this.#copies.asked(copy, credential);
-    this.#copies.serve(copy, caller.receipt);
-  }
-
   write<T>(write: Write<T>, access: Access): Promise<T> {
     const touch = (result: T | null): void =>
-      this.#copies.touch(write.touches(result), access.credential);
+      this.copies.touch(write.touches(result), access.credential);
     return this.#unshared.send(write, 'write', access, (outcome) => {
       if (outcome.kind === 'value') {
         touch(outcome.value);
@@ -165,7 +155,7 @@ export class Client implements UpstreamClient {
   }
 
   peek<T>(read: Read<T>, credential: Credential): { value: T; state: EntryState } | undefined {
-    return this.#copies.peek<T>(this.keyOf(read, credential), credential);
+    return this.copies.peek<T>(this.keyOf(read, credential), credential);
   }
 
   inFlight(read: Read<unknown>, credential: Credential): boolean {
@@ -289,7 +279,7 @@ export class Client implements UpstreamClient {
       this.#refresher.failed(key);
       return { kind: 'error', feedback, error: readError(this.upstream, outcome.failure) };
     }
-    if (!open.orphaned) this.#copies.store({ key, read, ...outcome }, stamp);
+    if (!open.orphaned) this.copies.store({ key, read, ...outcome }, stamp);
     return { kind: 'value', feedback, value: outcome.value };
   }
 

@@ -62,16 +62,14 @@ export class Copies {
     if (!read.anew) this.#options.refresher.asked(key, read, credential, hit);
   }
 
-  /** What a copy says that serves at once, which counts as a hit or as stale. */
-  serve<T>(copy: Copy<T>, receipt: Receipt): T {
+  /** Copies of a resource served at once, which counts as hits or as stale. */
+  count(resource: Resource, stale: boolean, times = 1): void {
     const { observer, upstream } = this.#options;
-    const stale = copy.hit.state !== 'fresh';
-    observer?.read?.(upstream, copy.read.resource, stale ? 'stale' : 'hit');
-    return this.tell(copy, receipt, stale);
+    observer?.read?.(upstream, resource, stale ? 'stale' : 'hit', times);
   }
 
   /** What a copy says, noted on a receipt; `stale` for one past its ttl, or where nothing newer came. */
-  tell<T>({ read, key, hit }: Copy<T>, receipt: Receipt, stale: boolean): T {
+  tell<T>({ read, key, hit }: Copy<T>, receipt: Receipt, stale = hit.state !== 'fresh'): T {
     receipt.hit(key, { hit, stale, upstream: this.#options.upstream, resource: read.resource });
     return hit.entry.value as T;
   }

@@ -65,6 +65,8 @@ export interface Read<T> extends Call<T> {
   readonly further?: number | undefined;
   /** True where the answer decides which further reads there are. */
   readonly uncertain?: boolean;
+  /** Where its cache key is noted once it is made: of a read that is used again and again. */
+  readonly keyed?: { scope: string; key: string };
   /** True where an answer at hand is known to be outdated, and serves only if no other comes. */
   readonly anew?: boolean;
   /**

@@ -152,6 +152,7 @@ export function createShortWay(options: {
       calls: 0,
       waitedMs: 0,
       stale: summary.stale,
+      atHand: true,
     });
     return true;
   };

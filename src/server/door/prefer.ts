@@ -8,7 +8,8 @@ export function preferredWaitMs(
   prefer: string | null | undefined,
   maxWaitMs: number,
 ): number | null {
-  for (const preference of preferencesOf(prefer ?? '')) {
+  if (!prefer) return null;
+  for (const preference of preferencesOf(prefer)) {
     // Parameters behind a semicolon are not the preference's value.
     const [text = ''] = preference.split(';', 1);
     const [name = '', value = ''] = text.split('=', 2);

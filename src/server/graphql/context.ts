@@ -102,9 +102,9 @@ function listsOf({ client, lists }: Backend, { copies, dryRun }: Manner): Lists 
 /** Builds the contexts of operations. */
 export interface ContextFactory {
   /** Of an operation that came the whole way. */
-  create(initial: YogaInitialContext & ServerContext): GraphContext;
+  readonly create: (initial: YogaInitialContext & ServerContext) => GraphContext;
   /** Of an attempt to answer an operation from memory: nothing is waited for, and nothing changed. */
-  atHand(viewer: Viewer, copies: CopiesAtHand): GraphContext;
+  readonly atHand: (viewer: Viewer, copies: CopiesAtHand) => GraphContext;
 }
 
 /** The signal of who is answered before they can have hung up. */
@@ -133,7 +133,7 @@ export function createContextFactory(options: {
     };
   };
   return {
-    create({ record, request: { headers, signal } }) {
+    create: ({ record, request: { headers, signal } }) => {
       const viewer = viewerOf(record);
       const dryRun = asksForDryRun(headers.get(dryRunHeader)) ? new DryRun() : undefined;
       const caller = callers.callerOf(viewer, { prefer: headers.get('prefer'), signal });

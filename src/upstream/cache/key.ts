@@ -20,6 +20,16 @@ const LONGEST_QUERY = 500;
  * only their digest is in it.
  */
 export function cacheKey(scope: string, read: Read<unknown>, digest: Digest): string {
+  const { keyed } = read;
+  if (!keyed) return newKey(scope, read, digest);
+  if (keyed.scope !== scope) {
+    keyed.key = newKey(scope, read, digest);
+    keyed.scope = scope;
+  }
+  return keyed.key;
+}
+
+function newKey(scope: string, read: Read<unknown>, digest: Digest): string {
   const query = readLength(read) > LONGEST_QUERY ? digest(sorted(read)) : sorted(read);
   const body = read.body ? digest(JSON.stringify(read.body)) : '';
   return `${scope} ${read.method} ${read.path}?${query} ${body}`;

@@ -1,7 +1,7 @@
 import { type AtOnce, type Steps, takeSteps, until } from '../../at-once.ts';
 import type { Row } from '../request.ts';
 import type { Cursor } from './cursor.ts';
-import type { ListPage } from './pages.ts';
+import type { ListPage } from './list-page.ts';
 
 /** A place between two rows of a list: before the row at `index`. */
 export interface Place {

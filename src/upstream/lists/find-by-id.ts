@@ -1,8 +1,9 @@
 import { type AtOnce, andThen } from '../../at-once.ts';
 import type { Access } from '../operation.ts';
 import type { List, Row } from '../request.ts';
+import type { ListPage } from './list-page.ts';
 import { placeholderRow } from './page-read.ts';
-import type { ListPage, Lists } from './pages.ts';
+import type { Lists } from './pages.ts';
 
 /** Rows by id: `null` for one that does not exist, the error for one whose read failed. */
 type Found<R> = Map<number, R | null | Error>;
@@ -38,7 +39,7 @@ export function rowAtHand<R extends Row>(
   for (const number of asked.size > MOST_PAGES ? [] : asked.all) {
     const page = lists.freshPage(list, number, access);
     if (page && rowOn(page) && !agreement.isOutdated(page)) {
-      return andThen(lists.page(list, number, access, { uncertain: list.paged }), rowOn);
+      return andThen(lists.page(list, number, access), rowOn);
     }
   }
   const single = list.single?.(id);

@@ -2,6 +2,7 @@ import { BoundedMap } from '../../bounded-map.ts';
 import type { List, Page, Row } from '../request.ts';
 import { Agreement } from './agreement.ts';
 import { AskedPages } from './asked-pages.ts';
+import type { PageRead } from './page-read.ts';
 
 /** What is known of a list from the pages read so far. It steers; the pages themselves decide. */
 export interface Outline {
@@ -19,6 +20,8 @@ export interface Outline {
   readonly agreement: Agreement;
   /** The list itself, as it was last asked for. */
   list: List<Row> | null;
+  /** The reads of its first pages that are there, by their numbers: each is made once. */
+  readonly reads: Map<number, PageRead<Row>>;
 }
 
 /** Lists whose outline is remembered; the one least recently used is forgotten first. */
@@ -113,7 +116,8 @@ export class Outlines {
   private copyOf(key: string): Outline | undefined {
     const outline = this.#outlines.peek(key);
     if (!outline) return undefined;
-    return { ...outline, asked: outline.asked.copy(), agreement: outline.agreement.copy() };
+    const { agreement, asked } = outline;
+    return { ...outline, asked: asked.copy(), agreement: agreement.copy(), reads: new Map() };
   }
 }
 
@@ -135,6 +139,25 @@ export function surePerPageAfter(
   return Math.min(seen, outline.surePerPage);
 }
 
+/** The number of the list's last page after a page was read, as far as is known. */
+export function lastPageAfter(
+  {
+    number,
+    last,
+    rows,
+  }: { readonly number: number; readonly last: boolean; readonly rows: readonly Row[] },
+  page: Page<Row>,
+  outline: Outline,
+): number | null {
+  const promised = promisedLastPage(page);
+  if (last && rows.length === 0 && number > 1) {
+    return Math.max(1, Math.min(number - 1, promised ?? outline.lastPage ?? number));
+  }
+  if (last) return number;
+  if (promised !== null) return promised;
+  return outline.lastPage !== null && outline.lastPage > number ? outline.lastPage : null;
+}
+
 function blank(partition: string): Outline {
   return {
     perPage: null,
@@ -144,6 +167,7 @@ function blank(partition: string): Outline {
     partition,
     agreement: new Agreement(),
     list: null,
+    reads: new Map(),
   };
 }
 

@@ -9,6 +9,7 @@ export type PageReadOptions = Pick<Read<unknown>, 'uncertain' | 'further' | 'ane
  * for every page that is looked for, and what is remembered of a read must not hold on to its operation.
  */
 export class PageRead<R extends Row> implements Read<Page<R> | null> {
+  readonly keyed: NonNullable<Read<unknown>['keyed']> = { scope: '', key: '' };
   readonly method = 'GET';
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;

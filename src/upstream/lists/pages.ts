@@ -1,31 +1,14 @@
 import { type AtOnce, andThen } from '../../at-once.ts';
-import { isLastPage } from '../decode/page.ts';
 import type { DryRunClient } from '../dry-run-client.ts';
 import type { Access } from '../operation.ts';
 import type { List, Page, Row, Write } from '../request.ts';
 import type { UpstreamClient } from '../upstream-client.ts';
-import { type Outline, Outlines, promisedLastPage, surePerPageAfter } from './outlines.ts';
+import { type ListPage, listPageOf } from './list-page.ts';
+import { lastPageAfter, type Outline, Outlines, surePerPageAfter } from './outlines.ts';
 import { PageRead, type PageReadOptions } from './page-read.ts';
 
-/** A page as it is worked with: its number, its rows, and whether the list ends with it. */
-export interface ListPage<R extends Row> {
-  readonly number: number;
-  readonly rows: readonly R[];
-  readonly last: boolean;
-  readonly perPage: number;
-  readonly total: number | null;
-  /**
-   * Whether `last` is beyond doubt. Where an upstream tells neither the number of pages nor that of
-   * rows, a page can promise another one that turns out to be empty.
-   */
-  readonly certain: boolean;
-  /** See `Page.placeholder`: `rows` is then empty, and `perPage` how many rows it is taken to have. */
-  readonly placeholder: ((rows: number) => R) | null;
-  /** See `Page.arrival`. */
-  readonly arrival?: number | undefined;
-  /** Writes to the list that it surely shows. See `Agreement.writes`. */
-  readonly writes: number;
-}
+/** The first so many pages of a list have reads that are used again. */
+const MOST_READS = 8;
 
 /** A page that was asked for. */
 interface Asked<R extends Row> {
@@ -36,9 +19,6 @@ interface Asked<R extends Row> {
   /** Writes to the list until then. */
   readonly writes: number;
 }
-
-/** The page size of a list that comes whole. */
-const WHOLE = 1_000_000;
 
 /**
  * The lists of one upstream, read in whole pages whatever part of them is wanted, so that every
@@ -123,7 +103,7 @@ export class Lists {
       this.#isNotThere(asked);
       return absent;
     }
-    const listPage = this.#toListPage(list, page, number, writes);
+    const listPage = listPageOf(list, page, { number, pageSize: this.#pageSize, writes });
     if (listPage.placeholder) {
       this.#isNotThere(asked);
       return { ...listPage, perPage: list.paged ? (outline.perPage ?? this.#pageSize) : 1 };
@@ -144,23 +124,45 @@ export class Lists {
   }
 
   /** Reads a page, and again if it is outdated by a newer one that it does not go with. */
-  #read<R extends Row>(
-    { list, number, access, outline: { agreement } }: Asked<R>,
+  #read<R extends Row>(asked: Asked<R>, more: PageReadOptions): AtOnce<Page<R> | null> {
+    const { list, number, access, outline } = asked;
+    // What is cached or can be joined now shows all of them, and so does a request that leaves from now on.
+    const read = this.client.read(this.#pageRead(list, number, outline, more), access);
+    return read instanceof Promise
+      ? read.then((page) => this.#newer(asked, page, more))
+      : this.#newer(asked, read, more);
+  }
+
+  /** A page, or what it is now where it is outdated. */
+  #newer<R extends Row>(
+    { list, number, access, outline }: Asked<R>,
+    page: Page<R> | null,
     more: PageReadOptions,
   ): AtOnce<Page<R> | null> {
-    const page = { number, size: this.#pageSize };
-    const read = (anew: boolean) =>
-      this.client.read(new PageRead(list, page, agreement, { ...more, anew }), access);
-    // What is cached or can be joined now shows all of them, and so does a request that leaves from now on.
-    return andThen(read(false), (known) => {
-      if (known === null || !agreement.isOutdated(known)) return known;
-      const reading = read(true);
-      agreement.spend(known);
-      return andThen(reading, (newer) => {
-        if (newer !== null) agreement.judge(known, newer);
-        return newer;
-      });
+    const { agreement } = outline;
+    if (page === null || !agreement.isOutdated(page)) return page;
+    const again = this.#pageRead(list, number, outline, { ...more, anew: true });
+    const reading = this.client.read(again, access);
+    agreement.spend(page);
+    return andThen(reading, (newer) => {
+      if (newer !== null) agreement.judge(page, newer);
+      return newer;
     });
+  }
+
+  /** The read of a page: the same one each time, unless it has something else to say. */
+  #pageRead<R extends Row>(
+    list: List<R>,
+    number: number,
+    { agreement, reads }: Outline,
+    more: PageReadOptions = {},
+  ): PageRead<R> {
+    const isPlain = !more.uncertain && !more.anew && more.further === undefined;
+    const known = isPlain ? reads.get(number) : undefined;
+    if (known) return known as PageRead<R>;
+    const read = new PageRead(list, { number, size: this.#pageSize }, agreement, more);
+    if (isPlain && number <= MOST_READS) reads.set(number, read);
+    return read;
   }
 
   /** What stands for a page that is not there; `null` when that is because its parent is absent. */
@@ -197,7 +199,7 @@ export class Lists {
   /** The lists of which a cached page has a row with a tag. */
   #listsWith(rowTag: string, access: Access): List<Row>[] {
     const has = (list: List<Row>, number: number): boolean => {
-      const page = this.client.peek(this.#pageRead(list, number, access), access.credential)?.value;
+      const page = this.#peek(list, number, access)?.value;
       return page?.rows.some((row) => list.rowTags?.(row).includes(rowTag)) === true;
     };
     return this.#outlines.in(access.credential.partition).flatMap(({ list, asked }) => {
@@ -205,21 +207,27 @@ export class Lists {
     });
   }
 
+  #peek<R extends Row>(list: List<R>, number: number, { credential }: Access) {
+    const outline = this.#outlines.of(list, credential.partition);
+    return this.client.peek(this.#pageRead(list, number, outline), credential);
+  }
+
   /** The page if the cache has it: for choosing what to read, and not for reading it. */
   peek<R extends Row>(list: List<R>, number: number, access: Access): Page<R> | null | undefined {
-    const hit = this.client.peek(this.#pageRead(list, number, access), access.credential);
+    const hit = this.#peek(list, number, access);
     return hit === undefined || hit.state === 'fallback' ? undefined : hit.value;
   }
 
   /** The page if the cache has it fresh, on the same terms. */
   freshPage<R extends Row>(list: List<R>, number: number, access: Access): Page<R> | null {
-    const hit = this.client.peek(this.#pageRead(list, number, access), access.credential);
+    const hit = this.#peek(list, number, access);
     return hit?.state === 'fresh' ? hit.value : null;
   }
 
   /** Whether the page is in flight, so that it can be shared. */
-  inFlight<R extends Row>(list: List<R>, number: number, access: Access): boolean {
-    return this.client.inFlight(this.#pageRead(list, number, access), access.credential);
+  inFlight<R extends Row>(list: List<R>, number: number, { credential }: Access): boolean {
+    const outline = this.#outlines.of(list, credential.partition);
+    return this.client.inFlight(this.#pageRead(list, number, outline), credential);
   }
 
   /** Forgets what was learnt of the lists of a partition. */
@@ -236,56 +244,4 @@ export class Lists {
   outline(list: Pick<List<Row>, 'path' | 'query'>, { credential }: Access): Readonly<Outline> {
     return this.#outlines.of(list, credential.partition);
   }
-
-  /** The read of a page, to look for it and not to send it. */
-  #pageRead<R extends Row>(list: List<R>, number: number, { credential }: Access): PageRead<R> {
-    const { agreement } = this.#outlines.of(list, credential.partition);
-    return new PageRead(list, { number, size: this.#pageSize }, agreement);
-  }
-
-  #toListPage<R extends Row>(
-    list: List<R>,
-    page: Page<R>,
-    number: number,
-    writes: number,
-  ): ListPage<R> {
-    const { total, placeholder = null, arrival } = page;
-    if (!list.paged) {
-      const { rows } = page;
-      const perPage = WHOLE;
-      return {
-        number,
-        rows,
-        last: true,
-        perPage,
-        total,
-        certain: true,
-        placeholder,
-        arrival,
-        writes,
-      };
-    }
-    const perPage = page.perPage ?? this.#pageSize;
-    // Asked for a page past the end, some upstreams answer with the last one once more.
-    const beyond = page.currentPage !== null && page.currentPage < number;
-    const last = isLastPage(page, number);
-    const certain = last || promisedLastPage(page) !== null;
-    const rows = beyond ? [] : page.rows;
-    return { number, rows, last, perPage, total, certain, placeholder, arrival, writes };
-  }
-}
-
-/** The number of the list's last page after a page was read, as far as is known. */
-function lastPageAfter(
-  { number, last, rows }: ListPage<Row>,
-  page: Page<Row>,
-  outline: Outline,
-): number | null {
-  const promised = promisedLastPage(page);
-  if (last && rows.length === 0 && number > 1) {
-    return Math.max(1, Math.min(number - 1, promised ?? outline.lastPage ?? number));
-  }
-  if (last) return number;
-  if (promised !== null) return promised;
-  return outline.lastPage !== null && outline.lastPage > number ? outline.lastPage : null;
 }

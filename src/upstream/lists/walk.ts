@@ -3,7 +3,8 @@ import type { Access } from '../operation.ts';
 import type { List, Row } from '../request.ts';
 import { FIRST_PLACE, findPlace, isBefore, type Place, type Side } from './anchor.ts';
 import { type Cursor, encodeCursor, NEIGHBORS } from './cursor.ts';
-import type { ListPage, Lists } from './pages.ts';
+import type { ListPage } from './list-page.ts';
+import type { Lists } from './pages.ts';
 
 /** A row of a window, and where it stands. */
 export interface WindowRow<R> {
