@@ -7,7 +7,7 @@ import type { Receipt } from '../../upstream/receipt.ts';
 import { CompiledOperation } from './execution/compiled-operation.ts';
 import { operationName } from './request-names.ts';
 
-/** Characters of the texts of operations that are held compiled, which takes some fifty times the memory. */
+/** Characters of the texts of operations that are held: with their plans they take some hundred times the memory. */
 const MAX_CHARACTERS = 128 * 1024;
 /** So often in a row an attempt may come to nothing before most are left out, */
 const MOST_MISSES = 8;

@@ -2,6 +2,7 @@ import { BoundedMap } from '../../bounded-map.ts';
 import type { Clock } from '../../clock.ts';
 import type { Cache } from '../../upstream/cache/cache.ts';
 import type { ServedKind } from '../../upstream/receipt.ts';
+import { Doorkeeper } from './doorkeeper.ts';
 
 /** So long an answer is given again without the whole way being asked, which keeps its entries wanted. */
 const LIFE_MS = 1000;
@@ -40,9 +41,6 @@ export interface RememberedAnswer {
   readonly reads: readonly ServedKind[];
 }
 
-/** An operation that was asked once, or the answer to one that was asked again. */
-type Known = { readonly answer: RememberedAnswer | null };
-
 /**
  * The answers to operations that were asked more than once, by all that they depend on. One is given
  * again only while it is what the whole way would answer: nothing in the cache has changed since, by an answer
@@ -51,7 +49,9 @@ type Known = { readonly answer: RememberedAnswer | null };
 export class RememberedAnswers {
   readonly #cache: Cache;
   readonly #clock: Clock;
-  readonly #known: BoundedMap<Known>;
+  readonly #answers: BoundedMap<RememberedAnswer>;
+  /** What is asked for once must not drive out what is asked for again. */
+  readonly #doorkeeper = new Doorkeeper();
 
   constructor(options: {
     readonly cache: Cache;
@@ -60,11 +60,10 @@ export class RememberedAnswers {
   }) {
     this.#cache = options.cache;
     this.#clock = options.clock;
-    this.#known = new BoundedMap({
+    this.#answers = new BoundedMap({
       max: options.maxBytes,
       maxShare: MAX_SHARE,
-      weigh: (key, { answer }) =>
-        OVERHEAD_BYTES + key.length + (answer ? answer.head.length + answer.tail.length : 0),
+      weigh: (key, { head, tail }) => OVERHEAD_BYTES + key.length + head.length + tail.length,
     });
   }
 
@@ -75,11 +74,10 @@ export class RememberedAnswers {
 
   /** The answer of a key, if it is still what the whole way would answer. */
   find(key: string): RememberedAnswer | undefined {
-    const answer = this.#known.get(key)?.answer;
+    const answer = this.#answers.get(key);
     if (!answer) return undefined;
     if (answer.version === this.#cache.version && this.#clock.now() < answer.until) return answer;
-    // It will be asked again, so its place is kept.
-    this.#known.set(key, { answer: null });
+    this.#answers.delete(key);
     return undefined;
   }
 
@@ -88,13 +86,9 @@ export class RememberedAnswers {
    * `null` for what cannot be given again.
    */
   note(key: string, make: () => Omit<RememberedAnswer, 'version'> | null): void {
-    const known = this.#known.get(key);
-    const made = known ? make() : null;
-    if (!made) {
-      if (!known) this.#known.set(key, { answer: null });
-      return;
-    }
+    const made = this.#doorkeeper.admits(key) ? make() : null;
+    if (!made) return;
     const until = Math.min(made.until, this.#clock.now() + LIFE_MS);
-    this.#known.set(key, { answer: { ...made, until, version: this.#cache.version } });
+    this.#answers.set(key, { ...made, until, version: this.#cache.version });
   }
 }
