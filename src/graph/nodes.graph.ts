@@ -1,5 +1,6 @@
-import { resolveNodes } from '@pothos/plugin-relay';
+import { brandWithType, type OutputType, type SchemaTypes } from '@pothos/core';
 import { type GraphQLResolveInfo, isObjectType } from 'graphql';
+import { type AtOnce, andThen } from '../at-once.ts';
 import { BadUserInput, GatewayError } from '../errors.ts';
 import { requireType } from './access.ts';
 import { builder } from './builder.ts';
@@ -65,9 +66,18 @@ function loadNodes(
   // Not before all are taken apart: nobody would wait for those that are read already.
   const nodes = new Map<string, unknown>();
   for (const [id, target] of targets) {
-    nodes.set(id, target instanceof GatewayError ? target : readNode(target, context, info));
+    nodes.set(id, target instanceof GatewayError ? target : tryNode(target, context, info));
   }
   return ids.map((id) => nodes.get(id));
+}
+
+/** A node, or the error of one that cannot be read at all. */
+function tryNode(target: Target, context: GraphContext, info: GraphQLResolveInfo): unknown {
+  try {
+    return readNode(target, context, info);
+  } catch (error) {
+    return error;
+  }
 }
 
 function tryTarget(
@@ -107,12 +117,26 @@ function targetOf(globalId: string, { viewer }: GraphContext, info: GraphQLResol
   return { typename, id: Number(id) };
 }
 
-/** Upstream calls: those of reading its type by id. */
-async function readNode(
-  target: Target,
+/** How the options of a node type say that one is read by its id. */
+interface Loading {
+  readonly loadWithoutCache: (
+    id: number,
+    context: GraphContext,
+    info: GraphQLResolveInfo,
+  ) => AtOnce<object | null>;
+}
+
+/** At once where it is at hand, which the library's own way never is. Upstream calls: those of reading its type by id. */
+function readNode(
+  { typename, id }: Target,
   context: GraphContext,
   info: GraphQLResolveInfo,
-): Promise<unknown> {
-  const [node] = await resolveNodes(builder, context, info, [target]);
-  return node;
+): AtOnce<object | null> {
+  const { pothosOptions } = builder.configStore.getTypeConfig(typename, 'Object');
+  const { loadWithoutCache } = pothosOptions as object as Loading;
+  return andThen(loadWithoutCache(id, context, info), (node) => {
+    // By this the interface knows of which type it is.
+    brandWithType(node, typename as OutputType<SchemaTypes>);
+    return node;
+  });
 }
