@@ -1,8 +1,9 @@
+import { systemClock } from './clock.ts';
 import { describeConfig } from './config/check-config.ts';
 import { type Config, ConfigError, loadConfig } from './config/config.ts';
 import { settings } from './config/settings.ts';
 import { createGateway, type Gateway } from './gateway.ts';
-import { standardOutput } from './observe/logger.ts';
+import { standardOutput } from './observe/standard-output.ts';
 import { ListenError } from './server/socket/listen.ts';
 
 /** How the process ended. `0` after a clean stop. */
@@ -51,7 +52,9 @@ async function main(flags: readonly string[]): Promise<void> {
     fail(`Unknown argument ${flags.join(' ')}. Try --help.`, exitCode.usage);
     return;
   }
-  const gateway = await createGateway(loadConfig(process.env), { log: standardOutput() });
+  const gateway = await createGateway(loadConfig(process.env), {
+    log: standardOutput(systemClock),
+  });
   const readable = process.stdout.isTTY || process.env['NODE_ENV'] !== 'production';
   const stop = stopper(gateway, readable);
   process.on('SIGTERM', stop);

@@ -10,6 +10,7 @@ import { schema } from './schema.ts';
 import { AnswerTally } from './server/answers/answer-tally.ts';
 import { OperationsAtHand } from './server/answers/operations-at-hand.ts';
 import { answerBytes, RememberedAnswers } from './server/answers/remembered-answers.ts';
+import { Replies } from './server/answers/replies.ts';
 import { createShortWay } from './server/answers/short-way.ts';
 import { type Callers, createCallers } from './server/door/caller.ts';
 import { createHostGuard } from './server/door/host-guard.ts';
@@ -148,6 +149,15 @@ function createHttp(
   const { clients } = backends;
   const turns = new LoopTurns(clock);
   const tally = metrics && new AnswerTally(metrics);
+  const replies = new Replies({
+    answers,
+    operations,
+    clock,
+    observer: telemetry.observer,
+    log: config.logLevel === 'info' || config.logLevel === 'debug' ? telemetry.log : null,
+    tally,
+    headers: origins.allowsOthers ? ['Vary', 'Origin'] : [],
+  });
   return createHttpServer({
     turns,
     graphql,
@@ -155,16 +165,7 @@ function createHttp(
     shortWay:
       telemetry.traced || config.auth.mode === 'jwt'
         ? null
-        : createShortWay({
-            answers,
-            operations,
-            callers,
-            clock,
-            observer: telemetry.observer,
-            log: config.logLevel === 'info' || config.logLevel === 'debug' ? telemetry.log : null,
-            tally,
-            headers: origins.allowsOthers ? ['Vary', 'Origin'] : [],
-          }),
+        : createShortWay({ answers, operations, replies, callers, clock }),
     graphiql: config.graphiql ? createGraphiqlPage(exampleOperations(purchaseCode), turns) : null,
     files: createFilesRoute({
       turns,

@@ -1,5 +1,6 @@
-import { type DestinationStream, destination, pino } from 'pino';
-import type { Observer } from './observer.ts';
+import { type DestinationStream, pino } from 'pino';
+import type { Clock } from '../clock.ts';
+import type { Observer, OperationRecord } from './observer.ts';
 import type { Scrub } from './scrub.ts';
 
 /** Characters of a caller's name that are written: an identity provider may give long ones. */
@@ -24,49 +25,32 @@ export interface Log extends Observer {
   unexpected(error: unknown): void;
 }
 
-/**
- * The process's standard output. Lines are written asynchronously; the rest is written when the
- * process ends.
- */
-export function standardOutput(): LogStream {
-  return destination({ dest: 1, sync: false });
-}
-
 /** Makes a log of JSON lines. Texts that are not ours pass `scrub` first. */
 export function createLog(options: {
   readonly level: LogLevel;
   readonly stream: LogStream;
   readonly scrub: Scrub;
+  readonly clock: Clock;
 }): Log {
-  const { level, scrub, stream } = options;
+  const { clock, level, scrub, stream } = options;
+  const time = isoTime(clock);
   const logger = pino(
     {
       level,
       base: null,
-      timestamp: pino.stdTimeFunctions.isoTime,
+      timestamp: () => `,"time":"${time()}"`,
       formatters: { level: (label) => ({ level: label }) },
     },
     stream,
   );
+  const tellsOperations = logger.isLevelEnabled('info');
   return {
     event: (message, facts = {}) => logger.info(facts, message),
     complaint: (sentence) => logger.warn(scrub(sentence)),
     unexpected: (error) => logger.error({ error: describe(error, scrub) }, 'unexpected error'),
-    operation: ({ name, type, requestId, caller, status, codes, outcome, ...numbers }) =>
-      logger.info(
-        {
-          requestId,
-          operation: name,
-          type,
-          caller: caller && cut(caller),
-          status,
-          outcome,
-          ...(codes.length > 0 ? { codes } : {}),
-          durationMs: Math.round(numbers.durationMs),
-          upstream: { calls: numbers.calls, waitedMs: numbers.waitedMs, stale: numbers.stale },
-        },
-        'operation',
-      ),
+    operation: (record) => {
+      if (tellsOperations) stream.write(operationLine(record, time()));
+    },
     request: (request) => ({
       end({ code, cause, durationMs }) {
         const { upstream, method, resource } = request;
@@ -83,6 +67,40 @@ export function createLog(options: {
         }
       },
     }),
+  };
+}
+
+/** What the library would write of the same, for a small part of the time: every answer leaves such a line. */
+function operationLine(record: OperationRecord, time: string): string {
+  const { requestId, name, type, caller, status, outcome, codes } = record;
+  const line = JSON.stringify({
+    level: 'info',
+    time,
+    requestId,
+    operation: name,
+    type,
+    caller: caller && cut(caller),
+    status,
+    outcome,
+    codes: codes.length > 0 ? codes : undefined,
+    durationMs: Math.round(record.durationMs),
+    upstream: { calls: record.calls, waitedMs: record.waitedMs, stale: record.stale },
+    msg: 'operation',
+  });
+  return `${line}\n`;
+}
+
+/** Tells the time as lines do; all lines of a millisecond share one text. */
+function isoTime(clock: Clock): () => string {
+  let at = Number.NaN;
+  let text = '';
+  return () => {
+    const now = clock.wall();
+    if (now !== at) {
+      at = now;
+      text = new Date(now).toISOString();
+    }
+    return text;
   };
 }
 

@@ -39,6 +39,7 @@ export async function createTelemetry(options: TelemetryOptions): Promise<Teleme
     level: stream ? logLevel : 'error',
     stream: stream ?? process.stderr,
     scrub: createScrub(secrets),
+    clock,
   });
   const traced = isTraced();
   const tracing = traced ? (await import('./tracing.ts')).createTracing() : noTracing;

@@ -106,24 +106,22 @@ export function createHttpServer(options: HttpOptions): HttpServer {
       watch(request, response);
       whole(request, response, null);
     } else {
-      let watched = false;
-      shortWay.answer(request, response, {
-        whole: (names) => {
-          if (!watched) watch(request, response);
-          whole(request, response, names);
-        },
-        waits: () => {
-          watched = true;
-          watch(request, response);
-        },
-        onUnread: () => stalls.watch(response),
-        closing: () => drain.begun,
-        inTurn: (work) =>
-          options.turns.run(() => {
-            if (!request.destroyed) work();
-          }),
-      });
+      shortWay.answer(request, response, otherwise);
     }
+  };
+  /** For every request that came the short way: to make this anew each time would be felt. */
+  const otherwise: Parameters<ShortWay['answer']>[2] = {
+    whole: (request, response, { names, waited }) => {
+      if (!waited) watch(request, response);
+      whole(request, response, names);
+    },
+    inTurn: (request, work) =>
+      options.turns.run(() => {
+        if (!request.destroyed) work();
+      }),
+    waits: (request, response) => watch(request, response),
+    onUnread: (response) => stalls.watch(response),
+    closing: () => drain.begun,
   };
   /** Sees to it that a request neither holds its connection for ever nor is cut off by a stop. */
   const watch = (request: IncomingMessage, response: ServerResponse): void => {

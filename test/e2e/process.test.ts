@@ -62,6 +62,28 @@ describe('SIGTERM', () => {
     expect(await process.ended).toBe(0);
   });
 
+  it('ends with every line of the log written', async () => {
+    const process = gateway({ NODE_ENV: 'production', LOG_LEVEL: 'info' });
+    const url = await urlOf(process);
+    const ask = () =>
+      fetch(`${url}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: '{"query":"{ account { username } }"}',
+      }).then((response) => response.text());
+    await ask();
+    for (let n = 0; n < 10; n += 1) await Promise.all(Array.from({ length: 20 }, ask));
+    process.child.kill('SIGTERM');
+    expect(await process.ended).toBe(0);
+    const messages = process
+      .output()
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => (JSON.parse(line) as { msg: string }).msg);
+    expect(messages.filter((message) => message === 'operation')).toHaveLength(201);
+    expect(messages.at(-1)).toBe('stopping');
+  });
+
   it('lets a running request finish before it does', async () => {
     const process = gateway();
     const url = await urlOf(process);

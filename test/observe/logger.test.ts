@@ -1,7 +1,12 @@
+import * as fc from 'fast-check';
+import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Clock, systemClock } from '../../src/clock.ts';
 import { createLog, type Log } from '../../src/observe/logger.ts';
+import type { OperationRecord } from '../../src/observe/observer.ts';
 import { createScrub } from '../../src/observe/scrub.ts';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
 
 let busy: BusyGateway;
 beforeAll(async () => {
@@ -17,6 +22,15 @@ async function linesAfter(message: string, action: () => Promise<unknown>) {
     .lines()
     .slice(from)
     .filter(({ msg }) => msg === message);
+}
+
+/** What a log writes. */
+function written(tell: (log: Log) => void, clock: Clock = systemClock): string {
+  let text = '';
+  const stream = { write: (line: string) => void (text += line) };
+  const scrub = createScrub(['k3y-of-the-account']);
+  tell(createLog({ level: 'info', stream, scrub, clock }));
+  return text;
 }
 
 describe('an operation', () => {
@@ -69,6 +83,64 @@ describe('an operation', () => {
       expect(await response.text()).toContain('"hasNext":false');
     });
     expect(lines).toMatchObject([{ operation: 'Late', outcome: 'ok', upstream: { calls: 1 } }]);
+  });
+});
+
+describe('the line of an operation', () => {
+  const clock = new VirtualClock();
+  const outcome = fc.constantFrom('ok', 'partial', 'failed', 'canceled');
+  const type = fc.constantFrom('query', 'mutation', 'subscription', 'upload', 'unknown');
+  const anyText = fc.string({ unit: 'binary', maxLength: 80 });
+  const record: fc.Arbitrary<OperationRecord> = fc.record({
+    requestId: anyText,
+    name: fc.option(anyText),
+    type,
+    caller: fc.option(anyText.filter((text) => text.length <= 64)),
+    status: fc.nat(),
+    codes: fc.array(fc.constantFrom('FORBIDDEN', 'BAD_USER_INPUT'), { maxLength: 2 }),
+    outcome,
+    durationMs: fc.double({ min: 0, max: 1e9, noNaN: true }),
+    calls: fc.nat(),
+    waitedMs: fc.double({ min: 0, max: 1e9, noNaN: true }),
+    stale: fc.nat(),
+  });
+
+  it('is the one that the library would write', () => {
+    fc.assert(
+      fc.property(record, fc.nat({ max: 100_000 }), (each, ms) => {
+        void clock.advance(ms);
+        const ours = written((log) => log.operation?.(each), clock);
+        let theirs = '';
+        pino(
+          {
+            base: null,
+            timestamp: () => `,"time":"${new Date(clock.wall()).toISOString()}"`,
+            formatters: { level: (label) => ({ level: label }) },
+          },
+          { write: (line: string) => void (theirs += line) },
+        ).info(
+          {
+            requestId: each.requestId,
+            operation: each.name,
+            type: each.type,
+            caller: each.caller,
+            status: each.status,
+            outcome: each.outcome,
+            ...(each.codes.length > 0 ? { codes: each.codes } : {}),
+            durationMs: Math.round(each.durationMs),
+            upstream: { calls: each.calls, waitedMs: each.waitedMs, stale: each.stale },
+          },
+          'operation',
+        );
+        expect(ours).toBe(theirs);
+      }),
+    );
+  });
+
+  it('shortens the name of a caller', () => {
+    const [each] = fc.sample(record, 1) as [OperationRecord];
+    const text = written((log) => log.operation?.({ ...each, caller: 'c'.repeat(65) }), clock);
+    expect(JSON.parse(text)).toHaveProperty('caller', `${'c'.repeat(63)}…`);
   });
 });
 
@@ -138,12 +210,6 @@ describe('an upstream call', () => {
 });
 
 describe('a text that is not ours', () => {
-  const written = (tell: (log: Log) => void): string => {
-    let text = '';
-    const stream = { write: (line: string) => void (text += line) };
-    tell(createLog({ level: 'info', stream, scrub: createScrub(['k3y-of-the-account']) }));
-    return text;
-  };
   const failure = new Error('https://links.example/api?api_key=k3y-of-the-account refused', {
     cause: new Error('Bearer k3y-of-the-account'),
   });

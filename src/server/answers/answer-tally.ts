@@ -10,18 +10,32 @@ export class AnswerTally {
   readonly #metrics: Metrics;
   #operations = 0;
   readonly #reads = new Map<string, { -readonly [K in keyof ServedKind]: ServedKind[K] }>();
+  /** The answer that was given last, and how often in a row its reads are not counted yet. */
+  #last: RememberedAnswer | null = null;
+  #times = 0;
 
   constructor(metrics: Metrics) {
     this.#metrics = metrics;
   }
 
   /** An answer was given. */
-  count({ reads }: RememberedAnswer): void {
+  count(answer: RememberedAnswer): void {
     this.#operations += 1;
-    for (const read of reads) {
+    if (answer !== this.#last) {
+      this.#countReads();
+      this.#last = answer;
+    }
+    this.#times += 1;
+  }
+
+  #countReads(): void {
+    const times = this.#times;
+    this.#times = 0;
+    for (const read of this.#last?.reads ?? []) {
+      const count = read.count * times;
       const known = this.#reads.get(read.kind);
-      if (known) known.count += read.count;
-      else this.#reads.set(read.kind, { ...read });
+      if (known) known.count += count;
+      else this.#reads.set(read.kind, { ...read, count });
     }
   }
 
@@ -39,6 +53,8 @@ export class AnswerTally {
 
   #tell(): void {
     const metrics = this.#metrics;
+    this.#countReads();
+    this.#last = null;
     for (const { upstream, resource, count } of this.#reads.values()) {
       metrics.read?.(upstream, resource, 'hit', count);
     }

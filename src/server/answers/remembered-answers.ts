@@ -72,11 +72,11 @@ export class RememberedAnswers {
     return this.#cache.version;
   }
 
-  /** The answer of a key, if it is still what the whole way would answer. */
-  find(key: string): RememberedAnswer | undefined {
+  /** The answer of a key, if it is still what the whole way would answer at `now`, on `clock.now()`. */
+  find(key: string, now: number): RememberedAnswer | undefined {
     const answer = this.#answers.get(key);
     if (!answer) return undefined;
-    if (answer.version === this.#cache.version && this.#clock.now() < answer.until) return answer;
+    if (answer.version === this.#cache.version && now < answer.until) return answer;
     this.#answers.delete(key);
     return undefined;
   }

@@ -24,34 +24,50 @@ export function answerKeyOf(
 ): string {
   const { accept = '', 'content-type': type = '' } = headers;
   // No header has a line break in it, so that none can pass for two of them.
-  return [linksCredential?.partition, role, method, accept, type, text].join('\n');
+  return `${linksCredential?.partition ?? ''}\n${role}\n${method}\n${accept}\n${type}\n${text}`;
 }
 
 /**
- * Reads which operation a body asks for. By text and by id are two ways to ask; `null` for a body that says
- * anything else besides, or nothing that can be read.
+ * Reads which operation a request asks for, in its body or, where that is null, in its address. By text and
+ * by id are two ways to ask; `null` for one that says anything else besides, or nothing that can be read.
  */
 export function askedOperation(
-  { headers }: Pick<IncomingMessage, 'headers'>,
-  body: Buffer,
+  { headers, url = '' }: Pick<IncomingMessage, 'headers' | 'url'>,
+  body: Buffer | null,
 ): AskedOperation | null {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(body.toString());
-  } catch {
-    return null;
-  }
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return null;
-  const { query, operationName, variables, extensions, documentId, ...others } = parsed as Readonly<
-    Record<string, unknown>
-  >;
-  if (Object.keys(others).length > 0) return null;
+  const parameters = body ? parse(body.toString()) : parametersOf(url);
+  if (!isObject(parameters)) return null;
+  const { query = '', operationName, variables, extensions, documentId, ...others } = parameters;
+  if (typeof query !== 'string' || Object.keys(others).length > 0) return null;
   const given = variables ?? {};
-  if (typeof given !== 'object' || Array.isArray(given)) return null;
+  if (!isObject(given)) return null;
   // As JSON, which has no line break in it: a text can have any.
   const names = JSON.stringify([headers.accept, operationName, documentId, extensions]);
-  if (query !== undefined && typeof query !== 'string') return null;
-  return { key: `${names}\n${query ?? ''}`, variables: given as AskedOperation['variables'] };
+  return { key: `${names}\n${query}`, variables: given };
+}
+
+/** The parameters in an address, of which some are JSON; `undefined` where one is none, or is there twice. */
+function parametersOf(url: string): unknown {
+  const parameters: Record<string, unknown> = {};
+  for (const [name, text] of new URLSearchParams(url.slice(url.indexOf('?') + 1))) {
+    const isJson = name === 'variables' || name === 'extensions';
+    const value = isJson ? parse(text) : text;
+    if (value === undefined || Object.hasOwn(parameters, name)) return undefined;
+    parameters[name] = value;
+  }
+  return parameters;
+}
+
+function parse(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** What logs and spans call an operation: its name, as far as that is not longer than a name should be. */

@@ -1,22 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Viewer } from '../../auth/viewer.ts';
 import type { Clock } from '../../clock.ts';
-import type { Observer } from '../../observe/observer.ts';
 import type { Callers } from '../door/caller.ts';
-import { holdsETag } from '../door/etag.ts';
 import { repeatedHeader } from '../door/host-guard.ts';
-import { requestIdOf } from '../door/request-id.ts';
-import { securityHeaders } from '../door/security-headers.ts';
-import type { AnswerTally } from './answer-tally.ts';
-import { cutAtAge } from './answer-text.ts';
 import type { OperationsAtHand } from './operations-at-hand.ts';
-import type { RememberedAnswer, RememberedAnswers } from './remembered-answers.ts';
-import {
-  type AskedOperation,
-  answerKeyOf,
-  askedOperation,
-  type RequestNames,
-} from './request-names.ts';
+import type { RememberedAnswers } from './remembered-answers.ts';
+import type { Recipient, Replies } from './replies.ts';
+import { answerKeyOf, askedOperation, type RequestNames } from './request-names.ts';
 
 /** A longer operation is not remembered. */
 const MAX_BODY_BYTES = 16 * 1024;
@@ -32,25 +22,30 @@ const UNUSUAL = [
   'x-gateway-dry-run',
 ] as const;
 
-/** What else becomes of a request that came the short way. */
+/** What else becomes of requests that came the short way. */
 interface Otherwise {
-  /** It is not answered here. `names` is null where nothing of it is to be remembered. */
-  readonly whole: (names: RequestNames | null) => void;
-  /** Runs what takes a while, now or in a later turn of the event loop. */
-  readonly inTurn: (work: () => void) => void;
-  /** Its body has not come yet. Until it has, nothing else is called. */
-  readonly waits: () => void;
-  /** It was answered, and its sender has not taken all of that yet. */
-  readonly onUnread: () => void;
+  /**
+   * One is not answered here. `names` is null where nothing of it is to be remembered; `waited` tells
+   * whether `waits` was called.
+   */
+  readonly whole: (
+    request: IncomingMessage,
+    response: ServerResponse,
+    how: { readonly names: RequestNames | null; readonly waited: boolean },
+  ) => void;
+  /** Runs what takes a while, now or in a later turn of the event loop, if somebody still waits then. */
+  readonly inTurn: (request: IncomingMessage, work: () => void) => void;
+  /** The body of one has not come yet. Until it has, nothing else is called for it. */
+  readonly waits: (request: IncomingMessage, response: ServerResponse) => void;
+  /** One was answered, and its sender has not taken all of that yet. */
+  readonly onUnread: (response: ServerResponse) => void;
   /** Whether connections end with their next answer. */
   readonly closing: () => boolean;
 }
 
-/** An operation of the plain kind, and whose it is. */
-interface Executable {
-  readonly caller: Viewer;
-  readonly names: RequestNames;
-  readonly asked: AskedOperation;
+/** A request whose sender is known, and whose body may have come. */
+interface Arrival extends Recipient {
+  readonly otherwise: Otherwise;
 }
 
 /** What a host looks like; of any other it is found out on the whole way what is wrong with it. */
@@ -60,7 +55,7 @@ const HOST = /^[\w.:[\]-]+$/;
 export interface ShortWay {
   /** Whether a request is of the plain kind: a small operation, with nothing unusual about it. */
   takes(request: IncomingMessage): boolean;
-  /** Answers, or hands on. */
+  /** Answers, or hands on: at the end of this turn of the event loop, or once the body is there. */
   answer(request: IncomingMessage, response: ServerResponse, otherwise: Otherwise): void;
 }
 
@@ -68,92 +63,77 @@ export interface ShortWay {
 export function createShortWay(options: {
   readonly answers: RememberedAnswers;
   readonly operations: OperationsAtHand;
+  readonly replies: Replies;
   readonly callers: Callers;
   readonly clock: Clock;
-  /** Told of every operation that was executed. */
-  readonly observer: Observer;
-  /** Told of every answer that was given again; `null` where that is not logged. */
-  readonly log: Observer | null;
-  /** `null` where nothing is counted. */
-  readonly tally: AnswerTally | null;
-  /** Headers of every answer besides those of security, such as `Vary`. */
-  readonly headers: readonly string[];
 }): ShortWay {
-  const { answers, callers, clock, log, observer, operations, tally } = options;
-  const common = [...securityHeaders.flat(), ...options.headers];
-  const ofPost = [...common, 'Cache-Control', 'no-store'];
-  const ofGet = [...common, 'Cache-Control', 'private, no-cache', 'Vary', 'Accept, Authorization'];
+  const { answers, callers, clock, operations, replies } = options;
 
-  const send = (
-    request: IncomingMessage,
-    response: ServerResponse,
-    { caller, answer }: { readonly caller: Viewer; readonly answer: RememberedAnswer },
-  ): void => {
-    const startedAt = clock.now();
-    const requestId = requestIdOf(request.headers['x-request-id']);
-    const ageMs = startedAt - answer.oldestAt;
-    const { contentType, etag } = answer;
-    const headers = ['X-Request-Id', requestId];
-    if (etag !== null) headers.push('Age', String(Math.floor(ageMs / 1000)), 'ETag', etag);
-    const constant = etag === null ? ofPost : ofGet;
-    const known = etag !== null && holdsETag(request.headers['if-none-match'] ?? null, etag);
-    if (known) {
-      response.writeHead(304, [...constant, ...headers]).end();
-    } else {
-      const body = answer.head + Math.round(ageMs) + answer.tail;
-      headers.push('Content-Type', contentType, 'Content-Length', String(body.length));
-      response.writeHead(200, [...constant, ...headers]).end(body, 'latin1');
+  /** Answers an operation from memory, or hands it on. `body` is null of a GET. */
+  const settle = (arrival: Arrival, body: Buffer | null, waited: boolean): void => {
+    const { caller, otherwise, request, response } = arrival;
+    const key = answerKeyOf(caller, request, body?.toString('latin1') ?? request.url ?? '');
+    const now = clock.now();
+    const answer = answers.find(key, now);
+    if (answer && !otherwise.closing()) {
+      replies.give(arrival, answer, now);
+      noteUnread(arrival);
+      return;
     }
-    tally?.count(answer);
-    log?.operation?.({
-      name: answer.name,
-      type: 'query',
-      caller: caller.name,
-      requestId,
-      status: known ? 304 : 200,
-      codes: [],
-      outcome: 'ok',
-      durationMs: clock.now() - startedAt,
-      calls: 0,
-      waitedMs: 0,
-      stale: 0,
+    // Whoever answers it, here or there, reads it again.
+    if (body) request.unshift(body);
+    const asked = askedOperation(request, body);
+    const names = { answer: key, operation: asked?.key ?? null };
+    if (!asked || !operations.knows(asked.key)) {
+      otherwise.whole(request, response, { names, waited });
+      return;
+    }
+    otherwise.inTurn(request, () => {
+      if (otherwise.closing() || !replies.execute(arrival, names, asked)) {
+        otherwise.whole(request, response, { names, waited });
+      } else {
+        request.resume();
+        noteUnread(arrival);
+      }
     });
   };
 
-  /** Answers an operation whose answer is not remembered, if it can be made at once. */
-  const execute = (
-    request: IncomingMessage,
-    response: ServerResponse,
-    { caller, names, asked }: Executable,
-  ): boolean => {
-    const startedAt = clock.now();
-    const made = operations.answer(asked.key, asked.variables, caller);
-    if (!made) return false;
-    const { contentType, data, name, receipt } = made;
-    const { summary } = receipt;
-    const body = JSON.stringify({ data, extensions: { upstream: summary } });
-    const requestId = requestIdOf(request.headers['x-request-id']);
-    const length = String(Buffer.byteLength(body));
-    const headers = ['X-Request-Id', requestId, 'Content-Type', contentType];
-    response.writeHead(200, [...ofPost, ...headers, 'Content-Length', length]).end(body);
-    answers.note(names.answer, () => {
-      const text = cutAtAge(body, receipt);
-      return text && { ...text, contentType, etag: null, name, ...receipt.served(clock.now()) };
-    });
-    observer.operation?.({
-      name,
-      type: 'query',
-      caller: caller.name,
-      requestId,
-      status: 200,
-      codes: [],
-      outcome: 'ok',
-      durationMs: clock.now() - startedAt,
-      calls: 0,
-      waitedMs: 0,
-      stale: summary.stale,
-      atHand: true,
-    });
+  const noteUnread = ({ otherwise, response }: Arrival): void => {
+    if ((response.socket?.writableLength ?? 0) > 0) otherwise.onUnread(response);
+  };
+
+  const waitFor = (arrival: Arrival): void => {
+    const { otherwise, request, response } = arrival;
+    otherwise.waits(request, response);
+    const look = (): void => {
+      const body = readBody(request);
+      if (body === null && !request.complete) return;
+      request.removeListener('readable', look);
+      if (body) settle(arrival, body, true);
+      else otherwise.whole(request, response, { names: null, waited: true });
+    };
+    request.on('readable', look);
+  };
+
+  let arrivals: Arrival[] = [];
+  /** Most bodies come along with their head: all of those are read at once, and without a listener. */
+  const readArrivals = (): void => {
+    const arrived = arrivals;
+    arrivals = [];
+    for (const arrival of arrived) {
+      // Nobody waits for the answer to one that was broken off.
+      if (arrival.request.destroyed) continue;
+      const body = readBody(arrival.request);
+      if (body) settle(arrival, body, false);
+      else waitFor(arrival);
+    }
+  };
+
+  /** Nearly always it is the same one again. */
+  let lastHost = '';
+  const isHost = (host = ''): boolean => {
+    if (host === '' || (host !== lastHost && !HOST.test(host))) return false;
+    lastHost = host;
     return true;
   };
 
@@ -170,68 +150,32 @@ export function createShortWay(options: {
         if (!(length > 0 && length <= MAX_BODY_BYTES)) return false;
         if (!headers['content-type']?.startsWith('application/json')) return false;
       }
-      return (
-        HOST.test(headers.host ?? '') &&
-        UNUSUAL.every((name) => headers[name] === undefined) &&
-        repeatedHeader(request) === null
-      );
-    },
-    answer(request, response, { closing, inTurn, onUnread, waits, whole }) {
-      const caller = identified(callers, request);
-      // Whoever cannot be known at once goes the whole way, and hears there why.
-      if (!caller) return whole(null);
-      const ended = (): void => {
-        if ((response.socket?.writableLength ?? 0) > 0) onUnread();
-      };
-      const answered = (key: string): boolean => {
-        const answer = answers.find(key);
-        if (!answer || closing()) return false;
-        send(request, response, { caller, answer });
-        ended();
-        return true;
-      };
-      if (request.method === 'GET') {
-        const answer = answerKeyOf(caller, request, request.url ?? '');
-        if (!answered(answer)) whole({ answer, operation: null });
-        return undefined;
+      for (const name of UNUSUAL) {
+        if (headers[name] !== undefined) return false;
       }
-      const length = Number(request.headers['content-length']);
-      let settled = false;
-      const settle = (body: Buffer | null): void => {
-        settled = true;
-        request.removeListener('readable', look);
-        if (!body) return whole(null);
-        const answer = answerKeyOf(caller, request, body.toString('latin1'));
-        if (answered(answer)) return void request.resume();
-        const asked = askedOperation(request, body);
-        const names = { answer, operation: asked?.key ?? null };
-        if (!asked || !operations.knows(asked.key)) return whole(names);
-        return inTurn(() => {
-          if (closing() || !execute(request, response, { caller, names, asked })) whole(names);
-          else {
-            request.resume();
-            ended();
-          }
-        });
-      };
-      const look = (): void => {
-        const body = request.read(length) as Buffer | null;
-        if (body === null) {
-          // Less than was announced, or not all of it yet.
-          if (request.complete) settle(null);
-          return;
-        }
-        request.unshift(body);
-        settle(body.length === length ? body : null);
-      };
-      request.on('readable', look);
-      // Most bodies come along with their head.
-      setImmediate(() => {
-        if (!settled) waits();
-      });
-      return undefined;
+      return isHost(headers.host) && repeatedHeader(request) === null;
+    },
+    answer(request, response, otherwise) {
+      const caller = identified(callers, request);
+      if (!caller) {
+        // Whoever cannot be known at once goes the whole way, and hears there why.
+        otherwise.whole(request, response, { names: null, waited: false });
+        return;
+      }
+      const arrival = { caller, otherwise, request, response };
+      if (request.method === 'GET') settle(arrival, null, false);
+      else if (arrivals.push(arrival) === 1) setImmediate(readArrivals);
     },
   };
+}
+
+/** The body of a request, once all of it is there; what is less stays where it is. */
+function readBody(request: IncomingMessage): Buffer | null {
+  const length = Number(request.headers['content-length']);
+  const body = request.read(length) as Buffer | null;
+  if (body === null || body.length === length) return body;
+  request.unshift(body);
+  return null;
 }
 
 /** Who sent a request, where that is known at once. */

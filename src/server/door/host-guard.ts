@@ -14,14 +14,24 @@ export function createHostGuard(listensOn: string, allowed: readonly string[]): 
   const loopback = /^(localhost|127\.[\d.]+|::1)$/i.test(listensOn);
   if (!loopback && allowed.length === 0) return null;
   const names = new Set(['localhost', ...allowed.map((name) => name.toLowerCase())]);
-  return (host) => {
-    // Every browser sends the header, and only browsers are protected.
-    if (host === undefined) return true;
+  const isKnown = (host: string): boolean => {
     const name = host
       .replace(/:\d*$/, '')
       .replace(/^\[|\]$/g, '')
       .toLowerCase();
     return names.has(name) || isIP(name) !== 0;
+  };
+  // Nearly always it is the same one again.
+  let last = '';
+  let lastIsKnown = isKnown(last);
+  return (host) => {
+    // Every browser sends the header, and only browsers are protected.
+    if (host === undefined) return true;
+    if (host !== last) {
+      last = host;
+      lastIsKnown = isKnown(host);
+    }
+    return lastIsKnown;
   };
 }
 
@@ -30,17 +40,24 @@ const ONCE = ['host', 'authorization'] as const;
 
 /** Which header of a request stands there twice though it may not; `null` when none does. */
 export function repeatedHeader({ rawHeaders }: IncomingMessage): string | null {
-  const seen = new Set<string>();
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = ONCE.find((once) => isNamed(rawHeaders[at] ?? '', once));
-    if (name === undefined) continue;
-    if (seen.has(name)) return name;
-    seen.add(name);
+  for (const name of ONCE) {
+    if (isRepeated(rawHeaders, name)) return name;
   }
   return null;
 }
 
+/** `headers`: names and values by turns. */
+function isRepeated(headers: readonly string[], name: string): boolean {
+  let seen = false;
+  for (let at = 0; at < headers.length; at += 2) {
+    if (!isNamed(headers[at] ?? '', name)) continue;
+    if (seen) return true;
+    seen = true;
+  }
+  return false;
+}
+
 /** Compares the lengths first: nearly all headers differ there. */
 function isNamed(header: string, name: string): boolean {
-  return header.length === name.length && header.toLowerCase() === name;
+  return header.length === name.length && (header === name || header.toLowerCase() === name);
 }

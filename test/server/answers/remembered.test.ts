@@ -113,12 +113,30 @@ describe('An operation that is asked again', () => {
       .split('\n')
       .filter((line) => line.includes('"msg":"operation"'));
     expect(lines).toHaveLength(4);
-    expect(JSON.parse(lines[3] ?? '')).toMatchObject({
-      caller: 'viewer',
-      type: 'query',
-      outcome: 'ok',
-      upstream: { calls: 0 },
+    const [, whole, , short] = lines.map((line) => JSON.parse(line) as object);
+    expect(short).toEqual({
+      ...whole,
+      requestId: expect.any(String),
+      time: expect.any(String),
+      durationMs: expect.any(Number),
     });
+    expect(Object.keys(short ?? {})).toEqual(Object.keys(whole ?? {}));
+  });
+
+  it('counts beside others, and after it was looked at', async () => {
+    const CHANNELS = '{ channels(first: 1) { nodes { name } } }';
+    await teach(CAMPAIGNS, 'viewer');
+    await teach(CHANNELS, 'viewer');
+    for (const query of [CAMPAIGNS, CHANNELS, CAMPAIGNS, CAMPAIGNS, CHANNELS]) {
+      await door.ask(query, 'viewer');
+    }
+    expect(await remembered()).toBe(6);
+    await door.ask(CHANNELS, 'viewer');
+    await door.ask(CAMPAIGNS, 'viewer');
+    const { text } = await door.send('/metrics');
+    expect(text).toContain('resource="campaigns",result="hit"} 6');
+    expect(text).toContain('resource="channels",result="hit"} 5');
+    expect(text).toContain('gateway_operations_total{type="query",outcome="ok"} 13');
   });
 
   it('shows a change that has answered', async () => {
