@@ -100,6 +100,35 @@ describe('An operation over what is at hand', () => {
     expect(door.calls()).toBe(2);
   });
 
+  it('is executed for a GET as well, with its tag and its age', async () => {
+    const ids = await campaigns();
+    const get = async (id: string | undefined, headers: Readonly<Record<string, string>> = {}) => {
+      const address = new URLSearchParams({ query: CAMPAIGN, variables: JSON.stringify({ id }) });
+      const init = {
+        headers: { authorization: 'Bearer admin', accept: 'application/json', ...headers },
+      };
+      const request = new Request(`http://gateway/graphql?${address}`, init);
+      return {
+        short: await door.send(`/graphql?${address}`, init),
+        whole: await door.gateway.fetch(request),
+      };
+    };
+    await get(ids[0]);
+    await door.clock.advance(2500);
+    const { short: reply, whole: response } = await get(ids[1]);
+    expect(await atHand()).toBe(1);
+    expect(reply.text).toBe(await response.text());
+    for (const name of ['etag', 'age', 'cache-control', 'vary', 'content-type']) {
+      expect(`${name}: ${reply.headers.get(name)}`).toBe(`${name}: ${response.headers.get(name)}`);
+    }
+    const known = await get(ids[2], { 'if-none-match': reply.headers.get('etag') ?? '' });
+    expect([known.short.status, known.whole.status]).toEqual([200, 200]);
+    const { short: again } = await get(ids[1], {
+      'if-none-match': reply.headers.get('etag') ?? '',
+    });
+    expect({ status: again.status, text: again.text }).toEqual({ status: 304, text: '' });
+  });
+
   it('goes the whole way where a read is not at hand, which costs what it costs', async () => {
     const CODE =
       'query Q($id: ID!) { account { username } qrCode(id: $id) { statistics { __typename } } }';
