@@ -23,3 +23,57 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer);
   },
 };
+
+/**
+ * A deadline that can be set anew thousands of times a second: no timer is made for that, but the one that
+ * runs looks, when it is over, whether there is still time.
+ */
+export class Deadline {
+  readonly #clock: Clock;
+  readonly #task: () => void;
+  /** On `clock.now()`; `null` while there is none. */
+  #dueAt: number | null = null;
+  /** When the timer is over; `null` while there is none. */
+  #looksAt: number | null = null;
+  #cancel = (): void => {};
+
+  /** `task` runs each time that a deadline passes. */
+  constructor(clock: Clock, task: () => void) {
+    this.#clock = clock;
+    this.#task = task;
+  }
+
+  /** Sets the deadline, `ms` milliseconds from now, in the place of any before. */
+  set(ms: number): void {
+    this.#dueAt = this.#clock.now() + ms;
+    if (this.#looksAt === null || this.#looksAt > this.#dueAt) this.#look(ms);
+  }
+
+  /** Takes the deadline away. The timer may run on: the next deadline will want one. */
+  lift(): void {
+    this.#dueAt = null;
+  }
+
+  /** Takes the deadline away, and the timer with it. */
+  end(): void {
+    this.#dueAt = null;
+    this.#looksAt = null;
+    this.#cancel();
+  }
+
+  #look(ms: number): void {
+    this.#cancel();
+    this.#looksAt = this.#clock.now() + ms;
+    this.#cancel = this.#clock.after(ms, () => {
+      this.#looksAt = null;
+      if (this.#dueAt === null) return;
+      const leftMs = Math.ceil(this.#dueAt - this.#clock.now());
+      if (leftMs > 0) {
+        this.#look(leftMs);
+      } else {
+        this.#dueAt = null;
+        this.#task();
+      }
+    });
+  }
+}

@@ -99,12 +99,14 @@ async function upload(
     if (body.bytes === 0) throw emptyFile();
     await options.turns.turn();
     const { id, shortUrl = null } = await running.run(() => links.write(uploadFile(input, body)));
+    body.close();
     const file = { id: encodeGlobalId('File', id), databaseId: id, shortUrl };
     answerUpload(request, response, clock, { status: 201, body: file });
     running.ended(201, null);
   } catch (error) {
     // A fault of the body also breaks the upstream's request, whose error is only the consequence.
     const refusal = refusalOf(body.fault ?? error, options.maskError);
+    body.close();
     answerUpload(request, response, clock, refusal);
     running.ended(refusal.status, refusal.code);
   } finally {

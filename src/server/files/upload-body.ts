@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Clock } from '../../clock.ts';
+import { type Clock, Deadline } from '../../clock.ts';
 import { BadUserInput, BudgetExhausted } from '../../errors.ts';
 import type { ByteStream } from '../../upstream/request.ts';
 
@@ -44,31 +44,41 @@ export function uploadTooLarge(maxBytes: number): UploadFault {
   return new UploadFault(413, `The file is larger than ${maxBytes} bytes.`);
 }
 
-/** The body of a request as a stream for an upstream: read no faster than the upstream takes it. */
+/**
+ * The body of a request as a stream for an upstream: read no faster than the upstream takes it. The request
+ * flows as long as it is read at its pace, which spares turning its socket off and on for each piece.
+ */
 export class UploadBody implements ByteStream {
   readonly length: number | null;
   /** Why the body itself could not be read, if that is what went wrong. */
   fault: UploadFault | null = null;
   readonly #options: UploadBodyOptions;
-  readonly #source: AsyncIterator<Uint8Array>;
+  readonly #patience: Deadline;
   /** The pieces that were read and are still buffered: all but the first `#dropped`. */
-  #pieces: Uint8Array[] = [];
+  readonly #pieces: Uint8Array[] = [];
   #dropped = 0;
+  /** Whether pieces stay buffered that have been handed out, so that they can be once more. */
+  #keeps = true;
   #bytes = 0;
   #patienceMs = PATIENCE_MS;
   #started = false;
-  /** Whether the first bytes have been handed out. Before that, none may go. */
+  /** Whether the first bytes have been handed out. */
   #sent = false;
   #ended = false;
-  #reading: Promise<void> | null = null;
+  /** Why no more comes, where that is not the end. */
+  #broken: { readonly error: unknown } | null = null;
+  /** Whoever waits for the next piece, and since when. */
+  #waiting: { readonly since: number; readonly look: () => void } | null = null;
 
   constructor(options: UploadBodyOptions) {
-    const { request } = options;
     this.#options = options;
-    const announced = request.headers['content-length'];
+    const announced = options.request.headers['content-length'];
     this.length = announced === undefined ? null : Number(announced);
-    // An attempt that is abandoned must not end the request: the next attempt reads the rest of it.
-    this.#source = request.iterator({ destroyOnReturn: false });
+    this.#patience = new Deadline(options.clock, () => {
+      const rate = 1000 / PATIENCE_PER_BYTE_MS;
+      const message = `The file comes too slowly: it must be ${rate} bytes a second on average.`;
+      this.#fail(new UploadFault(408, message));
+    });
   }
 
   /** Bytes that have been read. */
@@ -81,24 +91,38 @@ export class UploadBody implements ByteStream {
    * @throws UploadFault `BAD_USER_INPUT` when they come too slowly, or are too many.
    */
   async begin(): Promise<void> {
-    while (this.#bytes < FIRST_BYTES && !this.#ended) await this.#read();
+    while (this.#bytes < FIRST_BYTES && !this.#ended) await this.#more();
   }
 
-  async *open(): AsyncGenerator<Uint8Array> {
+  /** By hand, where a generator would cost several promises for each piece. */
+  open(): AsyncIterableIterator<Uint8Array> {
     this.#sent = true;
-    for (let at = 0; ; at += 1) {
-      if (at === this.#dropped + this.#pieces.length && !this.#ended) {
-        // An abandoned attempt may still be reading the piece that the next attempt wants.
-        this.#reading ??= this.#read().finally(() => {
-          this.#reading = null;
-        });
-        await this.#reading;
-      }
-      const piece = this.#pieces[at - this.#dropped];
-      if (piece) yield piece;
-      else if (at < this.#dropped) throw new Error('The first bytes are gone');
-      else return;
-    }
+    let at = 0;
+    let left = false;
+    const over = { done: true, value: undefined } as const;
+    const pieces: AsyncIterableIterator<Uint8Array> = {
+      [Symbol.asyncIterator]: () => pieces,
+      next: async () => {
+        while (!this.#ended && at === this.#dropped + this.#pieces.length) {
+          if (left) return over;
+          await this.#more();
+        }
+        if (left) return over;
+        if (at < this.#dropped) throw new Error('The first bytes are gone');
+        const value = this.#pieces[at - this.#dropped];
+        if (!value) return over;
+        at += 1;
+        if (!this.#keeps) this.#drop(at);
+        return { done: false, value };
+      },
+      // A try that is abandoned reads no more. The next one reads on.
+      return: () => {
+        left = true;
+        this.#wake();
+        return Promise.resolve(over);
+      },
+    };
+    return pieces;
   }
 
   refused(retryAfterMs: number): void {
@@ -107,46 +131,93 @@ export class UploadBody implements ByteStream {
     this.#options.onLost(new BudgetExhausted('LINKS', Math.max(1, retryAfterMs), availableAt));
   }
 
-  async #read(): Promise<void> {
-    if (!this.#started) this.#options.onStart();
-    this.#started = true;
-    const { done, value: piece } = await this.#next();
-    if (done) {
-      this.#ended = true;
-      return;
-    }
-    this.#bytes += piece.length;
-    if (this.#bytes > this.#options.maxBytes)
-      throw this.#fail(uploadTooLarge(this.#options.maxBytes));
-    this.#pieces.push(piece);
-    // Once some are gone, there is no use in the others.
-    const whole = this.#dropped === 0 && this.#bytes <= BUFFERED_BYTES;
-    if (!this.#sent || (whole && this.#options.hold(piece.length))) return;
-    this.#dropped += this.#pieces.length - 1;
-    this.#pieces = [piece];
+  /** Reads no more: the rest of the request is left to whoever answers it. */
+  close(): void {
+    this.#patience.end();
+    if (!this.#started) return;
+    const { request } = this.#options;
+    request.off('data', this.#take).off('end', this.#end);
+    request.off('error', this.#breakOff).off('close', this.#breakOff);
+    // What has come in whole is in nobody's way, unless it stays there: the connection may serve on.
+    if (request.complete) request.resume();
+    else request.pause();
   }
 
-  #next(): Promise<IteratorResult<Uint8Array>> {
-    const { clock } = this.#options;
-    const askedAt = clock.now();
+  /** Waits for whatever comes next: a piece, or the end. */
+  #more(): Promise<void> {
+    const { clock, request } = this.#options;
+    if (!this.#started) this.#start();
     return new Promise((resolve, reject) => {
-      const cancel = clock.after(this.#patienceMs, () => {
-        const rate = 1000 / PATIENCE_PER_BYTE_MS;
-        const message = `The file comes too slowly: it must be ${rate} bytes a second on average.`;
-        reject(this.#fail(new UploadFault(408, message)));
-      });
-      const take = (next: IteratorResult<Uint8Array>): void => {
-        const earnedMs = next.done ? 0 : next.value.length * PATIENCE_PER_BYTE_MS;
-        const leftMs = this.#patienceMs - (clock.now() - askedAt);
-        this.#patienceMs = Math.min(PATIENCE_MS, leftMs + earnedMs);
-        resolve(next);
+      const look = (): void => {
+        if (this.#broken) reject(this.#broken.error);
+        else resolve();
       };
-      this.#source.next().then(take, reject).finally(cancel);
+      if (this.#broken) {
+        look();
+        return;
+      }
+      this.#waiting = { since: clock.now(), look };
+      this.#patience.set(this.#patienceMs);
+      if (request.isPaused()) request.resume();
     });
   }
 
-  #fail(fault: UploadFault): UploadFault {
+  #start(): void {
+    const { onStart, request } = this.#options;
+    this.#started = true;
+    onStart();
+    request.on('data', this.#take).on('end', this.#end);
+    request.on('error', this.#breakOff).on('close', this.#breakOff);
+  }
+
+  readonly #take = (piece: Uint8Array): void => {
+    const { hold, maxBytes, request } = this.#options;
+    this.#bytes += piece.length;
+    if (this.#bytes > maxBytes) {
+      this.#fail(uploadTooLarge(maxBytes));
+      return;
+    }
+    this.#pieces.push(piece);
+    // Once some are gone, there is no use in the others.
+    if (this.#sent) this.#keeps &&= this.#bytes <= BUFFERED_BYTES && hold(piece.length);
+    if (this.#waiting) this.#wake(piece.length * PATIENCE_PER_BYTE_MS);
+    else request.pause();
+  };
+
+  readonly #end = (): void => {
+    this.#ended = true;
+    this.#wake();
+  };
+
+  /** The connection has failed, or was closed before all had come. */
+  readonly #breakOff = (error?: Error): void => {
+    if (!this.#ended) this.#break(error ?? new Error('The request was cut off'));
+  };
+
+  #fail(fault: UploadFault): void {
     this.fault = fault;
-    return fault;
+    this.#break(fault);
+  }
+
+  #break(error: unknown): void {
+    this.#broken ??= { error };
+    this.#options.request.pause();
+    this.#wake();
+  }
+
+  /** Lets go of the pieces up to the nth. */
+  #drop(count: number): void {
+    this.#pieces.splice(0, count - this.#dropped);
+    this.#dropped = count;
+  }
+
+  #wake(earnedMs = 0): void {
+    if (!this.#waiting) return;
+    const { since, look } = this.#waiting;
+    this.#waiting = null;
+    this.#patience.lift();
+    const leftMs = this.#patienceMs - (this.#options.clock.now() - since);
+    this.#patienceMs = Math.min(PATIENCE_MS, leftMs + earnedMs);
+    look();
   }
 }

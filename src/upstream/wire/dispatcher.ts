@@ -1,9 +1,20 @@
-import { Agent } from 'undici';
+import type { DuplexOptions } from 'node:stream';
+import { Agent, type buildConnector } from 'undici';
 
 /** Largest upstream answer. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
+/**
+ * How much may wait in a socket before whoever sends has to: some pieces of an upload, which are 64 KiB at
+ * most. With room for less than one, each piece that the system takes at once would still cost a wait.
+ */
+const UNSENT_BYTES = 256 * 1024;
+
 /** The sockets to both upstreams. Whoever makes it closes it. */
 export function createDispatcher(): Agent {
-  return new Agent({ maxResponseSize: MAX_ANSWER_BYTES });
+  // What it does not know itself it hands on to the socket.
+  const connect: Partial<buildConnector.BuildOptions> & DuplexOptions = {
+    highWaterMark: UNSENT_BYTES,
+  };
+  return new Agent({ maxResponseSize: MAX_ANSWER_BYTES, connect });
 }

@@ -1,6 +1,6 @@
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { type Dispatcher, errors, request } from 'undici';
-import type { Clock } from '../../clock.ts';
+import { type Clock, Deadline } from '../../clock.ts';
 import type { RawAnswer } from '../request.ts';
 
 /** A request with everything on it, ready for the wire. */
@@ -11,7 +11,10 @@ export interface WireRequest {
   readonly body: string | null;
   /** Bytes in the place of `body`. A request ends with the last of them, or is cut off. */
   readonly stream: AsyncIterable<Uint8Array> | null;
-  /** For the whole exchange; with a `stream`, for each piece of it to be taken, then for the answer. */
+  /**
+   * For the whole exchange; with a `stream`, for the pieces to be taken that wait in the socket, then for the
+   * answer.
+   */
   readonly timeoutMs: number;
 }
 
@@ -54,15 +57,16 @@ export async function sendOverWire(
   { method, url, headers, body, stream, timeoutMs }: WireRequest,
 ): Promise<RawAnswer> {
   const abort = new AbortController();
-  const deadline = new Deadline(wire.clock, timeoutMs, () => abort.abort());
-  const flow = stream && new Flow(stream, deadline);
-  deadline.begin();
+  const deadline = new Deadline(wire.clock, () => abort.abort());
+  const flow = stream && new Flow(stream, deadline, timeoutMs);
+  deadline.set(timeoutMs);
   try {
     const answer = await request(url, {
       dispatcher: wire.dispatcher,
       method,
       headers,
-      body: flow?.readable ?? body,
+      // It takes what can be iterated, too, at less than a `Readable` costs; only its types do not say so.
+      body: flow ? (flow as unknown as Readable) : body,
       signal: abort.signal,
       // Both count from the start of a long upload; the deadline knows better.
       ...(flow ? { headersTimeout: 0, bodyTimeout: 0 } : {}),
@@ -75,69 +79,56 @@ export async function sendOverWire(
     if (abort.signal.aborted) throw new WireError('timeout', cause);
     throw new WireError(wasSent(cause) ? 'lost' : 'unsent', cause);
   } finally {
-    flow?.readable.destroy();
+    flow?.end();
     deadline.end();
   }
 }
 
-/** A timer that can begin anew. */
-class Deadline {
-  readonly #clock: Clock;
-  readonly #ms: number;
-  readonly #task: () => void;
-  #cancel = (): void => {};
-
-  constructor(clock: Clock, ms: number, task: () => void) {
-    this.#clock = clock;
-    this.#ms = ms;
-    this.#task = task;
-  }
-
-  begin(): void {
-    this.#cancel();
-    this.#cancel = this.#clock.after(this.#ms, this.#task);
-  }
-
-  end(): void {
-    this.#cancel();
-  }
-}
-
-/** A stream in flight. The deadline runs while the upstream is waited for, not while the source is. */
-class Flow {
-  /** Holds one piece at most. Its failure fails the request, which is cut off and not ended. */
-  readonly readable: Readable;
+/**
+ * A stream in flight, read piece by piece as the upstream takes them. The deadline runs while the upstream is
+ * waited for, not while the source is. Its failure fails the request, which is cut off and not ended.
+ */
+class Flow implements AsyncIterableIterator<Uint8Array> {
   /** Whether anything has been handed out. */
   begun = false;
   /** Whether its source has failed. */
   broken = false;
+  readonly #source: AsyncIterator<Uint8Array>;
+  readonly #deadline: Deadline;
+  readonly #timeoutMs: number;
+  #over = false;
 
-  constructor(source: AsyncIterable<Uint8Array>, deadline: Deadline) {
-    this.readable = Readable.from(this.#pass(source, deadline));
-    // It can fail after the answer has come, when no listener is left.
-    this.readable.on('error', () => {});
+  constructor(source: AsyncIterable<Uint8Array>, deadline: Deadline, timeoutMs: number) {
+    this.#source = source[Symbol.asyncIterator]();
+    this.#deadline = deadline;
+    this.#timeoutMs = timeoutMs;
   }
 
-  async *#pass(source: AsyncIterable<Uint8Array>, deadline: Deadline): AsyncGenerator<Uint8Array> {
-    deadline.end();
-    for await (const piece of this.#watch(source)) {
-      if (this.readable.destroyed) return;
-      this.begun = true;
-      deadline.begin();
-      yield piece;
-      deadline.end();
-    }
-    this.begun = true;
-    deadline.begin();
+  [Symbol.asyncIterator](): this {
+    return this;
   }
 
-  async *#watch(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  async next(): Promise<IteratorResult<Uint8Array>> {
+    this.#deadline.lift();
+    let next: IteratorResult<Uint8Array>;
     try {
-      yield* source;
+      next = await this.#source.next();
     } catch (error) {
       this.broken = true;
       throw error;
     }
+    // What is asked for on behalf of a request that is over must not seem to be its end.
+    if (this.#over) throw new Error('The request is over');
+    this.begun = true;
+    this.#deadline.set(this.#timeoutMs);
+    return next;
+  }
+
+  /** Nothing more is read. */
+  end(): void {
+    this.#over = true;
+    // A generator that still waits for a piece returns once it has it.
+    this.#source.return?.().catch(() => {});
   }
 }
 

@@ -35,6 +35,13 @@ describe('PUT /files/:filename', () => {
     expect(nodes[0]).toMatchObject({ id: answer.id, name: 'pattern.bin' });
   });
 
+  it('passes more bytes on than are ever held, none lost and none twice', async () => {
+    const large = someBytes(3_999_999);
+    const answer = await upload(url, '/files/large.bin', large);
+    const download = await fetch(String(answer.shortUrl));
+    expect(Buffer.from(await download.arrayBuffer()).equals(large)).toBe(true);
+  });
+
   it('is one request upstream, of a known length and no particular type', async () => {
     await upload(url, '/files/a.json', '{"broken":', { 'content-type': 'application/json' });
     const [{ headers, ...entry } = { headers: {} }, ...others] = received();
