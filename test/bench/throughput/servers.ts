@@ -60,15 +60,15 @@ export function makeRoom(): void {
 
 /** A bare `node:http` server that answers everything with `answer`. */
 export function startBare(answer: string): Promise<Server> {
-  return startText('bench-bare.mjs', bare, answer);
+  return startText('bench-bare.mjs', bare, { ANSWER: answer });
 }
 
 /** A Yoga server that answers the dashboard with what `answer` says. */
 export function startYoga(answer: string): Promise<Server> {
-  return startText('bench-yoga.mjs', yoga, answer);
+  return startText('bench-yoga.mjs', yoga, { ANSWER: answer });
 }
 
-/** The built gateway on its sandbox. */
+/** The built gateway, on its sandbox unless `env` says otherwise. */
 export async function startGateway(env: Readonly<Record<string, string>>): Promise<Server> {
   const PORT = String(await freePort());
   return startFile(join('dist', 'main.js'), { PORT, STATE_DIR: 'off', ...env });
@@ -84,11 +84,18 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-async function startText(name: string, program: string, answer: string): Promise<Server> {
+/** A program of one file, given as text, that listens on `PORT`; on our core if it is not measured. */
+export async function startText(
+  name: string,
+  program: string,
+  env: Readonly<Record<string, string>>,
+  core: 'its own' | 'ours' = 'its own',
+): Promise<Server> {
   // Beside the gateway's own files, where it finds the same libraries.
   const file = join('dist', name);
   writeFileSync(file, program);
-  const server = await startFile(file, { PORT: String(await freePort()), ANSWER: answer });
+  const server = await startFile(file, { PORT: String(await freePort()), ...env });
+  if (core === 'ours') pin(OUR_CORE, server.pid);
   return {
     ...server,
     async stop() {
