@@ -14,6 +14,7 @@ import { headerOf, type Origins } from '../door/origins.ts';
 import type { MaskError } from '../graphql/mask-error.ts';
 import { asksForDryRun, dryRunHeader } from '../graphql/use-dry-run.ts';
 import type { LoopTurns } from '../socket/loop-turns.ts';
+import { SpentPieces } from './spent-pieces.ts';
 import { answerUpload, refusalOf } from './upload-answer.ts';
 import { UploadBody, uploadTooLarge } from './upload-body.ts';
 import { observeUpload, type UploadObservers } from './upload-observation.ts';
@@ -46,9 +47,10 @@ export type FilesRoute = (request: IncomingMessage, response: ServerResponse) =>
  * Implements: Link API > Files > POST /api/files/upload/:filename.
  */
 export function createFilesRoute(options: FilesOptions): FilesRoute {
+  const spent = new SpentPieces();
   return (request, response) => {
     if (request.method === 'PUT') {
-      void upload(request, response, options);
+      void upload(request, response, options, spent);
       return;
     }
     response.setHeader('Allow', 'PUT, OPTIONS');
@@ -66,6 +68,7 @@ async function upload(
   request: IncomingMessage,
   response: ServerResponse,
   options: FilesOptions,
+  spent: SpentPieces,
 ): Promise<void> {
   const running = observeUpload(request, response, options);
   const { clock, maxBytes } = options;
@@ -77,6 +80,7 @@ async function upload(
     clock,
     maxBytes,
     hold: (bytes) => place?.hold(bytes) ?? false,
+    onSpent: (bytes) => spent.add(bytes),
     onStart: () => {
       if (expectsContinue(request)) response.writeContinue();
     },

@@ -9,6 +9,8 @@ interface UploadBodyOptions {
   readonly maxBytes: number;
   /** Whether so many of the bytes may be held until the upload is over. */
   readonly hold: (bytes: number) => boolean;
+  /** Called when bytes are handed out that will not be again. */
+  readonly onSpent: (bytes: number) => void;
   /** Called before the first byte is read. */
   readonly onStart: () => void;
   /** Called when an upload that the upstream refused cannot be sent again; nothing happened there. */
@@ -112,7 +114,10 @@ export class UploadBody implements ByteStream {
         const value = this.#pieces[at - this.#dropped];
         if (!value) return over;
         at += 1;
-        if (!this.#keeps) this.#drop(at);
+        if (!this.#keeps) {
+          this.#drop(at);
+          this.#options.onSpent(value.length);
+        }
         return { done: false, value };
       },
       // A try that is abandoned reads no more. The next one reads on.
