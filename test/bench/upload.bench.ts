@@ -60,21 +60,16 @@ it('passes 500 MB on in little memory, and about as fast as a bare pipe', async 
       bares.push(await upload(bare, EACH));
       gateways.push(await upload(gateway, EACH));
     }
-    const ratio = (member: keyof Took): number =>
-      percentile(
-        bares.map((took, pair) => took[member] / (gateways[pair]?.[member] ?? Number.NaN)),
-        0.5,
-      );
-    const median = (all: readonly Took[], member: keyof Took): number =>
-      percentile(
-        all.map((took) => took[member]),
-        0.5,
-      );
-    const speed = (all: readonly Took[]) => Math.round(EACH / 1000 / median(all, 'ms'));
-    const cost = (all: readonly Took[]) => Math.round((median(all, 'cpuMs') * 1000 * MB) / EACH);
+    const median = (all: readonly number[]): number => percentile(all, 0.5);
+    const ratio = median(bares.map(({ ms }, pair) => ms / (gateways[pair]?.ms ?? Number.NaN)));
+    const speed = (all: readonly Took[]) =>
+      Math.round(EACH / 1000 / median(all.map(({ ms }) => ms)));
+    // In all and no median: it is counted in steps of 10 ms.
+    const cost = (all: readonly Took[]) =>
+      (all.reduce((sum, { cpuMs }) => sum + cpuMs, 0) * 1000 * MB) / (EACH * PAIRS);
     record({
       bench: 'upload',
-      about: `Uploads ${LARGE / MB} MB by PUT to the built gateway, then ${EACH / MB} MB by turns to it and to a bare node:http pipe, each on one core, on an upstream that only reads. Medians of ${PAIRS} pairs.`,
+      about: `Uploads ${LARGE / MB} MB by PUT to the built gateway, then ${EACH / MB} MB by turns to it and to a bare node:http pipe, each on one core, on an upstream that only reads. ${PAIRS} pairs.`,
       figures: [
         {
           label: `growth of the gateway while ${LARGE / MB} MB pass`,
@@ -85,16 +80,17 @@ it('passes 500 MB on in little memory, and about as fast as a bare pipe', async 
         },
         {
           label: 'throughput of an upload, over that of a bare node:http pipe',
-          value: ratio('ms'),
+          value: ratio,
           digits: 2,
-          target: { atLeast: 0.5 },
+          // About as fast; less by what another program on the machine can do to either.
+          target: { atLeast: 0.8 },
           note: `${speed(gateways)} MB/s over ${speed(bares)} MB/s`,
         },
         {
           label: 'uploaded for a second of processor time, over a bare node:http pipe',
-          value: ratio('cpuMs'),
+          value: cost(bares) / cost(gateways),
           digits: 2,
-          note: `${cost(gateways)} µs of processor each MB over ${cost(bares)} µs, all threads`,
+          note: `${Math.round(cost(gateways))} µs of processor each MB over ${Math.round(cost(bares))} µs, all threads`,
         },
       ],
     });
