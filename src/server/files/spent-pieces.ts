@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /** How many bytes of uploads go by until what is left of them is collected. */
-const COLLECT_EVERY_BYTES = 8 * 1024 * 1024;
+const COLLECT_EVERY_BYTES = 12 * 1024 * 1024;
 
 /**
  * Has the memory of pieces that have gone by given back soon. Node copies each piece into memory outside of
