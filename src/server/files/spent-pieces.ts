@@ -12,7 +12,8 @@ const COLLECT_EVERY_BYTES = 12 * 1024 * 1024;
  * takes about a millisecond, and less where it is done often.
  */
 export class SpentPieces {
-  readonly #collect: (() => void) | null = youngCollector();
+  /** Made when it is first wanted: it comes out of a context of its own. */
+  #collect: (() => void) | null | undefined;
   #bytes = 0;
 
   /** So many bytes more are not needed any longer. */
@@ -20,6 +21,7 @@ export class SpentPieces {
     this.#bytes += bytes;
     if (this.#bytes < COLLECT_EVERY_BYTES) return;
     this.#bytes = 0;
+    if (this.#collect === undefined) this.#collect = youngCollector();
     this.#collect?.();
   }
 }
