@@ -153,7 +153,6 @@ function createHttp(
     answers,
     operations,
     clock,
-    observer: telemetry.observer,
     log: config.logLevel === 'info' || config.logLevel === 'debug' ? telemetry.log : null,
     tally,
     headers: origins.allowsOthers ? ['Vary', 'Origin'] : [],

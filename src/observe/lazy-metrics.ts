@@ -34,7 +34,7 @@ export function createLazyMetrics(clock: Clock, gauges: Gauges): Metrics {
     read: (...args) => record((metrics) => metrics.read?.(...args)),
     waited: (...args) => record((metrics) => metrics.waited?.(...args)),
     surprise: (...args) => record((metrics) => metrics.surprise?.(...args)),
-    remembered: (times) => record((metrics) => metrics.remembered?.(times)),
+    answeredInFront: (...args) => record((metrics) => metrics.answeredInFront?.(...args)),
     operation: (operation) => record((metrics) => metrics.operation?.(operation)),
   };
 }

@@ -56,8 +56,6 @@ export interface OperationRecord {
   /** `partial`: errors beside data. `failed`: errors and no data. `canceled`: the caller hung up. */
   readonly outcome: 'ok' | 'partial' | 'failed' | 'canceled';
   readonly durationMs: number;
-  /** Whether it was answered in front of everything else, from what was at hand. */
-  readonly atHand?: true;
   readonly calls: number;
   readonly waitedMs: number;
   readonly stale: number;
@@ -73,8 +71,11 @@ export interface Observer {
   /** A member of an answer was not as documented: `resource.member`. */
   surprise?(upstream: UpstreamName, field: string): void;
   operation?(record: OperationRecord): void;
-  /** So many queries were answered from remembered bytes; none of them is told by `operation`. */
-  remembered?(times: number): void;
+  /**
+   * So many queries were answered in front of everything else, from remembered bytes or by being executed over
+   * what was at hand; none of them is told by `operation`.
+   */
+  answeredInFront?(remembered: number, executed: number): void;
 }
 
 /** Joins observers into one that calls all of them, in order. */

@@ -152,6 +152,8 @@ export interface Page<R extends Row> {
   readonly sent: number;
   /** Which answer of its list it was, counted by this process. */
   readonly arrival?: number;
+  /** Whether no row is on it twice. */
+  readonly distinct?: boolean;
   /** Present in a dry run where the rows are not known: makes one up that stands for so many of them. */
   readonly placeholder?: (rows: number) => R;
 }

@@ -3,12 +3,13 @@ import type { ServedKind } from '../../upstream/receipt.ts';
 import type { RememberedAnswer } from './remembered-answers.ts';
 
 /**
- * Counts remembered answers in plain numbers until somebody looks: to count each with its labels would cost
- * more than to answer.
+ * Counts what is answered in front of everything else in plain numbers until somebody looks: to count each with
+ * its labels would cost more than to answer.
  */
 export class AnswerTally {
   readonly #metrics: Metrics;
-  #operations = 0;
+  #remembered = 0;
+  #executed = 0;
   readonly #reads = new Map<string, { -readonly [K in keyof ServedKind]: ServedKind[K] }>();
   /** The answer that was given last, and how often in a row its reads are not counted yet. */
   #last: RememberedAnswer | null = null;
@@ -18,9 +19,14 @@ export class AnswerTally {
     this.#metrics = metrics;
   }
 
-  /** An answer was given. */
+  /** An operation was executed over what was at hand. Its reads are counted by those who served them. */
+  countExecuted(): void {
+    this.#executed += 1;
+  }
+
+  /** An answer was given again. */
   count(answer: RememberedAnswer): void {
-    this.#operations += 1;
+    this.#remembered += 1;
     if (answer !== this.#last) {
       this.#countReads();
       this.#last = answer;
@@ -58,8 +64,9 @@ export class AnswerTally {
     for (const { upstream, resource, count } of this.#reads.values()) {
       metrics.read?.(upstream, resource, 'hit', count);
     }
-    metrics.remembered?.(this.#operations);
+    metrics.answeredInFront?.(this.#remembered, this.#executed);
     this.#reads.clear();
-    this.#operations = 0;
+    this.#remembered = 0;
+    this.#executed = 0;
   }
 }

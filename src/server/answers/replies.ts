@@ -22,11 +22,9 @@ interface RepliesOptions {
   readonly answers: RememberedAnswers;
   readonly operations: OperationsAtHand;
   readonly clock: Clock;
-  /** Told of every operation that was executed. */
-  readonly observer: Observer;
-  /** Told of every answer that was given again; `null` where that is not logged. */
+  /** Told of every operation; `null` where that is not logged. */
   readonly log: Observer | null;
-  /** Counts every answer that was given again; `null` where nothing is counted. */
+  /** `null` where nothing is counted. */
   readonly tally: AnswerTally | null;
   /** Headers of every answer besides those of security, such as `Vary`. */
   readonly headers: readonly string[];
@@ -75,7 +73,7 @@ export class Replies {
 
   /** Answers an operation whose answer is not remembered, if it can be made at once; tells whether. */
   execute(recipient: Recipient, names: RequestNames, asked: AskedOperation): boolean {
-    const { answers, clock, observer, operations } = this.#options;
+    const { answers, clock, log, operations, tally } = this.#options;
     const { caller, request } = recipient;
     const startedAt = clock.now();
     const made = operations.answer(asked.key, asked.variables, caller);
@@ -94,8 +92,8 @@ export class Replies {
     });
     const durationMs = clock.now() - startedAt;
     const { stale } = summary;
-    const how = { name, caller: caller.name, requestId, status, durationMs, stale };
-    observer.operation?.({ ...ok, ...how, atHand: true });
+    tally?.countExecuted();
+    log?.operation?.({ ...ok, name, caller: caller.name, requestId, status, durationMs, stale });
     return true;
   }
 

@@ -18,6 +18,8 @@ export interface ListPage<R extends Row> {
   readonly placeholder: ((rows: number) => R) | null;
   /** See `Page.arrival`. */
   readonly arrival?: number | undefined;
+  /** See `Page.distinct`. */
+  readonly distinct?: boolean;
   /** Writes to the list that it surely shows. See `Agreement.writes`. */
   readonly writes: number;
 }
@@ -35,7 +37,7 @@ export function listPageOf<R extends Row>(
     writes,
   }: { readonly number: number; readonly pageSize: number; readonly writes: number },
 ): ListPage<R> {
-  const { total, placeholder = null, arrival } = page;
+  const { total, placeholder = null, arrival, distinct = false } = page;
   if (!list.paged) {
     const { rows } = page;
     const perPage = WHOLE;
@@ -48,6 +50,7 @@ export function listPageOf<R extends Row>(
       certain: true,
       placeholder,
       arrival,
+      distinct,
       writes,
     };
   }
@@ -57,5 +60,5 @@ export function listPageOf<R extends Row>(
   const last = isLastPage(page, number);
   const certain = last || promisedLastPage(page) !== null;
   const rows = beyond ? [] : page.rows;
-  return { number, rows, last, perPage, total, certain, placeholder, arrival, writes };
+  return { number, rows, last, perPage, total, certain, placeholder, arrival, distinct, writes };
 }

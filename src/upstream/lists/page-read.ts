@@ -48,7 +48,10 @@ export class PageRead<R extends Row> implements Read<Page<R> | null> {
   }
 
   decode(body: unknown, context: DecodeContext): Page<R> {
-    return this.#agreement.arrived(this.#list.decode(body, context), this.anew);
+    const page = this.#list.decode(body, context);
+    const identities = page.rows.map((row) => identityOf(this.#list, row));
+    const distinct = new Set(identities).size === identities.length;
+    return { ...this.#agreement.arrived(page, this.anew), distinct };
   }
 
   lateTags(page: Page<R> | null): readonly string[] {
@@ -58,6 +61,11 @@ export class PageRead<R extends Row> implements Read<Page<R> | null> {
   placeholder(idFor: (rows?: number) => number): Page<R> {
     return placeholderPage((rows) => placeholderRow(this.#list, idFor(rows)));
   }
+}
+
+/** What tells a row from all others of its list. */
+export function identityOf<R extends Row>(list: List<R>, row: R): string {
+  return list.identity?.(row) ?? String(row.id);
 }
 
 /** A row of which only the id is known, as a dry run reckons with it. */

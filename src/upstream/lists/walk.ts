@@ -4,6 +4,7 @@ import type { List, Row } from '../request.ts';
 import { FIRST_PLACE, findPlace, isBefore, type Place, type Side } from './anchor.ts';
 import { type Cursor, encodeCursor, NEIGHBORS } from './cursor.ts';
 import type { ListPage } from './list-page.ts';
+import { identityOf } from './page-read.ts';
 import type { Lists } from './pages.ts';
 
 /** A row of a window, and where it stands. */
@@ -114,19 +115,23 @@ export class Walk<R extends Row> {
 
   *forwards(start: Place, end: Place | null, count: number): Steps<Window<R>> {
     const rows: WindowRow<R>[] = [];
-    const seen = new Set<string>();
     let { page: number, index } = start;
     let page = yield* this.page(number);
+    // Most windows end on the page that they begin on, where no row is seen twice.
+    let seen = page.distinct ? null : new Set<string>();
     const more = () => !end || isBefore({ page: number, index }, end);
     while (rows.length < count && more()) {
       const row = page.rows[index];
       if (row) {
-        const identity = this.#identity(row);
-        if (!seen.has(identity)) rows.push(new StandingRow(this, page, index));
-        seen.add(identity);
+        const identity = seen && this.#identity(row);
+        if (identity === null || !seen?.has(identity)) {
+          rows.push(new StandingRow(this, page, index));
+        }
+        if (identity !== null) seen?.add(identity);
         index += 1;
       } else {
         if (page.last) break;
+        seen ??= new Set(rows.map(({ node }) => this.#identity(node)));
         yield* this.#ahead(page, count - rows.length, { upTo: end?.page });
         number += 1;
         index = 0;
@@ -221,7 +226,7 @@ export class Walk<R extends Row> {
   }
 
   #identity(row: R): string {
-    return this.#source.list.identity?.(row) ?? String(row.id);
+    return identityOf(this.#source.list, row);
   }
 
   /** The cursor of a row of one of these pages. */

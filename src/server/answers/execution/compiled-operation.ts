@@ -55,7 +55,7 @@ export class CompiledOperation {
       operation: this.#operation,
       variableValues: coerced,
     };
-    return completeObject(this.#planFor(coerced), undefined, { context, shared }, undefined);
+    return completeObject(this.#planFor(coerced), undefined, { context, shared });
   }
 
   #planFor(variables: Variables): ObjectPlan {

@@ -78,15 +78,14 @@ export class Planner {
       nodes: [node, ...nodes.slice(1)],
       complete: this.#completion(field.type, nodes),
       wantsInfo,
-      wantsPath: wantsInfo || node.selectionSet !== undefined,
     };
   }
 
   #completion(type: GraphQLOutputType, nodes: readonly FieldNode[]): Complete {
     if (isNonNullType(type)) {
       const complete = this.#completion(type.ofType, nodes);
-      return (value, run, path) => {
-        const completed = complete(value, run, path);
+      return (value, run) => {
+        const completed = complete(value, run);
         if (completed === null) throw NOT_AT_HAND;
         return completed;
       };
@@ -101,9 +100,9 @@ export class Planner {
   #objectCompletion(type: GraphQLObjectType, nodes: readonly FieldNode[]): Complete {
     if (type.isTypeOf) throw NOT_AT_HAND;
     const plan = this.#ofSelection(type, nodes);
-    return (value, run, path) => {
+    return (value, run) => {
       if (value === null || value === undefined) return null;
-      return completeObject(plan, atHand(value), run, path);
+      return completeObject(plan, atHand(value), run);
     };
   }
 
@@ -120,11 +119,11 @@ export class Planner {
       plans.set(name, plan);
       return plan;
     };
-    return (value, run, path) => {
+    return (value, run) => {
       if (value === null || value === undefined) return null;
       const source = atHand(value);
       const name = atHand(resolveType(source, run.context, run.shared as GraphQLResolveInfo, type));
-      return completeObject(planOf(name), source, run, path);
+      return completeObject(planOf(name), source, run);
     };
   }
 
@@ -147,12 +146,10 @@ function leafCompletion(type: GraphQLLeafType): Complete {
 }
 
 function listCompletion(complete: Complete): Complete {
-  return (value, run, path) => {
+  return (value, run) => {
     if (value === null || value === undefined) return null;
     if (!Array.isArray(atHand(value))) throw NOT_AT_HAND;
-    return (value as unknown[]).map((item, key) =>
-      complete(item, run, { prev: path, key, typename: undefined }),
-    );
+    return (value as unknown[]).map((item) => complete(item, run));
   };
 }
 
