@@ -1,17 +1,11 @@
-# Compiles the sources. Nothing of this stage but dist/ is in the image.
+# Bundles the sources with their libraries. Nothing of this stage but dist/ is in the image.
 FROM node:20-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci
-COPY tsconfig.json ./
+COPY scripts ./scripts
 COPY src ./src
 RUN npm run build
-
-# Collects what the compiled code imports.
-FROM node:20-slim AS dependencies
-WORKDIR /app
-COPY package.json package-lock.json .npmrc ./
-RUN npm ci --omit=dev
 
 FROM node:20-slim
 # A container's loopback reaches nobody, so it listens everywhere. AUTH_MODE is left unset on purpose:
@@ -19,7 +13,6 @@ FROM node:20-slim
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=4000
 WORKDIR /app
 COPY package.json ./
-COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 # What must survive a restart: mount a volume here to keep it longer than the container.
 RUN mkdir -m 1777 state

@@ -30,7 +30,9 @@ const imports: Edge[] = [...sources].flatMap(([from, text]) =>
 
 const edges: Edge[] = imports
   .filter(({ to }) => to.startsWith('.'))
-  .map(({ from, to }) => ({ from, to: normalize(join(dirname(from), to)) }));
+  .map(({ from, to }) => ({ from, to: normalize(join(dirname(from), to)) }))
+  // The package's own description is nobody's room.
+  .filter(({ to }) => to !== '../package.json');
 
 /**
  * The rooms in the order of the walk, from the process down to what everything may know. An import goes

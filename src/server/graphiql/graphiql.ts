@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createRequire } from 'node:module';
 import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { gunzip, gzip } from 'node:zlib';
@@ -86,22 +85,24 @@ const renderer = `
 const { createHash } = require('node:crypto');
 const { parentPort, workerData } = require('node:worker_threads');
 const { library, options, style } = workerData;
-const html = require(library).renderGraphiQL(options).replace('</style>', style + '</style>');
-const start = html.indexOf('<script>', html.indexOf('<div id="root">')) + '<script>'.length;
-const sha256 = (text, encoding) => createHash('sha256').update(text).digest(encoding);
-const bytes = new TextEncoder().encode(html);
-const page = {
-  bytes,
-  etag: sha256(bytes, 'base64url').slice(0, 22),
-  script: sha256(html.slice(start, html.lastIndexOf('</script>')), 'base64'),
-};
-parentPort.postMessage(page, [bytes.buffer]);
+import(library).then(({ renderGraphiQL }) => {
+  const html = renderGraphiQL(options).replace('</style>', style + '</style>');
+  const start = html.indexOf('<script>', html.indexOf('<div id="root">')) + '<script>'.length;
+  const sha256 = (text, encoding) => createHash('sha256').update(text).digest(encoding);
+  const bytes = new TextEncoder().encode(html);
+  const page = {
+    bytes,
+    etag: sha256(bytes, 'base64url').slice(0, 22),
+    script: sha256(html.slice(start, html.lastIndexOf('</script>')), 'base64'),
+  };
+  parentPort.postMessage(page, [bytes.buffer]);
+});
 `;
 
 /** Renders in a thread of its own: to load the library alone would hold all requests for long. */
 function renderApart(options: object): Promise<Page> {
-  const require = createRequire(import.meta.url);
-  const library = require.resolve('@graphql-yoga/render-graphiql');
+  // The build puts the library into a file of its own, and the address of that file here.
+  const library = import.meta.resolve('@graphql-yoga/render-graphiql');
   const workerData = { library, options, style: STILL_TABS };
   const worker = new Worker(renderer, { eval: true, workerData });
   return new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import manifest from '../../../package.json' with { type: 'json' };
 import type { Clock } from '../../clock.ts';
 import { upstreamTitle } from '../../errors.ts';
 import type { Health } from '../../observe/health.ts';
@@ -26,7 +26,7 @@ export function createGatewayState(parts: {
   return {
     readiness: (draining) => readiness(clients, health, draining),
     status: (draining) => ({
-      version: version(),
+      version: manifest.version,
       now: clock.now(),
       uptimeMs: clock.now() - startedAt,
       readiness: readiness(clients, health, draining),
@@ -64,14 +64,4 @@ function gaugesOf(client: Client): BudgetGauges {
       refresh: sum((budget) => budget.queuedIn('refresh')),
     },
   };
-}
-
-/** As package.json has it, which lies beside `src` and `dist` alike. */
-function version(): string {
-  try {
-    const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
-    return (JSON.parse(text) as { readonly version: string }).version;
-  } catch {
-    return 'unknown';
-  }
 }

@@ -1,0 +1,95 @@
+// Puts each program with the libraries it uses into few files in `dist`: Node loads them in a third of the
+// time that a thousand modules take, and nothing else is needed to run them. Types are `npm run check`'s.
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { rolldown } from 'rolldown';
+
+const folder = 'dist';
+
+const bundle = await rolldown({
+  input: {
+    main: 'src/main.ts',
+    'sandbox/main': 'src/sandbox/main.ts',
+    'commands/token': 'src/commands/token.ts',
+    'commands/print-schema': 'src/commands/print-schema.ts',
+  },
+  platform: 'node',
+  plugins: [resolvedLibraries()],
+  // A library has one for what the gateway never calls.
+  checks: { eval: false },
+  onLog(level, { message }) {
+    // Such as an import that is nowhere: it would fail when it is run.
+    if (level === 'warn') throw new Error(message);
+  },
+});
+
+const { output } = await bundle.generate({
+  chunkFileNames: 'chunks/[name].js',
+  sourcemap: true,
+  comments: false,
+  // Names and lines stay, for stack traces. V8 keeps a source with any other letter at twice the size.
+  minify: { compress: false, mangle: false, codegen: { asciiOnly: true, removeWhitespace: false } },
+  // What cannot be written in ASCII, so that all else can.
+  codeSplitting: { groups: [{ name: 'refusal-words', test: /refusal-words\.ts$/ }] },
+});
+await bundle.close();
+
+const built = new Map(
+  output.map((file) => [
+    join(folder, file.fileName),
+    file.type === 'chunk' ? file.code : file.source,
+  ]),
+);
+for (const [path, content] of built) write(path, content);
+for (const path of files()) if (!built.has(path)) rmSync(path);
+
+/**
+ * Bundles what the sources ask the address of by `import.meta.resolve`, and puts that address in its place.
+ *
+ * @returns {import('rolldown').Plugin}
+ */
+function resolvedLibraries() {
+  return {
+    name: 'resolved-libraries',
+    transform: {
+      filter: { id: /\/src\/.*\.ts$/, code: 'import.meta.resolve(' },
+      handler(code, _id, { magicString }) {
+        for (const { 0: call, 1: id, index } of code.matchAll(
+          /import\.meta\.resolve\('([^']+)'\)/g,
+        )) {
+          const reference = this.emitFile({ type: 'chunk', id, name: id.split('/').at(-1) });
+          magicString.overwrite(
+            index,
+            index + call.length,
+            `import.meta.ROLLUP_FILE_URL_${reference}`,
+          );
+        }
+        return { code: magicString };
+      },
+    },
+  };
+}
+
+/**
+ * Leaves alone what is the same already, and swaps the rest at once: a gateway that runs may read it now.
+ *
+ * @param {string} path
+ * @param {string | Uint8Array} content
+ */
+function write(path, content) {
+  try {
+    if (readFileSync(path).equals(Buffer.from(content))) return;
+  } catch {
+    mkdirSync(dirname(path), { recursive: true });
+  }
+  const draft = `${path}.${process.pid}`;
+  writeFileSync(draft, content);
+  renameSync(draft, path);
+}
+
+/** All files that lie there, by their path. */
+function files() {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+}

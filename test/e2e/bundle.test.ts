@@ -1,0 +1,74 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+interface Chunk {
+  readonly code: string;
+  /** What the chunk imports before anything of it runs. */
+  readonly imports: readonly string[];
+  /** The files that went into it. */
+  readonly sources: readonly string[];
+}
+
+/** All that is built, by its path below `dist`. */
+const chunks = new Map(
+  readdirSync('dist', { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.js'))
+    .map((path) => [path, chunkAt(join('dist', path))]),
+);
+const every = [...chunks.values()];
+
+function chunkAt(path: string): Chunk {
+  const code = readFileSync(path, 'utf8');
+  // The bundler's own helpers come from no file, and have no map.
+  const map = existsSync(`${path}.map`) ? readFileSync(`${path}.map`, 'utf8') : '{"sources":[]}';
+  const { sources } = JSON.parse(map) as Pick<Chunk, 'sources'>;
+  const imports = code.matchAll(/^(?:import|export)\b[^'"]*["']([^"']+)["'];$/gm);
+  return { code, sources, imports: [...imports].map((match) => match[1] ?? '') };
+}
+
+/** What a program loads when it starts. */
+function loadedBy(path: string, loaded = new Map<string, Chunk>()): Map<string, Chunk> {
+  const chunk = chunks.get(path);
+  if (!chunk || loaded.has(path)) return loaded;
+  loaded.set(path, chunk);
+  for (const to of chunk.imports) if (to.startsWith('.')) loadedBy(join(path, '..', to), loaded);
+  return loaded;
+}
+
+describe('the build', () => {
+  it('holds graphql once: two would not know each other’s errors and types', () => {
+    const copies = every.flatMap(
+      ({ sources }) => sources.join('\n').match(/.*\/GraphQLError\..*/g) ?? [],
+    );
+    expect(copies).toEqual([expect.stringContaining('node_modules/graphql/error/GraphQLError.js')]);
+  });
+
+  it('needs nothing but Node', () => {
+    const foreign = every
+      .flatMap(({ imports }) => imports)
+      .filter((to) => !/^(\.|node:)/.test(to) && !builtinModules.includes(to));
+    expect(foreign).toEqual([]);
+  });
+
+  it.each([
+    'node_modules/prom-client/',
+    'node_modules/jose/',
+    'node_modules/@opentelemetry/api/',
+    'node_modules/qrcode/',
+    'node_modules/@graphql-yoga/render-graphiql/',
+    'src/commands/probe.ts',
+    'src/sandbox/',
+  ])('leaves %s for when it is needed', (part) => {
+    const holds = ({ sources }: Chunk) => sources.some((source) => source.includes(part));
+    expect(every.some(holds)).toBe(true);
+    expect(loadedBy('main.js').size).toBeGreaterThan(1);
+    expect([...loadedBy('main.js').values()].some(holds)).toBe(false);
+  });
+
+  it('is ASCII, of which V8 keeps a letter in half the memory, where it can be', () => {
+    const beyond = [...chunks].filter(([, { code }]) => /[^\0-\x7f]/.test(code));
+    expect(beyond.map(([path]) => path)).toEqual([join('chunks', 'refusal-words.js')]);
+  });
+});
