@@ -3,6 +3,7 @@ import { describeConfig } from './config/check-config.ts';
 import { type Config, ConfigError, loadConfig } from './config/config.ts';
 import { settings } from './config/settings.ts';
 import { createGateway, type Gateway } from './gateway.ts';
+import { limitGarbage } from './heap.ts';
 import { standardOutput } from './observe/standard-output.ts';
 import { ListenError } from './server/socket/listen.ts';
 
@@ -52,6 +53,7 @@ async function main(flags: readonly string[]): Promise<void> {
     fail(`Unknown argument ${flags.join(' ')}. Try --help.`, exitCode.usage);
     return;
   }
+  limitGarbage([...process.execArgv, process.env['NODE_OPTIONS'] ?? '']);
   const gateway = await createGateway(loadConfig(process.env), {
     log: standardOutput(systemClock),
   });

@@ -39,7 +39,7 @@ const edges: Edge[] = imports
  * down or stays in its room.
  */
 const floors: readonly (readonly [name: string, files: RegExp])[] = [
-  ['processes', /^(main\.ts$|commands\/)/],
+  ['processes', /^((main|heap)\.ts$|commands\/)/],
   ['gateway', /^gateway\.ts$/],
   ['backends, servers', /^(backends|servers)\.ts$/],
   ['server', /^server\/(http|shutdown)\.ts$/],

@@ -1,0 +1,46 @@
+import { PerformanceObserver } from 'node:perf_hooks';
+import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
+
+/** What the two halves of the space of new objects may come to together, in bytes. */
+const YOUNG_BYTES = 2 * 4 * 1024 * 1024;
+
+/** By how much the space of old objects grows before V8 looks for garbage there. */
+const OLD_GROWTH_PERCENT = 20;
+
+/**
+ * Lets garbage take less memory before V8 collects it. `options` are those that Node was started with: what they
+ * say of a space holds, and that space is left alone.
+ *
+ * Measured on Node 20 with operations never asked before: 106 MB instead of 130 to 195, for 0 to 3 % more
+ * processor time, and the slowest of a hundred answers up to 10 ms later. With 8 MiB for a half of the young space
+ * it is 114 to 123 MB and 1 %. Without the limit of the old space that varies from 115 to 187 MB.
+ */
+export function limitGarbage(options: readonly string[]): void {
+  const speaksOf = (space: RegExp): boolean => options.some((option) => space.test(option));
+  if (!speaksOf(/heap[-_]growing/))
+    setFlagsFromString(`--heap-growing-percent=${OLD_GROWTH_PERCENT}`);
+  if (!speaksOf(/semi[-_]space/)) limitYoungSpace();
+}
+
+/**
+ * The limit itself is fixed once V8 runs. After a collection, though, V8 asks by what to multiply the space, and
+ * halves it in a quiet hour: it must be able to grow back. Two collections in one turn of the event loop
+ * can take it a step too far, until then.
+ */
+function limitYoungSpace(): void {
+  let factor = 2;
+  const adjust = (): void => {
+    const wanted = youngBytes() < YOUNG_BYTES ? 2 : 1;
+    if (wanted === factor) return;
+    factor = wanted;
+    setFlagsFromString(`--semi-space-growth-factor=${factor}`);
+  };
+  adjust();
+  new PerformanceObserver(adjust).observe({ entryTypes: ['gc'] });
+}
+
+function youngBytes(): number {
+  return (
+    getHeapSpaceStatistics().find((space) => space.space_name === 'new_space')?.space_size ?? 0
+  );
+}
