@@ -7,6 +7,7 @@ import type { Digest } from './digest.ts';
 import type { GraphContext } from './graph/context.ts';
 import type { Telemetry } from './observe/telemetry.ts';
 import { schema } from './schema.ts';
+import { AnswerParts } from './server/answers/answer-parts.ts';
 import { AnswerTally } from './server/answers/answer-tally.ts';
 import { OperationsAtHand } from './server/answers/operations-at-hand.ts';
 import { answerBytes, RememberedAnswers } from './server/answers/remembered-answers.ts';
@@ -100,8 +101,10 @@ function createShared(
     exposeUserApiKeys,
     uploadInlineMaxBytes,
   });
+  // Whole ones and parts share what there is for answers.
+  const maxBytes = Math.ceil(answerBytes(config.cacheMaxBytes) / 2);
   return {
-    answers: new RememberedAnswers({ cache, clock, maxBytes: answerBytes(config.cacheMaxBytes) }),
+    answers: new RememberedAnswers({ cache, clock, maxBytes }),
     bodyLimits: {
       maxBodyBytes: MAX_BODY_BYTES,
       // The operation, and the file.
@@ -113,7 +116,7 @@ function createShared(
       suggestions: config.introspection,
     }),
     origins: new Origins(config.corsOrigins),
-    operations: new OperationsAtHand(contexts.atHand),
+    operations: new OperationsAtHand(contexts.atHand, new AnswerParts({ cache, clock, maxBytes })),
     sources,
   };
 }

@@ -5,17 +5,18 @@ import type { EntryState } from './cache/cache.ts';
 import type { Client } from './client.ts';
 import type { Copies, Copy } from './copies.ts';
 import type { Access } from './operation.ts';
+import type { Receipt } from './receipt.ts';
 import type { Read } from './request.ts';
 import type { UpstreamClient } from './upstream-client.ts';
 
 /** Thrown by whatever cannot be answered from memory at once. Nothing has happened then. */
 export const NOT_AT_HAND = Symbol('not at hand');
 
-/** A copy that was looked at, and for whom. */
-interface Looked {
+/** A copy that was looked at, and with which credential. */
+export interface Looked {
   readonly copies: Copies;
   readonly copy: Copy;
-  readonly access: Access;
+  readonly credential: Credential;
 }
 
 /** How often copies of one kind served an operation. */
@@ -35,12 +36,22 @@ export class CopiesAtHand {
     this.#looked.push(looked);
   }
 
-  /** The operation is answered from them: only now are they asked for, counted, and on the receipt. */
-  settle(): void {
+  /** How many were looked at. */
+  get count(): number {
+    return this.#looked.length;
+  }
+
+  /** Those that were looked at after the first so many. */
+  after(count: number): readonly Looked[] {
+    return this.#looked.slice(count);
+  }
+
+  /** The operation is answered from them: only now are they asked for, counted, and on its receipt. */
+  settle(receipt: Receipt): void {
     const tallies: Tally[] = [];
-    for (const { copies, copy, access } of this.#looked) {
-      copies.asked(copy, access.credential);
-      copies.tell(copy, access.caller.receipt);
+    for (const { copies, copy, credential } of this.#looked) {
+      copies.asked(copy, credential);
+      copies.tell(copy, receipt);
       const { resource } = copy.read;
       const stale = copy.hit.state !== 'fresh';
       // There are few kinds: to look through them costs less than to tell of each copy.
@@ -73,12 +84,11 @@ export class AtHandClient implements UpstreamClient {
   }
 
   /** @throws NOT_AT_HAND */
-  read<T>(read: Read<T>, access: Access): T {
+  read<T>(read: Read<T>, { credential }: Access): T {
     const { copies } = this.#client;
-    const { credential } = access;
     const copy = copies.find(read, this.#client.keyOf(read, credential), credential);
     if (!copy || !copies.serves(copy, credential)) throw NOT_AT_HAND;
-    this.#looked.add({ copies, copy, access });
+    this.#looked.add({ copies, copy, credential });
     return copy.hit.entry.value as T;
   }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { UpstreamName } from '../errors.ts';
 import type { Hit } from './cache/cache.ts';
-import { AHEAD_SHARE } from './cache/refresher.ts';
+import { changesAt } from './cache/refresher.ts';
 import { Spending } from './spending.ts';
 import { Stopwatch } from './stopwatch.ts';
 
@@ -96,10 +96,8 @@ export class Receipt {
     let until = Number.POSITIVE_INFINITY;
     const reads = new Map<string, ServedKind>();
     for (const { hit, upstream, resource } of this.#hits.values()) {
-      const { freshness, storedAt } = hit.entry;
-      oldestAt = Math.min(oldestAt, storedAt);
-      const ahead = storedAt + AHEAD_SHARE * freshness.ttlMs;
-      until = Math.min(until, now < ahead ? ahead : storedAt + freshness.ttlMs);
+      oldestAt = Math.min(oldestAt, hit.entry.storedAt);
+      until = Math.min(until, changesAt(hit.entry, now));
       const kind = `${upstream} ${resource}`;
       reads.set(kind, { kind, upstream, resource, count: (reads.get(kind)?.count ?? 0) + 1 });
     }

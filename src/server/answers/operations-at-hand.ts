@@ -4,6 +4,7 @@ import { BoundedMap } from '../../bounded-map.ts';
 import type { GraphContext } from '../../graph/context.ts';
 import { CopiesAtHand } from '../../upstream/at-hand-client.ts';
 import type { Receipt } from '../../upstream/receipt.ts';
+import type { AnswerParts } from './answer-parts.ts';
 import { CompiledOperation } from './execution/compiled-operation.ts';
 import { operationName } from './request-names.ts';
 
@@ -26,7 +27,8 @@ interface AnsweredQuery {
 
 /** An answer that was made at once, of copies that were at hand. */
 export interface AnswerAtHand {
-  readonly data: object;
+  /** Its data as JSON. */
+  readonly data: string;
   readonly receipt: Receipt;
   readonly contentType: string;
   /** The operation's name, shortened. */
@@ -53,10 +55,12 @@ export class OperationsAtHand {
     weigh: ({ length }) => length,
   });
   readonly #open: (viewer: Viewer, copies: CopiesAtHand) => GraphContext;
+  readonly #parts: AnswerParts;
 
   /** `open` makes the context of an attempt. */
-  constructor(open: (viewer: Viewer, copies: CopiesAtHand) => GraphContext) {
+  constructor(open: (viewer: Viewer, copies: CopiesAtHand) => GraphContext, parts: AnswerParts) {
     this.#open = open;
+    this.#parts = parts;
   }
 
   /** Notes a query under all that says which one it is, beside its variables. */
@@ -92,8 +96,8 @@ export class OperationsAtHand {
     const context = this.#open(viewer, copies);
     try {
       query.check(variables);
-      const data = compiled.run(context, variables);
-      copies.settle();
+      const data = compiled.run(context, variables, this.#parts.of(viewer, copies));
+      copies.settle(context.receipt);
       known.misses = 0;
       const { contentType, operation } = query;
       return { data, receipt: context.receipt, contentType, name: operationName(operation) };

@@ -5,7 +5,7 @@ import type { ServedKind } from '../../upstream/receipt.ts';
 import { Doorkeeper } from './doorkeeper.ts';
 
 /** So long an answer is given again without the whole way being asked, which keeps its entries wanted. */
-const LIFE_MS = 1000;
+export const LIFE_MS = 1000;
 /** The share of the memory for cache entries that is given to answers. */
 const ANSWERS_SHARE = 1 / 8;
 /** An answer that takes a larger share of the memory than this is not worth it. */

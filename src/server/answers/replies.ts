@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Viewer } from '../../auth/viewer.ts';
 import type { Clock } from '../../clock.ts';
 import type { Observer } from '../../observe/observer.ts';
-import { etagOf, holdsETag } from '../door/etag.ts';
+import { etagOfText, holdsETag } from '../door/etag.ts';
 import { requestIdOf } from '../door/request-id.ts';
 import { securityHeaders } from '../door/security-headers.ts';
 import type { AnswerTally } from './answer-tally.ts';
@@ -80,10 +80,10 @@ export class Replies {
     if (!made) return false;
     const { contentType, data, name, receipt } = made;
     const { summary } = receipt;
-    const body = JSON.stringify({ data, extensions: { upstream: summary } });
+    const body = `{"data":${data},"extensions":${JSON.stringify({ upstream: summary })}}`;
     const requestId = requestIdOf(request.headers['x-request-id']);
     const length = Buffer.byteLength(body);
-    const etag = request.method === 'GET' ? etagOf({ data }) : null;
+    const etag = request.method === 'GET' ? etagOfText(`{"data":${data}}`) : null;
     const reply = { body, length, contentType, etag, ageMs: summary.maxAgeMs };
     const status = this.#send(recipient, requestId, { ...reply, encoding: 'utf8' });
     answers.note(names.answer, () => {

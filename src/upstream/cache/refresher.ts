@@ -3,7 +3,7 @@ import { BoundedMap } from '../../bounded-map.ts';
 import type { Clock } from '../../clock.ts';
 import type { Budget } from '../budget/budget.ts';
 import type { Read } from '../request.ts';
-import type { Cache, Hit } from './cache.ts';
+import type { Cache, CacheEntry, Hit } from './cache.ts';
 import { Interest } from './interest.ts';
 
 interface RefresherOptions {
@@ -23,7 +23,13 @@ const MAX_BACK_OFF_MS = 120_000;
 const FAILURES_REMEMBERED = 10_000;
 
 /** An answer asked for repeatedly is refreshed before its ttl ends, once this share of it is over. */
-export const AHEAD_SHARE = 0.8;
+const AHEAD_SHARE = 0.8;
+/** Until when an entry is what it is now, on the clock of the cache: then it is refreshed ahead of time, or stale. */
+export function changesAt({ freshness, storedAt }: CacheEntry, now: number): number {
+  const ahead = storedAt + AHEAD_SHARE * freshness.ttlMs;
+  return now < ahead ? ahead : storedAt + freshness.ttlMs;
+}
+
 /** Times that an answer must have been asked for to be refreshed without a reader at hand. */
 const HOT_ASKS = 2;
 /** What is wanted is looked through at most once in so many milliseconds. */

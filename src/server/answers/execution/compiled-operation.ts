@@ -8,11 +8,29 @@ import {
   visit,
 } from 'graphql';
 import { NOT_AT_HAND } from '../../../upstream/at-hand-client.ts';
-import { Planner } from './planner.ts';
-import { completeObject, type ObjectPlan, type Variables } from './selection-plan.ts';
+import { dependsOnVariables, Planner } from './planner.ts';
+import {
+  completeField,
+  type FieldPlan,
+  type ObjectPlan,
+  type Variables,
+} from './selection-plan.ts';
 
 /** Variables that selections may depend on: for each set of their values there is another plan. */
 const MOST_CONDITIONS = 3;
+
+/** Gives parts of answers that are made seldom. */
+export interface Parts {
+  /** The JSON of a part, which `make` makes where it is not there. */
+  part(key: string, make: () => string): string;
+}
+
+let ids = 0;
+
+function nextId(): number {
+  ids += 1;
+  return ids;
+}
 
 /**
  * A query that was found valid, prepared for being answered at once, again and again, as `execute` of GraphQL
@@ -25,6 +43,9 @@ export class CompiledOperation {
   readonly #fragments: Readonly<Record<string, FragmentDefinitionNode>>;
   readonly #conditions: readonly string[];
   readonly #plans = new Map<string, ObjectPlan>();
+  readonly #constants = new Map<FieldPlan, boolean>();
+  /** What its parts are told from those of others by. */
+  readonly #id = nextId();
 
   /** @throws NOT_AT_HAND for an operation that is executed in other ways as well, such as in parts. */
   constructor(schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode) {
@@ -41,10 +62,11 @@ export class CompiledOperation {
   }
 
   /**
-   * The data of the answer, executed at once.
+   * The data of the answer as JSON, executed at once. `parts` gives what was made before of the fields at the
+   * top that are the same whatever the variables are.
    * @throws NOT_AT_HAND, or whatever else a resolver throws.
    */
-  run(context: unknown, given: Variables): object {
+  run(context: unknown, given: Variables, parts: Parts): string {
     const definitions = this.#operation.variableDefinitions ?? [];
     const { coerced } = getVariableValues(this.#schema, definitions, given, { maxErrors: 1 });
     if (!coerced) throw NOT_AT_HAND;
@@ -55,7 +77,23 @@ export class CompiledOperation {
       operation: this.#operation,
       variableValues: coerced,
     };
-    return completeObject(this.#planFor(coerced), undefined, { context, shared });
+    const { type, fields } = this.#planFor(coerced);
+    let json = '';
+    for (const field of fields) {
+      const make = () => JSON.stringify(completeField(field, type, undefined, { context, shared }));
+      const text = this.#isConstant(field) ? parts.part(`${this.#id} ${field.key}`, make) : make();
+      json += `${json && ','}"${field.key}":${text}`;
+    }
+    return `{${json}}`;
+  }
+
+  #isConstant(field: FieldPlan): boolean {
+    let constant = this.#constants.get(field);
+    if (constant === undefined) {
+      constant = !dependsOnVariables(field.nodes, this.#fragments);
+      this.#constants.set(field, constant);
+    }
+    return constant;
   }
 
   #planFor(variables: Variables): ObjectPlan {

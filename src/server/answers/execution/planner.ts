@@ -1,4 +1,6 @@
 import {
+  type ASTNode,
+  type ASTVisitor,
   BREAK,
   type FieldNode,
   type FragmentDefinitionNode,
@@ -73,7 +75,7 @@ export class Planner {
     return {
       key,
       resolve: resolve ?? null,
-      args: dependsOnVariables(node) ? null : getArgumentValues(field, node),
+      args: dependsOnVariables(node.arguments) ? null : getArgumentValues(field, node),
       field,
       nodes: [node, ...nodes.slice(1)],
       complete: this.#completion(field.type, nodes),
@@ -160,16 +162,23 @@ function fieldOf(
   return name === TypeNameMetaFieldDef.name ? TypeNameMetaFieldDef : type.getFields()[name];
 }
 
-/** Whether a field's arguments are others with other variables. */
-function dependsOnVariables(node: FieldNode): boolean {
+/** Whether some nodes are others with other variables, by themselves or, where these are given, by fragments. */
+export function dependsOnVariables(
+  nodes: readonly ASTNode[] = [],
+  fragments: Readonly<Record<string, FragmentDefinitionNode>> = {},
+): boolean {
   let depends = false;
-  for (const argument of node.arguments ?? []) {
-    visit(argument, {
-      Variable() {
-        depends = true;
-        return BREAK;
-      },
-    });
-  }
+  const visitor: ASTVisitor = {
+    Variable() {
+      depends = true;
+      return BREAK;
+    },
+    FragmentSpread({ name }) {
+      const fragment = fragments[name.value];
+      if (fragment) visit(fragment, visitor);
+      return depends ? BREAK : undefined;
+    },
+  };
+  for (const node of nodes) visit(node, visitor);
   return depends;
 }

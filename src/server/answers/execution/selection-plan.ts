@@ -50,19 +50,28 @@ export interface ObjectPlan {
  */
 export function completeObject({ type, fields }: ObjectPlan, source: unknown, run: Run): object {
   const completed: Record<string, unknown> = {};
-  for (const plan of fields) {
-    const { key, resolve, field, complete } = plan;
-    let value: unknown;
-    if (resolve) {
-      const args = plan.args ?? getArgumentValues(field, plan.nodes[0], run.shared.variableValues);
-      const info = plan.wantsInfo ? new ResolveInfo(plan, type, run) : undefined;
-      value = resolve(source, args, run.context, info as GraphQLResolveInfo);
-    } else {
-      value = (source as Readonly<Record<string, unknown>> | undefined)?.[field.name];
-    }
-    completed[key] = complete(value, run);
-  }
+  for (const plan of fields) completed[plan.key] = completeField(plan, type, source, run);
   return completed;
+}
+
+/**
+ * Answers one field of an object.
+ * @throws NOT_AT_HAND, or whatever a resolver throws.
+ */
+export function completeField(
+  plan: FieldPlan,
+  type: GraphQLObjectType,
+  source: unknown,
+  run: Run,
+): unknown {
+  const { resolve, field, complete } = plan;
+  if (!resolve) {
+    const value = (source as Readonly<Record<string, unknown>> | undefined)?.[field.name];
+    return complete(value, run);
+  }
+  const args = plan.args ?? getArgumentValues(field, plan.nodes[0], run.shared.variableValues);
+  const info = plan.wantsInfo ? new ResolveInfo(plan, type, run) : undefined;
+  return complete(resolve(source, args, run.context, info as GraphQLResolveInfo), run);
 }
 
 /** What a resolver is told of where it stands: all but the path, which would cost each row of an answer. */
