@@ -12,7 +12,7 @@ interface Detail {
 }
 
 describe('pieces of uploads that have gone by', () => {
-  it('are collected every 12 MiB, among young objects alone', async () => {
+  it('are collected every 4 MiB, among young objects alone', async () => {
     const kinds: number[] = [];
     const observer = new PerformanceObserver((list) => {
       for (const entry of list.getEntries()) {
@@ -22,14 +22,14 @@ describe('pieces of uploads that have gone by', () => {
     });
     observer.observe({ entryTypes: ['gc'] });
     const spent = new SpentPieces();
-    for (let count = 0; count < 30; count += 1) spent.add(MIB);
+    for (let count = 0; count < 9; count += 1) spent.add(MIB);
     await until(() => kinds.length > 0);
     observer.disconnect();
     expect(kinds).toEqual(Array(2).fill(constants.NODE_PERFORMANCE_GC_MINOR));
   });
 
   it('leave no way to collect to others', () => {
-    new SpentPieces().add(12 * MIB);
+    new SpentPieces().add(4 * MIB);
     expect(globalThis).not.toHaveProperty('gc');
   });
 });
