@@ -49,7 +49,7 @@ export class AnswerParts {
   /** The parts for one caller; what they are made of is noted in `copies`. */
   of({ linksCredential, role }: Viewer, copies: CopiesAtHand): Parts {
     const owner = `${linksCredential?.partition ?? ''} ${role}`;
-    return { part: (key, make) => this.#part(`${owner} ${key}`, copies, make) };
+    return { part: (name, make) => this.#part(`${owner} ${name}`, copies, make) };
   }
 
   #part(key: string, copies: CopiesAtHand, make: () => string): string {

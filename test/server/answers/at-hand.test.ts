@@ -202,6 +202,20 @@ describe('An operation over what is at hand', () => {
     expect(await atHand()).toBeGreaterThan(40);
   });
 
+  it('tells parts apart that a condition around them makes different', async () => {
+    const AROUND = `query A($more: Boolean!, $id: ID!) { campaign(id: $id) { name }
+      campaigns(first: 2) { nodes { name } } ...F @include(if: $more)
+      ... @skip(if: $more) { campaigns(first: 2) { totalCount } } }
+      fragment F on Query { campaigns(first: 2) { nodes { id } } }`;
+    const ids = await campaigns();
+    await short(AROUND, { more: true, id: ids[0] });
+    for (const [n, more] of [true, false, true, false].entries()) {
+      const variables = { more, id: ids[n] };
+      expect(await short(AROUND, variables)).toBe(await whole(AROUND, variables));
+    }
+    expect(await atHand()).toBe(4);
+  });
+
   it('shows a write at once', async () => {
     const [id] = await campaigns();
     const names = async (first: number): Promise<unknown> => {

@@ -16,20 +16,16 @@ import {
   type Variables,
 } from './selection-plan.ts';
 
+/** How many parts have a name of their own. */
+let named = 0;
+
 /** Variables that selections may depend on: for each set of their values there is another plan. */
 const MOST_CONDITIONS = 3;
 
 /** Gives parts of answers that are made seldom. */
 export interface Parts {
-  /** The JSON of a part, which `make` makes where it is not there. */
-  part(key: string, make: () => string): string;
-}
-
-let ids = 0;
-
-function nextId(): number {
-  ids += 1;
-  return ids;
+  /** The JSON of a part by its name, which `make` makes where it is not there. */
+  part(name: string, make: () => string): string;
 }
 
 /**
@@ -43,15 +39,14 @@ export class CompiledOperation {
   readonly #fragments: Readonly<Record<string, FragmentDefinitionNode>>;
   readonly #conditions: readonly string[];
   readonly #plans = new Map<string, ObjectPlan>();
-  readonly #constants = new Map<FieldPlan, boolean>();
-  /** What its parts are told from those of others by. */
-  readonly #id = nextId();
+  /** What parts go by; null for fields that depend on variables. Of one plan: under another it is another part. */
+  readonly #partNames = new Map<FieldPlan, string | null>();
 
   /** @throws NOT_AT_HAND for an operation that is executed in other ways as well, such as in parts. */
   constructor(schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode) {
     this.#schema = schema;
     this.#operation = operation;
-    const fragments: Record<string, FragmentDefinitionNode> = {};
+    const fragments: Record<string, FragmentDefinitionNode> = Object.create(null);
     for (const definition of document.definitions) {
       if (definition.kind === Kind.FRAGMENT_DEFINITION) {
         fragments[definition.name.value] = definition;
@@ -81,19 +76,21 @@ export class CompiledOperation {
     let json = '';
     for (const field of fields) {
       const make = () => JSON.stringify(completeField(field, type, undefined, { context, shared }));
-      const text = this.#isConstant(field) ? parts.part(`${this.#id} ${field.key}`, make) : make();
+      const name = this.#partName(field);
+      const text = name === null ? make() : parts.part(name, make);
       json += `${json && ','}"${field.key}":${text}`;
     }
     return `{${json}}`;
   }
 
-  #isConstant(field: FieldPlan): boolean {
-    let constant = this.#constants.get(field);
-    if (constant === undefined) {
-      constant = !dependsOnVariables(field.nodes, this.#fragments);
-      this.#constants.set(field, constant);
+  #partName(field: FieldPlan): string | null {
+    let name = this.#partNames.get(field);
+    if (name === undefined) {
+      named += 1;
+      name = dependsOnVariables(field.nodes, this.#fragments) ? null : String(named);
+      this.#partNames.set(field, name);
     }
-    return constant;
+    return name;
   }
 
   #planFor(variables: Variables): ObjectPlan {
