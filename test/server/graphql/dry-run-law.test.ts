@@ -150,37 +150,55 @@ async function planOf(world: World, asked: string): Promise<OperationPlan> {
   return extensions.plan;
 }
 
+/** A world in which something was asked before, and nothing is under way. */
+async function inWorldAfter(
+  { clamp, before }: Pick<Scene, 'clamp' | 'before'>,
+  then: (world: World) => Promise<void>,
+): Promise<void> {
+  const sandbox = sandboxes.get(clamp) as Sandbox;
+  sandbox.reset();
+  const clock = new QuickClock();
+  const env = { EXPOSE_USER_API_KEYS: 'true', MAX_WAIT_MS: '600000' };
+  const world = await startWorld({ on: sandbox, clock, env });
+  try {
+    for (const step of before) {
+      if (typeof step === 'number') await clock.advance(step);
+      else await world.ask(step, {}, { prefer: 'wait=600' });
+    }
+    await clock.settle();
+    world.forgetCalls();
+    await then(world);
+  } finally {
+    await world.close();
+  }
+}
+
 it('a plan that says it is exact is what the operation costs, whatever was asked before', async () => {
-  const said = { exact: 0, inexact: 0 };
   await fc.assert(
-    fc.asyncProperty(scene, async ({ clamp, before, asked }) => {
-      const sandbox = sandboxes.get(clamp) as Sandbox;
-      sandbox.reset();
-      const clock = new QuickClock();
-      const env = { EXPOSE_USER_API_KEYS: 'true', MAX_WAIT_MS: '600000' };
-      const world = await startWorld({ on: sandbox, clock, env });
-      try {
-        for (const step of before) {
-          if (typeof step === 'number') await clock.advance(step);
-          else await world.ask(step, {}, { prefer: 'wait=600' });
-        }
-        await clock.settle();
-        world.forgetCalls();
+    fc.asyncProperty(scene, ({ clamp, before, asked }) =>
+      inWorldAfter({ clamp, before }, async (world) => {
         const { calls, exact } = await planOf(world, asked);
         expect(world.calls()).toEqual([]);
         const { receipt } = await world.ask(asked, {}, { prefer: 'wait=600' });
-        said[exact ? 'exact' : 'inexact'] += 1;
         if (!exact) return;
         expect({ calls, wire: world.calls() }).toMatchObject({ calls: receipt.calls });
         // What is refreshed behind the readers' backs is no cost of theirs.
         const refreshes = before.some((step) => typeof step === 'number');
         if (!refreshes) expect(world.calls()).toHaveLength(calls);
-      } finally {
-        await world.close();
-      }
-    }),
+      }),
+    ),
     { numRuns: Number(process.env['DRY_RUNS'] ?? 60) },
   );
-  // A plan that never commits itself would be no use. By chance a third of these cases can be exact, or a fifth.
-  expect(said.exact).toBeGreaterThan(said.inexact / 8);
+}, 300_000);
+
+it('a plan that never commits itself would be no use', async () => {
+  const said = { exact: 0, inexact: 0 };
+  // Always the same ones: of 60 by chance, a tenth or a third can be exact.
+  for (const { clamp, before, asked } of fc.sample(scene, { seed: 1, numRuns: 40 })) {
+    await inWorldAfter({ clamp, before }, async (world) => {
+      const { exact } = await planOf(world, asked);
+      said[exact ? 'exact' : 'inexact'] += 1;
+    });
+  }
+  expect(said.exact).toBeGreaterThan(said.inexact / 4);
 }, 300_000);
