@@ -7,6 +7,7 @@ import type { Resource } from '../resources.ts';
 import type { Budget } from './budget/budget.ts';
 import { Budgets, type KeyState } from './budget/budgets.ts';
 import { type Journal, keysAreNew } from './budget/journal.ts';
+import { processBudgets } from './budget/process-budget.ts';
 import type { Cache, EntryState, Freshness, Hit } from './cache/cache.ts';
 import { cacheKey, scopeOf } from './cache/key.ts';
 import { Refresher } from './cache/refresher.ts';
@@ -41,6 +42,8 @@ export interface ClientOptions extends ExchangeOptions {
   readonly onForgotten?: (partition: string) => void;
   /** Remembers what each key has spent across processes; without one, nobody spent before. */
   readonly journal?: Journal;
+  /** Makes the budget of a key, where replicas share it; by default this process has its keys to itself. */
+  readonly budgetOf?: (secret: string) => Budget;
   /** Told of what happens here. */
   readonly observer?: Observer;
 }
@@ -64,8 +67,13 @@ export class Client implements UpstreamClient {
     this.#options = options;
     const { baseUrl, cache, clock, journal = keysAreNew, maxKeys, rateLimit } = options;
     const { freshness, observer, onForgotten, rateWindowMs, timeoutMs } = options;
-    const limits = { rateLimit, rateWindowMs, timeoutMs, maxBudgets: maxKeys ?? Infinity };
-    this.#budgets = new Budgets({ upstream: this.upstream, baseUrl, clock, journal, ...limits });
+    const limits = { baseUrl, rateLimit, rateWindowMs, timeoutMs };
+    this.#budgets = new Budgets({
+      upstream: this.upstream,
+      clock,
+      maxBudgets: maxKeys ?? Infinity,
+      budgetOf: options.budgetOf ?? processBudgets(clock, limits, journal),
+    });
     this.#exchange = new GuardedExchange(options);
     this.#shared = new SharedRequests(cache);
     this.#refresher = new Refresher({

@@ -1,7 +1,7 @@
 import { it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { Budget } from '../../src/upstream/budget/budget.ts';
 import { ProcessLedger } from '../../src/upstream/budget/ledger.ts';
+import { ProcessBudget } from '../../src/upstream/budget/process-budget.ts';
 import { Receipt } from '../../src/upstream/receipt.ts';
 import { type Attempt, SharedRequest } from '../../src/upstream/shared-request.ts';
 import { percentile, record } from './report/measurement.ts';
@@ -57,7 +57,10 @@ async function worstTurns(waiting: number): Promise<{ enqueue: number; after: nu
 
 async function oneRun(waiting: number): Promise<{ enqueue: number; after: number }> {
   const clock = systemClock;
-  const budget = new Budget(clock, new ProcessLedger({ clock, limit: LIMIT, windowMs: 60_000 }));
+  const budget = new ProcessBudget(
+    clock,
+    new ProcessLedger({ clock, limit: LIMIT, windowMs: 60_000 }),
+  );
   let refuse = (_attempt: Attempt<null>): void => {};
   const attempt = (): Promise<Attempt<null>> =>
     new Promise((resolve) => {

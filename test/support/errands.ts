@@ -1,7 +1,8 @@
-import { type Attempted, Budget, type Job } from '../../src/upstream/budget/budget.ts';
+import type { Attempted, Budget, Job } from '../../src/upstream/budget/budget.ts';
 import { type KeyJournal, newKey } from '../../src/upstream/budget/journal.ts';
 import type { Lane } from '../../src/upstream/budget/lanes.ts';
 import { ProcessLedger } from '../../src/upstream/budget/ledger.ts';
+import { ProcessBudget } from '../../src/upstream/budget/process-budget.ts';
 import type { Feedback } from '../../src/upstream/wire/rate-limit-headers.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
@@ -18,7 +19,7 @@ export function createBudget(
   windowMs: number,
   journal: KeyJournal = newKey,
 ): Budget {
-  return new Budget(clock, new ProcessLedger({ clock, limit, windowMs, journal }));
+  return new ProcessBudget(clock, new ProcessLedger({ clock, limit, windowMs, journal }));
 }
 
 /** What a budget makes of what a request brings. */

@@ -1,31 +1,18 @@
 import type { Credential } from '../../auth/credential.ts';
 import { BoundedMap } from '../../bounded-map.ts';
 import type { Clock } from '../../clock.ts';
-import { createDigest } from '../../digest.ts';
 import { BudgetExhausted, type UpstreamName } from '../../errors.ts';
-import { Budget, type BudgetState } from './budget.ts';
-import type { Journal } from './journal.ts';
-import { ProcessLedger } from './ledger.ts';
+import type { Budget, BudgetState } from './budget.ts';
 
-/** One upstream's limit for each of its keys, and how many keys there may be. */
-export interface BudgetsOptions {
+/** Whose budgets these are, and how many there may be. */
+interface BudgetsOptions {
   readonly upstream: UpstreamName;
   readonly clock: Clock;
-  /** Requests per window and key. */
-  readonly rateLimit: number;
-  readonly rateWindowMs: number;
   /** Budgets held at a time. */
   readonly maxBudgets: number;
-  /** How long a request may take. */
-  readonly timeoutMs: number;
-  /** Tells a key of this installation from the same key of another. */
-  readonly baseUrl: string;
-  /** What is remembered of each key across processes. */
-  readonly journal: Journal;
+  /** Makes the budget of a key. To make one that nothing is sent under leaves no trace. */
+  readonly budgetOf: (secret: string) => Budget;
 }
-
-/** Names keys in the journal: the same in every process. Who knows a name finds no key by it. */
-const nameInJournal = createDigest('the journal of leases');
 
 /** Budgets of callers' keys that the upstream does not accept; the one least recently used goes first. */
 const OUTSIDE_REMEMBERED = 2000;
@@ -75,7 +62,7 @@ export class Budgets {
       const waitMs = this.#fullUntil - clock.now();
       throw new BudgetExhausted(upstream, waitMs, new Date(clock.wall() + waitMs));
     }
-    const budget = this.#create(secret);
+    const budget = this.#options.budgetOf(secret);
     if (this.#drainedAt !== null) budget.drain(this.#drainedAt - this.#options.clock.now());
     this.#budgets.set(partition, budget);
     if (ofCaller) this.#tried.add(partition);
@@ -114,7 +101,11 @@ export class Budgets {
 
   /** The budget of a key, to look at and not to use: asking for it takes no room. */
   lookAt({ partition, secret }: Credential): Budget {
-    return this.#budgets.get(partition) ?? this.#outside.peek(partition) ?? this.#create(secret);
+    return (
+      this.#budgets.get(partition) ??
+      this.#outside.peek(partition) ??
+      this.#options.budgetOf(secret)
+    );
   }
 
   /** Whether `of` has a budget for a partition. Makes room if it can. */
@@ -144,12 +135,5 @@ export class Budgets {
   #forget(partition: string): void {
     this.#budgets.delete(partition);
     this.#tried.delete(partition);
-  }
-
-  #create(secret: string): Budget {
-    const { baseUrl, clock, rateLimit: limit, rateWindowMs: windowMs, timeoutMs } = this.#options;
-    const name = nameInJournal(`${baseUrl} ${secret}`);
-    const journal = this.#options.journal.of(name, { windowMs, timeoutMs });
-    return new Budget(clock, new ProcessLedger({ clock, limit, windowMs, journal }));
   }
 }

@@ -1,12 +1,12 @@
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { Budget } from '../../../src/upstream/budget/budget.ts';
 import {
   type Claim,
   type Claimed,
   type Ledger,
   ProcessLedger,
 } from '../../../src/upstream/budget/ledger.ts';
+import { ProcessBudget } from '../../../src/upstream/budget/process-budget.ts';
 import { Errand, mostAtOnce, type Sent } from '../../support/errands.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
@@ -89,7 +89,7 @@ describe('A ledger that answers later', () => {
         fc.pre(delays.some((delay) => delay <= 400));
         const clock = new VirtualClock().rule();
         const log: Sent[] = [];
-        const budget = new Budget(clock, new LateLedger(clock, limit, delays));
+        const budget = new ProcessBudget(clock, new LateLedger(clock, limit, delays));
         const errands = arrivals.map((arrival) => {
           const errand = new Errand({ clock, log }, arrival);
           clock.after(arrival.atMs, () => budget.enqueue(errand));
