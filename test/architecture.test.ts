@@ -60,6 +60,7 @@ const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['upstream/wire', /^upstream\/wire\//],
   ['upstream/decode', /^upstream\/decode\//],
   ['upstream/request', /^upstream\/request\.ts$/],
+  ['redis', /^redis\//],
   ['observe', /^observe\//],
   ['config', /^config\//],
   ['auth', /^auth\//],
@@ -160,6 +161,7 @@ describe('a library', () => {
   it.each([
     ['bottleneck', /^bottleneck/, /^upstream\//],
     ['lru-cache', /^lru-cache/, /^bounded-map\.ts$/],
+    ['@redis/client', /^@redis\//, /^redis\/client\.ts$/],
   ])('%s is known to one file', (_, module, place) => {
     const importers = importersOf(module);
     expect(importers).toHaveLength(1);

@@ -15,6 +15,13 @@ export const chromium: Tool = {
   install: 'apt-get install -y --no-install-recommends chromium',
 };
 
+/** Redis, for tests of several replicas. */
+export const redisServer: Tool = {
+  name: 'redis-server',
+  path: '/usr/bin/redis-server',
+  install: 'apt-get install -y --no-install-recommends redis-server',
+};
+
 /**
  * `describe` for tests that need a program. Where it is missing they are skipped, and the output says
  * which and how to get it; with `CI=true` they run and fail instead, so that nothing goes untested unseen.

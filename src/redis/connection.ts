@@ -1,0 +1,258 @@
+import { type Clock, Deadline } from '../clock.ts';
+import { type Address, readAddress } from './address.ts';
+import { type Command, RedisClient } from './client.ts';
+import { RedisRefused, RedisUnavailable } from './failures.ts';
+import type { Script } from './script.ts';
+import { checkMaster, findMaster } from './sentinel.ts';
+
+/** What a connection tells of itself. No text of it holds a secret. */
+export interface ConnectionEvents {
+  /** Commands get through, and messages of the channel come in. */
+  up(): void;
+  /** What was up is lost; or, while there is nothing, another reason why. Not told after `close`. */
+  down(reason: string): void;
+  /** A message of the channel. */
+  message(text: string): void;
+}
+
+/** How a connection is made. */
+export interface RedisConnectionOptions {
+  /** One server, or several Sentinels. */
+  readonly urls: readonly string[];
+  /** The name that the Sentinels have for the master; `null` with one URL. */
+  readonly sentinelName: string | null;
+  readonly clock: Clock;
+  /** Patience with a command, in milliseconds: twice that in silence ends the connection. */
+  readonly callMs: number;
+  /** The keys of every script, the same for all. */
+  readonly keys: readonly string[];
+  readonly channel: string;
+  /**
+   * Told once of every command that was sent: the script's name, `read` or `write`, the milliseconds until
+   * the reply or until it was no longer waited for, and whether there was a reply that is no error.
+   */
+  readonly replyObserver?: (script: string, ms: number, ok: boolean) => void;
+  readonly events: ConnectionEvents;
+}
+
+const SHORTEST_PAUSE_MS = 20;
+const LONGEST_PAUSE_MS = 250;
+const SHORTEST_CONNECT_MS = 1000;
+
+/**
+ * The gateway's one connection to Redis, for commands and the channel alike, so that both live and die
+ * together. It connects again for ever, and sends each command at most once.
+ */
+export class RedisConnection {
+  readonly #options: RedisConnectionOptions;
+  readonly #addresses: readonly Address[];
+  readonly #closed = new AbortController();
+  /** Passes when commands are under way and nothing has come back for long. */
+  readonly #silence: Deadline;
+  /** The connection that is up. */
+  #client: RedisClient | null = null;
+  /** Commands that were sent over it and have no reply yet. */
+  #underWay = 0;
+  #pauseMs = SHORTEST_PAUSE_MS;
+  #cancelPause = (): void => {};
+  #reason: string | null = null;
+  /** The attempts to connect, so that `close` can wait for the last. */
+  #attempt: Promise<void> = Promise.resolve();
+  #drained = (): void => {};
+
+  constructor(options: RedisConnectionOptions) {
+    this.#options = options;
+    this.#addresses = options.urls.map(readAddress);
+    this.#silence = new Deadline(options.clock, () =>
+      this.#drop(`no reply in ${2 * options.callMs} ms`),
+    );
+  }
+
+  /** Whether a command would be sent. */
+  get isUp(): boolean {
+    return this.#client !== null && !this.#closed.signal.aborted;
+  }
+
+  /** Begins to connect. Never throws: what goes wrong is told as `down`, and tried again. */
+  start(): void {
+    this.#attempt = this.#connect();
+  }
+
+  /**
+   * Runs a script with the keys of all scripts and these arguments: one round trip, two where Redis does
+   * not have it yet, and then commands that were sent after it may be carried out before it. Rejects with
+   * `RedisUnavailable` where no reply came in `callMs`, and with `RedisRefused` where the reply is an error.
+   */
+  async run(script: Script, args: readonly string[]): Promise<unknown> {
+    const { clock, keys } = this.#options;
+    const since = clock.now();
+    const rest = [String(keys.length), ...keys, ...args];
+    try {
+      return await this.#call(script.name, ['EVALSHA', script.sha1, ...rest], since);
+    } catch (error) {
+      if (!(error instanceof RedisRefused && error.message.startsWith('NOSCRIPT'))) throw error;
+      return this.#call(script.name, ['EVAL', script.lua, ...rest], since);
+    }
+  }
+
+  /** The values by these names, `null` where there is none, in one round trip. Rejects as `run` does. */
+  async read(names: readonly string[]): Promise<(Buffer | null)[]> {
+    if (names.length === 0) return [];
+    const since = this.#options.clock.now();
+    return (await this.#call('read', ['MGET', ...names], since)) as (Buffer | null)[];
+  }
+
+  /**
+   * Keeps a value for some milliseconds. Sent at once, and carried out before whatever is run afterwards;
+   * nobody learns what becomes of it but `replyObserver`.
+   */
+  write(name: string, value: Buffer, ttlMs: number): void {
+    const ttl = String(Math.max(1, Math.round(ttlMs)));
+    const since = this.#options.clock.now();
+    this.#call('write', ['SET', name, value, 'PX', ttl], since).catch(() => {});
+  }
+
+  /**
+   * Takes no more commands, waits for the replies to those under way, `2 * callMs` at most, and ends the
+   * connection. Nothing of it keeps the process alive afterwards.
+   */
+  async close(): Promise<void> {
+    if (this.#underWay > 0 && this.isUp) {
+      await new Promise<void>((resolve) => {
+        this.#drained = resolve;
+        this.#closed.abort();
+      });
+    }
+    this.#closed.abort();
+    this.#cancelPause();
+    this.#silence.end();
+    this.#client?.destroy();
+    this.#client = null;
+    await this.#attempt;
+  }
+
+  async #connect(): Promise<void> {
+    const { signal } = this.#closed;
+    let client: RedisClient;
+    try {
+      client = await this.#open();
+    } catch (error) {
+      this.#failed((error as Error).message);
+      return;
+    }
+    if (signal.aborted) {
+      client.destroy();
+      return;
+    }
+    this.#client = client;
+    this.#pauseMs = SHORTEST_PAUSE_MS;
+    this.#reason = null;
+    this.#options.events.up();
+  }
+
+  async #open(): Promise<RedisClient> {
+    const { clock, callMs, channel, events, sentinelName } = this.#options;
+    const { signal } = this.#closed;
+    const options = {
+      clock,
+      connectMs: Math.max(SHORTEST_CONNECT_MS, 2 * callMs),
+      lost: (reason: string) => this.#drop(reason),
+    };
+    const [first] = this.#addresses;
+    if (first === undefined) throw new Error('no URL of a Redis');
+    const master =
+      sentinelName === null
+        ? first
+        : await findMaster(this.#addresses, sentinelName, options, signal);
+    return RedisClient.open(master, options, signal, async (client) => {
+      if (sentinelName !== null) await checkMaster(client);
+      await client.subscribe(channel, (text) => {
+        if (!signal.aborted) events.message(text);
+      });
+    });
+  }
+
+  /** One command over the connection that is up, waited for until `callMs` after `since`. */
+  async #call(name: string, command: Command, since: number): Promise<unknown> {
+    const { clock, callMs, replyObserver } = this.#options;
+    const client = this.#client;
+    if (client === null || this.#closed.signal.aborted) {
+      throw new RedisUnavailable(this.#reason ?? 'not connected', false);
+    }
+    const sentAt = clock.now();
+    let ok = false;
+    this.#sent();
+    const reply = this.#reply(client, name, command);
+    let cancel = (): void => {};
+    const patience = new Promise<never>((_, reject) => {
+      cancel = clock.after(Math.max(0, callMs - (sentAt - since)), () =>
+        reject(new RedisUnavailable(`no reply in ${callMs} ms`, true)),
+      );
+    });
+    try {
+      const value = await Promise.race([reply, patience]);
+      ok = true;
+      return value;
+    } finally {
+      cancel();
+      replyObserver?.(name, clock.now() - sentAt, ok);
+    }
+  }
+
+  /** The reply, whenever it comes. */
+  async #reply(client: RedisClient, name: string, command: Command): Promise<unknown> {
+    try {
+      const reply = await (name === 'read' ? client.sendForBuffers(command) : client.send(command));
+      this.#answered(client);
+      return reply;
+    } catch (error) {
+      if (!(error instanceof RedisRefused)) {
+        // Whether it had left the process before the connection broke cannot be told.
+        throw new RedisUnavailable('the connection broke', true);
+      }
+      this.#answered(client);
+      // A master that became a replica may keep its connections.
+      if (error.message.startsWith('READONLY')) this.#drop(error.message);
+      throw error;
+    }
+  }
+
+  #sent(): void {
+    this.#underWay += 1;
+    if (this.#underWay === 1) this.#silence.set(2 * this.#options.callMs);
+  }
+
+  /** Any reply, even a late one, shows that the connection is alive. */
+  #answered(client: RedisClient): void {
+    if (client !== this.#client) return;
+    this.#underWay -= 1;
+    if (this.#underWay > 0) {
+      this.#silence.set(2 * this.#options.callMs);
+    } else {
+      this.#silence.lift();
+      this.#drained();
+    }
+  }
+
+  /** Ends the connection that is up and makes another. */
+  #drop(reason: string): void {
+    const client = this.#client;
+    if (client === null) return;
+    this.#client = null;
+    this.#underWay = 0;
+    this.#silence.lift();
+    client.destroy();
+    this.#drained();
+    this.#failed(reason);
+  }
+
+  #failed(reason: string): void {
+    if (this.#closed.signal.aborted) return;
+    const { clock, events } = this.#options;
+    this.#cancelPause = clock.after(this.#pauseMs, () => this.start());
+    this.#pauseMs = Math.min(2 * this.#pauseMs, LONGEST_PAUSE_MS);
+    if (reason === this.#reason) return;
+    this.#reason = reason;
+    events.down(reason);
+  }
+}
