@@ -61,7 +61,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     clock,
     logLevel: config.logLevel,
     stream: overrides.log,
-    secrets: secretsOf(config.auth, endpoints),
+    secrets: secretsOf(config, endpoints),
     gauges:
       config.metrics === 'off'
         ? null

@@ -5,6 +5,7 @@ import { type Resource, resourceNames } from '../resources.ts';
 import { readAuth } from './auth.ts';
 import { EnvironmentReader } from './environment.ts';
 import { parseOperationsFile } from './operations-file.ts';
+import { type RedisConfig, readRedis } from './redis.ts';
 import { ttlName } from './settings.ts';
 
 /** Where an upstream API is, and the key for it. */
@@ -75,6 +76,8 @@ export interface Config {
   readonly uploadInlineMaxBytes: number;
   /** Folder for what must survive a restart; `null` when nothing is kept. */
   readonly stateDir: string | null;
+  /** The Redis that several processes share; `null` when this one is alone. */
+  readonly redis: RedisConfig | null;
   readonly logLevel: 'error' | 'warn' | 'info' | 'debug' | 'silent';
   readonly metrics: 'local' | 'open' | 'off';
   readonly shutdownDelayMs: number;
@@ -106,19 +109,23 @@ export function loadConfig(
   readFile: (path: string, encoding: 'utf8') => string = readFileSync,
 ): Config {
   const reader = new EnvironmentReader(env, readFile);
-  reader.refuseUnknown(['LINKS_', 'MARKET_', 'TTL_', 'AUTH_', 'SHUTDOWN_']);
+  reader.refuseUnknown(['LINKS_', 'MARKET_', 'TTL_', 'AUTH_', 'SHUTDOWN_', 'REDIS_']);
   const sandbox = !reader.has('LINKS_BASE_URL') && !reader.has('MARKET_BASE_URL');
   const auth = readAuth(reader, sandbox, readFile);
   const links =
     auth.mode === 'passthrough' ? readKeyless(reader, sandbox) : readEndpoint(reader, 'LINKS');
   const market = readEndpoint(reader, 'MARKET');
+  const rateLimits = {
+    LINKS_RATE_LIMIT: reader.integer('LINKS_RATE_LIMIT'),
+    MARKET_RATE_LIMIT: reader.integer('MARKET_RATE_LIMIT'),
+  };
   const config: Config = {
     port: reader.integer('PORT'),
     host: reader.text('HOST'),
     sandbox,
     links: Object.freeze({
       endpoint: links,
-      rateLimit: reader.integer('LINKS_RATE_LIMIT'),
+      rateLimit: rateLimits.LINKS_RATE_LIMIT,
       rateWindowMs: reader.integer('LINKS_RATE_WINDOW_MS'),
       pageSize: reader.integer('LINKS_PAGE_SIZE'),
       timeZone: reader.timeZone('LINKS_TIMEZONE'),
@@ -126,7 +133,7 @@ export function loadConfig(
     }),
     market: Object.freeze({
       endpoint: market,
-      rateLimit: reader.integer('MARKET_RATE_LIMIT'),
+      rateLimit: rateLimits.MARKET_RATE_LIMIT,
       rateWindowMs: reader.integer('MARKET_RATE_WINDOW_MS'),
       postEncoding: reader.choice('MARKET_POST_ENCODING', ['json', 'form', 'query']),
       timeoutMs: reader.integer('MARKET_TIMEOUT_MS'),
@@ -155,6 +162,7 @@ export function loadConfig(
     uploadMaxConcurrent: reader.integer('UPLOAD_MAX_CONCURRENT'),
     uploadInlineMaxBytes: reader.integer('UPLOAD_INLINE_MAX_BYTES'),
     stateDir: reader.text('STATE_DIR') === 'off' ? null : reader.text('STATE_DIR'),
+    redis: readRedis(reader, sandbox, rateLimits),
     logLevel: reader.choice('LOG_LEVEL', ['info', 'error', 'warn', 'debug', 'silent']),
     metrics: reader.choice('METRICS', ['local', 'open', 'off']),
     shutdownDelayMs: reader.integer('SHUTDOWN_DELAY_MS'),

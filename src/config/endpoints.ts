@@ -1,4 +1,3 @@
-import type { AuthConfig } from '../auth/authenticate.ts';
 import type { Credential } from '../auth/credential.ts';
 import type { Config, Endpoint } from './config.ts';
 
@@ -33,7 +32,16 @@ export function credentialOf(endpoint: Endpoint | null): Credential {
 }
 
 /** What must never appear in a log or an answer, whatever goes wrong. */
-export function secretsOf(auth: AuthConfig, { links, market }: Endpoints): string[] {
+export function secretsOf(
+  { auth, redis }: Pick<Config, 'auth' | 'redis'>,
+  { links, market }: Endpoints,
+): string[] {
   const shared = auth.mode === 'jwt' && 'secret' in auth.keys ? [auth.keys.secret] : [];
-  return [...shared, ...[links, market].flatMap((endpoint) => endpoint?.apiKey ?? [])];
+  const keys = [links, market].flatMap((endpoint) => endpoint?.apiKey ?? []);
+  // As it is written in the URL and as it is sent.
+  const passwords = (redis?.urls ?? []).flatMap((url) => {
+    const { password } = new URL(url);
+    return [password, decodeURIComponent(password)];
+  });
+  return [...shared, ...keys, ...(redis ? [redis.secret] : []), ...passwords];
 }

@@ -4,7 +4,7 @@ const byName: ReadonlyMap<string, Setting> = new Map(
   settings.map((setting) => [setting.name, setting]),
 );
 
-/** Variables that Kubernetes, not the operator, sets for a service called `links` or `market`. */
+/** Variables that Kubernetes, not the operator, sets for a service called `links`, `market` or `redis`. */
 const serviceLink = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?)$/;
 
 /**
@@ -176,16 +176,16 @@ export class EnvironmentReader {
       return null;
     }
     if (content.trim() === '') {
-      this.fault(`${file} names an empty file. Put the key into it.`);
+      this.fault(`${file} names an empty file. Put the secret into it.`);
       return null;
     }
     return this.#sendable(file, content);
   }
 
-  /** A key is sent as a header, and a line break or a smart quote in it fails only at the first call. */
+  /** A secret is sent as it is, and a line break or a smart quote in it fails only at the first call. */
   #sendable(name: string, value: string | null): string | null {
     if (value !== null && !/^[\x21-\x7e]+$/.test(value)) {
-      this.fault(`${name} holds a space, a line break or a letter that no API key has. Check it.`);
+      this.fault(`${name} holds a space, a line break or a letter that no secret has. Check it.`);
       return null;
     }
     return value;

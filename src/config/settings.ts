@@ -116,6 +116,38 @@ export const settings: readonly Setting[] = [
     doc: 'Folder in which the process notes what it spends, so that the next one does not spend it again; `off` for none. Without one, half of each rate limit is left alone for one window after a start.',
   },
   {
+    name: 'REDIS_URL',
+    kind: { type: 'text' },
+    default: null,
+    doc: 'The Redis that several processes share, which then keep one rate limit and one cache: `redis://` or `rediss://` with password and database. Several, separated by commas, are Sentinels.',
+    secret: true,
+  },
+  {
+    name: 'REDIS_SECRET',
+    kind: { type: 'text' },
+    default: null,
+    doc: 'With `REDIS_URL`: what shared answers are sealed with, at least 32 characters, the same for all processes.',
+    secret: true,
+  },
+  {
+    name: 'REDIS_SENTINEL_NAME',
+    kind: { type: 'text' },
+    default: null,
+    doc: 'The name that the Sentinels have for the master. With it, `REDIS_URL` names Sentinels.',
+  },
+  {
+    name: 'REDIS_PREFIX',
+    kind: { type: 'text' },
+    default: 'gateway',
+    doc: 'What the names of all keys begin with: processes that share one upstream key must share this too, and others must not.',
+  },
+  {
+    name: 'REDIS_OUTAGE_READS',
+    kind: { type: 'choice', choices: ['stale', 'refuse'] },
+    default: 'stale',
+    doc: 'What reads get while Redis is away: `stale` what this process has kept, marked as such, or `refuse` nothing, and `/readyz` says no.',
+  },
+  {
     name: 'AUTH_MODE',
     kind: { type: 'choice', choices: ['none', 'token', 'jwt', 'passthrough'] },
     default: null,
