@@ -25,14 +25,16 @@ Usage: npm start                with the settings below in the environment
        node dist/main.js        the same, once built
        node dist/main.js --check-config   only says what the settings come to
        node dist/main.js --check-config --probe   also asks each upstream one question, which counts
-                                          against its rate limit, and says what is wrong
+                                          against its rate limit, connects to Redis if one is
+                                          set, and says what is wrong
        node dist/main.js --help
 
 Settings (${settings.length}; a secret may also come from the file that NAME_FILE names):
 ${settings.map(({ name, default: value, doc }) => `  ${name}${value === null ? '' : ` = ${value}`}\n      ${doc}`).join('\n')}
 
 Exit codes: 0 after a clean stop, 1 for a fault, 2 for a faulty configuration or command line. A probe
-ends with 2 where a setting is to be mended, and with 1 where an upstream cannot be asked.
+ends with 2 where a setting is to be mended, and with 1 where an upstream or Redis
+cannot be asked.
 SIGTERM and SIGINT let running requests finish; a second one ends the process at once.
 The log goes to standard output, one JSON object a line. With NODE_ENV=production the report of a
 start is one of them, unless a person watches.

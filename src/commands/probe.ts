@@ -3,6 +3,7 @@ import { createBackends } from '../backends.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import { credentialOf, endpointsOf } from '../config/endpoints.ts';
+import type { RedisConfig } from '../config/redis.ts';
 import { createDigest } from '../digest.ts';
 import { GatewayError, type UpstreamName } from '../errors.ts';
 import { createJournal } from '../gateway.ts';
@@ -18,7 +19,7 @@ import type { Witnessed } from '../upstream/wire/exchange.ts';
 
 /** What came of a probe. */
 interface Probed {
-  /** A line or more for each upstream. */
+  /** A line or more for each upstream, and for Redis. */
   readonly lines: readonly string[];
   /** `configuration` where anything is wrong that a setting can mend. */
   readonly wrong: 'nothing' | Finding['at'];
@@ -34,7 +35,7 @@ interface Target {
 }
 
 /**
- * Asks each configured upstream one question with the configured key and says what is wrong. 1 upstream
+ * Connects to Redis, if one is configured, and asks each configured upstream one question with the configured key and says what is wrong. 1 upstream
  * call each, under the rate limit as `STATE_DIR` remembers it, where the call is noted for the next
  * process. While another process owns that folder, nothing is asked: it would not know of the call.
  */
@@ -42,6 +43,28 @@ export async function probe(config: Config, clock: Clock = systemClock): Promise
   if (config.sandbox) {
     return { lines: ['The sandbox is not probed: it is part of the gateway.'], wrong: 'nothing' };
   }
+  const [upstreams, redis] = await Promise.all([
+    probeUpstreams(config, clock),
+    config.redis === null ? null : askRedis(config.redis, clock),
+  ]);
+  if (redis === null) return upstreams;
+  return {
+    lines: [...upstreams.lines, ...redis.lines],
+    wrong: worst([upstreams.wrong, redis.wrong]),
+  };
+}
+
+async function askRedis(redis: RedisConfig, clock: Clock): Promise<Probed> {
+  const { probeRedis } = await import('./probe-redis.ts');
+  const { remarks, findings } = await probeRedis(redis, clock);
+  const sentences = [...remarks, ...findings.map(({ sentence }) => sentence)];
+  return {
+    lines: sentences.map((sentence) => `REDIS   ${sentence}`),
+    wrong: worst(findings.map(({ at }) => at)),
+  };
+}
+
+async function probeUpstreams(config: Config, clock: Clock): Promise<Probed> {
   const complaints: string[] = [];
   const journal = createJournal(config, clock, (sentence) => complaints.push(sentence));
   const dispatcher = createDispatcher();
@@ -133,13 +156,8 @@ function findingsOf({ subject, witnessed }: Target, failure: unknown, clock: Clo
 }
 
 function report(asked: readonly { target: Target; findings: readonly Finding[] }[]): Probed {
-  const places = new Set(asked.flatMap(({ findings }) => findings.map(({ at }) => at)));
   return {
-    wrong: places.has('configuration')
-      ? 'configuration'
-      : places.has('world')
-        ? 'world'
-        : 'nothing',
+    wrong: worst(asked.flatMap(({ findings }) => findings.map(({ at }) => at))),
     lines: asked.flatMap(({ target: { subject }, findings }) => {
       const name = subject.upstream.padEnd(6);
       const { host } = new URL(subject.baseUrl);
@@ -148,4 +166,10 @@ function report(asked: readonly { target: Target; findings: readonly Finding[] }
       return [`${name}  ${host} answers ${key}.`];
     }),
   };
+}
+
+/** What a person can mend comes first. */
+function worst(places: readonly Probed['wrong'][]): Probed['wrong'] {
+  if (places.includes('configuration')) return 'configuration';
+  return places.includes('world') ? 'world' : 'nothing';
 }

@@ -1,0 +1,99 @@
+import type { Clock } from '../clock.ts';
+import type { RedisConfig } from '../config/redis.ts';
+import { placeOf, readAddress } from '../redis/address.ts';
+import { RedisClient } from '../redis/client.ts';
+import { deniedTo } from '../redis/permissions.ts';
+import { checkMaster, findMaster } from '../redis/sentinel.ts';
+import type { Finding } from '../upstream/wire/diagnosis.ts';
+
+/** What came of a probe of Redis. */
+interface RedisProbed {
+  /** Whether it answers, and what does not keep it from working. */
+  readonly remarks: readonly string[];
+  readonly findings: readonly Finding[];
+}
+
+/** Patience with Redis, and with each Sentinel, in milliseconds. */
+const PATIENCE_MS = 5000;
+
+/** Reasons that a setting can mend, as Redis, Sentinel, TLS and the resolver say them. */
+const ofSettings =
+  /WRONGPASS|NOAUTH|NOPERM|NOPROTO|unknown command|DB index|knows no master|ENOTFOUND|CERT|UNABLE_TO|ERR_TLS|ERR_SSL/;
+
+/**
+ * Connects to Redis as the gateway would, and says what is wrong: a password, a version, a replica,
+ * a permission that is missing. Changes nothing in it.
+ */
+export async function probeRedis(redis: RedisConfig, clock: Clock): Promise<RedisProbed> {
+  const { signal } = new AbortController();
+  const options = { clock, connectMs: PATIENCE_MS, lost: () => {} };
+  const addresses = redis.urls.map(readAddress);
+  const [first] = addresses;
+  const remarks: string[] = [];
+  const findings: Finding[] = [];
+  const fault = (sentence: string, at: Finding['at'] = 'configuration'): void => {
+    findings.push({ sentence, at });
+  };
+  if (first === undefined) return { remarks, findings };
+  try {
+    const server =
+      redis.sentinelName === null
+        ? first
+        : await findMaster(addresses, redis.sentinelName, options, signal);
+    const client = await RedisClient.open(server, options, signal, async (opened) => {
+      if (redis.sentinelName !== null) await checkMaster(opened);
+      const pong = String(await opened.send(['PING']));
+      const info = readInfo(String(await opened.send(['INFO'])));
+      const version = info.get('redis_version') ?? 'unknown';
+      remarks.push(`${placeOf(server)} answers ${pong} (version ${version}).`);
+      checkServer(info, fault);
+      if (info.get('maxmemory_policy')?.startsWith('allkeys-')) {
+        remarks.push(
+          `Its maxmemory-policy is ${info.get('maxmemory_policy')}: when it is full it may drop what the rate limit is counted with, and nothing is sent for a while. Use volatile-lru.`,
+        );
+      }
+      // What tells is younger than the oldest version that will do.
+      if (findings.length > 0) return;
+      const denied = await deniedTo(opened, redis.prefix);
+      if (denied.length > 0) {
+        fault(`The user of REDIS_URL may not: ${denied.join(', ')}. Allow it with ACL SETUSER.`);
+      }
+    });
+    client.destroy();
+  } catch (error) {
+    const { message } = error as Error;
+    const mendable = ofSettings.test(message);
+    fault(
+      mendable
+        ? `Redis does not let the gateway in (${message}). Check REDIS_URL.`
+        : `Redis cannot be reached (${message}).`,
+      mendable ? 'configuration' : 'world',
+    );
+  }
+  return { remarks, findings };
+}
+
+function checkServer(
+  info: ReadonlyMap<string, string>,
+  fault: (sentence: string, at?: Finding['at']) => void,
+): void {
+  if (!(Number.parseInt(info.get('redis_version') ?? '', 10) >= 7)) {
+    fault('The gateway needs Redis 7.0 or later. Set REDIS_URL to one.');
+  }
+  if (!info.get('run_id')) {
+    fault(
+      'This Redis does not tell its run_id, by which a restart is noticed. Set REDIS_URL to another.',
+    );
+  }
+  if (info.get('role') !== 'master') {
+    fault('This Redis is a replica, which takes no writes. Set REDIS_URL to its master.');
+  }
+}
+
+function readInfo(text: string): Map<string, string> {
+  const pairs = text.split(/\r?\n/).map((line): [string, string] => {
+    const [name = '', ...value] = line.split(':');
+    return [name, value.join(':')];
+  });
+  return new Map(pairs);
+}
