@@ -18,7 +18,8 @@ const PATIENCE_MS = 5000;
 
 /** Reasons that a setting can mend, as Redis, Sentinel, TLS and the resolver say them. */
 const ofSettings =
-  /WRONGPASS|NOAUTH|NOPERM|NOPROTO|unknown command|DB index|knows no master|ENOTFOUND|CERT|UNABLE_TO|ERR_TLS|ERR_SSL/;
+  /WRONGPASS|NOAUTH|NOPERM|NOPROTO|unknown command|DB index|knows no master|ENOTFOUND|ERR_SSL/;
+const ofCertificates = /CERT|SELF_SIGNED|UNABLE_TO|ERR_TLS/;
 
 /**
  * Connects to Redis as the gateway would, and says what is wrong: a password, a version, a replica,
@@ -31,8 +32,8 @@ export async function probeRedis(redis: RedisConfig, clock: Clock): Promise<Redi
   const [first] = addresses;
   const remarks: string[] = [];
   const findings: Finding[] = [];
-  const fault = (sentence: string, at: Finding['at'] = 'configuration'): void => {
-    findings.push({ sentence, at });
+  const fault = (sentence: string): void => {
+    findings.push({ sentence, at: 'configuration' });
   };
   if (first === undefined) return { remarks, findings };
   try {
@@ -61,22 +62,28 @@ export async function probeRedis(redis: RedisConfig, clock: Clock): Promise<Redi
     });
     client.destroy();
   } catch (error) {
-    const { message } = error as Error;
-    const mendable = ofSettings.test(message);
-    fault(
-      mendable
-        ? `Redis does not let the gateway in (${message}). Check REDIS_URL.`
-        : `Redis cannot be reached (${message}).`,
-      mendable ? 'configuration' : 'world',
-    );
+    findings.push(reasonFor((error as Error).message));
   }
   return { remarks, findings };
 }
 
-function checkServer(
-  info: ReadonlyMap<string, string>,
-  fault: (sentence: string, at?: Finding['at']) => void,
-): void {
+function reasonFor(message: string): Finding {
+  if (ofCertificates.test(message)) {
+    return {
+      sentence: `The certificate of Redis is not trusted (${message}). Check REDIS_URL, or name its authority in NODE_EXTRA_CA_CERTS.`,
+      at: 'configuration',
+    };
+  }
+  if (ofSettings.test(message)) {
+    return {
+      sentence: `Redis does not let the gateway in (${message}). Check REDIS_URL.`,
+      at: 'configuration',
+    };
+  }
+  return { sentence: `Redis cannot be reached (${message}).`, at: 'world' };
+}
+
+function checkServer(info: ReadonlyMap<string, string>, fault: (sentence: string) => void): void {
   if (!(Number.parseInt(info.get('redis_version') ?? '', 10) >= 7)) {
     fault('The gateway needs Redis 7.0 or later. Set REDIS_URL to one.');
   }

@@ -1,8 +1,5 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
@@ -13,6 +10,7 @@ import {
 } from '../../src/redis/connection.ts';
 import { RedisRefused, RedisUnavailable } from '../../src/redis/failures.ts';
 import { script } from '../../src/redis/script.ts';
+import { makeCertificate } from '../support/certificate.ts';
 import { describeWith, redisServer } from '../support/needs.ts';
 import { RedisServer } from '../support/redis-server.ts';
 
@@ -30,6 +28,17 @@ async function redis(options?: Parameters<typeof RedisServer.run>[0]): Promise<R
   const server = await RedisServer.run(options);
   leftovers.push(() => server.end());
   return server;
+}
+
+/** A server that does with its connections as it is told. Resolves with its port. */
+async function serve(take: (socket: Socket) => void): Promise<number> {
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    take(socket);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  leftovers.push(async () => server.close());
+  return (server.address() as AddressInfo).port;
 }
 
 /** A started connection, all that it tells, and a way to wait for it. */
@@ -149,6 +158,22 @@ describeWith(redisServer, 'a connection to Redis', () => {
     expect(await connection.read(['{test:1}:e:a'])).toEqual([null]);
   });
 
+  it('goes on trying, and does not repeat a reason', async () => {
+    let calls = 0;
+    let enough = (): void => {};
+    const fifth = new Promise<void>((resolve) => {
+      enough = resolve;
+    });
+    const port = await serve((socket) => {
+      calls += 1;
+      if (calls === 5) enough();
+      socket.destroy();
+    });
+    const { told } = connected([`redis://127.0.0.1:${port}`]);
+    await fifth;
+    expect(told).toEqual([expect.stringMatching(/^down 127\.0\.0\.1:\d+: /)]);
+  });
+
   it('is made anew when Redis is killed, and doubts what was under way', async () => {
     const server = await redis();
     const { connection, hears } = connected([server.url]);
@@ -196,13 +221,20 @@ describeWith(redisServer, 'a connection to Redis', () => {
   });
 
   it('gives up on a server that takes the connection and says nothing', async () => {
-    const silent = createServer(() => {});
-    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-    leftovers.push(async () => silent.close());
-    const address = silent.address();
-    const port = typeof address === 'object' ? address?.port : null;
+    const port = await serve(() => {});
     const { hears } = connected([`redis://127.0.0.1:${port}`], { callMs: 100 });
     expect(await hears(/down/)).toBe(`down 127.0.0.1:${port}: no answer in 1000 ms`);
+  });
+
+  it('gives up on a machine that does not even take the connection', async () => {
+    const server = await redis({ args: ['--tcp-backlog', '1'] });
+    server.stop();
+    // More than the system keeps for a process that does not take them.
+    const others = Array.from({ length: 8 }, () => connect(server.port, '127.0.0.1'));
+    leftovers.push(async () => others.forEach((socket) => socket.destroy()));
+    await once(others[0] as Socket, 'connect');
+    const { hears } = connected([server.url], { callMs: 100 });
+    expect(await hears(/down/)).toBe(`down 127.0.0.1:${server.port}: no answer in 1000 ms`);
   });
 
   it('brings its password, and never tells it', async () => {
@@ -216,20 +248,18 @@ describeWith(redisServer, 'a connection to Redis', () => {
     for (const { told } of [good, bad, none]) expect(told.join()).not.toContain('horse');
   });
 
-  it('hides a password that an old server repeats', async () => {
-    const old = createServer((socket) => {
-      socket.on('data', () => {
-        socket.write('-ERR unknown command `HELLO`, with args beginning with: `3`, `secret-a`\r\n');
-      });
+  it.each([
+    // Redis cuts what it repeats.
+    'unknown command `HELLO`, with args beginning with: `3`, `AUTH`, `default`, `correct-h',
+    'what do you mean by correct-horse?',
+  ])('hides a password that a server repeats: %s', async (words) => {
+    const port = await serve((socket) => {
+      socket.on('data', () => socket.write(`-ERR ${words}\r\n`));
     });
-    await new Promise<void>((resolve) => old.listen(0, '127.0.0.1', resolve));
-    leftovers.push(async () => old.close());
-    const address = old.address();
-    const port = typeof address === 'object' ? address?.port : null;
-    const { hears } = connected([`redis://:secret-a@127.0.0.1:${port}`]);
+    const { hears } = connected([`redis://:correct-horse@127.0.0.1:${port}`]);
     const reason = await hears(/down/);
-    expect(reason).toContain('unknown command `HELLO`');
-    expect(reason).not.toContain('secret-a');
+    expect(reason).toContain(words.slice(0, 15));
+    expect(reason).not.toContain('correct');
   });
 
   it('uses the database of the URL', async () => {
@@ -241,13 +271,9 @@ describeWith(redisServer, 'a connection to Redis', () => {
   });
 
   it('does not talk in clear to a server that nobody vouches for', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'tls-'));
-    leftovers.push(async () => rmSync(folder, { recursive: true }));
-    const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
-    const make = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
-    const names = ['-subj', '/CN=localhost', '-keyout', key, '-out', cert];
-    execFileSync('openssl', [...make, ...names], { stdio: 'ignore' });
-    const server = await redis({ tls: { cert, key } });
+    const certificate = makeCertificate();
+    leftovers.push(async () => certificate.remove());
+    const server = await redis({ tls: certificate });
     expect(await server.command('PING')).toBe('PONG');
     const { hears } = connected([server.url]);
     expect(await hears(/down/)).toMatch(/DEPTH_ZERO_SELF_SIGNED_CERT/);
@@ -274,6 +300,21 @@ describeWith(redisServer, 'a connection to Redis', () => {
     await hears(/down .*is not a master/);
     await master.command('REPLICAOF', 'NO', 'ONE');
     await hears(/up/);
+  });
+
+  it('gives a Sentinel the password that it wants, its own or else that of Redis', async () => {
+    const master = await redis({ password: 'correct-horse' });
+    const watches = { name: 'main', port: master.port };
+    const alike = await redis({ watches, password: 'correct-horse' });
+    const apart = await redis({ watches, password: 'battery-staple' });
+    const bare = alike.url.replace(':correct-horse@', '');
+    const missing = await RedisServer.create();
+    leftovers.push(() => missing.end());
+    const first = missing.url.replace('://', '://:correct-horse@');
+    for (const url of [alike.url, bare, apart.url]) {
+      const { hears } = connected([first, url], { sentinelName: 'main' });
+      await hears(/up/);
+    }
   });
 
   it('waits for replies when it closes, and leaves nothing open', async () => {
