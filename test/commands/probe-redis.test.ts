@@ -6,23 +6,14 @@ import { probe } from '../../src/commands/probe.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { describeWith, redisServer } from '../support/needs.ts';
+import { clearUp, later, redis } from '../support/redis-connection.ts';
 import { RedisServer } from '../support/redis-server.ts';
 
 /** All that a user of the gateway needs. */
 const permissions =
   '~{gateway:1}:* &{gateway:1}:ch -@all +evalsha +eval +mget +set +hset +hget +hdel +del +zadd +zrange +zcard +zpopmin +publish +subscribe +time +info +hello +ping';
 
-const leftovers: (() => Promise<unknown>)[] = [];
-
-afterEach(async () => {
-  for (const clear of leftovers.splice(0).toReversed()) await clear();
-});
-
-async function redis(options?: Parameters<typeof RedisServer.run>[0]): Promise<RedisServer> {
-  const server = await RedisServer.run(options);
-  leftovers.push(() => server.end());
-  return server;
-}
+afterEach(clearUp);
 
 /** What a probe says of Redis, while the upstream is in order. */
 async function probed(url: string, env: Readonly<Record<string, string>> = {}) {
@@ -104,7 +95,7 @@ describeWith(redisServer, 'a probe of Redis', () => {
   it('finds a replica, and a Redis that is not there', async () => {
     const server = await redis();
     const missing = await RedisServer.create();
-    leftovers.push(() => missing.end());
+    later(() => missing.end());
     await server.command('REPLICAOF', '127.0.0.1', String(missing.port));
     expect(await probed(server.url)).toMatchObject({
       said: [expect.anything(), expect.stringContaining('is a replica')],
@@ -127,7 +118,7 @@ describeWith(redisServer, 'a probe of Redis', () => {
       });
     });
     await once(old.listen(0, '127.0.0.1'), 'listening');
-    leftovers.push(async () => old.close());
+    later(async () => old.close());
     const { port } = old.address() as AddressInfo;
     expect(await probed(`redis://127.0.0.1:${port}`)).toEqual({
       said: [

@@ -1,89 +1,17 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
-import {
-  type ConnectionEvents,
-  RedisConnection,
-  type RedisConnectionOptions,
-} from '../../src/redis/connection.ts';
 import { RedisRefused, RedisUnavailable } from '../../src/redis/failures.ts';
 import { script } from '../../src/redis/script.ts';
-import { makeCertificate } from '../support/certificate.ts';
 import { describeWith, redisServer } from '../support/needs.ts';
+import { clearUp, connected, count, later, redis, serve } from '../support/redis-connection.ts';
 import { RedisServer } from '../support/redis-server.ts';
 
 const echo = script('echo', 'return {KEYS[1], ARGV[1]}');
-const count = script('count', "return redis.call('INCR', KEYS[1])");
 const value = script('value', "return redis.call('GET', ARGV[1])");
 
-const leftovers: (() => Promise<unknown>)[] = [];
-
-afterEach(async () => {
-  for (const clear of leftovers.splice(0).toReversed()) await clear();
-});
-
-async function redis(options?: Parameters<typeof RedisServer.run>[0]): Promise<RedisServer> {
-  const server = await RedisServer.run(options);
-  leftovers.push(() => server.end());
-  return server;
-}
-
-/** A server that does with its connections as it is told. Resolves with its port. */
-async function serve(take: (socket: Socket) => void): Promise<number> {
-  const server = createServer((socket) => {
-    socket.on('error', () => {});
-    take(socket);
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  leftovers.push(async () => server.close());
-  return (server.address() as AddressInfo).port;
-}
-
-/** A started connection, all that it tells, and a way to wait for it. */
-function connected(urls: readonly string[], options: Partial<RedisConnectionOptions> = {}) {
-  const told: string[] = [];
-  const observed: [string, boolean][] = [];
-  const waiting = new Set<() => void>();
-  const tell = (text: string): void => {
-    told.push(text);
-    for (const look of waiting) look();
-  };
-  const events: ConnectionEvents = {
-    up: () => tell('up'),
-    down: (reason) => tell(`down ${reason}`),
-    message: (text) => tell(`message ${text}`),
-  };
-  const connection = new RedisConnection({
-    urls,
-    sentinelName: null,
-    clock: systemClock,
-    callMs: 2000,
-    keys: ['{test:1}:state', '{test:1}:tags'],
-    channel: '{test:1}:ch',
-    replyObserver: (name, _, ok) => observed.push([name, ok]),
-    events,
-    ...options,
-  });
-  leftovers.push(() => connection.close());
-  connection.start();
-  /** Resolves when something that matches was told since the last call. */
-  let seen = 0;
-  const hears = (pattern: RegExp): Promise<string> =>
-    new Promise((resolve) => {
-      const look = (): void => {
-        const index = told.findIndex((text, at) => at >= seen && pattern.test(text));
-        if (index < 0) return;
-        seen = index + 1;
-        waiting.delete(look);
-        resolve(told[index] ?? '');
-      };
-      waiting.add(look);
-      look();
-    });
-  return { connection, told, observed, hears };
-}
+afterEach(clearUp);
 
 describeWith(redisServer, 'a connection to Redis', () => {
   it('runs a script with the keys, before Redis knows it and after', async () => {
@@ -142,7 +70,7 @@ describeWith(redisServer, 'a connection to Redis', () => {
 
   it('waits for a Redis that is not there, and says so once for each reason', async () => {
     const server = await RedisServer.create();
-    leftovers.push(() => server.end());
+    later(() => server.end());
     const { connection, hears, told, observed } = connected([server.url]);
     expect(await hears(/down/)).toBe(`down 127.0.0.1:${server.port}: ECONNREFUSED`);
     expect(connection.isUp).toBe(false);
@@ -231,90 +159,10 @@ describeWith(redisServer, 'a connection to Redis', () => {
     server.stop();
     // More than the system keeps for a process that does not take them.
     const others = Array.from({ length: 8 }, () => connect(server.port, '127.0.0.1'));
-    leftovers.push(async () => others.forEach((socket) => socket.destroy()));
+    later(async () => others.forEach((socket) => socket.destroy()));
     await once(others[0] as Socket, 'connect');
     const { hears } = connected([server.url], { callMs: 100 });
     expect(await hears(/down/)).toBe(`down 127.0.0.1:${server.port}: no answer in 1000 ms`);
-  });
-
-  it('brings its password, and never tells it', async () => {
-    const server = await redis({ password: 'correct-horse' });
-    const good = connected([server.url]);
-    await good.hears(/up/);
-    const bad = connected([server.url.replace('correct', 'wrong')]);
-    expect(await bad.hears(/down/)).toMatch(/WRONGPASS/);
-    const none = connected([server.url.replace(':correct-horse@', '')]);
-    expect(await none.hears(/down/)).toMatch(/NOAUTH/);
-    for (const { told } of [good, bad, none]) expect(told.join()).not.toContain('horse');
-  });
-
-  it.each([
-    // Redis cuts what it repeats.
-    'unknown command `HELLO`, with args beginning with: `3`, `AUTH`, `default`, `correct-h',
-    'what do you mean by correct-horse?',
-  ])('hides a password that a server repeats: %s', async (words) => {
-    const port = await serve((socket) => {
-      socket.on('data', () => socket.write(`-ERR ${words}\r\n`));
-    });
-    const { hears } = connected([`redis://:correct-horse@127.0.0.1:${port}`]);
-    const reason = await hears(/down/);
-    expect(reason).toContain(words.slice(0, 15));
-    expect(reason).not.toContain('correct');
-  });
-
-  it('uses the database of the URL', async () => {
-    const server = await redis();
-    const { connection, hears } = connected([`${server.url}/3`]);
-    await hears(/up/);
-    await connection.run(count, []);
-    expect(await server.command('INFO', 'keyspace')).toMatch(/db3:keys=1/);
-  });
-
-  it('does not talk in clear to a server that nobody vouches for', async () => {
-    const certificate = makeCertificate();
-    leftovers.push(async () => certificate.remove());
-    const server = await redis({ tls: certificate });
-    expect(await server.command('PING')).toBe('PONG');
-    const { hears } = connected([server.url]);
-    expect(await hears(/down/)).toMatch(/DEPTH_ZERO_SELF_SIGNED_CERT/);
-  });
-
-  it('asks the Sentinels for the master, and believes only a master', async () => {
-    const master = await redis({ password: 'correct-horse' });
-    const watches = { name: 'main', port: master.port };
-    const missing = await RedisServer.create();
-    const sentinel = await redis({ watches });
-    const urls = [missing.url.replace('://', '://:correct-horse@'), sentinel.url];
-    const { connection, hears } = connected(urls, { sentinelName: 'main' });
-    await hears(/up/);
-    await connection.run(count, []);
-    expect(await master.command('GET', '{test:1}:state')).toBe('1');
-
-    const unknown = connected(urls, { sentinelName: 'other' });
-    expect(await unknown.hears(/down/)).toContain('knows no master called other');
-
-    // The master becomes a replica and keeps its connections: writes are refused, and so is the server.
-    await master.command('REPLICAOF', '127.0.0.1', String(missing.port));
-    await expect(connection.run(count, [])).rejects.toThrow(/READONLY/);
-    await hears(/down READONLY/);
-    await hears(/down .*is not a master/);
-    await master.command('REPLICAOF', 'NO', 'ONE');
-    await hears(/up/);
-  });
-
-  it('gives a Sentinel the password that it wants, its own or else that of Redis', async () => {
-    const master = await redis({ password: 'correct-horse' });
-    const watches = { name: 'main', port: master.port };
-    const alike = await redis({ watches, password: 'correct-horse' });
-    const apart = await redis({ watches, password: 'battery-staple' });
-    const bare = alike.url.replace(':correct-horse@', '');
-    const missing = await RedisServer.create();
-    leftovers.push(() => missing.end());
-    const first = missing.url.replace('://', '://:correct-horse@');
-    for (const url of [alike.url, bare, apart.url]) {
-      const { hears } = connected([first, url], { sentinelName: 'main' });
-      await hears(/up/);
-    }
   });
 
   it('waits for replies when it closes, and leaves nothing open', async () => {
