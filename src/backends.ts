@@ -5,6 +5,7 @@ import type { Digest } from './digest.ts';
 import { linksApi } from './links/api.ts';
 import { createMarketApi } from './market/api.ts';
 import type { Observer } from './observe/observer.ts';
+import type { Replicas } from './replicas.ts';
 import type { Backend } from './server/graphql/context.ts';
 import type { Journal } from './upstream/budget/journal.ts';
 import type { Cache } from './upstream/cache/cache.ts';
@@ -32,6 +33,8 @@ interface BackendWorld {
   readonly observer: Observer;
   readonly digest: Digest;
   readonly journal: Journal;
+  /** The other processes that share budgets and answers; `null` where this one is alone. */
+  readonly replicas: Replicas | null;
   /** Who is told how the requests to an upstream come out. */
   readonly witness: (subject: Subject) => Witness;
 }
@@ -89,7 +92,7 @@ type OwnOptions = Required<
 
 function createBackend(
   { rateLimit, rateWindowMs, timeoutMs }: Omit<UpstreamConfig, 'endpoint'>,
-  { cache, clock, digest, dispatcher, journal, observer, witness }: BackendWorld,
+  { cache, clock, digest, dispatcher, journal, observer, replicas, witness }: BackendWorld,
   {
     api,
     baseUrl,
@@ -103,13 +106,16 @@ function createBackend(
   }: OwnOptions,
 ): Backend {
   // By name, so that TypeScript refuses whatever is not the client's, an API key least of all.
+  const { budgetOf, entries } = replicas?.sharing(api.upstream) ?? {};
   const client = new Client({
     api,
     baseUrl,
+    budgetOf,
     cache,
     clock,
     digest,
     dispatcher,
+    entries,
     freshness,
     journal,
     maxCallsPerOperation,
@@ -124,5 +130,6 @@ function createBackend(
     witness: witness({ upstream: api.upstream, baseUrl, timeoutMs, ownKey }),
   });
   const lists = new Lists(client, pageSize);
+  replicas?.listen(api.upstream, (...args) => lists.touchedElsewhere(...args));
   return { client, lists };
 }

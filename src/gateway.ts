@@ -55,8 +55,6 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
   const sandbox = startSandbox ? await startSandbox() : null;
   const endpoints = endpointsOf(config, sandbox);
   const dispatcher = createDispatcher();
-  const cache = new Cache({ clock, maxBytes: entryBytes(config.cacheMaxBytes) });
-  const digest = createDigest(randomBytes(32).toString('base64'));
   const telemetry = await createTelemetry({
     clock,
     logLevel: config.logLevel,
@@ -65,18 +63,32 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     gauges:
       config.metrics === 'off'
         ? null
-        : { budgets: () => budgetGauges(backends.clients), cache: () => cache.size },
+        : {
+            budgets: () => budgetGauges(backends.clients),
+            cache: () => cache.size,
+            replicas: config.redis ? () => replicas?.gauges : undefined,
+          },
   });
   const { log, observer } = telemetry;
   const complain = (sentence: string): void => log.complaint(sentence);
+  // Loaded only where it is used, with the driver.
+  const { Replicas } = config.redis ? await import('./replicas.ts') : {};
+  const { redis } = config;
+  const replicas =
+    Replicas && redis ? new Replicas({ config, redis, endpoints, clock, observer, log }) : null;
+  const digest = replicas?.digest ?? createDigest(randomBytes(32).toString('base64'));
+  const maxBytes = entryBytes(config.cacheMaxBytes);
+  const generations = replicas?.generations;
+  const cache = new Cache({ clock, maxBytes, generations });
   const journal = overrides.journal ?? createJournal(config, clock, complain);
   const witness = (subject: Subject): Witness =>
     faultWatch(subject, { complain, wall: () => clock.wall() });
-  const world = { dispatcher, clock, cache, observer, digest, journal, witness };
+  const world = { dispatcher, clock, cache, observer, digest, journal, replicas, witness };
   const backends = createBackends(config, endpoints, world);
   const purchaseCode = sandbox?.market.purchaseCodes.valid[0];
-  const parts = { backends, cache, clock, endpoints, digest, purchaseCode, telemetry };
+  const parts = { backends, cache, clock, endpoints, digest, purchaseCode, replicas, telemetry };
   const { graphql, http } = createServers(config, parts);
+  replicas?.start();
   let url = '';
   let closing: Promise<void> | undefined;
   return {
@@ -94,9 +106,10 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
         dispatcher,
         delayMs: url === '' ? 0 : config.shutdownDelayMs,
         graceMs: config.shutdownGraceMs,
-      }).then(() => {
+      }).then(async () => {
         journal.close();
-        return sandbox?.close();
+        await replicas?.close();
+        await sandbox?.close();
       });
       await closing;
     },
@@ -112,8 +125,8 @@ export function createJournal(
   clock: Clock,
   complain: (sentence: string) => void,
 ): Journal {
-  // What the sandbox has counted ends with it.
-  if (config.sandbox) return keysAreNew;
+  // What the sandbox has counted ends with it, and what Redis counts is there.
+  if (config.sandbox || config.redis) return keysAreNew;
   if (config.stateDir === null) return noJournal(clock.now());
   const { links, market } = config;
   return openJournal({

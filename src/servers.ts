@@ -32,6 +32,7 @@ import { createGraphqlServer, type GraphqlServer } from './server/graphql/yoga.t
 import { createHttpServer, type HttpServer } from './server/http.ts';
 import { createGatewayState } from './server/operators/gateway-state.ts';
 import { createOperatorPages } from './server/operators/operator-pages.ts';
+import type { SharedState } from './server/operators/readiness.ts';
 import { LoopTurns } from './server/socket/loop-turns.ts';
 import type { Cache } from './upstream/cache/cache.ts';
 
@@ -47,6 +48,8 @@ interface Parts {
   readonly digest: Digest;
   /** A code that the examples of GraphiQL can look up in the sandbox. */
   readonly purchaseCode: string | undefined;
+  /** The other processes that share budgets and answers; `null` where this one is alone. */
+  readonly replicas: SharedState | null;
   readonly telemetry: Telemetry;
 }
 
@@ -144,7 +147,7 @@ function createGraphql(
 
 function createHttp(
   config: Config,
-  { backends, cache, clock, purchaseCode, telemetry }: Parts,
+  { backends, cache, clock, purchaseCode, replicas, telemetry }: Parts,
   { answers, bodyLimits, callers, maskError, operations, origins, sources }: Shared,
   graphql: Servers['graphql'],
 ): HttpServer {
@@ -184,7 +187,7 @@ function createHttp(
     pages: createOperatorPages({
       access: config.metrics,
       metrics: tally && tally.metrics,
-      state: createGatewayState({ clock, clients, cache, health }),
+      state: createGatewayState({ clock, clients, cache, health, shared: replicas }),
     }),
     hostGuard: createHostGuard(config.host, config.allowedHosts),
     origins,

@@ -78,6 +78,7 @@ async function probeUpstreams(config: Config, clock: Clock): Promise<Probed> {
       clock,
       cache: new Cache({ clock, maxBytes: 1 }),
       observer: {},
+      replicas: null,
       digest: createDigest(randomBytes(32).toString('base64')),
       journal,
       witness(subject) {

@@ -62,7 +62,13 @@ export class Health implements Observer {
     const health = this.#upstreams[upstream];
     return {
       end: ({ code, fault, kind = EVERYTHING }) => {
-        if (fault === 'caller' || code === 'CANCELED' || code === 'INTERNAL_SERVER_ERROR') return;
+        if (
+          fault === 'caller' ||
+          code === 'CANCELED' ||
+          code === 'LATE' ||
+          code === 'INTERNAL_SERVER_ERROR'
+        )
+          return;
         const now = this.#clock.now();
         if (code === 'UPSTREAM_UNAVAILABLE' || code === 'UPSTREAM_TIMEOUT') {
           health.unansweredInARow += 1;
@@ -95,6 +101,6 @@ function blank(): MutableHealth {
     failure: null,
     unansweredInARow: 0,
     unansweredKinds: new Set(),
-    reads: { hit: 0, stale: 0, miss: 0, coalesced: 0 },
+    reads: { hit: 0, stale: 0, shared: 0, miss: 0, coalesced: 0 },
   };
 }

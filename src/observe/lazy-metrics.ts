@@ -34,6 +34,11 @@ export function createLazyMetrics(clock: Clock, gauges: Gauges): Metrics {
     read: (...args) => record((metrics) => metrics.read?.(...args)),
     waited: (...args) => record((metrics) => metrics.waited?.(...args)),
     surprise: (...args) => record((metrics) => metrics.surprise?.(...args)),
+    roundTrip: (...args) => record((metrics) => metrics.roundTrip?.(...args)),
+    permit: (...args) => record((metrics) => metrics.permit?.(...args)),
+    settled: (...args) => record((metrics) => metrics.settled?.(...args)),
+    epoch: () => record((metrics) => metrics.epoch?.()),
+    unreadable: () => record((metrics) => metrics.unreadable?.()),
     answeredInFront: (...args) => record((metrics) => metrics.answeredInFront?.(...args)),
     operation: (operation) => record((metrics) => metrics.operation?.(operation)),
   };

@@ -57,6 +57,8 @@ export function createLog(options: {
         const facts = { upstream, method, resource, code, durationMs: Math.round(durationMs) };
         if (code === 'OK') {
           logger.debug(facts, 'upstream call');
+        } else if (code === 'LATE') {
+          logger.debug(facts, 'upstream call put off');
         } else if (code === 'REFUSED') {
           logger.warn(facts, 'upstream refused for its rate limit');
         } else if (code === 'CANCELED') {

@@ -2,12 +2,15 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { UpstreamName } from '../errors.ts';
 import { NEVER_MS, replaceLagGauges } from './event-loop-lag.ts';
 import type { Observer, QueueLane } from './observer.ts';
+import { createReplicaMetrics } from './replica-metrics.ts';
 
 /** Values that are read at each scrape, and cost nothing between. */
 export interface Gauges {
   /** One entry for each upstream with a key in use. */
   budgets(): readonly BudgetGauges[];
   cache(): { readonly bytes: number; readonly entries: number };
+  /** How this process stands to others on the same Redis; absent where it is alone. */
+  replicas?: (() => ReplicaGauges | undefined) | undefined;
   /** Whether an upstream is reachable, as far as known. */
   reachable(upstream: UpstreamName): boolean;
 }
@@ -23,6 +26,18 @@ export interface BudgetGauges {
   /** Keys that are paused by a refusal. */
   readonly paused: number;
   readonly queued: Readonly<Record<QueueLane, number>>;
+}
+
+/** How this process stands to the others that share budgets and answers. */
+export interface ReplicaGauges {
+  /** Whether Redis answers. */
+  readonly isUp: boolean;
+  /** Whether every write that was answered anywhere is known here. */
+  readonly leased: boolean;
+  /** Processes that are alive, this one included. */
+  readonly replicas: number;
+  /** For so long nothing is sent to an upstream, since it is not known what was. */
+  readonly quarantineMs: (upstream: UpstreamName) => number;
 }
 
 /** The numbers behind `/metrics`. */
@@ -96,10 +111,13 @@ export function createMetrics(gauges: Gauges): Metrics {
     'type',
   ]);
   for (const upstream of ['LINKS', 'MARKET'] as const) refusals.inc({ upstream }, 0);
+  const { replicas } = gauges;
+  const ofReplicas = replicas ? createReplicaMetrics(replicas, registry) : {};
   /** Reads since somebody last looked: the library takes longer to count one than the cache to answer it. */
   const untold = new Map<string, { readonly labels: Record<string, string>; times: number }>();
 
   return {
+    ...ofReplicas,
     async render() {
       for (const { labels, times } of untold.values()) reads.inc(labels, times);
       untold.clear();
@@ -108,6 +126,7 @@ export function createMetrics(gauges: Gauges): Metrics {
     request({ upstream, method, resource }) {
       return {
         end({ code, durationMs }) {
+          if (code === 'LATE') return;
           durations.observe({ upstream, method, resource }, durationMs / 1000);
           if (code === 'REFUSED') refusals.inc({ upstream });
           else if (code !== 'OK' && code !== 'CANCELED')

@@ -4,7 +4,7 @@ import type { ErrorCode, UpstreamName } from '../errors.ts';
 export type QueueLane = 'write' | 'interactive' | 'refresh';
 
 /** Where the answer to a read came from. */
-export type ReadResult = 'hit' | 'stale' | 'miss' | 'coalesced';
+export type ReadResult = 'hit' | 'stale' | 'shared' | 'miss' | 'coalesced';
 
 /** One request about to be sent upstream. */
 interface UpstreamRequest {
@@ -24,8 +24,11 @@ export type Fault = 'host' | 'resource' | 'caller';
 
 /** How an upstream request ended. */
 export interface UpstreamOutcome {
-  /** `REFUSED`: by the rate limit. `CANCELED`: the bytes to send ended early. */
-  readonly code: 'OK' | 'REFUSED' | 'CANCELED' | ErrorCode;
+  /**
+   * `REFUSED`: by the rate limit. `CANCELED`: the bytes to send ended early. `LATE`: it did not leave, since its
+   * slot was given too long ago.
+   */
+  readonly code: 'OK' | 'REFUSED' | 'CANCELED' | 'LATE' | ErrorCode;
   /** Absent when the upstream has answered, be it with a refusal. */
   readonly fault?: Fault | undefined;
   /** What it was about, e.g. `qr`: a list as well as a row of it. Present beside a fault. */
@@ -61,6 +64,12 @@ export interface OperationRecord {
   readonly stale: number;
 }
 
+/** How long the wait of a writer for other replicas took, and how it ended. */
+export type SettledHow = 'acks' | 'lease' | 'epoch' | 'gave_up';
+
+/** What came of a request's claim for a slot that replicas share. */
+export type PermitOutcome = 'go' | 'join' | 'landed' | 'unsent' | 'doubtful';
+
 /** Follows what the gateway does: logs, metrics, spans. Members are called at once; none may throw. */
 export interface Observer {
   request?(request: UpstreamRequest): RequestWatch;
@@ -71,6 +80,15 @@ export interface Observer {
   /** A member of an answer was not as documented: `resource.member`. */
   surprise?(upstream: UpstreamName, field: string): void;
   operation?(record: OperationRecord): void;
+  /** A command went to Redis and came back after so many milliseconds, or `ok` is false. */
+  roundTrip?(command: string, ms: number, ok: boolean): void;
+  permit?(upstream: UpstreamName, outcome: PermitOutcome): void;
+  /** A write is known to all replicas. */
+  settled?(how: SettledHow, ms: number): void;
+  /** Redis has lost its memory. */
+  epoch?(): void;
+  /** An answer in Redis could not be used. */
+  unreadable?(): void;
   /**
    * So many queries were answered in front of everything else, from remembered bytes or by being executed over
    * what was at hand; none of them is told by `operation`.
@@ -101,5 +119,10 @@ export function observeWith(observers: readonly Observer[]): Observer {
     waited: (...args) => each((observer) => observer.waited?.(...args)),
     surprise: (...args) => each((observer) => observer.surprise?.(...args)),
     operation: (record) => each((observer) => observer.operation?.(record)),
+    roundTrip: (...args) => each((observer) => observer.roundTrip?.(...args)),
+    permit: (...args) => each((observer) => observer.permit?.(...args)),
+    settled: (...args) => each((observer) => observer.settled?.(...args)),
+    epoch: () => each((observer) => observer.epoch?.()),
+    unreadable: () => each((observer) => observer.unreadable?.()),
   };
 }

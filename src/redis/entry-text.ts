@@ -1,7 +1,10 @@
 /** Raised when the members below, or the values that decoders make, change in a way that readers must notice. */
 const FORMAT = 1;
 
-/** An answer in Redis, before it is sealed. How long it is worth something is for its readers to say. */
+/**
+ * An answer in Redis, before it is sealed. How long it is worth something, and what makes it wrong, is for its
+ * readers to say: they know the read.
+ */
 export interface StoredEntry {
   /** On the clock that all replicas share: when its request was granted. */
   readonly storedAt: number;
@@ -13,23 +16,22 @@ export interface StoredEntry {
   readonly value: unknown;
   /** About how many bytes it takes up in a cache. */
   readonly bytes: number;
-  readonly tags: readonly string[];
 }
 
 /** Writes an entry as JSON. */
 export function encodeEntry(entry: StoredEntry): string {
-  const { storedAt, epoch, asOf, bytes, tags, value } = entry;
-  return JSON.stringify({ format: FORMAT, storedAt, epoch, asOf, bytes, tags, value });
+  const { storedAt, epoch, asOf, bytes, value } = entry;
+  return JSON.stringify({ format: FORMAT, storedAt, epoch, asOf, bytes, value });
 }
 
 /** Reads what `encodeEntry` wrote; `null` for anything else, of another format too. Never throws. */
 export function decodeEntry(text: string): StoredEntry | null {
   const members = parsed(text);
   if (members?.['format'] !== FORMAT || !Object.hasOwn(members, 'value')) return null;
-  const { storedAt, epoch, asOf, bytes, tags, value } = members;
+  const { storedAt, epoch, asOf, bytes, value } = members;
   if (!isFinite(storedAt) || typeof epoch !== 'string' || epoch === '') return null;
-  if (!isCount(asOf) || !isCount(bytes) || !isTexts(tags)) return null;
-  return { storedAt, epoch, asOf, value, bytes, tags };
+  if (!isCount(asOf) || !isCount(bytes)) return null;
+  return { storedAt, epoch, asOf, value, bytes };
 }
 
 function parsed(text: string): Record<string, unknown> | null {
@@ -47,8 +49,4 @@ function isFinite(value: unknown): value is number {
 
 function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0;
-}
-
-function isTexts(value: unknown): value is string[] {
-  return Array.isArray(value) && value.every((member) => typeof member === 'string');
 }

@@ -1,3 +1,4 @@
+import type { AtOnce } from '../at-once.ts';
 import type { Credential } from '../auth/credential.ts';
 import type { UpstreamName } from '../errors.ts';
 import type { KeyState } from './budget/budgets.ts';
@@ -49,6 +50,14 @@ export class AdmittingClient implements UpstreamClient {
   async readSecret<T>(call: Call<T>, access: Access): Promise<T> {
     await this.admit();
     return this.#client.readSecret(call, access);
+  }
+
+  get sharesCopies(): boolean {
+    return this.#client.sharesCopies;
+  }
+
+  bring(reads: readonly Read<unknown>[], credential: Credential): AtOnce<void> {
+    return this.#admitted ? this.#client.bring(reads, credential) : undefined;
   }
 
   peek<T>(read: Read<T>, credential: Credential): { value: T; state: EntryState } | undefined {

@@ -102,6 +102,11 @@ export class AtHandClient implements UpstreamClient {
     throw NOT_AT_HAND;
   }
 
+  readonly sharesCopies = false;
+
+  /** Nothing is at hand that is not in this process. */
+  bring(): void {}
+
   peek<T>(read: Read<T>, credential: Credential): { value: T; state: EntryState } | undefined {
     return this.#client.peek(read, credential);
   }

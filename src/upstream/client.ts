@@ -4,7 +4,7 @@ import type { Digest } from '../digest.ts';
 import type { UpstreamName } from '../errors.ts';
 import type { Observer } from '../observe/observer.ts';
 import type { Resource } from '../resources.ts';
-import type { Budget } from './budget/budget.ts';
+import type { Budget, Permit, Upshot } from './budget/budget.ts';
 import { Budgets, type KeyState } from './budget/budgets.ts';
 import { type Journal, keysAreNew } from './budget/journal.ts';
 import { processBudgets } from './budget/process-budget.ts';
@@ -12,6 +12,7 @@ import type { Cache, EntryState, Freshness, Hit } from './cache/cache.ts';
 import { cacheKey, scopeOf } from './cache/key.ts';
 import { Refresher } from './cache/refresher.ts';
 import { Copies } from './copies.ts';
+import { CopiesElsewhere, type SharedEntries } from './copies-elsewhere.ts';
 import { copyServesAfter, waitWithCopyMs } from './copy-at-hand.ts';
 import { KeyStanding } from './key-standing.ts';
 import type { Access, Caller } from './operation.ts';
@@ -19,10 +20,10 @@ import type { Receipt } from './receipt.ts';
 import type { Call, Read, Write } from './request.ts';
 import { type Attempt, CopyWillDo, SharedRequest } from './shared-request.ts';
 import { type ReadInFlight, SharedRequests } from './shared-requests.ts';
-import { UnsharedRequests } from './unshared-requests.ts';
+import { type Outcome, type Told, UnsharedRequests } from './unshared-requests.ts';
 import type { UpstreamClient } from './upstream-client.ts';
 import type { ExchangeOptions } from './wire/exchange.ts';
-import { isLost, readError, writeError } from './wire/failure.ts';
+import { isLost, readError, readErrorOf, writeError } from './wire/failure.ts';
 import { GuardedExchange } from './wire/guarded-exchange.ts';
 import { WireError } from './wire/send.ts';
 
@@ -43,7 +44,9 @@ export interface ClientOptions extends ExchangeOptions {
   /** Remembers what each key has spent across processes; without one, nobody spent before. */
   readonly journal?: Journal;
   /** Makes the budget of a key, where replicas share it; by default this process has its keys to itself. */
-  readonly budgetOf?: (secret: string) => Budget;
+  readonly budgetOf?: ((secret: string) => Budget) | undefined;
+  /** Where replicas keep answers for each other, where there are several. */
+  readonly entries?: SharedEntries | undefined;
   /** Told of what happens here. */
   readonly observer?: Observer;
 }
@@ -62,6 +65,7 @@ export class Client implements UpstreamClient {
   readonly #standing: KeyStanding;
   /** What the cache has for the readers of this upstream. */
   readonly copies: Copies;
+  readonly #elsewhere: CopiesElsewhere | null;
 
   constructor(options: ClientOptions) {
     this.#options = options;
@@ -87,6 +91,10 @@ export class Client implements UpstreamClient {
     this.#standing = new KeyStanding({ ...parts, cache, budgets: this.#budgets, onForgotten });
     const kept = { upstream: this.upstream, cache, freshness, observer };
     this.copies = new Copies({ ...kept, standing: this.#standing, refresher: this.#refresher });
+    const { copies } = this;
+    this.#elsewhere = options.entries
+      ? new CopiesElsewhere({ cache, copies, freshness, entries: options.entries })
+      : null;
     this.#unshared = new UnsharedRequests({
       exchange: this.#exchange,
       standing: this.#standing,
@@ -125,7 +133,19 @@ export class Client implements UpstreamClient {
     return caller.receipt.track(() => this.#readAnew(key, read, access, copy?.hit));
   }
 
-  async #readAnew<T>(key: string, read: Read<T>, access: Access, before?: Hit): Promise<T> {
+  async #readAnew<T>(key: string, read: Read<T>, access: Access, known?: Hit): Promise<T> {
+    let before = known;
+    if (this.#elsewhere && !read.anew) {
+      const { credential } = access;
+      await this.#elsewhere.bring({ key, read, credential });
+      const copy = this.copies.find(read, key, credential);
+      if (copy && this.copies.serves(copy, credential)) {
+        this.copies.asked(copy, credential);
+        this.#options.observer?.read?.(this.upstream, read.resource, 'shared');
+        return this.copies.tell(copy, access.caller.receipt);
+      }
+      before = copy?.hit;
+    }
     try {
       return await this.#share(key, read, access, before);
     } catch (error) {
@@ -139,19 +159,21 @@ export class Client implements UpstreamClient {
   }
 
   write<T>(write: Write<T>, access: Access): Promise<T> {
-    const touch = (result: T | null): void =>
-      this.copies.touch(write.touches(result), access.credential);
-    return this.#unshared.send(write, 'write', access, (outcome) => {
-      if (outcome.kind === 'value') {
-        touch(outcome.value);
-        return { value: outcome.value };
-      }
+    const { credential } = access;
+    const settle = (outcome: Outcome<T>, permit: string | undefined): Told<T> => {
+      const touch = (result: T | null) => {
+        const touched = this.copies.touch(write.touches(result), credential, permit);
+        return touched instanceof Promise ? { settled: touched } : {};
+      };
+      if (outcome.kind === 'value') return { value: outcome.value, ...touch(outcome.value) };
       const error = writeError(this.upstream, outcome.failure, write.check);
       // "There is no such thing" tells that what is cached of it is wrong as well.
       const outdated = !(outcome.failure instanceof WireError) && outcome.failure.kind === 'absent';
-      if (error.code === 'OUTCOME_UNKNOWN' || outdated) touch(null);
+      if (error.code === 'OUTCOME_UNKNOWN' || outdated) return { error, ...touch(null) };
       return { error };
-    });
+    };
+    const mayTouch = () => this.copies.tagsOf(write.mayTouch ?? write.touches(null), credential);
+    return this.#unshared.send(write, 'write', access, settle, mayTouch);
   }
 
   readSecret<T>(call: Call<T>, access: Access): Promise<T> {
@@ -160,6 +182,22 @@ export class Client implements UpstreamClient {
         ? { value: outcome.value }
         : { error: readError(this.upstream, outcome.failure) },
     );
+  }
+
+  get sharesCopies(): boolean {
+    return this.#elsewhere !== null;
+  }
+
+  bring(reads: readonly Read<unknown>[], credential: Credential): AtOnce<void> {
+    const elsewhere = this.#elsewhere;
+    if (!elsewhere) return undefined;
+    const unknown = reads.filter((read) => {
+      const state = this.peek(read, credential)?.state;
+      return state === undefined || state === 'fallback';
+    });
+    if (unknown.length === 0) return undefined;
+    const sought = unknown.map((read) => ({ read, key: this.keyOf(read, credential), credential }));
+    return Promise.all(sought.map((each) => elsewhere.bring(each))).then(() => {});
   }
 
   peek<T>(read: Read<T>, credential: Credential): { value: T; state: EntryState } | undefined {
@@ -219,8 +257,9 @@ export class Client implements UpstreamClient {
     const shared = this.#shared.find(key);
     const copyMs = copy && waitWithCopyMs(caller, copy, shared?.ageMs ?? 0);
     this.#options.observer?.read?.(this.upstream, read.resource, shared ? 'coalesced' : 'miss');
-    if (!shared) return this.#open(key, read, credential, { caller }).wait(caller, copyMs);
-    const value = (await shared.wait(caller, copyMs)) as T;
+    const request = shared ?? this.#open(key, read, credential, { caller });
+    const value = (await request.wait(caller, copyMs)) as T;
+    // Unless the request has left for this operation.
     caller.receipt.joined(key);
     return value;
   }
@@ -229,6 +268,23 @@ export class Client implements UpstreamClient {
   #refresh(key: string, read: Read<unknown>, credential: Credential): void {
     if (this.#shared.find(key) || this.#refresher.isBackingOff(key)) return;
     if (!this.#budgets.hasRoomFor(credential.partition)) return;
+    if (this.#elsewhere) void this.#refreshUnlessElsewhere(key, read, credential);
+    else this.#openRefresh(key, read, credential);
+  }
+
+  /** The same, unless another replica has a newer answer already. */
+  async #refreshUnlessElsewhere(
+    key: string,
+    read: Read<unknown>,
+    credential: Credential,
+  ): Promise<void> {
+    const before = this.#options.cache.peek(key)?.entry;
+    await this.#elsewhere?.bring({ key, read, credential });
+    if (this.#options.cache.peek(key)?.entry !== before || this.#shared.find(key)) return;
+    this.#openRefresh(key, read, credential);
+  }
+
+  #openRefresh(key: string, read: Read<unknown>, credential: Credential): void {
     // The oldest answer is refreshed first, whatever the order in which they were asked for.
     this.#open(key, read, credential, {
       urgency: () => this.#options.cache.peek(key)?.ageMs ?? 0,
@@ -248,9 +304,11 @@ export class Client implements UpstreamClient {
       ...('caller' in purpose
         ? { lane: 'interactive', caller: purpose.caller.name, planned: purpose.caller.receipt }
         : { lane: 'refresh', caller: '', urgency: purpose.urgency }),
-      attempt: (payer) => {
+      ...(this.#elsewhere ? this.#sharing(this.#elsewhere, { key, read, credential }) : {}),
+      attempt: (payer, permit) => {
         attempts += 1;
-        return this.#attemptRead(key, open, credential, payer, attempts === 1);
+        const mayRepeat = attempts === 1;
+        return this.#attemptRead(key, open, credential, { payer, permit, mayRepeat });
       },
     });
     const open: ReadInFlight<T> = { read, request, stamp: null };
@@ -264,8 +322,15 @@ export class Client implements UpstreamClient {
     key: string,
     open: ReadInFlight<T>,
     credential: Credential,
-    payer: Receipt | undefined,
-    mayRepeat: boolean,
+    {
+      payer,
+      permit,
+      mayRepeat,
+    }: {
+      readonly payer: Receipt | undefined;
+      readonly permit: Permit | undefined;
+      readonly mayRepeat: boolean;
+    },
   ): Promise<Attempt<T>> {
     const { cache } = this.#options;
     const { read } = open;
@@ -274,9 +339,14 @@ export class Client implements UpstreamClient {
     const heldBack = this.#exchange.heldBackFor(read);
     if (heldBack) return { kind: 'unsent', error: heldBack };
     payer?.sent(this.upstream, key);
-    const stamp = cache.stamp();
+    const stamp = permit?.stamp ?? cache.stamp();
     open.stamp = stamp;
-    const { feedback, outcome } = await this.#standing.send(read, credential, payer);
+    const { feedback, outcome } = await this.#standing.send(read, credential, payer, permit);
+    if (outcome.kind === 'late') {
+      payer?.notSent(this.upstream, key);
+      open.stamp = null;
+      return { kind: 'late' };
+    }
     const again = outcome.kind === 'failure' && isLost(outcome.failure) && mayRepeat;
     if (again || outcome.kind === 'refused') {
       // What goes again shows the writes up to then.
@@ -285,10 +355,46 @@ export class Client implements UpstreamClient {
     }
     if (outcome.kind === 'failure') {
       this.#refresher.failed(key);
-      return { kind: 'error', feedback, error: readError(this.upstream, outcome.failure) };
+      const error = readError(this.upstream, outcome.failure);
+      return { kind: 'error', feedback, error, upshot: { kind: 'failed', code: error.code } };
     }
-    if (!open.orphaned) this.copies.store({ key, read, ...outcome }, stamp);
-    return { kind: 'value', feedback, value: outcome.value };
+    const { bytes, value } = outcome;
+    const isKept =
+      !open.orphaned &&
+      this.copies.store({ key, read, value, bytes }, stamp) &&
+      this.#elsewhere?.keep({ key, read, credential }, { value, bytes, stamp });
+    const upshot: Upshot | undefined = isKept ? { kind: 'shared' } : undefined;
+    return { kind: 'value', feedback, value, upshot };
+  }
+
+  /** What other replicas have to know of a read in flight, and what theirs come to here. */
+  #sharing<T>(
+    elsewhere: CopiesElsewhere,
+    sought: { readonly key: string; readonly read: Read<T>; readonly credential: Credential },
+  ): Pick<ConstructorParameters<typeof SharedRequest<T>>[0], 'sharing' | 'elsewhere'> {
+    const { cache, freshness } = this.#options;
+    const { credential, key, read } = sought;
+    const sharedAt = (): number => cache.peek(key)?.entry.shared?.at ?? 0;
+    return {
+      sharing: {
+        key: elsewhere.nameOf(sought),
+        tags: this.copies.tagsOf([...read.tags, ...(read.inFlightTags ?? [])], credential),
+        ttlMs: freshness(read.resource).ttlMs,
+        newerThan: sharedAt,
+      },
+      elsewhere: async (upshot) => {
+        if (upshot.kind === 'failed') {
+          const error = readErrorOf(this.upstream, upshot.code);
+          if (error) this.#refresher.failed(key);
+          return error && { error };
+        }
+        const before = sharedAt();
+        await elsewhere.bring(sought);
+        const copy = this.copies.find(read, key, credential);
+        const isNewer = copy !== undefined && sharedAt() > before && copy.hit.state !== 'fallback';
+        return isNewer ? { value: copy.hit.entry.value as T } : null;
+      },
+    };
   }
 
   #requestOptions(credential: Credential) {

@@ -1,9 +1,10 @@
+import type { AtOnce } from '../at-once.ts';
 import type { Credential } from '../auth/credential.ts';
 import type { UpstreamName } from '../errors.ts';
 import type { Observer } from '../observe/observer.ts';
 import type { Resource } from '../resources.ts';
 import type { Cache, EntryState, Freshness, Hit, Stamp } from './cache/cache.ts';
-import { scopedTags, scopeOf, scopeOfKey } from './cache/key.ts';
+import { everythingOf, scopedTags, scopeOf, scopeOfKey } from './cache/key.ts';
 import type { Refresher } from './cache/refresher.ts';
 import type { KeyStanding } from './key-standing.ts';
 import type { Receipt } from './receipt.ts';
@@ -74,7 +75,10 @@ export class Copies {
     return hit.entry.value as T;
   }
 
-  /** Stores the answer to a read, of about `bytes` bytes, unless a write has made it wrong meanwhile. */
+  /**
+   * Stores the answer to a read, of about `bytes` bytes, unless a write has made it wrong meanwhile. Tells whether
+   * it is stored.
+   */
   store<T>(
     {
       key,
@@ -83,17 +87,39 @@ export class Copies {
       bytes,
     }: Omit<Copy<T>, 'hit'> & { readonly value: T; readonly bytes: number },
     stamp: Stamp,
-  ): void {
+  ): boolean {
     const { cache, freshness } = this.#options;
     const scope = scopeOfKey(key);
-    if (!cache.holds(scopedTags(scope, read.inFlightTags ?? []), stamp.generation)) return;
+    if (!cache.holds(scopedTags(scope, read.inFlightTags ?? []), stamp.generation)) return false;
     const tags = scopedTags(scope, [...read.tags, ...(read.lateTags?.(value) ?? [])]);
-    cache.set(key, { ...stamp, value, freshness: freshness(read.resource), tags }, bytes);
+    return cache.set(key, { ...stamp, value, freshness: freshness(read.resource), tags }, bytes);
   }
 
-  /** Makes every copy with one of these tags wrong. */
-  touch(tags: readonly string[], { partition }: Credential): void {
+  /** Stores an answer that another replica has read, on the same terms. */
+  adopt<T>(
+    {
+      key,
+      read,
+      value,
+      bytes,
+    }: Omit<Copy<T>, 'hit'> & { readonly value: T; readonly bytes: number },
+    stamp: Stamp,
+  ): boolean {
+    const { cache } = this.#options;
+    const scope = scopeOfKey(key);
+    const tags = scopedTags(scope, read.elsewhereTags ?? []);
+    if (!cache.isCurrent([...tags, everythingOf(scope)], stamp.generation)) return false;
+    return this.store({ key, read, value: read.adopt?.(value) ?? value, bytes }, stamp);
+  }
+
+  /** Tags as the cache knows them. */
+  tagsOf(tags: readonly string[], { partition }: Credential): string[] {
+    return scopedTags(scopeOf(this.#options.upstream, partition), tags);
+  }
+
+  /** Makes every copy with one of these tags wrong. See `Cache.touch`. */
+  touch(tags: readonly string[], { partition }: Credential, permit?: string): AtOnce<void> {
     const { cache, upstream } = this.#options;
-    cache.touch(scopedTags(scopeOf(upstream, partition), tags));
+    return cache.touch(scopedTags(scopeOf(upstream, partition), tags), permit);
   }
 }

@@ -1,3 +1,4 @@
+import type { AtOnce } from '../at-once.ts';
 import type { Credential } from '../auth/credential.ts';
 import type { UpstreamName } from '../errors.ts';
 import type { KeyState } from './budget/budgets.ts';
@@ -42,6 +43,8 @@ export class DryRunClient implements UpstreamClient {
   read<T>(read: Read<T>, access: Access): Promise<T> {
     const { caller, credential } = access;
     return caller.receipt.track(async () => {
+      const brought = this.bring([read], credential);
+      if (brought) await brought;
       const key = this.#client.keyOf(read, credential);
       const hit = this.peek(read, credential);
       if (hit && hit.state !== 'fallback' && !read.anew) {
@@ -81,6 +84,15 @@ export class DryRunClient implements UpstreamClient {
     this.#checkLimit(credential);
     await this.#dryRun.answers();
     throw new NotSent();
+  }
+
+  get sharesCopies(): boolean {
+    return this.#client.sharesCopies;
+  }
+
+  bring(reads: readonly Read<unknown>[], credential: Credential): AtOnce<void> {
+    const brought = this.#client.bring(reads, credential);
+    return brought && this.#dryRun.looks(brought);
   }
 
   peek<T>(read: Read<T>, credential: Credential): { value: T; state: EntryState } | undefined {

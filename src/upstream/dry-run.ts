@@ -45,6 +45,7 @@ export class DryRun {
   #fits = true;
   #unshared = 0;
   #answering = false;
+  readonly #looking = new Set<Promise<void>>();
 
   /** A cache entry would serve. */
   hit(key: string): void {
@@ -95,12 +96,25 @@ export class DryRun {
     this.guesses();
   }
 
+  /** What other replicas have is looked up, which can take longer than a turn. */
+  async looks(work: Promise<void>): Promise<void> {
+    this.#looking.add(work);
+    try {
+      await work;
+    } finally {
+      this.#looking.delete(work);
+    }
+  }
+
   /** Resolves when all is asked for that needs no further answer: then stand-ins are given out. */
   async answers(): Promise<void> {
     // What is known leads on within one turn of the event loop.
-    await new Promise<void>((resolve) => {
-      setImmediate(resolve);
-    });
+    do {
+      await Promise.all(this.#looking);
+      await new Promise<void>((resolve) => {
+        setImmediate(resolve);
+      });
+    } while (this.#looking.size > 0);
     this.#answering = true;
   }
 

@@ -1,7 +1,8 @@
 import type { Credential } from '../auth/credential.ts';
+import type { Permit } from './budget/budget.ts';
 import type { Budgets } from './budget/budgets.ts';
 import type { Cache, Hit } from './cache/cache.ts';
-import { scopeOf } from './cache/key.ts';
+import { everythingOf, scopeOf } from './cache/key.ts';
 import type { Refresher } from './cache/refresher.ts';
 import type { Receipt } from './receipt.ts';
 import type { Call } from './request.ts';
@@ -45,8 +46,13 @@ export class KeyStanding {
   }
 
   /** The entry that was hit, unless its key stands too badly for one of that age. */
-  served(hit: Hit | undefined, { partition }: Credential): Hit | undefined {
-    return hit && hit.state !== 'fresh' && this.#refused.has(partition) ? undefined : hit;
+  served(hit: Hit | undefined, { ofCaller, partition }: Credential): Hit | undefined {
+    if (hit && hit.state !== 'fresh' && this.#refused.has(partition)) return undefined;
+    // Another replica may have learnt that a caller's key is refused.
+    if (!hit || !ofCaller) return hit;
+    const { cache, exchange } = this.#options;
+    const everything = everythingOf(scopeOf(exchange.upstream, partition));
+    return cache.holds([everything], hit.entry.generation) ? hit : undefined;
   }
 
   /** Sends a request, as `GuardedExchange.send` does, and learns from its answer. 1 upstream call. */
@@ -54,15 +60,22 @@ export class KeyStanding {
     call: Call<T> & { readonly absentIsNull?: boolean },
     credential: Credential,
     operation: Receipt | undefined,
+    permit?: Permit,
   ): Promise<Exchanged<T>> {
     const era = this.#enter(credential.partition);
     let exchanged: Exchanged<T>;
     try {
-      exchanged = await this.#options.exchange.send(call, credential.secret, operation);
+      exchanged = await this.#options.exchange.send(
+        call,
+        credential.secret,
+        operation,
+        permit?.mayLeave,
+      );
     } finally {
       this.#leave(credential.partition, era);
     }
     const { outcome } = exchanged;
+    if (outcome.kind === 'late') return exchanged;
     if (outcome.kind === 'value' && outcome.value !== null) {
       // What left before a refusal says nothing of the time after it.
       if (!era.over) this.#accept(credential);
@@ -111,6 +124,7 @@ export class KeyStanding {
     const scope = scopeOf(exchange.upstream, partition);
     shared.forget(scope);
     cache.forget(scope);
+    void cache.touch([everythingOf(scope)]);
     refresher.forget(partition);
     budgets.refused(credential);
     onForgotten?.(partition);

@@ -115,6 +115,12 @@ export class Receipt {
     this.#sources.set(key, 'call');
   }
 
+  /** A request that was about to leave did not. */
+  notSent(upstream: UpstreamName, key: string): void {
+    this.#calls[upstream] -= 1;
+    this.#sources.delete(key);
+  }
+
   /** Brackets a wait for a slot; waits side by side count once. */
   waitBegins(): void {
     this.#waited.begin();

@@ -59,6 +59,10 @@ export interface Read<T> extends Call<T> {
   lateTags?(value: T): readonly string[];
   /** Stand in for the late tags while the answer is in flight and they are not known. */
   readonly inFlightTags?: readonly string[];
+  /** Further tags of the answer while it is kept for other replicas, who do not see what else is cached here. */
+  readonly elsewhereTags?: readonly string[];
+  /** Makes an answer that another replica has read one of this process'. */
+  adopt?(value: T): T;
   /** The id of the row that it is about, if that can come out of another answer. */
   readonly about?: number | undefined;
   /** Rows that come with it, where it is a further page of a window whose pages are all known. */
@@ -88,6 +92,8 @@ export interface Write<T> extends Call<T> {
    * known whether it happened, so that the tags must cover every way it can have.
    */
   readonly touches: (result: T | null) => readonly string[];
+  /** All that it can make wrong, however it comes out; what `touches(null)` says by default. */
+  readonly mayTouch?: readonly string[];
   /** The tag of a row that it takes out of lists, see `List.rowTags`. */
   readonly leaves?: string;
   /** Where a person can see whether it happened, e.g. `Query.campaigns`; `null` if it does not matter. */

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { Clock } from '../clock.ts';
 import { BudgetExhausted, type UpstreamName } from '../errors.ts';
 import type { Observer } from '../observe/observer.ts';
-import type { Attempted, Budget, Job } from './budget/budget.ts';
+import type { Attempted, Budget, Job, Permit, Sharing, Upshot } from './budget/budget.ts';
 import type { Lane } from './budget/lanes.ts';
 import type { Caller } from './operation.ts';
 import type { Receipt } from './receipt.ts';
@@ -11,14 +11,23 @@ import type { Feedback } from './wire/rate-limit-headers.ts';
 /**
  * What came of one attempt to send a request. `unsent`: it stayed here, because it is not needed any more or
  * for an error, which its readers get. `refused`: the upstream did nothing, for its rate limit.
- * `again`: the connection broke under a read, which wants another slot.
+ * `again`: the connection broke under a read, which wants another slot. `late`: so does what did not leave, for its
+ * slot was given too long ago.
  */
 export type Attempt<T> =
   | { readonly kind: 'unsent'; readonly error?: unknown }
   | { readonly kind: 'refused'; readonly feedback: Feedback }
   | { readonly kind: 'again'; readonly feedback: Feedback }
-  | { readonly kind: 'value'; readonly feedback: Feedback; readonly value: T }
-  | { readonly kind: 'error'; readonly feedback: Feedback; readonly error: unknown };
+  | { readonly kind: 'late' }
+  | ({ readonly kind: 'value'; readonly feedback: Feedback; readonly value: T } & Aftermath)
+  | ({ readonly kind: 'error'; readonly feedback: Feedback; readonly error: unknown } & Aftermath);
+
+/** What else follows from an answer. */
+interface Aftermath {
+  /** Those who wait are told when this resolves; at once where it is absent. */
+  readonly settled?: Promise<void> | undefined;
+  readonly upshot?: Upshot | undefined;
+}
 
 /** Tells a waiter with a copy at hand that it has waited long enough; the request goes on without it. */
 export class CopyWillDo extends Error {
@@ -33,6 +42,9 @@ interface Waiter<T> {
   waiting: boolean;
 }
 
+/** An answer, or that there is none. */
+type Ended<T> = { readonly value: T } | { readonly error: unknown };
+
 interface SharedRequestOptions<T> {
   readonly upstream: UpstreamName;
   readonly lane: Lane;
@@ -46,7 +58,11 @@ interface SharedRequestOptions<T> {
   readonly budget: Budget;
   readonly clock: Clock;
   /** Tries to send it, in a slot of its own. `payer` is the receipt that it goes on, if anybody waits. */
-  readonly attempt: (payer: Receipt | undefined) => Promise<Attempt<T>>;
+  readonly attempt: (payer: Receipt | undefined, permit?: Permit) => Promise<Attempt<T>>;
+  /** What other replicas have to know of it. */
+  readonly sharing?: Omit<Sharing, 'landed'>;
+  /** What the end of another replica's request for the same comes to; `null` if that is of no use here. */
+  readonly elsewhere?: (upshot: Upshot) => Promise<Ended<T> | null>;
   readonly observer?: Observer | undefined;
 }
 
@@ -60,6 +76,7 @@ export class SharedRequest<T> implements Job {
   caller: string;
   readonly urgency: () => number;
   readonly lengthy: boolean;
+  readonly sharing: Sharing | undefined;
   readonly #options: SharedRequestOptions<T>;
   readonly #waiters = new Set<Waiter<T>>();
   #state: 'queued' | 'sending' | 'done' = 'queued';
@@ -81,6 +98,11 @@ export class SharedRequest<T> implements Job {
     this.caller = options.caller;
     this.urgency = options.urgency ?? (() => 0);
     this.lengthy = options.lengthy ?? false;
+    const { elsewhere, sharing } = options;
+    this.sharing = sharing && {
+      ...sharing,
+      ...(elsewhere && { landed: async (upshot) => this.#landed(await elsewhere(upshot)) }),
+    };
   }
 
   /** Whether it is certain that nothing more comes of it. */
@@ -157,15 +179,15 @@ export class SharedRequest<T> implements Job {
     observer?.waited?.(upstream, this.lane, clock.now() - this.#queuedAt);
   }
 
-  async attempt(): Promise<Attempted> {
+  async attempt(permit?: Permit): Promise<Attempted> {
     for (;;) {
       const payer = this.#waiters.values().next().value?.caller.receipt;
       if (!payer && this.lane !== 'refresh' && !this.#goesOn) {
         this.#finish();
         return { kind: 'unsent' };
       }
-      const attempt = await this.#options.attempt(payer).catch(unforeseen);
-      if (attempt.kind !== 'unsent') this.#payer ??= payer;
+      const attempt = await this.#options.attempt(payer, permit).catch(unforeseen);
+      if (attempt.kind !== 'unsent' && attempt.kind !== 'late') this.#payer ??= payer;
       // Whoever came to wait for a refresh that was not needed any more gets it sent.
       const wanted = attempt.kind === 'unsent' && !('error' in attempt) && this.#waiters.size > 0;
       if (!wanted) return this.#settle(attempt);
@@ -175,13 +197,35 @@ export class SharedRequest<T> implements Job {
   /** Tells those who wait what they get, unless it goes again. */
   #settle(attempt: Attempt<T>): Attempted {
     if (attempt.kind === 'refused' || attempt.kind === 'again') return attempt;
+    if (attempt.kind === 'late') return attempt;
+    const ended: Ended<T> =
+      attempt.kind === 'value' ? { value: attempt.value } : { error: attempt.error };
+    if (attempt.kind === 'unsent') {
+      this.#end(ended);
+      return attempt;
+    }
+    const { feedback, settled, upshot } = attempt;
+    if (settled) void settled.then(() => this.#end(ended));
+    else this.#end(ended);
+    return { kind: 'done', feedback, ...(upshot && { upshot }) };
+  }
+
+  /** Somebody else's request has ended: tells whether that is the end of this one. */
+  #landed(ended: Ended<T> | null): boolean {
+    if (this.done) return true;
+    if (ended === null) return false;
+    this.#end(ended);
+    return true;
+  }
+
+  /** Tells those who still wait. */
+  #end(ended: Ended<T>): void {
     const waiters = [...this.#waiters];
     this.#finish();
     for (const waiter of waiters) {
-      if (attempt.kind === 'value') waiter.resolve(attempt.value);
-      else waiter.reject(attempt.error);
+      if ('value' in ended) waiter.resolve(ended.value);
+      else waiter.reject(ended.error);
     }
-    return attempt.kind === 'unsent' ? attempt : { kind: 'done', feedback: attempt.feedback };
   }
 
   delayed(estimateMs: number): boolean {
@@ -202,7 +246,8 @@ export class SharedRequest<T> implements Job {
       this.#leave(waiter, this.#exhausted(estimateMs));
       return;
     }
-    const patienceMs = patienceOf(waiter);
+    // Whoever does not want to wait still learns whether a slot is free.
+    const patienceMs = Math.max(patienceOf(waiter), this.#options.budget.answersInMs);
     waiter.waiting = true;
     waiter.caller.receipt.waitBegins();
     waiter.cancelTimer = this.#options.clock.after(patienceMs, () => this.#giveUp(waiter));

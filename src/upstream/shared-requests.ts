@@ -30,7 +30,7 @@ export class SharedRequests {
     if (!open || open.request.done) return undefined;
     const { read, request, stamp } = open;
     const tags = scopedTags(scopeOfKey(key), [...read.tags, ...(read.inFlightTags ?? [])]);
-    return stamp === null || this.#cache.holds(tags, stamp.generation) ? request : undefined;
+    return stamp === null || this.#cache.isCurrent(tags, stamp.generation) ? request : undefined;
   }
 
   /** Whether there is a request of a key to share, or will be one in this turn. */

@@ -12,10 +12,13 @@ import type { GuardedExchange } from './wire/guarded-exchange.ts';
 import type { Feedback } from './wire/rate-limit-headers.ts';
 
 /** What came of a request that left. */
-type Outcome<T> = Exclude<Exchanged<T>['outcome'], { kind: 'refused' }>;
+export type Outcome<T> = Exclude<Exchanged<T>['outcome'], { kind: 'refused' } | { kind: 'late' }>;
 
 /** What the readers of a request are told. */
-type Told<T> = { readonly value: T } | { readonly error: unknown };
+export type Told<T> = ({ readonly value: T } | { readonly error: unknown }) & {
+  /** Resolves when no reader is shown the state before it any more, where that is not at once. */
+  readonly settled?: Promise<void>;
+};
 
 interface UnsharedOptions {
   readonly exchange: GuardedExchange;
@@ -42,14 +45,15 @@ export class UnsharedRequests {
   }
 
   /**
-   * Sends one. 1 upstream call.
+   * Sends one. 1 upstream call. `tags` are all that it can make wrong, scoped, if it is a write.
    * @throws GatewayError `UPSTREAM_UNAVAILABLE` while the breaker is open, `OPERATION_TOO_EXPENSIVE`.
    */
   send<T>(
     call: Call<T>,
     lane: 'write' | 'interactive',
     { caller, credential }: Access,
-    settle: (outcome: Outcome<T>) => Told<T>,
+    settle: (outcome: Outcome<T>, permit: string | undefined) => Told<T>,
+    tags: () => readonly string[] = () => [],
   ): Promise<T> {
     const { exchange, maxCalls, standing } = this.#options;
     return caller.receipt.track(async () => {
@@ -64,14 +68,19 @@ export class UnsharedRequests {
         lengthy: call.stream !== undefined,
         caller: caller.name,
         planned: caller.receipt,
-        attempt: async (payer) => {
+        sharing: { tags: tags() },
+        attempt: async (payer, permit) => {
           const heldBack = exchange.heldBackFor(call);
           if (heldBack) return { kind: 'unsent', error: heldBack };
           payer?.sent(options.upstream, key);
-          const { feedback, outcome } = await standing.send(call, credential, payer);
+          const { feedback, outcome } = await standing.send(call, credential, payer, permit);
+          if (outcome.kind === 'late') {
+            payer?.notSent(options.upstream, key);
+            return { kind: 'late' };
+          }
           return outcome.kind === 'refused'
             ? { kind: 'refused', feedback }
-            : answered(feedback, settle(outcome));
+            : answered(feedback, settle(outcome, permit?.id));
         },
       });
       request.enqueue();
@@ -81,7 +90,8 @@ export class UnsharedRequests {
 }
 
 function answered<T>(feedback: Feedback, told: Told<T>): Attempt<T> {
-  return 'value' in told
-    ? { kind: 'value', feedback, value: told.value }
-    : { kind: 'error', feedback, error: told.error };
+  const { settled } = told;
+  if ('value' in told) return { kind: 'value', feedback, value: told.value, settled };
+  const upshot = settled ? undefined : ({ kind: 'nothing' } as const);
+  return { kind: 'error', feedback, error: told.error, settled, upshot };
 }

@@ -28,6 +28,13 @@ export interface UpstreamClient {
    * @throws GatewayError as `read` does.
    */
   readSecret<T>(call: Call<T>, access: Access): Promise<T>;
+  /** Whether other replicas may have copies that this process has not. */
+  readonly sharesCopies: boolean;
+  /**
+   * Brings what other replicas have of these reads into the cache, so that `peek` finds it: no upstream call.
+   * Nothing to wait for where this process is alone, or has all of it.
+   */
+  bring(reads: readonly Read<unknown>[], credential: Credential): AtOnce<void>;
   /** What the cache holds for a read, whatever its age: no call, no refresh, no line on a receipt. */
   peek<T>(read: Read<T>, credential: Credential): { value: T; state: EntryState } | undefined;
   /** Whether an equal read is in flight that a reader could share now. */

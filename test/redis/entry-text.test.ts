@@ -8,7 +8,6 @@ const entry: StoredEntry = {
   asOf: 12,
   value: { rows: [{ id: 1, name: 'Ada', at: null }], total: 1 },
   bytes: 230,
-  tags: ['campaigns', 'campaign:1'],
 };
 
 /** The members of an entry as they are written, with some of them replaced. */
@@ -29,7 +28,6 @@ describe('an entry in Redis', () => {
       asOf: fc.maxSafeNat(),
       value: fc.jsonValue().map((value): unknown => JSON.parse(JSON.stringify(value))),
       bytes: fc.maxSafeNat(),
-      tags: fc.array(fc.string()),
     });
     fc.assert(
       fc.property(entries, (each) => {
@@ -42,7 +40,7 @@ describe('an entry in Redis', () => {
     expect(decodeEntry(encodeEntry({ ...entry, value }))).toEqual({ ...entry, value });
   });
 
-  it.each(['storedAt', 'epoch', 'asOf', 'bytes', 'tags', 'value', 'format'])(
+  it.each(['storedAt', 'epoch', 'asOf', 'bytes', 'value', 'format'])(
     'is none without %s',
     (member) => {
       expect(decodeEntry(written({ [member]: undefined }))).toBeNull();
@@ -59,9 +57,6 @@ describe('an entry in Redis', () => {
     { asOf: '3' },
     { bytes: -1 },
     { bytes: null },
-    { tags: 'campaigns' },
-    { tags: ['campaigns', 7] },
-    { tags: { 0: 'campaigns', length: 1 } },
     { format: 0 },
     { format: 2 },
     { format: '1' },

@@ -62,9 +62,28 @@ async function openGateway() {
     },
   };
   const witness = () => () => {};
-  const world = { dispatcher, clock, cache, observer, digest, journal: keysAreNew, witness };
+  const replicas = null;
+  const world = {
+    dispatcher,
+    clock,
+    cache,
+    observer,
+    digest,
+    replicas,
+    journal: keysAreNew,
+    witness,
+  };
   const backends = createBackends(config, endpoints, world);
-  const parts = { backends, cache, clock, endpoints, digest, purchaseCode: undefined, telemetry };
+  const parts = {
+    backends,
+    cache,
+    clock,
+    endpoints,
+    digest,
+    purchaseCode: undefined,
+    replicas,
+    telemetry,
+  };
   const { graphql } = createServers(config, parts);
   const ask = async (query: string): Promise<readonly AnswerError[]> => {
     const headers = { 'content-type': 'application/json' };

@@ -5,7 +5,7 @@ import type { Health } from '../../observe/health.ts';
 import type { BudgetGauges } from '../../observe/metrics.ts';
 import type { Cache } from '../../upstream/cache/cache.ts';
 import type { Client } from '../../upstream/client.ts';
-import { type Readiness, readiness } from './readiness.ts';
+import { type Readiness, readiness, type SharedState } from './readiness.ts';
 import type { Status } from './status-page.ts';
 
 /** How the gateway is, looked up when an operator asks. `draining`: it is about to stop. */
@@ -20,16 +20,18 @@ export function createGatewayState(parts: {
   readonly clients: readonly Client[];
   readonly cache: Pick<Cache, 'size'>;
   readonly health: Health;
+  /** `null` where this process is alone. */
+  readonly shared: SharedState | null;
 }): GatewayState {
-  const { cache, clients, clock, health } = parts;
+  const { cache, clients, clock, health, shared } = parts;
   const startedAt = clock.now();
   return {
-    readiness: (draining) => readiness(clients, health, draining),
+    readiness: (draining) => readiness(clients, health, draining, shared),
     status: (draining) => ({
       version: manifest.version,
       now: clock.now(),
       uptimeMs: clock.now() - startedAt,
-      readiness: readiness(clients, health, draining),
+      readiness: readiness(clients, health, draining, shared),
       cache: cache.size,
       upstreams: clients.map((client) => ({
         title: upstreamTitle[client.upstream],

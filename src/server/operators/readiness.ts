@@ -6,23 +6,39 @@ import type { Client } from '../../upstream/client.ts';
 export interface Readiness {
   readonly ready: boolean;
   /** Why it is not ready. */
-  readonly reasons: readonly { readonly reason: 'draining' }[];
+  readonly reasons: readonly { readonly reason: 'draining' | 'redis-unreachable' }[];
   /** What it makes do without: cached answers are served all the same, and no other replica does better. */
-  readonly degraded: readonly {
-    readonly reason: 'budget-paused' | 'upstream-unreachable';
-    readonly upstream: UpstreamName;
-    readonly retryAfterMs?: number;
-  }[];
+  readonly degraded: readonly Degradation[];
+}
+
+/** Something that it makes do without; `upstream` where it is about one of them alone. */
+interface Degradation {
+  readonly reason:
+    | 'budget-paused'
+    | 'upstream-unreachable'
+    | 'redis-unreachable'
+    | 'quarantine'
+    | 'lease-lost';
+  readonly upstream?: UpstreamName;
+  readonly retryAfterMs?: number;
+}
+
+/** What the other processes are to this one, where budgets and answers are shared. */
+export interface SharedState {
+  /** Whether this one may answer at all. */
+  readonly ready: boolean;
+  readonly faults: readonly Degradation[];
 }
 
 /**
- * Not ready only while it drains. It is degraded while an upstream has paused every key in use, and while
+ * Not ready only while it drains, and where budgets are shared before it has heard of the others. It is degraded while an upstream has paused every key in use, and while
  * an upstream did not answer lately. A gateway that has not asked anything yet is neither.
  */
 export function readiness(
   clients: readonly Client[],
   health: Health,
   draining: boolean,
+  shared: SharedState | null,
 ): Readiness {
   const degraded: Readiness['degraded'][number][] = [];
   for (const client of clients) {
@@ -34,5 +50,9 @@ export function readiness(
     }
     if (!health.isReachable(upstream)) degraded.push({ reason: 'upstream-unreachable', upstream });
   }
-  return { ready: !draining, reasons: draining ? [{ reason: 'draining' }] : [], degraded };
+  const reasons: Readiness['reasons'][number][] = [];
+  if (draining) reasons.push({ reason: 'draining' });
+  if (shared?.ready === false) reasons.push({ reason: 'redis-unreachable' });
+  degraded.push(...(shared?.faults ?? []));
+  return { ready: reasons.length === 0, reasons, degraded };
 }

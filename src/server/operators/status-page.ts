@@ -48,7 +48,7 @@ ${upstreams.map((upstream) => section(upstream, now)).join('\n')}
 function state({ ready, reasons, degraded }: Readiness): string {
   const wrong = [
     ...reasons.map(({ reason }) => reason),
-    ...degraded.map(({ reason, upstream }) => `${upstream} ${reason}`),
+    ...degraded.map(({ reason, upstream }) => (upstream ? `${upstream} ${reason}` : reason)),
   ];
   if (wrong.length === 0) return 'ready';
   return `<span class="no">${ready ? 'ready, but degraded' : 'not ready'}</span>: ${encode(wrong.join(', '))}`;
@@ -59,15 +59,15 @@ function section(
   now: number,
 ): string {
   const { queued, keys } = budget;
-  const { hit, stale, miss, coalesced } = health.reads;
-  const reads = hit + stale + miss + coalesced;
+  const { hit, stale, shared, miss, coalesced } = health.reads;
+  const reads = hit + stale + shared + miss + coalesced;
   const since = (moment: number | null): string =>
     moment === null ? 'never' : `${ago(now - moment)} ago`;
   return `<h2>${encode(title)}</h2>
 <table>
 ${row('Budget left', keys === 0 ? 'all: nothing was asked yet' : left(budget))}
 ${row('Waiting', `${queued.write} writes, ${queued.interactive} reads, ${queued.refresh} refreshes`)}
-${row('Served from cache', reads === 0 ? 'nothing was read yet' : `${Math.round((100 * (hit + stale)) / reads)} % of ${reads} reads`)}
+${row('Served from cache', reads === 0 ? 'nothing was read yet' : `${Math.round((100 * (hit + stale + shared)) / reads)} % of ${reads} reads`)}
 ${row('Upstream', reachable ? 'reachable, as far as known' : '<span class="no">does not answer</span>')}
 ${row('Last answer', since(health.answeredAt))}
 ${row('Last refusal', since(health.refusedAt))}

@@ -17,10 +17,14 @@ export type Attempted =
       readonly upshot?: Upshot;
     };
 
-/** What came of a read, for whoever waits for it elsewhere: its answer is shared, or it failed with a code. */
+/**
+ * What came of a request for other replicas: its answer is shared, it failed with a code, or it was a write that has
+ * changed nothing.
+ */
 export type Upshot =
   | { readonly kind: 'shared' }
-  | { readonly kind: 'failed'; readonly code: string };
+  | { readonly kind: 'failed'; readonly code: string }
+  | { readonly kind: 'nothing' };
 
 /** A slot of the window, given by whoever holds the ledger of several replicas. */
 export interface Permit {

@@ -54,19 +54,9 @@ export class Caution {
 
   /** How long `ahead` requests take to go before another one, beyond finding slots; a guess. */
   estimateMs(ahead: number, spendable: Spendable, latencyMs: number): number {
-    let abreast = this.#allowed(spendable);
-    if (abreast === Number.POSITIVE_INFINITY) return 0;
-    let before = ahead + spendable.onWire;
-    let rounds = 0;
-    for (; before >= abreast; rounds += 1) {
-      // All good answers: without a co-tenant nothing holds them from then on.
-      if (!this.#coTenantAbout) return latencyMs;
-      before -= abreast;
-      const most = this.#mostAbreast(spendable);
-      if (abreast >= most) return (rounds + 1 + Math.floor(before / most)) * latencyMs;
-      abreast = Math.min(most, Math.max(FIRST_ABREAST, 2 * abreast));
-    }
-    return rounds * latencyMs;
+    const abreast = this.#allowed(spendable);
+    const known = { abreast, most: this.#mostAbreast(spendable), about: this.#coTenantAbout };
+    return waitAbreastMs(ahead + spendable.onWire, known, latencyMs);
   }
 
   /** Whether requests are held because some would be refused, and not for want of an answer only. */
@@ -143,4 +133,26 @@ export class Caution {
     if (!this.#remainingHeard) return FIRST_ABREAST;
     return Math.max(1, Math.ceil((free + onWire) / 2));
   }
+}
+
+/**
+ * How long `before` requests take to go before another one, if `abreast` may be on the wire now, and more with each
+ * answer: `most` while a co-tenant is about, any number otherwise. A guess.
+ */
+export function waitAbreastMs(
+  before: number,
+  known: { readonly abreast: number; readonly most: number; readonly about: boolean },
+  latencyMs: number,
+): number {
+  let { abreast } = known;
+  let left = before;
+  let rounds = 0;
+  for (; left >= abreast; rounds += 1) {
+    // All good answers: without a co-tenant nothing holds them from then on.
+    if (!known.about) return latencyMs;
+    left -= abreast;
+    if (abreast >= known.most) return (rounds + 1 + Math.floor(left / known.most)) * latencyMs;
+    abreast = Math.min(known.most, Math.max(FIRST_ABREAST, 2 * abreast));
+  }
+  return rounds * latencyMs;
 }

@@ -51,6 +51,23 @@ export class Lanes<W extends Waiting> {
     return this.#turns(waiting.lane).remove(waiting);
   }
 
+  /** Takes something out because its turn has come, whoever was next here; false when it does not wait here. */
+  take(waiting: W): boolean {
+    if (waiting.lane === 'refresh') return this.#refreshes.delete(waiting);
+    return this.#turns(waiting.lane).take(waiting);
+  }
+
+  /** How many wait of each caller in a lane. */
+  counts(lane: 'write' | 'interactive'): ReadonlyMap<string, number> {
+    return this.#turns(lane).counts;
+  }
+
+  /** The refreshes that are the most urgent, so many at most. */
+  mostUrgent(count: number): { readonly refresh: W; readonly urgency: number }[] {
+    const all = [...this.#refreshes].map((refresh) => ({ refresh, urgency: refresh.urgency() }));
+    return all.sort((a, b) => b.urgency - a.urgency).slice(0, count);
+  }
+
   /** What is next, and stays where it is; `allowRefresh` false passes over the refreshes. */
   peek(allowRefresh: boolean): W | undefined {
     return this.#turnOfWrite ? this.#writes.peek() : this.#readOrRefresh(allowRefresh);

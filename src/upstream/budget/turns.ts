@@ -56,6 +56,27 @@ export class Turns<W extends Queued> {
     return first;
   }
 
+  /**
+   * Takes something out because its turn has come, whoever was next here; false when it does not wait here. Its
+   * caller goes to the end of the round.
+   */
+  take(waiting: W): boolean {
+    if (!this.remove(waiting)) return false;
+    const queue = this.#queues.get(waiting.caller);
+    if (!queue) return true;
+    this.#queues.delete(waiting.caller);
+    this.#queues.set(waiting.caller, queue);
+    return true;
+  }
+
+  /** How many wait of each caller. */
+  get counts(): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>();
+    for (const [caller, queue] of this.#queues) counts.set(caller, queue.length);
+    for (const { caller } of this.#refused) counts.set(caller, (counts.get(caller) ?? 0) + 1);
+    return counts;
+  }
+
   /** How many go before something that waits; undefined when it does not wait here. */
   position(waiting: W): number | undefined {
     const refused = this.#refused.indexOf(waiting);

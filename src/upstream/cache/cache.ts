@@ -1,6 +1,7 @@
+import type { AtOnce } from '../../at-once.ts';
 import { BoundedMap } from '../../bounded-map.ts';
 import type { Clock } from '../../clock.ts';
-import { Generations } from './generations.ts';
+import { type Generations, ProcessGenerations } from './generations.ts';
 import { scopeOfKey } from './key.ts';
 
 /** How long an answer is worth something, in milliseconds, each period after the one before. */
@@ -19,6 +20,17 @@ export interface Stamp {
   readonly storedAt: number;
   /** The latest write that the answer is known to show. */
   readonly generation: number;
+  /** The same for other replicas. */
+  readonly shared?: SharedStamp;
+}
+
+/** When and as of which write an answer was asked for, as all replicas understand it. */
+export interface SharedStamp {
+  /** On the clock that they share. */
+  readonly at: number;
+  /** Names what they remember together, within which writes are counted. */
+  readonly epoch: string;
+  readonly asOf: number;
 }
 
 /** An answer in the cache. Another answer to the same read is another entry. */
@@ -50,12 +62,18 @@ export class Cache {
   readonly #entries: BoundedMap<{ readonly entry: CacheEntry; readonly bytes: number }>;
   /** The keys of all entries, by the scope that they begin with. */
   readonly #keysByScope = new Map<string, Set<string>>();
-  readonly #generations = new Generations();
+  readonly #generations: Generations;
   readonly #listeners: CacheListener[] = [];
   #version = 0;
 
-  constructor(options: { readonly clock: Clock; readonly maxBytes: number }) {
+  constructor(options: {
+    readonly clock: Clock;
+    readonly maxBytes: number;
+    /** Knows of all writes; by default there are none but those of this process. */
+    readonly generations?: Generations | undefined;
+  }) {
     this.#clock = options.clock;
+    this.#generations = options.generations ?? new ProcessGenerations();
     this.#entries = new BoundedMap({
       max: options.maxBytes,
       // What a key and the bookkeeping of an entry take besides the answer itself.
@@ -71,7 +89,7 @@ export class Cache {
 
   /** Another number after every entry that is new or gone and after every write. */
   get version(): number {
-    return this.#version;
+    return this.#version + this.#generations.shifts;
   }
 
   /** What an answer to a request that leaves now is stored with. */
@@ -79,15 +97,22 @@ export class Cache {
     return { storedAt: this.#clock.now(), generation: this.#generations.latest };
   }
 
-  /** Whether an answer asked for at a generation still holds, as far as our own writes go. */
+  /** Whether an answer asked for at a generation still holds, as far as is known here. */
   holds(tags: readonly string[], generation: number): boolean {
     return this.#generations.holds(tags, generation);
   }
 
-  /** Makes every answer with one of these tags invalid, stored or in flight. */
-  touch(tags: readonly string[]): void {
-    this.#version += 1;
-    this.#generations.touch(tags);
+  /** Whether an answer asked for at a generation shows every write that was answered anywhere. */
+  isCurrent(tags: readonly string[], generation: number): boolean {
+    return this.#generations.standing(tags, generation) === 'current';
+  }
+
+  /**
+   * Makes every answer with one of these tags invalid, stored or in flight: here at once, and on all replicas
+   * when the promise resolves. `permit` names the slot that the write left in.
+   */
+  touch(tags: readonly string[], permit?: string): AtOnce<void> {
+    return this.#generations.touch(tags, permit);
   }
 
   /** The entry of a key if it is still of any use. */
@@ -100,14 +125,15 @@ export class Cache {
     return this.#judge(key, this.#entries.peek(key)?.entry);
   }
 
-  /** Stores an answer of about `bytes` bytes, unless a write has already made it invalid. */
-  set(key: string, entry: CacheEntry, bytes: number): void {
-    if (!this.holds(entry.tags, entry.generation)) return;
+  /** Stores an answer of about `bytes` bytes, unless a write has already made it invalid; tells whether it holds. */
+  set(key: string, entry: CacheEntry, bytes: number): boolean {
+    if (!this.holds(entry.tags, entry.generation)) return false;
     this.#version += 1;
     this.#entries.set(key, { entry, bytes });
     // Not every entry is taken: one can be too heavy.
     if (this.#entries.peek(key)) this.#list(key);
     for (const listener of this.#listeners) listener(key);
+    return true;
   }
 
   /** Forgets every entry of a scope, at a cost in proportion to their number. */
@@ -138,12 +164,16 @@ export class Cache {
     if (!entry) return undefined;
     const ageMs = this.#clock.now() - entry.storedAt;
     const state = stateOf(entry.freshness, ageMs);
-    if (!state || !this.holds(entry.tags, entry.generation)) {
+    const standing = this.#generations.standing(entry.tags, entry.generation);
+    if (!state || standing === 'wrong') {
       this.#version += 1;
       this.#entries.delete(key);
       return undefined;
     }
-    return { entry, state, ageMs };
+    if (standing === 'current') return { entry, state, ageMs };
+    if (standing === 'withheld') return undefined;
+    if (standing === 'suspect') return { entry, state: 'fallback', ageMs };
+    return { entry, state: state === 'fresh' ? 'stale' : state, ageMs };
   }
 }
 

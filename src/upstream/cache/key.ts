@@ -12,6 +12,11 @@ export function scopedTags(scope: string, tags: readonly string[]): string[] {
   return tags.map((tag) => `${scope} ${tag}`);
 }
 
+/** The tag of everything in a scope: touched when its key is refused. */
+export function everythingOf(scope: string): string {
+  return `${scope} *`;
+}
+
 /** Characters of a query that stand in a key as they are. */
 const LONGEST_QUERY = 500;
 

@@ -19,6 +19,7 @@ interface Compared {
  */
 export class Agreement {
   #arrivals = 0;
+  #adopted = 0;
   /** The total that the latest page told, and when it came. */
   #latest: { readonly arrival: number; readonly total: number } | null = null;
   /** Arrivals of pages that are outdated for another reason. */
@@ -36,6 +37,16 @@ export class Agreement {
     if (!again) this.#spare = Math.min(MOST_SPARE, this.#spare + 1);
     if (page.total !== null) this.#latest = { arrival, total: page.total };
     return { ...page, arrival };
+  }
+
+  /**
+   * Takes a page in that another replica has read. When that was among those read here is not known: it is taken
+   * to be older than the latest of them, so that in doubt it is the one that is read again.
+   */
+  adopted<R extends Row>(page: Page<R>): Page<R> {
+    if (!this.#latest) return this.arrived(page, true);
+    this.#adopted += 1;
+    return { ...page, arrival: this.#latest.arrival - 1 / (1 + this.#adopted) };
   }
 
   /** Whether a page is older than another that it does not go with, and is worth to be read again. */

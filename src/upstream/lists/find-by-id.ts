@@ -70,6 +70,8 @@ class Search<R extends Row> {
 
   async run(): Promise<Found<R>> {
     const missing = this.#missing;
+    const brought = this.#lists.bring(this.#list, [...missing], this.#access);
+    if (brought) await brought;
     while (missing.size > 0) {
       const cached = this.#cachedPage();
       if (cached !== null) await this.#readPage(cached);

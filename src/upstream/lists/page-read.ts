@@ -22,6 +22,7 @@ export class PageRead<R extends Row> implements Read<Page<R> | null> {
   readonly uncertain: boolean;
   readonly anew: boolean;
   readonly #list: List<R>;
+  readonly elsewhereTags: readonly string[];
   readonly #agreement: Agreement;
 
   /** `agreement` is told of every answer. */
@@ -38,6 +39,7 @@ export class PageRead<R extends Row> implements Read<Page<R> | null> {
     this.resource = list.resource;
     this.tags = list.tags;
     this.inFlightTags = list.inFlightTags ?? [];
+    this.elsewhereTags = list.rowTags ? [ROWS_LEFT] : [];
     this.about = list.about;
     this.absentIsNull = list.absentIsNull ?? false;
     this.further = further;
@@ -54,6 +56,10 @@ export class PageRead<R extends Row> implements Read<Page<R> | null> {
     return { ...this.#agreement.arrived(page, this.anew), distinct };
   }
 
+  adopt(page: Page<R> | null): Page<R> | null {
+    return page && this.#agreement.adopted(page);
+  }
+
   lateTags(page: Page<R> | null): readonly string[] {
     return page?.rows.flatMap((row) => this.#list.rowTags?.(row) ?? []) ?? [];
   }
@@ -62,6 +68,9 @@ export class PageRead<R extends Row> implements Read<Page<R> | null> {
     return placeholderPage((rows) => placeholderRow(this.#list, idFor(rows)));
   }
 }
+
+/** The tag that a write touches which takes rows out of lists that hang off many parents. */
+export const ROWS_LEFT = 'rows left';
 
 /** What tells a row from all others of its list. */
 export function identityOf<R extends Row>(list: List<R>, row: R): string {

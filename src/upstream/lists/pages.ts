@@ -1,11 +1,12 @@
 import { type AtOnce, andThen } from '../../at-once.ts';
+import type { Credential } from '../../auth/credential.ts';
 import type { DryRunClient } from '../dry-run-client.ts';
 import type { Access } from '../operation.ts';
 import type { List, Page, Row, Write } from '../request.ts';
 import type { UpstreamClient } from '../upstream-client.ts';
 import { type ListPage, listPageOf } from './list-page.ts';
 import { lastPageAfter, type Outline, Outlines, surePerPageAfter } from './outlines.ts';
-import { PageRead, type PageReadOptions } from './page-read.ts';
+import { PageRead, type PageReadOptions, ROWS_LEFT } from './page-read.ts';
 
 /** The first so many pages of a list have reads that are used again. */
 const MOST_READS = 8;
@@ -68,11 +69,7 @@ export class Lists {
     access: Access,
     more: PageReadOptions = {},
   ): AtOnce<ListPage<R> | null> {
-    const outline = this.#outlines.open(list, access.credential.partition);
-    outline.asked.add(number);
-    outline.list = list;
-    const { writes } = outline.agreement;
-    const asked: Asked<R> = { list, number, access, outline, writes };
+    const asked = this.#ask(list, number, access);
     try {
       const page = this.#read(asked, more);
       if (!(page instanceof Promise)) return this.#arrived(asked, page);
@@ -81,6 +78,14 @@ export class Lists {
       this.#isNotThere(asked);
       throw error;
     }
+  }
+
+  /** Takes note that a page is asked for. */
+  #ask<R extends Row>(list: List<R>, number: number, access: Access): Asked<R> {
+    const outline = this.#outlines.open(list, access.credential.partition);
+    outline.asked.add(number);
+    outline.list = list;
+    return { list, number, access, outline, writes: outline.agreement.writes };
   }
 
   async #arrives<R extends Row>(
@@ -186,28 +191,77 @@ export class Lists {
    * it too: the rows behind it move up, and each page tells how many there are.
    */
   write<T>(write: Write<T>, access: Access): Promise<T> {
+    const { leaves } = write;
+    const rowsLeft = leaves === undefined ? [] : [ROWS_LEFT];
     const touches = (result: T | null) => {
-      const { leaves } = write;
-      const left = leaves === undefined ? [] : this.#listsWith(leaves, access);
-      const tags = [...write.touches(result), ...left.flatMap(({ ownTag }) => ownTag ?? [])];
+      const left = leaves === undefined ? [] : this.#listsWith([leaves], access.credential);
+      const own = left.flatMap(({ ownTag }) => ownTag ?? []);
+      const tags = [...write.touches(result), ...own, ...rowsLeft];
       this.#outlines.written(access.credential.partition, new Set(tags));
       return tags;
     };
-    return this.client.write({ ...write, touches }, access);
+    const mayTouch = [...write.touches(null), ...rowsLeft];
+    return this.client.write({ ...write, touches, mayTouch }, access);
   }
 
-  /** The lists of which a cached page has a row with a tag. */
-  #listsWith(rowTag: string, access: Access): List<Row>[] {
+  /**
+   * Writes elsewhere have touched tags of a partition. Answers with those that they touch besides, by what is
+   * cached here.
+   */
+  touchedElsewhere(partition: string, tags: readonly string[]): string[] {
+    const left = tags.includes(ROWS_LEFT) ? this.#listsWith(tags, { partition, secret: '' }) : [];
+    const own = left.flatMap(({ ownTag }) => ownTag ?? []);
+    this.#outlines.written(partition, new Set([...tags, ...own]));
+    return own;
+  }
+
+  /** The lists of which a cached page has a row with one of these tags. */
+  #listsWith(rowTags: readonly string[], credential: Credential): List<Row>[] {
+    const isTouched = (tag: string): boolean => rowTags.includes(tag);
     const has = (list: List<Row>, number: number): boolean => {
-      const page = this.#peek(list, number, access)?.value;
-      return page?.rows.some((row) => list.rowTags?.(row).includes(rowTag)) === true;
+      const page = this.#peek(list, number, { credential })?.value;
+      return page?.rows.some((row) => list.rowTags?.(row).some(isTouched)) === true;
     };
-    return this.#outlines.in(access.credential.partition).flatMap(({ list, asked }) => {
+    return this.#outlines.in(credential.partition).flatMap(({ list, asked }) => {
       return list?.rowTags && asked.all.some((number) => has(list, number)) ? [list] : [];
     });
   }
 
-  #peek<R extends Row>(list: List<R>, number: number, { credential }: Access) {
+  /**
+   * Brings what other replicas have read of a list, where rows of it are looked for by id: its first pages, and
+   * the single reads of those rows.
+   */
+  bring<R extends Row>(list: List<R>, ids: readonly number[], access: Access): AtOnce<void> {
+    if (!this.client.sharesCopies) return undefined;
+    const { credential } = access;
+    const singles = ids.flatMap((id) => list.single?.(id) ?? []);
+    const first = this.#bringPages(list, 1, 1, access);
+    return andThen(first, () =>
+      andThen(this.client.bring(singles, credential), () => {
+        const { lastPage } = this.outline(list, access);
+        const end = Math.min(MOST_READS, list.paged ? (lastPage ?? 1) : 1);
+        return this.#bringPages(list, 2, end, access);
+      }),
+    );
+  }
+
+  /** Brings some pages, and takes note of those that there are. */
+  #bringPages(list: List<Row>, from: number, to: number, access: Access): AtOnce<void> {
+    const { credential } = access;
+    const outline = this.outline(list, access);
+    const numbers = Array.from({ length: Math.max(0, to - from + 1) }, (_, n) => from + n);
+    const unknown = numbers.filter((number) => this.#peek(list, number, access) === undefined);
+    const reads = unknown.map((number) => this.#pageRead(list, number, outline));
+    const brought = this.client.bring(reads, credential);
+    return andThen(brought, () => {
+      for (const number of unknown) {
+        const page = this.peek(list, number, access);
+        if (page) this.#arrived(this.#ask(list, number, access), page);
+      }
+    });
+  }
+
+  #peek<R extends Row>(list: List<R>, number: number, { credential }: Pick<Access, 'credential'>) {
     const outline = this.#outlines.of(list, credential.partition);
     return this.client.peek(this.#pageRead(list, number, outline), credential);
   }

@@ -31,6 +31,8 @@ export interface Exchanged<T> {
   readonly outcome:
     | { readonly kind: 'value'; readonly value: T; readonly bytes: number }
     | { readonly kind: 'refused' }
+    /** It might not leave any more, and did not. */
+    | { readonly kind: 'late' }
     | { readonly kind: 'failure'; readonly failure: Failure };
 }
 
@@ -51,18 +53,20 @@ const NO_FEEDBACK: Feedback = { limit: null, remaining: null, resetInMs: null };
 
 /**
  * Sends one request in the manner of its API and makes of the answer what the gateway works with.
- * Exactly 1 upstream call; never throws for what an upstream does.
+ * Exactly 1 upstream call, none where it might not leave any more; never throws for what an upstream does.
  */
 export async function exchange<T>(
   options: ExchangeOptions,
   call: Call<T> & { readonly absentIsNull?: boolean },
   secret: string,
+  mayLeave?: () => boolean,
 ): Promise<Exchanged<T>> {
   let answer: RawAnswer;
   try {
-    answer = await sendOverWire(options, compose(options, call, secret));
+    answer = await sendOverWire(options, { ...compose(options, call, secret), mayLeave });
   } catch (error) {
     if (!(error instanceof WireError)) throw error;
+    if (error.kind === 'late') return { feedback: NO_FEEDBACK, outcome: { kind: 'late' } };
     const outcome = { kind: 'failure', failure: error } as const;
     options.witness?.({ answer: null, outcome });
     return { feedback: NO_FEEDBACK, outcome };

@@ -43,6 +43,15 @@ export function readError(upstream: UpstreamName, cause: Failure): GatewayError 
   }
 }
 
+/** What the failure of another replica's read is called here; `null` where its code does not say enough. */
+export function readErrorOf(upstream: UpstreamName, code: string): GatewayError | null {
+  const detail = 'It was asked by another replica.';
+  if (code === 'UPSTREAM_TIMEOUT') return readError(upstream, new WireError('timeout', detail));
+  if (code === 'UPSTREAM_UNAVAILABLE') return readError(upstream, { kind: 'unavailable', detail });
+  if (code !== 'UPSTREAM_INVALID_RESPONSE') return null;
+  return readError(upstream, { kind: 'invalid', detail });
+}
+
 /**
  * What the failure of a write is called: `OUTCOME_UNKNOWN` unless it is certain that nothing happened.
  * `check` says where a person can look, e.g. `Query.campaigns`; `null` where a second try does no harm.

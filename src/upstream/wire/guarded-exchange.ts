@@ -38,17 +38,18 @@ export class GuardedExchange {
     call: Call<T> & { readonly absentIsNull?: boolean },
     secret: string,
     operation: object | undefined,
+    mayLeave?: () => boolean,
   ): Promise<Exchanged<T>> {
     // How long the bytes of a stream take is up to who sends them.
     const departure = this.#breaker.leaving(kindOf(call), call.stream === undefined);
-    const sent = observedExchange(this.#options, call, secret, operation);
+    const sent = observedExchange(this.#options, call, secret, operation, mayLeave);
     // A mistake of ours says nothing about the upstream, and must not leave the breaker half-open.
     sent.catch(() => departure.ended());
     const exchanged = await sent;
     const { outcome } = exchanged;
     const fault = outcome.kind === 'failure' ? faultOf(outcome.failure, call) : null;
-    if (fault === null) departure.answered();
-    else if (fault === 'caller') departure.ended();
+    if (outcome.kind === 'late' || fault === 'caller') departure.ended();
+    else if (fault === null) departure.answered();
     else departure.failed(fault);
     return exchanged;
   }

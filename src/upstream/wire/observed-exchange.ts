@@ -11,6 +11,7 @@ export function observedExchange<T>(
   secret: string,
   /** Stands for the operation that the request leaves for. */
   operation: object | undefined,
+  mayLeave?: () => boolean,
 ): Promise<Exchanged<T>> {
   const { api, clock, observer } = options;
   const watch = observer?.request?.({
@@ -19,13 +20,13 @@ export function observedExchange<T>(
     resource: call.resource ?? nounOf(call.path),
     operation,
   });
-  if (!watch) return exchange(options, call, secret);
+  if (!watch) return exchange(options, call, secret, mayLeave);
   const startedAt = clock.now();
   const end = (outcome: Omit<UpstreamOutcome, 'durationMs'>): void =>
     watch.end({ ...outcome, durationMs: clock.now() - startedAt });
   const send = async (): Promise<Exchanged<T>> => {
     try {
-      const exchanged = await exchange(options, call, secret);
+      const exchanged = await exchange(options, call, secret, mayLeave);
       end(outcomeOf(options, call, exchanged));
       return exchanged;
     } catch (error) {
@@ -43,6 +44,7 @@ function outcomeOf<T>(
 ): Omit<UpstreamOutcome, 'durationMs'> {
   if (outcome.kind === 'value') return { code: 'OK' };
   if (outcome.kind === 'refused') return { code: 'REFUSED' };
+  if (outcome.kind === 'late') return { code: 'LATE' };
   const { failure } = outcome;
   if (failure instanceof WireError && failure.byCaller) return { code: 'CANCELED' };
   const fault = faultOf(failure, call) ?? undefined;

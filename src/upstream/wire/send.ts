@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { type Dispatcher, errors, request } from 'undici';
+import { DecoratorHandler, type Dispatcher, errors, request } from 'undici';
 import { type Clock, Deadline } from '../../clock.ts';
 import type { RawAnswer } from '../request.ts';
 
@@ -16,16 +16,21 @@ export interface WireRequest {
    * answer.
    */
   readonly timeoutMs: number;
+  /** Whether it may still leave, asked in the turn in which its first byte does; by default it may. */
+  readonly mayLeave?: (() => boolean) | undefined;
 }
 
 /** Why no answer came. */
 export class WireError extends Error {
   override readonly name = 'WireError';
-  /** `unsent`: the upstream cannot have seen it. `lost`: it can. `timeout`: it can, and was slow. */
-  readonly kind: 'unsent' | 'lost' | 'timeout';
+  /**
+   * `unsent`: the upstream cannot have seen it. `late`: nor this, for it might not leave any more. `lost`: it
+   * can. `timeout`: it can, and was slow.
+   */
+  readonly kind: 'unsent' | 'late' | 'lost' | 'timeout';
   /** True where the bytes to send have ended early: the upstream did nothing wrong. */
   readonly byCaller: boolean;
-  constructor(kind: 'unsent' | 'lost' | 'timeout', cause?: unknown, byCaller = false) {
+  constructor(kind: WireError['kind'], cause?: unknown, byCaller = false) {
     super(`no answer (${kind})`, { cause });
     this.kind = kind;
     this.byCaller = byCaller;
@@ -54,7 +59,7 @@ const UNSENT = new Set([
  */
 export async function sendOverWire(
   wire: { readonly dispatcher: Dispatcher; readonly clock: Clock },
-  { method, url, headers, body, stream, timeoutMs }: WireRequest,
+  { method, url, headers, body, stream, timeoutMs, mayLeave }: WireRequest,
 ): Promise<RawAnswer> {
   const abort = new AbortController();
   const deadline = new Deadline(wire.clock, () => abort.abort());
@@ -62,7 +67,7 @@ export async function sendOverWire(
   deadline.set(timeoutMs);
   try {
     const answer = await request(url, {
-      dispatcher: wire.dispatcher,
+      dispatcher: mayLeave ? leavingOnly(wire.dispatcher, mayLeave) : wire.dispatcher,
       method,
       headers,
       // It takes what can be iterated, too, at less than a `Readable` costs; only its types do not say so.
@@ -73,6 +78,7 @@ export async function sendOverWire(
     });
     return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() };
   } catch (cause) {
+    if (cause === TOO_LATE) throw new WireError('late');
     // The head of a request leaves with the first piece of its stream.
     if (flow && !flow.begun) throw new WireError('unsent', cause, flow.broken);
     if (flow?.broken) throw new WireError('lost', cause, true);
@@ -81,6 +87,34 @@ export async function sendOverWire(
   } finally {
     flow?.end();
     deadline.end();
+  }
+}
+
+/** Why a request that might not leave any more did not. */
+const TOO_LATE = new Error('it may not leave any more');
+
+/** A dispatcher whose requests are asked in the turn in which they are written whether they still may be. */
+function leavingOnly(dispatcher: Dispatcher, mayLeave: () => boolean): Dispatcher {
+  const dispatch: Dispatcher['dispatch'] = (options, handler) =>
+    dispatcher.dispatch(options, new LeavingHandler(handler, mayLeave));
+  return Object.create(dispatcher, { dispatch: { value: dispatch } }) as Dispatcher;
+}
+
+/** What the library's types do not say that it has. */
+const decorated: Dispatcher.DispatchHandler = DecoratorHandler.prototype;
+
+/** To throw here is to send nothing, and costs the connection nothing. */
+class LeavingHandler extends DecoratorHandler {
+  readonly #mayLeave: () => boolean;
+
+  constructor(handler: Dispatcher.DispatchHandler, mayLeave: () => boolean) {
+    super(handler);
+    this.#mayLeave = mayLeave;
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController, context: unknown): void {
+    if (!this.#mayLeave()) throw TOO_LATE;
+    decorated.onRequestStart?.call(this, controller, context);
   }
 }
 

@@ -187,9 +187,9 @@ describe('the keys of kept answers', () => {
   test('hold neither what was sent in a body nor an API key', async () => {
     const keys: string[] = [];
     class SpyCache extends Cache {
-      override set(...[key, entry, bytes]: Parameters<Cache['set']>): void {
+      override set(...[key, entry, bytes]: Parameters<Cache['set']>): boolean {
         keys.push(key, ...entry.tags);
-        super.set(key, entry, bytes);
+        return super.set(key, entry, bytes);
       }
     }
     const code = '86781236-23d0-4b3c-7dfa-c1c147e0dece';

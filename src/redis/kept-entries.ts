@@ -1,0 +1,62 @@
+import { decodeEntry, encodeEntry, type StoredEntry } from './entry-text.ts';
+import type { Sealing } from './seal.ts';
+
+interface KeptEntriesOptions {
+  readonly sealing: Sealing;
+  /** What the names of all keys begin with. */
+  readonly prefix: string;
+  /** The values by these names in one round trip. Rejects when there is no Redis. */
+  readonly read: (names: readonly string[]) => Promise<readonly (Buffer | null)[]>;
+  /** Keeps a value for some milliseconds; what becomes of it is not told. */
+  readonly write: (name: string, value: Buffer, ttlMs: number) => void;
+  /** Told of everything that is there and cannot be used. */
+  readonly unreadable: () => void;
+}
+
+/** So long an answer is kept at most, whatever its ttl. */
+const LONGEST_MS = 86_400_000;
+/** An answer that is longer is kept by nobody but who has read it: it would hold up all that goes over the connection. */
+const MAX_BYTES = 1024 * 1024;
+
+/** Answers in Redis, sealed: whoever writes there cannot make up an answer, and whoever reads there cannot read one. */
+export class KeptEntries {
+  readonly #options: KeptEntriesOptions;
+
+  constructor(options: KeptEntriesOptions) {
+    this.#options = options;
+  }
+
+  /** The entries by these names; `null` for one that is not there, or is not what was kept. Never rejects. */
+  async find(names: readonly string[]): Promise<(StoredEntry | null)[]> {
+    const { read } = this.#options;
+    try {
+      const found = await read(names.map((name) => this.#keyOf(name)));
+      return names.map((name, at) => this.#open(name, found[at] ?? null));
+    } catch {
+      return names.map(() => null);
+    }
+  }
+
+  /** Keeps an entry; false for one that is too large. */
+  keep(name: string, entry: StoredEntry, ttlMs: number): boolean {
+    const { sealing, write } = this.#options;
+    const text = encodeEntry(entry);
+    if (text.length > MAX_BYTES) return false;
+    const key = this.#keyOf(name);
+    write(key, sealing.seal(key, text), Math.min(ttlMs, LONGEST_MS));
+    return true;
+  }
+
+  #open(name: string, sealed: Buffer | null): StoredEntry | null {
+    if (!sealed) return null;
+    const { sealing, unreadable } = this.#options;
+    const text = sealing.open(this.#keyOf(name), sealed);
+    const entry = text === null ? null : decodeEntry(text);
+    if (!entry) unreadable();
+    return entry;
+  }
+
+  #keyOf(name: string): string {
+    return `${this.#options.prefix}:e:${name}`;
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * One key's budget, as scripts read and write it: a document of about 5 kB when the window is full, {log, co, limit,
+ * conf, pausedUntil, refusals, era, blind, heard, heardAt, coAt, abreast, moreAt, unanswered, tokens, tokensAt, seq,
+ * served, writes, latency, bids, at}.
+ *
+ * A permit in `log` is {id, u: until, h: 1 while held, r: replica, k: key, a: asOf, c: count, s: seq, g: grantedAt,
+ * e: endedAt, kept, l: lengthy, era, x: 1 for a ghost}. Rules are those of caution.ts, pause.ts, reconcile.ts and
+ * refresh-pace.ts, over all replicas.
+ */
+export const budget = `
+local NAME, CFG = ARGV[6], cjson.decode(ARGV[7])
+local GHOST = 600000
+local HEARD, FIRST_ABREAST, PROBE, CO_WINDOWS = 250, 2, 1000, 10
+local lives = field('@') or {}
+local B
+
+local function burst() return math.max(1, math.floor(B.limit / 6)) end
+local function reserve()
+  return math.min(B.limit - 1, math.max(1, math.floor(B.limit / 15 + 0.5)))
+end
+
+local function load()
+  B = field(NAME)
+  if not B then
+    B = {log = {}, co = {}, limit = CFG.limit, conf = CFG.limit, pausedUntil = 0, refusals = 0, era = 0, blind = true,
+      heard = false, heardAt = 0, coAt = 0, abreast = FIRST_ABREAST, moreAt = 0, unanswered = 0, tokensAt = now,
+      seq = 0, served = {}, writes = 0, latency = 200, bids = {}}
+    B.tokens = burst()
+  end
+  if B.conf ~= CFG.limit then B.limit, B.conf = CFG.limit, CFG.limit end
+end
+
+-- A replica that was stopped in the turn in which a request leaves can send that one late, and never more than one:
+-- one permit of each that it never ended stays for that.
+local function purge()
+  local log, ghosts = {}, {}
+  for _, p in ipairs(B.log) do
+    if p.u > now then log[#log + 1] = p
+    elseif p.h and now < p.g + GHOST and not ghosts[p.r] then
+      ghosts[p.r] = true
+      p.x = 1
+      log[#log + 1] = p
+    end
+  end
+  B.log = log
+  local co = {}
+  for _, c in ipairs(B.co) do if c.u > now then co[#co + 1] = c end end
+  B.co = co
+  for id, bid in pairs(B.bids) do if bid.u <= now then B.bids[id] = nil end end
+end
+
+local function coTenants()
+  local count = 0
+  for _, c in ipairs(B.co) do count = count + c.n end
+  return count
+end
+
+-- Permits out with live replicas, without the lengthy ones.
+local function onWire()
+  local wire = 0
+  for _, p in ipairs(B.log) do
+    if p.h and not p.l and (p.r == ME or liveAt(lives, p.r)) then wire = wire + 1 end
+  end
+  return wire
+end
+
+local function coTenantAbout() return B.coAt > 0 and now - B.coAt < CO_WINDOWS * CFG.window end
+
+local function mostAbreast(wire, free)
+  if not B.heard then return FIRST_ABREAST end
+  return math.max(1, math.ceil((free + wire) / 2))
+end
+
+local INFINITE = 1e9
+local function allowed(wire, free)
+  if B.blind then return 1 end
+  if B.coAt == 0 then return INFINITE end
+  local abreast = B.abreast
+  if wire == 0 and now - B.heardAt >= HEARD then abreast = FIRST_ABREAST end
+  if coTenantAbout() then return math.min(abreast, mostAbreast(wire, free)) end
+  return abreast == FIRST_ABREAST and FIRST_ABREAST or INFINITE
+end
+
+local function coTenantSeen()
+  if not coTenantAbout() then B.abreast = FIRST_ABREAST end
+  B.coAt = now
+end
+
+-- When the slots that count come back, soonest first; those of permits that are out are a guess.
+local function untils()
+  local all = {}
+  for _, p in ipairs(B.log) do
+    if p.x then all[#all + 1] = p.g + GHOST
+    elseif p.h then all[#all + 1] = math.min(p.u, math.max(now, p.g + B.latency) + CFG.window + CFG.margin)
+    else all[#all + 1] = p.u end
+  end
+  for _, c in ipairs(B.co) do for _ = 1, math.min(c.n, 1000) do all[#all + 1] = c.u end end
+  table.sort(all)
+  return all
+end
+
+local function used() return #B.log + coTenants() end
+
+-- What replicas reckon with: nothing is sent on its word.
+local function view()
+  local wire, free = onWire(), math.max(0, B.limit - used())
+  local times = {}
+  for i, u in ipairs(untils()) do times[i] = math.floor(u - now) end
+  local others = {}
+  for id, bid in pairs(B.bids) do if id ~= ME then others[#others + 1] = {w = bid.w, i = bid.i, r = bid.r} end end
+  return cjson.encode({limit = B.limit, used = used(), co = coTenants(), wire = wire, times = times, bids = others,
+    pausedMs = math.max(0, math.floor(B.pausedUntil - now)), latencyMs = B.latency, abreast = allowed(wire, free), most = mostAbreast(wire, free), about = coTenantAbout()})
+end
+
+local function save()
+  B.at = now
+  -- Whom a turn was given long ago is like one who is new.
+  for caller, seq in pairs(B.served) do if seq < B.seq - 2 * B.limit then B.served[caller] = nil end end
+  redis.call('HSET', STATE, NAME, cjson.encode(B))
+end
+`;

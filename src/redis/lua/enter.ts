@@ -1,0 +1,83 @@
+/**
+ * What every script begins with: shared time, and whether Redis remembers.
+ *
+ * `#` is the epoch: {id, run, since, off, floor, n, low, print}. It stands in one hash with all budgets, so that
+ * whatever loses a budget loses the epoch with it, and that is noticed. `run` is Redis' own name of its process:
+ * asked each time, so that no proxy or reconnect can hide a restart.
+ */
+export const enter = `#!lua flags=allow-oom
+local STATE, TAGS = KEYS[1], KEYS[2]
+local CHANNEL, UPPER, SEEN, ME, PRINT = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
+local E, now, late
+
+local function field(name)
+  local text = redis.call('HGET', STATE, name)
+  return text and cjson.decode(text) or nil
+end
+local function put(name, value)
+  if next(value) == nil then redis.call('HDEL', STATE, name)
+  else redis.call('HSET', STATE, name, cjson.encode(value)) end
+end
+local function tell(message)
+  redis.call('PUBLISH', CHANNEL, cjson.encode(message))
+end
+
+-- Whether another replica's lease runs.
+local function liveAt(lives, id)
+  return lives[id] and lives[id][1] > now
+end
+
+-- False for a replica whose names of budgets are others than those in use: it would count elsewhere.
+local function enter()
+  local time = redis.call('TIME')
+  local clock = time[1] * 1000 + math.floor(time[2] / 1000)
+  local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') or '?'
+  E = field('#')
+  local lost = not E or E.run ~= run
+  if not lost and E.print ~= PRINT then
+    local others = field('@') or {}
+    now = clock + E.off
+    for id in pairs(others) do if id ~= ME and liveAt(others, id) then return false end end
+    lost = true
+  end
+  if lost then
+    redis.call('DEL', STATE, TAGS)
+    local id = string.sub(run, 1, 8) .. '.' .. time[1] .. '.' .. time[2]
+    E = {id = id, run = run, since = clock, off = 0, floor = clock, n = 0, low = 0, print = PRINT}
+  end
+  now = clock + E.off
+  late = false
+  -- Later than this replica can have lived to see: Redis' clock was set forward, or the command was under way too long.
+  if UPPER > 0 and SEEN == E.id and now > UPPER then
+    E.off = E.off - (now - UPPER)
+    now = UPPER
+    late = true
+  end
+  -- A clock set back neither frees slots nor stops time.
+  if now < E.floor then
+    E.off = E.off + (E.floor - now)
+    now = E.floor
+  end
+  E.floor = now
+  return true
+end
+
+local function leave()
+  redis.call('HSET', STATE, '#', cjson.encode(E))
+end
+
+-- Makes every answer with one of these tags wrong that was asked for before now.
+local TAGS_REMEMBERED = 10000
+local function touch(tags)
+  E.n = E.n + 1
+  for _, tag in ipairs(tags) do redis.call('ZADD', TAGS, E.n, tag) end
+  local extra = redis.call('ZCARD', TAGS) - TAGS_REMEMBERED
+  if extra > 0 then
+    local popped = redis.call('ZPOPMIN', TAGS, extra)
+    E.low = math.max(E.low, tonumber(popped[#popped]))
+  end
+  tell({kind = 'touch', epoch = E.id, n = E.n, tags = tags})
+end
+
+if not enter() then return {'differs'} end
+`;

@@ -1,0 +1,101 @@
+/**
+ * A replica is alive: {lease, applied, budgets: [{name, cfg}]}. Answers {epoch, now, n, low, age, known, replicas, tags, views}: the
+ * tags touched after `applied`, each with its number, or all that are remembered to a replica that is new in this epoch.
+ */
+export const beat = `
+local A = cjson.decode(ARGV[8])
+
+-- A write whose replica was never heard of again may have happened.
+local intents = field('!')
+if intents then
+  local over = {}
+  for id, intent in pairs(intents) do
+    if intent.u <= now then
+      touch(intent.t)
+      over[#over + 1] = id
+    end
+  end
+  for _, id in ipairs(over) do intents[id] = nil end
+  if #over > 0 then put('!', intents) end
+end
+
+local known = SEEN == E.id
+local before = lives[ME] and lives[ME][2] or -1
+for id, life in pairs(lives) do if life[1] <= now then lives[id] = nil end end
+lives[ME] = {now + A.lease, known and A.applied or -1}
+put('@', lives)
+if known and A.applied > before then tell({kind = 'ack', epoch = E.id, by = ME, n = A.applied}) end
+local count = 0
+for _ in pairs(lives) do count = count + 1 end
+
+-- Budgets of keys that nobody uses any more, a few at a time: anybody can make keys up.
+local FORGOTTEN = 600000
+for _, name in ipairs(redis.call('HRANDFIELD', STATE, 8)) do
+  if string.sub(name, 1, 2) == 'b:' then
+    B = field(name)
+    local counts = next(B.bids) ~= nil
+    for _, p in ipairs(B.log) do if p.u > now or p.h then counts = true end end
+    for _, c in ipairs(B.co) do if c.u > now then counts = true end end
+    local idle = now - (B.at or 0)
+    if idle > FORGOTTEN or (not counts and B.blind and idle > 1000) then redis.call('HDEL', STATE, name) end
+  end
+end
+
+local from = known and '(' .. A.applied or '-inf'
+local tags = redis.call('ZRANGE', TAGS, from, '+inf', 'BYSCORE', 'WITHSCORES')
+local views = {}
+for n, watched in ipairs(A.budgets) do
+  NAME, CFG = watched.name, watched.cfg
+  load()
+  purge()
+  views[n] = view()
+end
+local reply = {E.id, now, E.n, E.low, now - E.since, known and 1 or 0, count, tags, views}
+leave()
+return reply
+`;
+
+/**
+ * A write has happened, or may have: `tags`, and the intent that stands for it. Answers {epoch, now, n, age, others}:
+ * the replicas whose lease runs, each with what is left of it; the writer waits for them.
+ */
+export const touched = `
+local A = cjson.decode(ARGV[6])
+if A.intent then
+  local intents = field('!')
+  if intents and intents[A.intent] then
+    intents[A.intent] = nil
+    put('!', intents)
+  end
+end
+touch(A.tags)
+local others = {}
+for id, life in pairs(field('@') or {}) do
+  if id ~= ME and life[1] > now then
+    others[#others + 1] = id
+    others[#others + 1] = life[1] - now
+  end
+end
+local reply = {E.id, now, E.n, now - E.since, others}
+leave()
+return reply
+`;
+
+/** A replica ends: nobody waits for its lease, nor for the turns that it bid for in `budgets`. */
+export const goodbye = `
+local lives = field('@')
+if lives then
+  lives[ME] = nil
+  put('@', lives)
+end
+for _, name in ipairs(cjson.decode(ARGV[6])) do
+  local B = field(name)
+  if B and B.bids[ME] then
+    B.bids[ME] = nil
+    redis.call('HSET', STATE, name, cjson.encode(B))
+  end
+end
+local reply = {E.id, now}
+leave()
+return reply
+`;

@@ -1,0 +1,52 @@
+/** What replicas tell each other over the channel. Any of it can be lost. */
+export type Message =
+  /** Write number `n` has touched tags. */
+  | { readonly kind: 'touch'; readonly epoch: string; readonly n: number; readonly tags: string[] }
+  /** A replica knows of all writes up to `n`. */
+  | { readonly kind: 'ack'; readonly epoch: string; readonly by: string; readonly n: number }
+  /** A request has come to its end: `kept` if its answer is in Redis, `code` if it failed. */
+  | {
+      readonly kind: 'ended';
+      readonly budget: string;
+      readonly key: string | null;
+      readonly kept: boolean;
+      readonly code: string | null;
+      readonly by: string;
+    };
+
+/** Reads a message; `null` for anything else. Never throws. */
+export function readMessage(text: string): Message | null {
+  const members = parsed(text);
+  const { budget, by, code, epoch, key, kept, kind, n, tags } = members;
+  const isNumbered = typeof epoch === 'string' && Number.isSafeInteger(n);
+  if (kind === 'touch' && isNumbered && isTextsOrNone(tags)) {
+    return { kind, epoch, n: Number(n), tags: isTexts(tags) ? tags : [] };
+  }
+  if (kind === 'ack' && isNumbered && typeof by === 'string') {
+    return { kind, epoch, by, n: Number(n) };
+  }
+  if (kind === 'ended' && typeof budget === 'string' && typeof by === 'string') {
+    const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+    return { kind, budget, by, key: text(key), kept: kept === true, code: text(code) };
+  }
+  return null;
+}
+
+/** Whether a value is a list of texts. */
+export function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((member) => typeof member === 'string');
+}
+
+/** The scripts write an empty list as an empty object. */
+function isTextsOrNone(value: unknown): boolean {
+  return isTexts(value) || JSON.stringify(value) === '{}';
+}
+
+function parsed(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? { ...value } : {};
+  } catch {
+    return {};
+  }
+}

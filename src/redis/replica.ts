@@ -1,0 +1,242 @@
+import type { Clock } from '../clock.ts';
+import { RedisRefused } from './failures.ts';
+import { scripts } from './lua/scripts.ts';
+import { type Message, readMessage } from './messages.ts';
+import type { Script } from './script.ts';
+import { type ProtocolTimes, SLACK_MS } from './times.ts';
+
+/** What a replica needs of the world. */
+interface ReplicaOptions {
+  /** Tells it from all others, also from its own successor. */
+  readonly id: string;
+  /** Of the secret: replicas with another one count elsewhere, and do not work side by side. */
+  readonly fingerprint: string;
+  readonly channel: string;
+  readonly clock: Clock;
+  readonly times: ProtocolTimes;
+  /** Runs a script. Rejects with `RedisUnavailable` or `RedisRefused`. */
+  readonly run: (script: Script, args: readonly string[]) => Promise<unknown>;
+  /** The budgets whose state is told with each beat, with what scripts have to know of each. */
+  readonly watched: () => readonly { readonly name: string; readonly cfg: object }[];
+  readonly listeners: ReplicaListeners;
+}
+
+/** Who is told what a replica hears. */
+interface ReplicaListeners {
+  /** Writes have touched tags: up to `n` all are known now. `low` is the highest number that Redis has forgotten. */
+  touched(news: Touches): void;
+  /** Redis has another memory than before: what was known of the old one says nothing of it. */
+  newEpoch(epoch: string): void;
+  /** How a watched budget stands, as JSON. */
+  view(name: string, json: string): void;
+  message(message: Exclude<Message, { kind: 'touch' }>): void;
+  /** A beat was answered: the lease runs, and `replicas` are alive. */
+  beaten(replicas: number): void;
+  /** A beat was tried, answered or not. */
+  tried(): void;
+  /** Another replica has other names for the same things, for want of the same secret. */
+  differs(): void;
+}
+
+/** Numbers of writes, by the tags that they touched. */
+interface Touches {
+  readonly tags: readonly (readonly [tag: string, n: number])[];
+  readonly n: number;
+  readonly low: number;
+}
+
+/** The part of a lease that is not used: others count it from when they hear of it. */
+const UNUSED_MS = SLACK_MS + 50;
+
+/**
+ * This process among all that share one Redis: it beats, and while its lease runs it knows of every write that
+ * was answered anywhere. It also knows what time it is on the clock that all share.
+ */
+export class Replica {
+  readonly #options: ReplicaOptions;
+  #epoch = '';
+  /** What Redis' clock said last, and when the command that brought it was sent, on `clock.now()`. */
+  #shared = { now: 0, at: Number.NEGATIVE_INFINITY };
+  /** The last write that is known here; -1 before all are that Redis remembers. */
+  #applied = -1;
+  #leasedUntil = { now: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE_INFINITY };
+  /** Until then the epoch is too young for leases of the one before to have run out, on `clock.now()`. */
+  #epochBegan = Number.NEGATIVE_INFINITY;
+  /** On `clock.now()`. */
+  #repliedAt: number;
+  #beating = false;
+  #beatAgain = false;
+  #cancelBeat = (): void => {};
+  #closed = false;
+
+  constructor(options: ReplicaOptions) {
+    this.#options = options;
+    this.#repliedAt = options.clock.now();
+  }
+
+  get id(): string {
+    return this.#options.id;
+  }
+
+  /** Names the memory that Redis has now, as far as known; empty before it was heard of. */
+  get epoch(): string {
+    return this.#epoch;
+  }
+
+  /** How long no script was answered, in milliseconds: beats come several times in a lease. */
+  get silentMs(): number {
+    return this.#options.clock.now() - this.#repliedAt;
+  }
+
+  /** How long Redis has remembered, in milliseconds. */
+  get epochAgeMs(): number {
+    return this.#options.clock.now() - this.#epochBegan;
+  }
+
+  /** Whether no write can have been answered anywhere without being known here. */
+  get leased(): boolean {
+    const { clock } = this.#options;
+    return clock.now() < this.#leasedUntil.now && clock.wall() < this.#leasedUntil.wall;
+  }
+
+  /** A moment on the shared clock as one on `clock.now()`; a little early, so that nothing seems newer than it is. */
+  toLocal(shared: number): number {
+    return this.#shared.at + (shared - this.#shared.now);
+  }
+
+  /**
+   * Runs a script as this replica, with its own arguments behind those of all scripts. Answers what comes behind
+   * the epoch and the time in its reply. Rejects with `RedisUnavailable` or `RedisRefused`.
+   */
+  async call(script: Script, args: readonly string[], seen = this.#epoch): Promise<Reply> {
+    const { channel, clock, fingerprint, id, listeners, run } = this.#options;
+    const sentAt = clock.now();
+    const upper =
+      seen === '' ? 0 : Math.ceil(this.#shared.now + (sentAt - this.#shared.at)) + SLACK_MS;
+    const reply = await run(script, [channel, String(upper), seen, id, fingerprint, ...args]);
+    if (!Array.isArray(reply)) throw new RedisRefused('a reply that is no list');
+    if (reply[0] === 'differs') {
+      listeners.differs();
+      throw new RedisRefused('other replicas have another REDIS_SECRET');
+    }
+    const [epoch, now, ...rest] = reply;
+    const reads = { epoch: String(epoch), now: Number(now), sentAt, rest };
+    this.#repliedAt = clock.now();
+    if (sentAt >= this.#shared.at) this.#hear(reads);
+    return reads;
+  }
+
+  /** Beats at once, and from then on. */
+  beat(): void {
+    if (this.#closed) return;
+    if (this.#beating) this.#beatAgain = true;
+    else void this.#beat();
+  }
+
+  /** A message of the channel. */
+  hears(text: string): void {
+    const message = readMessage(text);
+    if (!message) return;
+    if (message.kind !== 'touch') {
+      this.#options.listeners.message(message);
+      return;
+    }
+    const { epoch, n, tags } = message;
+    if (epoch !== this.#epoch || this.#applied < 0 || n <= this.#applied) return;
+    // Whatever is missing in between comes with the next beat.
+    if (n === this.#applied + 1) {
+      const touches = tags.map((tag) => [tag, n] as const);
+      this.#options.listeners.touched({ tags: touches, n, low: 0 });
+      this.#applied = n;
+    }
+    this.beat();
+  }
+
+  /** Beats no more, and lets nobody wait for this replica. */
+  async close(budgets: readonly string[]): Promise<void> {
+    this.#closed = true;
+    this.#cancelBeat();
+    this.#leasedUntil = { now: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE_INFINITY };
+    await this.call(scripts.goodbye, [JSON.stringify(budgets)]).catch(() => {});
+  }
+
+  #hear({ epoch, now, sentAt }: Reply): void {
+    this.#shared = { now, at: sentAt };
+    if (epoch === this.#epoch) return;
+    this.#epoch = epoch;
+    this.#applied = -1;
+    this.#epochBegan = sentAt;
+    this.#leasedUntil = { now: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE_INFINITY };
+    this.#options.listeners.newEpoch(epoch);
+    this.beat();
+  }
+
+  async #beat(): Promise<void> {
+    const { clock, times } = this.#options;
+    this.#cancelBeat();
+    this.#beating = true;
+    try {
+      do {
+        this.#beatAgain = false;
+        await this.#beatOnce();
+      } while (this.#beatAgain && !this.#closed);
+    } catch {
+      // The lease runs out by itself. Whoever runs scripts tells of Redis' state.
+    } finally {
+      this.#beating = false;
+      this.#options.listeners.tried();
+      this.#cancelBeat = clock.after(times.beatMs, () => this.beat());
+    }
+  }
+
+  async #beatOnce(): Promise<void> {
+    const { clock, listeners, times, watched } = this.#options;
+    const wallAt = clock.wall();
+    const { leaseMs: lease } = times;
+    const before = this.#applied;
+    const budgets = watched();
+    const told = { lease, applied: Math.max(0, before), budgets };
+    const args = ['', '{}', JSON.stringify(told)];
+    const { epoch, rest, sentAt } = await this.call(
+      scripts.beat,
+      args,
+      before < 0 ? '' : this.#epoch,
+    );
+    if (epoch !== this.#epoch || this.#closed) return;
+    const [n, low, age, known, replicas, tags, views] = rest;
+    // All that Redis remembers must be there before anything is used in a new epoch.
+    if (known !== 1 && before >= 0) return;
+    this.#epochBegan = Math.min(this.#epochBegan, sentAt - Number(age));
+    listeners.touched({ tags: pairs(tags), n: Number(n), low: Number(low) });
+    const news = Number(n) > Math.max(0, this.#applied);
+    this.#applied = Math.max(this.#applied, Number(n));
+    const leaseMs = lease - UNUSED_MS;
+    this.#leasedUntil = { now: sentAt + leaseMs, wall: wallAt + leaseMs };
+    if (Array.isArray(views)) {
+      for (const [at, { name }] of budgets.entries()) listeners.view(name, String(views[at]));
+    }
+    // Writers wait to hear that their writes are known here.
+    if (news) this.#beatAgain = true;
+    listeners.beaten(Number(replicas));
+  }
+}
+
+/** What a script has answered. */
+interface Reply {
+  readonly epoch: string;
+  /** On the shared clock. */
+  readonly now: number;
+  /** When it was asked, on `clock.now()`. */
+  readonly sentAt: number;
+  readonly rest: readonly unknown[];
+}
+
+/** Tags with their numbers, which come one after the other. */
+function pairs(reply: unknown): (readonly [string, number])[] {
+  if (!Array.isArray(reply)) return [];
+  const found: (readonly [string, number])[] = [];
+  for (let at = 0; at + 1 < reply.length; at += 2) {
+    found.push([String(reply[at]), Number(reply[at + 1])]);
+  }
+  return found;
+}

@@ -1,0 +1,181 @@
+import type { Clock } from '../clock.ts';
+import type { SettledHow } from '../observe/observer.ts';
+import { RedisUnavailable } from './failures.ts';
+import { scripts } from './lua/scripts.ts';
+import type { Replica } from './replica.ts';
+import type { ProtocolTimes } from './times.ts';
+
+interface SettlingOptions {
+  readonly replica: Replica;
+  readonly clock: Clock;
+  readonly times: ProtocolTimes;
+  /** When all has been in vain for so long, the intents of writes have done their work. */
+  readonly giveUpMs: number;
+  /** Told of each write that has settled, with the milliseconds that it took. */
+  readonly settled: (how: SettledHow, ms: number) => void;
+}
+
+/** Writes that are told again when Redis has lost its memory. */
+const REMEMBERED = 100;
+/** Replicas whose acknowledgements are remembered. */
+const REPLICAS_REMEMBERED = 1000;
+/** A replica whose lease is over by its own reckoning may still be answering. */
+const SPARE_MS = 50;
+
+/** One who waits until other replicas know of a write. */
+interface Waiting {
+  readonly epoch: string;
+  readonly n: number;
+  readonly others: Set<string>;
+  readonly done: () => void;
+}
+
+/**
+ * Lets all replicas know of writes. Whoever has written waits until every replica whose lease runs has said
+ * that it knows, or its lease is over: so writers pay for what readers are promised, and readers do not.
+ */
+export class Settling {
+  readonly #options: SettlingOptions;
+  readonly #waiting = new Set<Waiting>();
+  /** Up to which write other replicas have said that they know. */
+  readonly #known = new Map<string, { readonly epoch: string; readonly n: number }>();
+  /** The tags of the latest writes of this process. */
+  readonly #latest: (readonly string[])[] = [];
+  #retry: (() => void)[] = [];
+  #closed = false;
+
+  constructor(options: SettlingOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Tells of a write, again and again until it gets through, and resolves when no replica shows the state before
+   * it any more. `told` is called with the number of the write. Never rejects.
+   */
+  async settle(
+    tags: readonly string[],
+    permit: string | undefined,
+    told: (n: number) => void,
+  ): Promise<void> {
+    if (tags.length === 0) return;
+    const { clock, giveUpMs, settled } = this.#options;
+    this.#latest.push(tags);
+    if (this.#latest.length > REMEMBERED) this.#latest.shift();
+    const began = clock.now();
+    const how = await new Promise<SettledHow>((resolve) => {
+      const cancel = clock.after(giveUpMs, () => resolve('gave_up'));
+      void this.#settle(tags, permit, told).then((way) => {
+        cancel();
+        resolve(way);
+      });
+    });
+    settled(how, clock.now() - began);
+  }
+
+  /** Another replica knows of all writes up to `n`. */
+  acked(epoch: string, by: string, n: number): void {
+    this.#known.delete(by);
+    this.#known.set(by, { epoch, n });
+    if (this.#known.size > REPLICAS_REMEMBERED) {
+      for (const [oldest] of [...this.#known].slice(0, 1)) this.#known.delete(oldest);
+    }
+    for (const waiting of this.#waiting) {
+      if (waiting.epoch !== epoch || waiting.n > n || !waiting.others.delete(by)) continue;
+      if (waiting.others.size === 0) waiting.done();
+    }
+  }
+
+  /** Redis can be asked again, or has lost its memory: what was not told is told now. */
+  again(): void {
+    for (const retry of this.#retry.splice(0)) retry();
+  }
+
+  /** Redis has lost its memory: it is told again of the latest writes. */
+  async retell(): Promise<void> {
+    const tags = [...new Set(this.#latest.flat())];
+    if (tags.length > 0) await this.#tell(tags, undefined);
+  }
+
+  /** Nothing is told again. */
+  close(): void {
+    this.#closed = true;
+    this.again();
+  }
+
+  async #settle(
+    tags: readonly string[],
+    permit: string | undefined,
+    told: (n: number) => void,
+  ): Promise<SettledHow> {
+    const { clock, replica, times } = this.#options;
+    for (;;) {
+      const reply = await this.#tell(tags, permit);
+      if (!reply) return 'gave_up';
+      const { ageMs, epoch, n, others } = reply;
+      told(n);
+      const acks = this.#acks(epoch, n, others);
+      const young = times.leaseMs - ageMs;
+      // Leases of the epoch before are written nowhere.
+      if (young > 0) await new Promise<void>((resolve) => void clock.after(young, resolve));
+      const how = await acks;
+      if (replica.epoch === epoch || this.#closed) return young > 0 ? 'epoch' : how;
+    }
+  }
+
+  /** Waits until others know of a write, or their leases are over. */
+  #acks(epoch: string, n: number, leases: ReadonlyMap<string, number>): Promise<SettledHow> {
+    const { clock } = this.#options;
+    // An acknowledgement can be read together with the reply that it followed.
+    const others = [...leases.keys()].filter((by) => {
+      const known = this.#known.get(by);
+      return known?.epoch !== epoch || known.n < n;
+    });
+    if (others.length === 0) return Promise.resolve<SettledHow>('acks');
+    return new Promise<SettledHow>((resolve) => {
+      const leaseMs = Math.max(...others.map((by) => leases.get(by) ?? 0)) + SPARE_MS;
+      const end = (how: SettledHow): void => {
+        cancel();
+        this.#waiting.delete(waiting);
+        resolve(how);
+      };
+      const waiting: Waiting = {
+        epoch,
+        n,
+        others: new Set(others),
+        done: () => end('acks'),
+      };
+      const cancel = clock.after(leaseMs, () => end('lease'));
+      this.#waiting.add(waiting);
+    });
+  }
+
+  /** Tells of a write until it gets through; `null` once there is no more use. */
+  async #tell(tags: readonly string[], permit: string | undefined) {
+    const { clock, replica, times } = this.#options;
+    const args = [JSON.stringify({ tags, ...(permit === undefined ? {} : { intent: permit }) })];
+    while (!this.#closed) {
+      try {
+        const { epoch, rest } = await replica.call(scripts.touched, args);
+        const [n, age, others] = rest;
+        return { epoch, n: Number(n), ageMs: Number(age), others: leasesOf(others) };
+      } catch (error) {
+        // One that was carried out and not heard of is told twice, which does no harm.
+        const waitMs = error instanceof RedisUnavailable ? times.leaseMs : times.beatMs;
+        await new Promise<void>((resolve) => {
+          this.#retry.push(resolve);
+          clock.after(waitMs, resolve);
+        });
+      }
+    }
+    return null;
+  }
+}
+
+function leasesOf(reply: unknown): ReadonlyMap<string, number> {
+  const leases = new Map<string, number>();
+  if (!Array.isArray(reply)) return leases;
+  for (let at = 0; at + 1 < reply.length; at += 2) {
+    leases.set(String(reply[at]), Number(reply[at + 1]));
+  }
+  return leases;
+}

@@ -1,0 +1,152 @@
+import type { Generations, Standing } from './generations.ts';
+
+/** What is known of the other replicas. */
+interface Surroundings {
+  /** Whether every write that was answered anywhere is known here. */
+  readonly leased: boolean;
+  /** How long what all replicas share has been remembered, in milliseconds. */
+  readonly epochAgeMs: number;
+}
+
+interface SharedGenerationsOptions {
+  readonly surroundings: () => Surroundings;
+  /** What was read before all was forgotten is shown only when this is over, in milliseconds. */
+  readonly suspectAfterMs: number;
+  /** What to do with answers that cannot be confirmed: show them as stale ones, or not at all. */
+  readonly unconfirmed: 'stale' | 'refuse';
+  /**
+   * Tells all replicas of a write, and resolves when none of them shows the state before it any more. Calls `told`
+   * once it has a number. Never rejects.
+   */
+  readonly tell: (
+    tags: readonly string[],
+    permit: string | undefined,
+    told: (n: number) => void,
+  ) => Promise<void>;
+  /** Further tags that writes elsewhere have touched, as far as can be seen from what is cached here. */
+  readonly alsoTouched: (tags: readonly string[]) => readonly string[];
+}
+
+/** Tags that are remembered, those of earlier epochs too. Redis remembers half as many. */
+const TAGS_REMEMBERED = 20_000;
+
+/**
+ * The writes of all replicas, as far as they are known here. They are numbered within an epoch of what all share;
+ * here the numbers of each epoch follow those of the one before.
+ */
+export class SharedGenerations implements Generations {
+  readonly #options: SharedGenerationsOptions;
+  readonly #touched = new Map<string, number>();
+  /** How many writes of this process have touched a tag and have no number yet. */
+  readonly #untold = new Map<string, number>();
+  /** What the numbers of this epoch begin with. Answers from before it are suspect. */
+  #base = 0;
+  #latest = 0;
+  #floor = 0;
+  #shifts = 0;
+  #wasLeased = false;
+
+  constructor(options: SharedGenerationsOptions) {
+    this.#options = options;
+  }
+
+  get latest(): number {
+    return this.#latest;
+  }
+
+  get shifts(): number {
+    const { leased } = this.#options.surroundings();
+    if (leased !== this.#wasLeased) {
+      this.#wasLeased = leased;
+      this.#shifts += 1;
+    }
+    return this.#shifts;
+  }
+
+  /** The generation of what was asked for as of write number `n` of this epoch. */
+  generationOf(n: number): number {
+    return this.#base + n;
+  }
+
+  holds(tags: readonly string[], generation: number): boolean {
+    if (generation < this.#floor) return false;
+    if (this.#untold.size > 0 && tags.some((tag) => this.#untold.has(tag))) return false;
+    return tags.every((tag) => (this.#touched.get(tag) ?? 0) <= generation);
+  }
+
+  standing(tags: readonly string[], generation: number): Standing {
+    if (!this.holds(tags, generation)) return 'wrong';
+    const { suspectAfterMs, surroundings, unconfirmed } = this.#options;
+    const { epochAgeMs, leased } = surroundings();
+    // Those who wrote just before all was forgotten tell it again first.
+    if (generation < this.#base) return epochAgeMs < suspectAfterMs ? 'withheld' : 'suspect';
+    if (leased) return 'current';
+    return unconfirmed === 'stale' ? 'unconfirmed' : 'withheld';
+  }
+
+  async touch(tags: readonly string[], permit?: string): Promise<void> {
+    this.#shifts += 1;
+    for (const tag of tags) this.#untold.set(tag, (this.#untold.get(tag) ?? 0) + 1);
+    let isTold = false;
+    await this.#options.tell(tags, permit, (n) => {
+      this.apply(tags.map((tag) => [tag, n] as const));
+      if (isTold) return;
+      isTold = true;
+      for (const tag of tags) {
+        const others = (this.#untold.get(tag) ?? 1) - 1;
+        if (others > 0) this.#untold.set(tag, others);
+        else this.#untold.delete(tag);
+      }
+    });
+  }
+
+  /** The latest generation of the epochs before: what was asked for then is suspect. */
+  get before(): number {
+    return this.#base - 1;
+  }
+
+  /**
+   * Writes of this epoch have touched tags: all up to number `n` are known now, and nothing before number `low`
+   * is remembered by all.
+   */
+  apply(
+    touches: readonly (readonly [tag: string, n: number])[],
+    { low, n }: { readonly low: number; readonly n: number } = { low: 0, n: 0 },
+  ): void {
+    this.#latest = Math.max(this.#latest, this.#base + n);
+    if (low > 0 && this.#base + low > this.#floor) {
+      this.#floor = this.#base + low;
+      this.#shifts += 1;
+    }
+    if (touches.length === 0) return;
+    this.#shifts += 1;
+    const latest = Math.max(...touches.map(([, n]) => n));
+    // Looked up before what it is seen by is wrong.
+    const also = this.#options.alsoTouched(touches.map(([tag]) => tag));
+    for (const [tag, n] of touches) this.#raise(tag, n);
+    for (const tag of also) this.#raise(tag, latest);
+    if (this.#touched.size > TAGS_REMEMBERED) this.#forget();
+  }
+
+  /** What all shared was forgotten, and numbers begin anew. */
+  beginEpoch(): void {
+    this.#base = this.#latest + 1;
+    this.#latest = this.#base;
+    this.#shifts += 1;
+  }
+
+  #raise(tag: string, n: number): void {
+    const generation = this.#base + n;
+    this.#latest = Math.max(this.#latest, generation);
+    this.#touched.set(tag, Math.max(this.#touched.get(tag) ?? 0, generation));
+  }
+
+  /** Forgets the older half, and with it every answer that it could have made wrong. */
+  #forget(): void {
+    const numbers = [...this.#touched.values()].sort((a, b) => a - b);
+    this.#floor = Math.max(this.#floor, numbers[Math.floor(numbers.length / 2)] ?? 0);
+    for (const [tag, generation] of this.#touched) {
+      if (generation <= this.#floor) this.#touched.delete(tag);
+    }
+  }
+}
