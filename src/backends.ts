@@ -7,7 +7,7 @@ import { createMarketApi } from './market/api.ts';
 import type { Observer } from './observe/observer.ts';
 import type { Replicas } from './replicas.ts';
 import type { Backend } from './server/graphql/context.ts';
-import type { Journal } from './upstream/budget/journal.ts';
+import type { Journal } from './upstream/budget/journal/journal.ts';
 import type { Cache } from './upstream/cache/cache.ts';
 import { Client, type ClientOptions } from './upstream/client.ts';
 import { Lists } from './upstream/lists/pages.ts';
@@ -106,8 +106,9 @@ function createBackend(
   }: OwnOptions,
 ): Backend {
   // By name, so that TypeScript refuses whatever is not the client's, an API key least of all.
-  const { budgetOf, entries } = replicas?.sharing(api.upstream) ?? {};
+  const { answers, budgetOf } = replicas?.sharing(api.upstream) ?? {};
   const client = new Client({
+    answers,
     api,
     baseUrl,
     budgetOf,
@@ -115,7 +116,6 @@ function createBackend(
     clock,
     digest,
     dispatcher,
-    entries,
     freshness,
     journal,
     maxCallsPerOperation,
@@ -130,6 +130,6 @@ function createBackend(
     witness: witness({ upstream: api.upstream, baseUrl, timeoutMs, ownKey }),
   });
   const lists = new Lists(client, pageSize);
-  replicas?.listen(api.upstream, (...args) => lists.touchedElsewhere(...args));
+  replicas?.listen(api.upstream, (partition, tags) => lists.touchedElsewhere(partition, tags));
   return { client, lists };
 }

@@ -13,8 +13,8 @@ import { budgetGauges } from './server/operators/gateway-state.ts';
 import { startFacts, startReport } from './server/operators/start-report.ts';
 import { shutDown } from './server/shutdown.ts';
 import { createServers } from './servers.ts';
-import { openJournal } from './upstream/budget/file-journal.ts';
-import { type Journal, keysAreNew, noJournal } from './upstream/budget/journal.ts';
+import { openJournal } from './upstream/budget/journal/file-journal.ts';
+import { type Journal, keysAreNew, noJournal } from './upstream/budget/journal/journal.ts';
 import { Cache } from './upstream/cache/cache.ts';
 import { faultWatch, type Subject } from './upstream/wire/diagnosis.ts';
 import { createDispatcher } from './upstream/wire/dispatcher.ts';
@@ -99,18 +99,19 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
       return { url };
     },
     async close() {
-      closing ??= shutDown({
-        clock,
-        http,
-        clients: backends.clients,
-        dispatcher,
-        delayMs: url === '' ? 0 : config.shutdownDelayMs,
-        graceMs: config.shutdownGraceMs,
-      }).then(async () => {
+      closing ??= (async () => {
+        await shutDown({
+          clock,
+          http,
+          clients: backends.clients,
+          dispatcher,
+          delayMs: url === '' ? 0 : config.shutdownDelayMs,
+          graceMs: config.shutdownGraceMs,
+        });
         journal.close();
         await replicas?.close();
         await sandbox?.close();
-      });
+      })();
       await closing;
     },
     report: () => startReport(config, url),

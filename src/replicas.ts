@@ -1,48 +1,39 @@
 import { randomBytes } from 'node:crypto';
-import { BoundedMap } from './bounded-map.ts';
 import type { Clock } from './clock.ts';
-import type { Config } from './config/config.ts';
+import type { Config, UpstreamConfig } from './config/config.ts';
 import type { Endpoints } from './config/endpoints.ts';
 import type { RedisConfig } from './config/redis.ts';
 import type { Digest } from './digest.ts';
 import type { UpstreamName } from './errors.ts';
 import type { Log } from './observe/logger.ts';
 import type { Observer } from './observe/observer.ts';
-import { RedisConnection } from './redis/connection.ts';
+import type { ReplicaGauges } from './observe/replica-metrics.ts';
+import { RedisConnection } from './redis/connection/connection.ts';
 import { KeptEntries } from './redis/kept-entries.ts';
 import type { Message } from './redis/messages.ts';
 import { Replica } from './redis/replica.ts';
-import { createSealing, type Sealing } from './redis/seal.ts';
+import { createSealing } from './redis/seal.ts';
 import { Settling } from './redis/settling.ts';
-import { type SharedClaim, SharedLedger } from './redis/shared-ledger.ts';
+import type { SharedClaim } from './redis/shared-ledger.ts';
 import { holdMs, MARGIN_MS, type ProtocolTimes, protocolTimes } from './redis/times.ts';
 import type { Budget } from './upstream/budget/budget.ts';
-import { SharedBudget } from './upstream/budget/shared-budget.ts';
+import { SharedBudgets } from './upstream/budget/shared/shared-budgets.ts';
 import type { Stamp } from './upstream/cache/cache.ts';
-import { scopedTags, scopeOf, scopeOfKey } from './upstream/cache/key.ts';
-import { SharedGenerations } from './upstream/cache/shared-generations.ts';
-import type { SharedEntries } from './upstream/copies-elsewhere.ts';
+import { SharedAnswers } from './upstream/cache/shared-answers.ts';
+import { SharedGenerations, type TouchedElsewhere } from './upstream/cache/shared-generations.ts';
 
-/** Budgets of callers' keys whose ledgers are remembered. */
-const LEDGERS_REMEMBERED = 2000;
-/** Budgets whose state is told with each beat. */
-const MOST_WATCHED = 20;
-
-/** What is wrong between this process and the others. */
-export interface ReplicaFault {
+/** Something that is wrong between this process and the others. */
+interface ReplicaFault {
   readonly reason: 'redis-unreachable' | 'quarantine' | 'lease-lost';
   readonly upstream?: UpstreamName;
   readonly retryAfterMs?: number;
 }
 
 /** What one upstream's client needs to share its budgets and its answers. */
-export interface Sharing {
+interface UpstreamSharing {
   readonly budgetOf: (secret: string) => Budget;
-  readonly entries: SharedEntries;
+  readonly answers: SharedAnswers;
 }
-
-/** How an upstream's lists learn of what was written elsewhere. See `Lists.touchedElsewhere`. */
-type TouchedElsewhere = (partition: string, tags: readonly string[]) => readonly string[];
 
 interface ReplicasOptions {
   readonly config: Config;
@@ -53,112 +44,104 @@ interface ReplicasOptions {
   readonly log: Log;
 }
 
+/** An upstream that is configured. */
+interface SharedUpstream {
+  readonly name: UpstreamName;
+  readonly baseUrl: string;
+  /** Empty where callers bring keys of their own. */
+  readonly apiKey: string;
+  readonly limits: UpstreamConfig;
+}
+
+/** Raised with what scripts store, so that versions that do not understand each other do not meet. */
+const FORMAT = 1;
+
 /**
- * This process as one of several on one Redis: its part of the budgets, answers and writes that all share.
+ * This process as one of several on one Redis: its part of the budgets, answers and writes that all share. Puts
+ * the rooms of that together; what happens in each is said there.
  */
 export class Replicas {
   readonly generations: SharedGenerations;
   /** The same on all replicas. */
   readonly digest: Digest;
   readonly #options: ReplicasOptions;
-  readonly #prefix: string;
-  readonly #sealing: Sealing;
+  readonly #upstreams: readonly SharedUpstream[];
+  readonly #nameOf: (kind: string, text: string) => string;
   readonly #times: ProtocolTimes;
   readonly #connection: RedisConnection;
   readonly #replica: Replica;
   readonly #settling: Settling;
   readonly #kept: KeptEntries;
-  /** Of the operator's keys, which are watched always. */
-  readonly #own = new Map<string, SharedLedger>();
-  readonly #others = new BoundedMap<SharedLedger>({ max: LEDGERS_REMEMBERED });
-  /** The budgets under which something waits, by name. */
-  readonly #waiting = new Map<string, Set<SharedBudget>>();
-  readonly #listeners = new Map<UpstreamName, TouchedElsewhere>();
-  #permits = 0;
-  #replicas = 0;
+  readonly #budgets: SharedBudgets;
+  /** How many replicas are alive; 0 before the first beat was answered. */
+  #alive = 0;
   #wasOut = false;
-  #differs = false;
-  #began = false;
+  /** Why Redis does not do what it is asked; empty while it does. */
+  #refused = '';
 
   constructor(options: ReplicasOptions) {
     this.#options = options;
-    const { clock, config, endpoints, observer, redis } = options;
-    this.#prefix = `{${redis.prefix}:1}`;
-    this.#sealing = createSealing(redis.secret);
-    this.digest = (text) => this.#sealing.name('digest', text);
-    const upstreams = [config.links, config.market].filter(
-      (_, at) => [endpoints.links, endpoints.market][at] !== null,
-    );
-    this.#times = protocolTimes(upstreams.map(({ rateWindowMs }) => rateWindowMs));
-    const channel = `${this.#prefix}:ch`;
+    const { clock, observer, redis } = options;
+    const prefix = `{${redis.prefix}:${FORMAT}}`;
+    const channel = `${prefix}:ch`;
+    const sealing = createSealing(redis.secret);
+    this.#nameOf = sealing.name;
+    this.digest = (text) => sealing.name('digest', text);
+    this.#upstreams = upstreamsOf(options);
+    this.#times = protocolTimes(this.#upstreams.map(({ limits }) => limits.rateWindowMs));
     this.#connection = new RedisConnection({
       urls: redis.urls,
       sentinelName: redis.sentinelName,
       clock,
       callMs: this.#times.callMs,
-      keys: [`${this.#prefix}:state`, `${this.#prefix}:tags`],
+      keys: [`${prefix}:state`, `${prefix}:tags`],
       channel,
-      replyObserver: (...args) => observer.roundTrip?.(...args),
+      replyObserver: (command, ms, ok) => observer.roundTrip?.(command, ms, ok),
       events: {
         up: () => {
           this.#replica.beat();
           this.#settling.again();
         },
-        down: (reason) => this.#reason(reason),
+        down: (reason) => options.log.complaint(`There is no connection to Redis: ${reason}.`),
         message: (text) => this.#replica.hears(text),
       },
     });
     this.#replica = new Replica({
       id: randomBytes(9).toString('base64url'),
-      fingerprint: this.#sealing.fingerprint,
+      fingerprint: sealing.fingerprint,
       channel,
       clock,
       times: this.#times,
       run: (script, args) => this.#connection.run(script, args),
-      watched: () => this.#watched().map(({ cfg, name }) => ({ name, cfg })),
+      watched: () => this.#budgets.watched,
       listeners: {
         touched: ({ low, n, tags }) => this.generations.apply(tags, { low, n }),
         newEpoch: (epoch) => this.#newEpoch(epoch),
-        view: (name, json) => this.#ledger(name)?.look(json, clock.now()),
+        view: (name, json) => this.#budgets.look(name, json),
         message: (message) => this.#hear(message),
         beaten: (replicas) => {
-          this.#began = true;
-          this.#differs = false;
-          this.#replicas = replicas;
+          this.#refused = '';
+          this.#alive = replicas;
         },
         tried: () => this.#noticeOutage(),
-        differs: () => this.#noticeDifference(),
+        refused: (reason) => this.#noticeRefusal(reason),
       },
     });
-    const { leaseMs, beatMs, sendByMs } = this.#times;
-    const timeoutMs = Math.max(...upstreams.map((each) => each.timeoutMs));
-    this.#settling = new Settling({
-      replica: this.#replica,
-      clock,
-      times: this.#times,
-      giveUpMs: sendByMs + timeoutMs + MARGIN_MS + leaseMs + 2 * beatMs,
-      settled: (...args) => observer.settled?.(...args),
-    });
+    this.#settling = this.#createSettling();
     this.generations = new SharedGenerations({
       surroundings: () => this.#replica,
-      suspectAfterMs: 2 * leaseMs,
+      suspectAfterMs: 2 * this.#times.leaseMs,
       unconfirmed: redis.outageReads,
-      tell: (...args) => this.#settling.settle(...args),
-      alsoTouched: (tags) => this.#alsoTouched(tags),
+      tell: (tags, permit, told) => this.#settling.settle(tags, permit, told),
     });
     this.#kept = new KeptEntries({
-      sealing: this.#sealing,
-      prefix: this.#prefix,
+      sealing,
+      prefix,
       read: (names) => this.#connection.read(names),
-      write: (...args) => this.#connection.write(...args),
+      write: (name, value, ttlMs) => this.#connection.write(name, value, ttlMs),
       unreadable: () => observer.unreadable?.(),
     });
-    for (const upstream of ['links', 'market'] as const) {
-      const endpoint = endpoints[upstream];
-      if (!endpoint || endpoint.apiKey === '') continue;
-      const ledger = this.#newLedger(upstream === 'links' ? 'LINKS' : 'MARKET', endpoint.apiKey);
-      this.#own.set(ledger.name, ledger);
-    }
+    this.#budgets = this.#createBudgets();
   }
 
   /** Begins to beat. Never throws. */
@@ -169,165 +152,111 @@ export class Replicas {
 
   /** Lets no other replica wait for this one, and lets go of Redis. */
   async close(): Promise<void> {
-    await this.#replica.close([...this.#waiting.keys()]);
+    await this.#replica.close(this.#budgets.names);
     this.#settling.close();
     await this.#connection.close();
   }
 
-  /** What the client of an upstream needs. */
-  sharing(upstream: UpstreamName): Sharing {
-    return {
-      budgetOf: (secret) => this.#budget(upstream, secret),
-      entries: {
-        nameOf: (key, secret) =>
-          this.#sealing.name('entry', `${this.#baseUrl(upstream)} ${secret} ${key}`),
-        find: async (names) => {
-          if (!this.#connection.isUp) return names.map(() => null);
-          const { clock } = this.#options;
-          const found = await this.#kept.find(names);
-          return found.map((entry) => {
-            if (!entry || entry.epoch !== this.#replica.epoch) return null;
-            const { asOf, bytes, epoch, storedAt, value } = entry;
-            const stamp: Stamp = {
-              storedAt: Math.min(clock.now(), this.#replica.toLocal(storedAt)),
-              generation: this.generations.generationOf(asOf),
-              shared: { at: storedAt, epoch, asOf },
-            };
-            return { value, bytes, stamp };
-          });
-        },
-        keep: (name, { bytes, stamp: { shared }, value }, ttlMs) => {
-          if (!shared || shared.epoch !== this.#replica.epoch) return false;
-          if (!this.#connection.isUp) return false;
-          const { asOf, at, epoch } = shared;
-          return this.#kept.keep(name, { storedAt: at, epoch, asOf, value, bytes }, ttlMs);
-        },
-      },
-    };
+  /** What the client of an upstream that is configured needs. */
+  sharing(name: UpstreamName): UpstreamSharing | undefined {
+    const upstream = this.#upstreams.find((each) => each.name === name);
+    if (!upstream) return undefined;
+    const answers = new SharedAnswers({
+      clock: this.#options.clock,
+      replica: this.#replica,
+      generations: this.generations,
+      kept: this.#kept,
+      isUp: () => this.#connection.isUp,
+      nameOf: this.#nameOf,
+      baseUrl: upstream.baseUrl,
+    });
+    return { answers, budgetOf: (secret) => this.#budgets.of(keyOf(upstream, secret)) };
   }
 
   /** Lets the lists of an upstream learn of what is written elsewhere. */
   listen(upstream: UpstreamName, touchedElsewhere: TouchedElsewhere): void {
-    this.#listeners.set(upstream, touchedElsewhere);
+    this.generations.listen(upstream, touchedElsewhere);
   }
 
   /** Whether this process may answer at all. */
   get ready(): boolean {
-    if (!this.#began) return false;
+    if (this.#alive === 0) return false;
     return this.#options.redis.outageReads === 'stale' || this.#replica.leased;
   }
 
   /** What it makes do without now. */
   get faults(): readonly ReplicaFault[] {
-    const { endpoints } = this.#options;
     if (this.#isOut) return [{ reason: 'redis-unreachable' }];
     const faults: ReplicaFault[] = [];
     if (!this.#replica.leased) faults.push({ reason: 'lease-lost' });
-    for (const upstream of ['LINKS', 'MARKET'] as const) {
-      const endpoint = upstream === 'LINKS' ? endpoints.links : endpoints.market;
-      const retryAfterMs = endpoint ? Math.ceil(this.#quarantineMs(upstream)) : 0;
-      if (retryAfterMs > 0) faults.push({ reason: 'quarantine', upstream, retryAfterMs });
+    for (const { ms, upstream } of this.#quarantines) {
+      if (ms > 0) faults.push({ reason: 'quarantine', upstream, retryAfterMs: Math.ceil(ms) });
     }
     return faults;
   }
 
-  /** For metrics: whether Redis answers and this replica is up to date, and how many there are. */
-  get gauges() {
+  /** What a scrape shows. */
+  get gauges(): ReplicaGauges {
     const isUp = !this.#isOut;
     return {
       isUp,
       leased: this.#replica.leased,
-      replicas: isUp ? this.#replicas : 0,
-      quarantineMs: (upstream: UpstreamName) => this.#quarantineMs(upstream),
+      replicas: isUp ? this.#alive : 0,
+      quarantines: this.#quarantines,
     };
   }
 
-  /** Nothing is known to get through, for longer than a moment. */
-  get #isOut(): boolean {
-    return this.#differs || this.#replica.silentMs > this.#times.leaseMs;
-  }
-
-  #limits(upstream: UpstreamName) {
-    const { config } = this.#options;
-    return upstream === 'LINKS' ? config.links : config.market;
-  }
-
-  #baseUrl(upstream: UpstreamName): string {
-    const { links, market } = this.#options.endpoints;
-    return (upstream === 'LINKS' ? links : market)?.baseUrl ?? '';
-  }
-
-  #quarantineMs(upstream: UpstreamName): number {
-    const { rateWindowMs: windowMs, timeoutMs } = this.#limits(upstream);
-    return Math.max(0, holdMs(this.#times, { windowMs, timeoutMs }) - this.#replica.epochAgeMs);
-  }
-
-  #budget(upstream: UpstreamName, secret: string): SharedBudget {
+  #createSettling(): Settling {
     const { clock, observer } = this.#options;
-    const name = this.#budgetName(upstream, secret);
-    const known = this.#ledger(name);
-    const ledger = known ?? this.#newLedger(upstream, secret);
-    if (!known) this.#others.set(name, ledger);
-    return new SharedBudget({
-      clock,
-      ledger,
-      times: this.#times,
-      nextId: () => {
-        this.#permits += 1;
-        return `${this.#replica.id}.${this.#permits.toString(36)}`;
-      },
-      isOut: () => this.#isOut,
-      quarantineMs: () => this.#quarantineMs(upstream),
-      nameOf: (caller) => this.#sealing.name('caller', caller),
-      stampOf: (claim) => this.#stampOf(claim),
-      waits: (budget, does) => this.#noteWaiting(budget, does),
-      observer: (outcome) => observer.permit?.(upstream, outcome),
-    });
-  }
-
-  #budgetName(upstream: UpstreamName, secret: string): string {
-    return `b:${upstream}:${this.#sealing.name('budget', `${this.#baseUrl(upstream)} ${secret}`)}`;
-  }
-
-  #newLedger(upstream: UpstreamName, secret: string): SharedLedger {
-    const { rateLimit: limit, rateWindowMs: windowMs, timeoutMs } = this.#limits(upstream);
-    const { clock } = this.#options;
-    return new SharedLedger({
+    const { beatMs, leaseMs, sendByMs } = this.#times;
+    const timeoutMs = Math.max(...this.#upstreams.map(({ limits }) => limits.timeoutMs));
+    return new Settling({
       replica: this.#replica,
       clock,
       times: this.#times,
-      name: this.#budgetName(upstream, secret),
-      limit,
-      windowMs,
-      timeoutMs,
+      giveUpMs: sendByMs + timeoutMs + MARGIN_MS + leaseMs + 2 * beatMs,
+      settled: (how, ms) => observer.settled?.(how, ms),
     });
   }
 
-  #ledger(name: string): SharedLedger | undefined {
-    return this.#own.get(name) ?? this.#others.get(name);
-  }
-
-  #watched(): SharedLedger[] {
-    const waiting = [...this.#waiting.keys()].filter((name) => !this.#own.has(name));
-    const others = waiting.slice(0, MOST_WATCHED).flatMap((name) => this.#others.peek(name) ?? []);
-    return [...this.#own.values()].concat(others);
-  }
-
-  #noteWaiting(budget: SharedBudget, does: boolean): void {
-    const budgets = this.#waiting.get(budget.name) ?? new Set();
-    if (does) {
-      this.#waiting.set(budget.name, budgets.add(budget));
-    } else {
-      budgets.delete(budget);
-      if (budgets.size === 0) this.#waiting.delete(budget.name);
+  #createBudgets(): SharedBudgets {
+    const { clock, observer } = this.#options;
+    const budgets = new SharedBudgets({
+      replica: this.#replica,
+      clock,
+      times: this.#times,
+      nameOf: this.#nameOf,
+      isOut: () => this.#isOut,
+      quarantineMs: (upstream) => this.#quarantineMs(upstream),
+      stampOf: (claim) => this.#stampOf(claim),
+      observer: (upstream, outcome) => observer.permit?.(upstream, outcome),
+    });
+    for (const upstream of this.#upstreams) {
+      if (upstream.apiKey !== '') budgets.watch(keyOf(upstream, upstream.apiKey));
     }
+    return budgets;
+  }
+
+  /** Whether nothing is known to get through, for longer than a moment. */
+  get #isOut(): boolean {
+    return this.#replica.silentMs > this.#times.leaseMs;
+  }
+
+  get #quarantines() {
+    return this.#upstreams.map(({ name }) => ({ upstream: name, ms: this.#quarantineMs(name) }));
+  }
+
+  #quarantineMs(name: UpstreamName): number {
+    const limits = this.#upstreams.find((each) => each.name === name)?.limits;
+    if (!limits) return 0;
+    const { rateWindowMs: windowMs, timeoutMs } = limits;
+    return Math.max(0, holdMs(this.#times, { windowMs, timeoutMs }) - this.#replica.epochAgeMs);
   }
 
   #stampOf({ asOf, epoch, sharedAt }: SharedClaim): Stamp {
-    const { clock } = this.#options;
     const isOfNow = epoch === this.#replica.epoch;
     return {
-      storedAt: Math.min(clock.now(), this.#replica.toLocal(sharedAt)),
+      storedAt: Math.min(this.#options.clock.now(), this.#replica.toLocal(sharedAt)),
       // What was asked for in an epoch that is over is suspect from the start.
       generation: isOfNow ? this.generations.generationOf(asOf) : this.generations.before,
       shared: { at: sharedAt, epoch, asOf },
@@ -341,29 +270,8 @@ export class Replicas {
     }
     const { budget, by, code, kept, key } = message;
     if (by === this.#replica.id) return;
-    const upshot = kept
-      ? ({ kind: 'shared' } as const)
-      : code === null
-        ? null
-        : ({ kind: 'failed', code } as const);
-    for (const waiting of this.#waiting.get(budget) ?? []) waiting.endedElsewhere(key, upshot);
-  }
-
-  /** Tags that writes elsewhere touch besides, by the lists that are cached here. */
-  #alsoTouched(tags: readonly string[]): string[] {
-    const byScope = new Map<string, string[]>();
-    for (const tag of tags) {
-      const scope = scopeOfKey(tag);
-      byScope.set(scope, [...(byScope.get(scope) ?? []), tag.slice(scope.length + 1)]);
-    }
-    return [...byScope].flatMap(([scope, plain]) => {
-      for (const [upstream, touchedElsewhere] of this.#listeners) {
-        const start = scopeOf(upstream, '');
-        if (!scope.startsWith(start)) continue;
-        return scopedTags(scope, touchedElsewhere(scope.slice(start.length), plain));
-      }
-      return [];
-    });
+    const failed = code === null ? null : ({ kind: 'failed', code } as const);
+    this.#budgets.endedElsewhere(budget, key, kept ? { kind: 'shared' } : failed);
   }
 
   #newEpoch(epoch: string): void {
@@ -371,10 +279,8 @@ export class Replicas {
     this.generations.beginEpoch();
     observer.epoch?.();
     void this.#settling.retell();
-    for (const budgets of this.#waiting.values()) {
-      for (const budget of budgets) budget.outageChanged();
-    }
-    log.event('redis has another memory', { epoch });
+    this.#budgets.outageChanged();
+    log.event('redis remembers from now on', { epoch });
   }
 
   #noticeOutage(): void {
@@ -384,23 +290,33 @@ export class Replicas {
     this.#wasOut = isOut;
     if (isOut) {
       log.complaint(
-        'Redis cannot be asked: nothing is sent to the upstreams, and cached answers are served as stale ones.',
+        'Redis cannot be asked: nothing is sent to the upstreams until it can, and cached answers are stale ones.',
       );
     } else log.event('redis is back');
-    for (const budgets of this.#waiting.values()) {
-      for (const budget of budgets) budget.outageChanged();
-    }
+    this.#budgets.outageChanged();
   }
 
-  #noticeDifference(): void {
-    if (this.#differs) return;
-    this.#differs = true;
-    this.#options.log.complaint(
-      'Other replicas on this Redis have another REDIS_SECRET or an older version: nothing is sent until they are gone. Give all the same, or this one another REDIS_PREFIX.',
-    );
+  #noticeRefusal(reason: string): void {
+    if (this.#refused === reason) return;
+    this.#refused = reason;
+    this.#options.log.complaint(`Redis does not do what it is asked: ${reason}.`);
   }
+}
 
-  #reason(reason: string): void {
-    this.#options.log.complaint(`The connection to Redis is lost: ${reason}.`);
+function upstreamsOf({ config, endpoints }: ReplicasOptions): SharedUpstream[] {
+  const upstreams: SharedUpstream[] = [];
+  if (endpoints.links) {
+    const { apiKey, baseUrl } = endpoints.links;
+    upstreams.push({ name: 'LINKS', baseUrl, apiKey, limits: config.links });
   }
+  if (endpoints.market) {
+    const { apiKey, baseUrl } = endpoints.market;
+    upstreams.push({ name: 'MARKET', baseUrl, apiKey, limits: config.market });
+  }
+  return upstreams;
+}
+
+function keyOf({ baseUrl, limits, name }: SharedUpstream, secret: string) {
+  const { rateLimit, rateWindowMs, timeoutMs } = limits;
+  return { upstream: name, baseUrl, secret, rateLimit, rateWindowMs, timeoutMs };
 }

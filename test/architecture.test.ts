@@ -41,7 +41,7 @@ const edges: Edge[] = imports
 const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['processes', /^((main|heap)\.ts$|commands\/)/],
   ['gateway', /^gateway\.ts$/],
-  ['backends, servers', /^(backends|servers)\.ts$/],
+  ['backends, replicas, servers', /^(backends|replicas|servers)\.ts$/],
   ['server', /^server\/(http|shutdown)\.ts$/],
   [
     'server/graphiql, server/files, server/operators, server/socket',
@@ -55,7 +55,7 @@ const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['graph', /^graph\//],
   ['noun', /^(links|market)\//],
   ['upstream/lists', /^upstream\/lists\//],
-  ['upstream', /^upstream\/(?!request\.ts)[^/]+\.ts$/],
+  ['upstream', /^upstream\/((?!request\.ts)[^/]+\.ts$|(dry-run|requests)\/)/],
   ['upstream/cache, upstream/budget', /^upstream\/(cache|budget)\//],
   ['upstream/wire', /^upstream\/wire\//],
   ['upstream/decode', /^upstream\/decode\//],
@@ -104,7 +104,7 @@ describe('an import', () => {
     const below = edges.filter(
       ({ from, to }) =>
         to.startsWith('config/') &&
-        !/^(config|server|commands)\/|^(main|gateway|backends|servers)\.ts$/.test(from),
+        !/^(config|server|commands)\/|^(main|gateway|backends|replicas|servers)\.ts$/.test(from),
     );
     expect(below.map(named)).toEqual([]);
   });
@@ -161,7 +161,7 @@ describe('a library', () => {
   it.each([
     ['bottleneck', /^bottleneck/, /^upstream\//],
     ['lru-cache', /^lru-cache/, /^bounded-map\.ts$/],
-    ['@redis/client', /^@redis\//, /^redis\/client\.ts$/],
+    ['@redis/client', /^@redis\//, /^redis\/connection\/client\.ts$/],
   ])('%s is known to one file', (_, module, place) => {
     const importers = importersOf(module);
     expect(importers).toHaveLength(1);

@@ -1,9 +1,9 @@
 import type { Clock } from '../clock.ts';
 import type { RedisConfig } from '../config/redis.ts';
-import { placeOf, readAddress } from '../redis/address.ts';
-import { RedisClient } from '../redis/client.ts';
-import { deniedTo } from '../redis/permissions.ts';
-import { checkMaster, findMaster } from '../redis/sentinel.ts';
+import { placeOf, readAddress } from '../redis/connection/address.ts';
+import { RedisClient } from '../redis/connection/client.ts';
+import { deniedTo } from '../redis/connection/permissions.ts';
+import { checkMaster, findMaster } from '../redis/connection/sentinel.ts';
 import type { Finding } from '../upstream/wire/diagnosis.ts';
 
 /** What came of a probe of Redis. */

@@ -1,6 +1,6 @@
 import type { Viewer } from '../auth/viewer.ts';
 import type { Clock } from '../clock.ts';
-import type { DryRun } from '../upstream/dry-run.ts';
+import type { DryRun } from '../upstream/dry-run/dry-run.ts';
 import type { Receipt } from '../upstream/receipt.ts';
 import type { Source } from './source.ts';
 

@@ -2,7 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { UpstreamName } from '../errors.ts';
 import { NEVER_MS, replaceLagGauges } from './event-loop-lag.ts';
 import type { Observer, QueueLane } from './observer.ts';
-import { createReplicaMetrics } from './replica-metrics.ts';
+import { createReplicaMetrics, type ReplicaGauges } from './replica-metrics.ts';
 
 /** Values that are read at each scrape, and cost nothing between. */
 export interface Gauges {
@@ -26,18 +26,6 @@ export interface BudgetGauges {
   /** Keys that are paused by a refusal. */
   readonly paused: number;
   readonly queued: Readonly<Record<QueueLane, number>>;
-}
-
-/** How this process stands to the others that share budgets and answers. */
-export interface ReplicaGauges {
-  /** Whether Redis answers. */
-  readonly isUp: boolean;
-  /** Whether every write that was answered anywhere is known here. */
-  readonly leased: boolean;
-  /** Processes that are alive, this one included. */
-  readonly replicas: number;
-  /** For so long nothing is sent to an upstream, since it is not known what was. */
-  readonly quarantineMs: (upstream: UpstreamName) => number;
 }
 
 /** The numbers behind `/metrics`. */

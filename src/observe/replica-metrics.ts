@@ -1,6 +1,18 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { ReplicaGauges } from './metrics.ts';
+import type { UpstreamName } from '../errors.ts';
 import type { Observer } from './observer.ts';
+
+/** How this process stands to the others that share budgets and answers. */
+export interface ReplicaGauges {
+  /** Whether Redis answers. */
+  readonly isUp: boolean;
+  /** Whether every write that was answered anywhere is known here. */
+  readonly leased: boolean;
+  /** Processes that are alive, this one included. */
+  readonly replicas: number;
+  /** For so long nothing is sent to an upstream that is configured, since it is not known what was. */
+  readonly quarantines: readonly { readonly upstream: UpstreamName; readonly ms: number }[];
+}
 
 /** From a round trip on one machine to the patience with Redis, in seconds. */
 const seconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -37,10 +49,7 @@ export function createReplicaMetrics(
       labelNames: ['upstream'],
       registers: [],
       collect() {
-        const state = read();
-        for (const upstream of ['LINKS', 'MARKET'] as const) {
-          this.set({ upstream }, (state?.quarantineMs(upstream) ?? 0) / 1000);
-        }
+        for (const { ms, upstream } of read()?.quarantines ?? []) this.set({ upstream }, ms / 1000);
       },
     }),
   );

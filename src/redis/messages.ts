@@ -33,7 +33,7 @@ export function readMessage(text: string): Message | null {
 }
 
 /** Whether a value is a list of texts. */
-export function isTexts(value: unknown): value is string[] {
+function isTexts(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((member) => typeof member === 'string');
 }
 

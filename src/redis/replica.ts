@@ -32,10 +32,10 @@ interface ReplicaListeners {
   message(message: Exclude<Message, { kind: 'touch' }>): void;
   /** A beat was answered: the lease runs, and `replicas` are alive. */
   beaten(replicas: number): void;
+  /** Redis has not carried out a beat, for a reason in its own words. */
+  refused(reason: string): void;
   /** A beat was tried, answered or not. */
   tried(): void;
-  /** Another replica has other names for the same things, for want of the same secret. */
-  differs(): void;
 }
 
 /** Numbers of writes, by the tags that they touched. */
@@ -44,6 +44,10 @@ interface Touches {
   readonly n: number;
   readonly low: number;
 }
+
+/** Names are made with the secret: with another one, the same budget would be counted twice. */
+const OTHERS_DIFFER =
+  'other replicas have another REDIS_SECRET, and nothing is sent from here until they are gone. Give all the same, or this one a REDIS_PREFIX of its own';
 
 /** The part of a lease that is not used: others count it from when they hear of it. */
 const UNUSED_MS = SLACK_MS + 50;
@@ -109,15 +113,14 @@ export class Replica {
    * the epoch and the time in its reply. Rejects with `RedisUnavailable` or `RedisRefused`.
    */
   async call(script: Script, args: readonly string[], seen = this.#epoch): Promise<Reply> {
-    const { channel, clock, fingerprint, id, listeners, run } = this.#options;
+    const { channel, clock, fingerprint, id, run } = this.#options;
     const sentAt = clock.now();
     const upper =
       seen === '' ? 0 : Math.ceil(this.#shared.now + (sentAt - this.#shared.at)) + SLACK_MS;
     const reply = await run(script, [channel, String(upper), seen, id, fingerprint, ...args]);
     if (!Array.isArray(reply)) throw new RedisRefused('a reply that is no list');
     if (reply[0] === 'differs') {
-      listeners.differs();
-      throw new RedisRefused('other replicas have another REDIS_SECRET');
+      throw new RedisRefused(OTHERS_DIFFER);
     }
     const [epoch, now, ...rest] = reply;
     const reads = { epoch: String(epoch), now: Number(now), sentAt, rest };
@@ -180,8 +183,9 @@ export class Replica {
         this.#beatAgain = false;
         await this.#beatOnce();
       } while (this.#beatAgain && !this.#closed);
-    } catch {
-      // The lease runs out by itself. Whoever runs scripts tells of Redis' state.
+    } catch (error) {
+      // The lease runs out by itself.
+      if (error instanceof RedisRefused) this.#options.listeners.refused(error.message);
     } finally {
       this.#beating = false;
       this.#options.listeners.tried();
@@ -194,7 +198,7 @@ export class Replica {
     const wallAt = clock.wall();
     const { leaseMs: lease } = times;
     const before = this.#applied;
-    const budgets = watched();
+    const budgets = watched().map(({ cfg, name }) => ({ name, cfg }));
     const told = { lease, applied: Math.max(0, before), budgets };
     const args = ['', '{}', JSON.stringify(told)];
     const { epoch, rest, sentAt } = await this.call(

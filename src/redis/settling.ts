@@ -64,10 +64,7 @@ export class Settling {
     const began = clock.now();
     const how = await new Promise<SettledHow>((resolve) => {
       const cancel = clock.after(giveUpMs, () => resolve('gave_up'));
-      void this.#settle(tags, permit, told).then((way) => {
-        cancel();
-        resolve(way);
-      });
+      void this.#settle(tags, permit, told).then(resolve).finally(cancel);
     });
     settled(how, clock.now() - began);
   }

@@ -4,26 +4,27 @@ import type { Digest } from '../digest.ts';
 import type { UpstreamName } from '../errors.ts';
 import type { Observer } from '../observe/observer.ts';
 import type { Resource } from '../resources.ts';
-import type { Budget, Permit, Upshot } from './budget/budget.ts';
+import type { Budget } from './budget/budget.ts';
 import { Budgets, type KeyState } from './budget/budgets.ts';
-import { type Journal, keysAreNew } from './budget/journal.ts';
+import { type Journal, keysAreNew } from './budget/journal/journal.ts';
 import { processBudgets } from './budget/process-budget.ts';
 import type { Cache, EntryState, Freshness, Hit } from './cache/cache.ts';
 import { cacheKey, scopeOf } from './cache/key.ts';
 import { Refresher } from './cache/refresher.ts';
+import type { SharedAnswers } from './cache/shared-answers.ts';
 import { Copies } from './copies.ts';
-import { CopiesElsewhere, type SharedEntries } from './copies-elsewhere.ts';
+import { CopiesElsewhere } from './copies-elsewhere.ts';
 import { copyServesAfter, waitWithCopyMs } from './copy-at-hand.ts';
 import { KeyStanding } from './key-standing.ts';
-import type { Access, Caller } from './operation.ts';
-import type { Receipt } from './receipt.ts';
+import type { Access } from './operation.ts';
 import type { Call, Read, Write } from './request.ts';
-import { type Attempt, CopyWillDo, SharedRequest } from './shared-request.ts';
-import { type ReadInFlight, SharedRequests } from './shared-requests.ts';
-import { type Outcome, type Told, UnsharedRequests } from './unshared-requests.ts';
+import { ReadRequests, type RequestOptions } from './requests/read-requests.ts';
+import { CopyWillDo } from './requests/shared-request.ts';
+import { SharedRequests } from './requests/shared-requests.ts';
+import { type Answered, type Told, UnsharedRequests } from './requests/unshared-requests.ts';
 import type { UpstreamClient } from './upstream-client.ts';
 import type { ExchangeOptions } from './wire/exchange.ts';
-import { isLost, readError, readErrorOf, writeError } from './wire/failure.ts';
+import { readError, writeError } from './wire/failure.ts';
 import { GuardedExchange } from './wire/guarded-exchange.ts';
 import { WireError } from './wire/send.ts';
 
@@ -46,7 +47,7 @@ export interface ClientOptions extends ExchangeOptions {
   /** Makes the budget of a key, where replicas share it; by default this process has its keys to itself. */
   readonly budgetOf?: ((secret: string) => Budget) | undefined;
   /** Where replicas keep answers for each other, where there are several. */
-  readonly entries?: SharedEntries | undefined;
+  readonly answers?: SharedAnswers | undefined;
   /** Told of what happens here. */
   readonly observer?: Observer;
 }
@@ -61,6 +62,7 @@ export class Client implements UpstreamClient {
   readonly #budgets: Budgets;
   readonly #exchange: GuardedExchange;
   readonly #refresher: Refresher;
+  readonly #reads: ReadRequests;
   readonly #unshared: UnsharedRequests;
   readonly #standing: KeyStanding;
   /** What the cache has for the readers of this upstream. */
@@ -85,20 +87,31 @@ export class Client implements UpstreamClient {
       cache,
       budget: (credential) => this.#budgets.lookAt(credential),
       outOfOrder: () => this.#exchange.heldBack !== undefined,
-      refresh: (key, read, credential) => this.#refresh(key, read, credential),
+      refresh: (key, read, credential) => this.#reads.refresh(key, read, credential),
     });
     const parts = { exchange: this.#exchange, shared: this.#shared, refresher: this.#refresher };
     this.#standing = new KeyStanding({ ...parts, cache, budgets: this.#budgets, onForgotten });
     const kept = { upstream: this.upstream, cache, freshness, observer };
     this.copies = new Copies({ ...kept, standing: this.#standing, refresher: this.#refresher });
     const { copies } = this;
-    this.#elsewhere = options.entries
-      ? new CopiesElsewhere({ cache, copies, freshness, entries: options.entries })
+    this.#elsewhere = options.answers
+      ? new CopiesElsewhere({ cache, copies, freshness, answers: options.answers })
       : null;
+    const requestOptions = (credential: Credential) => this.#requestOptions(credential);
+    this.#reads = new ReadRequests({
+      ...parts,
+      cache,
+      copies,
+      elsewhere: this.#elsewhere,
+      freshness,
+      standing: this.#standing,
+      hasRoomFor: (partition) => this.#budgets.hasRoomFor(partition),
+      requestOptions,
+    });
     this.#unshared = new UnsharedRequests({
       exchange: this.#exchange,
       standing: this.#standing,
-      requestOptions: (credential) => this.#requestOptions(credential),
+      requestOptions,
       maxCalls: (credential) => this.maxCalls(credential),
     });
   }
@@ -160,7 +173,7 @@ export class Client implements UpstreamClient {
 
   write<T>(write: Write<T>, access: Access): Promise<T> {
     const { credential } = access;
-    const settle = (outcome: Outcome<T>, permit: string | undefined): Told<T> => {
+    const settle = (outcome: Answered<T>, permit: string | undefined): Told<T> => {
       const touch = (result: T | null) => {
         const touched = this.copies.touch(write.touches(result), credential, permit);
         return touched instanceof Promise ? { settled: touched } : {};
@@ -197,7 +210,7 @@ export class Client implements UpstreamClient {
     });
     if (unknown.length === 0) return undefined;
     const sought = unknown.map((read) => ({ read, key: this.keyOf(read, credential), credential }));
-    return Promise.all(sought.map((each) => elsewhere.bring(each))).then(() => {});
+    return elsewhere.bringAll(sought);
   }
 
   peek<T>(read: Read<T>, credential: Credential): { value: T; state: EntryState } | undefined {
@@ -257,147 +270,14 @@ export class Client implements UpstreamClient {
     const shared = this.#shared.find(key);
     const copyMs = copy && waitWithCopyMs(caller, copy, shared?.ageMs ?? 0);
     this.#options.observer?.read?.(this.upstream, read.resource, shared ? 'coalesced' : 'miss');
-    const request = shared ?? this.#open(key, read, credential, { caller });
+    const request = shared ?? this.#reads.open(key, read, credential, { caller });
     const value = (await request.wait(caller, copyMs)) as T;
     // Unless the request has left for this operation.
     caller.receipt.joined(key);
     return value;
   }
 
-  /** Asks for a newer answer behind the readers' backs, unless a request for it is in flight. */
-  #refresh(key: string, read: Read<unknown>, credential: Credential): void {
-    if (this.#shared.find(key) || this.#refresher.isBackingOff(key)) return;
-    if (!this.#budgets.hasRoomFor(credential.partition)) return;
-    if (this.#elsewhere) void this.#refreshUnlessElsewhere(key, read, credential);
-    else this.#openRefresh(key, read, credential);
-  }
-
-  /** The same, unless another replica has a newer answer already. */
-  async #refreshUnlessElsewhere(
-    key: string,
-    read: Read<unknown>,
-    credential: Credential,
-  ): Promise<void> {
-    const before = this.#options.cache.peek(key)?.entry;
-    await this.#elsewhere?.bring({ key, read, credential });
-    if (this.#options.cache.peek(key)?.entry !== before || this.#shared.find(key)) return;
-    this.#openRefresh(key, read, credential);
-  }
-
-  #openRefresh(key: string, read: Read<unknown>, credential: Credential): void {
-    // The oldest answer is refreshed first, whatever the order in which they were asked for.
-    this.#open(key, read, credential, {
-      urgency: () => this.#options.cache.peek(key)?.ageMs ?? 0,
-    });
-  }
-
-  /** Makes a request for a read, which waits for its turn and can be shared until it is answered. */
-  #open<T>(
-    key: string,
-    read: Read<T>,
-    credential: Credential,
-    purpose: { readonly caller: Caller } | { readonly urgency: () => number },
-  ): SharedRequest<T> {
-    let attempts = 0;
-    const request = new SharedRequest<T>({
-      ...this.#requestOptions(credential),
-      ...('caller' in purpose
-        ? { lane: 'interactive', caller: purpose.caller.name, planned: purpose.caller.receipt }
-        : { lane: 'refresh', caller: '', urgency: purpose.urgency }),
-      ...(this.#elsewhere ? this.#sharing(this.#elsewhere, { key, read, credential }) : {}),
-      attempt: (payer, permit) => {
-        attempts += 1;
-        const mayRepeat = attempts === 1;
-        return this.#attemptRead(key, open, credential, { payer, permit, mayRepeat });
-      },
-    });
-    const open: ReadInFlight<T> = { read, request, stamp: null };
-    this.#shared.add(key, open as ReadInFlight);
-    request.enqueue();
-    return request;
-  }
-
-  /** Tries once to get the answer to a read, and stores it. */
-  async #attemptRead<T>(
-    key: string,
-    open: ReadInFlight<T>,
-    credential: Credential,
-    {
-      payer,
-      permit,
-      mayRepeat,
-    }: {
-      readonly payer: Receipt | undefined;
-      readonly permit: Permit | undefined;
-      readonly mayRepeat: boolean;
-    },
-  ): Promise<Attempt<T>> {
-    const { cache } = this.#options;
-    const { read } = open;
-    // What a write has made wrong is read anew by the next who asks, and not before.
-    if (!payer && cache.peek(key) === undefined) return { kind: 'unsent' };
-    const heldBack = this.#exchange.heldBackFor(read);
-    if (heldBack) return { kind: 'unsent', error: heldBack };
-    payer?.sent(this.upstream, key);
-    const stamp = permit?.stamp ?? cache.stamp();
-    open.stamp = stamp;
-    const { feedback, outcome } = await this.#standing.send(read, credential, payer, permit);
-    if (outcome.kind === 'late') {
-      payer?.notSent(this.upstream, key);
-      open.stamp = null;
-      return { kind: 'late' };
-    }
-    const again = outcome.kind === 'failure' && isLost(outcome.failure) && mayRepeat;
-    if (again || outcome.kind === 'refused') {
-      // What goes again shows the writes up to then.
-      open.stamp = null;
-      return { kind: again ? 'again' : 'refused', feedback };
-    }
-    if (outcome.kind === 'failure') {
-      this.#refresher.failed(key);
-      const error = readError(this.upstream, outcome.failure);
-      return { kind: 'error', feedback, error, upshot: { kind: 'failed', code: error.code } };
-    }
-    const { bytes, value } = outcome;
-    const isKept =
-      !open.orphaned &&
-      this.copies.store({ key, read, value, bytes }, stamp) &&
-      this.#elsewhere?.keep({ key, read, credential }, { value, bytes, stamp });
-    const upshot: Upshot | undefined = isKept ? { kind: 'shared' } : undefined;
-    return { kind: 'value', feedback, value, upshot };
-  }
-
-  /** What other replicas have to know of a read in flight, and what theirs come to here. */
-  #sharing<T>(
-    elsewhere: CopiesElsewhere,
-    sought: { readonly key: string; readonly read: Read<T>; readonly credential: Credential },
-  ): Pick<ConstructorParameters<typeof SharedRequest<T>>[0], 'sharing' | 'elsewhere'> {
-    const { cache, freshness } = this.#options;
-    const { credential, key, read } = sought;
-    const sharedAt = (): number => cache.peek(key)?.entry.shared?.at ?? 0;
-    return {
-      sharing: {
-        key: elsewhere.nameOf(sought),
-        tags: this.copies.tagsOf([...read.tags, ...(read.inFlightTags ?? [])], credential),
-        ttlMs: freshness(read.resource).ttlMs,
-        newerThan: sharedAt,
-      },
-      elsewhere: async (upshot) => {
-        if (upshot.kind === 'failed') {
-          const error = readErrorOf(this.upstream, upshot.code);
-          if (error) this.#refresher.failed(key);
-          return error && { error };
-        }
-        const before = sharedAt();
-        await elsewhere.bring(sought);
-        const copy = this.copies.find(read, key, credential);
-        const isNewer = copy !== undefined && sharedAt() > before && copy.hit.state !== 'fallback';
-        return isNewer ? { value: copy.hit.entry.value as T } : null;
-      },
-    };
-  }
-
-  #requestOptions(credential: Credential) {
+  #requestOptions(credential: Credential): RequestOptions {
     const { clock, observer } = this.#options;
     return { upstream: this.upstream, budget: this.#budgets.of(credential), clock, observer };
   }

@@ -1,31 +1,14 @@
 import type { Credential } from '../auth/credential.ts';
 import type { Resource } from '../resources.ts';
-import type { Cache, Freshness, Stamp } from './cache/cache.ts';
+import type { Cache, Freshness } from './cache/cache.ts';
+import type { Found, SharedAnswers } from './cache/shared-answers.ts';
 import type { Copies } from './copies.ts';
 import type { Read } from './request.ts';
-
-/** An answer that some replica has read, as it was stored for all. */
-export interface Found {
-  readonly value: unknown;
-  /** Memory that it takes, about, in bytes. */
-  readonly bytes: number;
-  readonly stamp: Stamp;
-}
-
-/** Where replicas keep answers for each other. */
-export interface SharedEntries {
-  /** What an answer is kept under, which tells neither the read nor the key. */
-  nameOf(key: string, secret: string): string;
-  /** The answers by these names, as far as one is there and was asked for as all remember it. Never rejects. */
-  find(names: readonly string[]): Promise<readonly (Found | null)[]>;
-  /** Keeps an answer for all; false when it cannot be. */
-  keep(name: string, found: Found, ttlMs: number): boolean;
-}
 
 interface CopiesElsewhereOptions {
   readonly cache: Cache;
   readonly copies: Copies;
-  readonly entries: SharedEntries;
+  readonly answers: SharedAnswers;
   readonly freshness: (resource: Resource) => Freshness;
 }
 
@@ -56,7 +39,7 @@ export class CopiesElsewhere {
 
   /** What a read is called on all replicas. */
   nameOf({ key, credential }: Pick<Sought, 'key' | 'credential'>): string {
-    return this.#options.entries.nameOf(key, credential.secret);
+    return this.#options.answers.nameOf(key, credential.secret);
   }
 
   /**
@@ -73,11 +56,16 @@ export class CopiesElsewhere {
     return found;
   }
 
+  /** The same for several. */
+  async bringAll(sought: readonly Sought[]): Promise<void> {
+    await Promise.all(sought.map((each) => this.bring(each)));
+  }
+
   /** Keeps the answer to a read for other replicas; false when it cannot be. */
   keep({ read, ...of }: Sought, found: Found): boolean {
-    const { entries, freshness } = this.#options;
+    const { answers, freshness } = this.#options;
     const { ttlMs, staleIfErrorMs, staleWhileRevalidateMs } = freshness(read.resource);
-    return entries.keep(this.nameOf(of), found, ttlMs + staleWhileRevalidateMs + staleIfErrorMs);
+    return answers.keep(this.nameOf(of), found, ttlMs + staleWhileRevalidateMs + staleIfErrorMs);
   }
 
   #begin(): Round {
@@ -90,8 +78,8 @@ export class CopiesElsewhere {
   }
 
   async #find(sought: readonly Sought[]): Promise<void> {
-    const { cache, copies, entries } = this.#options;
-    const found = await entries.find(sought.map((each) => this.nameOf(each)));
+    const { answers, cache, copies } = this.#options;
+    const found = await answers.find(sought.map((each) => this.nameOf(each)));
     for (const [at, { key, read }] of sought.entries()) {
       const answer = found[at];
       const known = cache.peek(key)?.entry.shared?.at ?? Number.NEGATIVE_INFINITY;

@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.ts';
 import type { Hit } from './cache/cache.ts';
 import type { Caller } from './operation.ts';
-import { CopyWillDo } from './shared-request.ts';
+import { CopyWillDo } from './requests/shared-request.ts';
 
 /** The share of its patience for which an operation waits for something newer than its copies. */
 const PATIENCE_SHARE = 1 / 10;

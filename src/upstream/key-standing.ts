@@ -6,7 +6,7 @@ import { everythingOf, scopeOf } from './cache/key.ts';
 import type { Refresher } from './cache/refresher.ts';
 import type { Receipt } from './receipt.ts';
 import type { Call } from './request.ts';
-import type { SharedRequests } from './shared-requests.ts';
+import type { SharedRequests } from './requests/shared-requests.ts';
 import type { Exchanged } from './wire/exchange.ts';
 import type { GuardedExchange } from './wire/guarded-exchange.ts';
 

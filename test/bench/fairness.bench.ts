@@ -8,7 +8,7 @@ import { formatTokenFile } from '../../src/auth/token-file.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { createGateway } from '../../src/gateway.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { keysAreNew } from '../../src/upstream/budget/journal.ts';
+import { keysAreNew } from '../../src/upstream/budget/journal/journal.ts';
 import { sleepUntil } from './pace.ts';
 import { type Figure, percentile, record } from './report/measurement.ts';
 

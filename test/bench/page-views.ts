@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { Pool } from 'undici';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { headLine, RELEASED_LINE } from '../../src/upstream/budget/lease-lines.ts';
+import { headLine, RELEASED_LINE } from '../../src/upstream/budget/journal/lease-lines.ts';
 import type { ReceiptSummary } from '../../src/upstream/receipt.ts';
 import { type AnswerError, PLENTY, type Row } from '../support/gateway.ts';
 import { start } from '../support/process.ts';

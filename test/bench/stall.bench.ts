@@ -3,7 +3,8 @@ import { systemClock } from '../../src/clock.ts';
 import { ProcessLedger } from '../../src/upstream/budget/ledger.ts';
 import { ProcessBudget } from '../../src/upstream/budget/process-budget.ts';
 import { Receipt } from '../../src/upstream/receipt.ts';
-import { type Attempt, SharedRequest } from '../../src/upstream/shared-request.ts';
+import type { Attempt } from '../../src/upstream/requests/attempt.ts';
+import { SharedRequest } from '../../src/upstream/requests/shared-request.ts';
 import { percentile, record } from './report/measurement.ts';
 
 const WAITING = 2000;

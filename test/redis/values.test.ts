@@ -9,7 +9,7 @@ import { decodeEntry, encodeEntry } from '../../src/redis/entry-text.ts';
 import { resourceNames } from '../../src/resources.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { createServers } from '../../src/servers.ts';
-import { keysAreNew } from '../../src/upstream/budget/journal.ts';
+import { keysAreNew } from '../../src/upstream/budget/journal/journal.ts';
 import { Cache, type CacheEntry } from '../../src/upstream/cache/cache.ts';
 import { createDispatcher } from '../../src/upstream/wire/dispatcher.ts';
 import { type AnswerError, PLENTY } from '../support/gateway.ts';
@@ -120,8 +120,8 @@ test('every answer of the sandbox is the same after it was in Redis', async () =
   expect([...missed].sort()).toEqual([...resourceNames].sort());
   expect(kept.size).toBeGreaterThan(100);
   expect([...kept.values()].map(({ value }) => value)).toContain(null);
-  for (const [key, { storedAt, value, tags }] of kept) {
-    const entry = { storedAt, epoch: 'first', asOf: 0, value, bytes: 1, tags };
+  for (const [key, { storedAt, value }] of kept) {
+    const entry = { storedAt, epoch: 'first', asOf: 0, value, bytes: 1 };
     // Strictly: a member that is `undefined` here is not there any more, and a Date is a text.
     expect({ key, ...decodeEntry(encodeEntry(entry)) }).toStrictEqual({ key, ...entry });
   }

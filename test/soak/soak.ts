@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 import { loadConfig } from '../../src/config/config.ts';
 import { createGateway } from '../../src/gateway.ts';
 import { type Fault, type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { keysAreNew } from '../../src/upstream/budget/journal.ts';
+import { keysAreNew } from '../../src/upstream/budget/journal/journal.ts';
 import { Domains } from './domains.ts';
 import { type Answer, createDice, difference, type Errand, reads } from './load.ts';
 

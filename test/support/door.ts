@@ -1,7 +1,7 @@
 import { loadConfig } from '../../src/config/config.ts';
 import { createGateway, type Gateway } from '../../src/gateway.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { keysAreNew } from '../../src/upstream/budget/journal.ts';
+import { keysAreNew } from '../../src/upstream/budget/journal/journal.ts';
 import { type AnswerError, PLENTY, type Row } from './gateway.ts';
 import { VirtualClock } from './virtual-clock.ts';
 

@@ -1,5 +1,5 @@
 import type { Attempted, Budget, Job } from '../../src/upstream/budget/budget.ts';
-import { type KeyJournal, newKey } from '../../src/upstream/budget/journal.ts';
+import { type KeyJournal, newKey } from '../../src/upstream/budget/journal/journal.ts';
 import type { Lane } from '../../src/upstream/budget/lanes.ts';
 import { ProcessLedger } from '../../src/upstream/budget/ledger.ts';
 import { ProcessBudget } from '../../src/upstream/budget/process-budget.ts';

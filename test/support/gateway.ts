@@ -1,7 +1,7 @@
 import { loadConfig } from '../../src/config/config.ts';
 import { createGateway, type Gateway, type Overrides } from '../../src/gateway.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { keysAreNew } from '../../src/upstream/budget/journal.ts';
+import { keysAreNew } from '../../src/upstream/budget/journal/journal.ts';
 import type { ReceiptSummary } from '../../src/upstream/receipt.ts';
 
 /** A limit that no test reaches, for gateways and sandboxes whose budget is not what is tested. */

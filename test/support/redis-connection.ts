@@ -5,7 +5,7 @@ import {
   type ConnectionEvents,
   RedisConnection,
   type RedisConnectionOptions,
-} from '../../src/redis/connection.ts';
+} from '../../src/redis/connection/connection.ts';
 import { script } from '../../src/redis/script.ts';
 import { RedisServer } from './redis-server.ts';
 

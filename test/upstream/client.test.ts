@@ -103,7 +103,7 @@ describe('Client.read', () => {
     const { caller, credential } = access();
     expect(await client.read(read('a'), { caller, credential })).toEqual(value);
     expect(caller.receipt.summary).toMatchObject({ stale: 1, maxAgeMs: 3000 });
-    cache.touch(tag('a'));
+    void cache.touch(tag('a'));
     await expect(client.read(read('a'), access())).rejects.toThrow('is out of order');
   });
 
@@ -114,7 +114,7 @@ describe('Client.read', () => {
     upstream.onRequest = () => {};
     const reader = client.read(read('a'), access());
     const before = await upstream.arrival(2);
-    cache.touch(tag('a'));
+    void cache.touch(tag('a'));
     await clock.advance(300);
     (await upstream.arrival(3)).answer({ is: 'new' });
     expect(await reader).toEqual({ is: 'new' });
@@ -143,7 +143,7 @@ describe('Client.read', () => {
     upstream.onRequest = () => {};
     const before = client.read(read('a'), access());
     const old = await upstream.arrival(2);
-    cache.touch(tag('a'));
+    void cache.touch(tag('a'));
     const after = client.read(read('a'), access());
     (await upstream.arrival(3)).answer({ is: 'new' });
     expect(await after).toEqual({ is: 'new' });
@@ -160,7 +160,7 @@ describe('Client.read', () => {
     const first = client.read(read('first'), patient());
     const arrival = await upstream.arrival(1);
     const before = client.read(read('a'), patient());
-    cache.touch(tag('a'));
+    void cache.touch(tag('a'));
     const after = client.read(read('a'), patient());
     upstream.onRequest = (each) => each.answer({});
     arrival.answer({});

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { DryRun } from '../../src/upstream/dry-run.ts';
+import { DryRun } from '../../src/upstream/dry-run/dry-run.ts';
 
 describe('DryRun', () => {
   test('costs nothing before anything is asked', () => {

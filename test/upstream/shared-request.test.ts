@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Caller } from '../../src/upstream/operation.ts';
 import { Receipt } from '../../src/upstream/receipt.ts';
-import { type Attempt, CopyWillDo, SharedRequest } from '../../src/upstream/shared-request.ts';
+import type { Attempt } from '../../src/upstream/requests/attempt.ts';
+import { CopyWillDo, SharedRequest } from '../../src/upstream/requests/shared-request.ts';
 import { createBudget, silent } from '../support/errands.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 

@@ -1,6 +1,6 @@
 import Bottleneck from 'bottleneck';
 import type { Clock } from '../../clock.ts';
-import { type JournalEntry, type KeyJournal, newKey } from './journal.ts';
+import { type JournalEntry, type KeyJournal, newKey } from './journal/journal.ts';
 import type { Lane } from './lanes.ts';
 
 /** A request that wants a slot. */

@@ -3,7 +3,7 @@ import { createDigest } from '../../digest.ts';
 import type { Feedback } from '../wire/rate-limit-headers.ts';
 import type { Budget, BudgetState, Job } from './budget.ts';
 import { Caution } from './caution.ts';
-import type { Journal } from './journal.ts';
+import type { Journal } from './journal/journal.ts';
 import { type Claimed, type Lease, type Ledger, ProcessLedger } from './ledger.ts';
 import { Pause } from './pause.ts';
 import { QueuedBudget } from './queued-budget.ts';

@@ -25,7 +25,7 @@ export interface Stamp {
 }
 
 /** When and as of which write an answer was asked for, as all replicas understand it. */
-export interface SharedStamp {
+interface SharedStamp {
   /** On the clock that they share. */
   readonly at: number;
   /** Names what they remember together, within which writes are counted. */

@@ -1,4 +1,9 @@
+import type { UpstreamName } from '../../errors.ts';
 import type { Generations, Standing } from './generations.ts';
+import { scopedTags, scopeOfKey } from './key.ts';
+
+/** How lists learn of what was written elsewhere; answers with further tags. See `Lists.touchedElsewhere`. */
+export type TouchedElsewhere = (partition: string, tags: readonly string[]) => readonly string[];
 
 /** What is known of the other replicas. */
 interface Surroundings {
@@ -23,8 +28,6 @@ interface SharedGenerationsOptions {
     permit: string | undefined,
     told: (n: number) => void,
   ) => Promise<void>;
-  /** Further tags that writes elsewhere have touched, as far as can be seen from what is cached here. */
-  readonly alsoTouched: (tags: readonly string[]) => readonly string[];
 }
 
 /** Tags that are remembered, those of earlier epochs too. Redis remembers half as many. */
@@ -39,6 +42,7 @@ export class SharedGenerations implements Generations {
   readonly #touched = new Map<string, number>();
   /** How many writes of this process have touched a tag and have no number yet. */
   readonly #untold = new Map<string, number>();
+  readonly #listeners = new Map<string, TouchedElsewhere>();
   /** What the numbers of this epoch begin with. Answers from before it are suspect. */
   #base = 0;
   #latest = 0;
@@ -100,6 +104,11 @@ export class SharedGenerations implements Generations {
     });
   }
 
+  /** Lets the lists of an upstream learn of what is written elsewhere. */
+  listen(upstream: UpstreamName, touchedElsewhere: TouchedElsewhere): void {
+    this.#listeners.set(upstream, touchedElsewhere);
+  }
+
   /** The latest generation of the epochs before: what was asked for then is suspect. */
   get before(): number {
     return this.#base - 1;
@@ -122,7 +131,7 @@ export class SharedGenerations implements Generations {
     this.#shifts += 1;
     const latest = Math.max(...touches.map(([, n]) => n));
     // Looked up before what it is seen by is wrong.
-    const also = this.#options.alsoTouched(touches.map(([tag]) => tag));
+    const also = this.#alsoTouched(touches.map(([tag]) => tag));
     for (const [tag, n] of touches) this.#raise(tag, n);
     for (const tag of also) this.#raise(tag, latest);
     if (this.#touched.size > TAGS_REMEMBERED) this.#forget();
@@ -133,6 +142,20 @@ export class SharedGenerations implements Generations {
     this.#base = this.#latest + 1;
     this.#latest = this.#base;
     this.#shifts += 1;
+  }
+
+  /** Tags that writes elsewhere touch besides, by the lists that are cached here. */
+  #alsoTouched(tags: readonly string[]): string[] {
+    const byScope = new Map<string, string[]>();
+    for (const tag of tags) {
+      const scope = scopeOfKey(tag);
+      byScope.set(scope, [...(byScope.get(scope) ?? []), tag.slice(scope.length + 1)]);
+    }
+    return [...byScope].flatMap(([scope, plain]) => {
+      const [upstream = '', partition = ''] = scope.split(':', 2);
+      const listener = this.#listeners.get(upstream);
+      return listener ? scopedTags(scope, listener(partition, plain)) : [];
+    });
   }
 
   #raise(tag: string, n: number): void {

@@ -1,6 +1,6 @@
 import { type AtOnce, andThen } from '../../at-once.ts';
 import type { Credential } from '../../auth/credential.ts';
-import type { DryRunClient } from '../dry-run-client.ts';
+import type { DryRunClient } from '../dry-run/dry-run-client.ts';
 import type { Access } from '../operation.ts';
 import type { List, Page, Row, Write } from '../request.ts';
 import type { UpstreamClient } from '../upstream-client.ts';

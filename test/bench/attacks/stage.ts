@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
-import { headLine, RELEASED_LINE } from '../../../src/upstream/budget/lease-lines.ts';
+import { headLine, RELEASED_LINE } from '../../../src/upstream/budget/journal/lease-lines.ts';
 import { type Running, start } from '../../support/process.ts';
 import type { Figure } from '../report/measurement.ts';
 import type { Attack } from './attack.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { OperationPlan } from '../../../src/upstream/dry-run.ts';
+import type { OperationPlan } from '../../../src/upstream/dry-run/dry-run.ts';
 import { type Door, openDoor } from '../../support/door.ts';
 
 const cursor = (text: string): string => Buffer.from(text).toString('base64url');

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
-import type { OperationPlan } from '../../../src/upstream/dry-run.ts';
+import type { OperationPlan } from '../../../src/upstream/dry-run/dry-run.ts';
 import { startWorld, type World } from '../../support/gateway.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 

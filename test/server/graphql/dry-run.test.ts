@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import type { OperationPlan } from '../../../src/upstream/dry-run.ts';
+import type { OperationPlan } from '../../../src/upstream/dry-run/dry-run.ts';
 import { startWorld, type World } from '../../support/gateway.ts';
 
 const DASHBOARD = `{

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { openJournal } from '../../../src/upstream/budget/file-journal.ts';
-import type { Journal, JournalEntry } from '../../../src/upstream/budget/journal.ts';
+import { openJournal } from '../../../src/upstream/budget/journal/file-journal.ts';
+import type { Journal, JournalEntry } from '../../../src/upstream/budget/journal/journal.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 const WINDOW_MS = 60_000;

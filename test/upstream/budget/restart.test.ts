@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { newKey, noJournal } from '../../../src/upstream/budget/journal.ts';
+import { newKey, noJournal } from '../../../src/upstream/budget/journal/journal.ts';
 import { enqueueAll, mostAtOnce } from '../../support/errands.ts';
 import { createWorld, windowMs } from './world.ts';
 

@@ -1,4 +1,4 @@
-import type { KeyJournal } from '../../../src/upstream/budget/journal.ts';
+import type { KeyJournal } from '../../../src/upstream/budget/journal/journal.ts';
 import type { Feedback } from '../../../src/upstream/wire/rate-limit-headers.ts';
 import { createBudget, Errand, enqueueAll, type Sent, silent } from '../../support/errands.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';

@@ -97,7 +97,7 @@ describe('Cache', () => {
     cache.set('a', entry('a', ['x', 'y']), 1);
     cache.set('b', entry('b', ['z']), 1);
     const before = cache.stamp().generation;
-    cache.touch(['y']);
+    void cache.touch(['y']);
     expect([cache.get('a'), cache.get('b')?.entry.value]).toEqual([undefined, 'b']);
     cache.set('late', entry('late', ['x', 'y'], before), 1);
     expect(cache.get('late')).toBeUndefined();
@@ -109,7 +109,7 @@ describe('Cache', () => {
   test('leaves what is kept when an answer comes that a write has made wrong', () => {
     const { cache, entry } = createWorld();
     const before = cache.stamp().generation;
-    cache.touch(['x']);
+    void cache.touch(['x']);
     cache.set('a', entry('new', ['x']), 1);
     cache.set('a', entry('old', ['x'], before), 1);
     expect(cache.get('a')?.entry.value).toBe('new');
@@ -139,9 +139,9 @@ describe('Cache', () => {
         for (const { does, tag } of each) {
           if (does === 'touch') {
             written[tag] = (written[tag] ?? 0) + 1;
-            cache.touch([String(tag)]);
+            void cache.touch([String(tag)]);
           } else if (does === 'flood') {
-            cache.touch(Array.from({ length: tag }, () => `other ${(names += 1)}`));
+            void cache.touch(Array.from({ length: tag }, () => `other ${(names += 1)}`));
           } else if (does === 'ask') {
             asked.push({ tag, shows: written[tag] ?? 0, asOf: cache.stamp().generation });
           } else {
@@ -176,7 +176,7 @@ describe('Cache', () => {
   test('keeps again after it has forgotten', () => {
     const { cache, entry } = createWorld();
     for (let n = 0; n < 3; n += 1) {
-      cache.touch(Array.from({ length: 9000 }, (_, m) => `${n} ${m}`));
+      void cache.touch(Array.from({ length: 9000 }, (_, m) => `${n} ${m}`));
       cache.set('a', entry(n, ['x']), 1);
       expect(cache.get('a')?.entry.value).toBe(n);
     }

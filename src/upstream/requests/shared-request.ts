@@ -1,33 +1,12 @@
 import { setMaxListeners } from 'node:events';
-import type { Clock } from '../clock.ts';
-import { BudgetExhausted, type UpstreamName } from '../errors.ts';
-import type { Observer } from '../observe/observer.ts';
-import type { Attempted, Budget, Job, Permit, Sharing, Upshot } from './budget/budget.ts';
-import type { Lane } from './budget/lanes.ts';
-import type { Caller } from './operation.ts';
-import type { Receipt } from './receipt.ts';
-import type { Feedback } from './wire/rate-limit-headers.ts';
-
-/**
- * What came of one attempt to send a request. `unsent`: it stayed here, because it is not needed any more or
- * for an error, which its readers get. `refused`: the upstream did nothing, for its rate limit.
- * `again`: the connection broke under a read, which wants another slot. `late`: so does what did not leave, for its
- * slot was given too long ago.
- */
-export type Attempt<T> =
-  | { readonly kind: 'unsent'; readonly error?: unknown }
-  | { readonly kind: 'refused'; readonly feedback: Feedback }
-  | { readonly kind: 'again'; readonly feedback: Feedback }
-  | { readonly kind: 'late' }
-  | ({ readonly kind: 'value'; readonly feedback: Feedback; readonly value: T } & Aftermath)
-  | ({ readonly kind: 'error'; readonly feedback: Feedback; readonly error: unknown } & Aftermath);
-
-/** What else follows from an answer. */
-interface Aftermath {
-  /** Those who wait are told when this resolves; at once where it is absent. */
-  readonly settled?: Promise<void> | undefined;
-  readonly upshot?: Upshot | undefined;
-}
+import type { Clock } from '../../clock.ts';
+import { BudgetExhausted, type UpstreamName } from '../../errors.ts';
+import type { Observer } from '../../observe/observer.ts';
+import type { Attempted, Budget, Job, Permit, Sharing, Upshot } from '../budget/budget.ts';
+import type { Lane } from '../budget/lanes.ts';
+import type { Caller } from '../operation.ts';
+import type { Receipt } from '../receipt.ts';
+import type { Attempt, Outcome } from './attempt.ts';
 
 /** Tells a waiter with a copy at hand that it has waited long enough; the request goes on without it. */
 export class CopyWillDo extends Error {
@@ -41,9 +20,6 @@ interface Waiter<T> {
   cancelTimer: () => void;
   waiting: boolean;
 }
-
-/** An answer, or that there is none. */
-type Ended<T> = { readonly value: T } | { readonly error: unknown };
 
 interface SharedRequestOptions<T> {
   readonly upstream: UpstreamName;
@@ -62,7 +38,7 @@ interface SharedRequestOptions<T> {
   /** What other replicas have to know of it. */
   readonly sharing?: Omit<Sharing, 'landed'>;
   /** What the end of another replica's request for the same comes to; `null` if that is of no use here. */
-  readonly elsewhere?: (upshot: Upshot) => Promise<Ended<T> | null>;
+  readonly elsewhere?: (upshot: Upshot) => Promise<Outcome<T> | null>;
   readonly observer?: Observer | undefined;
 }
 
@@ -198,7 +174,7 @@ export class SharedRequest<T> implements Job {
   #settle(attempt: Attempt<T>): Attempted {
     if (attempt.kind === 'refused' || attempt.kind === 'again') return attempt;
     if (attempt.kind === 'late') return attempt;
-    const ended: Ended<T> =
+    const ended: Outcome<T> =
       attempt.kind === 'value' ? { value: attempt.value } : { error: attempt.error };
     if (attempt.kind === 'unsent') {
       this.#end(ended);
@@ -211,7 +187,7 @@ export class SharedRequest<T> implements Job {
   }
 
   /** Somebody else's request has ended: tells whether that is the end of this one. */
-  #landed(ended: Ended<T> | null): boolean {
+  #landed(ended: Outcome<T> | null): boolean {
     if (this.done) return true;
     if (ended === null) return false;
     this.#end(ended);
@@ -219,7 +195,7 @@ export class SharedRequest<T> implements Job {
   }
 
   /** Tells those who still wait. */
-  #end(ended: Ended<T>): void {
+  #end(ended: Outcome<T>): void {
     const waiters = [...this.#waiters];
     this.#finish();
     for (const waiter of waiters) {

@@ -8,8 +8,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import type { Clock } from '../../clock.ts';
-import { reasonOf } from '../../errors.ts';
+import type { Clock } from '../../../clock.ts';
+import { reasonOf } from '../../../errors.ts';
 import {
   type Journal,
   type JournalEntry,

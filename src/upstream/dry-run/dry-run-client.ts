@@ -1,14 +1,14 @@
-import type { AtOnce } from '../at-once.ts';
-import type { Credential } from '../auth/credential.ts';
-import type { UpstreamName } from '../errors.ts';
-import type { KeyState } from './budget/budgets.ts';
-import type { EntryState } from './cache/cache.ts';
-import type { Client } from './client.ts';
-import { DecodeError } from './decode/row-reader.ts';
+import type { AtOnce } from '../../at-once.ts';
+import type { Credential } from '../../auth/credential.ts';
+import type { UpstreamName } from '../../errors.ts';
+import type { KeyState } from '../budget/budgets.ts';
+import type { EntryState } from '../cache/cache.ts';
+import type { Client } from '../client.ts';
+import { DecodeError } from '../decode/row-reader.ts';
+import type { Access } from '../operation.ts';
+import type { Read, Write } from '../request.ts';
+import type { UpstreamClient } from '../upstream-client.ts';
 import type { DryRun } from './dry-run.ts';
-import type { Access } from './operation.ts';
-import type { Read, Write } from './request.ts';
-import type { UpstreamClient } from './upstream-client.ts';
 
 /** Ends what a dry run cannot go on with: nothing was sent, so that there is no answer. */
 class NotSent extends Error {

@@ -1,7 +1,7 @@
 import { createClient, ErrorReply, RESP_TYPES } from '@redis/client';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../clock.ts';
+import { RedisRefused } from '../failures.ts';
 import { type Address, placeOf } from './address.ts';
-import { RedisRefused } from './failures.ts';
 
 /** A command as it is sent: its name, then its arguments. */
 export type Command = readonly (string | Buffer)[];

@@ -1,4 +1,4 @@
-import type { UpstreamName } from '../errors.ts';
+import type { UpstreamName } from '../../errors.ts';
 import { StandIns } from './stand-ins.ts';
 
 /** What an operation would cost if it were sent now, as `extensions.plan` tells it. */

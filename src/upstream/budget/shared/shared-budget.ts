@@ -1,19 +1,18 @@
-import type { Clock } from '../../clock.ts';
-import type { PermitOutcome } from '../../observe/observer.ts';
-import { RedisRefused, RedisUnavailable } from '../../redis/failures.ts';
+import type { Clock } from '../../../clock.ts';
+import type { PermitOutcome } from '../../../observe/observer.ts';
+import { RedisRefused, RedisUnavailable } from '../../../redis/failures.ts';
 import type {
-  Ended,
   SharedClaim,
   SharedLedger,
   SharedVerdict,
-  Waits,
   Want,
-} from '../../redis/shared-ledger.ts';
-import type { ProtocolTimes } from '../../redis/times.ts';
-import type { Stamp } from '../cache/cache.ts';
-import type { Attempted, BudgetState, Job, Permit, Upshot } from './budget.ts';
-import { QueuedBudget } from './queued-budget.ts';
+} from '../../../redis/shared-ledger.ts';
+import type { ProtocolTimes } from '../../../redis/times.ts';
+import type { Stamp } from '../../cache/cache.ts';
+import type { BudgetState, Job, Permit, Upshot } from '../budget.ts';
+import { QueuedBudget } from '../queued-budget.ts';
 import { sharedForecast } from './shared-forecast.ts';
+import { endedOf, waitsOf, wantOf } from './wants.ts';
 
 /** What a budget that replicas share needs of the world. */
 export interface SharedBudgetOptions {
@@ -39,16 +38,12 @@ export interface SharedBudgetOptions {
 const MOST_WANTS = 12;
 /** Among them, most refreshes. */
 const MOST_REFRESHES = 3;
-/** Callers of a lane that other replicas are told of. */
-const MOST_CALLERS = 32;
 /** While slots are waited for, newcomers are claimed for at most once in so many milliseconds. */
 const PACE_MS = 20;
 /** So often another replica's request is asked after that was to bring what is waited for here. */
 const ASK_AGAIN_MS = 250;
 /** Longest time without asking again, in milliseconds: what was bid for runs out. */
 const LONGEST_STOP_MS = 1000;
-/** On the shared clock: later than any answer. */
-const NEVER = 1e15;
 
 /** A job that waits for another replica's request. */
 interface Parked {
@@ -75,7 +70,8 @@ export class SharedBudget extends QueuedBudget {
   #claimAt = Number.NEGATIVE_INFINITY;
   #claimedAt = Number.NEGATIVE_INFINITY;
   #cancelWake = (): void => {};
-  #out = 0;
+  /** Whether a claim is about to be made in this turn. */
+  #isDue = false;
   #waited = false;
 
   constructor(options: SharedBudgetOptions) {
@@ -171,7 +167,7 @@ export class SharedBudget extends QueuedBudget {
 
   protected pump(): void {
     this.#tellWhetherWaiting();
-    if (this.#claiming || this.#out > 0) {
+    if (this.#claiming || this.#isDue) {
       this.#claimAgain = true;
       return;
     }
@@ -182,9 +178,9 @@ export class SharedBudget extends QueuedBudget {
       return;
     }
     // What is asked for in one turn is claimed for together.
-    this.#out = 1;
+    this.#isDue = true;
     queueMicrotask(() => {
-      this.#out = 0;
+      this.#isDue = false;
       void this.#claim();
     });
   }
@@ -206,7 +202,8 @@ export class SharedBudget extends QueuedBudget {
   }
 
   async #claim(): Promise<void> {
-    const { clock, nextId } = { clock: this.clock, nextId: this.#options.nextId };
+    const { clock } = this;
+    const { nameOf, nextId } = this.#options;
     const wanted = this.#wanted().map((job) => ({ id: nextId(), job }));
     if (wanted.length === 0) return;
     this.#claiming = true;
@@ -215,7 +212,9 @@ export class SharedBudget extends QueuedBudget {
     this.#claimedAt = sent.now;
     try {
       const wants = wanted.map(({ id, job }) => this.#wantOf(id, job));
-      const claim = await this.#ledger.claim(wants, this.#waitsWith(wanted.map(({ job }) => job)));
+      const parked = wanted.map(({ job }) => job).filter((job) => this.#parked.has(job));
+      const waits = waitsOf(this.lanes, { parked, drains: this.drains, nameOf });
+      const claim = await this.#ledger.claim(wants, waits);
       const next = clock.now() + Math.min(claim.stopMs, LONGEST_STOP_MS);
       this.#claimAt = this.#claimAgain ? Math.min(next, sent.now + PACE_MS) : next;
       for (const [at, each] of wanted.entries()) {
@@ -253,46 +252,9 @@ export class SharedBudget extends QueuedBudget {
   }
 
   #wantOf(id: string, job: Job): Want {
-    const { sharing } = job;
-    const { nameOf } = this.#options;
     const alone = this.#alone.has(job);
-    return {
-      id,
-      lane: job.lane,
-      caller: nameOf(job.caller),
-      ...(sharing?.key === undefined ? {} : { key: sharing.key }),
-      tags: sharing?.tags ?? [],
-      ttl: sharing?.ttlMs ?? 0,
-      newer: alone ? NEVER : Math.round(sharing?.newerThan?.() ?? 0),
-      ...(job.lengthy ? { lengthy: true } : {}),
-      ...(this.#rushing.has(job) ? { rush: true } : {}),
-    };
-  }
-
-  #waitsWith(wanted: readonly Job[]): Waits {
-    const { nameOf } = this.#options;
-    const parked = wanted.filter((job) => this.#parked.has(job));
-    const countsOf = (lane: 'write' | 'interactive'): Record<string, number> => {
-      const counts: Record<string, number> = {};
-      const add = (caller: string, times: number): void => {
-        const name = nameOf(caller);
-        counts[name] = (counts[name] ?? 0) + times;
-      };
-      for (const [caller, times] of [...this.lanes.counts(lane)].slice(0, MOST_CALLERS)) {
-        add(caller, times);
-      }
-      for (const job of parked) if (job.lane === lane) add(job.caller, 1);
-      return counts;
-    };
-    const [oldest] = this.drains ? [] : this.lanes.mostUrgent(1);
-    const parkedRefreshes = parked.filter(({ lane }) => lane === 'refresh').length;
-    const r = (this.drains ? 0 : this.lanes.size('refresh')) + parkedRefreshes;
-    return {
-      w: countsOf('write'),
-      i: countsOf('interactive'),
-      r,
-      oldest: Math.round(oldest?.urgency ?? 0),
-    };
+    const rush = this.#rushing.has(job);
+    return wantOf(job, { id, alone, rush, caller: this.#options.nameOf(job.caller) });
   }
 
   /** What a claim has said of one job. */
@@ -359,7 +321,7 @@ export class SharedBudget extends QueuedBudget {
       return;
     }
     if (attempted.kind !== 'done') this.putBack(job);
-    const ended = this.#ledger.ended(permit.id, endedAs(job, attempted, epoch));
+    const ended = this.#ledger.ended(permit.id, endedOf(job, attempted, epoch));
     this.#claimNow();
     await ended;
     if (attempted.kind === 'refused') this.tellDelay();
@@ -396,24 +358,4 @@ export class SharedBudget extends QueuedBudget {
     this.#cancelWake();
     this.#cancelWake = this.clock.after(Math.max(1, Math.ceil(ms)), () => this.pump());
   }
-}
-
-function endedAs(
-  job: Job,
-  { feedback, upshot }: Exclude<Attempted, { kind: 'unsent' } | { kind: 'late' }>,
-  epoch: string,
-): Ended {
-  const { limit, refused, remaining, resetInMs } = feedback;
-  return {
-    epoch,
-    limit,
-    remaining,
-    reset: resetInMs === null ? null : Math.round(resetInMs),
-    refused: refused !== undefined,
-    retry: refused?.retryAfterMs == null ? null : Math.round(refused.retryAfterMs),
-    ...(job.sharing?.key === undefined ? {} : { key: job.sharing.key }),
-    kept: upshot?.kind === 'shared',
-    ...(upshot?.kind === 'failed' ? { code: upshot.code } : {}),
-    ...(upshot?.kind === 'nothing' ? { withdraw: true } : {}),
-  };
 }

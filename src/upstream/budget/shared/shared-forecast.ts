@@ -1,5 +1,5 @@
-import type { SharedLedger, SharedView } from '../../redis/shared-ledger.ts';
-import { waitAbreastMs } from './caution.ts';
+import type { SharedLedger, SharedView } from '../../../redis/shared-ledger.ts';
+import { waitAbreastMs } from '../caution.ts';
 
 /** What can be known now of a key's budget over all replicas. Nothing is sent on its word. */
 export interface SharedForecast {

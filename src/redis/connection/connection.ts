@@ -1,8 +1,8 @@
-import { type Clock, Deadline } from '../clock.ts';
+import { type Clock, Deadline } from '../../clock.ts';
+import { RedisRefused, RedisUnavailable } from '../failures.ts';
+import type { Script } from '../script.ts';
 import { type Address, readAddress } from './address.ts';
 import { type Command, RedisClient } from './client.ts';
-import { RedisRefused, RedisUnavailable } from './failures.ts';
-import type { Script } from './script.ts';
 import { checkMaster, findMaster } from './sentinel.ts';
 
 /** What a connection tells of itself. No text of it holds a secret. */

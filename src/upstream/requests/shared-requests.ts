@@ -1,6 +1,6 @@
-import type { Cache, Stamp } from './cache/cache.ts';
-import { scopedTags, scopeOfKey } from './cache/key.ts';
-import type { Read } from './request.ts';
+import type { Cache, Stamp } from '../cache/cache.ts';
+import { scopedTags, scopeOfKey } from '../cache/key.ts';
+import type { Read } from '../request.ts';
 import type { SharedRequest } from './shared-request.ts';
 
 /** A read that has been asked for and not answered. */

@@ -1,18 +1,16 @@
-import type { Credential } from '../auth/credential.ts';
-import type { Clock } from '../clock.ts';
-import type { UpstreamName } from '../errors.ts';
-import type { Observer } from '../observe/observer.ts';
-import type { Budget } from './budget/budget.ts';
-import type { KeyStanding } from './key-standing.ts';
-import type { Access } from './operation.ts';
-import type { Call } from './request.ts';
-import { type Attempt, SharedRequest } from './shared-request.ts';
-import type { Exchanged } from './wire/exchange.ts';
-import type { GuardedExchange } from './wire/guarded-exchange.ts';
-import type { Feedback } from './wire/rate-limit-headers.ts';
+import type { Credential } from '../../auth/credential.ts';
+import type { KeyStanding } from '../key-standing.ts';
+import type { Access } from '../operation.ts';
+import type { Call } from '../request.ts';
+import type { Exchanged } from '../wire/exchange.ts';
+import type { GuardedExchange } from '../wire/guarded-exchange.ts';
+import type { Feedback } from '../wire/rate-limit-headers.ts';
+import type { Attempt } from './attempt.ts';
+import type { RequestOptions } from './read-requests.ts';
+import { SharedRequest } from './shared-request.ts';
 
 /** What came of a request that left. */
-export type Outcome<T> = Exclude<Exchanged<T>['outcome'], { kind: 'refused' } | { kind: 'late' }>;
+export type Answered<T> = Exclude<Exchanged<T>['outcome'], { kind: 'refused' } | { kind: 'late' }>;
 
 /** What the readers of a request are told. */
 export type Told<T> = ({ readonly value: T } | { readonly error: unknown }) & {
@@ -23,13 +21,8 @@ export type Told<T> = ({ readonly value: T } | { readonly error: unknown }) & {
 interface UnsharedOptions {
   readonly exchange: GuardedExchange;
   readonly standing: KeyStanding;
-  /** What every request of a credential has; makes the credential's budget if there is none. */
-  readonly requestOptions: (credential: Credential) => {
-    readonly upstream: UpstreamName;
-    readonly budget: Budget;
-    readonly clock: Clock;
-    readonly observer: Observer | undefined;
-  };
+  /** Makes the credential's budget if there is none. */
+  readonly requestOptions: (credential: Credential) => RequestOptions;
   /** Requests that one operation may make with a credential at most. */
   readonly maxCalls: (credential: Credential) => number;
 }
@@ -52,7 +45,7 @@ export class UnsharedRequests {
     call: Call<T>,
     lane: 'write' | 'interactive',
     { caller, credential }: Access,
-    settle: (outcome: Outcome<T>, permit: string | undefined) => Told<T>,
+    settle: (outcome: Answered<T>, permit: string | undefined) => Told<T>,
     tags: () => readonly string[] = () => [],
   ): Promise<T> {
     const { exchange, maxCalls, standing } = this.#options;

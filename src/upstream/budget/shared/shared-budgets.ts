@@ -1,0 +1,140 @@
+import { BoundedMap } from '../../../bounded-map.ts';
+import type { Clock } from '../../../clock.ts';
+import type { UpstreamName } from '../../../errors.ts';
+import type { PermitOutcome } from '../../../observe/observer.ts';
+import type { Replica } from '../../../redis/replica.ts';
+import { type SharedClaim, SharedLedger } from '../../../redis/shared-ledger.ts';
+import type { ProtocolTimes } from '../../../redis/times.ts';
+import type { Stamp } from '../../cache/cache.ts';
+import type { Upshot } from '../budget.ts';
+import { SharedBudget } from './shared-budget.ts';
+
+/** Budgets of callers' keys whose ledgers are remembered. */
+const LEDGERS_REMEMBERED = 2000;
+/** Budgets whose state is told with each beat, besides those of the operator's keys. */
+const MOST_WATCHED = 20;
+
+/** A key, and what its upstream grants it. */
+interface SharedKey {
+  readonly upstream: UpstreamName;
+  /** Without a trailing slash. */
+  readonly baseUrl: string;
+  readonly secret: string;
+  readonly rateLimit: number;
+  readonly rateWindowMs: number;
+  readonly timeoutMs: number;
+}
+
+interface SharedBudgetsOptions {
+  readonly replica: Replica;
+  readonly clock: Clock;
+  readonly times: ProtocolTimes;
+  /** A name that tells nothing of what it is made of. */
+  readonly nameOf: (kind: string, text: string) => string;
+  readonly isOut: () => boolean;
+  readonly quarantineMs: (upstream: UpstreamName) => number;
+  readonly stampOf: (claim: SharedClaim) => Stamp;
+  readonly observer: (upstream: UpstreamName, outcome: PermitOutcome) => void;
+}
+
+/** The budgets that replicas share, as far as this one uses them. */
+export class SharedBudgets {
+  readonly #options: SharedBudgetsOptions;
+  /** Of the operator's keys, which are watched always. */
+  readonly #own = new Map<string, SharedLedger>();
+  readonly #others = new BoundedMap<SharedLedger>({ max: LEDGERS_REMEMBERED });
+  /** The budgets under which something waits, by name. */
+  readonly #waiting = new Map<string, Set<SharedBudget>>();
+  #permits = 0;
+
+  constructor(options: SharedBudgetsOptions) {
+    this.#options = options;
+  }
+
+  /** Follows the budget of a key from now on, used or not. */
+  watch(key: SharedKey): void {
+    const ledger = this.#newLedger(key);
+    this.#own.set(ledger.name, ledger);
+  }
+
+  /** The budget of a key. To make one that nothing is sent under leaves no trace. */
+  of(key: SharedKey): SharedBudget {
+    const { clock, isOut, nameOf, observer, quarantineMs, replica, stampOf, times } = this.#options;
+    const { upstream } = key;
+    return new SharedBudget({
+      clock,
+      ledger: this.#ledgerOf(key),
+      times,
+      nextId: () => {
+        this.#permits += 1;
+        return `${replica.id}.${this.#permits.toString(36)}`;
+      },
+      isOut,
+      quarantineMs: () => quarantineMs(upstream),
+      nameOf: (caller) => nameOf('caller', caller),
+      stampOf,
+      waits: (budget, does) => this.#noteWaiting(budget, does),
+      observer: (outcome) => observer(upstream, outcome),
+    });
+  }
+
+  /** The ledgers whose state is of interest. */
+  get watched(): readonly SharedLedger[] {
+    const waiting = this.names.filter((name) => !this.#own.has(name));
+    const others = waiting.slice(0, MOST_WATCHED).flatMap((name) => this.#others.peek(name) ?? []);
+    return [...this.#own.values(), ...others];
+  }
+
+  /** The names of budgets under which something waits. */
+  get names(): readonly string[] {
+    return [...this.#waiting.keys()];
+  }
+
+  /** How a watched budget stands. */
+  look(name: string, json: string): void {
+    const ledger = this.#own.get(name) ?? this.#others.peek(name);
+    ledger?.look(json, this.#options.clock.now());
+  }
+
+  /** Another replica's request has ended: for a read by this key, if it was one. */
+  endedElsewhere(name: string, key: string | null, upshot: Upshot | null): void {
+    for (const budget of this.#waiting.get(name) ?? []) budget.endedElsewhere(key, upshot);
+  }
+
+  /** Whether the ledgers can be asked, or what they remember, is other than before. */
+  outageChanged(): void {
+    for (const budgets of this.#waiting.values()) {
+      for (const budget of budgets) budget.outageChanged();
+    }
+  }
+
+  #nameOf({ baseUrl, secret, upstream }: SharedKey): string {
+    return `b:${upstream}:${this.#options.nameOf('budget', `${baseUrl} ${secret}`)}`;
+  }
+
+  #ledgerOf(key: SharedKey): SharedLedger {
+    const name = this.#nameOf(key);
+    const known = this.#own.get(name) ?? this.#others.get(name);
+    if (known) return known;
+    const ledger = this.#newLedger(key);
+    this.#others.set(name, ledger);
+    return ledger;
+  }
+
+  #newLedger(key: SharedKey): SharedLedger {
+    const { clock, replica, times } = this.#options;
+    const { rateLimit: limit, rateWindowMs: windowMs, timeoutMs } = key;
+    const name = this.#nameOf(key);
+    return new SharedLedger({ replica, clock, times, name, limit, windowMs, timeoutMs });
+  }
+
+  #noteWaiting(budget: SharedBudget, does: boolean): void {
+    const budgets = this.#waiting.get(budget.name) ?? new Set();
+    if (does) {
+      this.#waiting.set(budget.name, budgets.add(budget));
+      return;
+    }
+    budgets.delete(budget);
+    if (budgets.size === 0) this.#waiting.delete(budget.name);
+  }
+}

@@ -1,0 +1,82 @@
+import type { Ended, Waits, Want } from '../../../redis/shared-ledger.ts';
+import type { Attempted, Job } from '../budget.ts';
+import type { Lanes } from '../lanes.ts';
+
+/** Callers of a lane that other replicas are told of. */
+const MOST_CALLERS = 32;
+/** On the shared clock: later than any answer. */
+const NEVER = 1e15;
+
+/** A request as it is claimed for; `alone` for one that no other replica's answer serves. */
+export function wantOf(
+  { lane, lengthy, sharing }: Job,
+  of: {
+    readonly id: string;
+    readonly caller: string;
+    readonly alone: boolean;
+    readonly rush: boolean;
+  },
+): Want {
+  return {
+    id: of.id,
+    lane,
+    caller: of.caller,
+    ...(sharing?.key === undefined ? {} : { key: sharing.key }),
+    tags: sharing?.tags ?? [],
+    ttl: sharing?.ttlMs ?? 0,
+    newer: of.alone ? NEVER : Math.round(sharing?.newerThan?.() ?? 0),
+    ...(lengthy ? { lengthy } : {}),
+    ...(of.rush ? { rush: true } : {}),
+  };
+}
+
+/** How many wait here, and of those that are `parked` with other replicas. */
+export function waitsOf(
+  lanes: Lanes<Job>,
+  of: {
+    readonly parked: readonly Job[];
+    readonly drains: boolean;
+    readonly nameOf: (caller: string) => string;
+  },
+): Waits {
+  const countsOf = (lane: 'write' | 'interactive'): Record<string, number> => {
+    const counts: Record<string, number> = {};
+    const add = (caller: string, times: number): void => {
+      const name = of.nameOf(caller);
+      counts[name] = (counts[name] ?? 0) + times;
+    };
+    for (const [caller, times] of [...lanes.counts(lane)].slice(0, MOST_CALLERS))
+      add(caller, times);
+    for (const job of of.parked) if (job.lane === lane) add(job.caller, 1);
+    return counts;
+  };
+  const refreshes = of.drains ? 0 : lanes.size('refresh');
+  const [oldest] = refreshes > 0 ? lanes.mostUrgent(1) : [];
+  return {
+    w: countsOf('write'),
+    i: countsOf('interactive'),
+    r: refreshes + of.parked.filter(({ lane }) => lane === 'refresh').length,
+    oldest: Math.round(oldest?.urgency ?? 0),
+  };
+}
+
+/** How a request has ended, as the ledger is told. */
+export function endedOf(
+  job: Job,
+  { feedback, upshot }: Exclude<Attempted, { kind: 'unsent' } | { kind: 'late' }>,
+  epoch: string,
+): Ended {
+  const { limit, refused, remaining, resetInMs } = feedback;
+  return {
+    epoch,
+    limit,
+    remaining,
+    reset: resetInMs === null ? null : Math.round(resetInMs),
+    refused: refused !== undefined,
+    retry: refused?.retryAfterMs == null ? null : Math.round(refused.retryAfterMs),
+    ...(job.sharing?.key === undefined ? {} : { key: job.sharing.key }),
+    kept: upshot?.kind === 'shared',
+    ...(upshot?.kind === 'failed' ? { code: upshot.code } : {}),
+    ...(upshot?.kind === 'nothing' ? { withdraw: true } : {}),
+  };
+}

@@ -1,0 +1,196 @@
+import type { Credential } from '../../auth/credential.ts';
+import type { Clock } from '../../clock.ts';
+import type { UpstreamName } from '../../errors.ts';
+import type { Observer } from '../../observe/observer.ts';
+import type { Resource } from '../../resources.ts';
+import type { Budget, Permit, Upshot } from '../budget/budget.ts';
+import type { Cache, Freshness } from '../cache/cache.ts';
+import type { Refresher } from '../cache/refresher.ts';
+import type { Copies } from '../copies.ts';
+import type { CopiesElsewhere } from '../copies-elsewhere.ts';
+import type { KeyStanding } from '../key-standing.ts';
+import type { Caller } from '../operation.ts';
+import type { Receipt } from '../receipt.ts';
+import type { Read } from '../request.ts';
+import { isLost, readError, readErrorOf } from '../wire/failure.ts';
+import type { GuardedExchange } from '../wire/guarded-exchange.ts';
+import type { Attempt } from './attempt.ts';
+import { SharedRequest } from './shared-request.ts';
+import type { ReadInFlight, SharedRequests } from './shared-requests.ts';
+
+/** What every request of a credential has. */
+export interface RequestOptions {
+  readonly upstream: UpstreamName;
+  readonly budget: Budget;
+  readonly clock: Clock;
+  readonly observer: Observer | undefined;
+}
+
+interface ReadRequestsOptions {
+  readonly cache: Cache;
+  readonly copies: Copies;
+  /** What other replicas have; `null` where there are none. */
+  readonly elsewhere: CopiesElsewhere | null;
+  readonly exchange: GuardedExchange;
+  readonly freshness: (resource: Resource) => Freshness;
+  readonly refresher: Refresher;
+  readonly shared: SharedRequests;
+  readonly standing: KeyStanding;
+  /** Whether a partition has a budget, or can have one. */
+  readonly hasRoomFor: (partition: string) => boolean;
+  /** Makes the credential's budget if there is none. */
+  readonly requestOptions: (credential: Credential) => RequestOptions;
+}
+
+/** The requests for reads: made, tried, and their answers stored, for those who wait and for all who come later. */
+export class ReadRequests {
+  readonly #options: ReadRequestsOptions;
+
+  constructor(options: ReadRequestsOptions) {
+    this.#options = options;
+  }
+
+  get #upstream(): UpstreamName {
+    return this.#options.exchange.upstream;
+  }
+
+  /** Asks for a newer answer behind the readers' backs, unless a request for it is in flight. */
+  refresh(key: string, read: Read<unknown>, credential: Credential): void {
+    if (this.#options.shared.find(key) || this.#options.refresher.isBackingOff(key)) return;
+    if (!this.#options.hasRoomFor(credential.partition)) return;
+    if (this.#options.elsewhere) void this.#refreshUnlessElsewhere(key, read, credential);
+    else this.#openRefresh(key, read, credential);
+  }
+
+  /** The same, unless another replica has a newer answer already. */
+  async #refreshUnlessElsewhere(
+    key: string,
+    read: Read<unknown>,
+    credential: Credential,
+  ): Promise<void> {
+    const before = this.#options.cache.peek(key)?.entry;
+    await this.#options.elsewhere?.bring({ key, read, credential });
+    if (this.#options.cache.peek(key)?.entry !== before || this.#options.shared.find(key)) return;
+    this.#openRefresh(key, read, credential);
+  }
+
+  #openRefresh(key: string, read: Read<unknown>, credential: Credential): void {
+    // The oldest answer is refreshed first, whatever the order in which they were asked for.
+    this.open(key, read, credential, {
+      urgency: () => this.#options.cache.peek(key)?.ageMs ?? 0,
+    });
+  }
+
+  /** Makes a request for a read, which waits for its turn and can be shared until it is answered. */
+  open<T>(
+    key: string,
+    read: Read<T>,
+    credential: Credential,
+    purpose: { readonly caller: Caller } | { readonly urgency: () => number },
+  ): SharedRequest<T> {
+    let attempts = 0;
+    const request = new SharedRequest<T>({
+      ...this.#options.requestOptions(credential),
+      ...('caller' in purpose
+        ? { lane: 'interactive', caller: purpose.caller.name, planned: purpose.caller.receipt }
+        : { lane: 'refresh', caller: '', urgency: purpose.urgency }),
+      ...(this.#options.elsewhere
+        ? this.#sharing(this.#options.elsewhere, { key, read, credential })
+        : {}),
+      attempt: (payer, permit) => {
+        attempts += 1;
+        const mayRepeat = attempts === 1;
+        return this.#attemptRead(key, open, credential, { payer, permit, mayRepeat });
+      },
+    });
+    const open: ReadInFlight<T> = { read, request, stamp: null };
+    this.#options.shared.add(key, open as ReadInFlight);
+    request.enqueue();
+    return request;
+  }
+
+  /** Tries once to get the answer to a read, and stores it. */
+  async #attemptRead<T>(
+    key: string,
+    open: ReadInFlight<T>,
+    credential: Credential,
+    {
+      payer,
+      permit,
+      mayRepeat,
+    }: {
+      readonly payer: Receipt | undefined;
+      readonly permit: Permit | undefined;
+      readonly mayRepeat: boolean;
+    },
+  ): Promise<Attempt<T>> {
+    const { cache } = this.#options;
+    const { read } = open;
+    // What a write has made wrong is read anew by the next who asks, and not before.
+    if (!payer && cache.peek(key) === undefined) return { kind: 'unsent' };
+    const heldBack = this.#options.exchange.heldBackFor(read);
+    if (heldBack) return { kind: 'unsent', error: heldBack };
+    payer?.sent(this.#upstream, key);
+    const stamp = permit?.stamp ?? cache.stamp();
+    open.stamp = stamp;
+    const { feedback, outcome } = await this.#options.standing.send(
+      read,
+      credential,
+      payer,
+      permit,
+    );
+    if (outcome.kind === 'late') {
+      payer?.notSent(this.#upstream, key);
+      open.stamp = null;
+      return { kind: 'late' };
+    }
+    const again = outcome.kind === 'failure' && isLost(outcome.failure) && mayRepeat;
+    if (again || outcome.kind === 'refused') {
+      // What goes again shows the writes up to then.
+      open.stamp = null;
+      return { kind: again ? 'again' : 'refused', feedback };
+    }
+    if (outcome.kind === 'failure') {
+      this.#options.refresher.failed(key);
+      const error = readError(this.#upstream, outcome.failure);
+      return { kind: 'error', feedback, error, upshot: { kind: 'failed', code: error.code } };
+    }
+    const { bytes, value } = outcome;
+    const isKept =
+      !open.orphaned &&
+      this.#options.copies.store({ key, read, value, bytes }, stamp) &&
+      this.#options.elsewhere?.keep({ key, read, credential }, { value, bytes, stamp });
+    const upshot: Upshot | undefined = isKept ? { kind: 'shared' } : undefined;
+    return { kind: 'value', feedback, value, upshot };
+  }
+
+  /** What other replicas have to know of a read in flight, and what theirs come to here. */
+  #sharing<T>(
+    elsewhere: CopiesElsewhere,
+    sought: { readonly key: string; readonly read: Read<T>; readonly credential: Credential },
+  ): Pick<ConstructorParameters<typeof SharedRequest<T>>[0], 'sharing' | 'elsewhere'> {
+    const { cache, freshness } = this.#options;
+    const { credential, key, read } = sought;
+    const sharedAt = (): number => cache.peek(key)?.entry.shared?.at ?? 0;
+    return {
+      sharing: {
+        key: elsewhere.nameOf(sought),
+        tags: this.#options.copies.tagsOf([...read.tags, ...(read.inFlightTags ?? [])], credential),
+        ttlMs: freshness(read.resource).ttlMs,
+        newerThan: sharedAt,
+      },
+      elsewhere: async (upshot) => {
+        if (upshot.kind === 'failed') {
+          const error = readErrorOf(this.#upstream, upshot.code);
+          if (error) this.#options.refresher.failed(key);
+          return error && { error };
+        }
+        const before = sharedAt();
+        await elsewhere.bring(sought);
+        const copy = this.#options.copies.find(read, key, credential);
+        const isNewer = copy !== undefined && sharedAt() > before && copy.hit.state !== 'fallback';
+        return isNewer ? { value: copy.hit.entry.value as T } : null;
+      },
+    };
+  }
+}
