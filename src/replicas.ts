@@ -152,7 +152,7 @@ export class Replicas {
 
   /** Lets no other replica wait for this one, and lets go of Redis. */
   async close(): Promise<void> {
-    await this.#replica.close(this.#budgets.names);
+    await this.#replica.close(this.#budgets.watched.map(({ name }) => name));
     this.#settling.close();
     await this.#connection.close();
   }

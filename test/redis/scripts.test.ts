@@ -1,0 +1,237 @@
+import { afterEach, expect, it } from 'vitest';
+import { describeWith, redisServer } from '../support/needs.ts';
+import { clearUp } from '../support/redis-connection.ts';
+import { type Actor, type StageLimits, scriptStage } from '../support/script-stage.ts';
+
+afterEach(clearUp);
+
+/** A stage with so many replicas whose leases run, and the budget known not to be blind any more. */
+async function stageOf(names: readonly string[], limits?: StageLimits) {
+  const stage = await scriptStage(limits);
+  const actors = names.map((name) => stage.actor(name));
+  for (const actor of actors) await actor.beat();
+  await stage.age();
+  const [first] = actors as [Actor, ...Actor[]];
+  await first.claim([{ id: 'first' }]);
+  await first.ended('first');
+  return { stage, actors: actors as [Actor, ...Actor[]] };
+}
+
+const reads = (count: number, of: object = {}) =>
+  Array.from({ length: count }, (_, n) => ({ id: `read ${n}`, ...of }));
+
+describeWith(redisServer, 'a claim', () => {
+  it('is granted until the limit is reached, over all replicas', async () => {
+    const { actors, stage } = await stageOf(['a', 'b'], { limit: 5 });
+    const [a, b] = actors as [Actor, Actor];
+    expect((await a.claim(reads(2))).verdicts).toEqual(['go', 'go']);
+    const rest = await b.claim([{ id: 'x' }, { id: 'y' }, { id: 'z' }]);
+    expect(rest).toMatchObject({ verdicts: ['go', 'go', ''], why: 'window' });
+    expect((await stage.budget()).log).toHaveLength(5);
+    await a.ended('read 0', { sent: false });
+    expect((await b.claim([{ id: 'z' }])).verdicts).toEqual(['go']);
+  });
+
+  it('gets nothing before it is known what was sent, whatever made Redis forget', async () => {
+    const { actors, stage } = await stageOf(['a']);
+    const [a] = actors;
+    const long = await scriptStage();
+    expect((await long.actor('a').claim(reads(1))).why).toBe('late');
+    for (const forget of [
+      () => stage.server.command('FLUSHALL'),
+      () => stage.server.command('DEL', '{gateway:1}:state'),
+    ]) {
+      const { epoch } = a;
+      await forget();
+      // As of another memory nothing is granted; what it has to say of the new one is heard.
+      expect((await a.claim(reads(1))).verdicts).toEqual(['']);
+      expect(a.epoch).not.toBe(epoch);
+    }
+    const other = long.actor('b');
+    await other.beat();
+    expect(await other.claim(reads(1))).toMatchObject({ verdicts: [''], why: 'quarantine' });
+  });
+
+  it('that was under way for too long gets nothing, and holds up the clock of all', async () => {
+    const { actors } = await stageOf(['a', 'b']);
+    const [a, b] = actors as [Actor, Actor];
+    a.upper = a.now - 5000;
+    expect(await a.claim(reads(1))).toMatchObject({ verdicts: [''], why: 'late' });
+    a.upper = 0;
+    const before = b.now;
+    await b.beat();
+    // It does not go back, though.
+    expect(b.now).toBeGreaterThanOrEqual(before);
+    expect((await a.claim(reads(1))).verdicts).toEqual(['go']);
+  });
+
+  it('leaves other replicas their turns', async () => {
+    const { actors } = await stageOf(['a', 'b'], { limit: 3 });
+    const [a, b] = actors as [Actor, Actor];
+    await a.claim(reads(2, { caller: 'noisy' }));
+    // Both wait now, the quiet one behind the round that had begun.
+    const noisy = (id: string) => a.claim([{ id, caller: 'noisy' }], { i: { noisy: 3 } });
+    await noisy('n1');
+    expect((await b.claim([{ id: 'q1', caller: 'quiet' }])).verdicts).toEqual(['']);
+    await a.ended('read 0', { sent: false });
+    expect((await noisy('n2')).verdicts).toEqual(['go']);
+    await a.ended('read 1', { sent: false });
+    expect(await noisy('n3')).toMatchObject({ verdicts: [''], why: 'turn' });
+    expect((await b.claim([{ id: 'q2', caller: 'quiet' }])).verdicts).toEqual(['go']);
+  });
+
+  it('of a write goes before reads, and every fourth turn is a read’s', async () => {
+    const wants = [
+      ...reads(2),
+      ...Array.from({ length: 5 }, (_, n) => ({ id: `w${n}`, lane: 'write' as const })),
+    ];
+    const order: string[] = [];
+    const { actors } = await stageOf(['b'], { limit: 1 });
+    const [b] = actors;
+    await b.ended('first', { sent: false });
+    let left = wants;
+    while (left.length > 0) {
+      const { verdicts } = await b.claim(left);
+      const gone = left.filter((_, at) => verdicts[at] === 'go');
+      order.push(...gone.map(({ id }) => id));
+      left = left.filter((_, at) => verdicts[at] !== 'go');
+      if (gone.length === 0) {
+        await b.ended(order.at(-1) ?? 'first', { sent: false });
+      }
+    }
+    expect(order).toEqual(['w0', 'w1', 'w2', 'read 0', 'w3', 'w4', 'read 1']);
+  });
+
+  it('of a refresh waits for readers anywhere, and leaves them a reserve', async () => {
+    const { actors } = await stageOf(['a', 'b'], { limit: 30 });
+    const [a, b] = actors as [Actor, Actor];
+    const refresh = { id: 'r', lane: 'refresh' as const };
+    await b.claim([], { i: { someone: 1 } });
+    expect((await a.claim([refresh])).verdicts).toEqual(['']);
+    await b.claim([]);
+    expect((await a.claim([refresh])).verdicts).toEqual(['go']);
+    await a.claim(reads(14));
+    await a.claim(reads(13, { caller: 'other' }).map((each) => ({ ...each, id: `o ${each.id}` })));
+    const refused = await a.claim([{ ...refresh, id: 'r2' }]);
+    expect(refused.verdicts).toEqual(['']);
+  });
+});
+
+describeWith(redisServer, 'a read', () => {
+  it('that another replica asks for takes no slot, and one that landed of late neither', async () => {
+    const { actors, stage } = await stageOf(['a', 'b']);
+    const [a, b] = actors as [Actor, Actor];
+    const want = { key: 'campaigns', tags: ['t'], ttl: 60_000 };
+    await a.claim([{ ...want, id: 'a1' }]);
+    expect((await b.claim([{ ...want, id: 'b1' }])).verdicts).toEqual(['join']);
+    await a.ended('a1', { key: 'campaigns', kept: true });
+    expect(stage.messages().at(-1)).toMatchObject({ kind: 'ended', key: 'campaigns', kept: true });
+    expect((await b.claim([{ ...want, id: 'b2' }])).verdicts).toEqual(['landed']);
+    // Whoever has that answer already wants a newer one.
+    expect((await b.claim([{ ...want, id: 'b3', newer: b.now }])).verdicts).toEqual(['go']);
+    await b.ended('b3', { sent: false });
+    expect((await stage.budget()).log).toHaveLength(2);
+  });
+
+  it('is asked for anew once a write has touched it, or its replica is not heard of any more', async () => {
+    const { actors } = await stageOf(['a', 'b']);
+    const [a, b] = actors as [Actor, Actor];
+    const want = { key: 'campaigns', tags: ['t'], ttl: 60_000 };
+    await a.claim([{ ...want, id: 'a1' }]);
+    await b.touched(['t']);
+    expect((await b.claim([{ ...want, id: 'b1' }])).verdicts).toEqual(['go']);
+    await a.goodbye();
+    await a.claim([{ ...want, id: 'a2', key: 'pixels' }]);
+    expect((await b.claim([{ ...want, id: 'b2', key: 'pixels' }])).verdicts).toEqual(['go']);
+  });
+});
+
+describeWith(redisServer, 'a permit', () => {
+  it('ends once, however often that is told', async () => {
+    const { actors, stage } = await stageOf(['a']);
+    const [a] = actors;
+    await a.claim([{ id: 'p' }]);
+    const told = { limit: 30, remaining: 20 };
+    await a.ended('p', told);
+    const once = await stage.budget();
+    await a.ended('p', told);
+    const twice = await stage.budget();
+    expect(twice.log).toHaveLength(once.log.length);
+    expect(twice['co']).toEqual(once['co']);
+  });
+
+  it('whose replica ends without a word counts, and one of its permits for long', async () => {
+    const { actors, stage } = await stageOf(['a', 'b'], { hold: 1 });
+    const [a, b] = actors as [Actor, Actor];
+    await a.claim(reads(3));
+    // Each was given for `hold`, which is over with the next round trip here.
+    await stage.server.command('PING');
+    await b.claim(reads(1, { caller: 'other' }).map((each) => ({ ...each, id: 'b1' })));
+    const held = (await stage.budget()).log.filter((permit) => permit['r'] === 'a' && permit['h']);
+    expect(held).toMatchObject([{ x: 1 }]);
+  });
+
+  it('of a lengthy request lasts as long as it is renewed, and comes back when it was forgotten', async () => {
+    const { actors, stage } = await stageOf(['a']);
+    const [a] = actors;
+    await a.claim([{ id: 'long', lengthy: true }]);
+    await stage.server.command('FLUSHALL');
+    await a.beat();
+    await a.renew('long');
+    expect((await stage.budget()).log).toMatchObject([{ id: 'long', l: 1 }]);
+  });
+
+  it('that was never sent leaves nothing behind, nor does its intent', async () => {
+    const { actors, stage } = await stageOf(['a']);
+    const [a] = actors;
+    await a.claim([{ id: 'w', lane: 'write', tags: ['t'] }]);
+    expect(await stage.server.command('HGET', '{gateway:1}:state', '!')).toContain('"t"');
+    await a.ended('w', { sent: false });
+    expect(await stage.server.command('HGET', '{gateway:1}:state', '!')).toBe(null);
+    expect((await stage.budget()).log.map((permit) => permit['id'])).toEqual(['first']);
+  });
+});
+
+describeWith(redisServer, 'a write', () => {
+  it('whose replica is not heard of any more counts as done when its time is over', async () => {
+    const { actors, stage } = await stageOf(['a', 'b'], { intent: 1 });
+    const [a, b] = actors as [Actor, Actor];
+    await a.claim([{ id: 'w', lane: 'write', tags: ['t'] }]);
+    // A millisecond is over with a round trip or two.
+    await stage.server.command('PING');
+    expect((await b.beat()).tags).toEqual(['t', '1']);
+    const { epoch } = b;
+    expect(stage.messages()).toContainEqual({ kind: 'touch', epoch, n: 1, tags: ['t'] });
+  });
+
+  it('that changed nothing touches nothing', async () => {
+    const { actors, stage } = await stageOf(['a'], { intent: 1 });
+    const [a] = actors;
+    await a.claim([{ id: 'w', lane: 'write', tags: ['t'] }]);
+    await a.ended('w', { withdraw: true });
+    expect(await stage.server.command('HGET', '{gateway:1}:state', '!')).toBe(null);
+  });
+
+  it('is told with the replicas whose leases run, without those that said goodbye', async () => {
+    const { actors } = await stageOf(['a', 'b', 'c']);
+    const [a, b, c] = actors as [Actor, Actor, Actor];
+    await c.goodbye();
+    expect(await a.touched(['t'])).toEqual({ n: 1, others: ['b'] });
+    expect((await b.beat(1)).tags).toEqual([]);
+    expect((await b.beat(0)).tags).toEqual(['t', '1']);
+  });
+});
+
+describeWith(redisServer, 'a replica with another secret', () => {
+  it('does nothing while others live, and begins anew without them', async () => {
+    const { actors, stage } = await stageOf(['a']);
+    const [a] = actors;
+    const stranger = stage.actor('stranger', 'other print');
+    await expect(stranger.claim(reads(1))).rejects.toThrow('differs');
+    await expect(stranger.beat()).rejects.toThrow('differs');
+    await a.goodbye();
+    await stranger.beat();
+    expect(stranger.epoch).not.toBe(a.epoch);
+    await expect(a.claim(reads(1))).rejects.toThrow('differs');
+  });
+});
