@@ -11,6 +11,7 @@ import type { ReplicaGauges } from './observe/replica-metrics.ts';
 import { RedisConnection } from './redis/connection/connection.ts';
 import { KeptEntries } from './redis/kept-entries.ts';
 import type { Message } from './redis/messages.ts';
+import { OutageWatch } from './redis/outage-watch.ts';
 import { Replica } from './redis/replica.ts';
 import { createSealing } from './redis/seal.ts';
 import { Settling } from './redis/settling.ts';
@@ -73,11 +74,9 @@ export class Replicas {
   readonly #settling: Settling;
   readonly #kept: KeptEntries;
   readonly #budgets: SharedBudgets;
+  readonly #outage: OutageWatch;
   /** How many replicas are alive; 0 before the first beat was answered. */
   #alive = 0;
-  #wasOut = false;
-  /** Why Redis does not do what it is asked; empty while it does. */
-  #refused = '';
 
   constructor(options: ReplicasOptions) {
     this.#options = options;
@@ -120,11 +119,10 @@ export class Replicas {
         view: (name, json) => this.#budgets.look(name, json),
         message: (message) => this.#hear(message),
         beaten: (replicas) => {
-          this.#refused = '';
           this.#alive = replicas;
         },
-        tried: () => this.#noticeOutage(),
-        refused: (reason) => this.#noticeRefusal(reason),
+        tried: () => this.#outage.look(),
+        refused: (reason) => this.#outage.refused(reason),
       },
     });
     this.#settling = this.#createSettling();
@@ -140,6 +138,11 @@ export class Replicas {
       read: (names) => this.#connection.read(names),
       write: (name, value, ttlMs) => this.#connection.write(name, value, ttlMs),
       unreadable: () => observer.unreadable?.(),
+    });
+    this.#outage = new OutageWatch({
+      log: options.log,
+      isOut: () => this.#isOut,
+      changed: () => this.#budgets.outageChanged(),
     });
     this.#budgets = this.#createBudgets();
   }
@@ -281,25 +284,6 @@ export class Replicas {
     void this.#settling.retell();
     this.#budgets.outageChanged();
     log.event('redis remembers from now on', { epoch });
-  }
-
-  #noticeOutage(): void {
-    const { log } = this.#options;
-    const isOut = this.#isOut;
-    if (isOut === this.#wasOut) return;
-    this.#wasOut = isOut;
-    if (isOut) {
-      log.complaint(
-        'Redis cannot be asked: nothing is sent to the upstreams until it can, and cached answers are stale ones.',
-      );
-    } else log.event('redis is back');
-    this.#budgets.outageChanged();
-  }
-
-  #noticeRefusal(reason: string): void {
-    if (this.#refused === reason) return;
-    this.#refused = reason;
-    this.#options.log.complaint(`Redis does not do what it is asked: ${reason}.`);
   }
 }
 

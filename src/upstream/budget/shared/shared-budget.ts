@@ -1,5 +1,3 @@
-import type { Clock } from '../../../clock.ts';
-import type { PermitOutcome } from '../../../observe/observer.ts';
 import { RedisRefused, RedisUnavailable } from '../../../redis/failures.ts';
 import type {
   SharedClaim,
@@ -7,18 +5,14 @@ import type {
   SharedVerdict,
   Want,
 } from '../../../redis/shared-ledger.ts';
-import type { ProtocolTimes } from '../../../redis/times.ts';
-import type { Stamp } from '../../cache/cache.ts';
 import type { BudgetState, Job, Permit, Upshot } from '../budget.ts';
 import { QueuedBudget } from '../queued-budget.ts';
+import { Departures, type DeparturesOptions, type Moment } from './departures.ts';
 import { sharedForecast } from './shared-forecast.ts';
-import { endedOf, waitsOf, wantOf } from './wants.ts';
+import { waitsOf, wantOf } from './wants.ts';
 
 /** What a budget that replicas share needs of the world. */
-export interface SharedBudgetOptions {
-  readonly clock: Clock;
-  readonly ledger: SharedLedger;
-  readonly times: ProtocolTimes;
+export interface SharedBudgetOptions extends DeparturesOptions {
   /** A name for the next permit, unlike all others. */
   readonly nextId: () => string;
   /** Whether nothing can be asked of the ledger, for longer than a moment. */
@@ -27,11 +21,8 @@ export interface SharedBudgetOptions {
   readonly quarantineMs: () => number;
   /** What stands for a caller where others can read. */
   readonly nameOf: (caller: string) => string;
-  /** What an answer is stored with that is asked for with a permit of this claim. */
-  readonly stampOf: (claim: SharedClaim) => Stamp;
   /** Told when something waits here from now on, or nothing does any more. */
   readonly waits: (budget: SharedBudget, does: boolean) => void;
-  readonly observer?: ((outcome: PermitOutcome) => void) | undefined;
 }
 
 /** Most requests that are claimed for at a time. */
@@ -60,6 +51,7 @@ export class SharedBudget extends QueuedBudget {
   readonly answersInMs: number;
   readonly #options: SharedBudgetOptions;
   readonly #ledger: SharedLedger;
+  readonly #departures: Departures;
   readonly #parked = new Map<Job, Parked>();
   readonly #rushing = new WeakSet<Job>();
   /** Those for whom another replica's answer was of no use: they want a request of their own. */
@@ -78,6 +70,7 @@ export class SharedBudget extends QueuedBudget {
     super(options.clock);
     this.#options = options;
     this.#ledger = options.ledger;
+    this.#departures = new Departures(options);
     this.answersInMs = options.times.callMs;
   }
 
@@ -225,12 +218,15 @@ export class SharedBudget extends QueuedBudget {
       // What was claimed may have been given: these permits are not used, whenever that shows.
       if (error instanceof RedisUnavailable && error.doubtful) {
         for (const { id } of wanted) {
-          this.#options.observer?.('doubtful');
+          this.#options.observer('doubtful');
           void this.#ledger.giveBack(id);
         }
       }
       this.#claimAt = clock.now() + this.#options.times.beatMs;
-      for (const { job } of wanted) job.delayed(this.estimateOf(job));
+      for (const { job } of wanted) {
+        if (this.#parked.has(job)) this.#return(job);
+        else job.delayed(this.estimateOf(job));
+      }
     } finally {
       this.#claiming = false;
     }
@@ -258,13 +254,7 @@ export class SharedBudget extends QueuedBudget {
   }
 
   /** What a claim has said of one job. */
-  #take(
-    id: string,
-    job: Job,
-    verdict: SharedVerdict,
-    claim: SharedClaim,
-    sent: { readonly now: number; readonly wall: number },
-  ): void {
+  #take(id: string, job: Job, verdict: SharedVerdict, claim: SharedClaim, sent: Moment): void {
     const wasParked = this.#parked.delete(job);
     if (verdict === '') {
       if (wasParked) this.putBack(job);
@@ -277,54 +267,22 @@ export class SharedBudget extends QueuedBudget {
       if (verdict === 'go') void this.#ledger.giveBack(id);
       return;
     }
-    this.#options.observer?.(verdict);
+    this.#options.observer(verdict);
     if (!wasParked) job.dispatched();
     if (verdict === 'go') {
-      void this.#send(job, this.#permit(id, claim, sent), claim.epoch);
+      void this.#send(job, this.#departures.permit(id, claim, sent), claim.epoch);
     } else {
       this.#parked.set(job, { askAt: this.clock.now() + ASK_AGAIN_MS });
       if (verdict === 'landed') void this.#land(job, { kind: 'shared' });
     }
   }
 
-  #permit(
-    id: string,
-    claim: SharedClaim,
-    sent: { readonly now: number; readonly wall: number },
-  ): Permit {
-    const { sendByMs } = this.#options.times;
-    return {
-      id,
-      stamp: this.#options.stampOf(claim),
-      // Both clocks: one stands still while a machine sleeps, the other can be set back.
-      mayLeave: () =>
-        this.clock.now() - sent.now < sendByMs && this.clock.wall() - sent.wall < sendByMs,
-    };
-  }
-
   async #send(job: Job, permit: Permit, epoch: string): Promise<void> {
-    let cancelRenewal = (): void => {};
-    const renew = (): void => {
-      cancelRenewal = this.clock.after(this.#ledger.holdMs / 4, () => {
-        void this.#ledger.renew(permit.id);
-        renew();
-      });
-    };
-    if (job.lengthy) renew();
-    const attempted = await job.attempt(permit);
-    cancelRenewal();
-    if (attempted.kind === 'unsent' || attempted.kind === 'late') {
-      this.#options.observer?.('unsent');
-      void this.#ledger.giveBack(permit.id);
-      if (attempted.kind === 'late') this.putBack(job);
-      this.#claimNow();
-      return;
-    }
-    if (attempted.kind !== 'done') this.putBack(job);
-    const ended = this.#ledger.ended(permit.id, endedOf(job, attempted, epoch));
+    const { attempted, told } = await this.#departures.send(job, permit, epoch);
+    if (attempted !== 'unsent' && attempted !== 'done') this.putBack(job);
     this.#claimNow();
-    await ended;
-    if (attempted.kind === 'refused') this.tellDelay();
+    await told;
+    if (attempted === 'refused') this.tellDelay();
     this.#claimNow();
   }
 
