@@ -1,0 +1,53 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { LIMIT, WINDOW_MS } from './cluster.ts';
+import { Press } from './press.ts';
+import type { Scene } from './scene.ts';
+import { mostArrivals } from './window.ts';
+
+/** What callers may be told while replicas, Redis or the upstream fail. */
+const codes = /^(BUDGET_EXHAUSTED|UPSTREAM_UNAVAILABLE|UPSTREAM_TIMEOUT|OUTCOME_UNKNOWN)$/;
+
+/**
+ * Holds what came of a press against what replicas promise: never more than the limit in any window from
+ * `sinceMs` on, no answer older than what was confirmed before it was asked for, no unnamed error.
+ */
+export function expectWhole(
+  { upstream, story }: Scene,
+  { truth, pressed }: Press,
+  { sinceMs = 0, events = [] }: { readonly sinceMs?: number; readonly events?: readonly string[] },
+): void {
+  const { outdated, outdatedStale, writes, reads } = truth.tally;
+  const told = { ...truth.tally.codes, ...pressed.codes };
+  const found = { writes, reads, outdatedStale: outdatedStale.length, ...pressed, codes: told };
+  const requests = upstream.requests.filter(({ at }) => at >= sinceMs);
+  const most = mostArrivals(requests, WINDOW_MS);
+  const fails = most > LIMIT || outdated.length > 0 || reads.fresh === 0;
+  const why = fails ? `${JSON.stringify(found)}\n${story(requests, events)}` : '';
+  expect(most, why).toBeLessThanOrEqual(LIMIT);
+  expect(outdated, why).toEqual([]);
+  expect(Object.keys(told).filter((code) => !codes.test(code))).toEqual([]);
+  expect(reads.fresh, why).toBeGreaterThan(0);
+}
+
+/** Presses a scene before, during and for two windows after something that happens to it. */
+export async function survive(
+  scene: Scene,
+  strike: (scene: Scene) => Promise<void>,
+): Promise<void> {
+  const { requests } = scene.upstream;
+  // What was sent just before may still fill the first window.
+  const sinceMs = performance.now() - WINDOW_MS;
+  const press = new Press(scene.cluster, { askers: 8, writers: 1, readers: 1 }, scene.roll);
+  await pause(WINDOW_MS / 2);
+  const events = [`${performance.now().toFixed(0)} begins`];
+  await strike(scene);
+  events.push(`${performance.now().toFixed(0)} is over`);
+  const then = requests.length;
+  while (requests.length === then) await pause(20);
+  await pause(2 * WINDOW_MS);
+  await press.end();
+  expectWhole(scene, press, { sinceMs, events });
+  // Who sends nothing breaks no limit either.
+  expect(requests.length - then).toBeGreaterThan(LIMIT / 2);
+}

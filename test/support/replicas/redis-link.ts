@@ -1,0 +1,97 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/**
+ * What becomes of bytes between a replica and Redis. `silent`: they wait, on old and new connections, and
+ * arrive late. `refused`: every connection is broken.
+ */
+export type LinkState = 'open' | 'silent' | 'refused';
+
+/** A pipe between one replica and Redis that a test can hold shut, slow down or point elsewhere. */
+export class RedisLink implements AsyncDisposable {
+  #target: number;
+  #state: LinkState = 'open';
+  /** Milliseconds that each piece takes, either way. */
+  delayMs = 0;
+  readonly #pairs = new Set<readonly [Socket, Socket]>();
+  readonly #server = createServer((near) => this.#accept(near));
+
+  private constructor(target: number) {
+    this.#target = target;
+  }
+
+  /** Opens one to a port of this machine. */
+  static async open(target: number): Promise<RedisLink> {
+    const link = new RedisLink(target);
+    await once(link.#server.listen(0, '127.0.0.1'), 'listening');
+    return link;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Changes what becomes of bytes from now on; what waited is delivered when it opens again. */
+  become(state: LinkState): void {
+    this.#state = state;
+    if (state === 'refused') this.breakAll();
+    for (const pair of this.#pairs) {
+      for (const socket of pair) {
+        if (state === 'silent') socket.pause();
+        else socket.resume();
+      }
+    }
+  }
+
+  /** Points new connections at another port, and breaks those there are. */
+  leadTo(port: number): void {
+    this.#target = port;
+    this.breakAll();
+  }
+
+  /** Breaks all connections; new ones are taken. */
+  breakAll(): void {
+    for (const pair of this.#pairs) for (const socket of pair) socket.destroy();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.close();
+    this.breakAll();
+    await once(this.#server, 'close');
+  }
+
+  #accept(near: Socket): void {
+    near.on('error', () => undefined);
+    if (this.#state === 'refused') {
+      near.destroy();
+      return;
+    }
+    const far = connect(this.#target, '127.0.0.1');
+    far.on('error', () => undefined);
+    const pair = [near, far] as const;
+    this.#pairs.add(pair);
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      to.setNoDelay(true);
+      from.on('data', (piece) => this.#pass(piece, to));
+      from.once('close', () => {
+        this.#pairs.delete(pair);
+        to.destroy();
+      });
+      if (this.#state === 'silent') from.pause();
+    }
+  }
+
+  #pass(piece: Buffer, to: Socket): void {
+    if (this.delayMs === 0) {
+      to.write(piece);
+      return;
+    }
+    // Timers of one length run in the order they were set, so the pieces keep theirs.
+    setTimeout(() => {
+      if (!to.destroyed) to.write(piece);
+    }, this.delayMs);
+  }
+}

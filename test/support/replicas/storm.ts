@@ -1,0 +1,31 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Fault, faults } from './faults.ts';
+import type { Scene } from './scene.ts';
+
+/**
+ * Lets faults happen at random for so long: to the replicas or their upstream, to Redis, and to the links
+ * between them, each in an order of its own, so that up to three happen at a time. Tells which were when.
+ */
+export async function storm(scene: Scene, forMs: number): Promise<string[]> {
+  const { roll } = scene;
+  const end = performance.now() + forMs;
+  const events: string[] = [];
+  const sequence = async (parties: readonly Fault['party'][], restMs: number): Promise<void> => {
+    const possible = faults.filter(
+      ({ party, failover }) => parties.includes(party) && (!failover || scene.follower),
+    );
+    while (performance.now() < end) {
+      await pause(roll(restMs));
+      const fault = possible[roll(possible.length)];
+      const began = performance.now();
+      await fault?.strike(scene);
+      events.push(`${began.toFixed(0)} .. ${performance.now().toFixed(0)} ${fault?.name}`);
+    }
+  };
+  await Promise.all([
+    sequence(['replica', 'upstream'], 4000),
+    sequence(['redis'], 10_000),
+    sequence(['link'], 6000),
+  ]);
+  return events;
+}

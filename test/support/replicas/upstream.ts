@@ -1,0 +1,168 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Quota, type QuotaOptions } from './quota.ts';
+import { type Noun, VersionedRows } from './rows.ts';
+
+/** The upstream's key, which nothing but requests to it may hold. */
+export const KEY = 'key-of-the-replicas-account';
+
+/** A request as the upstream saw it; times are of `performance.now()`, in milliseconds. */
+export interface UpstreamRequest {
+  readonly method: string;
+  /** With its query. */
+  readonly path: string;
+  readonly key: string;
+  readonly at: number;
+  /** When its answer had left or its connection was gone; infinite until then. */
+  endedAt: number;
+  /** HTTP status of its answer; 0 while, or if, there is none. */
+  status: number;
+}
+
+/** How the upstream behaves; a test may change it while it runs. */
+export interface Conduct {
+  /**
+   * Milliseconds from a request's arrival until it takes effect or is looked up, and from then until the
+   * answer leaves. Infinite: there is no answer.
+   */
+  delays: (request: UpstreamRequest) => readonly [before: number, after: number];
+  /** Told of each write when it has taken effect and before it is answered. */
+  onEffect: (request: UpstreamRequest) => void;
+}
+
+interface Reply {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly body: unknown;
+}
+
+/**
+ * As much of the link-management API as is needed to hold several gateways against it: users without end,
+ * each of them a resource of its own, three short lists whose rows can be renamed, and uploads. It knows
+ * when each request came, whose write every read shows, and can stop between an effect and its answer.
+ */
+export class VersionedUpstream implements AsyncDisposable {
+  readonly requests: UpstreamRequest[] = [];
+  readonly rows = new VersionedRows();
+  readonly conduct: Conduct = { delays: () => [0, 0], onEffect: () => undefined };
+  readonly #quota: Quota | null;
+  readonly #server = createServer((request, response) => {
+    this.#answer(request, response).catch(() => response.destroy());
+  });
+
+  private constructor(quota: QuotaOptions | null) {
+    this.#quota = quota && new Quota(quota);
+  }
+
+  /** Starts one on a free port; without a quota it takes everything and says nothing of a limit. */
+  static async start(quota: QuotaOptions | null = null): Promise<VersionedUpstream> {
+    const upstream = new VersionedUpstream(quota);
+    await once(upstream.#server.listen(0, '127.0.0.1'), 'listening');
+    return upstream;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** Requests of somebody else who uses the same key; they are in no log. */
+  spend(requests: number): void {
+    this.#quota?.spend(requests);
+  }
+
+  /** The requests to these paths. */
+  requestsTo(path: RegExp): UpstreamRequest[] {
+    return this.requests.filter((request) => path.test(request.path));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections();
+    this.#server.close();
+    await once(this.#server, 'close');
+  }
+
+  async #answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const request: UpstreamRequest = {
+      method: incoming.method ?? '',
+      path: incoming.url ?? '',
+      key: incoming.headers.authorization ?? '',
+      at: performance.now(),
+      endedAt: Number.POSITIVE_INFINITY,
+      status: 0,
+    };
+    this.requests.push(request);
+    response.once('close', () => {
+      request.endedAt = performance.now();
+    });
+    const waitMs = this.#quota?.take() ?? null;
+    const reply = waitMs === null ? await this.#run(request, incoming) : refusal(waitMs);
+    if (reply === null) return;
+    request.status = reply.status;
+    const headers = { ...this.#quota?.headers(), ...reply.headers };
+    response.writeHead(reply.status, { 'content-type': 'application/json', ...headers });
+    response.end(JSON.stringify(reply.body));
+  }
+
+  async #run(request: UpstreamRequest, incoming: IncomingMessage): Promise<Reply | null> {
+    const [before, after] = this.conduct.delays(request);
+    // What never takes effect is left alone until its connection goes.
+    if (before === Number.POSITIVE_INFINITY) return null;
+    if (before > 0) await pause(before);
+    const body = await this.#effect(request, incoming);
+    if (request.method !== 'GET') this.conduct.onEffect(request);
+    if (after === Number.POSITIVE_INFINITY) return null;
+    if (after > 0) await pause(after);
+    return { status: 'error' in body && body.error === 404 ? 404 : 200, headers: {}, body };
+  }
+
+  async #effect(request: UpstreamRequest, incoming: IncomingMessage): Promise<object> {
+    const { method } = request;
+    const [, what = '', name = '', action = ''] = request.path
+      .replace(/\?.*/, '')
+      .slice('/api'.length)
+      .split('/');
+    if (method === 'GET' && what === 'user') {
+      return { error: 0, data: { id: Number(name), email: `user${name}@example.com` } };
+    }
+    if (method === 'GET' && what === 'account') {
+      return { error: 0, data: { id: 1, username: 'owner', email: 'owner@example.com' } };
+    }
+    if (method === 'GET' && isNoun(what)) {
+      const rows = this.rows.list(what);
+      const page = {
+        result: rows.length,
+        perpage: 100,
+        currentpage: 1,
+        nextpage: null,
+        maxpage: 1,
+      };
+      return { error: '0', data: { ...page, [what]: rows } };
+    }
+    const noun = `${what}s`;
+    if (method === 'PUT' && action === 'update' && isNoun(noun)) {
+      const sent = (await json(incoming)) as { name: string };
+      this.rows.rename(noun, Number(name), sent.name);
+      return { error: 0, id: Number(name) };
+    }
+    if (method === 'POST' && what === 'files') {
+      await incoming.resume().toArray();
+      return { error: 0, id: this.requests.length };
+    }
+    return { error: 404, message: 'There is no such thing' };
+  }
+}
+
+function isNoun(what: string): what is Noun {
+  return what === 'campaigns' || what === 'channels' || what === 'pixels';
+}
+
+function refusal(waitMs: number): Reply {
+  return {
+    status: 429,
+    headers: { 'retry-after': String(Math.max(1, Math.ceil(waitMs / 1000))) },
+    body: { error: 429, message: 'Too many requests' },
+  };
+}

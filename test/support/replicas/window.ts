@@ -1,0 +1,62 @@
+import type { UpstreamRequest } from './upstream.ts';
+
+/** The most requests that came in within any interval of one window, over a log in order of arrival. */
+export function mostArrivals(requests: readonly UpstreamRequest[], windowMs: number): number {
+  return fullestWindow(requests, windowMs).length;
+}
+
+/** The requests of the first interval of one window that has the most. */
+export function fullestWindow(
+  requests: readonly UpstreamRequest[],
+  windowMs: number,
+): readonly UpstreamRequest[] {
+  let from = 0;
+  let to = 0;
+  let first = 0;
+  for (const [index, { at }] of requests.entries()) {
+    while ((requests[first]?.at ?? at) <= at - windowMs) first += 1;
+    if (index + 1 - first > to - from) [from, to] = [first, index + 1];
+  }
+  return requests.slice(from, to);
+}
+
+/**
+ * The most requests at once of which each is counted from its arrival until one window after its answer
+ * ended: what is allowed if the upstream counts a request at any moment that it is about. One whose end
+ * was not seen counts to the end of the log.
+ */
+export function mostHeld(requests: readonly UpstreamRequest[], windowMs: number): number {
+  const steps = requests.flatMap(({ at, endedAt }) => [
+    { at, step: 1 },
+    { at: endedAt + windowMs, step: -1 },
+  ]);
+  // What ends at a moment makes room for what begins at it.
+  steps.sort((a, b) => (a.at === b.at ? a.step - b.step : a.at - b.at));
+  let held = 0;
+  let most = 0;
+  for (const { step } of steps) {
+    held += step;
+    most = Math.max(most, held);
+  }
+  return most;
+}
+
+/** One point of a plot: a moment in seconds from the beginning, and the requests around it. */
+export interface Beat {
+  readonly x: number;
+  readonly y: number;
+}
+
+/** How many requests came in each interval of `stepMs` between two moments; the last, cut one is left out. */
+export function requestsOverTime(
+  requests: readonly UpstreamRequest[],
+  { from, to, stepMs }: { readonly from: number; readonly to: number; readonly stepMs: number },
+): Beat[] {
+  const counts = Array.from({ length: Math.max(0, Math.floor((to - from) / stepMs)) }, () => 0);
+  for (const { at } of requests) {
+    const index = Math.floor((at - from) / stepMs);
+    const count = counts[index];
+    if (count !== undefined) counts[index] = count + 1;
+  }
+  return counts.map((y, index) => ({ x: (index * stepMs) / 1000, y }));
+}
