@@ -23,6 +23,14 @@ export interface Curve {
   readonly points: readonly { readonly x: number; readonly y: number }[];
 }
 
+/** Something counted over time, and what happened meanwhile; `x` is in seconds. */
+export interface Timeline {
+  readonly title: string;
+  readonly about: string;
+  readonly curves: readonly Curve[];
+  readonly marks: readonly { readonly x: number; readonly label: string }[];
+}
+
 /** What one bench has found. */
 export interface Measurement {
   /** The name of its file, without `.bench.ts`. */
@@ -31,6 +39,7 @@ export interface Measurement {
   readonly about: string;
   readonly figures: readonly Figure[];
   readonly curves?: readonly Curve[];
+  readonly timeline?: Timeline;
 }
 
 declare module 'vitest' {

@@ -7,9 +7,12 @@ import {
   writtenTarget,
 } from './measurement.ts';
 import { type Run, writtenCircumstances } from './run.ts';
+import { FAINT, INK, LINES, line, type Part, RULE, round, text } from './svg.ts';
+import { timeline } from './timeline.ts';
 
 const WIDTH = 980;
 const MARGIN = 24;
+const FRAME = { width: WIDTH, margin: MARGIN };
 const ROW = 22;
 /** Where bars begin, and where they end that are as long as their target. */
 const BARS = 450;
@@ -20,18 +23,8 @@ const VALUES = 820;
 /** Ages above this, in units of the ideal, leave the chart: only before the order has come about. */
 const HIGHEST = 2;
 
-const INK = '#1f2933';
-const FAINT = '#7b8794';
-const RULE = '#d9dee4';
 const GOOD = '#3f9c76';
 const BAD = '#d64545';
-const LINES = ['#9aa5b1', '#2b6cb0', '#dd7a1e', '#7b4bb3'];
-
-/** A part of the picture, and how much of its height it takes. */
-interface Part {
-  readonly svg: string;
-  readonly height: number;
-}
 
 /** The figures of a run against their targets, and its curves, as an SVG document. */
 export function plot(run: Run): string {
@@ -39,6 +32,7 @@ export function plot(run: Run): string {
     title(run),
     ...run.measurements.map(bars),
     ...run.measurements.flatMap(({ curves }) => (curves ? [chart(curves)] : [])),
+    ...run.measurements.flatMap((each) => (each.timeline ? [timeline(each.timeline, FRAME)] : [])),
   ];
   let y = MARGIN;
   const placed = parts.map(({ svg, height }) => {
@@ -164,38 +158,4 @@ function wrap(words: string, letters: number): string[] {
 
 function shortened(words: string, letters: number): string {
   return words.length <= letters ? words : `${words.slice(0, letters - 1)}…`;
-}
-
-interface TextStyle {
-  readonly size?: number;
-  readonly weight?: number;
-  readonly color?: string;
-  readonly anchor?: 'start' | 'middle' | 'end';
-}
-
-function text(x: number, y: number, words: string, style: TextStyle): string {
-  const { size, weight, color = INK, anchor } = style;
-  const attributes = [
-    `x="${x}" y="${y}" fill="${color}"`,
-    size ? ` font-size="${size}"` : '',
-    weight ? ` font-weight="${weight}"` : '',
-    anchor ? ` text-anchor="${anchor}"` : '',
-  ];
-  const escaped = words.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
-  return `<text ${attributes.join('')}>${escaped}</text>`;
-}
-
-function line(
-  [x1, y1]: readonly [number, number],
-  [x2, y2]: readonly [number, number],
-  color: string,
-  width: number,
-  dashes?: string,
-): string {
-  const dashed = dashes ? ` stroke-dasharray="${dashes}"` : '';
-  return `<line x1="${x1}" y1="${y1}" x2="${x2}" y2="${y2}" stroke="${color}" stroke-width="${width}"${dashed}/>`;
-}
-
-function round(value: number): number {
-  return Math.round(value * 10) / 10;
 }

@@ -12,7 +12,7 @@ export const TIMEOUT_MS = 400;
 /** How long nothing is sent when Redis has no memory: window, margin, last moment of sending, timeout. */
 export const HOLD_MS = WINDOW_MS + 250 + 300 + TIMEOUT_MS;
 /** What the replicas seal with. */
-const SECRET = 'a-secret-that-all-the-replicas-know';
+export const SECRET = 'a-secret-that-all-the-replicas-know';
 
 /** What a cluster is made of. */
 export interface ClusterOptions {
@@ -22,6 +22,8 @@ export interface ClusterOptions {
   readonly redisPort: number | null;
   /** Settings beside those that compress time and name the upstream. */
   readonly env?: Readonly<Record<string, string>>;
+  /** What every question carries. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** Settings of one replica. */
   readonly envOf?: (index: number) => Readonly<Record<string, string>>;
 }
@@ -33,31 +35,29 @@ export class Cluster implements AsyncDisposable {
   readonly links: readonly RedisLink[];
   readonly upstream: VersionedUpstream;
 
+  readonly #options: ClusterOptions;
+
   private constructor(
-    upstream: VersionedUpstream,
+    options: ClusterOptions,
     replicas: readonly Replica[],
     links: readonly RedisLink[],
   ) {
-    this.upstream = upstream;
+    this.#options = options;
+    this.upstream = options.upstream;
     this.replicas = replicas;
     this.links = links;
   }
 
   /** Starts them; resolves when all take traffic, which is not yet when they may send anything. */
   static async start(options: ClusterOptions): Promise<Cluster> {
-    const { upstream, redisPort, env, envOf } = options;
+    const { redisPort, envOf } = options;
     const indexes = Array.from({ length: options.replicas }, (_, index) => index);
     const links =
       redisPort === null ? [] : await Promise.all(indexes.map(() => RedisLink.open(redisPort)));
-    const replicas = indexes.map((index) => {
-      const link = links[index];
-      const shared = link && {
-        REDIS_URL: `redis://127.0.0.1:${link.port}`,
-        REDIS_SECRET: SECRET,
-      };
-      return new Replica({ ...settings(upstream), ...shared, ...env, ...envOf?.(index) });
-    });
-    const cluster = new Cluster(upstream, replicas, links);
+    const replicas = indexes.map(
+      (index) => new Replica({ ...settings(options, links[index]), ...envOf?.(index) }),
+    );
+    const cluster = new Cluster(options, replicas, links);
     await Promise.all(replicas.map((replica) => replica.listens()));
     await Promise.all(replicas.map((_, index) => cluster.ready(index)));
     return cluster;
@@ -98,7 +98,12 @@ export class Cluster implements AsyncDisposable {
 
   /** @throws Error when the replica cannot be reached or does not answer in time. */
   ask(index: number, question: Question): Promise<ReplicaAnswer> {
-    return this.replica(index).ask(question);
+    return this.replica(index).ask({ headers: this.#options.headers ?? {}, ...question });
+  }
+
+  /** One more, at the same Redis by the link of the first, that is not among the others. */
+  stranger(env: Readonly<Record<string, string>>): Replica {
+    return new Replica({ ...settings(this.#options, this.link(0)), ...env });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -107,7 +112,10 @@ export class Cluster implements AsyncDisposable {
   }
 }
 
-function settings(upstream: VersionedUpstream): Record<string, string> {
+function settings(
+  { upstream, env }: ClusterOptions,
+  link: RedisLink | undefined,
+): Record<string, string> {
   return {
     PORT: '0',
     AUTH_MODE: 'none',
@@ -121,5 +129,7 @@ function settings(upstream: VersionedUpstream): Record<string, string> {
     MARKET_TIMEOUT_MS: String(TIMEOUT_MS),
     MAX_WAIT_MS: '3000',
     SHUTDOWN_DELAY_MS: '0',
+    ...(link && { REDIS_URL: `redis://127.0.0.1:${link.port}`, REDIS_SECRET: SECRET }),
+    ...env,
   };
 }

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { HOLD_MS, TIMEOUT_MS } from './cluster.ts';
+import { STATE, setClock } from './redis-insight.ts';
 import type { Scene } from './scene.ts';
 
 /** Something that goes wrong, and ends. */
@@ -12,9 +13,6 @@ export interface Fault {
   /** Lets it happen; resolves when it is over. */
   readonly strike: (scene: Scene) => Promise<void>;
 }
-
-/** The hash that holds the budgets and what was granted of them. */
-const STATE = '{gateway:1}:state';
 
 /** Everything that the limit must survive. */
 export const faults: readonly Fault[] = [
@@ -89,6 +87,16 @@ export const faults: readonly Fault[] = [
     name: 'the budgets are deleted',
     party: 'redis',
     strike: async ({ redis }) => void (await redis.command('DEL', STATE)),
+  },
+  {
+    name: 'the clock of Redis is set an hour forward',
+    party: 'redis',
+    strike: ({ redis }) => setClock(redis, 3_600_000),
+  },
+  {
+    name: 'the clock of Redis is set an hour back',
+    party: 'redis',
+    strike: ({ redis }) => setClock(redis, -3_600_000),
   },
   {
     name: 'Redis does nothing for a while',

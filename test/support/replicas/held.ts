@@ -15,18 +15,24 @@ const codes = /^(BUDGET_EXHAUSTED|UPSTREAM_UNAVAILABLE|UPSTREAM_TIMEOUT|OUTCOME_
 export function expectWhole(
   { upstream, story }: Scene,
   { truth, pressed }: Press,
-  { sinceMs = 0, events = [] }: { readonly sinceMs?: number; readonly events?: readonly string[] },
+  options: {
+    readonly limit?: number;
+    readonly sinceMs?: number;
+    readonly events?: readonly string[];
+  } = {},
 ): void {
+  const { limit = LIMIT, sinceMs = 0, events = [] } = options;
   const { outdated, outdatedStale, writes, reads } = truth.tally;
   const told = { ...truth.tally.codes, ...pressed.codes };
   const found = { writes, reads, outdatedStale: outdatedStale.length, ...pressed, codes: told };
   const requests = upstream.requests.filter(({ at }) => at >= sinceMs);
   const most = mostArrivals(requests, WINDOW_MS);
-  const fails = most > LIMIT || outdated.length > 0 || reads.fresh === 0;
+  const fails = most > limit || outdated.length > 0 || reads.fresh === 0;
   const why = fails ? `${JSON.stringify(found)}\n${story(requests, events)}` : '';
-  expect(most, why).toBeLessThanOrEqual(LIMIT);
+  expect(most, why).toBeLessThanOrEqual(limit);
   expect(outdated, why).toEqual([]);
   expect(Object.keys(told).filter((code) => !codes.test(code))).toEqual([]);
+  expect(upstream.defects).toEqual([]);
   expect(reads.fresh, why).toBeGreaterThan(0);
 }
 

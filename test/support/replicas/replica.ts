@@ -28,7 +28,7 @@ export interface Question {
 }
 
 /** One built gateway in a process of its own, which can be killed, stopped and started again. */
-export class Replica {
+export class Replica implements AsyncDisposable {
   readonly #env: Readonly<Record<string, string>>;
   #running: Running;
   /** What the processes before this one have said. */
@@ -110,6 +110,10 @@ export class Replica {
   get stopped(): boolean {
     // The state stands behind the name, which ends with the last parenthesis.
     return /.*\) T/s.test(readFileSync(`/proc/${this.pid}/stat`, 'utf8'));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.end('SIGKILL');
   }
 
   #start(): Running {

@@ -6,7 +6,8 @@ import { type UpstreamRequest, VersionedUpstream } from './upstream.ts';
 import { fullestWindow } from './window.ts';
 
 /** How a scene differs from three replicas over an upstream that says nothing and one Redis. */
-export interface SceneOptions extends Partial<Pick<ClusterOptions, 'replicas' | 'env' | 'envOf'>> {
+export interface SceneOptions
+  extends Partial<Pick<ClusterOptions, 'replicas' | 'env' | 'envOf' | 'headers'>> {
   readonly seed?: number;
   readonly quota?: QuotaOptions;
   /** Whether Redis writes down what it holds. */

@@ -29,6 +29,8 @@ export interface Conduct {
    * answer leaves. Infinite: there is no answer.
    */
   delays: (request: UpstreamRequest) => readonly [before: number, after: number];
+  /** HTTP status of a request that is to fail; `null` for the others. */
+  fails: (request: UpstreamRequest) => number | null;
   /** Told of each write when it has taken effect and before it is answered. */
   onEffect: (request: UpstreamRequest) => void;
 }
@@ -46,11 +48,20 @@ interface Reply {
  */
 export class VersionedUpstream implements AsyncDisposable {
   readonly requests: UpstreamRequest[] = [];
+  /** What went wrong with the upstream itself, such as a request that it does not know. */
+  readonly defects: unknown[] = [];
   readonly rows = new VersionedRows();
-  readonly conduct: Conduct = { delays: () => [0, 0], onEffect: () => undefined };
+  readonly conduct: Conduct = {
+    delays: () => [0, 0],
+    fails: () => null,
+    onEffect: () => undefined,
+  };
   readonly #quota: Quota | null;
   readonly #server = createServer((request, response) => {
-    this.#answer(request, response).catch(() => response.destroy());
+    this.#answer(request, response).catch((error: unknown) => {
+      this.defects.push(error);
+      response.destroy();
+    });
   });
 
   private constructor(quota: QuotaOptions | null) {
@@ -111,11 +122,15 @@ export class VersionedUpstream implements AsyncDisposable {
     // What never takes effect is left alone until its connection goes.
     if (before === Number.POSITIVE_INFINITY) return null;
     if (before > 0) await pause(before);
-    const body = await this.#effect(request, incoming);
-    if (request.method !== 'GET') this.conduct.onEffect(request);
+    const failure = this.conduct.fails(request);
+    const body =
+      failure === null
+        ? await this.#effect(request, incoming)
+        : { error: failure, message: 'Something is wrong here' };
+    if (failure === null && request.method !== 'GET') this.conduct.onEffect(request);
     if (after === Number.POSITIVE_INFINITY) return null;
     if (after > 0) await pause(after);
-    return { status: 'error' in body && body.error === 404 ? 404 : 200, headers: {}, body };
+    return { status: failure ?? 200, headers: {}, body };
   }
 
   async #effect(request: UpstreamRequest, incoming: IncomingMessage): Promise<object> {
@@ -151,7 +166,7 @@ export class VersionedUpstream implements AsyncDisposable {
       await incoming.resume().toArray();
       return { error: 0, id: this.requests.length };
     }
-    return { error: 404, message: 'There is no such thing' };
+    throw new Error(`${method} ${request.path} is nothing that this upstream knows`);
   }
 }
 

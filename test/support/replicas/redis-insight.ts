@@ -1,0 +1,75 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import type { RedisServer } from '../redis-server.ts';
+
+/** The hash that holds the budgets and what was granted of them. */
+export const STATE = '{gateway:1}:state';
+
+/** What replicas hold together, as far as tests look at it. */
+export interface SharedState {
+  /** Replicas that are known to live. */
+  readonly alive: readonly string[];
+  /** Replicas that have permits out for requests that have not ended, one for each permit. */
+  readonly holders: readonly string[];
+  /** Replicas that have a bid for a turn. */
+  readonly bidders: readonly string[];
+}
+
+/** Reads what replicas hold together. */
+export async function sharedState(redis: RedisServer): Promise<SharedState> {
+  const names = (await redis.command('HKEYS', STATE)) as string[];
+  const values = (await redis.command('HVALS', STATE)) as string[];
+  const fields = names.map((name, index) => [name, JSON.parse(values[index] ?? 'null')] as const);
+  const budgets = fields
+    .filter(([name]) => name.startsWith('b:'))
+    .map(([, budget]) => budget as { log: unknown; bids: Record<string, unknown> });
+  // An empty table of Lua is an object in JSON, whatever it was meant to be.
+  const logs = budgets.flatMap(({ log }) => Object.values(log as { r: string; h?: 1 }[]));
+  return {
+    alive: Object.keys(fields.find(([name]) => name === '@')?.[1] ?? {}),
+    holders: logs.filter(({ h }) => h === 1).map(({ r }) => r),
+    bidders: budgets.flatMap(({ bids }) => Object.keys(bids)),
+  };
+}
+
+/** Sets the clock of Redis, as scripts see it, so many milliseconds forward; back where that is negative. */
+export async function setClock(redis: RedisServer, byMs: number): Promise<void> {
+  const step = `
+    local epoch = cjson.decode(redis.call('HGET', KEYS[1], '#') or 'null')
+    if epoch == cjson.null then return end
+    epoch.off = epoch.off + ARGV[1]
+    redis.call('HSET', KEYS[1], '#', cjson.encode(epoch))`;
+  await redis.command('EVAL', step, '1', STATE, String(byMs));
+}
+
+/** Everything that is said to a Redis, as it tells it itself. */
+export interface Monitor extends AsyncDisposable {
+  /** One line for each command so far, with its arguments, and for each that a script gave. */
+  lines(): readonly string[];
+}
+
+/** Listens to all commands that a Redis gets from now on. */
+export async function monitor(port: number): Promise<Monitor> {
+  const socket = connect(port, '127.0.0.1');
+  let said = '';
+  socket.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  socket.on('error', () => undefined);
+  socket.write('MONITOR\r\n');
+  await once(socket, 'data');
+  return {
+    lines: () => said.split('\r\n').slice(1, -1),
+    async [Symbol.asyncDispose]() {
+      socket.destroy();
+      await once(socket, 'close');
+    },
+  };
+}
+
+/** The kinds of commands that clients have sent: scripts by their digest, without those that scripts gave. */
+export function kindsOf(lines: readonly string[]): string[] {
+  return lines
+    .filter((line) => !/\[\d+ lua\]/.test(line))
+    .map((line) => /"EVALSHA" "\w+"|"\w+"/i.exec(line)?.[0].toLowerCase() ?? line);
+}
