@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { it } from 'vitest';
 import { createDice } from '../soak/load.ts';
-import { Cluster } from '../support/replicas/cluster.ts';
+import { Cluster, TIMEOUT_MS } from '../support/replicas/cluster.ts';
 import { Press } from '../support/replicas/press.ts';
 import { kindsOf, monitor } from '../support/replicas/redis-insight.ts';
 import { Scene } from '../support/replicas/scene.ts';
@@ -12,7 +12,7 @@ import { type Figure, percentile, record, type Timeline } from './report/measure
 const LIMIT = 50;
 const WINDOW_MS = 10_000;
 /** How long nothing is sent when Redis has no memory. */
-const HOLD_MS = WINDOW_MS + 250 + 1500 + 400;
+const HOLD_MS = WINDOW_MS + 250 + 1500 + TIMEOUT_MS;
 const env = { LINKS_RATE_LIMIT: String(LIMIT), LINKS_RATE_WINDOW_MS: String(WINDOW_MS) };
 
 /** How many requests came in an interval. */

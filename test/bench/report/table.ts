@@ -42,7 +42,7 @@ export function section(run: Run, picture: string): string {
   );
   return [
     `Last run: ${writtenCircumstances(run)}.`,
-    `![The figures against their targets, and the age of answers over time](${picture})`,
+    `![The figures against their targets, the age of answers over time, and requests over time while replicas are killed](${picture})`,
     ['| Bench | Figure | Measured | Target | |', '|---|---|--:|--:|---|', ...rows].join('\n'),
     run.measurements.map(({ bench, about }) => `- *${bench}*: ${about}`).join('\n'),
   ].join('\n\n');

@@ -24,7 +24,9 @@ export function expectWhole(
   const { limit = LIMIT, sinceMs = 0, events = [] } = options;
   const { outdated, outdatedStale, writes, reads } = truth.tally;
   const told = { ...truth.tally.codes, ...pressed.codes };
-  const found = { writes, reads, outdatedStale: outdatedStale.length, ...pressed, codes: told };
+  const { longestLagMs } = upstream;
+  const stale = outdatedStale.length;
+  const found = { longestLagMs, writes, reads, outdatedStale: stale, ...pressed, codes: told };
   const requests = upstream.requests.filter(({ at }) => at >= sinceMs);
   const most = mostArrivals(requests, WINDOW_MS);
   const fails = most > limit || outdated.length > 0 || reads.fresh === 0;

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { json } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Quota, type QuotaOptions } from './quota.ts';
@@ -57,6 +58,7 @@ export class VersionedUpstream implements AsyncDisposable {
     onEffect: () => undefined,
   };
   readonly #quota: Quota | null;
+  readonly #lag = monitorEventLoopDelay({ resolution: 10 });
   readonly #server = createServer((request, response) => {
     this.#answer(request, response).catch((error: unknown) => {
       this.defects.push(error);
@@ -66,6 +68,7 @@ export class VersionedUpstream implements AsyncDisposable {
 
   private constructor(quota: QuotaOptions | null) {
     this.#quota = quota && new Quota(quota);
+    this.#lag.enable();
   }
 
   /** Starts one on a free port; without a quota it takes everything and says nothing of a limit. */
@@ -79,6 +82,11 @@ export class VersionedUpstream implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
+  /** For how long, at most, it did not look whether a request had come: its log is no better than that. */
+  get longestLagMs(): number {
+    return Math.round(this.#lag.max / 1e6);
+  }
+
   /** Requests of somebody else who uses the same key; they are in no log. */
   spend(requests: number): void {
     this.#quota?.spend(requests);
@@ -90,6 +98,7 @@ export class VersionedUpstream implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#lag.disable();
     this.#server.closeAllConnections();
     this.#server.close();
     await once(this.#server, 'close');
