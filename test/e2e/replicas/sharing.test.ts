@@ -99,4 +99,14 @@ describeWith(redisServer, 'Replicas', () => {
     expect(calls().length).toBeGreaterThanOrEqual(rounds - 1);
     expect(calls().length).toBeLessThanOrEqual(2 * rounds);
   });
+
+  it('wait for one that was refused, and make no request of their own', async () => {
+    const { email, path, ask, calls } = someone();
+    scene.upstream.conduct.delays = () => [50, 50];
+    scene.upstream.conduct.fails = (request) =>
+      request.path === path && calls().length === 1 ? 429 : null;
+    const answers = await Promise.all([0, 1, 2, 0, 1, 2].map(ask));
+    expect(answers.map(emailOf)).toEqual(answers.map(() => email));
+    expect(calls()).toHaveLength(2);
+  });
 });

@@ -2,7 +2,7 @@ import type { Cluster } from './cluster.ts';
 import { type Noun, ROWS, rowKey } from './rows.ts';
 
 /** A read that showed less than what had been confirmed before it began. */
-export interface Outdated {
+interface Outdated {
   readonly row: string;
   readonly replica: number;
   readonly shown: number;
