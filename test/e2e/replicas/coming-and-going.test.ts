@@ -50,13 +50,13 @@ describeWith(redisServer, 'A replica', () => {
         REDIS_SECRET: 'quite-another-secret-than-theirs-is',
       });
       await stranger.listens();
+      await stranger.says(/have another REDIS_SECRET/);
       const answer = await stranger.ask({
         query: '{ user(id: "1") { email } }',
         headers: { prefer: 'wait=1' },
       });
       expect(answer.errors?.[0]?.extensions?.code).toBe('BUDGET_EXHAUSTED');
       expect(upstream.requestsTo(/user\/1$/)).toEqual([]);
-      expect(stranger.output()).toMatch(/REDIS_SECRET/);
       await cluster.ask(0, { query: '{ user(id: "2") { email } }' });
       expect(upstream.requestsTo(/user\/2$/)).toHaveLength(1);
     });

@@ -69,7 +69,7 @@ describeWith(redisServer, 'Replicas', () => {
     const shared = someone();
     scene.upstream.conduct.delays = () => [100, 50];
     scene.upstream.conduct.fails = ({ path }) =>
-      path === alone.path || path === shared.path ? 400 : null;
+      path === alone.path || path === shared.path ? 500 : null;
     const codeOf = ({ errors }: ReplicaAnswer) => errors?.[0]?.extensions?.code;
     const code = codeOf(await alone.ask(0));
     expect(code).toBeDefined();

@@ -17,9 +17,15 @@ export interface SharedState {
 
 /** Reads what replicas hold together. */
 export async function sharedState(redis: RedisServer): Promise<SharedState> {
-  const names = (await redis.command('HKEYS', STATE)) as string[];
-  const values = (await redis.command('HVALS', STATE)) as string[];
-  const fields = names.map((name, index) => [name, JSON.parse(values[index] ?? 'null')] as const);
+  const flat = (await redis.command(
+    'EVAL',
+    "return redis.call('HGETALL', KEYS[1])",
+    '1',
+    STATE,
+  )) as string[];
+  const fields = flat.flatMap((name, index) =>
+    index % 2 === 0 ? [[name, JSON.parse(flat[index + 1] ?? 'null')] as const] : [],
+  );
   const budgets = fields
     .filter(([name]) => name.startsWith('b:'))
     .map(([, budget]) => budget as { log: unknown; bids: Record<string, unknown> });

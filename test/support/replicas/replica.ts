@@ -54,6 +54,11 @@ export class Replica implements AsyncDisposable {
     return this.#before + this.#running.output();
   }
 
+  /** Resolves when this life of it has logged something like this. */
+  async says(pattern: RegExp): Promise<void> {
+    await this.#running.says(pattern);
+  }
+
   /** Waits until it listens. */
   async listens(): Promise<void> {
     const [, url = ''] = await this.#running.says(/(http:\/\/localhost:\d+)\/graphql/);
