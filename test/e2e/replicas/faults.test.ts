@@ -2,8 +2,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { describeWith, redisServer } from '../../support/needs.ts';
 import { type Fault, faults } from '../../support/replicas/faults.ts';
-import { survive } from '../../support/replicas/held.ts';
+import { expectWhole, survive } from '../../support/replicas/held.ts';
+import { Press } from '../../support/replicas/press.ts';
 import { Scene, type SceneOptions } from '../../support/replicas/scene.ts';
+import { storm } from '../../support/replicas/storm.ts';
+
+/** `REPLICAS_SECONDS=600` for the long form; `REPLICAS_SEED` to have another storm, or the same again. */
+const seconds = Number(process.env['REPLICAS_SECONDS'] ?? 120);
+const seed = Number(process.env['REPLICAS_SEED'] ?? Date.now() % 1_000_000);
 
 type Strike = (scene: Scene) => Promise<void>;
 
@@ -49,5 +55,19 @@ describeWith(redisServer, 'Replicas keep the limit and show no outdated answer',
 
     // One after the other on the same replicas: what one leaves behind is what the next begins with.
     it.sequential.each(strikes)('%s', (_name, strike) => survive(scene, strike));
+  });
+
+  describe.concurrent('where everything happens at random, up to three things at a time', () => {
+    it(
+      `for ${seconds} seconds (seed ${seed})`,
+      async () => {
+        await using scene = await Scene.set({ seed, follower: true, envOf: hoursApart });
+        const press = new Press(scene.cluster, { askers: 8, writers: 2, readers: 1 }, scene.roll);
+        const events = await storm(scene, seconds * 1000);
+        await press.end();
+        expectWhole(scene, press, { events });
+      },
+      (seconds + 120) * 1000,
+    );
   });
 });

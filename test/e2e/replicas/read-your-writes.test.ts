@@ -7,7 +7,7 @@ import { Scene } from '../../support/replicas/scene.ts';
 import { Truth } from '../../support/replicas/truth.ts';
 
 /** `REPLICAS_PAIRS=100000` for the long form. */
-const pairs = Number(process.env['REPLICAS_PAIRS'] ?? 2000);
+const pairs = Number(process.env['REPLICAS_PAIRS'] ?? 1000);
 /** As many as Redis keeps account of: writes are what this is about, not waiting for them. */
 const LIMIT = 400;
 

@@ -34,7 +34,7 @@ export function expectWhole(
   expect(most, why).toBeLessThanOrEqual(limit);
   expect(outdated, why).toEqual([]);
   expect(Object.keys(told).filter((code) => !codes.test(code))).toEqual([]);
-  expect(upstream.defects).toEqual([]);
+  expect(upstream.unknown).toEqual([]);
   expect(reads.fresh, why).toBeGreaterThan(0);
 }
 
