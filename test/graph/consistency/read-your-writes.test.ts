@@ -1,230 +1,17 @@
 import * as fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Fault, type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
-import { type Row, startWorld, type World } from '../../support/gateway.ts';
+import { afterAll, beforeAll, it } from 'vitest';
+import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
+import { startWorld } from '../../support/gateway.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
+import { Play, steps, TTL, turn } from './play.ts';
 import { themes } from './themes.ts';
-import { type Change, type Sighting, Truth, type View } from './truth.ts';
-
-/** A schedule is a list of these; each is followed by some turns of the event loop. */
-type Step = { readonly turns: number } & (
-  | { readonly does: 'read' | 'write' | 'release'; readonly which: number }
-  /** The next read upstream is not answered until it is released; `early`: from before the wait. */
-  | { readonly does: 'hold'; readonly early: boolean }
-  | { readonly does: 'fate'; readonly fate: Fate }
-  | { readonly does: 'break'; readonly kind: 'drop' | 'error-500' }
-  | { readonly does: 'pass'; readonly ms: number }
-);
-
-/** What becomes of the next write. */
-type Fate = 'held, done before' | 'held, done after' | 'lost, done' | 'lost, not done' | 'refused';
-
-const TTL = 60_000;
-const which = fc.nat(1000);
-const turns = fc.constantFrom(0, 0, 1, 5, 20);
-const steps = fc.array<Step>(
-  fc.oneof(
-    { weight: 8, arbitrary: fc.record({ does: fc.constant('read' as const), which, turns }) },
-    { weight: 6, arbitrary: fc.record({ does: fc.constant('write' as const), which, turns }) },
-    { weight: 3, arbitrary: fc.record({ does: fc.constant('release' as const), which, turns }) },
-    {
-      weight: 5,
-      arbitrary: fc.record({ does: fc.constant('hold' as const), early: fc.boolean(), turns }),
-    },
-    {
-      weight: 3,
-      arbitrary: fc.record({
-        does: fc.constant('fate' as const),
-        fate: fc.constantFrom<Fate>(
-          'held, done before',
-          'held, done before',
-          'held, done after',
-          'lost, done',
-          'lost, done',
-          'lost, not done',
-          // After it, requests go one at a time for the rest of the schedule.
-          'refused',
-        ),
-        turns,
-      }),
-    },
-    {
-      weight: 1,
-      arbitrary: fc.record({
-        does: fc.constant('break' as const),
-        kind: fc.constantFrom('drop' as const, 'error-500' as const),
-        turns,
-      }),
-    },
-    {
-      weight: 2,
-      arbitrary: fc.record({
-        does: fc.constant('pass' as const),
-        ms: fc.constantFrom(1000, 0.9 * TTL, TTL + 1, 2 * TTL + 1),
-        turns,
-      }),
-    },
-  ),
-  { minLength: 6, maxLength: 30 },
-);
+import { Truth } from './truth.ts';
 
 /** Rests by events of the machine and not by its time: thousands of schedules do it often. */
 class QuickClock extends VirtualClock {
   override settle(): Promise<void> {
     return turn(12);
   }
-}
-
-async function turn(times: number): Promise<void> {
-  for (let n = 0; n < times; n += 1) {
-    await new Promise<void>((resolve) => {
-      setImmediate(resolve);
-    });
-  }
-}
-
-/** A schedule being carried out. Nothing in it waits for an answer, but for the very end. */
-class Play {
-  readonly #world: World;
-  readonly #clock: QuickClock;
-  readonly #truth: Truth;
-  readonly #views: readonly View[];
-  readonly #changes: readonly Change[];
-  readonly #running = new Set<Promise<void>>();
-  readonly #held: (() => void)[] = [];
-  readonly #failures: unknown[] = [];
-  #fate: Fate | undefined;
-  readonly sightings: Sighting[] = [];
-
-  constructor(options: {
-    world: World;
-    clock: QuickClock;
-    truth: Truth;
-    views: readonly View[];
-    changes: readonly Change[];
-  }) {
-    this.#world = options.world;
-    this.#clock = options.clock;
-    this.#truth = options.truth;
-    this.#views = options.views;
-    this.#changes = options.changes;
-  }
-
-  async step(step: Step): Promise<void> {
-    switch (step.does) {
-      case 'read':
-        this.#run(this.read(pick(this.#views, step.which)));
-        break;
-      case 'write':
-        this.#write(pick(this.#changes, step.which));
-        break;
-      case 'release':
-        this.#held.splice(step.which % Math.max(1, this.#held.length), 1)[0]?.();
-        break;
-      case 'hold':
-        this.#fault({ ...this.#hold(), method: 'GET', applied: step.early });
-        break;
-      case 'break':
-        this.#fault({ kind: step.kind, method: 'GET' });
-        break;
-      case 'fate':
-        this.#fate = step.fate;
-        break;
-      case 'pass':
-        await this.#clock.advance(step.ms);
-    }
-    await turn(step.turns);
-  }
-
-  /** Lets everything end. */
-  async end(): Promise<void> {
-    for (const release of this.#held.splice(0)) release();
-    while (this.#running.size > 0) {
-      await this.#clock.advance(1000);
-      for (const release of this.#held.splice(0)) release();
-    }
-    this.#world.sandbox.links.clearFaults();
-    if (this.#failures.length > 0) throw this.#failures[0];
-  }
-
-  /** Reads, and notes what was seen; an error shows nothing. */
-  async read(view: View): Promise<void> {
-    const since = this.#truth.now;
-    const { data, errors } = await this.#world.ask(view.query, {}, PATIENT);
-    if (errors.length === 0) this.sightings.push(...see(view, data, since));
-  }
-
-  #write(change: Change): void {
-    const { mutation, path, shows, ...effect } = change(this.#truth);
-    const attempt = this.#truth.attempt(effect);
-    if (!attempt) return;
-    const begun = this.#truth.now;
-    const fate = this.#fate;
-    this.#fate = undefined;
-    const remove = fate && this.#fault({ ...this.#faultOf(fate), path });
-    const selection = shows ? `... on ${shows.query}` : '';
-    const run = async (): Promise<void> => {
-      const query = `mutation { result: ${mutation} { __typename ${selection} } }`;
-      const { data, errors } = await this.#world.ask<{ result: Row } | null>(query, {}, PATIENT);
-      remove?.();
-      const typename = data?.result['__typename'];
-      expect(typename, JSON.stringify(data)).not.toBe('InvalidInput');
-      const unknown = errors.some(({ extensions }) => extensions?.code === 'OUTCOME_UNKNOWN');
-      const done = unknown
-        ? fate === 'lost, done' && attempt.possible
-        : data !== null && typename !== 'Rejected';
-      attempt.end(done);
-      if (shows && done && data && errors.length === 0) {
-        // What it reads afterwards was read at some time since it began, but not before its own write.
-        for (const sighting of see(shows, data.result, begun)) {
-          const own = sighting.register in effect.values;
-          this.sightings.push(own ? { ...sighting, since: this.#truth.now } : sighting);
-        }
-      }
-    };
-    this.#run(run());
-  }
-
-  #faultOf(fate: Fate): Fault {
-    if (fate === 'refused') return { kind: 'refuse-429', retryAfter: 1 };
-    const done = fate.endsWith(', done') || fate === 'held, done before';
-    return fate.startsWith('lost')
-      ? { kind: 'drop', applied: done }
-      : { ...this.#hold(), applied: done };
-  }
-
-  #hold(): Fault & { kind: 'hold' } {
-    const until = new Promise<void>((resolve) => {
-      this.#held.push(resolve);
-    });
-    return { kind: 'hold', until };
-  }
-
-  #fault(fault: Fault): () => void {
-    return this.#world.sandbox.links.fault({ ...fault, times: 1 });
-  }
-
-  #run(promise: Promise<void>): void {
-    this.#running.add(promise);
-    const ended = (): void => {
-      this.#running.delete(promise);
-    };
-    promise.then(ended, (error: unknown) => {
-      this.#failures.push(error);
-      ended();
-    });
-  }
-}
-
-/** Nobody here gives up waiting for a turn. */
-const PATIENT = { prefer: 'wait=600' };
-
-function see({ query, sees }: View, data: Row, since: number): Sighting[] {
-  return sees(data).map(([register, fits]) => ({ register, fits, since, where: query }));
-}
-
-function pick<T>(choices: readonly T[], n: number): T {
-  return choices[n % choices.length] as T;
 }
 
 let sandbox: Sandbox;
@@ -254,7 +41,9 @@ it.each(themes)(
           // The first request after a start goes alone: held, it would hold up all others.
           await world.data('{ plans { databaseId } }');
           const truth = new Truth(start);
-          const play = new Play({ world, clock, truth, views, changes });
+          const { ask } = world;
+          const pass = (ms: number) => clock.advance(ms);
+          const play = new Play({ sandbox, ask, pass, truth, views, changes });
           for (const step of schedule) await play.step(step);
           await play.end();
           // What has settled by now is shown once more.
