@@ -17,6 +17,14 @@ export interface Copy<T = unknown> {
   readonly hit: Hit;
 }
 
+/** The answer to a read, what it is cached under, and about how many bytes it takes. */
+interface Answer<T> {
+  readonly read: Read<T>;
+  readonly key: string;
+  readonly value: T;
+  readonly bytes: number;
+}
+
 /** What the cache holds for a read, and what may be done with it. */
 interface Peeked<T> {
   readonly value: T;
@@ -76,40 +84,29 @@ export class Copies {
   }
 
   /**
-   * Stores the answer to a read, of about `bytes` bytes, unless a write has made it wrong meanwhile. Tells whether
-   * it is stored.
+   * Stores the answer to a read, unless a write has made it wrong while it was in flight. Tells whether it is
+   * stored.
    */
-  store<T>(
-    {
-      key,
-      read,
-      value,
-      bytes,
-    }: Omit<Copy<T>, 'hit'> & { readonly value: T; readonly bytes: number },
-    stamp: Stamp,
-  ): boolean {
-    const { cache, freshness } = this.#options;
-    const scope = scopeOfKey(key);
-    if (!cache.holds(scopedTags(scope, read.inFlightTags ?? []), stamp.generation)) return false;
-    const tags = scopedTags(scope, [...read.tags, ...(read.lateTags?.(value) ?? [])]);
-    return cache.set(key, { ...stamp, value, freshness: freshness(read.resource), tags }, bytes);
+  store<T>(answer: Answer<T>, stamp: Stamp): boolean {
+    const { key, read } = answer;
+    const inFlight = scopedTags(scopeOfKey(key), read.inFlightTags ?? []);
+    return this.#options.cache.holds(inFlight, stamp.generation) && this.#set(answer, stamp);
   }
 
-  /** Stores an answer that another replica has read, on the same terms. */
-  adopt<T>(
-    {
-      key,
-      read,
-      value,
-      bytes,
-    }: Omit<Copy<T>, 'hit'> & { readonly value: T; readonly bytes: number },
-    stamp: Stamp,
-  ): boolean {
-    const { cache } = this.#options;
+  /** Stores an answer that another replica has read, unless a write has made it wrong since. */
+  adopt<T>(answer: Answer<T>, stamp: Stamp): boolean {
+    const { key, read, value } = answer;
     const scope = scopeOfKey(key);
-    const tags = scopedTags(scope, read.elsewhereTags ?? []);
-    if (!cache.isCurrent([...tags, everythingOf(scope)], stamp.generation)) return false;
-    return this.store({ key, read, value: read.adopt?.(value) ?? value, bytes }, stamp);
+    const tags = [...scopedTags(scope, read.elsewhereTags ?? []), everythingOf(scope)];
+    if (!this.#options.cache.isCurrent(tags, stamp.generation)) return false;
+    const adopted = read.adopt ? read.adopt(value, stamp.storedAt) : value;
+    return this.#set({ ...answer, value: adopted }, stamp);
+  }
+
+  #set<T>({ bytes, key, read, value }: Answer<T>, stamp: Stamp): boolean {
+    const { cache, freshness } = this.#options;
+    const tags = scopedTags(scopeOfKey(key), [...read.tags, ...(read.lateTags?.(value) ?? [])]);
+    return cache.set(key, { ...stamp, value, freshness: freshness(read.resource), tags }, bytes);
   }
 
   /** Tags as the cache knows them. */

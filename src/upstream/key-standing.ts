@@ -1,3 +1,4 @@
+import type { AtOnce } from '../at-once.ts';
 import type { Credential } from '../auth/credential.ts';
 import type { Permit } from './budget/budget.ts';
 import type { Budgets } from './budget/budgets.ts';
@@ -80,7 +81,7 @@ export class KeyStanding {
       // What left before a refusal says nothing of the time after it.
       if (!era.over) this.#accept(credential);
     } else if (outcome.kind === 'failure' && outcome.failure.kind === 'unauthenticated') {
-      this.#refuse(call, credential);
+      await this.#refuse(call, credential);
     } else {
       this.#options.budgets.notAccepted(credential);
     }
@@ -110,23 +111,25 @@ export class KeyStanding {
     this.#eras.delete(partition);
   }
 
-  #refuse(call: Call<unknown>, credential: Credential): void {
+  /** Forgets what was read with a key; where there are other replicas, until they have too. */
+  #refuse(call: Call<unknown>, credential: Credential): AtOnce<void> {
     const { budgets, cache, exchange, onForgotten, refresher, shared } = this.#options;
     const { ofCaller, partition } = credential;
     if (!ofCaller) {
       // Callers choose what is written, and with it perhaps the words in which that is refused.
-      if (!('resource' in call)) return;
+      if (!('resource' in call)) return undefined;
       this.#endEra(partition);
       this.#refused.add(partition);
-      return;
+      return undefined;
     }
     this.#endEra(partition);
     const scope = scopeOf(exchange.upstream, partition);
     shared.forget(scope);
     cache.forget(scope);
-    void cache.touch([everythingOf(scope)]);
+
     refresher.forget(partition);
     budgets.refused(credential);
     onForgotten?.(partition);
+    return cache.touch([everythingOf(scope)]);
   }
 }

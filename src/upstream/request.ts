@@ -61,8 +61,13 @@ export interface Read<T> extends Call<T> {
   readonly inFlightTags?: readonly string[];
   /** Further tags of the answer while it is kept for other replicas, who do not see what else is cached here. */
   readonly elsewhereTags?: readonly string[];
-  /** Makes an answer that another replica has read one of this process'. */
-  adopt?(value: T): T;
+  /**
+   * Makes an answer that another replica has read one of this process'. `askedAt` is on the clock of the cache, as
+   * for `stamped`.
+   */
+  adopt?(value: T, askedAt: number): T;
+  /** Told when an answer of this process was asked for, where others may be adopted beside it. */
+  stamped?(value: T, askedAt: number): void;
   /** The id of the row that it is about, if that can come out of another answer. */
   readonly about?: number | undefined;
   /** Rows that come with it, where it is a further page of a window whose pages are all known. */

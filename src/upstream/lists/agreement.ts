@@ -20,8 +20,8 @@ interface Compared {
 export class Agreement {
   #arrivals = 0;
   #adopted = 0;
-  /** The total that the latest page told, and when it came. */
-  #latest: { readonly arrival: number; readonly total: number } | null = null;
+  /** The total that the latest page told, when it came, and when it was asked for, where that is of interest. */
+  #latest: { readonly arrival: number; readonly total: number; askedAt?: number } | null = null;
   /** Arrivals of pages that are outdated for another reason. */
   readonly #outdated = new Set<number>();
   #spare = 0;
@@ -39,12 +39,18 @@ export class Agreement {
     return { ...page, arrival };
   }
 
-  /**
-   * Takes a page in that another replica has read. When that was among those read here is not known: it is taken
-   * to be older than the latest of them, so that in doubt it is the one that is read again.
-   */
-  adopted<R extends Row>(page: Page<R>): Page<R> {
-    if (!this.#latest) return this.arrived(page, true);
+  /** When a page that has come was asked for, on the clock of the cache. */
+  stamped({ arrival }: Page<Row>, askedAt: number): void {
+    if (this.#latest && this.#latest.arrival === arrival) this.#latest.askedAt = askedAt;
+  }
+
+  /** Takes a page in that another replica has read, among those that have come here as it was asked for. */
+  adopted<R extends Row>(page: Page<R>, askedAt: number): Page<R> {
+    if (askedAt > (this.#latest?.askedAt ?? Number.NEGATIVE_INFINITY) || !this.#latest) {
+      const latest = this.arrived(page, true);
+      this.stamped(latest, askedAt);
+      return latest;
+    }
     this.#adopted += 1;
     return { ...page, arrival: this.#latest.arrival - 1 / (1 + this.#adopted) };
   }

@@ -56,8 +56,12 @@ export class PageRead<R extends Row> implements Read<Page<R> | null> {
     return { ...this.#agreement.arrived(page, this.anew), distinct };
   }
 
-  adopt(page: Page<R> | null): Page<R> | null {
-    return page && this.#agreement.adopted(page);
+  stamped(page: Page<R> | null, askedAt: number): void {
+    if (page) this.#agreement.stamped(page, askedAt);
+  }
+
+  adopt(page: Page<R> | null, askedAt: number): Page<R> | null {
+    return page && this.#agreement.adopted(page, askedAt);
   }
 
   lateTags(page: Page<R> | null): readonly string[] {

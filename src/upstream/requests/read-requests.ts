@@ -156,6 +156,7 @@ export class ReadRequests {
       return { kind: 'error', feedback, error, upshot: { kind: 'failed', code: error.code } };
     }
     const { bytes, value } = outcome;
+    if (this.#options.elsewhere) read.stamped?.(value, stamp.storedAt);
     const isKept =
       !open.orphaned &&
       this.#options.copies.store({ key, read, value, bytes }, stamp) &&

@@ -1,47 +1,23 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, it } from 'vitest';
-import { systemClock } from '../../../src/clock.ts';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
-import { startWorld, type World } from '../../support/gateway.ts';
+import type { World } from '../../support/gateway.ts';
 import { describeWith, redisServer } from '../../support/needs.ts';
 import { RedisServer } from '../../support/redis-server.ts';
+import { startReplicas } from '../../support/replicas/worlds.ts';
 import { Play, steps, TTL, turn } from './play.ts';
 import { themes } from './themes.ts';
 import { Truth } from './truth.ts';
 
-const TIMEOUT_MS = 5000;
 const ttls = ['CAMPAIGNS', 'CHANNELS', 'CHANNEL_ITEMS', 'PIXELS', 'QR_CODES', 'QR_STATISTICS'];
 const env = {
   ...Object.fromEntries([...ttls, 'USERS', 'ACCOUNT'].map((name) => [`TTL_${name}_MS`, `${TTL}`])),
-  LINKS_TIMEOUT_MS: `${TIMEOUT_MS}`,
-  LINKS_RATE_LIMIT: '500',
-  LINKS_RATE_WINDOW_MS: '100',
-  MARKET_RATE_LIMIT: '500',
   MAX_WAIT_MS: '600000',
-  REDIS_SECRET: 'a-secret-that-all-the-replicas-know',
 };
 const REPLICAS = 3;
 
 let sandbox: Sandbox;
 let redis: RedisServer;
-let prefixes = 0;
-
-/** Gateways that share a Redis which has remembered everything for an hour, and nothing that is cached. */
-async function startReplicas(): Promise<World[]> {
-  prefixes += 1;
-  const own = { ...env, REDIS_URL: redis.url, REDIS_PREFIX: `schedule${prefixes}` };
-  const options = { on: sandbox, only: 'links', clock: systemClock, env: own } as const;
-  const worlds: World[] = [];
-  for (let n = 0; n < REPLICAS; n += 1) worlds.push(await startWorld(options));
-  const state = `{schedule${prefixes}:1}:state`;
-  let epoch: unknown = null;
-  for (; epoch === null; await turn(20)) epoch = await redis.command('HGET', state, '#');
-  const { since, ...rest } = JSON.parse(String(epoch)) as { readonly since: number };
-  await redis.command('HSET', state, '#', JSON.stringify({ ...rest, since: since - 3_600_000 }));
-  // The first request after a start goes alone: held, it would hold up all others.
-  for (const { data } of worlds) await data('{ plans { databaseId } }');
-  return worlds;
-}
 
 describeWith(redisServer, 'over replicas', () => {
   beforeAll(async () => {
@@ -60,7 +36,9 @@ describeWith(redisServer, 'over replicas', () => {
       await fc.assert(
         fc.asyncProperty(steps, fc.infiniteStream(fc.nat(REPLICAS - 1)), async (schedule, who) => {
           sandbox.reset();
-          const worlds = await startReplicas();
+          const worlds = await startReplicas(REPLICAS, redis, { on: sandbox, only: 'links', env });
+          // The first request after a start goes alone: held, it would hold up all others.
+          for (const { data } of worlds) await data('{ plans { databaseId } }');
           try {
             const truth = new Truth(start);
             const ask: World['ask'] = (...question) =>

@@ -1,0 +1,198 @@
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import type { Connection, World, WorldOptions } from '../support/gateway.ts';
+import { describeWith, redisServer } from '../support/needs.ts';
+import { RedisServer } from '../support/redis-server.ts';
+import { startReplicas } from '../support/replicas/worlds.ts';
+import { StandIn, upTo } from './paging-stand-in.ts';
+
+type Pair = readonly [World, World];
+
+let sandbox: Sandbox;
+let redis: RedisServer;
+const open: World[] = [];
+
+async function pair(options: WorldOptions = { on: sandbox }): Promise<Pair> {
+  const worlds = await startReplicas(2, redis, options);
+  open.push(...worlds);
+  return worlds as unknown as Pair;
+}
+
+const asOne = (key: string) => ({ authorization: `Bearer ${key}` });
+
+describeWith(redisServer, 'what one replica has read', () => {
+  beforeAll(async () => {
+    sandbox = await startSandbox({ limit: { requests: 1_000_000 } });
+    redis = await RedisServer.run();
+  });
+  afterEach(async () => {
+    await Promise.all(open.splice(0).map((world) => world.close()));
+    sandbox.reset();
+  });
+  afterAll(async () => {
+    await sandbox.close();
+    await redis.end();
+  });
+
+  it.each([
+    ['a list', '{ campaigns { nodes { name } } }', '{ campaigns { nodes { name } } }'],
+    ['a row by its id', '{ user(id: "1") { email } }', '{ user(id: "1") { email } }'],
+    [
+      'a row that a list has',
+      '{ users { email } }',
+      '{ node(id: "VXNlcjox") { ... on User { email } } }',
+    ],
+    [
+      'a row of a list, by its id',
+      '{ qrCodes { nodes { name } } }',
+      '{ qrCode(id: "1") { name } }',
+    ],
+    [
+      'rows of a list, by their global ids',
+      '{ pixels(first: 5) { nodes { id } } }',
+      '{ nodes(ids: ["UGl4ZWw6MQ", "UGl4ZWw6Mg"]) { id ... on Pixel { name } } }',
+    ],
+    [
+      'the end of a list',
+      '{ qrCodes(first: 500) { nodes { id } } }',
+      '{ qrCodes(last: 3) { nodes { name } } }',
+    ],
+    ['a whole list', '{ items { nodes { name } } }', '{ item(id: 1) { name } }'],
+  ])('another answers from: %s', async (_, query, next) => {
+    const [a, b] = await pair();
+    await a.data(query);
+    a.forgetCalls();
+    const { data, errors, receipt } = await b.ask(next);
+    expect(errors).toEqual([]);
+    expect(receipt.calls).toBe(0);
+    expect(b.calls()).toEqual([]);
+    expect(data).toEqual(await a.data(next));
+  });
+
+  it('is priced by a dry run of another, and plans are as exact as alone', async () => {
+    const [a, b] = await pair();
+    const query = '{ campaigns { nodes { name } } channels { nodes { items { totalCount } } } }';
+    await a.data(query);
+    const { text } = await b.ask(query, {}, { 'x-gateway-dry-run': '1' });
+    const { plan } = JSON.parse(text).extensions;
+    expect(plan).toMatchObject({ calls: 0, exact: true });
+    expect(plan.saved.cache).toBeGreaterThan(1);
+  });
+
+  it('is no answer to who has another key, or the same at another place', async () => {
+    const [a] = await pair();
+    await a.data('{ campaigns { nodes { name } } }');
+    const { links } = sandbox;
+    const [other] = await startReplicas(1, redis, {
+      on: sandbox,
+      env: { LINKS_API_KEY: links.keys.free },
+    });
+    open.push(other as World);
+    a.forgetCalls();
+    await other?.data('{ campaigns { nodes { name } } }');
+    expect(a.calls()).toHaveLength(1);
+  });
+
+  it('is told to nobody whose key another replica has found to be refused', async () => {
+    const env = { AUTH_MODE: 'passthrough', LINKS_API_KEY: '' };
+    const [a, b] = await pair({ on: sandbox, env });
+    const { pro } = sandbox.links.keys;
+    const query = '{ campaigns { nodes { name } } }';
+    for (const world of [a, b]) expect((await world.ask(query, {}, asOne(pro))).errors).toEqual([]);
+    const undo = sandbox.links.fault({
+      kind: 'answer',
+      rewrite: () => ({
+        status: 401,
+        headers: {},
+        body: { error: 1, message: 'The API key has expired' },
+      }),
+    });
+    const domains = '{ domains { nodes { id } } }';
+    expect((await a.ask(domains, {}, asOne(pro))).errors).toHaveLength(1);
+    const { errors } = await b.ask(query, {}, asOne(pro));
+    undo();
+    expect(errors.map(({ extensions }) => extensions?.code)).toEqual(['UPSTREAM_UNAUTHENTICATED']);
+  });
+
+  it('admits a key to the marketplace on another, at the cost of one call in all', async () => {
+    const env = { AUTH_MODE: 'passthrough', LINKS_API_KEY: '' };
+    const [a, b] = await pair({ on: sandbox, env });
+    const { free } = sandbox.links.keys;
+    for (const world of [a, b]) {
+      const { errors } = await world.ask('{ seller { username } }', {}, asOne(free));
+      expect(errors).toEqual([]);
+    }
+    expect(a.calls()).toHaveLength(2);
+  });
+});
+
+interface Items {
+  readonly channel: { readonly items: Connection<{ readonly databaseId: number }> };
+}
+
+describeWith(redisServer, 'a channel of several pages that an item has left on one replica', () => {
+  let upstream: StandIn;
+
+  beforeAll(async () => {
+    upstream = await StandIn.start();
+    redis = await RedisServer.run();
+  });
+  afterEach(() => Promise.all(open.splice(0).map((world) => world.close())));
+  afterAll(async () => {
+    await upstream[Symbol.asyncDispose]();
+    await redis.end();
+  });
+
+  const windows = ['last: 4', 'first: 4', 'first: 25', 'first: 14'];
+  const items = async (world: World, window: string) => {
+    const { channel } = await world.data<Items>(
+      `{ channel(id: "1") { items(${window}) { totalCount nodes { ... on ChannelEntry { databaseId } } } } }`,
+    );
+    return {
+      totalCount: channel.items.totalCount,
+      ids: channel.items.nodes.map(({ databaseId }) => databaseId),
+    };
+  };
+
+  const cases = [3, 10, 11, 25].flatMap((id) => [true, false].map((tells) => [id, tells] as const));
+  it.each(cases)(
+    'has one less on another, from number %i on; it tells a total: %s',
+    async (id, tells) => {
+      upstream.tells = (rows) => (tells ? rows : undefined);
+      const totalCount = tells ? 24 : null;
+      upstream.channels = upTo(3);
+      upstream.qrs = upTo(60);
+      upstream.items.set(
+        1,
+        upTo(25).map((each) => ({ type: 'qr' as const, id: each })),
+      );
+      const env = { LINKS_BASE_URL: upstream.baseUrl, LINKS_PAGE_SIZE: '10' };
+      const [a, b, c] = (await startReplicas(3, redis, { only: 'links', env })) as [
+        World,
+        World,
+        World,
+      ];
+      open.push(a, b, c);
+      // Who makes the change has not read the channel, and does not know what else it touches.
+    await items(b, 'first: 500');
+      const { channel } = await b.data<Items>(
+        '{ channel(id: "1") { items(first: 12) { edges { cursor } } } }',
+      );
+      const after = `first: 4, after: "${channel.items.edges.at(-1)?.cursor}"`;
+      await a.data(`mutation { deleteQrCode(id: "${id}") { __typename } }`);
+      upstream.log.length = 0;
+      const left = upTo(25).filter((each) => each !== id);
+      // One has nothing of its own: it must not take what others have put aside before.
+      expect(await items(c, after)).toMatchObject({ totalCount });
+      const expected = [left.slice(-4), left.slice(0, 4), left, left.slice(0, 14)];
+      for (const world of [b, c, a]) {
+        for (const [at, window] of windows.entries()) {
+          expect(await items(world, window)).toEqual({ totalCount, ids: expected[at] });
+        }
+      }
+      // Each page was read once more, by whoever wanted it first.
+      const pages = ['/api/channel/1 1', '/api/channel/1 2', '/api/channel/1 3'];
+      expect(upstream.log.toSorted()).toEqual(pages);
+    },
+  );
+});

@@ -1,0 +1,42 @@
+import { systemClock } from '../../../src/clock.ts';
+import { startWorld, type World, type WorldOptions } from '../gateway.ts';
+import type { RedisServer } from '../redis-server.ts';
+
+let prefixes = 0;
+
+/** What gateways on one Redis are configured with: limits out of the way, and short times. */
+const env = {
+  LINKS_TIMEOUT_MS: '5000',
+  LINKS_RATE_LIMIT: '500',
+  LINKS_RATE_WINDOW_MS: '100',
+  MARKET_TIMEOUT_MS: '5000',
+  MARKET_RATE_LIMIT: '500',
+  MARKET_RATE_WINDOW_MS: '100',
+  REDIS_SECRET: 'a-secret-that-all-the-replicas-know',
+};
+
+/**
+ * Gateways in this process, and in real time, that share a Redis in which nothing is cached, and which has
+ * remembered everything for an hour: they need not wait.
+ */
+export async function startReplicas(
+  count: number,
+  redis: RedisServer,
+  options: WorldOptions,
+): Promise<World[]> {
+  prefixes += 1;
+  const prefix = `replicas${prefixes}`;
+  const own = { ...env, REDIS_URL: redis.url, REDIS_PREFIX: prefix, ...options.env };
+  const worlds: World[] = [];
+  for (let n = 0; n < count; n += 1) {
+    worlds.push(await startWorld({ ...options, clock: systemClock, env: own }));
+  }
+  const state = `{${prefix}:1}:state`;
+  let epoch: unknown = null;
+  while (epoch === null) {
+    epoch = await redis.command('HGET', state, '#');
+  }
+  const { since, ...rest } = JSON.parse(String(epoch)) as { readonly since: number };
+  await redis.command('HSET', state, '#', JSON.stringify({ ...rest, since: since - 3_600_000 }));
+  return worlds;
+}
