@@ -164,10 +164,11 @@ local function step()
   if waiting[caller] <= 0 then waiting[caller] = nil end
   if n then grant(n)
   else
-    -- Another replica's turn: it asks within its hint.
+    -- Another replica's turn: it asks within its hint. Or that of one who waits here and is not in this claim.
     reserved = reserved + 1
     turns[caller] = B.seq + reserved
-    lead = 20
+    local here = lane == 'write' and WAITS.w or WAITS.i
+    lead = math.min(lead or 20, here[caller] and 1 or 20)
   end
 end
 repeat

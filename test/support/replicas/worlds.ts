@@ -33,10 +33,8 @@ export async function startReplicas(
   }
   const state = `{${prefix}:1}:state`;
   let epoch: unknown = null;
-  while (epoch === null) {
-    epoch = await redis.command('HGET', state, '#');
-  }
-  const { since, ...rest } = JSON.parse(String(epoch)) as { readonly since: number };
+  while (typeof epoch !== 'string') epoch = await redis.command('HGET', state, '#');
+  const { since, ...rest } = JSON.parse(epoch) as { readonly since: number };
   await redis.command('HSET', state, '#', JSON.stringify({ ...rest, since: since - 3_600_000 }));
   return worlds;
 }

@@ -30,7 +30,7 @@ const MOST_WANTS = 12;
 /** Among them, most refreshes. */
 const MOST_REFRESHES = 3;
 /** While slots are waited for, newcomers are claimed for at most once in so many milliseconds. */
-const PACE_MS = 20;
+const PACE_MS = 50;
 /** So often another replica's request is asked after that was to bring what is waited for here. */
 const ASK_AGAIN_MS = 250;
 /** Longest time without asking again, in milliseconds: what was bid for runs out. */
@@ -213,6 +213,8 @@ export class SharedBudget extends QueuedBudget {
       for (const [at, each] of wanted.entries()) {
         this.#take(each.id, each.job, claim.verdicts[at] ?? '', claim, sent);
       }
+      // Where all were served, whoever comes next is claimed for at once.
+      if (this.lanes.waiting === 0) this.#claimAt = Number.NEGATIVE_INFINITY;
     } catch (error) {
       if (!(error instanceof RedisUnavailable || error instanceof RedisRefused)) throw error;
       // What was claimed may have been given: these permits are not used, whenever that shows.
