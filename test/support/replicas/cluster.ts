@@ -66,19 +66,36 @@ export class Cluster implements AsyncDisposable {
     return cluster;
   }
 
-  /** Waits until a replica takes traffic. */
+  /**
+   * Waits until a replica takes traffic.
+   * @throws Error with its reasons, when it does not within a minute.
+   */
   async ready(index: number): Promise<void> {
-    while ((await this.replica(index).readiness()).status !== 200) await pause(20);
+    const until = performance.now() + 60_000;
+    for (;;) {
+      const { status, body } = await this.replica(index).readiness();
+      if (status === 200) return;
+      if (performance.now() > until) throw new Error(`replica ${index}: ${JSON.stringify(body)}`);
+      await pause(20);
+    }
   }
 
-  /** Waits until every replica has had an answer from the upstream to a question of its own. */
+  /**
+   * Waits until every replica has had an answer from the upstream to a question of its own.
+   * @throws Error with what a replica says, when it has none for a minute.
+   */
   async sends(): Promise<void> {
     await Promise.all(
       this.replicas.map(async (_, index) => {
+        const until = performance.now() + 60_000;
         for (let nth = 0; ; nth += 1) {
           const id = 900_000_000 + index * 100_000 + nth;
           const answer = await this.ask(index, { query: `{ user(id: "${id}") { email } }` });
           if (!answer.errors) return;
+          if (performance.now() > until) {
+            const output = this.replica(index).output().slice(-4000);
+            throw new Error(`replica ${index}: ${JSON.stringify(answer)}\n${output}`);
+          }
           await pause(50);
         }
       }),

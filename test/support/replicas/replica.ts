@@ -67,7 +67,7 @@ export class Replica implements AsyncDisposable {
 
   /** Whether it takes traffic, and what it has to say about itself. */
   async readiness(): Promise<{ status: number; body: Readonly<Record<string, unknown>> }> {
-    const response = await fetch(`${this.#url}/readyz`);
+    const response = await fetch(`${this.#url}/readyz`, { signal: AbortSignal.timeout(30_000) });
     return { status: response.status, body: (await response.json()) as Record<string, unknown> };
   }
 
