@@ -25,7 +25,11 @@ const hoursApart = (index: number) => ({
 /** What happens to which replicas, one after the other. */
 const stages: readonly (readonly [string, SceneOptions, readonly (readonly [string, Strike])[]])[] =
   [
-    ['are hit themselves', {}, [['nothing happens', async () => {}], ...of('replica', 'upstream')]],
+    [
+      'are hit themselves',
+      {},
+      [['nothing happens', async () => {}], ...of('replica', 'turn', 'upstream')],
+    ],
     ['lose their Redis', { follower: true }, of('redis')],
     [
       'are cut off',

@@ -6,8 +6,8 @@ import type { Scene } from './scene.ts';
 /** Something that goes wrong, and ends. */
 export interface Fault {
   readonly name: string;
-  /** What it happens to: faults of different parties may happen at a time. */
-  readonly party: 'replica' | 'link' | 'redis' | 'upstream';
+  /** What it happens to; `turn` is that of a replica in which a request leaves. */
+  readonly party: 'replica' | 'turn' | 'link' | 'redis' | 'upstream';
   /** Whether it needs a second Redis that follows. */
   readonly failover?: true;
   /** Lets it happen; resolves when it is over. */
@@ -38,7 +38,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: 'a replica sleeps between its last check and the bytes of a request',
-    party: 'replica',
+    party: 'turn',
     async strike({ cluster, anyReplica, roll }) {
       const replica = cluster.replica(anyReplica());
       replica.stopAtNextRequest();

@@ -38,7 +38,7 @@ export function expectWhole(
   expect(reads.fresh, why).toBeGreaterThan(0);
 }
 
-/** Presses a scene before, during and for two windows after something that happens to it. */
+/** Presses a scene before, during and for two windows or more after something that happens to it. */
 export async function survive(
   scene: Scene,
   strike: (scene: Scene) => Promise<void>,
@@ -52,10 +52,9 @@ export async function survive(
   await strike(scene);
   events.push(`${performance.now().toFixed(0)} is over`);
   const then = requests.length;
-  while (requests.length === then) await pause(20);
-  await pause(2 * WINDOW_MS);
+  const over = performance.now() + 2 * WINDOW_MS;
+  // Who sends nothing breaks no limit either.
+  while (requests.length < then + LIMIT || performance.now() < over) await pause(20);
   await press.end();
   expectWhole(scene, press, { sinceMs, events });
-  // Who sends nothing breaks no limit either.
-  expect(requests.length - then).toBeGreaterThan(LIMIT / 2);
 }
