@@ -111,10 +111,14 @@ export class Replica implements AsyncDisposable {
     this.#running.child.kill('SIGUSR2');
   }
 
-  /** Whether it is stopped now. */
+  /** Whether it is stopped now; one that has ended is not. */
   get stopped(): boolean {
-    // The state stands behind the name, which ends with the last parenthesis.
-    return /.*\) T/s.test(readFileSync(`/proc/${this.pid}/stat`, 'utf8'));
+    try {
+      // The state stands behind the name, which ends with the last parenthesis.
+      return /.*\) T/s.test(readFileSync(`/proc/${this.pid}/stat`, 'utf8'));
+    } catch {
+      return false;
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -22,12 +22,14 @@ export async function storm(scene: Scene, forMs: number): Promise<string[]> {
       events.push(`${began.toFixed(0)} .. ${performance.now().toFixed(0)} ${fault?.name}`);
     }
   };
-  await Promise.all([
+  const sequences = await Promise.allSettled([
     sequence(['replica', 'upstream'], 4000),
     // The slot that is kept free for a replica that sleeps in such a turn is kept in Redis: what makes Redis lose its
     // memory while it sleeps lets that one request through, so these do not happen at a time.
     sequence(['redis', 'turn'], 10_000),
     sequence(['link'], 6000),
   ]);
+  // None goes on behind one that has failed.
+  for (const each of sequences) if (each.status === 'rejected') throw each.reason;
   return events;
 }
