@@ -16,7 +16,7 @@ import { Replica } from './redis/replica.ts';
 import { createSealing } from './redis/seal.ts';
 import { Settling } from './redis/settling.ts';
 import type { SharedClaim } from './redis/shared-ledger.ts';
-import { holdMs, MARGIN_MS, type ProtocolTimes, protocolTimes } from './redis/times.ts';
+import { holdMs, type ProtocolTimes, protocolTimes } from './redis/times.ts';
 import type { Budget } from './upstream/budget/budget.ts';
 import { SharedBudgets } from './upstream/budget/shared/shared-budgets.ts';
 import type { Stamp } from './upstream/cache/cache.ts';
@@ -211,13 +211,13 @@ export class Replicas {
 
   #createSettling(): Settling {
     const { clock, observer } = this.#options;
-    const { beatMs, leaseMs, sendByMs } = this.#times;
+    const { beatMs, leaseMs, marginMs, sendByMs } = this.#times;
     const timeoutMs = Math.max(...this.#upstreams.map(({ limits }) => limits.timeoutMs));
     return new Settling({
       replica: this.#replica,
       clock,
       times: this.#times,
-      giveUpMs: sendByMs + timeoutMs + MARGIN_MS + leaseMs + 2 * beatMs,
+      giveUpMs: sendByMs + timeoutMs + marginMs + leaseMs + 2 * beatMs,
       settled: (how, ms) => observer.settled?.(how, ms),
     });
   }

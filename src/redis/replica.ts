@@ -3,7 +3,7 @@ import { RedisRefused } from './failures.ts';
 import { scripts } from './lua/scripts.ts';
 import { type Message, readMessage } from './messages.ts';
 import type { Script } from './script.ts';
-import { type ProtocolTimes, SLACK_MS } from './times.ts';
+import type { ProtocolTimes } from './times.ts';
 
 /** What a replica needs of the world. */
 interface ReplicaOptions {
@@ -49,8 +49,8 @@ interface Touches {
 const OTHERS_DIFFER =
   'other replicas have another REDIS_SECRET, and nothing is sent from here until they are gone. Give all the same, or this one a REDIS_PREFIX of its own';
 
-/** The part of a lease that is not used: others count it from when they hear of it. */
-const UNUSED_MS = SLACK_MS + 50;
+/** A part of a lease that is not used, beside what the clock of Redis can jump unnoticed. */
+const UNUSED_MS = 50;
 
 /**
  * This process among all that share one Redis: it beats, and while its lease runs it knows of every write that
@@ -113,10 +113,10 @@ export class Replica {
    * the epoch and the time in its reply. Rejects with `RedisUnavailable` or `RedisRefused`.
    */
   async call(script: Script, args: readonly string[], seen = this.#epoch): Promise<Reply> {
-    const { channel, clock, fingerprint, id, run } = this.#options;
+    const { channel, clock, fingerprint, id, run, times } = this.#options;
     const sentAt = clock.now();
     const upper =
-      seen === '' ? 0 : Math.ceil(this.#shared.now + (sentAt - this.#shared.at)) + SLACK_MS;
+      seen === '' ? 0 : Math.ceil(this.#shared.now + (sentAt - this.#shared.at)) + times.slackMs;
     const reply = await run(script, [channel, String(upper), seen, id, fingerprint, ...args]);
     if (!Array.isArray(reply)) throw new RedisRefused('a reply that is no list');
     if (reply[0] === 'differs') {
@@ -214,7 +214,7 @@ export class Replica {
     listeners.touched({ tags: pairs(tags), n: Number(n), low: Number(low) });
     const news = Number(n) > Math.max(0, this.#applied);
     this.#applied = Math.max(this.#applied, Number(n));
-    const leaseMs = lease - UNUSED_MS;
+    const leaseMs = lease - times.slackMs - UNUSED_MS;
     this.#leasedUntil = { now: sentAt + leaseMs, wall: wallAt + leaseMs };
     if (Array.isArray(views)) {
       for (const [at, { name }] of budgets.entries()) listeners.view(name, String(views[at]));

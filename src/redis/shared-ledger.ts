@@ -3,7 +3,7 @@ import { RedisUnavailable } from './failures.ts';
 import { scripts } from './lua/scripts.ts';
 import type { Replica } from './replica.ts';
 import type { Script } from './script.ts';
-import { holdMs, MARGIN_MS, type ProtocolTimes } from './times.ts';
+import { holdMs, type ProtocolTimes } from './times.ts';
 
 /** A request that wants a slot, as other replicas see it. */
 export interface Want {
@@ -117,10 +117,10 @@ export class SharedLedger {
     this.#cfg = JSON.stringify({
       limit,
       window: windowMs,
-      margin: MARGIN_MS,
+      margin: times.marginMs,
       hold: this.holdMs,
       // When the intent of a write whose replica was not heard of any more counts as the write.
-      intent: times.sendByMs + timeoutMs + MARGIN_MS,
+      intent: times.sendByMs + timeoutMs + times.marginMs,
     });
     this.#view = blankView(clock.now(), limit);
   }

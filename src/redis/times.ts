@@ -8,24 +8,32 @@ export interface ProtocolTimes {
   readonly callMs: number;
   /** So long after a claim was sent, a request may leave with its permit. */
   readonly sendByMs: number;
+  /**
+   * How far the clock of Redis may run ahead of what a replica reckons with before that counts as a jump: what
+   * commands are delayed on their way looks the same.
+   */
+  readonly slackMs: number;
+  /** How much longer than its window a slot counts: more than a jump that is not noticed. */
+  readonly marginMs: number;
 }
 
-/** How much later than Redis says a slot counts: more than the clock of Redis can be ahead of a replica's idea of it. */
-export const MARGIN_MS = 250;
-/** How far the clock of Redis may run ahead of what a replica reckons with before that counts as a jump. */
-export const SLACK_MS = 100;
+/** What a round trip takes in which nothing is delayed, and more. */
+const ROUND_TRIP_MS = 150;
 
 /** The times for upstreams of these windows: short windows want short leases, or an outage would outlast many. */
 export function protocolTimes(windowsMs: readonly number[]): ProtocolTimes {
   const shortest = Math.min(...windowsMs);
   const between = (ms: number, least: number, most: number): number =>
     Math.round(Math.min(most, Math.max(least, ms)));
-  const leaseMs = between(shortest / 4, 500, 1000);
+  const marginMs = between(shortest / 120, 250, 500);
+  const leaseMs = between(shortest / 4, 500, 1250);
   return {
     leaseMs,
     beatMs: Math.round(0.3 * leaseMs),
     callMs: Math.round(leaseMs / 2),
     sendByMs: between(0.15 * shortest, 300, 3000),
+    slackMs: marginMs - ROUND_TRIP_MS,
+    marginMs,
   };
 }
 
@@ -34,8 +42,8 @@ export function protocolTimes(windowsMs: readonly number[]): ProtocolTimes {
  * its claim, take so long, and count for so long.
  */
 export function holdMs(
-  { sendByMs }: ProtocolTimes,
+  { marginMs, sendByMs }: ProtocolTimes,
   { windowMs, timeoutMs }: { readonly windowMs: number; readonly timeoutMs: number },
 ): number {
-  return windowMs + MARGIN_MS + sendByMs + timeoutMs;
+  return windowMs + marginMs + sendByMs + timeoutMs;
 }

@@ -4,7 +4,7 @@ import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
 import type { World } from '../../support/gateway.ts';
 import { describeWith, redisServer } from '../../support/needs.ts';
 import { RedisServer } from '../../support/redis-server.ts';
-import { startReplicas } from '../../support/replicas/worlds.ts';
+import { startReplicas } from '../../support/replica-worlds.ts';
 import { Play, steps, TTL, turn } from './play.ts';
 import { themes } from './themes.ts';
 import { Truth } from './truth.ts';

@@ -1,6 +1,6 @@
-import { systemClock } from '../../../src/clock.ts';
-import { startWorld, type World, type WorldOptions } from '../gateway.ts';
-import type { RedisServer } from '../redis-server.ts';
+import { systemClock } from '../../src/clock.ts';
+import { startWorld, type World, type WorldOptions } from './gateway.ts';
+import type { RedisServer } from './redis-server.ts';
 
 let prefixes = 0;
 
