@@ -13,6 +13,14 @@ export interface Clock {
   after(ms: number, task: () => void): () => void;
 }
 
+/** One moment on both clocks of a process. */
+export interface Moment {
+  /** Monotonic, in milliseconds. */
+  readonly now: number;
+  /** Milliseconds since the epoch. */
+  readonly wall: number;
+}
+
 /** The machine's own clock. Its timers never keep the process alive by themselves. */
 export const systemClock: Clock = {
   wall: () => Date.now(),

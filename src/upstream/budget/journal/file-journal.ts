@@ -8,7 +8,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import type { Clock } from '../../../clock.ts';
+import type { Clock, Moment } from '../../../clock.ts';
 import { reasonOf } from '../../../errors.ts';
 import {
   type Journal,
@@ -23,7 +23,6 @@ import {
   endedLine,
   headLine,
   type LeaseLines,
-  type Moment,
   RELEASED_LINE,
   readLeaseLines,
   type WrittenLease,

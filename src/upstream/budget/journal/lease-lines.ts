@@ -1,3 +1,5 @@
+import type { Moment } from '../../../clock.ts';
+
 /** A lease as it is written down; times are on the monotonic clock of the process that wrote it. */
 export interface WrittenLease {
   readonly key: string;
@@ -5,14 +7,6 @@ export interface WrittenLease {
   readonly begunAt: number;
   /** When its response ended; `null` when that is not known. */
   readonly endedAt: number | null;
-}
-
-/** One moment on both clocks of a process. */
-export interface Moment {
-  /** Monotonic, in milliseconds. */
-  readonly now: number;
-  /** Milliseconds since the epoch. */
-  readonly wall: number;
 }
 
 /** What a journal's file says. */

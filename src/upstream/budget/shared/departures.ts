@@ -1,4 +1,4 @@
-import type { Clock } from '../../../clock.ts';
+import type { Clock, Moment } from '../../../clock.ts';
 import type { PermitOutcome } from '../../../observe/observer.ts';
 import type { SharedClaim, SharedLedger } from '../../../redis/shared-ledger.ts';
 import type { ProtocolTimes } from '../../../redis/times.ts';
@@ -14,12 +14,6 @@ export interface DeparturesOptions {
   /** What an answer is stored with that is asked for with a permit of this claim. */
   readonly stampOf: (claim: SharedClaim) => Stamp;
   readonly observer: (outcome: PermitOutcome) => void;
-}
-
-/** One moment on both clocks of a process, in milliseconds. */
-export interface Moment {
-  readonly now: number;
-  readonly wall: number;
 }
 
 /** Sends requests with permits, and tells the ledger how they end. */

@@ -1,3 +1,4 @@
+import type { Moment } from '../../../clock.ts';
 import { RedisRefused, RedisUnavailable } from '../../../redis/failures.ts';
 import type {
   SharedClaim,
@@ -7,7 +8,7 @@ import type {
 } from '../../../redis/shared-ledger.ts';
 import type { BudgetState, Job, Permit, Upshot } from '../budget.ts';
 import { QueuedBudget } from '../queued-budget.ts';
-import { Departures, type DeparturesOptions, type Moment } from './departures.ts';
+import { Departures, type DeparturesOptions } from './departures.ts';
 import { sharedForecast } from './shared-forecast.ts';
 import { waitsOf, wantOf } from './wants.ts';
 
