@@ -261,3 +261,14 @@ describe('the page for several replicas', () => {
     expect([...spoken].toSorted()).toEqual(known.toSorted());
   });
 });
+
+it('metrics that the page names are counted', () => {
+  const counted = readFileSync('src/observe/replica-metrics.ts', 'utf8');
+  const named = new Set(page.match(/\bgateway_\w+/g) ?? []);
+  named.delete('gateway_reads_total');
+  expect(named.size).toBeGreaterThan(7);
+  const unknown = [...named].filter(
+    (name) => !new RegExp(`'(gateway_)?${name.replace('gateway_', '')}'`).test(counted),
+  );
+  expect(unknown).toEqual([]);
+});

@@ -9,8 +9,7 @@ const COLLECT_EVERY_BYTES = 4 * 1024 * 1024;
  * the heap, and V8 lets 32 MiB of that pile up before it looks through young objects for it; but what piles up
  * counts against the limit of the whole heap, which is near for a small one. Each 20 MB or so of an upload then
  * set off a collection of everything, at more cost than to pass the bytes on. With the limits of `heap.ts` 12 MiB at
- * a time did so too, and 4 do not. Looking through young objects
- * takes about a millisecond, and less where it is done often.
+ * a time did so too, and 4 do not. Looking through young objects takes a moment, and less where it is done often.
  */
 export class SpentPieces {
   /** Made when it is first wanted: it comes out of a context of its own. */
