@@ -198,6 +198,17 @@ export class SharedLedger {
   }
 }
 
+/** What another replica waits for; whatever else stands there is nothing. */
+function readBid(value: unknown): SharedView['bids'][number] {
+  const members: Record<string, unknown> =
+    typeof value === 'object' && value !== null ? { ...value } : {};
+  const counts = (of: unknown): Record<string, number> => {
+    const entries = typeof of === 'object' && of !== null ? Object.entries(of) : [];
+    return Object.fromEntries(entries.filter(([, count]) => Number.isSafeInteger(count)));
+  };
+  return { w: counts(members['w']), i: counts(members['i']), r: Number(members['r']) || 0 };
+}
+
 function blankView(heardAt: number, limit: number): SharedView {
   return {
     heardAt,
@@ -236,7 +247,7 @@ function readView(json: unknown, heardAt: number): SharedView | null {
     used: number('used'),
     wire: number('wire'),
     times: list('times').map(Number),
-    bids: list('bids') as SharedView['bids'],
+    bids: list('bids').map(readBid),
     pausedMs: number('pausedMs'),
     latencyMs: number('latencyMs'),
     abreast: number('abreast'),

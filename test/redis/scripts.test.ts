@@ -235,3 +235,23 @@ describeWith(redisServer, 'a replica with another secret', () => {
     await expect(a.claim(reads(1))).rejects.toThrow('differs');
   });
 });
+
+describeWith(redisServer, 'what somebody else has written', () => {
+  it.each([
+    ['#', 'no JSON'],
+    ['#', '{"id":"made up"}'],
+    ['b:LINKS:one', '[]'],
+    ['b:LINKS:one', '{"log":5}'],
+    ['@', '7'],
+  ])('into %s: %s is a loss of memory, and nothing worse', async (field, text) => {
+    const { actors, stage } = await stageOf(['a', 'b']);
+    const [a] = actors;
+    const { epoch } = a;
+    await stage.server.command('HSET', '{gateway:1}:state', field, text);
+    const said = await a.claim(reads(1)).catch(String);
+    await a.beat();
+    expect(a.epoch).not.toBe(epoch);
+    expect((await a.claim(reads(1))).why).toBe('quarantine');
+    expect(String(said)).toMatch(/could not be read|object/);
+  });
+});

@@ -20,7 +20,7 @@ local function reserve()
 end
 
 local function load()
-  B = field(NAME)
+  B = field(NAME, 'log', 'co', 'served', 'bids')
   if not B then
     B = {log = {}, co = {}, limit = CFG.limit, conf = CFG.limit, pausedUntil = 0, refusals = 0, era = 0, blind = true,
       heard = false, heardAt = 0, coAt = 0, abreast = FIRST_ABREAST, moreAt = 0, unanswered = 0, tokensAt = now,

@@ -10,9 +10,20 @@ local STATE, TAGS = KEYS[1], KEYS[2]
 local CHANNEL, UPPER, SEEN, ME, PRINT = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
 local E, now, late
 
-local function field(name)
+-- What cannot be read is a loss of memory: nobody knows what it said.
+local function unreadable()
+  redis.call('DEL', STATE, TAGS)
+  error({err = 'ERR what was there could not be read, and is forgotten'})
+end
+local function field(name, ...)
   local text = redis.call('HGET', STATE, name)
-  return text and cjson.decode(text) or nil
+  if not text then return nil end
+  local fine, value = pcall(cjson.decode, text)
+  if not fine or type(value) ~= 'table' then unreadable() end
+  for _, member in ipairs({...}) do
+    if type(value[member]) ~= 'table' then unreadable() end
+  end
+  return value
 end
 local function put(name, value)
   if next(value) == nil then redis.call('HDEL', STATE, name)
@@ -33,6 +44,9 @@ local function enter()
   local clock = time[1] * 1000 + math.floor(time[2] / 1000)
   local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') or '?'
   E = field('#')
+  if E and not (tonumber(E.since) and tonumber(E.off) and tonumber(E.floor) and tonumber(E.n) and tonumber(E.low)) then
+    unreadable()
+  end
   local lost = not E or E.run ~= run
   if not lost and E.print ~= PRINT then
     local others = field('@') or {}

@@ -32,7 +32,7 @@ for _ in pairs(lives) do count = count + 1 end
 local FORGOTTEN = 600000
 for _, name in ipairs(redis.call('HRANDFIELD', STATE, 8)) do
   if string.sub(name, 1, 2) == 'b:' then
-    B = field(name)
+    B = field(name, 'log', 'co', 'served', 'bids')
     local counts = next(B.bids) ~= nil
     for _, p in ipairs(B.log) do if p.u > now or p.h then counts = true end end
     for _, c in ipairs(B.co) do if c.u > now then counts = true end end
@@ -89,7 +89,7 @@ if lives then
   put('@', lives)
 end
 for _, name in ipairs(cjson.decode(ARGV[6])) do
-  local B = field(name)
+  local B = field(name, 'bids')
   if B and B.bids[ME] then
     B.bids[ME] = nil
     redis.call('HSET', STATE, name, cjson.encode(B))
