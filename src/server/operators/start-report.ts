@@ -11,6 +11,7 @@ export function startReport(config: Config, url: string): string[] {
     `links     ${facts.links}`,
     `market    ${facts.market}`,
     `callers   ${facts.callers}`,
+    ...(facts.redis === undefined ? [] : [`redis     ${facts.redis}`]),
     ...(config.sandbox
       ? [
           'No upstream is configured, so all data is made up. Set LINKS_BASE_URL and LINKS_API_KEY,',
@@ -21,14 +22,15 @@ export function startReport(config: Config, url: string): string[] {
 
 /** The same for a log. */
 export function startFacts(
-  { sandbox, links, market, auth }: Config,
+  { sandbox, links, market, auth, redis }: Config,
   url: string,
-): Readonly<Record<'url' | 'links' | 'market' | 'callers', string>> {
+): Readonly<Record<'url' | 'links' | 'market' | 'callers', string> & { redis?: string }> {
   return {
     url: `${url}/graphql`,
     links: upstream(links, sandbox),
     market: upstream(market, sandbox),
     callers: callers[auth.mode],
+    ...(redis ? { redis: `${placesOf(redis.urls)}, shared as ${redis.prefix}` } : {}),
   };
 }
 
@@ -38,6 +40,11 @@ const callers: Readonly<Record<Config['auth']['mode'], string>> = {
   jwt: 'who has a token of the identity provider',
   passthrough: 'who has a key of the link-management API',
 };
+
+/** Where a Redis or its Sentinels are, without what else is in their URLs. */
+function placesOf(urls: readonly string[]): string {
+  return urls.map((url) => new URL(url).host).join(' and ');
+}
 
 function upstream(config: UpstreamConfig, sandbox: boolean): string {
   const { endpoint, rateLimit, rateWindowMs } = config;
