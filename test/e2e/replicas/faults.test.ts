@@ -22,13 +22,25 @@ const hoursApart = (index: number) => ({
   WALL_CLOCK_OFFSET_MS: String((index - 1) * 3_600_000),
 });
 
+async function rollOut({ cluster }: Scene): Promise<void> {
+  for (const index of cluster.replicas.keys()) {
+    await cluster.replica(index).end('SIGTERM');
+    await cluster.replica(index).begin();
+    await cluster.ready(index);
+  }
+}
+
 /** What happens to which replicas, one after the other. */
 const stages: readonly (readonly [string, SceneOptions, readonly (readonly [string, Strike])[]])[] =
   [
     [
       'are hit themselves',
       {},
-      [['nothing happens', async () => {}], ...of('replica', 'turn', 'upstream')],
+      [
+        ['nothing happens', async () => {}],
+        ['each of them is replaced by another, one after the other', rollOut],
+        ...of('replica', 'turn', 'upstream'),
+      ],
     ],
     ['lose their Redis', { follower: true }, of('redis')],
     [
