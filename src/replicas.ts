@@ -1,7 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from './clock.ts';
-import type { Config, UpstreamConfig } from './config/config.ts';
-import type { Endpoints } from './config/endpoints.ts';
+import type { Config } from './config/config.ts';
+import {
+  type ConfiguredUpstream,
+  configuredUpstreams,
+  type Endpoints,
+} from './config/endpoints.ts';
 import type { RedisConfig } from './config/redis.ts';
 import type { Digest } from './digest.ts';
 import type { UpstreamName } from './errors.ts';
@@ -45,15 +49,6 @@ interface ReplicasOptions {
   readonly log: Log;
 }
 
-/** An upstream that is configured. */
-interface SharedUpstream {
-  readonly name: UpstreamName;
-  readonly baseUrl: string;
-  /** Empty where callers bring keys of their own. */
-  readonly apiKey: string;
-  readonly limits: UpstreamConfig;
-}
-
 /** Raised with what scripts store, so that versions that do not understand each other do not meet. */
 const FORMAT = 1;
 
@@ -66,7 +61,7 @@ export class Replicas {
   /** The same on all replicas. */
   readonly digest: Digest;
   readonly #options: ReplicasOptions;
-  readonly #upstreams: readonly SharedUpstream[];
+  readonly #upstreams: readonly ConfiguredUpstream[];
   readonly #nameOf: (kind: string, text: string) => string;
   readonly #times: ProtocolTimes;
   readonly #connection: RedisConnection;
@@ -77,6 +72,8 @@ export class Replicas {
   readonly #outage: OutageWatch;
   /** How many replicas are alive; 0 before the first beat was answered. */
   #alive = 0;
+  /** Whether Redis was heard of before. */
+  #hadMemory = false;
 
   constructor(options: ReplicasOptions) {
     this.#options = options;
@@ -86,7 +83,7 @@ export class Replicas {
     const sealing = createSealing(redis.secret);
     this.#nameOf = sealing.name;
     this.digest = (text) => sealing.name('digest', text);
-    this.#upstreams = upstreamsOf(options);
+    this.#upstreams = configuredUpstreams(options.config, options.endpoints);
     this.#times = protocolTimes(this.#upstreams.map(({ limits }) => limits.rateWindowMs));
     this.#connection = new RedisConnection({
       urls: redis.urls,
@@ -283,24 +280,16 @@ export class Replicas {
     observer.epoch?.();
     void this.#settling.retell();
     this.#budgets.outageChanged();
-    log.event('redis remembers from now on', { epoch });
+    if (this.#hadMemory) {
+      log.complaint(
+        'Redis has lost its memory: nothing is sent until whatever was spent before is certainly over.',
+      );
+    } else log.event('redis is in use', { epoch });
+    this.#hadMemory = true;
   }
 }
 
-function upstreamsOf({ config, endpoints }: ReplicasOptions): SharedUpstream[] {
-  const upstreams: SharedUpstream[] = [];
-  if (endpoints.links) {
-    const { apiKey, baseUrl } = endpoints.links;
-    upstreams.push({ name: 'LINKS', baseUrl, apiKey, limits: config.links });
-  }
-  if (endpoints.market) {
-    const { apiKey, baseUrl } = endpoints.market;
-    upstreams.push({ name: 'MARKET', baseUrl, apiKey, limits: config.market });
-  }
-  return upstreams;
-}
-
-function keyOf({ baseUrl, limits, name }: SharedUpstream, secret: string) {
+function keyOf({ baseUrl, limits, name }: ConfiguredUpstream, secret: string) {
   const { rateLimit, rateWindowMs, timeoutMs } = limits;
   return { upstream: name, baseUrl, secret, rateLimit, rateWindowMs, timeoutMs };
 }

@@ -1,5 +1,6 @@
 import type { Credential } from '../auth/credential.ts';
-import type { Config, Endpoint } from './config.ts';
+import type { UpstreamName } from '../errors.ts';
+import type { Config, Endpoint, UpstreamConfig } from './config.ts';
 
 /** Where both APIs are; `null` for one that is not configured. */
 export interface Endpoints {
@@ -44,4 +45,30 @@ export function secretsOf(
     return [password, decodeURIComponent(password)];
   });
   return [...shared, ...keys, ...(redis ? [redis.secret] : []), ...passwords];
+}
+
+/** An upstream that is configured, with all that its budgets depend on. */
+export interface ConfiguredUpstream {
+  readonly name: UpstreamName;
+  readonly baseUrl: string;
+  /** Empty where callers bring keys of their own. */
+  readonly apiKey: string;
+  readonly limits: UpstreamConfig;
+}
+
+/** The upstreams that are configured. */
+export function configuredUpstreams(
+  config: Pick<Config, 'links' | 'market'>,
+  { links, market }: Endpoints,
+): ConfiguredUpstream[] {
+  const upstreams: ConfiguredUpstream[] = [];
+  if (links) {
+    const { apiKey, baseUrl } = links;
+    upstreams.push({ name: 'LINKS', baseUrl, apiKey, limits: config.links });
+  }
+  if (market) {
+    const { apiKey, baseUrl } = market;
+    upstreams.push({ name: 'MARKET', baseUrl, apiKey, limits: config.market });
+  }
+  return upstreams;
 }

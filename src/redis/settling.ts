@@ -109,7 +109,8 @@ export class Settling {
       const reply = await this.#tell(tags, permit);
       if (!reply) return 'gave_up';
       const { ageMs, epoch, n, others } = reply;
-      told(n);
+      // Numbers of another epoch say nothing in this one.
+      if (replica.epoch === epoch) told(n);
       const acks = this.#acks(epoch, n, others);
       const young = times.leaseMs - ageMs;
       // Leases of the epoch before are written nowhere.

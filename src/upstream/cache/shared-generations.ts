@@ -15,7 +15,10 @@ interface Surroundings {
 
 interface SharedGenerationsOptions {
   readonly surroundings: () => Surroundings;
-  /** What was read before all was forgotten is shown only when this is over, in milliseconds. */
+  /**
+   * What was read before all was forgotten is certain to be shown only when this is over, in milliseconds: where
+   * nothing uncertain is shown, not before.
+   */
   readonly suspectAfterMs: number;
   /** What to do with answers that cannot be confirmed: show them as stale ones, or not at all. */
   readonly unconfirmed: 'stale' | 'refuse';
@@ -82,10 +85,13 @@ export class SharedGenerations implements Generations {
     if (!this.holds(tags, generation)) return 'wrong';
     const { suspectAfterMs, surroundings, unconfirmed } = this.#options;
     const { epochAgeMs, leased } = surroundings();
-    // Those who wrote just before all was forgotten tell it again first.
-    if (generation < this.#base) return epochAgeMs < suspectAfterMs ? 'withheld' : 'suspect';
+    const mayShow = unconfirmed === 'stale';
+    if (generation < this.#base) {
+      // Those who wrote just before all was forgotten tell it again first.
+      return mayShow || epochAgeMs >= suspectAfterMs ? 'suspect' : 'withheld';
+    }
     if (leased) return 'current';
-    return unconfirmed === 'stale' ? 'unconfirmed' : 'withheld';
+    return mayShow ? 'unconfirmed' : 'withheld';
   }
 
   async touch(tags: readonly string[], permit?: string): Promise<void> {

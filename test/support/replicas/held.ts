@@ -10,7 +10,8 @@ const codes = /^(BUDGET_EXHAUSTED|UPSTREAM_UNAVAILABLE|UPSTREAM_TIMEOUT|OUTCOME_
 
 /**
  * Holds what came of a press against what replicas promise: never more than the limit in any window from
- * `sinceMs` on, no answer older than what was confirmed before it was asked for, no unnamed error.
+ * `sinceMs` on, no answer older than what was confirmed before it was asked for, no unnamed error, and an answer
+ * each time to what a process has at hand.
  */
 export function expectWhole(
   { upstream, story }: Scene,
@@ -29,13 +30,16 @@ export function expectWhole(
   const found = { longestLagMs, writes, reads, outdatedStale: stale, ...pressed, codes: told };
   const requests = upstream.requests.filter(({ at }) => at >= sinceMs);
   const most = mostArrivals(requests, WINDOW_MS);
-  const fails = most > limit || outdated.length > 0 || reads.fresh === 0;
+  const cold = pressed.warmFailures.length > 0;
+  const fails = most > limit || outdated.length > 0 || reads.fresh === 0 || cold;
   const why = fails ? `${JSON.stringify(found)}\n${story(requests, events)}` : '';
   expect(most, why).toBeLessThanOrEqual(limit);
   expect(outdated, why).toEqual([]);
   expect(Object.keys(told).filter((code) => !codes.test(code))).toEqual([]);
   expect(upstream.unknown).toEqual([]);
   expect(reads.fresh, why).toBeGreaterThan(0);
+  expect(pressed.warmFailures, why).toEqual([]);
+  expect(pressed.warm, why).toBeGreaterThan(0);
 }
 
 /** Presses a scene before, during and for two windows or more after something that happens to it. */

@@ -22,13 +22,23 @@ export interface Pressed {
   unreachable: number;
   /** Errors by code. */
   readonly codes: Record<string, number>;
+  /** Answers to what a process had answered before, and the codes of those that failed: there must be none. */
+  warm: number;
+  readonly warmFailures: string[];
   /** Reads by another replica than the one that had just confirmed a write, which they showed or a later one. */
   pairs: number;
 }
 
 /** Traffic on a cluster that goes on until it is ended, and the truth about what it has read. */
 export class Press {
-  readonly pressed: Pressed = { answered: 0, unreachable: 0, codes: {}, pairs: 0 };
+  readonly pressed: Pressed = {
+    answered: 0,
+    unreachable: 0,
+    codes: {},
+    warm: 0,
+    warmFailures: [],
+    pairs: 0,
+  };
   readonly truth: Truth;
   readonly #cluster: Cluster;
   readonly #roll: (sides: number) => number;
@@ -46,6 +56,7 @@ export class Press {
       ...cluster.replicas.flatMap((_, index) => [
         ...times(askers, () => this.#ask(index)),
         ...times(readers, () => this.#read(index, restMs)),
+        this.#readWarm(index),
       ]),
       ...times(writers, () => this.#write(restMs)),
     ]);
@@ -83,6 +94,27 @@ export class Press {
     while (!this.#over) {
       await this.truth.read(replica, nouns[this.#roll(nouns.length)] ?? 'campaigns');
       await pause(this.#roll(restMs));
+    }
+  }
+
+  /** Asks one replica again and again for what nobody changes. */
+  async #readWarm(replica: number): Promise<void> {
+    /** The process that has answered it before. */
+    let warm = 0;
+    while (!this.#over) {
+      const { pid } = this.#cluster.replica(replica);
+      try {
+        const { errors } = await this.#cluster.ask(replica, { query: '{ account { username } }' });
+        if (!errors) {
+          if (warm === pid) this.pressed.warm += 1;
+          warm = pid;
+        } else if (warm === pid) {
+          this.pressed.warmFailures.push(errors[0]?.extensions?.code ?? 'none');
+        }
+      } catch {
+        // It is dead or asleep, and cannot be reached.
+      }
+      await pause(50 + this.#roll(100));
     }
   }
 
