@@ -80,6 +80,19 @@ describeWith(redisServer, 'a claim', () => {
     expect((await b.claim([{ id: 'q2', caller: 'quiet' }])).verdicts).toEqual(['go']);
   });
 
+  it('leaves no trace of callers who wait no more, however many come', async () => {
+    const { actors, stage } = await stageOf(['a'], { limit: 1 });
+    const [a] = actors;
+    for (let n = 0; n < 50; n += 1) {
+      await a.claim([{ id: `w${n}`, caller: `nobody ${n}` }]);
+    }
+    const { arrived, served } = await stage.budget();
+    expect([Object.keys(arrived ?? {}), Object.keys(served ?? {})]).toEqual([
+      ['nobody 49'],
+      ['someone'],
+    ]);
+  });
+
   it('of a write goes before reads, and every fourth turn is a read’s', async () => {
     const wants = [
       ...reads(2),

@@ -1,7 +1,8 @@
 /**
  * One key's budget, as scripts read and write it: a document of about 5 kB when the window is full, {log, co, limit,
  * conf, pausedUntil, refusals, era, blind, heard, heardAt, coAt, abreast, moreAt, unanswered, tokens, tokensAt, seq,
- * served, writes, latency, bids, at}.
+ * served, arrived, ticks, writes, latency, bids, at}. `served` has the turn that each caller had last, and `arrived` where in
+ * the round those stand who wait and had none.
  *
  * A permit in `log` is {id, u: until, h: 1 while held, r: replica, k: key, a: asOf, c: count, s: seq, g: grantedAt,
  * e: endedAt, kept, l: lengthy, era, x: 1 for a ghost}. Rules are those of caution.ts, pause.ts, reconcile.ts and
@@ -20,11 +21,11 @@ local function reserve()
 end
 
 local function load()
-  B = field(NAME, 'log', 'co', 'served', 'bids')
+  B = field(NAME, 'log', 'co', 'served', 'arrived', 'bids')
   if not B then
     B = {log = {}, co = {}, limit = CFG.limit, conf = CFG.limit, pausedUntil = 0, refusals = 0, era = 0, blind = true,
       heard = false, heardAt = 0, coAt = 0, abreast = FIRST_ABREAST, moreAt = 0, unanswered = 0, tokensAt = now,
-      seq = 0, served = {}, writes = 0, latency = 200, bids = {}}
+      seq = 0, served = {}, arrived = {}, ticks = 0, writes = 0, latency = 200, bids = {}}
     B.tokens = burst()
   end
   if B.conf ~= CFG.limit then B.limit, B.conf = CFG.limit, CFG.limit end
@@ -116,6 +117,14 @@ local function save()
   B.at = now
   -- Whom a turn was given long ago is like one who is new.
   for caller, seq in pairs(B.served) do if seq < B.seq - 2 * B.limit then B.served[caller] = nil end end
+  -- Anybody can come by ever new names: who does not wait any more is forgotten.
+  local still = {}
+  for _, bid in pairs(B.bids) do
+    for _, counts in ipairs({bid.w or {}, bid.i or {}}) do
+      for caller in pairs(counts) do still[caller] = B.arrived[caller] end
+    end
+  end
+  B.arrived = still
   redis.call('HSET', STATE, NAME, cjson.encode(B))
 end
 `;

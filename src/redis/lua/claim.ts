@@ -69,8 +69,7 @@ end
 -- other replicas did not happen yet: they are reckoned with in this script alone.
 local reserved, turns = 0, {}
 local function servedAt(caller)
-  if not B.served[caller] then B.served[caller] = B.seq end
-  return turns[caller] or B.served[caller]
+  return turns[caller] or B.served[caller] or B.arrived[caller] or B.seq
 end
 local function turnOf(waiting)
   local best, least
@@ -79,6 +78,16 @@ local function turnOf(waiting)
     if not best or served < least or (served == least and caller < best) then best, least = caller, served end
   end
   return best
+end
+
+-- Who is new stands behind all who had a turn, and before those who come later.
+for _, waiting in ipairs({W, I}) do
+  for caller in pairs(waiting) do
+    if not B.served[caller] and not B.arrived[caller] then
+      B.ticks = (B.ticks + 1) % 900000
+      B.arrived[caller] = B.seq + B.ticks / 1000000
+    end
+  end
 end
 
 local function mineIn(lane, caller)
@@ -95,6 +104,7 @@ local function grant(n)
   local want = WANTS[n]
   B.seq = B.seq + 1
   B.served[want.caller] = B.seq
+  B.arrived[want.caller] = nil
   turns[want.caller] = B.seq + reserved
   B.writes = after(B.writes, want.lane)
   local own = #B.log

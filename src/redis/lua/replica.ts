@@ -32,7 +32,7 @@ for _ in pairs(lives) do count = count + 1 end
 local FORGOTTEN = 600000
 for _, name in ipairs(redis.call('HRANDFIELD', STATE, 8)) do
   if string.sub(name, 1, 2) == 'b:' then
-    B = field(name, 'log', 'co', 'served', 'bids')
+    B = field(name, 'log', 'co', 'served', 'arrived', 'bids')
     local counts = next(B.bids) ~= nil
     for _, p in ipairs(B.log) do if p.u > now or p.h then counts = true end end
     for _, c in ipairs(B.co) do if c.u > now then counts = true end end

@@ -7,10 +7,29 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
  */
 export type LinkState = 'open' | 'silent' | 'refused';
 
+/** How Redis begins what it tells a subscriber. */
+const MESSAGE = '>3\r\n$7\r\nmessage\r\n';
+
+/** Where a message ends that begins at a place: behind the name of the channel and the text. */
+function endOfMessage(piece: Buffer, at: number): number | null {
+  let end = at + MESSAGE.length;
+  for (let part = 0; part < 2; part += 1) {
+    const line = piece.indexOf('\r\n', end);
+    const length = Number(piece.subarray(end + 1, line).toString());
+    if (line < 0 || !Number.isInteger(length)) return null;
+    end = line + 2 + length + 2;
+  }
+  return end <= piece.length ? end : null;
+}
+
 /** A pipe between one replica and Redis that a test can hold shut, slow down or point elsewhere. */
 export class RedisLink implements AsyncDisposable {
   #target: number;
   #state: LinkState = 'open';
+  /** Whether the next message of the channel is lost on its way to the replica. */
+  loses: () => boolean = () => false;
+  /** Messages that were lost. */
+  lost = 0;
   /** Milliseconds that each piece takes, either way. */
   delayMs = 0;
   readonly #pairs = new Set<readonly [Socket, Socket]>();
@@ -75,7 +94,7 @@ export class RedisLink implements AsyncDisposable {
       [far, near],
     ] as const) {
       to.setNoDelay(true);
-      from.on('data', (piece) => this.#pass(piece, to));
+      from.on('data', (piece) => this.#pass(from === far ? this.#withoutLost(piece) : piece, to));
       from.once('close', () => {
         this.#pairs.delete(pair);
         to.destroy();
@@ -84,7 +103,22 @@ export class RedisLink implements AsyncDisposable {
     }
   }
 
+  /** A piece without the messages that are lost; one that is cut in two by the end of a piece gets through. */
+  #withoutLost(piece: Buffer): Buffer {
+    const kept: Buffer[] = [];
+    let from = 0;
+    for (let at = piece.indexOf(MESSAGE); at >= 0; at = piece.indexOf(MESSAGE, at + 1)) {
+      const end = endOfMessage(piece, at);
+      if (end === null || !this.loses()) continue;
+      this.lost += 1;
+      kept.push(piece.subarray(from, at));
+      from = end;
+    }
+    return from === 0 ? piece : Buffer.concat([...kept, piece.subarray(from)]);
+  }
+
   #pass(piece: Buffer, to: Socket): void {
+    if (piece.length === 0) return;
     if (this.delayMs === 0) {
       to.write(piece);
       return;
