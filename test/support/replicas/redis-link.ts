@@ -32,6 +32,8 @@ export class RedisLink implements AsyncDisposable {
   lost = 0;
   /** Milliseconds that each piece takes, either way. */
   delayMs = 0;
+  /** What was taken last for each socket, while it is on its way. */
+  readonly #delivered = new Map<Socket, Promise<unknown>>();
   readonly #pairs = new Set<readonly [Socket, Socket]>();
   readonly #server = createServer((near) => this.#accept(near));
 
@@ -119,13 +121,17 @@ export class RedisLink implements AsyncDisposable {
 
   #pass(piece: Buffer, to: Socket): void {
     if (piece.length === 0) return;
-    if (this.delayMs === 0) {
+    const last = this.#delivered.get(to);
+    if (this.delayMs === 0 && !last) {
       to.write(piece);
       return;
     }
-    // Timers of one length run in the order they were set, so the pieces keep theirs.
-    setTimeout(() => {
-      if (!to.destroyed) to.write(piece);
-    }, this.delayMs);
+    // However the delay changes, pieces keep their order: nothing on a wire overtakes what is before it.
+    const rest = new Promise((resolve) => setTimeout(resolve, this.delayMs));
+    const mine = Promise.all([last, rest]).then(() => {
+      if (this.#delivered.get(to) === mine) this.#delivered.delete(to);
+      return to.destroyed || to.write(piece);
+    });
+    this.#delivered.set(to, mine);
   }
 }
