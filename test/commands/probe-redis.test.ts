@@ -11,7 +11,7 @@ import { RedisServer } from '../support/redis-server.ts';
 
 /** All that a user of the gateway needs. */
 const permissions =
-  '~{gateway:1}:* &{gateway:1}:ch -@all +evalsha +eval +mget +set +hset +hget +hdel +del +zadd +zrange +zcard +zpopmin +publish +subscribe +time +info +hello +ping';
+  '~{gateway:1}:* &{gateway:1}:ch -@all +evalsha +eval +mget +set +hset +hget +hdel +hrandfield +del +zadd +zrange +zscore +zcard +zpopmin +publish +subscribe +time +info +hello +ping';
 
 afterEach(clearUp);
 

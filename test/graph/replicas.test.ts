@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { Connection, World, WorldOptions } from '../support/gateway.ts';
@@ -55,6 +56,21 @@ describeWith(redisServer, 'what one replica has read', () => {
     expect(receipt.calls).toBe(0);
     expect(b.calls()).toEqual([]);
     expect(data).toEqual(await a.data(query));
+  });
+
+  it('and written is shared by a user who may do what the page about replicas says, and no more', async () => {
+    const rule = /^user gateway on >PASSWORD (.*)$/m.exec(readFileSync('docs/replicas.md', 'utf8'));
+    // Other tests have other prefixes.
+    const rights = ['~*', '&*', ...(rule?.[1] ?? '').split(' ').slice(2)];
+    await redis.command('ACL', 'SETUSER', 'narrow', 'reset', 'on', '>secret', ...rights);
+    const url = redis.url.replace('redis://', 'redis://narrow:secret@');
+    const [a, b] = await pair({ on: sandbox, env: { REDIS_URL: url } });
+    await a.data('{ pixels { nodes { name } } }');
+    await b.data(
+      'mutation { createPixel(input: { type: GTM, name: "x", tag: "GTM-1" }) { __typename } }',
+    );
+    const query = '{ pixels { totalCount nodes { name } } }';
+    expect(await b.data(query)).toEqual(await a.data(query));
   });
 
   it('is priced by a dry run of another, and plans are as exact as alone', async () => {
