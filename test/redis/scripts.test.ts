@@ -217,6 +217,14 @@ describeWith(redisServer, 'a write', () => {
     expect(stage.messages()).toContainEqual({ kind: 'touch', epoch, n: 1, tags: ['t'] });
   });
 
+  it('that takes long by its nature is under way for as long as its permit', async () => {
+    const { actors, stage } = await stageOf(['a', 'b'], { intent: 1 });
+    const [a, b] = actors as [Actor, Actor];
+    await a.claim([{ id: 'w', lane: 'write', tags: ['t'], lengthy: true }]);
+    await stage.server.command('PING');
+    expect((await b.beat()).n).toBe(0);
+  });
+
   it('that changed nothing touches nothing', async () => {
     const { actors, stage } = await stageOf(['a'], { intent: 1 });
     const [a] = actors;

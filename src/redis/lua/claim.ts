@@ -112,7 +112,8 @@ local function grant(n)
     l = want.lengthy and 1 or nil, era = B.era}
   if want.lane == 'write' and want.tags and #want.tags > 0 then
     local intents = field('!') or {}
-    intents[want.id] = {u = now + CFG.intent, t = want.tags}
+    -- What takes long is renewed in good time.
+    intents[want.id] = {u = now + (want.lengthy and CFG.hold or CFG.intent), t = want.tags}
     put('!', intents)
   end
   if wire == 0 then
