@@ -38,7 +38,6 @@ export interface SharedView {
   /** On `clock.now()`. */
   readonly heardAt: number;
   readonly limit: number;
-  readonly used: number;
   /** Permits that are out, without the lengthy ones. */
   readonly wire: number;
   /** When each slot that counts comes back, soonest first. */
@@ -59,9 +58,8 @@ export type SharedVerdict = 'go' | 'join' | 'landed' | '';
 /** What came of a claim. */
 export interface SharedClaim {
   readonly epoch: string;
-  /** When the permits were given, on the shared clock and on `clock.now()`. */
+  /** When the permits were given, on the shared clock. */
   readonly sharedAt: number;
-  readonly grantedAt: number;
   /** For each want. */
   readonly verdicts: readonly SharedVerdict[];
   /** After how many milliseconds to ask again for the others. */
@@ -153,7 +151,6 @@ export class SharedLedger {
     return {
       epoch,
       sharedAt: now,
-      grantedAt: sentAt,
       verdicts: Array.isArray(verdicts) ? (verdicts as SharedVerdict[]) : [],
       stopMs: Number(stop),
       why: String(why),
@@ -213,7 +210,6 @@ function blankView(heardAt: number, limit: number): SharedView {
   return {
     heardAt,
     limit,
-    used: 0,
     wire: 0,
     times: [],
     bids: [],
@@ -244,7 +240,6 @@ function readView(json: unknown, heardAt: number): SharedView | null {
   return {
     heardAt,
     limit: Math.max(1, number('limit')),
-    used: number('used'),
     wire: number('wire'),
     times: list('times').map(Number),
     bids: list('bids').map(readBid),

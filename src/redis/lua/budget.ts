@@ -109,7 +109,7 @@ local function view()
   for i, u in ipairs(untils()) do times[i] = math.floor(u - now) end
   local others = {}
   for id, bid in pairs(B.bids) do if id ~= ME then others[#others + 1] = {w = bid.w, i = bid.i, r = bid.r} end end
-  return cjson.encode({limit = B.limit, used = used(), co = coTenants(), wire = wire, times = times, bids = others,
+  return cjson.encode({limit = B.limit, wire = wire, times = times, bids = others,
     pausedMs = math.max(0, math.floor(B.pausedUntil - now)), latencyMs = B.latency, abreast = allowed(wire, free), most = mostAbreast(wire, free), about = coTenantAbout()})
 end
 
