@@ -135,6 +135,21 @@ describeWith(redisServer, 'a connection to Redis', () => {
     expect(await connection.run(count, [])).toBe(3);
   });
 
+  it('does not take a pause of its own for one of Redis', async () => {
+    const server = await redis();
+    const { connection, hears, told } = connected([server.url], { callMs: 100 });
+    await hears(/up/);
+    await connection.run(count, []);
+    for (let expected = 2; expected <= 4; expected += 1) {
+      const reply = connection.run(count, []);
+      // What was sent is sent; then the process stands still for longer than a connection may be silent.
+      await setImmediate();
+      for (const until = performance.now() + 300; performance.now() < until; );
+      expect(await reply).toBe(expected);
+    }
+    expect(told).toEqual(['up']);
+  });
+
   it('keeps a connection that answers late', async () => {
     const server = await redis();
     const { connection, hears, told } = connected([server.url], { callMs: 1000 });

@@ -40,6 +40,14 @@ const LONGEST_PAUSE_MS = 250;
 const SHORTEST_CONNECT_MS = 1000;
 
 /**
+ * Runs a task after what has arrived was read. A process that stood still finds its timers over before it reads
+ * what came meanwhile: it would take its own pause for that of Redis.
+ */
+function afterReading(task: () => void): void {
+  setImmediate(() => setImmediate(task));
+}
+
+/**
  * The gateway's one connection to Redis, for commands and the channel alike, so that both live and die
  * together. It connects again for ever, and sends each command at most once.
  */
@@ -53,6 +61,8 @@ export class RedisConnection {
   #client: RedisClient | null = null;
   /** Commands that were sent over it and have no reply yet. */
   #underWay = 0;
+  /** Replies that came, over all connections. */
+  #answers = 0;
   #pauseMs = SHORTEST_PAUSE_MS;
   #cancelPause = (): void => {};
   #reason: string | null = null;
@@ -63,9 +73,12 @@ export class RedisConnection {
   constructor(options: RedisConnectionOptions) {
     this.#options = options;
     this.#addresses = options.urls.map(readAddress);
-    this.#silence = new Deadline(options.clock, () =>
-      this.#drop(`no reply in ${2 * options.callMs} ms`),
-    );
+    this.#silence = new Deadline(options.clock, () => {
+      const answers = this.#answers;
+      afterReading(() => {
+        if (this.#answers === answers) this.#drop(`no reply in ${2 * options.callMs} ms`);
+      });
+    });
   }
 
   /** Whether a command would be sent. */
@@ -186,7 +199,7 @@ export class RedisConnection {
     let cancel = (): void => {};
     const patience = new Promise<never>((_, reject) => {
       cancel = clock.after(Math.max(0, callMs - (sentAt - since)), () =>
-        reject(new RedisUnavailable(`no reply in ${callMs} ms`, true)),
+        afterReading(() => reject(new RedisUnavailable(`no reply in ${callMs} ms`, true))),
       );
     });
     try {
@@ -225,6 +238,7 @@ export class RedisConnection {
   /** Any reply, even a late one, shows that the connection is alive. */
   #answered(client: RedisClient): void {
     if (client !== this.#client) return;
+    this.#answers += 1;
     this.#underWay -= 1;
     if (this.#underWay > 0) {
       this.#silence.set(2 * this.#options.callMs);
