@@ -17,7 +17,10 @@ export interface UpstreamRequest {
   readonly path: string;
   readonly key: string;
   readonly at: number;
-  /** When its answer had left or its connection was gone; infinite until then. */
+  /**
+   * When the last of its answer was given away, or its connection was gone; infinite until then. Not when that was
+   * noticed: this process may be busy, and whoever has the answer reckons from there.
+   */
   endedAt: number;
   /** HTTP status of its answer; 0 while, or if, there is none. */
   status: number;
@@ -113,13 +116,14 @@ export class VersionedUpstream implements AsyncDisposable {
     };
     this.requests.push(request);
     response.once('close', () => {
-      request.endedAt = performance.now();
+      request.endedAt = Math.min(request.endedAt, performance.now());
     });
     const waitMs = this.#quota?.take() ?? null;
     const reply = waitMs === null ? await this.#run(request, incoming) : refusal(waitMs);
     if (reply === null) return;
     request.status = reply.status;
     const headers = { ...this.#quota?.headers(), ...reply.headers };
+    request.endedAt = performance.now();
     response.writeHead(reply.status, { 'content-type': 'application/json', ...headers });
     response.end(JSON.stringify(reply.body));
   }
