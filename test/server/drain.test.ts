@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
+import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { arrival, type BusyGateway, busyGateway, isRefused } from '../support/busy-gateway.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
@@ -71,6 +72,18 @@ describe('a stop', () => {
     expect(await first).toMatchObject({ status: 200, data: { account: { username: 'studio' } } });
     await closed;
     expect(gateway.sandbox.links.requests).toHaveLength(1);
+  });
+
+  it('waits for no connection on which nothing was ever sent', async () => {
+    const gateway = await start();
+    const { hostname, port } = new URL(gateway.url);
+    const unused = connect(Number(port), hostname);
+    await once(unused, 'connect');
+    await fetch(`${gateway.url}/livez`);
+    const ended = once(unused, 'close');
+    unused.resume();
+    await gateway.gateway.close();
+    await ended;
   });
 
   it('sends writes that wait', async () => {

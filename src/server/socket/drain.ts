@@ -1,4 +1,5 @@
 import type { Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Clock } from '../../clock.ts';
 
 /** Ends the connections of a server without cutting off an answer. */
@@ -7,6 +8,7 @@ export class Drain {
   readonly #clock: Clock;
   readonly #graceMs: number;
   readonly #running = new Set<ServerResponse>();
+  readonly #connections = new Set<Socket>();
   #begun = false;
   #closed: Promise<void> | undefined;
 
@@ -15,6 +17,10 @@ export class Drain {
     this.#server = server;
     this.#clock = options.clock;
     this.#graceMs = options.graceMs;
+    server.on('connection', (socket) => {
+      this.#connections.add(socket);
+      socket.once('close', () => this.#connections.delete(socket));
+    });
   }
 
   /** Whether every connection ends with its next answer. */
@@ -50,6 +56,8 @@ export class Drain {
     for (const response of this.#running) {
       if (!response.headersSent) response.setHeader('Connection', 'close');
     }
+    // Node does not count those as idle on which nothing was ever sent, as browsers open them ahead of need.
+    for (const socket of this.#connections) if (socket.bytesRead === 0) socket.destroy();
     // Node closes the idle connections itself; the others close with their answer.
     const closed = new Promise<void>((resolve) => {
       this.#server.close(() => resolve());
