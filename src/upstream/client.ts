@@ -12,6 +12,7 @@ import type { Cache, EntryState, Freshness, Hit } from './cache/cache.ts';
 import { cacheKey, scopeOf } from './cache/key.ts';
 import { Refresher } from './cache/refresher.ts';
 import type { SharedAnswers } from './cache/shared-answers.ts';
+import type { Watch, WatchListener } from './cache/watches.ts';
 import { Copies } from './copies.ts';
 import { CopiesElsewhere } from './copies-elsewhere.ts';
 import { copyServesAfter, waitWithCopyMs } from './copy-at-hand.ts';
@@ -87,7 +88,8 @@ export class Client implements UpstreamClient {
       cache,
       budget: (credential) => this.#budgets.lookAt(credential),
       outOfOrder: () => this.#exchange.heldBack !== undefined,
-      refresh: (key, read, credential) => this.#reads.refresh(key, read, credential),
+      refresh: (of, forWhom) => this.#reads.refresh(of, forWhom),
+      takeBack: (key) => this.#reads.takeBack(key),
     });
     const parts = { exchange: this.#exchange, shared: this.#shared, refresher: this.#refresher };
     this.#standing = new KeyStanding({ ...parts, cache, budgets: this.#budgets, onForgotten });
@@ -138,7 +140,7 @@ export class Client implements UpstreamClient {
     const { caller, credential } = access;
     const key = this.keyOf(read, credential);
     const copy = this.copies.find(read, key, credential);
-    if (copy) this.copies.asked(copy, credential);
+    if (copy && !caller.watches) this.copies.asked(copy, credential);
     if (copy && this.copies.serves(copy, credential)) {
       this.copies.count(read.resource, copy.hit.state !== 'fresh');
       return this.copies.tell(copy, caller.receipt);
@@ -153,7 +155,7 @@ export class Client implements UpstreamClient {
       await this.#elsewhere.bring({ key, read, credential });
       const copy = this.copies.find(read, key, credential);
       if (copy && this.copies.serves(copy, credential)) {
-        this.copies.asked(copy, credential);
+        if (!access.caller.watches) this.copies.asked(copy, credential);
         this.#options.observer?.read?.(this.upstream, read.resource, 'shared');
         return this.copies.tell(copy, access.caller.receipt);
       }
@@ -195,6 +197,19 @@ export class Client implements UpstreamClient {
         ? { value: outcome.value }
         : { error: readError(this.upstream, outcome.failure) },
     );
+  }
+
+  /**
+   * Tells `changed` of all that becomes of the answer to a read, and keeps it fresh: past its ttl it is read again
+   * before what nobody watches, the oldest first, for as long as it is watched. 0 upstream calls by itself.
+   */
+  watch(read: Read<unknown>, credential: Credential, changed: WatchListener): Watch {
+    return this.copies.watch({ key: this.keyOf(read, credential), read }, credential, changed);
+  }
+
+  /** How many answers are watched; their number is for those who watch to bound. */
+  get watched(): number {
+    return this.#refresher.watches.size;
   }
 
   get sharesCopies(): boolean {

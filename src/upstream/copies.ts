@@ -6,6 +6,7 @@ import type { Resource } from '../resources.ts';
 import type { Cache, EntryState, Freshness, Hit, Stamp } from './cache/cache.ts';
 import { everythingOf, scopedTags, scopeOf, scopeOfKey } from './cache/key.ts';
 import type { Refresher } from './cache/refresher.ts';
+import type { Watch, WatchListener } from './cache/watches.ts';
 import type { KeyStanding } from './key-standing.ts';
 import type { Receipt } from './receipt.ts';
 import type { Read } from './request.ts';
@@ -59,6 +60,20 @@ export class Copies {
   peek<T>(key: string, credential: Credential): Peeked<T> | undefined {
     const hit = this.#options.standing.served(this.#options.cache.peek(key), credential);
     return hit && { value: hit.entry.value as T, state: hit.state };
+  }
+
+  /** Tells `changed` of all that becomes of what is cached under a key, and keeps it fresh. See `Client.watch`. */
+  watch(
+    { key, read }: Pick<Copy, 'key' | 'read'>,
+    credential: Credential,
+    changed: WatchListener,
+  ): Watch {
+    const { cache, refresher, standing } = this.#options;
+    const tags = this.tagsOf([...read.tags, ...(read.inFlightTags ?? [])], credential);
+    return {
+      ...refresher.watches.watch({ key, read, credential, tags }, changed),
+      look: () => standing.served(cache.peek(key), credential)?.entry,
+    };
   }
 
   /** Whether a copy is what a reader gets at once. Changes nothing. */

@@ -125,11 +125,11 @@ export class KeyStanding {
     this.#endEra(partition);
     const scope = scopeOf(exchange.upstream, partition);
     shared.forget(scope);
-    cache.forget(scope);
-
     refresher.forget(partition);
     budgets.refused(credential);
     onForgotten?.(partition);
+    // Those who watch are told by it, and can come back at once.
+    cache.forget(scope);
     return cache.touch([everythingOf(scope)]);
   }
 }

@@ -11,6 +11,8 @@ export interface Caller {
   readonly maxWaitMs: number;
   /** Aborts when the caller has hung up. */
   readonly signal: AbortSignal;
+  /** Whether it watches what it reads: that is interest of its own, and its reads show no other. */
+  readonly watches?: true;
 }
 
 /** On whose behalf a call is made: the operation, and the credential it uses here. */

@@ -5,7 +5,7 @@ import { Cache } from '../../src/upstream/cache/cache.ts';
 import { Client } from '../../src/upstream/client.ts';
 import { Receipt } from '../../src/upstream/receipt.ts';
 import { scriptedApi } from '../support/scripted-upstream.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import { QuickClock } from '../support/virtual-clock.ts';
 import { busiestMinute, zipf } from './freshness.ts';
 
 /** How old what readers got was, when entries were asked for at some rate. */
@@ -22,17 +22,6 @@ export interface FreshnessAtRate {
 const CALLS_A_MINUTE = 30;
 const ORIGIN = 'http://upstream';
 const credential = { partition: 'p', secret: 'secret' };
-
-/** Rests by events of the machine and not by its time: hours pass in seconds. */
-class QuickClock extends VirtualClock {
-  override async settle(): Promise<void> {
-    for (let turn = 0; turn < 8; turn += 1) {
-      await new Promise<void>((resolve) => {
-        setImmediate(resolve);
-      });
-    }
-  }
-}
 
 /**
  * Zipf traffic over so many entries for some rounds of refreshing them all, at the client: no GraphQL

@@ -31,10 +31,15 @@ export async function startReplicas(
   for (let n = 0; n < count; n += 1) {
     worlds.push(await startWorld({ ...options, clock: systemClock, env: own }));
   }
+  await rememberForAnHour(redis, prefix);
+  return worlds;
+}
+
+/** Lets those with a prefix, of whom one has begun, believe that Redis has remembered everything for an hour. */
+export async function rememberForAnHour(redis: RedisServer, prefix: string): Promise<void> {
   const state = `{${prefix}:1}:state`;
   let epoch: unknown = null;
   while (typeof epoch !== 'string') epoch = await redis.command('HGET', state, '#');
   const { since, ...rest } = JSON.parse(epoch) as { readonly since: number };
   await redis.command('HSET', state, '#', JSON.stringify({ ...rest, since: since - 3_600_000 }));
-  return worlds;
 }

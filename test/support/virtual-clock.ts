@@ -92,3 +92,14 @@ export class VirtualClock implements Clock {
     return this;
   }
 }
+
+/** Rests by events of the machine and not by its time, so that hours pass in seconds. Not for tests with sockets. */
+export class QuickClock extends VirtualClock {
+  override async settle(): Promise<void> {
+    for (let turn = 0; turn < 8; turn += 1) {
+      await new Promise<void>((resolve) => {
+        realSetImmediate(resolve);
+      });
+    }
+  }
+}

@@ -1,8 +1,8 @@
 import type { AtOnce } from '../../at-once.ts';
 import { BoundedMap } from '../../bounded-map.ts';
 import type { Clock } from '../../clock.ts';
-import { type Generations, ProcessGenerations } from './generations.ts';
-import { scopeOfKey } from './key.ts';
+import { type Generations, ProcessGenerations, type TouchListener } from './generations.ts';
+import { everythingOf, scopeOfKey } from './key.ts';
 
 /** How long an answer is worth something, in milliseconds, each period after the one before. */
 export interface Freshness {
@@ -64,6 +64,7 @@ export class Cache {
   readonly #keysByScope = new Map<string, Set<string>>();
   readonly #generations: Generations;
   readonly #listeners: CacheListener[] = [];
+  readonly #touchListeners: TouchListener[] = [];
   #version = 0;
 
   constructor(options: {
@@ -139,12 +140,21 @@ export class Cache {
   /** Forgets every entry of a scope, at a cost in proportion to their number. */
   forget(scope: string): void {
     this.#version += 1;
-    for (const key of this.#keysByScope.get(scope) ?? []) this.#entries.delete(key);
+    const keys = this.#keysByScope.get(scope);
+    if (!keys) return;
+    for (const key of keys) this.#entries.delete(key);
+    for (const listener of this.#touchListeners) listener([everythingOf(scope)]);
   }
 
   /** Tells a listener of every new entry from now on. */
   listen(listener: CacheListener): void {
     this.#listeners.push(listener);
+  }
+
+  /** Tells a listener of every write from now on, and of every scope whose entries are forgotten. */
+  onTouch(listener: TouchListener): void {
+    this.#touchListeners.push(listener);
+    this.#generations.onTouch(listener);
   }
 
   #list(key: string): void {

@@ -26,7 +26,15 @@ export interface Generations {
    * resolves, where there are others. `permit` names the slot that the write left in.
    */
   touch(tags: readonly string[], permit?: string): AtOnce<void>;
+  /** Tells a listener of every write from now on. */
+  onTouch(listener: TouchListener): void;
 }
+
+/**
+ * Told of the tags that writes have touched, at the first moment at which answers are wrong for them, and again
+ * when new ones can be stored; of `null` where any answer from before may be wrong. Must not throw.
+ */
+export type TouchListener = (tags: readonly string[] | null) => void;
 
 /** After so many tags the oldest writes are forgotten, along with every answer from before them. */
 const TAGS_REMEMBERED = 10_000;
@@ -34,6 +42,7 @@ const TAGS_REMEMBERED = 10_000;
 /** The writes of a process that is alone. */
 export class ProcessGenerations implements Generations {
   readonly #touched = new Map<string, number>();
+  readonly #listeners: TouchListener[] = [];
   #latest = 0;
   /** Answers from before this generation are invalid, whatever their tags. */
   #floor = 0;
@@ -57,10 +66,16 @@ export class ProcessGenerations implements Generations {
 
   touch(tags: readonly string[]): void {
     this.#latest += 1;
-    if (this.#touched.size + tags.length > TAGS_REMEMBERED) {
+    const forgets = this.#touched.size + tags.length > TAGS_REMEMBERED;
+    if (forgets) {
       this.#touched.clear();
       this.#floor = this.#latest;
     }
     for (const tag of tags) this.#touched.set(tag, this.#latest);
+    for (const listener of this.#listeners) listener(forgets ? null : tags);
+  }
+
+  onTouch(listener: TouchListener): void {
+    this.#listeners.push(listener);
   }
 }

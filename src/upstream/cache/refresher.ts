@@ -5,6 +5,8 @@ import type { Budget } from '../budget/budget.ts';
 import type { Read } from '../request.ts';
 import type { Cache, CacheEntry, Hit } from './cache.ts';
 import { Interest } from './interest.ts';
+import type { ReadOfKey } from './watched-round.ts';
+import { Watches } from './watches.ts';
 
 interface RefresherOptions {
   readonly clock: Clock;
@@ -13,14 +15,21 @@ interface RefresherOptions {
   /** Whether the circuit breaker is open. */
   readonly outOfOrder: () => boolean;
   /** Asks for a newer answer, unless a request for it is in flight. */
-  readonly refresh: (key: string, read: Read<unknown>, credential: Credential) => void;
+  readonly refresh: (of: ReadOfKey, forWhom: RefreshedFor) => void;
+  /** Takes a refresh of a key back that nobody but those who watched it wanted, if it has not been sent. */
+  readonly takeBack: (key: string) => void;
 }
+
+/** Whom a refresh is for: one for `watchers` does not leave any more when nobody watches its key. */
+export type RefreshedFor = 'readers' | 'watchers';
 
 /** A read that failed is tried again in the background after so long, doubled for each time in a row. */
 const FIRST_BACK_OFF_MS = 2000;
 const MAX_BACK_OFF_MS = 120_000;
 /** Keys whose failures are remembered; the one whose last is the oldest is forgotten first. */
 const FAILURES_REMEMBERED = 10_000;
+/** So much older than it is counts what is watched: no other is ever older. */
+const WATCHED_AGES = 1_000_000;
 
 /** An answer asked for repeatedly is refreshed before its ttl ends, once this share of it is over. */
 const AHEAD_SHARE = 0.8;
@@ -40,6 +49,7 @@ const ROUND_CHECK_MS = 1000;
  * the budget has slots to spare, answers are read anew soon after their ttl; when more is wanted
  * than can be refreshed in time, everything wanted is served stale and takes its turn,
  * the oldest first, so that with N answers and B refreshes a minute none is older than about N/B.
+ * What is watched goes before all that is not, and is refreshed as long as it is watched.
  */
 export class Refresher {
   readonly #options: RefresherOptions;
@@ -50,11 +60,19 @@ export class Refresher {
   });
   /** When what is wanted under a budget was last looked through, on `clock.now()`. */
   readonly #checkedAt = new WeakMap<Budget, number>();
+  /** What is watched of this upstream. */
+  readonly watches: Watches;
 
   constructor(options: RefresherOptions) {
     this.#options = options;
     this.#interest = new Interest(options.clock);
     options.cache.listen((key) => this.#renewed(key));
+    this.watches = new Watches({
+      ...options,
+      retryAt: (key) => this.#retryAt(key),
+      refresh: (of) => options.refresh(of, 'watchers'),
+      ended: options.takeBack,
+    });
   }
 
   /** Whether a reader gets the entry that was hit, at once. Changes nothing. */
@@ -78,14 +96,23 @@ export class Refresher {
     const ahead = idle && asks >= HOT_ASKS;
     const isWaitedFor = hit.state === 'stale' && idle && hit.ageMs >= 2 * ttlMs;
     if ((hit.state === 'stale' || ahead) && !isWaitedFor) {
-      this.#options.refresh(key, read, credential);
+      this.#options.refresh({ key, read, credential }, 'readers');
     }
+  }
+
+  /** How urgent a refresh is among others: what is watched first, and then the oldest. */
+  urgencyOf(key: string): number {
+    const ageMs = this.#options.cache.peek(key)?.ageMs ?? 0;
+    return this.watches.has(key) ? ageMs * WATCHED_AGES : ageMs;
   }
 
   /** Whether the last tries failed so recently that an entry is served without another. */
   isBackingOff(key: string): boolean {
-    const retryAt = this.#failures.peek(key)?.retryAt ?? Number.NEGATIVE_INFINITY;
-    return retryAt > this.#options.clock.now();
+    return this.#retryAt(key) > this.#options.clock.now();
+  }
+
+  #retryAt(key: string): number {
+    return this.#failures.peek(key)?.retryAt ?? Number.NEGATIVE_INFINITY;
   }
 
   /** A read brought nothing. */
@@ -122,7 +149,8 @@ export class Refresher {
     if (wanted.length <= budget.refreshesPerWindow) return;
     for (const { key, read } of wanted) {
       const hit = cache.peek(key);
-      if (hit && hit.state !== 'fresh') this.#options.refresh(key, read, credential);
+      if (!hit || hit.state === 'fresh') continue;
+      this.#options.refresh({ key, read, credential }, 'readers');
     }
   }
 }

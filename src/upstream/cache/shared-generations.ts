@@ -1,5 +1,5 @@
 import type { UpstreamName } from '../../errors.ts';
-import type { Generations, Standing } from './generations.ts';
+import type { Generations, Standing, TouchListener } from './generations.ts';
 import { scopedTags, scopeOfKey } from './key.ts';
 
 /** How lists learn of what was written elsewhere; answers with further tags. See `Lists.touchedElsewhere`. */
@@ -46,6 +46,7 @@ export class SharedGenerations implements Generations {
   /** How many writes of this process have touched a tag and have no number yet. */
   readonly #untold = new Map<string, number>();
   readonly #listeners = new Map<string, TouchedElsewhere>();
+  readonly #touchListeners: TouchListener[] = [];
   /** What the numbers of this epoch begin with. Answers from before it are suspect. */
   #base = 0;
   #latest = 0;
@@ -97,17 +98,24 @@ export class SharedGenerations implements Generations {
   async touch(tags: readonly string[], permit?: string): Promise<void> {
     this.#shifts += 1;
     for (const tag of tags) this.#untold.set(tag, (this.#untold.get(tag) ?? 0) + 1);
+    this.#tellTouched(tags);
     let isTold = false;
     await this.#options.tell(tags, permit, (n) => {
-      this.apply(tags.map((tag) => [tag, n] as const));
-      if (isTold) return;
-      isTold = true;
-      for (const tag of tags) {
-        const others = (this.#untold.get(tag) ?? 1) - 1;
-        if (others > 0) this.#untold.set(tag, others);
-        else this.#untold.delete(tag);
+      const news = this.#apply(tags.map((tag) => [tag, n] as const));
+      if (!isTold) {
+        isTold = true;
+        for (const tag of tags) {
+          const others = (this.#untold.get(tag) ?? 1) - 1;
+          if (others > 0) this.#untold.set(tag, others);
+          else this.#untold.delete(tag);
+        }
       }
+      this.#tellTouched(news && [...tags, ...news]);
     });
+  }
+
+  onTouch(listener: TouchListener): void {
+    this.#touchListeners.push(listener);
   }
 
   /** Lets the lists of an upstream learn of what is written elsewhere. */
@@ -126,21 +134,40 @@ export class SharedGenerations implements Generations {
    */
   apply(
     touches: readonly (readonly [tag: string, n: number])[],
-    { low, n }: { readonly low: number; readonly n: number } = { low: 0, n: 0 },
+    { low, n }: { readonly low: number; readonly n: number },
   ): void {
     this.#latest = Math.max(this.#latest, this.#base + n);
-    if (low > 0 && this.#base + low > this.#floor) {
+    const isLower = low > 0 && this.#base + low > this.#floor;
+    if (isLower) {
       this.#floor = this.#base + low;
       this.#shifts += 1;
     }
-    if (touches.length === 0) return;
+    const news = this.#apply(touches);
+    this.#tellTouched(isLower ? null : news);
+  }
+
+  /**
+   * Answers with the tags that are wrong from now on, or null where there is more. Nothing is told twice, and what a
+   * write of this process still keeps wrong is told when it has its number.
+   */
+  #apply(touches: readonly (readonly [tag: string, n: number])[]): readonly string[] | null {
+    if (touches.length === 0) return [];
     this.#shifts += 1;
     const latest = Math.max(...touches.map(([, n]) => n));
     // Looked up before what it is seen by is wrong.
     const also = this.#alsoTouched(touches.map(([tag]) => tag));
-    for (const [tag, n] of touches) this.#raise(tag, n);
-    for (const tag of also) this.#raise(tag, latest);
-    if (this.#touched.size > TAGS_REMEMBERED) this.#forget();
+    const raised = [...touches, ...also.map((tag) => [tag, latest] as const)];
+    const news = raised.filter(([tag, n]) => this.#raise(tag, n) && !this.#untold.has(tag));
+    if (this.#touched.size > TAGS_REMEMBERED) {
+      this.#forget();
+      return null;
+    }
+    return news.map(([tag]) => tag);
+  }
+
+  #tellTouched(tags: readonly string[] | null): void {
+    if (tags?.length === 0) return;
+    for (const listener of this.#touchListeners) listener(tags);
   }
 
   /** What all shared was forgotten, and numbers begin anew. */
@@ -148,6 +175,7 @@ export class SharedGenerations implements Generations {
     this.#base = this.#latest + 1;
     this.#latest = this.#base;
     this.#shifts += 1;
+    this.#tellTouched(null);
   }
 
   /** Tags that writes elsewhere touch besides, by the lists that are cached here. */
@@ -164,10 +192,13 @@ export class SharedGenerations implements Generations {
     });
   }
 
-  #raise(tag: string, n: number): void {
+  /** Whether that is new. */
+  #raise(tag: string, n: number): boolean {
     const generation = this.#base + n;
     this.#latest = Math.max(this.#latest, generation);
-    this.#touched.set(tag, Math.max(this.#touched.get(tag) ?? 0, generation));
+    if ((this.#touched.get(tag) ?? 0) >= generation) return false;
+    this.#touched.set(tag, generation);
+    return true;
   }
 
   /** Forgets the older half, and with it every answer that it could have made wrong. */

@@ -24,3 +24,9 @@ interface Aftermath {
 
 /** An answer, or that there is none. */
 export type Outcome<T> = { readonly value: T } | { readonly error: unknown };
+
+/** Our own mistakes end like any other failure: told to those who wait, the slot given back in time. */
+export function unforeseen(error: unknown): Attempt<never> {
+  const feedback = { limit: null, remaining: null, resetInMs: null };
+  return { kind: 'error', feedback, error };
+}

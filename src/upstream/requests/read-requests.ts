@@ -5,7 +5,8 @@ import type { Observer } from '../../observe/observer.ts';
 import type { Resource } from '../../resources.ts';
 import type { Budget, Permit, Upshot } from '../budget/budget.ts';
 import type { Cache, Freshness } from '../cache/cache.ts';
-import type { Refresher } from '../cache/refresher.ts';
+import type { RefreshedFor, Refresher } from '../cache/refresher.ts';
+import type { ReadOfKey } from '../cache/watched-round.ts';
 import type { Copies } from '../copies.ts';
 import type { CopiesElsewhere } from '../copies-elsewhere.ts';
 import type { KeyStanding } from '../key-standing.ts';
@@ -55,30 +56,40 @@ export class ReadRequests {
   }
 
   /** Asks for a newer answer behind the readers' backs, unless a request for it is in flight. */
-  refresh(key: string, read: Read<unknown>, credential: Credential): void {
-    if (this.#options.shared.find(key) || this.#options.refresher.isBackingOff(key)) return;
-    if (!this.#options.hasRoomFor(credential.partition)) return;
-    if (this.#options.elsewhere) void this.#refreshUnlessElsewhere(key, read, credential);
-    else this.#openRefresh(key, read, credential);
+  refresh(of: ReadOfKey, forWhom: RefreshedFor): void {
+    if (this.#isOnItsWay(of.key, forWhom) || this.#options.refresher.isBackingOff(of.key)) return;
+    if (!this.#options.hasRoomFor(of.credential.partition)) return;
+    if (this.#options.elsewhere) void this.#refreshUnlessElsewhere(of, forWhom);
+    else this.#openRefresh(of, forWhom);
+  }
+
+  /** Takes a refresh back that is for those who watched its key, if it has not been sent and nobody waits for it. */
+  takeBack(key: string): void {
+    this.#options.shared.get(key)?.request.cancelIfUnwanted();
   }
 
   /** The same, unless another replica has a newer answer already. */
-  async #refreshUnlessElsewhere(
-    key: string,
-    read: Read<unknown>,
-    credential: Credential,
-  ): Promise<void> {
+  async #refreshUnlessElsewhere(of: ReadOfKey, forWhom: RefreshedFor): Promise<void> {
+    const { key } = of;
     const before = this.#options.cache.peek(key)?.entry;
-    await this.#options.elsewhere?.bring({ key, read, credential });
-    if (this.#options.cache.peek(key)?.entry !== before || this.#options.shared.find(key)) return;
-    this.#openRefresh(key, read, credential);
+    await this.#options.elsewhere?.bring(of);
+    if (this.#options.cache.peek(key)?.entry !== before || this.#isOnItsWay(key, forWhom)) return;
+    if (forWhom === 'watchers' && !this.#options.refresher.watches.has(key)) return;
+    this.#openRefresh(of, forWhom);
   }
 
-  #openRefresh(key: string, read: Read<unknown>, credential: Credential): void {
+  /** Whether there is a request for it already, which is then for these too. */
+  #isOnItsWay(key: string, forWhom: RefreshedFor): boolean {
+    const { shared } = this.#options;
+    if (!shared.find(key)) return false;
+    const open = shared.get(key);
+    if (open && forWhom === 'readers') open.forWatchers = false;
+    return true;
+  }
+
+  #openRefresh({ credential, key, read }: ReadOfKey, forWhom: RefreshedFor): void {
     // The oldest answer is refreshed first, whatever the order in which they were asked for.
-    this.open(key, read, credential, {
-      urgency: () => this.#options.cache.peek(key)?.ageMs ?? 0,
-    });
+    this.open(key, read, credential, { refreshFor: forWhom });
   }
 
   /** Makes a request for a read, which waits for its turn and can be shared until it is answered. */
@@ -86,14 +97,20 @@ export class ReadRequests {
     key: string,
     read: Read<T>,
     credential: Credential,
-    purpose: { readonly caller: Caller } | { readonly urgency: () => number },
+    purpose: { readonly caller: Caller } | { readonly refreshFor: RefreshedFor },
   ): SharedRequest<T> {
+    const { refresher } = this.#options;
     let attempts = 0;
     const request = new SharedRequest<T>({
       ...this.#options.requestOptions(credential),
       ...('caller' in purpose
         ? { lane: 'interactive', caller: purpose.caller.name, planned: purpose.caller.receipt }
-        : { lane: 'refresh', caller: '', urgency: purpose.urgency }),
+        : {
+            lane: 'refresh',
+            caller: '',
+            urgency: () => refresher.urgencyOf(key),
+            isWanted: () => !open.forWatchers || refresher.watches.has(key),
+          }),
       ...(this.#options.elsewhere
         ? this.#sharing(this.#options.elsewhere, { key, read, credential })
         : {}),
@@ -103,7 +120,8 @@ export class ReadRequests {
         return this.#attemptRead(key, open, credential, { payer, permit, mayRepeat });
       },
     });
-    const open: ReadInFlight<T> = { read, request, stamp: null };
+    const forWatchers = 'refreshFor' in purpose && purpose.refreshFor === 'watchers';
+    const open: ReadInFlight<T> = { read, request, stamp: null, forWatchers };
     this.#options.shared.add(key, open as ReadInFlight);
     request.enqueue();
     return request;

@@ -6,7 +6,7 @@ import type { Attempted, Budget, Job, Permit, Sharing, Upshot } from '../budget/
 import type { Lane } from '../budget/lanes.ts';
 import type { Caller } from '../operation.ts';
 import type { Receipt } from '../receipt.ts';
-import type { Attempt, Outcome } from './attempt.ts';
+import { type Attempt, type Outcome, unforeseen } from './attempt.ts';
 
 /** Tells a waiter with a copy at hand that it has waited long enough; the request goes on without it. */
 export class CopyWillDo extends Error {
@@ -29,6 +29,8 @@ interface SharedRequestOptions<T> {
   /** Whose operation has set a call aside for it; given back when it does not leave for that one. */
   readonly planned?: Receipt;
   readonly urgency?: () => number;
+  /** Whether a refresh is still of use, though nobody waits for it. */
+  readonly isWanted?: () => boolean;
   /** See `Job.lengthy`. */
   readonly lengthy?: boolean;
   readonly budget: Budget;
@@ -112,7 +114,7 @@ export class SharedRequest<T> implements Job {
   wait(caller: Caller, copyMs?: number): Promise<T> {
     const { receipt, signal } = caller;
     if (signal.aborted) {
-      this.#cancelIfUnwanted();
+      this.cancelIfUnwanted();
       return Promise.reject(signal.reason as Error);
     }
     return new Promise<T>((resolve, reject) => {
@@ -158,7 +160,7 @@ export class SharedRequest<T> implements Job {
   async attempt(permit?: Permit): Promise<Attempted> {
     for (;;) {
       const payer = this.#waiters.values().next().value?.caller.receipt;
-      if (!payer && this.lane !== 'refresh' && !this.#goesOn) {
+      if (!payer && !this.#leavesAnyway) {
         this.#finish();
         return { kind: 'unsent' };
       }
@@ -209,19 +211,15 @@ export class SharedRequest<T> implements Job {
     this.#state = 'queued';
     for (const waiter of this.#waiters) {
       if (!waiter.waiting) this.#beginWaiting(waiter, estimateMs);
-      else if (this.#isTooLate(waiter, estimateMs))
-        this.#leave(waiter, this.#exhausted(estimateMs));
+      else this.#leaveIfTooLate(waiter, estimateMs);
     }
     if (this.#options.budget.turnsAway(this, estimateMs)) this.#goesOn = false;
-    this.#cancelIfUnwanted();
+    this.cancelIfUnwanted();
     return this.#queued;
   }
 
   #beginWaiting(waiter: Waiter<T>, estimateMs: number): void {
-    if (this.#isTooLate(waiter, estimateMs)) {
-      this.#leave(waiter, this.#exhausted(estimateMs));
-      return;
-    }
+    if (this.#leaveIfTooLate(waiter, estimateMs)) return;
     // Whoever does not want to wait still learns whether a slot is free.
     const patienceMs = Math.max(patienceOf(waiter), this.#options.budget.answersInMs);
     waiter.waiting = true;
@@ -229,8 +227,11 @@ export class SharedRequest<T> implements Job {
     waiter.cancelTimer = this.#options.clock.after(patienceMs, () => this.#giveUp(waiter));
   }
 
-  #isTooLate(waiter: Waiter<T>, estimateMs: number): boolean {
-    return estimateMs > patienceOf(waiter) || this.#options.budget.turnsAway(this, estimateMs);
+  #leaveIfTooLate(waiter: Waiter<T>, estimateMs: number): boolean {
+    const isTurnedAway = this.#options.budget.turnsAway(this, estimateMs);
+    if (estimateMs <= patienceOf(waiter) && !isTurnedAway) return false;
+    this.#leave(waiter, this.#exhausted(estimateMs));
+    return true;
   }
 
   /** The turn came later than it was estimated, or not yet. */
@@ -238,7 +239,7 @@ export class SharedRequest<T> implements Job {
     const { budget } = this.#options;
     if (!this.#waiters.delete(waiter)) return;
     this.#endWaiting(waiter);
-    this.#cancelIfUnwanted();
+    this.cancelIfUnwanted();
     const estimateMs = this.#queued
       ? budget.estimateOf(this)
       : budget.estimate(this.lane === 'write' ? 'write' : 'interactive', waiter.caller.name);
@@ -263,12 +264,18 @@ export class SharedRequest<T> implements Job {
     if (!this.#waiters.delete(waiter)) return;
     this.#endWaiting(waiter);
     waiter.reject(reason);
-    this.#cancelIfUnwanted();
+    this.cancelIfUnwanted();
   }
 
-  #cancelIfUnwanted(): void {
-    if (this.#waiters.size > 0 || this.#state !== 'queued') return;
-    if (this.lane === 'refresh' || this.#goesOn) return;
+  /** Whether it is sent although nobody waits. */
+  get #leavesAnyway(): boolean {
+    if (this.#goesOn) return true;
+    return this.lane === 'refresh' && (this.#options.isWanted?.() ?? true);
+  }
+
+  /** Takes it out of its lane if nobody waits and it is of no use to those who come later. */
+  cancelIfUnwanted(): void {
+    if (this.#waiters.size > 0 || this.#state !== 'queued' || this.#leavesAnyway) return;
     if (this.#options.budget.cancel(this)) this.#finish();
   }
 
@@ -291,10 +298,4 @@ export class SharedRequest<T> implements Job {
 /** How much longer a waiter is prepared to wait for a turn. */
 function patienceOf({ caller }: { readonly caller: Caller }): number {
   return Math.max(0, caller.maxWaitMs - caller.receipt.waitedMs);
-}
-
-/** Our own mistakes end like any other failure: told to those who wait, the slot given back in time. */
-function unforeseen(error: unknown): Attempt<never> {
-  const feedback = { limit: null, remaining: null, resetInMs: null };
-  return { kind: 'error', feedback, error };
 }

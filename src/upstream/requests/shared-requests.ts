@@ -11,6 +11,8 @@ export interface ReadInFlight<T = unknown> {
   stamp: Stamp | null;
   /** Its answer is for those who wait for it already, and is not stored. */
   orphaned?: boolean;
+  /** It is sent for those who watch its key, and for nobody else. */
+  forWatchers?: boolean;
 }
 
 /** The reads in flight, by key: equal reads are one request. */
@@ -31,6 +33,11 @@ export class SharedRequests {
     const { read, request, stamp } = open;
     const tags = scopedTags(scopeOfKey(key), [...read.tags, ...(read.inFlightTags ?? [])]);
     return stamp === null || this.#cache.isCurrent(tags, stamp.generation) ? request : undefined;
+  }
+
+  /** What is in flight under a key, whether it is of any use to new readers or not. */
+  get(key: string): ReadInFlight | undefined {
+    return this.#inFlight.get(key);
   }
 
   /** Whether there is a request of a key to share, or will be one in this turn. */

@@ -1,0 +1,144 @@
+import type { Credential } from '../../auth/credential.ts';
+import { type Clock, Deadline } from '../../clock.ts';
+import type { Budget } from '../budget/budget.ts';
+import type { Read } from '../request.ts';
+import type { Cache } from './cache.ts';
+
+/** A read, what it is cached under, and whose it is. */
+export interface ReadOfKey {
+  readonly key: string;
+  readonly read: Read<unknown>;
+  readonly credential: Credential;
+}
+
+/** What is needed to keep fresh what is watched. */
+export interface WatchedRoundOptions {
+  readonly clock: Clock;
+  readonly cache: Cache;
+  readonly budget: (credential: Credential) => Budget;
+  /** Whether the circuit breaker is open. */
+  readonly outOfOrder: () => boolean;
+  /** Until when a key backs off, on `clock.now()`. */
+  readonly retryAt: (key: string) => number;
+  /** Asks for a newer answer for those who watch it, unless a request for it is in flight. */
+  readonly refresh: (of: ReadOfKey) => void;
+  /** All that is watched now. */
+  readonly watched: () => Iterable<ReadOfKey>;
+}
+
+/** While something is due, all is looked through again after so long: what should have been told may be lost. */
+const LOOK_AGAIN_MS = 1000;
+/** ... and never sooner after the last time than this: thousands of entries fall due one by one. */
+const LOOK_APART_MS = 250;
+/** No watched answer is read again sooner than so long after the last time, however short its ttl. */
+const SOONEST_MS = 1000;
+
+/**
+ * Has what is watched read again once it is past its ttl, the oldest first. It costs 1 upstream call for each
+ * answer and ttl, as far as the budget has slots to spare for refreshes.
+ */
+export class WatchedRound {
+  readonly #options: WatchedRoundOptions;
+  readonly #next: Deadline;
+  /** When all is looked through next, and was last, on `clock.now()`. */
+  #looksAt = Number.POSITIVE_INFINITY;
+  #lookedAt = Number.NEGATIVE_INFINITY;
+  /** What was due when it was looked through last, by partition, the oldest first; and where each key stands there. */
+  #lines = new Map<string, readonly ReadOfKey[]>();
+  #places = new Map<string, number>();
+
+  constructor(options: WatchedRoundOptions) {
+    this.#options = options;
+    this.#next = new Deadline(options.clock, () => this.#look());
+  }
+
+  /** A key is watched from now on, or has another entry. */
+  expect({ key }: ReadOfKey): void {
+    const restMs = this.#restMs(key);
+    if (restMs !== null) this.#lookIn(restMs);
+  }
+
+  /** Nothing is watched any more. */
+  end(): void {
+    this.#next.end();
+    this.#looksAt = Number.POSITIVE_INFINITY;
+    this.#lines = new Map();
+    this.#places = new Map();
+  }
+
+  /** When an answer is probably read again, in milliseconds from now; null where that cannot be said. */
+  nextRefreshInMs({ credential, key }: ReadOfKey): number | null {
+    const restMs = this.#restMs(key);
+    if (restMs === null || restMs > 0) return restMs;
+    if (this.#options.outOfOrder()) return null;
+    const { refreshesPerWindow, windowMs } = this.#options.budget(credential);
+    // What has fallen due since is behind the others.
+    const place = this.#places.get(key) ?? this.#lines.get(credential.partition)?.length ?? 0;
+    return (place * windowMs) / refreshesPerWindow;
+  }
+
+  /** Milliseconds until an entry may be refreshed; null where there is none. */
+  #restMs(key: string): number | null {
+    const { cache, clock, retryAt } = this.#options;
+    const entry = cache.peek(key)?.entry;
+    if (!entry) return null;
+    const dueAt = entry.storedAt + Math.max(SOONEST_MS, entry.freshness.ttlMs);
+    return Math.max(0, Math.max(dueAt, retryAt(key)) - clock.now());
+  }
+
+  #lookIn(ms: number): void {
+    const now = this.#options.clock.now();
+    const at = Math.max(now + ms, this.#lookedAt + LOOK_APART_MS);
+    if (at >= this.#looksAt) return;
+    this.#looksAt = at;
+    this.#next.set(Math.max(0, Math.ceil(at - now)));
+  }
+
+  #look(): void {
+    this.#looksAt = Number.POSITIVE_INFINITY;
+    this.#lookedAt = this.#options.clock.now();
+    const nextMs = this.#lineUp();
+    this.#lookIn(this.#lines.size > 0 ? Math.min(nextMs, LOOK_AGAIN_MS) : nextMs);
+    if (!this.#options.outOfOrder()) this.#refreshFirst();
+  }
+
+  /** Sees what is due; answers with how many milliseconds it takes until something else is. */
+  #lineUp(): number {
+    const { cache, watched } = this.#options;
+    const lines = new Map<string, { readonly of: ReadOfKey; readonly ageMs: number }[]>();
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const of of watched()) {
+      const restMs = this.#restMs(of.key);
+      if (restMs === null) continue;
+      if (restMs > 0) {
+        nextMs = Math.min(nextMs, restMs);
+        continue;
+      }
+      const { partition } = of.credential;
+      const line = lines.get(partition) ?? [];
+      line.push({ of, ageMs: cache.peek(of.key)?.ageMs ?? 0 });
+      lines.set(partition, line);
+    }
+    this.#lines = new Map();
+    this.#places = new Map();
+    for (const [partition, line] of lines) {
+      line.sort((a, b) => b.ageMs - a.ageMs);
+      this.#lines.set(
+        partition,
+        line.map(({ of }) => of),
+      );
+      for (const [place, { of }] of line.entries()) this.#places.set(of.key, place);
+    }
+    return nextMs;
+  }
+
+  /** Lets the first of each line wait for slots: what comes after a window's worth of them has time. */
+  #refreshFirst(): void {
+    for (const line of this.#lines.values()) {
+      const [first] = line;
+      if (!first) continue;
+      const { refreshesPerWindow } = this.#options.budget(first.credential);
+      for (const of of line.slice(0, refreshesPerWindow)) this.#options.refresh(of);
+    }
+  }
+}

@@ -1,0 +1,144 @@
+import type { CacheEntry } from './cache.ts';
+import { everythingOf, scopeOfKey } from './key.ts';
+import { type ReadOfKey, WatchedRound, type WatchedRoundOptions } from './watched-round.ts';
+
+/** What became of a watched entry: another answer was stored, or a write may have made it wrong. */
+export type WatchedChange = 'renewed' | 'touched';
+
+/** Somebody's wish to be told what becomes of the answer to a read. */
+export interface Watch {
+  /** What the answer is cached under. */
+  readonly key: string;
+  /** The entry as it is now, without counting as a use. Absent where there is none that may be shown. */
+  look(): CacheEntry | undefined;
+  /** When the entry is probably read again, in ms from now; null where there is none or that cannot be said. */
+  nextRefreshInMs(): number | null;
+  /** Ends the watch: its listener is told nothing more. To end it again does nothing. */
+  end(): void;
+}
+
+/** A read whose answer is to be watched. */
+interface WatchedRead extends ReadOfKey {
+  /** What touches its answer for all that is known before there is one, scoped. */
+  readonly tags: readonly string[];
+}
+
+/** Told synchronously, once the cache is in its new state. Must not throw. */
+export type WatchListener = (change: WatchedChange) => void;
+
+/** A key that is watched. */
+interface Watched extends WatchedRead {
+  /** The tag of all in its scope. */
+  readonly everything: string;
+  /** One for each watch. */
+  readonly listeners: Set<{ readonly changed: WatchListener }>;
+  /** The tags of its last entry: one that is gone is told of by them too. */
+  lastTags: readonly string[];
+  /** Whether all of its scope was touched, and there was no entry since. */
+  isForgotten: boolean;
+}
+
+interface WatchesOptions extends Omit<WatchedRoundOptions, 'watched'> {
+  /** The last watch of a key has ended. */
+  readonly ended: (key: string) => void;
+}
+
+/** The cache entries of one upstream that somebody watches: who is told of them, and that they are kept fresh. */
+export class Watches {
+  readonly #options: WatchesOptions;
+  readonly #watched = new Map<string, Watched>();
+  readonly #round: WatchedRound;
+
+  constructor(options: WatchesOptions) {
+    this.#options = options;
+    this.#round = new WatchedRound({ ...options, watched: () => this.#watched.values() });
+    options.cache.listen((key) => this.#renewed(key));
+    options.cache.onTouch((tags) => this.#touched(tags));
+  }
+
+  /** How many keys are watched. */
+  get size(): number {
+    return this.#watched.size;
+  }
+
+  /** Whether somebody watches a key. */
+  has(key: string): boolean {
+    return this.#watched.has(key);
+  }
+
+  /** Tells `changed` of all that becomes of the answer to a read, until the watch ends. */
+  watch(of: WatchedRead, changed: WatchListener): Omit<Watch, 'look'> {
+    const { key } = of;
+    const watched = this.#watched.get(key) ?? this.#begin(of);
+    const listener = { changed };
+    watched.listeners.add(listener);
+    return {
+      key,
+      nextRefreshInMs: () =>
+        watched.listeners.has(listener) ? this.#round.nextRefreshInMs(watched) : null,
+      end: () => {
+        if (!watched.listeners.delete(listener) || watched.listeners.size > 0) return;
+        this.#watched.delete(key);
+        if (this.#watched.size === 0) this.#round.end();
+        this.#options.ended(key);
+      },
+    };
+  }
+
+  #begin(of: WatchedRead): Watched {
+    const lastTags = this.#options.cache.peek(of.key)?.entry.tags ?? [];
+    const watched: Watched = {
+      ...of,
+      everything: everythingOf(scopeOfKey(of.key)),
+      listeners: new Set(),
+      lastTags,
+      isForgotten: false,
+    };
+    this.#watched.set(of.key, watched);
+    this.#round.expect(watched);
+    return watched;
+  }
+
+  #renewed(key: string): void {
+    const watched = this.#watched.get(key);
+    if (!watched) return;
+    const entry = this.#options.cache.peek(key)?.entry;
+    // One that is too heavy for the cache is not there: to read it again would bring the next of its kind.
+    if (!entry) return;
+    watched.lastTags = entry.tags;
+    watched.isForgotten = false;
+    this.#round.expect(watched);
+    tell(watched, 'renewed');
+  }
+
+  /** A write has touched tags; null where anything may be wrong. */
+  #touched(tags: readonly string[] | null): void {
+    if (this.#watched.size === 0) return;
+    const touched = tags && new Set(tags);
+    const wrong = [...this.#watched.values()].filter((each) => this.#isWrong(each, touched));
+    for (const watched of wrong) tell(watched, 'touched');
+  }
+
+  #isWrong(watched: Watched, touched: ReadonlySet<string> | null): boolean {
+    const { everything, key, lastTags, tags } = watched;
+    const isAll = touched?.has(everything) ?? false;
+    const isTouched = (tag: string): boolean => touched?.has(tag) ?? false;
+    if (touched && !isAll && !tags.some(isTouched) && !lastTags.some(isTouched)) return false;
+    const { cache } = this.#options;
+    const entry = cache.peek(key)?.entry;
+    // What shows the write already was read after it, and is told of a second time here.
+    if (entry && cache.isCurrent([everything, ...entry.tags], entry.generation)) return false;
+    if (!isAll) return true;
+    // Once is enough: who reads it again with a key that is refused makes all of it forgotten again.
+    const isNews = !watched.isForgotten;
+    watched.isForgotten = true;
+    return isNews;
+  }
+}
+
+/** Tells all who watch a key. Watches can begin and end meanwhile. */
+function tell({ listeners }: Watched, change: WatchedChange): void {
+  for (const listener of Array.from(listeners)) {
+    if (listeners.has(listener)) listener.changed(change);
+  }
+}

@@ -1,0 +1,147 @@
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { systemClock } from '../../../src/clock.ts';
+import { loadConfig } from '../../../src/config/config.ts';
+import { endpointsOf } from '../../../src/config/endpoints.ts';
+import { createLog } from '../../../src/observe/logger.ts';
+import { Replicas } from '../../../src/replicas.ts';
+import { Cache } from '../../../src/upstream/cache/cache.ts';
+import { Client } from '../../../src/upstream/client.ts';
+import { Receipt } from '../../../src/upstream/receipt.ts';
+import { describeWith, redisServer } from '../../support/needs.ts';
+import { RedisServer } from '../../support/redis-server.ts';
+import { rememberForAnHour } from '../../support/replica-worlds.ts';
+import { ScriptedUpstream, scriptedApi } from '../../support/scripted-upstream.ts';
+import { read, write } from './watch-world.ts';
+
+const credential = { partition: 'p', secret: 'the-key-of-all' };
+const prefix = 'watched';
+
+/** One of several clients on one Redis, in real time. */
+function startReplica(redis: RedisServer, upstream: ScriptedUpstream) {
+  const clock = systemClock;
+  const config = loadConfig({
+    AUTH_MODE: 'none',
+    LINKS_BASE_URL: upstream.baseUrl,
+    LINKS_API_KEY: credential.secret,
+    LINKS_RATE_LIMIT: '100',
+    LINKS_RATE_WINDOW_MS: '1000',
+    LINKS_TIMEOUT_MS: '5000',
+    REDIS_SECRET: 'a-secret-that-all-the-replicas-know',
+    REDIS_URL: redis.url,
+    REDIS_PREFIX: prefix,
+  });
+  if (!config.redis) throw new Error('there is no Redis in the configuration');
+  const endpoints = endpointsOf(config, null);
+  const log = createLog({ clock, level: 'silent', scrub: (text) => text, stream: process.stderr });
+  const replicas = new Replicas({
+    clock,
+    config,
+    endpoints,
+    log,
+    observer: {},
+    redis: config.redis,
+  });
+  const cache = new Cache({ clock, maxBytes: 1_000_000, generations: replicas.generations });
+  const client = new Client({
+    ...replicas.sharing('LINKS'),
+    api: scriptedApi,
+    baseUrl: upstream.baseUrl,
+    cache,
+    clock,
+    digest: replicas.digest,
+    dispatcher: upstream.dispatcher,
+    freshness: () => ({ ttlMs: 1000, staleWhileRevalidateMs: 60_000, staleIfErrorMs: 0 }),
+    rateLimit: 100,
+    rateWindowMs: 1000,
+    timeoutMs: 5000,
+    timeZone: 'UTC',
+  });
+  replicas.start();
+  const access = () => ({
+    caller: {
+      name: 'someone',
+      receipt: new Receipt(clock),
+      maxWaitMs: 10_000,
+      signal: new AbortController().signal,
+      watches: true as const,
+    },
+    credential,
+  });
+  return {
+    replicas,
+    ask: async (name: string) => client.read(read(name), access()),
+    send: async (...tags: string[]) => client.write(write(...tags), access()),
+    watch: (name: string, changed: (change: string) => void) =>
+      client.watch(read(name), credential, changed),
+  };
+}
+
+describeWith(redisServer, 'What is watched on two replicas', () => {
+  let redis: RedisServer;
+  let upstream: ScriptedUpstream;
+  let pair: readonly ReturnType<typeof startReplica>[];
+  const ends: (() => void)[] = [];
+
+  beforeAll(async () => {
+    redis = await RedisServer.run();
+    upstream = await ScriptedUpstream.start();
+    pair = [startReplica(redis, upstream), startReplica(redis, upstream)];
+    await rememberForAnHour(redis, prefix);
+  });
+  afterEach(() => {
+    for (const end of ends.splice(0)) end();
+  });
+  afterAll(async () => {
+    for (const { replicas } of pair) await replicas.close();
+    await upstream[Symbol.asyncDispose]();
+    await redis.end();
+  });
+
+  /** Watches a thing on both, until `enough` of what both were told. */
+  async function watchBoth(name: string, enough: (told: readonly string[][]) => boolean) {
+    const told: string[][] = [[], []];
+    await new Promise<void>((resolve) => {
+      for (const [n, { watch }] of pair.entries()) {
+        const watched = watch(name, (change) => {
+          told[n]?.push(change);
+          if (enough(told)) resolve();
+        });
+        ends.push(() => watched.end());
+      }
+    });
+    return told;
+  }
+
+  it('is read again by one of them, and renewed on both', async () => {
+    const [a, b] = pair;
+    await a?.ask('thing');
+    await b?.ask('thing');
+    upstream.log.length = 0;
+    const told = await watchBoth('thing', (all) => all.every(({ length }) => length >= 3));
+    for (const end of ends.splice(0)) end();
+    expect(new Set(told.flat())).toEqual(new Set(['renewed']));
+    const most = Math.max(...told.map(({ length }) => length));
+    expect(upstream.log.length).toBe(most);
+  });
+
+  it('is touched on both by a write of one', async () => {
+    const [a, b] = pair;
+    await a?.ask('other');
+    await b?.ask('other');
+    const both = watchBoth('other', (all) => all.every((each) => each.includes('touched')));
+    await a?.send('row of other');
+    const told = await both;
+    // Once at first, and here again when a read can succeed anew.
+    expect(told.map(([first]) => first)).toEqual(['touched', 'touched']);
+    expect(told.flat().filter((change) => change === 'touched').length).toBeLessThanOrEqual(3);
+  });
+
+  it('may be wrong, as both are told, when what all remember is lost', async () => {
+    const [a, b] = pair;
+    await a?.ask('third');
+    await b?.ask('third');
+    const both = watchBoth('third', (all) => all.every((each) => each.includes('touched')));
+    await redis.command('FLUSHALL');
+    expect(await both).toHaveLength(2);
+  });
+});
