@@ -50,6 +50,7 @@ const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['server/graphql', /^server\/graphql\//],
   ['server/answers', /^server\/answers\//],
   ['server/door', /^server\/door\//],
+  ['live', /^live\//],
   ['schema', /^schema\.ts$/],
   ['graph of a noun', /^(links|market)\/.*\.graph\.ts$/],
   ['graph', /^graph\//],

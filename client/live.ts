@@ -1,0 +1,420 @@
+/**
+ * Keeps the answer of a `query @live` current in a page, over one stream. Copy this file: it imports nothing
+ * and runs in browsers and in Node 20 and later.
+ */
+
+/** The part of a page that is looked at: while nobody sees it, nothing is kept current. */
+export interface LivePage {
+  readonly visibilityState: string;
+  addEventListener(type: 'visibilitychange', listener: () => void): void;
+  removeEventListener(type: 'visibilitychange', listener: () => void): void;
+}
+
+/** What to ask, and how. */
+export interface LiveOptions {
+  /** Where the gateway answers GraphQL. */
+  readonly url: string;
+  /** Sent as JSON: `query`, `variables`, `operationName`, or `extensions` for a persisted operation. */
+  readonly body: object;
+  /** Sent with every request. A function is asked anew each time, so that a token may be renewed. */
+  readonly headers?:
+    | Readonly<Record<string, string>>
+    | (() => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>);
+  /** @default the page's own */
+  readonly fetch?: typeof fetch;
+  /**
+   * Where streams do not get through, how long to wait between two answers, in milliseconds.
+   * @default 30_000
+   */
+  readonly pollMs?: number;
+  /**
+   * How long the gateway may let a poll wait for its turn under the rate limits, in seconds.
+   * @default 5
+   */
+  readonly waitSeconds?: number;
+  /** Whose visibility counts; `null` for none. @default the page, if there is one */
+  readonly document?: LivePage | null;
+}
+
+/** An error as GraphQL has it; `extensions.code` says which. */
+export interface LiveError {
+  readonly message: string;
+  readonly path?: readonly (string | number)[];
+  readonly extensions?: Readonly<Record<string, unknown>>;
+}
+
+/** The answer as it is now. What is as it was before is the same object as before. */
+export interface LiveResult<T> {
+  /** `null` where errors left nothing of it. */
+  readonly data: T | null;
+  readonly errors?: readonly LiveError[];
+  /** How old the oldest part of it is and when that is probably read again. Not there while polling. */
+  readonly live?: {
+    readonly revision: number;
+    readonly ageMs: number;
+    readonly nextRefreshInMs: number | null;
+  };
+  /** What it cost upstream, where the gateway told it. */
+  readonly upstream?: unknown;
+}
+
+/** Why there will be no further result: asking again in the same way would be refused again. */
+export interface LiveEnd {
+  /** Of the answer over HTTP. */
+  readonly status: number;
+  readonly errors?: readonly LiveError[] | undefined;
+}
+
+/** One step of RFC 6902, of those that the gateway sends. */
+export type LivePatch =
+  | { readonly op: 'add' | 'replace'; readonly path: string; readonly value: unknown }
+  | { readonly op: 'remove'; readonly path: string }
+  | { readonly op: 'move'; readonly from: string; readonly path: string };
+
+/** A message of the gateway; which members it has depends on its event. */
+interface Message {
+  data?: unknown;
+  errors?: readonly LiveError[];
+  patch?: readonly LivePatch[];
+  extensions?: {
+    live?: NonNullable<LiveResult<unknown>['live']> & { from?: number };
+    upstream?: unknown;
+  };
+  reconnectInMs?: number | null;
+}
+
+type Members = Record<string, unknown>;
+
+/** Heartbeats come every 15 s. */
+const SILENCE_MS = 40_000;
+
+/**
+ * Asks, and calls `onResult` with every answer until it is stopped by the function that it returns, or until
+ * the gateway ends it for good and `onEnd` is told why. A connection that breaks is made again where it was.
+ * Where streams do not get through it polls. Throws nothing: what `onResult` throws is written to the console.
+ */
+export function live<T>(
+  options: LiveOptions,
+  onResult: (result: LiveResult<T>) => void,
+  onEnd?: (end: LiveEnd) => void,
+): () => void {
+  const { pollMs = 30_000, waitSeconds = 5 } = options;
+  const page =
+    options.document === undefined
+      ? (globalThis as { document?: LivePage }).document
+      : options.document;
+  let polling = false;
+  /** Whether any stream has ever brought an event. */
+  let streamed = false;
+  let failures = 0;
+  let dueAt = 0;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  /** Of the request under way. Whoever finds another one here is out of date. */
+  let current: AbortController | undefined;
+  let result: LiveResult<T> | undefined;
+  let revision: number | undefined;
+  let lastId = '';
+  /** What a stream said last of how long to wait once it ends. */
+  let retryMs: number | undefined;
+
+  const call = <V>(listener: ((value: V) => void) | undefined, value: V): void => {
+    try {
+      listener?.(value);
+    } catch (error) {
+      console.error(error);
+    }
+  };
+  const backOffMs = (): number =>
+    Math.min(30_000, 1000 * 2 ** failures++) * (0.5 + Math.random() / 2);
+
+  const stop = (): void => {
+    current?.abort();
+    current = undefined;
+    clearTimeout(timer);
+    page?.removeEventListener('visibilitychange', look);
+  };
+  const end = (status: number, errors?: readonly LiveError[]): void => {
+    stop();
+    call(onEnd, { status, errors });
+  };
+  /** Goes on at the time that is due, or once the page is seen. */
+  const look = (): void => {
+    clearTimeout(timer);
+    if (page?.visibilityState === 'hidden') {
+      // A poll that is on its way has been paid for.
+      if (polling) return;
+      current?.abort();
+      current = undefined;
+    } else if (!current) {
+      timer = setTimeout(() => void run(), Math.max(0, dueAt - Date.now()));
+    }
+  };
+
+  const tell = ({ data, errors, extensions = {} }: Message): void => {
+    const { live, upstream } = extensions;
+    revision = live?.revision;
+    result = {
+      data: share(result?.data, data),
+      ...(errors && { errors }),
+      ...(live && { live }),
+      ...(upstream !== undefined && { upstream }),
+    } as LiveResult<T>;
+    call(onResult, result);
+  };
+
+  /** When the gateway wants to be asked again, if it says so. Not all pages come back at once. */
+  const laterMs = (
+    { headers }: Response,
+    errors: readonly LiveError[] = [],
+  ): number | undefined => {
+    const header = headers.get('retry-after');
+    const ms = Math.max(
+      ...errors.map(({ extensions }) => Number(extensions?.['retryAfterMs'] ?? 0)),
+      // Seconds, or a date.
+      header ? Number(header) * 1000 || Date.parse(header) - Date.now() || 0 : 0,
+    );
+    return ms > 0 ? Math.max(1000, ms) * (1 + Math.random() / 5) : undefined;
+  };
+  /** Ends for good unless it may go better later; returns when that is. */
+  const refused = (response: Response, errors?: readonly LiveError[]): number => {
+    const { status } = response;
+    const ms = laterMs(response, errors);
+    const passes = status >= 500 || [408, 425, 429].includes(status) || (status < 300 && !errors);
+    if (!ms && !passes) end(status, errors);
+    return ms ?? backOffMs();
+  };
+
+  /** Takes an answer that is no stream, and returns when to ask again. */
+  const whole = async (response: Response, isCurrent: () => boolean): Promise<number> => {
+    const text = await response.text();
+    if (!isCurrent()) return 0;
+    let message: Message | null = null;
+    try {
+      message = JSON.parse(text);
+    } catch {
+      // Not the gateway's words.
+    }
+    if (message?.data !== undefined) {
+      polling = true;
+      failures = 0;
+      tell(message);
+      return laterMs(response, message.errors) ?? pollMs;
+    }
+    // It has no stream to give.
+    if (polling || response.status !== 406) return refused(response, message?.errors);
+    polling = true;
+    return 0;
+  };
+
+  /** Reads a stream to its end, and returns when to ask again; `undefined` where it just broke. */
+  const follow = async (
+    response: Response,
+    body: ReadableStream<Uint8Array>,
+    isCurrent: () => boolean,
+    heard: () => void,
+  ): Promise<number | undefined> => {
+    let events = 0;
+    let reason: readonly LiveError[] | undefined;
+    const parse = parser(lastId, (ms) => {
+      retryMs = ms;
+    });
+    const reader = body.getReader();
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return undefined;
+      heard();
+      for (const { type, text, id } of parse(value)) {
+        // A listener may have stopped it.
+        if (!isCurrent()) return undefined;
+        // Until this event is done with, there is no place to go on from.
+        lastId = '';
+        const message: Message = text ? JSON.parse(text) : {};
+        const { extensions: { live } = {}, patch, reconnectInMs } = message;
+        streamed = true;
+        // One event may come before each break: only who hears more has a connection that works.
+        if (events++) failures = 0;
+        if (type === 'next') {
+          if (message.data === undefined) reason = message.errors;
+          else tell(message);
+        } else if (type === 'patch') {
+          if (!result || live?.from !== revision) return backOffMs();
+          const { data, errors } = result;
+          const now = applyPatch({ data, ...(errors && { errors }) }, patch ?? []);
+          tell({ ...(now as object), extensions: message.extensions ?? {} });
+        } else if (type === 'age') {
+          if (result) call(onResult, (result = { ...result, live } as LiveResult<T>));
+        } else if (type === 'complete') {
+          if (reconnectInMs === null) {
+            end(response.status, reason);
+          } else if (reconnectInMs !== undefined) {
+            lastId = id;
+            return reconnectInMs;
+          } else if (reason || !result) {
+            return refused(response, reason);
+          }
+          // Answered once, by a server that keeps nothing live.
+          polling = true;
+          return pollMs;
+        }
+        lastId = id;
+      }
+    }
+  };
+
+  async function run(): Promise<void> {
+    const control = new AbortController();
+    current = control;
+    const isCurrent = (): boolean => current === control;
+    let silence: ReturnType<typeof setTimeout> | undefined;
+    const heard = (moreMs = 0): void => {
+      clearTimeout(silence);
+      silence = setTimeout(() => {
+        // Something on the way holds streams back.
+        polling ||= !streamed;
+        control.abort();
+      }, SILENCE_MS + moreMs);
+    };
+    let waitMs: number | undefined;
+    try {
+      heard(waitSeconds * 1000);
+      const { headers, fetch: ask = fetch } = options;
+      const response = await ask(options.url, {
+        method: 'POST',
+        headers: {
+          ...(typeof headers === 'function' ? await headers() : headers),
+          'content-type': 'application/json',
+          ...(polling
+            ? { accept: 'application/json', prefer: `wait=${waitSeconds}` }
+            : { accept: 'text/event-stream;live=patch' }),
+          ...(!polling && lastId && { 'last-event-id': lastId }),
+        },
+        body: JSON.stringify(options.body),
+        signal: control.signal,
+      });
+      if (!/^text\/event-stream/i.test(response.headers.get('content-type') ?? '')) {
+        waitMs = await whole(response, isCurrent);
+      } else if (response.body) {
+        waitMs = await follow(response, response.body, isCurrent, heard);
+      } else {
+        polling = true;
+        waitMs = 0;
+      }
+    } catch {
+      // Broken, silent, or not understood: all the same to a page, which will have it again.
+    } finally {
+      clearTimeout(silence);
+      control.abort();
+    }
+    if (!isCurrent()) return;
+    current = undefined;
+    dueAt = Date.now() + (waitMs ?? retryMs ?? backOffMs());
+    retryMs = undefined;
+    look();
+  }
+
+  page?.addEventListener('visibilitychange', look);
+  look();
+  return stop;
+}
+
+/**
+ * The document that a patch makes of another, which stays as it is. What no step touches is the same object in
+ * both.
+ * @throws TypeError when a path leads through what is not there.
+ */
+export function applyPatch(document: unknown, patch: readonly LivePatch[]): unknown {
+  for (const step of patch) {
+    let value: unknown;
+    if (step.op === 'move') {
+      const from = keysOf(step.from);
+      value = from.reduce((part, key) => (part as Members)[key], document);
+      document = edit(document, from, 'remove');
+    } else if (step.op !== 'remove') {
+      value = step.value;
+    }
+    document = edit(document, keysOf(step.path), step.op, value);
+  }
+  return document;
+}
+
+function keysOf(path: string): string[] {
+  return path
+    .split('/')
+    .slice(1)
+    .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+function edit(part: unknown, keys: readonly string[], op: string, value?: unknown): unknown {
+  const [key, ...rest] = keys;
+  if (key === undefined) return value;
+  const old = (part as Members)[key];
+  const now = rest.length > 0 ? edit(old, rest, op, value) : value;
+  const removes = rest.length === 0 && op === 'remove';
+  if (Array.isArray(part)) {
+    const list = [...part];
+    const inserts = rest.length === 0 && (op === 'add' || op === 'move');
+    const place = key === '-' ? list.length : Number(key);
+    list.splice(place, inserts ? 0 : 1, ...(removes ? [] : [now]));
+    return list;
+  }
+  // A computed key makes a member even of `__proto__`.
+  const members = { ...(part as Members), [key]: now };
+  if (removes) delete members[key];
+  return members;
+}
+
+/** `after`, made of the parts of `before` that are equal. */
+function share(before: unknown, after: unknown): unknown {
+  if (
+    before === after ||
+    !before ||
+    !after ||
+    typeof before !== 'object' ||
+    typeof after !== 'object'
+  )
+    return after;
+  if (Array.isArray(before) !== Array.isArray(after)) return after;
+  const names = Object.keys(after);
+  let equal = names.length === Object.keys(before).length;
+  const parts = names.map((name) => {
+    const old = Object.hasOwn(before, name) ? (before as Members)[name] : undefined;
+    const part = share(old, (after as Members)[name]);
+    equal &&= part === old;
+    return [name, part] as const;
+  });
+  if (equal) return before;
+  return Array.isArray(after) ? parts.map(([, part]) => part) : Object.fromEntries(parts);
+}
+
+/** Reads a stream of server-sent events, however it is cut. An event without an id has the one before. */
+function parser(
+  id: string,
+  onRetry: (ms: number) => void,
+): (chunk: Uint8Array) => { type: string; text: string; id: string }[] {
+  const decoder = new TextDecoder();
+  let rest = '';
+  let endsInCr = false;
+  let type = '';
+  let lines: string[] = [];
+  return (chunk) => {
+    const events: { type: string; text: string; id: string }[] = [];
+    const text = decoder.decode(chunk, { stream: true });
+    if (!text) return events;
+    const whole = (rest + (endsInCr ? text.replace(/^\n/, '') : text)).split(/\r\n?|\n/);
+    endsInCr = text.endsWith('\r');
+    rest = whole.pop() ?? '';
+    for (const line of whole) {
+      const [, field, value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? [];
+      if (!line) {
+        // Libraries of GraphQL may end without any data.
+        if (type || lines.length > 0) events.push({ type, text: lines.join('\n'), id });
+        type = '';
+        lines = [];
+      } else if (field === 'data') lines.push(value);
+      else if (field === 'event') type = value;
+      else if (field === 'id') id = value;
+      else if (field === 'retry' && /^\d+$/.test(value)) onRetry(Number(value));
+    }
+    return events;
+  };
+}

@@ -1,0 +1,234 @@
+/**
+ * One step from a JSON value to another, as RFC 6902 has it. A path is a JSON pointer; in a list it counts
+ * places as they are once the steps before it are taken.
+ */
+export type PatchOperation =
+  | { readonly op: 'add'; readonly path: string; readonly value: unknown }
+  | { readonly op: 'remove'; readonly path: string }
+  | { readonly op: 'replace'; readonly path: string; readonly value: unknown }
+  | { readonly op: 'move'; readonly from: string; readonly path: string };
+
+type Members = Readonly<Record<string, unknown>>;
+type List = readonly unknown[];
+/** What tells a row from the others of its list. */
+type Identity = string | number;
+
+/**
+ * What turns one JSON value into another, step by step; nothing where they are equal. Lists whose rows have
+ * unique ids (`id`, or else `node.id`) on both sides are matched by them: an inserted row is one `add`,
+ * and of reordered rows as few as possible move. Other lists are matched by place, between what both begin
+ * and end with. A part of which nothing is left is replaced as a whole. Takes about linear time, and for
+ * each row that moves as much as its list has rows. `path` is put before every path.
+ */
+export function diff(before: unknown, after: unknown, path = ''): PatchOperation[] {
+  const patch: PatchOperation[] = [];
+  change(before, after, path, patch);
+  return patch;
+}
+
+/** Writes the steps for one value, and returns whether nothing is left of what it was. */
+function change(before: unknown, after: unknown, path: string, patch: PatchOperation[]): boolean {
+  if (before === after) return false;
+  if (Array.isArray(before) && Array.isArray(after)) return changeList(before, after, path, patch);
+  if (isObject(before) && isObject(after)) return changeMembers(before, after, path, patch);
+  patch.push({ op: 'replace', path, value: after });
+  return true;
+}
+
+/** The same for a part of a value: where nothing is left of it, one step does for many. */
+function changePart(
+  before: unknown,
+  after: unknown,
+  path: string,
+  patch: PatchOperation[],
+): boolean {
+  const start = patch.length;
+  const anew = change(before, after, path, patch);
+  if (anew && patch.length - start > 1) {
+    patch.length = start;
+    patch.push({ op: 'replace', path, value: after });
+  }
+  return anew;
+}
+
+function changeMembers(
+  before: Members,
+  after: Members,
+  path: string,
+  patch: PatchOperation[],
+): boolean {
+  const start = patch.length;
+  for (const name of Object.keys(before)) {
+    if (!Object.hasOwn(after, name)) patch.push({ op: 'remove', path: below(path, name) });
+  }
+  let anew = true;
+  for (const name of Object.keys(after)) {
+    const place = below(path, name);
+    if (!Object.hasOwn(before, name)) patch.push({ op: 'add', path: place, value: after[name] });
+    else if (!changePart(before[name], after[name], place, patch)) anew = false;
+  }
+  return anew && patch.length > start;
+}
+
+function changeList(before: List, after: List, path: string, patch: PatchOperation[]): boolean {
+  for (const identify of [ownId, idOfNode]) {
+    const olds = identities(before, identify);
+    const news = olds && identities(after, identify);
+    if (news) return changeRows({ before, after, olds, news }, path, patch);
+  }
+  return changePlaces(before, after, path, patch);
+}
+
+/** Matches what is between the common head and the common tail of two lists by its place. */
+function changePlaces(before: List, after: List, path: string, patch: PatchOperation[]): boolean {
+  const shorter = Math.min(before.length, after.length);
+  let head = 0;
+  while (head < shorter && isEqual(before[head], after[head])) head += 1;
+  let tail = 0;
+  while (tail < shorter - head && isEqual(before.at(-1 - tail), after.at(-1 - tail))) tail += 1;
+  const start = patch.length;
+  let anew = head + tail === 0;
+  const common = shorter - tail;
+  for (let place = head; place < common; place += 1) {
+    if (!changePart(before[place], after[place], `${path}/${place}`, patch)) anew = false;
+  }
+  for (let place = before.length - tail - 1; place >= common; place -= 1) {
+    patch.push({ op: 'remove', path: `${path}/${place}` });
+  }
+  for (let place = common; place < after.length - tail; place += 1) {
+    patch.push({ op: 'add', path: `${path}/${place}`, value: after[place] });
+  }
+  return anew && patch.length > start;
+}
+
+/** Two lists and the identities of their rows. */
+interface Rows {
+  readonly before: List;
+  readonly after: List;
+  readonly olds: readonly Identity[];
+  readonly news: readonly Identity[];
+}
+
+function changeRows(rows: Rows, path: string, patch: PatchOperation[]): boolean {
+  const { before, after, olds, news } = rows;
+  const places = new Map(olds.map((row, place) => [row, place]));
+  removeRows(olds, new Set(news), path, patch);
+  placeRows(rows, places, path, patch);
+  let kept = 0;
+  for (const [place, row] of news.entries()) {
+    const was = places.get(row);
+    if (was === undefined) continue;
+    kept += 1;
+    changePart(before[was], after[place], `${path}/${place}`, patch);
+  }
+  return kept === 0 && before.length + after.length > 0;
+}
+
+/** From the end, so that no place is counted anew. */
+function removeRows(
+  olds: readonly Identity[],
+  wanted: ReadonlySet<Identity>,
+  path: string,
+  patch: PatchOperation[],
+): void {
+  for (let place = olds.length - 1; place >= 0; place -= 1) {
+    if (!wanted.has(olds[place] as Identity))
+      patch.push({ op: 'remove', path: `${path}/${place}` });
+  }
+}
+
+/** Adds what is new and moves what must: the longest row of rows whose order holds stays where it is. */
+function placeRows(
+  { after, olds, news }: Rows,
+  places: ReadonlyMap<Identity, number>,
+  path: string,
+  patch: PatchOperation[],
+): void {
+  const was = news.map((row) => places.get(row));
+  const staying = longestRise(was.filter((place) => place !== undefined));
+  const wanted = new Set(news);
+  /** The list as it is after each step. Rows that wait for their move may lie anywhere in it. */
+  const list = olds.filter((row) => wanted.has(row));
+  /** Where the row is that is in its place and comes right before the next. */
+  let last = -1;
+  for (const [index, row] of news.entries()) {
+    const place = was[index];
+    if (place === undefined) {
+      last += 1;
+      list.splice(last, 0, row);
+      patch.push({ op: 'add', path: `${path}/${last}`, value: after[index] });
+    } else if (staying.has(place)) {
+      last = list.indexOf(row, last + 1);
+    } else {
+      const from = list.indexOf(row);
+      list.splice(from, 1);
+      // Taken from before it, all that is behind has come one nearer.
+      if (from > last) last += 1;
+      list.splice(last, 0, row);
+      patch.push({ op: 'move', from: `${path}/${from}`, path: `${path}/${last}` });
+    }
+  }
+}
+
+/** A longest choice of these different numbers that rises in their order. */
+function longestRise(numbers: readonly number[]): ReadonlySet<number> {
+  /** Of the rises of each length, the index of the lowest end. */
+  const ends: number[] = [];
+  /** For each index, the one before it in its rise. */
+  const previous: (number | undefined)[] = [];
+  for (const [index, number] of numbers.entries()) {
+    let low = 0;
+    let high = ends.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((numbers[ends[middle] as number] as number) < number) low = middle + 1;
+      else high = middle;
+    }
+    previous.push(ends[low - 1]);
+    ends[low] = index;
+  }
+  const rise = new Set<number>();
+  for (let index = ends.at(-1); index !== undefined; index = previous[index]) {
+    rise.add(numbers[index] as number);
+  }
+  return rise;
+}
+
+/** The identities of all rows, in order; `undefined` where one has none or two have the same. */
+function identities(
+  list: List,
+  identify: (row: Members) => unknown,
+): readonly Identity[] | undefined {
+  const found = new Set<Identity>();
+  for (const row of list) {
+    const id = isObject(row) ? identify(row) : undefined;
+    if (typeof id !== 'string' && typeof id !== 'number') return undefined;
+    found.add(id);
+  }
+  return found.size === list.length ? [...found] : undefined;
+}
+
+const ownId = (row: Members): unknown => row['id'];
+const idOfNode = ({ node }: Members): unknown => (isObject(node) ? node['id'] : undefined);
+
+function isEqual(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
+  if (Array.isArray(one) && Array.isArray(other)) {
+    return one.length === other.length && one.every((each, place) => isEqual(each, other[place]));
+  }
+  if (!isObject(one) || !isObject(other)) return false;
+  const names = Object.keys(one);
+  return (
+    names.length === Object.keys(other).length &&
+    names.every((name) => Object.hasOwn(other, name) && isEqual(one[name], other[name]))
+  );
+}
+
+function isObject(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The path of a member. */
+function below(path: string, name: string): string {
+  return `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}

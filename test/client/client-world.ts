@@ -1,0 +1,120 @@
+import { afterEach, beforeAll, beforeEach, expect, vi } from 'vitest';
+import type { LiveEnd, LiveOptions, LiveResult } from '../../client/live.ts';
+import { type Asked, event, Feed, ScriptedGateway } from './scripted-gateway.ts';
+import { minifiedClient, TimedClient } from './timed-client.ts';
+
+interface Data {
+  readonly rows: readonly { readonly id: string; readonly clicks: number }[];
+  readonly name?: string;
+}
+
+/** What every test asks. */
+export const body = { query: 'query Rows @live { rows { id clicks } name }' };
+
+/** What is asked for, at first. */
+export const data: Data = {
+  rows: [
+    { id: 'a', clicks: 1 },
+    { id: 'b', clicks: 2 },
+  ],
+  name: 'first',
+};
+/** What a gateway tells of a revision. */
+export const liveAt = (revision: number, ageMs = 0) => ({
+  revision,
+  ageMs,
+  nextRefreshInMs: 60_000,
+});
+/** The id of the event that brought a revision. */
+export const idAt = (revision: number): string => `g.e.${revision}`;
+
+/** A whole answer. */
+export function next(revision: number, whole: Data = data): string {
+  const extensions = { upstream: { calls: 1 }, live: liveAt(revision) };
+  return event({ id: idAt(revision), event: 'next', data: { data: whole, extensions } });
+}
+/** What makes the next revision of one: a value that is replaced. */
+export function patch(from: number, path: string, value: unknown): string {
+  const extensions = { live: { ...liveAt(from + 1), from } };
+  const steps = [{ op: 'replace', path, value }];
+  return event({ id: idAt(from + 1), event: 'patch', data: { patch: steps, extensions } });
+}
+/** A sign of life. */
+export function age(revision: number, ageMs: number): string {
+  return event({ event: 'age', data: { extensions: { live: liveAt(revision, ageMs) } } });
+}
+/** The end of a stream; `null` for good. */
+export const complete = (reconnectInMs: number | null): string =>
+  event({ event: 'complete', data: { reconnectInMs } });
+
+/** The first wait after so many failures in a row. */
+export function expectBackOff(ms: number, failures = 0): void {
+  const most = Math.min(30_000, 1000 * 2 ** failures);
+  expect(ms).toBeGreaterThanOrEqual(most / 2);
+  expect(ms).toBeLessThanOrEqual(most);
+}
+
+/** A client and a gateway, new for each test of the file. */
+export class ClientWorld {
+  gateway!: ScriptedGateway;
+  client!: TimedClient;
+  results!: Feed<LiveResult<Data>>;
+  ends!: Feed<LiveEnd>;
+  stop = (): void => {};
+
+  constructor() {
+    let minified = '';
+    beforeAll(async () => {
+      minified = await minifiedClient();
+    });
+    beforeEach(async () => {
+      this.gateway = await new ScriptedGateway().start();
+      this.client = new TimedClient(minified);
+      this.results = new Feed();
+      this.ends = new Feed();
+    });
+    afterEach(async () => {
+      this.stop();
+      await this.gateway.stop();
+      vi.restoreAllMocks();
+    });
+  }
+
+  /** Begins to ask, in a page that is always seen. */
+  open(
+    options: Partial<LiveOptions> = {},
+    onResult = (result: LiveResult<Data>): void => this.results.push(result),
+  ): void {
+    const all = { url: this.gateway.url, body, document: null, ...options };
+    this.stop = this.client.live<Data>(all, onResult, (end) => this.ends.push(end));
+  }
+
+  /** The next request, for the test to answer. */
+  asked(): Promise<Asked> {
+    return this.gateway.asked.next();
+  }
+
+  /** A stream that has brought two events, the later of revision 2. */
+  async openStream(options?: Partial<LiveOptions>): Promise<Asked> {
+    this.open(options);
+    const asked = (await this.asked()).stream(next(1), patch(1, '/data/name', 'second'));
+    await this.results.next();
+    await this.results.next();
+    return asked;
+  }
+
+  /** Lets the client wait as long as it wants to, and not a bit less; returns how long that was. */
+  async waitOut(): Promise<number> {
+    const ms = await this.client.waits.next();
+    await this.client.clock.advance(ms - 1);
+    expect(this.gateway.asked.size).toBe(0);
+    await this.client.clock.advance(1);
+    return ms;
+  }
+
+  /** How many requests, waits, results and ends nobody has taken. */
+  get left(): readonly number[] {
+    const { gateway, client, results, ends } = this;
+    return [gateway.asked.size, client.waits.size, results.size, ends.size];
+  }
+}
