@@ -66,6 +66,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
         : {
             budgets: () => budgetGauges(backends.clients),
             cache: () => cache.size,
+            live: () => live?.size ?? { streams: 0, groups: 0, bytes: 0 },
             replicas: config.redis ? () => replicas?.gauges : undefined,
           },
   });
@@ -87,7 +88,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
   const backends = createBackends(config, endpoints, world);
   const purchaseCode = sandbox?.market.purchaseCodes.valid[0];
   const parts = { backends, cache, clock, endpoints, digest, purchaseCode, replicas, telemetry };
-  const { graphql, http } = createServers(config, parts);
+  const { graphql, http, live } = createServers(config, parts);
   replicas?.start();
   let url = '';
   let closing: Promise<void> | undefined;
@@ -103,6 +104,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
         await shutDown({
           clock,
           http,
+          endStreams: () => live?.end(),
           clients: backends.clients,
           dispatcher,
           delayMs: url === '' ? 0 : config.shutdownDelayMs,

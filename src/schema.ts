@@ -20,9 +20,15 @@ import './market/purchase.graph.ts';
 import './market/seller.graph.ts';
 import { builder } from './graph/builder.ts';
 import { incrementalDirectives } from './graph/directives/incremental.ts';
+import { liveDirective } from './graph/directives/live.ts';
 import { semanticNonNullDirective } from './graph/directives/semantic-non-null.ts';
 
 /** The graph. Every noun adds its part to the builder when it is imported. */
 export const schema = builder.toSchema({
-  directives: [...specifiedDirectives, ...incrementalDirectives, semanticNonNullDirective],
+  directives: [
+    ...specifiedDirectives,
+    ...incrementalDirectives,
+    liveDirective,
+    semanticNonNullDirective,
+  ],
 });

@@ -5,6 +5,7 @@ import type { Config } from './config/config.ts';
 import { credentialOf, type Endpoints } from './config/endpoints.ts';
 import type { Digest } from './digest.ts';
 import type { GraphContext } from './graph/context.ts';
+import { LiveHub } from './live/hub.ts';
 import type { Telemetry } from './observe/telemetry.ts';
 import { schema } from './schema.ts';
 import { AnswerParts } from './server/answers/answer-parts.ts';
@@ -59,16 +60,20 @@ interface Shared {
   readonly bodyLimits: { readonly maxBodyBytes: number; readonly maxMultipartBytes: number };
   readonly callers: Callers;
   readonly contexts: ContextFactory;
+  readonly live: LiveHub | null;
   readonly maskError: MaskError;
   readonly operations: OperationsAtHand;
   readonly origins: Origins;
   readonly sources: Sources;
+  readonly turns: LoopTurns;
 }
 
 /** The GraphQL server, and the HTTP server that puts it behind one door with all other routes. */
 export interface Servers {
   readonly graphql: GraphqlServer<GraphContext>;
   readonly http: HttpServer;
+  /** All live queries; `null` where there can be none. */
+  readonly live: LiveHub | null;
 }
 
 /** Puts both servers together. Neither listens yet. */
@@ -76,7 +81,7 @@ export function createServers(config: Config, parts: Parts): Servers {
   const shared = createShared(config, parts);
   const graphql = createGraphql(config, parts, shared);
   const http = createHttp(config, parts, shared, graphql);
-  return { graphql, http };
+  return { graphql, http, live: shared.live };
 }
 
 function createShared(
@@ -103,7 +108,10 @@ function createShared(
     clock,
     exposeUserApiKeys,
     uploadInlineMaxBytes,
+    // Until every slot that is taken now is free again, and whoever waits before it has had a turn.
+    patienceMs: 2 * Math.max(config.links.rateWindowMs, config.market.rateWindowMs),
   });
+  const turns = new LoopTurns(clock);
   // Whole ones and parts share what there is for answers.
   const maxBytes = Math.ceil(answerBytes(config.cacheMaxBytes) / 2);
   return {
@@ -115,23 +123,51 @@ function createShared(
     },
     callers,
     contexts,
+    live: createLive(config, { clock, digest, telemetry, turns }),
     maskError: createMaskError((error) => log.unexpected(error), {
       suggestions: config.introspection,
     }),
     origins: new Origins(config.corsOrigins),
     operations: new OperationsAtHand(contexts.atHand, new AnswerParts({ cache, clock, maxBytes })),
     sources,
+    turns,
   };
+}
+
+function createLive(
+  { cacheMaxBytes, live }: Config,
+  {
+    clock,
+    digest,
+    telemetry,
+    turns,
+  }: Pick<Parts, 'clock' | 'digest' | 'telemetry'> & Pick<Shared, 'turns'>,
+): LiveHub | null {
+  if (live.maxStreams === 0) return null;
+  return new LiveHub({
+    clock,
+    digest,
+    limits: {
+      maxStreams: live.maxStreams,
+      maxStreamsPerCaller: live.maxStreamsPerCaller,
+      maxBytes: answerBytes(cacheMaxBytes),
+    },
+    observer: telemetry.observer,
+    inTurn: (work) => turns.run(work),
+  });
 }
 
 function createGraphql(
   config: Config,
   { clock, telemetry }: Parts,
-  { answers, bodyLimits, callers, contexts, maskError, operations, origins }: Shared,
+  { answers, bodyLimits, callers, contexts, live, maskError, operations, origins }: Shared,
 ): Servers['graphql'] {
   const plugins = gatewayPlugins({
     answers,
     operations,
+    hub: live,
+    contexts,
+    maskError,
     origins,
     callers,
     bodyLimits,
@@ -148,12 +184,11 @@ function createGraphql(
 function createHttp(
   config: Config,
   { backends, cache, clock, purchaseCode, replicas, telemetry }: Parts,
-  { answers, bodyLimits, callers, maskError, operations, origins, sources }: Shared,
+  { answers, bodyLimits, callers, live, maskError, operations, origins, sources, turns }: Shared,
   graphql: Servers['graphql'],
 ): HttpServer {
   const { health, metrics } = telemetry;
   const { clients } = backends;
-  const turns = new LoopTurns(clock);
   const tally = metrics && new AnswerTally(metrics);
   const replies = new Replies({
     answers,
@@ -187,7 +222,7 @@ function createHttp(
     pages: createOperatorPages({
       access: config.metrics,
       metrics: tally && tally.metrics,
-      state: createGatewayState({ clock, clients, cache, health, shared: replicas }),
+      state: createGatewayState({ clock, clients, cache, health, live, shared: replicas }),
     }),
     hostGuard: createHostGuard(config.host, config.allowedHosts),
     origins,

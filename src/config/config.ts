@@ -37,6 +37,12 @@ interface MarketConfig extends UpstreamConfig {
   readonly postEncoding: 'json' | 'form' | 'query';
 }
 
+/** How many live queries may be open at a time; none where there may be 0 in all. */
+interface LiveConfig {
+  readonly maxStreams: number;
+  readonly maxStreamsPerCaller: number;
+}
+
 /** Everything an operator can decide, checked and frozen. */
 export interface Config {
   readonly port: number;
@@ -63,6 +69,7 @@ export interface Config {
   };
   /** Requests that an operation may make to each upstream; `null` for as many as its limit allows. */
   readonly operationMaxCalls: number | null;
+  readonly live: LiveConfig;
   /** Whether callers may read the schema, and get suggestions for misspelled names. */
   readonly introspection: boolean;
   readonly exposeUserApiKeys: boolean;
@@ -109,7 +116,7 @@ export function loadConfig(
   readFile: (path: string, encoding: 'utf8') => string = readFileSync,
 ): Config {
   const reader = new EnvironmentReader(env, readFile);
-  reader.refuseUnknown(['LINKS_', 'MARKET_', 'TTL_', 'AUTH_', 'SHUTDOWN_', 'REDIS_']);
+  reader.refuseUnknown(['LINKS_', 'MARKET_', 'TTL_', 'AUTH_', 'SHUTDOWN_', 'REDIS_', 'LIVE_']);
   const sandbox = !reader.has('LINKS_BASE_URL') && !reader.has('MARKET_BASE_URL');
   const auth = readAuth(reader, sandbox, readFile);
   const links =
@@ -154,6 +161,10 @@ export function loadConfig(
     operationMaxCalls: reader.has('OPERATION_MAX_CALLS')
       ? reader.integer('OPERATION_MAX_CALLS')
       : null,
+    live: Object.freeze({
+      maxStreams: reader.integer('LIVE_MAX_STREAMS'),
+      maxStreamsPerCaller: reader.integer('LIVE_MAX_STREAMS_PER_CALLER'),
+    }),
     introspection: reader.has('INTROSPECTION') ? reader.flag('INTROSPECTION') : sandbox,
     exposeUserApiKeys: reader.flag('EXPOSE_USER_API_KEYS'),
     graphiql: reader.flag('GRAPHIQL'),

@@ -269,6 +269,18 @@ export const settings: readonly Setting[] = [
     doc: 'Requests that an operation may make to each API. Never more than the rate limit of that API, which is also what it is without a word.',
   },
   {
+    name: 'LIVE_MAX_STREAMS',
+    kind: integer(0, 100_000),
+    default: '2000',
+    doc: 'Live queries that may be open at a time, each some 10 kB of memory; 0 for none: `@live` then does nothing.',
+  },
+  {
+    name: 'LIVE_MAX_STREAMS_PER_CALLER',
+    kind: integer(1, 100_000),
+    default: '500',
+    doc: 'Live queries that one caller may have open.',
+  },
+  {
     name: 'INTROSPECTION',
     kind: { type: 'flag' },
     default: null,

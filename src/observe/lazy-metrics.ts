@@ -40,6 +40,8 @@ export function createLazyMetrics(clock: Clock, gauges: Gauges): Metrics {
     epoch: () => record((metrics) => metrics.epoch?.()),
     unreadable: () => record((metrics) => metrics.unreadable?.()),
     answeredInFront: (...args) => record((metrics) => metrics.answeredInFront?.(...args)),
+    liveRun: () => record((metrics) => metrics.liveRun?.()),
+    live: (stream) => record((metrics) => metrics.live?.(stream)),
     operation: (operation) => record((metrics) => metrics.operation?.(operation)),
   };
 }

@@ -51,6 +51,16 @@ export function createLog(options: {
     operation: (record) => {
       if (tellsOperations) stream.write(operationLine(record, time()));
     },
+    live: ({ caller, kind, name, requestId, ...facts }) => {
+      const known = { requestId, operation: name, caller: cut(caller) };
+      if (!('reason' in facts)) {
+        logger.info(known, `live query ${kind}`);
+        return;
+      }
+      const { bytes, durationMs, events, reason } = facts;
+      const ended = { reason, durationMs: Math.round(durationMs), events, bytes };
+      logger.info({ ...known, ...ended }, `live query ${kind}`);
+    },
     request: (request) => ({
       end({ code, cause, durationMs }) {
         const { upstream, method, resource } = request;

@@ -11,8 +11,20 @@ export interface Gauges {
   cache(): { readonly bytes: number; readonly entries: number };
   /** How this process stands to others on the same Redis; absent where it is alone. */
   replicas?: (() => ReplicaGauges | undefined) | undefined;
+  /** Live queries; absent where there can be none. */
+  live?: (() => LiveGauges) | undefined;
   /** Whether an upstream is reachable, as far as known. */
   reachable(upstream: UpstreamName): boolean;
+}
+
+/** The live queries of a process. */
+export interface LiveGauges {
+  /** Viewers. */
+  readonly streams: number;
+  /** Queries that are watched for them. */
+  readonly groups: number;
+  /** Memory of their results. */
+  readonly bytes: number;
 }
 
 /** The budgets of one upstream, summed over its keys. */
@@ -35,7 +47,7 @@ export interface Metrics extends Observer {
 
 /** The promised codes, and GraphQL's own: any other is counted as `OTHER`. */
 const known =
-  /^(GRAPHQL|UPSTREAM|OPERATION|BUDGET|BAD|OUTCOME|INTERNAL|PERSISTED)_[A-Z_]{1,32}$|^UNAUTHENTICATED$|^FORBIDDEN$/;
+  /^(GRAPHQL|UPSTREAM|OPERATION|BUDGET|BAD|OUTCOME|INTERNAL|PERSISTED|TOO)_[A-Z_]{1,32}$|^UNAUTHENTICATED$|^FORBIDDEN$/;
 
 const seconds = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
@@ -98,6 +110,12 @@ export function createMetrics(gauges: Gauges): Metrics {
   const operationSeconds = histogram('operation_seconds', 'Duration of GraphQL operations.', [
     'type',
   ]);
+  const liveRuns = counter('live_runs_total', 'Runs of live queries.', []);
+  const liveEnds = counter('live_streams_ended_total', 'Streams of live queries that ended.', [
+    'reason',
+  ]);
+  const liveEvents = counter('live_events_total', 'Events of live queries, once ended.', []);
+  const liveBytes = counter('live_bytes_total', 'Bytes of live queries, once ended.', []);
   for (const upstream of ['LINKS', 'MARKET'] as const) refusals.inc({ upstream }, 0);
   const { replicas } = gauges;
   const ofReplicas = replicas ? createReplicaMetrics(replicas, registry) : {};
@@ -135,6 +153,13 @@ export function createMetrics(gauges: Gauges): Metrics {
       atHand.inc(executed);
       operations.inc({ type: 'query', outcome: 'ok' }, times + executed);
     },
+    liveRun: () => liveRuns.inc(),
+    live(record) {
+      if (record.kind !== 'ended') return;
+      liveEnds.inc({ reason: record.reason });
+      liveEvents.inc(record.events);
+      liveBytes.inc(record.bytes);
+    },
     operation({ type, outcome, codes, durationMs }) {
       operations.inc({ type, outcome });
       operationSeconds.observe({ type }, durationMs / 1000);
@@ -143,7 +168,28 @@ export function createMetrics(gauges: Gauges): Metrics {
   };
 }
 
+function defineLiveGauges(live: () => LiveGauges, registry: Registry): void {
+  const help = {
+    streams: 'Viewers of live queries.',
+    groups: 'Live queries that are run for them, once for all who look at the same.',
+    bytes: 'Memory of the results of live queries, estimated.',
+  };
+  for (const name of ['streams', 'groups', 'bytes'] as const) {
+    registry.registerMetric(
+      new Gauge({
+        name: `gateway_live_${name}`,
+        help: help[name],
+        registers: [],
+        collect() {
+          this.set(live()[name]);
+        },
+      }),
+    );
+  }
+}
+
 function defineGauges(gauges: Gauges, registry: Registry): void {
+  if (gauges.live) defineLiveGauges(gauges.live, registry);
   const perUpstream = (
     name: string,
     help: string,

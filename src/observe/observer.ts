@@ -94,7 +94,29 @@ export interface Observer {
    * what was at hand; none of them is told by `operation`.
    */
   answeredInFront?(remembered: number, executed: number): void;
+  /** A live query was run, because somebody came to look at it or because of a change. */
+  liveRun?(): void;
+  /** Somebody began to look at a live query, or does not any more. */
+  live?(record: LiveRecord): void;
 }
+
+/** A viewer of a live query. */
+type LiveRecord = {
+  readonly name: string | null;
+  readonly caller: string;
+  readonly requestId: string;
+} & (
+  | { readonly kind: 'started' }
+  | {
+      readonly kind: 'ended';
+      /** One of few phrases. */
+      readonly reason: string;
+      readonly durationMs: number;
+      /** What was given away. */
+      readonly events: number;
+      readonly bytes: number;
+    }
+);
 
 /** Joins observers into one that calls all of them, in order. */
 export function observeWith(observers: readonly Observer[]): Observer {
@@ -124,5 +146,7 @@ export function observeWith(observers: readonly Observer[]): Observer {
     settled: (...args) => each((observer) => observer.settled?.(...args)),
     epoch: () => each((observer) => observer.epoch?.()),
     unreadable: () => each((observer) => observer.unreadable?.()),
+    liveRun: () => each((observer) => observer.liveRun?.()),
+    live: (record) => each((observer) => observer.live?.(record)),
   };
 }

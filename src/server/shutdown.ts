@@ -15,19 +15,22 @@ const LAST_ANSWERS = 0.95;
 export async function shutDown(parts: {
   readonly clock: Clock;
   readonly http: HttpServer;
+  /** Ends what would never end by itself. */
+  readonly endStreams: () => void;
   readonly clients: readonly Client[];
   /** The connections to the upstreams. */
   readonly dispatcher: { close(): Promise<void>; destroy(): Promise<void> };
   readonly delayMs: number;
   readonly graceMs: number;
 }): Promise<void> {
-  const { clients, clock, delayMs, dispatcher, graceMs, http } = parts;
+  const { clients, clock, delayMs, dispatcher, endStreams, graceMs, http } = parts;
   http.retire();
   if (delayMs > 0) {
     await new Promise<void>((resolve) => {
       clock.after(delayMs, resolve);
     });
   }
+  endStreams();
   for (const client of clients) client.drain(graceMs * LAST_WRITES);
   let overdue = false;
   let cancel = (): void => {};

@@ -41,10 +41,11 @@ interface Asking {
 /** Starts one. Both APIs are configured, under limits out of the way; `env` adds to that or takes away. */
 export async function openDoor(
   env: Readonly<Record<string, string>>,
-  options: { readonly sandbox?: SandboxOptions } = {},
+  options: { readonly sandbox?: SandboxOptions; readonly on?: Sandbox } = {},
 ): Promise<Door> {
   const clock = new VirtualClock();
-  const sandbox = await startSandbox({ limit: { requests: PLENTY }, ...options.sandbox });
+  const { on } = options;
+  const sandbox = on ?? (await startSandbox({ limit: { requests: PLENTY }, ...options.sandbox }));
   const { links, market } = sandbox;
   let log = '';
   const config = loadConfig({
@@ -93,7 +94,7 @@ export async function openDoor(
     },
     async close() {
       await gateway.close();
-      await sandbox.close();
+      if (!on) await sandbox.close();
     },
   };
   return door;

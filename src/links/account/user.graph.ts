@@ -74,6 +74,7 @@ builder.node(UserRef, {
     apiKey: t.string({
       description:
         'The user’s API key: a secret, with which anyone can act as this user. `FORBIDDEN` unless the operator has set `EXPOSE_USER_API_KEYS=true`; null when the upstream shows none. Costs 1 upstream call for each user, every time: it is never cached.',
+      extensions: { secret: true },
       resolve: ({ id }, _args, { links, exposeUserApiKeys }) => {
         if (exposeUserApiKeys) return links.readSecret(userApiKey(id));
         throw new GatewayError(

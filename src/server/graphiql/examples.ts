@@ -203,6 +203,18 @@ mutation NewPixel {
 }
 `;
 
+const liveCampaigns = `# @live: stays current. Open this page once more, run NewCampaign there, and look here.
+query LiveCampaigns @live {
+  campaigns(first: 5) {
+    totalCount
+    nodes {
+      name
+      rotatorUrl
+    }
+  }
+}
+`;
+
 /**
  * What GraphiQL's tabs show on a first visit, in their order. `purchaseCode` is one that the marketplace
  * knows: its sandbox can promise that; for a real one, it is the reader who has to put a code there.
@@ -217,5 +229,6 @@ export function exampleOperations(purchaseCode = 'a purchase code of yours'): re
     { query: newCampaign, variables: { input: { name: 'Winter sale', public: true } } },
     { query: newQrCode },
     { query: newPixel },
+    { query: liveCampaigns },
   ];
 }

@@ -51,6 +51,8 @@ async function render(examples: readonly Example[]): Promise<Rendered> {
       query,
       variables: variables ? JSON.stringify(variables, null, 2) : null,
     })),
+    // Live queries would be sent by GET otherwise, with all of their text in the address.
+    method: 'POST' as const,
     // Headers carry credentials, and local storage is no place for them.
     shouldPersistHeaders: false,
   };

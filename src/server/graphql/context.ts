@@ -6,6 +6,8 @@ import { UpstreamFailure } from '../../errors.ts';
 import type { GraphContext } from '../../graph/context.ts';
 import { Source } from '../../graph/source.ts';
 import { account } from '../../links/account/account.ts';
+import { WatchedClient } from '../../live/watched-client.ts';
+import type { WatchedReads } from '../../live/watched-reads.ts';
 import { AdmittingClient } from '../../upstream/admitting-client.ts';
 import { AtHandClient, type CopiesAtHand } from '../../upstream/at-hand-client.ts';
 import type { Client } from '../../upstream/client.ts';
@@ -37,6 +39,8 @@ interface Manner {
   readonly dryRun?: DryRun | undefined;
   /** Present when only what is at hand may answer it. */
   readonly copies?: CopiesAtHand;
+  /** Present when what it reads is watched. */
+  readonly reads?: WatchedReads;
 }
 
 /** Opens each API for one operation. */
@@ -94,7 +98,8 @@ function notAdmitted(): UpstreamFailure {
 }
 
 /** The lists as one operation sees them. */
-function listsOf({ client, lists }: Backend, { copies, dryRun }: Manner): Lists {
+function listsOf({ client, lists }: Backend, { copies, dryRun, reads }: Manner): Lists {
+  if (reads) return lists.through(new WatchedClient(client, reads));
   if (copies) return lists.through(new AtHandClient(client, copies));
   return dryRun ? lists.dryRun(new DryRunClient(client, dryRun)) : lists;
 }
@@ -105,6 +110,16 @@ export interface ContextFactory {
   readonly create: (initial: YogaInitialContext & ServerContext) => GraphContext;
   /** Of an attempt to answer an operation from memory: nothing is waited for, and nothing changed. */
   readonly atHand: (viewer: Viewer, copies: CopiesAtHand) => GraphContext;
+  /** Of one run of a live query. */
+  readonly live: (viewer: Viewer, terms: LiveTerms) => GraphContext;
+}
+
+/** How a live query is run. */
+interface LiveTerms {
+  readonly reads: WatchedReads;
+  readonly signal: AbortSignal;
+  /** Whether it may wait for its turn for a whole window and more: there is an older result to look at. */
+  readonly isPatient: boolean;
 }
 
 /** The signal of who is answered before they can have hung up. */
@@ -117,8 +132,10 @@ export function createContextFactory(options: {
   readonly clock: Clock;
   readonly exposeUserApiKeys: boolean;
   readonly uploadInlineMaxBytes: number;
+  /** For how long a run waits for its turn when there is an older result to look at, in milliseconds. */
+  readonly patienceMs: number;
 }): ContextFactory {
-  const { callers, clock, exposeUserApiKeys, sources, uploadInlineMaxBytes } = options;
+  const { callers, clock, exposeUserApiKeys, patienceMs, sources, uploadInlineMaxBytes } = options;
   const contextOf = (viewer: Viewer, caller: Caller, manner: Manner): GraphContext => {
     const links = sources.links(viewer, caller, manner);
     return {
@@ -141,5 +158,10 @@ export function createContextFactory(options: {
     },
     atHand: (viewer, copies) =>
       contextOf(viewer, callers.callerOf(viewer, { prefer: null, signal: NEVER }), { copies }),
+    live: (viewer, { isPatient, reads, signal }) => {
+      const caller = callers.callerOf(viewer, { prefer: null, signal });
+      const maxWaitMs = isPatient ? Math.max(caller.maxWaitMs, patienceMs) : caller.maxWaitMs;
+      return contextOf(viewer, { ...caller, maxWaitMs, watches: true }, { reads });
+    },
   };
 }

@@ -16,6 +16,7 @@ const statusByCode: Readonly<Partial<Record<ShownCode, number>>> = {
   FORBIDDEN: 403,
   BAD_USER_INPUT: 400,
   OPERATION_TOO_EXPENSIVE: 400,
+  TOO_MANY_STREAMS: 429,
   INTERNAL_SERVER_ERROR: 500,
   // As proxies note it.
   [CANCELED]: 499,

@@ -1,6 +1,7 @@
 import { useDeferStream } from '@graphql-yoga/plugin-defer-stream';
 import type { Plugin } from 'graphql-yoga';
 import type { Clock } from '../../clock.ts';
+import type { LiveHub } from '../../live/hub.ts';
 import type { Observer } from '../../observe/observer.ts';
 import type { Tracing } from '../../observe/tracing.ts';
 import type { OperationsAtHand } from '../answers/operations-at-hand.ts';
@@ -10,14 +11,17 @@ import { BodyPool } from '../door/body-pool.ts';
 import type { Callers } from '../door/caller.ts';
 import { useMultipart } from '../door/multipart.ts';
 import { type Origins, useOrigins } from '../door/origins.ts';
+import type { ContextFactory } from './context.ts';
 import { useBatchRefusal } from './delivery/use-batch-refusal.ts';
 import { useWholeAnswers } from './delivery/use-whole-answers.ts';
 import { InputLimits } from './limits/input-limits.ts';
+import type { MaskError } from './mask-error.ts';
 import { type GatewayPlugin, useRequestRecord } from './request-record.ts';
 import { useAuthentication } from './use-authentication.ts';
 import { useBodyPool } from './use-body-pool.ts';
 import { useDryRun } from './use-dry-run.ts';
 import { useHttpCaching } from './use-http-caching.ts';
+import { useLive } from './use-live.ts';
 import { useNoSuggestions } from './use-no-suggestions.ts';
 import { useObservation } from './use-observation.ts';
 import { type OperationLimits, useOperationLimits } from './use-operation-limits.ts';
@@ -37,6 +41,10 @@ export interface PluginOptions {
   readonly persistedOperations: ReadonlyMap<string, string> | null;
   /** Whether the schema may be asked for. */
   readonly introspection: boolean;
+  /** Keeps the answers to live queries current; `null` where there are none. */
+  readonly hub: LiveHub | null;
+  readonly contexts: ContextFactory;
+  readonly maskError: MaskError;
   readonly answers: RememberedAnswers;
   readonly operations: OperationsAtHand;
   readonly clock: Clock;
@@ -51,7 +59,7 @@ export interface PluginOptions {
 export function gatewayPlugins(options: PluginOptions): readonly (GatewayPlugin | Plugin)[] {
   const { bodyLimits, callers, clock, introspection, observer, operationLimits, origins, tracing } =
     options;
-  const { persistedOperations } = options;
+  const { hub, persistedOperations } = options;
   const input = new InputLimits(operationLimits.maxNodes);
   return [
     // First, since the hooks of all others may write to the record.
@@ -74,6 +82,9 @@ export function gatewayPlugins(options: PluginOptions): readonly (GatewayPlugin 
     useDeferStream() as Plugin,
     // Inside all that look at what comes out of the executor: they see one answer, or its parts.
     useWholeAnswers(),
+    // Behind the limits, and behind those who know how parts go out: a stream has a way of its own. Before all
+    // that look at one answer.
+    ...(hub ? [useLive({ ...options, hub })] : []),
     // Before the dry run, which leaves the receipt where it is.
     useReceipt(),
     // Before the 304, which copies its header.

@@ -3,6 +3,7 @@ import type { DocumentNode, GraphQLSchema, OperationDefinitionNode } from 'graph
 import type { Plugin } from 'graphql-yoga';
 import type { Viewer } from '../../auth/viewer.ts';
 import type { GraphContext } from '../../graph/context.ts';
+import type { LiveStream } from '../../live/stream.ts';
 import type { OperationRecord } from '../../observe/observer.ts';
 import type { OperationTrace } from '../../observe/tracing.ts';
 import type { Receipt } from '../../upstream/receipt.ts';
@@ -26,6 +27,8 @@ export interface RequestRecord {
   readonly names: RequestNames | null;
   /** What the answer will be made of, once it is known to be one that can be remembered. */
   remembering: Remembering | null;
+  /** The events that answer it, where it is a live query. */
+  live: LiveStream | null;
   /** What is observed of it; `null` for a preflight, which is no operation. */
   observation: Observation | null;
 }
@@ -90,6 +93,7 @@ export function useRequestRecord(): GatewayPlugin {
         batch: null,
         names: serverContext.names ?? null,
         remembering: null,
+        live: null,
         observation: null,
       };
     },

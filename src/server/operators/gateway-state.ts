@@ -2,7 +2,7 @@ import manifest from '../../../package.json' with { type: 'json' };
 import type { Clock } from '../../clock.ts';
 import { upstreamTitle } from '../../errors.ts';
 import type { Health } from '../../observe/health.ts';
-import type { BudgetGauges } from '../../observe/metrics.ts';
+import type { BudgetGauges, LiveGauges } from '../../observe/metrics.ts';
 import type { Cache } from '../../upstream/cache/cache.ts';
 import type { Client } from '../../upstream/client.ts';
 import { type Readiness, readiness, type SharedState } from './readiness.ts';
@@ -20,10 +20,12 @@ export function createGatewayState(parts: {
   readonly clients: readonly Client[];
   readonly cache: Pick<Cache, 'size'>;
   readonly health: Health;
+  /** `null` where there are no live queries. */
+  readonly live: { readonly size: LiveGauges } | null;
   /** `null` where this process is alone. */
   readonly shared: SharedState | null;
 }): GatewayState {
-  const { cache, clients, clock, health, shared } = parts;
+  const { cache, clients, clock, health, live, shared } = parts;
   const startedAt = clock.now();
   return {
     readiness: (draining) => readiness(clients, health, draining, shared),
@@ -33,6 +35,7 @@ export function createGatewayState(parts: {
       uptimeMs: clock.now() - startedAt,
       readiness: readiness(clients, health, draining, shared),
       cache: cache.size,
+      live: live && live.size,
       upstreams: clients.map((client) => ({
         title: upstreamTitle[client.upstream],
         budget: gaugesOf(client),

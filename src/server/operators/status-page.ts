@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { encode } from 'html-entities';
 import type { UpstreamHealth } from '../../observe/health.ts';
-import type { BudgetGauges } from '../../observe/metrics.ts';
+import type { BudgetGauges, LiveGauges } from '../../observe/metrics.ts';
 import type { Readiness } from './readiness.ts';
 
 /** What the page shows. It names no caller and no key, since `METRICS=open` shows it to everyone. */
@@ -10,6 +10,8 @@ export interface Status {
   readonly uptimeMs: number;
   readonly readiness: Readiness;
   readonly cache: { readonly bytes: number; readonly entries: number };
+  /** `null` where there are no live queries. */
+  readonly live: LiveGauges | null;
   readonly upstreams: readonly {
     readonly title: string;
     readonly budget: BudgetGauges;
@@ -29,7 +31,7 @@ export const statusPolicy = `default-src 'none'; style-src 'sha256-${createHash(
 
 /** The state of the gateway as a page for a person; it renews itself. Costs no upstream call. */
 export function statusPage(status: Status): string {
-  const { version, uptimeMs, readiness, cache, upstreams, now } = status;
+  const { version, uptimeMs, readiness, cache, live, upstreams, now } = status;
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="5">
 <meta name="viewport" content="width=device-width"><title>Gateway status</title><style>${style}</style></head>
@@ -39,6 +41,7 @@ ${row('State', state(readiness))}
 ${row('Version', encode(version))}
 ${row('Running for', ago(uptimeMs))}
 ${row('Cache entries', `${cache.entries}, about ${(cache.bytes / 1_048_576).toFixed(1)} MiB`)}
+${live ? row('Live queries', `${live.groups}, looked at by ${live.streams}`) : ''}
 </table>
 ${upstreams.map((upstream) => section(upstream, now)).join('\n')}
 </body></html>

@@ -63,6 +63,7 @@ describe('/status', () => {
       version: '<script>alert(1)</script>',
       uptimeMs: 0,
       readiness: { ready: true, reasons: [], degraded: [] },
+      live: null,
       cache: { bytes: 0, entries: 0 },
       upstreams: [],
       now: 0,

@@ -45,7 +45,7 @@ function namesParts(accept: string | null): boolean {
 }
 
 /** The same operations without the directives that allow parts; the same object when there are none. */
-function withoutParts(document: DocumentNode): DocumentNode {
+export function withoutParts(document: DocumentNode): DocumentNode {
   return visit(document, {
     [Kind.DIRECTIVE]: ({ name }) =>
       name.value === 'defer' || name.value === 'stream' ? null : undefined,

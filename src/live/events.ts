@@ -1,0 +1,66 @@
+import type { PatchOperation } from './diff.ts';
+
+/** How a stream is told of changes: as patches, or each time as a whole result. */
+export type LiveMode = 'patch' | 'whole';
+
+/** What each event says of time, as `extensions.live`. */
+export interface LiveTimes {
+  /** Counts the results that differ from the one before. */
+  readonly revision: number;
+  /** Of the oldest answer in the result, in milliseconds. */
+  readonly ageMs: number;
+  /** Until that one is probably read again; `null` where that is not known. */
+  readonly nextRefreshInMs: number | null;
+}
+
+/** A comment, which keeps what is between from taking a quiet connection for a dead one. */
+export const heartbeat = Buffer.from(':\n\n');
+
+/** A whole result. `document` is the JSON of one, without its last brace; `upstream` what it has cost. */
+export function wholeEvent(
+  id: string,
+  document: string,
+  { live, upstream }: { readonly live: LiveTimes; readonly upstream: object },
+): Buffer {
+  const extensions = JSON.stringify({ upstream, live });
+  return Buffer.from(`id: ${id}\nevent: next\ndata: ${document},"extensions":${extensions}}\n\n`);
+}
+
+/** What has changed since revision `from`, as JSON of operations. */
+export function patchEvent(id: string, patch: string, from: number, live: LiveTimes): Buffer {
+  const { revision, ...times } = live;
+  const extensions = JSON.stringify({ live: { revision, from, ...times } });
+  return Buffer.from(
+    `id: ${id}\nevent: patch\ndata: {"patch":${patch},"extensions":${extensions}}\n\n`,
+  );
+}
+
+/** That nothing has changed, and how old it is by now. It has no id, since there is nothing to resume. */
+export function ageEvent(live: LiveTimes): Buffer {
+  return Buffer.from(`event: age\ndata: ${JSON.stringify({ extensions: { live } })}\n\n`);
+}
+
+/** Why a stream ends for good. It is no state of the result, and has no id. */
+export function errorEvent(errors: readonly object[]): Buffer {
+  return Buffer.from(`event: next\ndata: ${JSON.stringify({ errors })}\n\n`);
+}
+
+/** The end: for good where `reconnectInMs` is null, else until then. */
+export function endEvent(mode: LiveMode, reconnectInMs: number | null): Buffer {
+  const retry = reconnectInMs === null ? '' : `retry: ${reconnectInMs}\n`;
+  if (mode === 'patch') {
+    return Buffer.from(`${retry}event: complete\ndata: ${JSON.stringify({ reconnectInMs })}\n\n`);
+  }
+  // To other clients "complete" says that nothing more will ever come.
+  return Buffer.from(reconnectInMs === null ? 'event: complete\ndata:\n\n' : `${retry}\n`);
+}
+
+/** Patches one after the other as one, as JSON. */
+export function joinedPatches(patches: readonly string[]): string {
+  return `[${patches.map((patch) => patch.slice(1, -1)).join(',')}]`;
+}
+
+/** The JSON of a patch. */
+export function patchText(operations: readonly PatchOperation[]): string {
+  return JSON.stringify(operations);
+}

@@ -1,0 +1,261 @@
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '../clock.ts';
+import type { Digest } from '../digest.ts';
+import { GatewayError } from '../errors.ts';
+import type { Observer } from '../observe/observer.ts';
+import { endEvent, errorEvent, type LiveMode } from './events.ts';
+import { LiveGroup, type LiveRun } from './group.ts';
+import { RunPace } from './run-pace.ts';
+import { LiveStream } from './stream.ts';
+
+/** How many streams there may be. */
+interface LiveLimits {
+  readonly maxStreams: number;
+  readonly maxStreamsPerCaller: number;
+  /** What the results of all queries may take, in bytes. */
+  readonly maxBytes: number;
+}
+
+/** A query that somebody wants to look at from now on. */
+export interface LiveRequest {
+  /** All that its result depends on. */
+  readonly key: string;
+  readonly run: LiveRun;
+  readonly throttleMs: number;
+  readonly mode: LiveMode;
+  /** The `Last-Event-ID` of one who was here before. */
+  readonly lastEventId: string | null;
+  readonly viewer: LiveViewer;
+}
+
+/** Who looks, and all that is kept of their request: a process has thousands of them. */
+interface LiveViewer {
+  /** Of the operation. */
+  readonly name: string | null;
+  readonly requestId: string;
+  /** Whom the stream is counted for: never a key or a token. */
+  readonly caller: string;
+  /** Whether they may still see what they see; if not, why. */
+  readonly check: () => Promise<object | null>;
+}
+
+interface LiveHubOptions {
+  readonly clock: Clock;
+  readonly digest: Digest;
+  readonly limits: LiveLimits;
+  readonly observer: Observer;
+  /** Begins what can take a while, now or in a later turn of the event loop. */
+  readonly inTurn: (work: () => void) => void;
+}
+
+interface Member {
+  readonly stream: LiveStream;
+  readonly viewer: LiveViewer;
+  readonly group: LiveGroup;
+  readonly since: number;
+  reason: string;
+}
+
+/** A stream hears something at least this often, and its viewer's rights are looked at again, in milliseconds. */
+const HEARTBEAT_MS = 15_000;
+/** How often it is looked who has not heard anything for that long. */
+const LOOK_MS = 1000;
+/** Once in so many looks, the groups look whether what they show is still at hand. */
+const LOOKS_AT_GROUPS = 5;
+/** Cache entries that are watched in all: each is looked at when something is written. */
+const MOST_WATCHED = 5000;
+/** ... and by one caller: whatever is watched takes its turn to be read again, and makes the others wait. */
+const MOST_WATCHED_BY_ONE = 500;
+/** After a stop, viewers come back within so many milliseconds for each of them, */
+const RETURN_MS_EACH = 5;
+/** ... at least and at most. */
+const SHORTEST_RETURN_MS = 1000;
+const LONGEST_RETURN_MS = 30_000;
+/** When one who was refused may try again, in milliseconds. */
+const RETRY_MS = 15_000;
+
+/** All live queries of a process, and who looks at them. */
+export class LiveHub {
+  readonly #options: LiveHubOptions;
+  /** Tells the results of this process from those of others, and of the one before. */
+  readonly #epoch = randomBytes(6).toString('base64url');
+  readonly #groups = new Map<string, LiveGroup>();
+  readonly #members = new Map<LiveStream, Member>();
+  readonly #perCaller = new Map<string, number>();
+  readonly #pace: RunPace;
+  #isLooking = false;
+  #looks = 0;
+  /** Groups that were ever begun. */
+  #begun = 0;
+  #hasEnded = false;
+
+  constructor(options: LiveHubOptions) {
+    this.#options = options;
+    this.#pace = new RunPace(options.clock, options.inTurn);
+  }
+
+  /** Streams that are open, queries that are watched for them, and what those take in bytes. */
+  get size(): { readonly streams: number; readonly groups: number; readonly bytes: number } {
+    let bytes = 0;
+    for (const group of this.#groups.values()) bytes += group.bytes;
+    return { streams: this.#members.size, groups: this.#groups.size, bytes };
+  }
+
+  /**
+   * Opens a stream. Costs what the query costs if nobody looks at it yet, and nothing otherwise.
+   * @throws GatewayError `TOO_MANY_STREAMS` with `retryAfterMs`.
+   */
+  open(request: LiveRequest): LiveStream {
+    this.#checkLimits(request);
+    const { clock } = this.#options;
+    const name = this.#options.digest(request.key).slice(0, 12);
+    const group = this.#groups.get(name) ?? this.#begin(name, request);
+    const revision = request.lastEventId === null ? null : group.revisionOf(request.lastEventId);
+    const stream = new LiveStream({ mode: request.mode, revision, clock });
+    const { viewer } = request;
+    const member = { stream, viewer, group, since: clock.now(), reason: 'closed by the viewer' };
+    this.#members.set(stream, member);
+    this.#perCaller.set(viewer.caller, (this.#perCaller.get(viewer.caller) ?? 0) + 1);
+    stream.once('close', () => this.#closed(member));
+    group.join(stream);
+    this.#options.observer.live?.({ ...told(member), kind: 'started' });
+    if (!this.#isLooking) this.#lookLater();
+    return stream;
+  }
+
+  /** Ends all streams: their viewers come back to another process, or to the next, and not all at once. */
+  end(): void {
+    this.#hasEnded = true;
+    const spreadMs = Math.min(
+      LONGEST_RETURN_MS,
+      Math.max(SHORTEST_RETURN_MS, this.#members.size * RETURN_MS_EACH),
+    );
+    const stepMs = spreadMs / Math.max(1, this.#members.size);
+    for (const [n, member] of [...this.#members.values()].entries()) {
+      const inMs = Math.round(SHORTEST_RETURN_MS / 2 + n * stepMs);
+      this.#finish(member, 'the process stops', endEvent(member.stream.mode, inMs));
+    }
+    for (const group of this.#groups.values()) group.end();
+    this.#groups.clear();
+  }
+
+  #checkLimits({ viewer: { caller } }: LiveRequest): void {
+    const { maxBytes, maxStreams, maxStreamsPerCaller } = this.#options.limits;
+    const { bytes, streams } = this.size;
+    if (this.#hasEnded) throw tooMany('This process is about to stop.', SHORTEST_RETURN_MS);
+    if ((this.#perCaller.get(caller) ?? 0) >= maxStreamsPerCaller) {
+      throw tooMany('You have as many live queries open as one may have.');
+    }
+    const watched = (groups: Iterable<LiveGroup>): number =>
+      [...groups].reduce((sum, group) => sum + group.watched, 0);
+    const mine = [...this.#members.values()].filter(({ viewer }) => viewer.caller === caller);
+    if (watched(new Set(mine.map(({ group }) => group))) > MOST_WATCHED_BY_ONE) {
+      throw tooMany('Your live queries are made of as much as one may have watched.');
+    }
+    const isFull = streams >= maxStreams || bytes > maxBytes;
+    if (isFull || watched(this.#groups.values()) > MOST_WATCHED) {
+      throw tooMany('There are as many live queries as this gateway can keep current.');
+    }
+  }
+
+  #begin(name: string, { run, throttleMs }: LiveRequest): LiveGroup {
+    const { clock, observer } = this.#options;
+    this.#begun += 1;
+    const group = new LiveGroup({
+      clock,
+      // One that begins again counts its results anew: they must not be taken for those of the one before.
+      id: `${name}.${this.#epoch}${this.#begun.toString(36)}`,
+      run,
+      throttleMs,
+      pace: this.#pace,
+      onRun: () => observer.liveRun?.(),
+      onRefused: (errors) => {
+        this.#forget(name, group);
+        for (const member of this.#membersOf(group)) this.#refuse(member, 'key refused', errors);
+      },
+      onDeserted: () => this.#forget(name, group),
+    });
+    this.#groups.set(name, group);
+    return group;
+  }
+
+  #forget(name: string, group: LiveGroup): void {
+    group.end();
+    if (this.#groups.get(name) === group) this.#groups.delete(name);
+  }
+
+  #membersOf(group: LiveGroup): Member[] {
+    return [...group.members].flatMap((stream) => this.#members.get(stream) ?? []);
+  }
+
+  #refuse(member: Member, reason: string, errors: readonly object[]): void {
+    const words = [errorEvent(errors), endEvent(member.stream.mode, null)];
+    this.#finish(member, reason, Buffer.concat(words));
+  }
+
+  #finish(member: Member, reason: string, words: Buffer): void {
+    member.reason = reason;
+    member.stream.finish(words);
+  }
+
+  #closed(member: Member): void {
+    const { viewer, stream } = member;
+    if (!this.#members.delete(stream)) return;
+    const others = (this.#perCaller.get(viewer.caller) ?? 1) - 1;
+    if (others > 0) this.#perCaller.set(viewer.caller, others);
+    else this.#perCaller.delete(viewer.caller);
+    const { bytes, events } = stream;
+    const durationMs = this.#options.clock.now() - member.since;
+    const { reason } = member;
+    this.#options.observer.live?.({
+      ...told(member),
+      kind: 'ended',
+      reason,
+      durationMs,
+      events,
+      bytes,
+    });
+  }
+
+  #lookLater(): void {
+    this.#isLooking = true;
+    this.#options.clock.after(LOOK_MS, () => {
+      this.#look();
+      this.#isLooking = false;
+      if (this.#members.size > 0) this.#lookLater();
+    });
+  }
+
+  /** Sees to it that each viewer hears something, and is still one who may. */
+  #look(): void {
+    this.#looks += 1;
+    if (this.#looks % LOOKS_AT_GROUPS === 0) {
+      for (const group of this.#groups.values()) group.lookAgain();
+    }
+    const before = this.#options.clock.now() - HEARTBEAT_MS;
+    for (const member of this.#members.values()) {
+      const { group, stream } = member;
+      if (stream.checkedAt <= before) {
+        stream.checkedAt = this.#options.clock.now();
+        void this.#check(member);
+      }
+      if (stream.spokeAt <= before) stream.mention(group.reminder(stream.mode));
+    }
+  }
+
+  /** Looks whether its viewer may still see what they see. */
+  async #check(member: Member): Promise<void> {
+    const error = await member.viewer.check();
+    if (error) this.#refuse(member, 'not allowed any more', [error]);
+  }
+}
+
+/** What the log knows of a stream. */
+function told({ viewer }: Member) {
+  const { caller, name, requestId } = viewer;
+  return { caller, name, requestId };
+}
+
+function tooMany(sentence: string, retryAfterMs = RETRY_MS): GatewayError {
+  return new GatewayError('TOO_MANY_STREAMS', sentence, { details: { retryAfterMs } });
+}

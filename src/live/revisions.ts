@@ -1,0 +1,59 @@
+import { diff } from './diff.ts';
+import { joinedPatches, patchText } from './events.ts';
+
+/** A result as it goes over the wire. */
+export interface ResultDocument {
+  readonly data: unknown;
+  readonly errors?: readonly object[];
+}
+
+/** What is kept of a result: its JSON, without its last brace, so that extensions can follow. */
+interface Revision {
+  readonly number: number;
+  readonly document: string;
+}
+
+/**
+ * The latest result of a query, and the patches that lead to it from the ones before. Results are kept as text:
+ * as objects they would take several times the memory, and most are never looked into.
+ */
+export class Revisions {
+  #latest: Revision | null = null;
+  /** Each leads from one revision to the next; the last of them to the latest. */
+  #patches: string[] = [];
+  #patchCharacters = 0;
+
+  /** The latest; `null` before there is one. */
+  get latest(): Revision | null {
+    return this.#latest;
+  }
+
+  /** Memory that is taken, about, in bytes. */
+  get bytes(): number {
+    return (this.#latest?.document.length ?? 0) + this.#patchCharacters;
+  }
+
+  /** Takes a result; tells whether it differs from the latest. */
+  add(result: ResultDocument): boolean {
+    const document = JSON.stringify(result).slice(0, -1);
+    const before = this.#latest;
+    if (before?.document === document) return false;
+    this.#latest = { number: (before?.number ?? 0) + 1, document };
+    if (!before) return true;
+    const patch = patchText(diff(JSON.parse(`${before.document}}`), JSON.parse(`${document}}`)));
+    this.#patches.push(patch);
+    this.#patchCharacters += patch.length;
+    // Whoever is so far behind that the whole is shorter gets the whole.
+    while (this.#patchCharacters > document.length) {
+      this.#patchCharacters -= this.#patches.shift()?.length ?? 0;
+    }
+    return true;
+  }
+
+  /** The JSON of a patch from a revision to the latest; `null` where the whole result is shorter, or all there is. */
+  patchSince(revision: number): string | null {
+    const missing = (this.#latest?.number ?? 0) - revision;
+    if (missing <= 0 || missing > this.#patches.length) return null;
+    return joinedPatches(this.#patches.slice(-missing));
+  }
+}

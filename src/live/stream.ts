@@ -1,0 +1,117 @@
+import { Readable } from 'node:stream';
+import type { Clock } from '../clock.ts';
+import type { LiveMode } from './events.ts';
+
+/** What a stream is connected to. */
+export interface StreamSource {
+  /** The next event for a stream at this revision; `null` where it has the latest. */
+  nextFor(stream: LiveStream): { readonly event: Buffer; readonly revision: number } | null;
+  left(stream: LiveStream): void;
+}
+
+/** So much of an event is given away at a time: what a slow reader has not taken is not copied into its connection. */
+const PIECE_BYTES = 16 * 1024;
+
+/**
+ * The events for one viewer, who takes them as fast as they can: whoever is slow gets the latest state next, and never
+ * a queue. Events are shared between streams, so that an idle or a slow one holds none of its own.
+ */
+export class LiveStream extends Readable {
+  readonly mode: LiveMode;
+  /** The revision that the viewer has, or will have with what is under way; `null` before the first. */
+  revision: number | null;
+  /** When something was given away last, on `clock.now()`. */
+  spokeAt: number;
+  /** When its viewer's rights were looked at last, on `clock.now()`. */
+  checkedAt: number;
+  /** Events and bytes that were given away. */
+  events = 0;
+  bytes = 0;
+  #source: StreamSource | null = null;
+  readonly #clock: Clock;
+  /** Whether the viewer would take something. */
+  #wants = false;
+  /** What is left of the event that is under way. */
+  #rest: Buffer | null = null;
+  #last: Buffer | null = null;
+
+  constructor(options: {
+    readonly mode: LiveMode;
+    readonly revision: number | null;
+    readonly clock: Clock;
+  }) {
+    super({ highWaterMark: 0 });
+    this.mode = options.mode;
+    this.revision = options.revision;
+    this.#clock = options.clock;
+    this.spokeAt = options.clock.now();
+    this.checkedAt = this.spokeAt;
+  }
+
+  /** Events come from here from now on. */
+  connect(source: StreamSource): void {
+    this.#source = source;
+    this.look();
+  }
+
+  /** There may be something new. */
+  look(): void {
+    if (!this.#wants || this.destroyed || this.#last) return;
+    const next = this.#source?.nextFor(this);
+    if (!next) return;
+    this.revision = next.revision;
+    this.#begin(next.event);
+  }
+
+  /** Says something that is only worth it now, unless the viewer is busy with something else. */
+  mention(event: Buffer): void {
+    if (this.#wants && !this.destroyed && !this.#last) this.#begin(event);
+  }
+
+  /** Ends with these last words, which follow what is under way. */
+  finish(words: Buffer): void {
+    if (this.destroyed || this.#last) return;
+    this.#last = words;
+    if (this.#wants) this.#goOn();
+  }
+
+  override _read(): void {
+    this.#wants = true;
+    if (this.#rest || this.#last) this.#goOn();
+    else this.look();
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    const source = this.#source;
+    this.#source = null;
+    this.#rest = null;
+    source?.left(this);
+    done(error);
+  }
+
+  #begin(event: Buffer): void {
+    this.#rest = event;
+    this.events += 1;
+    this.#goOn();
+  }
+
+  #goOn(): void {
+    this.#wants = false;
+    this.spokeAt = this.#clock.now();
+    const rest = this.#rest ?? this.#last;
+    if (!rest) {
+      this.push(null);
+      return;
+    }
+    const piece = rest.length > PIECE_BYTES ? rest.subarray(0, PIECE_BYTES) : rest;
+    const left = piece === rest ? null : rest.subarray(PIECE_BYTES);
+    if (this.#rest) this.#rest = left;
+    else this.#last = left ?? NOTHING;
+    this.bytes += piece.length;
+    if (piece.length === 0) this.push(null);
+    else this.push(piece);
+  }
+}
+
+/** After the last words. */
+const NOTHING = Buffer.alloc(0);

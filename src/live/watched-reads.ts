@@ -1,0 +1,97 @@
+import type { Credential } from '../auth/credential.ts';
+import type { CacheEntry } from '../upstream/cache/cache.ts';
+import type { Watch } from '../upstream/cache/watches.ts';
+import type { Client } from '../upstream/client.ts';
+import type { Read } from '../upstream/request.ts';
+
+/** A read of the latest run, and the entry that it was answered from. */
+interface Watched {
+  readonly watch: Watch;
+  seen: CacheEntry | undefined;
+  /** The run that it was read in last. */
+  run: number;
+}
+
+/**
+ * What a query was answered from, and whether that is still so. Each read is watched from before it is answered
+ * until a run in which it does not occur any more.
+ */
+export class WatchedReads {
+  readonly #watched = new Map<string, Watched>();
+  readonly #changed: () => void;
+  #run = 0;
+  /** Whether a write has made something wrong since the latest run began. */
+  #isTouched = false;
+
+  /** `changed` is called for every change after which another run may come out otherwise. */
+  constructor(changed: () => void) {
+    this.#changed = changed;
+  }
+
+  /** How many there are. */
+  get size(): number {
+    return this.#watched.size;
+  }
+
+  /** A run begins. */
+  beginRun(): void {
+    this.#run += 1;
+    this.#isTouched = false;
+  }
+
+  /** A read begins; call what comes back once it has ended. */
+  begin(client: Client, read: Read<unknown>, credential: Credential): () => void {
+    const key = client.keyOf(read, credential);
+    let watched = this.#watched.get(key);
+    if (!watched) {
+      const watch = client.watch(read, credential, (change) => {
+        if (change === 'touched') this.#isTouched = true;
+        this.#changed();
+      });
+      watched = { watch, seen: undefined, run: 0 };
+      this.#watched.set(key, watched);
+    }
+    const mine = watched;
+    const isFirst = mine.run !== this.#run || mine.seen === undefined;
+    mine.run = this.#run;
+    return () => {
+      // What was read first is in the result, whatever has come since.
+      if (isFirst) mine.seen = mine.watch.look();
+    };
+  }
+
+  /** A run has ended: what it did not read is not watched any more. Tells whether it is out of date already. */
+  endRun(): boolean {
+    for (const [key, { run, watch }] of this.#watched) {
+      if (run === this.#run) continue;
+      watch.end();
+      this.#watched.delete(key);
+    }
+    return this.#isTouched || this.isOutdated;
+  }
+
+  /** Whether there are other entries now than those that the latest run was answered from. */
+  get isOutdated(): boolean {
+    for (const { seen, watch } of this.#watched.values()) if (watch.look() !== seen) return true;
+    return false;
+  }
+
+  /** When the oldest answer was asked for, on the clock of the cache, and until when that is probably shown. */
+  oldest(now: number): { readonly at: number; readonly nextRefreshInMs: number | null } {
+    let at = now;
+    let oldest: Watch | null = null;
+    for (const { seen, watch } of this.#watched.values()) {
+      const { storedAt } = seen ?? { storedAt: now };
+      if (storedAt > at || (storedAt === at && oldest)) continue;
+      at = storedAt;
+      oldest = watch;
+    }
+    return { at, nextRefreshInMs: oldest?.nextRefreshInMs() ?? null };
+  }
+
+  /** Nothing is watched any more. */
+  end(): void {
+    for (const { watch } of this.#watched.values()) watch.end();
+    this.#watched.clear();
+  }
+}

@@ -1,0 +1,228 @@
+import type { IncomingMessage } from 'node:http';
+import {
+  type DocumentNode,
+  type ExecutionResult,
+  GraphQLError,
+  type GraphQLSchema,
+  getDirectiveValues,
+  getOperationAST,
+  print,
+  TypeInfo,
+  visit,
+  visitWithTypeInfo,
+} from 'graphql';
+import type { FetchAPI } from 'graphql-yoga';
+import { BadUserInput } from '../../errors.ts';
+import type { GraphContext } from '../../graph/context.ts';
+import { liveDirective } from '../../graph/directives/live.ts';
+import type { LiveMode } from '../../live/events.ts';
+import type { LiveRun, RunResult } from '../../live/group.ts';
+import type { LiveHub } from '../../live/hub.ts';
+import type { LiveStream } from '../../live/stream.ts';
+import { operationName } from '../answers/request-names.ts';
+import type { Callers } from '../door/caller.ts';
+import { requestIdOf } from '../door/request-id.ts';
+import type { ContextFactory } from './context.ts';
+import { withoutParts } from './delivery/use-whole-answers.ts';
+import type { MaskError } from './mask-error.ts';
+import type { GatewayPlugin } from './request-record.ts';
+
+interface LiveOptions {
+  readonly hub: LiveHub;
+  readonly callers: Callers;
+  readonly contexts: Pick<ContextFactory, 'live'>;
+  readonly maskError: MaskError;
+}
+
+/** Longest time between two changes that may be asked for, in milliseconds. */
+const LONGEST_THROTTLE_MS = 60_000;
+
+/** After so many quiet milliseconds the system asks whether a viewer is still there: all of it is one heartbeat. */
+const QUIET_MS = 5000;
+
+/** Errors that another try may be without. */
+const PASSING = new Set([
+  'BUDGET_EXHAUSTED',
+  'UPSTREAM_UNAVAILABLE',
+  'UPSTREAM_TIMEOUT',
+  'UPSTREAM_INVALID_RESPONSE',
+]);
+
+/**
+ * Answers a query with `@live` as a stream of events, if the client's `Accept` names `text/event-stream`. It
+ * has passed all limits by then; from here on the hub runs it, once for all who look at the same. What it tells is
+ * written down in docs/live.md.
+ */
+export function useLive({ callers, contexts, hub, maskError }: LiveOptions): GatewayPlugin {
+  return {
+    onExecute({ args, executeFn, setResultAndStopExecution }) {
+      const { dryRun, record, req, request, viewer } = args.contextValue;
+      const mode = modeOf(request.headers.get('accept'));
+      if (mode === null || dryRun) return;
+      const document = args.document as DocumentNode;
+      const operation = getOperationAST(document, args.operationName);
+      const variables = (args.variableValues ?? {}) as Readonly<Record<string, unknown>>;
+      const live = operation && getDirectiveValues(liveDirective, operation, variables);
+      if (!operation || !live) return;
+      const schema = args.schema as GraphQLSchema;
+      refuseSecrets(schema, document);
+
+      const whole = withoutParts(document);
+      const { operationName: named } = args;
+      const run: LiveRun = async (reads, { isFirst, signal }) => {
+        const context = contexts.live(viewer, { reads, signal, isPatient: !isFirst });
+        const input = { schema, document: whole, operationName: named, variableValues: variables };
+        const result = await executed(() => executeFn({ ...input, contextValue: context }));
+        return runResultOf(result, context, maskError);
+      };
+      const authorization = request.headers.get('authorization');
+      const stream = hub.open({
+        key: keyOf(document, [named ?? null, variables, rightsOf(viewer)]),
+        run,
+        throttleMs: throttleOf(live),
+        mode,
+        lastEventId: request.headers.get('last-event-id'),
+        viewer: {
+          name: operationName(operation),
+          requestId: requestIdOf(request.headers.get('x-request-id')),
+          caller: viewer.name,
+          check: checkOf(viewer, { authorization, over: req ?? null, callers, maskError }),
+        },
+      });
+      // One that is gone without a word is noticed by the system, which asks ten times, a second apart.
+      req?.socket.setKeepAlive(true, QUIET_MS);
+      // The hub tells of it when it begins and when it ends.
+      record.observation = null;
+      record.live = stream;
+      // Its body has been read, and whoever has read it would be kept for as long as the stream.
+      req?.removeAllListeners('data').removeAllListeners('end');
+      // Others may look at the result: there is none.
+      setResultAndStopExecution({});
+    },
+    onResultProcess(payload) {
+      const { live } = payload.serverContext.record;
+      if (!live) return;
+      payload.setResultProcessor((_, api) => answerOf(live, api), 'text/event-stream');
+    },
+  };
+}
+
+/** The result, and where there is none an error that will do for one. */
+async function executed(execute: () => unknown): Promise<ExecutionResult> {
+  try {
+    return (await execute()) as ExecutionResult;
+  } catch (error) {
+    return { data: null, errors: [new GraphQLError('', { originalError: error as Error })] };
+  }
+}
+
+/** Finds out whether a viewer may still see what they may now. All that it refers to is kept as long as they look. */
+function checkOf(
+  viewer: GraphContext['viewer'],
+  terms: Pick<LiveOptions, 'callers' | 'maskError'> & {
+    readonly authorization: string | null;
+    readonly over: IncomingMessage | null;
+  },
+): () => Promise<object | null> {
+  const { authorization, callers, maskError, over } = terms;
+  const rights = rightsOf(viewer);
+  return async () => {
+    try {
+      if (rightsOf(await callers.identify(authorization, over)) === rights) return null;
+      return shown(maskError(new BadUserInput('What you may see has changed. Ask anew.')));
+    } catch (error) {
+      return shown(maskError(error));
+    }
+  };
+}
+
+/** What a client can read that asks for events; `null` for one that does not. */
+function modeOf(accept: string | null): LiveMode | null {
+  const ranges = (accept ?? '').toLowerCase().replaceAll(/[\s"]/g, '').split(',');
+  const events = ranges.find((range) => /^text\/event-stream(;|$)/.test(range));
+  if (events === undefined) return null;
+  return events.split(';').includes('live=patch') ? 'patch' : 'whole';
+}
+
+/** Yoga's own `Response` takes a stream of Node's as it is, and ends it when its connection is gone. */
+function answerOf(stream: LiveStream, { Response: YogaResponse }: FetchAPI): Response {
+  return new YogaResponse(stream as unknown as ReadableStream, {
+    headers: {
+      'Content-Type': 'text/event-stream; charset=utf-8',
+      // For nginx, which otherwise waits until it has a page of it.
+      'X-Accel-Buffering': 'no',
+    },
+  });
+}
+
+/** @throws BadUserInput `BAD_USER_INPUT` */
+function throttleOf({ throttle }: Readonly<Record<string, unknown>>): number {
+  const ms = throttle ?? 0;
+  if (typeof ms !== 'number' || !Number.isInteger(ms) || ms < 0 || ms > LONGEST_THROTTLE_MS) {
+    throw new BadUserInput(
+      `The "throttle" of @live is a number of milliseconds from 0 to ${LONGEST_THROTTLE_MS}.`,
+    );
+  }
+  return ms;
+}
+
+/** Whether a document selects a secret, once found out. */
+const withSecrets = new WeakMap<DocumentNode, boolean>();
+
+/** @throws BadUserInput `BAD_USER_INPUT` for a query of which each run would tell a secret again. */
+function refuseSecrets(schema: GraphQLSchema, document: DocumentNode): void {
+  const known = withSecrets.get(document) ?? selectsSecret(schema, document);
+  withSecrets.set(document, known);
+  if (!known) return;
+  throw new BadUserInput('A secret cannot be selected in a live query. Ask for it by itself.');
+}
+
+function selectsSecret(schema: GraphQLSchema, document: DocumentNode): boolean {
+  const types = new TypeInfo(schema);
+  let found = false;
+  visit(
+    document,
+    visitWithTypeInfo(types, {
+      Field: () => {
+        found ||= types.getFieldDef()?.extensions['secret'] === true;
+      },
+    }),
+  );
+  return found;
+}
+
+/** All that a result depends on: nothing of it leaves the process but a digest. */
+function keyOf(document: DocumentNode, rest: readonly unknown[]): string {
+  return JSON.stringify([document.loc?.source.body ?? print(document), ...rest]);
+}
+
+function rightsOf({ linksCredential, role }: GraphContext['viewer']): string {
+  return `${role ?? ''} ${linksCredential?.partition ?? ''}`;
+}
+
+function runResultOf(
+  { data, errors = [] }: ExecutionResult,
+  { receipt, viewer }: GraphContext,
+  maskError: MaskError,
+): RunResult {
+  const masked = errors.map((error) => maskError(error));
+  const waits = masked.flatMap(({ extensions: { code, retryAfterMs } }) =>
+    PASSING.has(String(code)) ? [typeof retryAfterMs === 'number' ? retryAfterMs : 0] : [],
+  );
+  const isRefused =
+    viewer.linksCredential !== undefined &&
+    masked.some(({ extensions: { code } }) => code === 'UPSTREAM_UNAUTHENTICATED');
+  return {
+    document: { data: data ?? null, ...(masked.length > 0 && { errors: masked.map(shown) }) },
+    upstream: receipt.summary,
+    ...(waits.length > 0 && { retryAfterMs: Math.max(...waits) }),
+    ...(isRefused && { refused: true }),
+  };
+}
+
+/** An error as it goes over the wire: what Yoga reads of it stays here. */
+function shown(error: GraphQLError): object {
+  const { extensions, ...rest } = error.toJSON();
+  const { http: _, ...told } = extensions ?? {};
+  return { ...rest, extensions: told };
+}

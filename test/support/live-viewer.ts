@@ -1,0 +1,198 @@
+import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { applyPatch } from '../../client/live.ts';
+import type { AnswerError } from './gateway.ts';
+
+/** One event of a stream, as it came. */
+export interface LiveEvent {
+  /** `next`, `patch`, `age`, `complete`, or `comment`. */
+  readonly name: string;
+  readonly id: string | null;
+  /** What `data` holds as JSON; null where it is empty. */
+  readonly data: LiveEventData | null;
+  readonly text: string;
+  readonly retryMs: number | null;
+}
+
+interface LiveEventData {
+  readonly data?: unknown;
+  readonly errors?: readonly AnswerError[];
+  readonly patch?: Parameters<typeof applyPatch>[1];
+  readonly reconnectInMs?: number | null;
+  readonly extensions?: {
+    readonly upstream?: { readonly calls: number };
+    readonly live?: {
+      readonly revision: number;
+      readonly from?: number;
+      readonly ageMs: number;
+      readonly nextRefreshInMs: number | null;
+    };
+  };
+}
+
+/** What a query looks like at the moment. */
+interface LiveDocument {
+  readonly data?: unknown;
+  readonly errors?: readonly AnswerError[];
+}
+
+/** How a viewer asks. */
+export interface Looking {
+  readonly query?: string;
+  readonly variables?: Readonly<Record<string, unknown>>;
+  /** The whole body, in the place of both. */
+  readonly body?: object;
+  readonly mode?: 'patch' | 'whole';
+  readonly lastEventId?: string;
+  readonly token?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Somebody who looks at a live query over a socket of their own, and holds what it looks like now. */
+export class LiveViewer {
+  /** All that was told, in order. */
+  readonly events: LiveEvent[] = [];
+  /** The result by all patches so far: `data` and `errors`. */
+  document: LiveDocument = {};
+  /** The latest `id`, to go on from. */
+  lastEventId: string | null = null;
+  revision = 0;
+  status = 0;
+  headers: IncomingMessage['headers'] = {};
+  /** Whether the stream is over, however that came. */
+  ended = false;
+  /** The whole body of an answer that is no stream. */
+  text = '';
+  readonly #request: ClientRequest;
+  #response: IncomingMessage | null = null;
+  #unread = '';
+  readonly #waiting = new Set<() => void>();
+
+  private constructor(url: string, looking: Looking) {
+    const { body, headers, lastEventId, mode = 'patch', query, token, variables } = looking;
+    this.#request = request(`${url}/graphql`, {
+      method: 'POST',
+      agent: false,
+      headers: {
+        'content-type': 'application/json',
+        accept: mode === 'patch' ? 'text/event-stream;live=patch' : 'text/event-stream',
+        ...(lastEventId !== undefined && { 'last-event-id': lastEventId }),
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...headers,
+      },
+    });
+    this.#request.on('error', () => this.#end());
+    this.#request.on('response', (response) => this.#listen(response));
+    this.#request.end(JSON.stringify(body ?? { query, variables }));
+  }
+
+  /** Begins to look. */
+  static open(url: string, looking: Looking): LiveViewer {
+    return new LiveViewer(url, looking);
+  }
+
+  /** The data as it is now. */
+  get data(): unknown {
+    return this.document.data;
+  }
+
+  /** The events of some names. */
+  named(...names: readonly string[]): LiveEvent[] {
+    return this.events.filter(({ name }) => names.includes(name));
+  }
+
+  /** Waits until something is so; looks after each event. */
+  async until(isSo: (viewer: LiveViewer) => boolean): Promise<LiveViewer> {
+    while (!isSo(this)) {
+      if (this.ended) throw new Error(`The stream has ended:\n${this.told}`);
+      await new Promise<void>((resolve) => this.#waiting.add(resolve));
+    }
+    return this;
+  }
+
+  /** Waits for the end of the stream. */
+  async untilEnded(): Promise<LiveViewer> {
+    while (!this.ended) await new Promise<void>((resolve) => this.#waiting.add(resolve));
+    return this;
+  }
+
+  /** Takes nothing more, and keeps the connection. */
+  stall(): void {
+    this.#response?.pause();
+  }
+
+  /** Takes what there is again. */
+  goOn(): void {
+    this.#response?.resume();
+  }
+
+  /** Hangs up. */
+  close(): void {
+    this.#request.destroy();
+    this.#end();
+  }
+
+  /** What was told, for a failing test. */
+  get told(): string {
+    return this.events.map(({ text }) => text).join('\n\n') || this.text;
+  }
+
+  #listen(response: IncomingMessage): void {
+    this.#response = response;
+    this.status = response.statusCode ?? 0;
+    this.headers = response.headers;
+    const isStream = response.headers['content-type']?.startsWith('text/event-stream') ?? false;
+    response.setEncoding('utf8');
+    response.on('data', (piece: string) => {
+      if (isStream) this.#read(piece);
+      else this.text += piece;
+    });
+    response.on('close', () => this.#end());
+    this.#wake();
+  }
+
+  #read(piece: string): void {
+    this.#unread += piece;
+    for (let end = this.#unread.indexOf('\n\n'); end >= 0; end = this.#unread.indexOf('\n\n')) {
+      const text = this.#unread.slice(0, end);
+      this.#unread = this.#unread.slice(end + 2);
+      this.#take(text);
+    }
+    this.#wake();
+  }
+
+  #take(text: string): void {
+    const fields = new Map(
+      text.split('\n').map((line): [string, string] => {
+        const colon = line.indexOf(':');
+        return [line.slice(0, colon), line.slice(colon + 1).trimStart()];
+      }),
+    );
+    const json = fields.get('data') ?? '';
+    const data = json === '' ? null : (JSON.parse(json) as LiveEventData);
+    const name = fields.get('event') ?? 'comment';
+    const id = fields.get('id') ?? null;
+    const retry = fields.get('retry');
+    this.events.push({ name, id, data, text, retryMs: retry === undefined ? null : Number(retry) });
+    if (id !== null) this.lastEventId = id;
+    const { live } = data?.extensions ?? {};
+    if (name === 'next' && data) {
+      const { data: result, errors } = data;
+      this.document = { ...('data' in data && { data: result }), ...(errors && { errors }) };
+    }
+    if (name === 'patch' && data?.patch) {
+      if (live?.from !== this.revision) throw new Error(`A patch from ${live?.from}: ${text}`);
+      this.document = applyPatch(this.document, data.patch) as LiveDocument;
+    }
+    if (live) this.revision = live.revision;
+  }
+
+  #end(): void {
+    this.ended = true;
+    this.#wake();
+  }
+
+  #wake(): void {
+    for (const wake of this.#waiting) wake();
+    this.#waiting.clear();
+  }
+}
