@@ -4,6 +4,9 @@ import { loadConfig } from '../../src/config/config.ts';
 import { createGateway, type Gateway } from '../../src/gateway.ts';
 import { chromium, describeWith } from '../support/needs.ts';
 
+/** The example that goes on. */
+const LIVE = 'LiveCampaigns';
+
 describeWith(chromium, 'GraphiQL in a browser', () => {
   let gateway: Gateway;
   let browser: Browser;
@@ -51,6 +54,16 @@ describeWith(chromium, 'GraphiQL in a browser', () => {
     await gateway?.close();
   });
 
+  /** Opens the tab of an example. */
+  async function turnTo(name: string): Promise<void> {
+    await page.locator('.graphiql-tab-button').getByText(name, { exact: true }).click();
+    // GraphiQL takes a moment to notice the new text; its address says when it has.
+    await page.waitForURL(
+      ({ searchParams }) =>
+        /^(?:query|mutation) (\w+)/m.exec(searchParams.get('query') ?? '')?.[1] === name,
+    );
+  }
+
   it('opens on the example operations', async () => {
     const tabs = page.locator('.graphiql-tab-button');
     await tabs.first().waitFor();
@@ -63,21 +76,16 @@ describeWith(chromium, 'GraphiQL in a browser', () => {
       'NewCampaign',
       'NewQrCode',
       'NewPixel',
+      LIVE,
     ]);
   });
 
   it('runs each of them at the press of a button and shows data without errors', async () => {
     const tabs = page.locator('.graphiql-tab-button');
-    for (const [index, tab] of (await tabs.all()).entries()) {
-      const name = (await tab.textContent()) ?? '';
-      await tab.click();
-      if (index > 0) {
-        // GraphiQL takes a moment to notice the new text; its address says when it has.
-        await page.waitForURL(
-          ({ searchParams }) =>
-            /^(?:query|mutation) (\w+)/m.exec(searchParams.get('query') ?? '')?.[1] === name,
-        );
-      }
+    const names = (await tabs.allTextContents()).filter((name) => name !== LIVE);
+    for (const [index, name] of names.entries()) {
+      // The first is open, and its address says nothing yet.
+      if (index > 0) await turnTo(name);
       const answered = page.waitForResponse((response) =>
         (response.request().postData() ?? '').includes(`"operationName":"${name}"`),
       );
@@ -88,6 +96,27 @@ describeWith(chromium, 'GraphiQL in a browser', () => {
       expect(Object.values((answer as { data: object }).data)).not.toContain(null);
       await page.locator('.result-window').getByText('"data"').first().waitFor();
     }
+  });
+
+  it('shows what has changed of a live query while it is looked at', async () => {
+    await turnTo(LIVE);
+    const sent = page.waitForRequest(
+      (request) => request.headers()['accept'] === 'text/event-stream',
+    );
+    await page.locator('.graphiql-execute-button').click();
+    // Else all of its text would stand in the address.
+    expect((await sent).method()).toBe('POST');
+    const result = page.locator('.result-window');
+    await result.getByText('"totalCount"').waitFor();
+    const name = 'Made while somebody looks';
+    expect(await result.textContent()).not.toContain('Made');
+    const query = `mutation { createCampaign(input: { name: "${name}" }) { __typename } }`;
+    const headers = { 'content-type': 'application/json' };
+    const body = JSON.stringify({ query });
+    await fetch(`${url}/graphql`, { method: 'POST', headers, body });
+    await result.getByText(name).first().waitFor();
+    // It goes on until it is stopped.
+    await page.locator('.graphiql-execute-button').click();
   });
 
   it('knows the schema, so that the documentation can be browsed', async () => {
