@@ -1,0 +1,138 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createClient } from 'graphql-sse';
+import { EventSource } from 'undici';
+import { describe, expect, it, vi } from 'vitest';
+import { openDoor } from '../support/door.ts';
+import {
+  type Campaigns,
+  firstName,
+  LIVE,
+  recipeStage,
+  until,
+  WRONG,
+} from '../support/live-recipes.ts';
+import { start } from '../support/process.ts';
+
+const TSC = 'node_modules/typescript/bin/tsc';
+const stage = recipeStage();
+
+describe('the recipes of docs/live.md', () => {
+  it('are all sound TypeScript', async () => {
+    const compilerOptions = { lib: ['es2023', 'dom', 'dom.iterable'], types: [] };
+    const config = {
+      extends: join(process.cwd(), 'tsconfig.json'),
+      compilerOptions,
+      include: ['*.ts'],
+    };
+    writeFileSync(join(stage.folder, 'tsconfig.json'), JSON.stringify(config));
+    expect(stage.names).toEqual([
+      'age.ts',
+      'campaigns.ts',
+      'event-source.ts',
+      'apollo.ts',
+      'urql.ts',
+      'relay.ts',
+    ]);
+    const tsc = start(process.execPath, [TSC, '-p', stage.folder], { cwd: '.', env: {} });
+    expect(await tsc.ended, tsc.output()).toBe(0);
+  });
+
+  it('tell how old an answer is by now', async () => {
+    type Module = { ageText: (times: object, sinceMs: number) => string };
+    const { ageText } = await stage.load<Module>('age.ts');
+    expect(ageText({ ageMs: 37_000, nextRefreshInMs: 15_000 }, 3000)).toBe(
+      '40 s old, next in 12 s',
+    );
+    expect(ageText({ ageMs: 1000, nextRefreshInMs: null }, 0)).toBe('1 s old');
+    expect(ageText({ ageMs: 0, nextRefreshInMs: 500 }, 9000)).toBe('9 s old, next in 0 s');
+  });
+
+  it('bring a page what others change, share what is the same, and say why they end', async () => {
+    type Result = { data: Campaigns };
+    type Watch = (
+      url: string,
+      onResult: (result: Result) => void,
+      onEnd: (end: { status: number; errors?: { extensions: object }[] }) => void,
+    ) => () => void;
+    vi.stubGlobal('sessionStorage', { getItem: () => 'token' });
+    const { watchCampaigns } = await stage.load<{ watchCampaigns: Watch }>('campaigns.ts');
+    const results: Result[] = [];
+    stage.ends.push(
+      watchCampaigns(
+        stage.url,
+        (result) => results.push(result),
+        () => {},
+      ),
+    );
+    await until(() => results.length, 1);
+    await stage.rename('Spring sale');
+    await until(() => firstName(results.at(-1)?.data), 'Spring sale');
+    const [before, after] = results.map(({ data }) => data.campaigns.nodes);
+    expect(after?.[1]).toBe(before?.[1]);
+    for (const end of stage.ends.splice(0)) end();
+    await until(stage.streams, 0);
+
+    const strict = await openDoor({ AUTH_MODE: 'passthrough' });
+    stage.ends.push(() => strict.close());
+    const ended: unknown[] = [];
+    watchCampaigns(
+      `${strict.url}/graphql`,
+      () => {},
+      ({ errors }) => ended.push(errors?.[0]?.extensions),
+    );
+    await until(() => ended, [expect.objectContaining({ code: 'UPSTREAM_UNAUTHENTICATED' })]);
+  });
+
+  it('work with EventSource alone', async () => {
+    vi.stubGlobal('EventSource', EventSource);
+    type Events = (
+      url: string,
+      query: string,
+      onResult: (result: { data?: unknown; errors?: unknown }) => void,
+      onEnd: () => void,
+    ) => () => void;
+    const { liveEvents } = await stage.load<{ liveEvents: Events }>('event-source.ts');
+    const names: unknown[] = [];
+    const onEnd = vi.fn();
+    stage.ends.push(liveEvents(stage.url, LIVE, ({ data }) => names.push(firstName(data)), onEnd));
+    await until(() => names, ['Closing sale, old shop']);
+    await stage.rename('Spring sale');
+    await until(() => names, ['Closing sale, old shop', 'Spring sale']);
+    expect(onEnd).not.toHaveBeenCalled();
+    for (const end of stage.ends.splice(0)) end();
+    await until(stage.streams, 0);
+
+    const told: unknown[] = [];
+    stage.ends.push(liveEvents(stage.url, WRONG, ({ errors }) => told.push(errors), onEnd));
+    await until(() => onEnd.mock.calls.length, 1);
+    expect(told).toEqual([[expect.objectContaining({ message: expect.stringContaining('nome') })]]);
+  });
+});
+
+describe('graphql-sse as it is', () => {
+  it('reads the whole mode, through heartbeats and to its end', async () => {
+    const client = createClient({ url: stage.url, retryAttempts: 0 });
+    stage.ends.push(() => client.dispose());
+    const seen: unknown[] = [];
+    const complete = vi.fn();
+    const stop = client.subscribe<Campaigns>(
+      { query: LIVE },
+      {
+        next: ({ data }) => seen.push(firstName(data)),
+        error: (error) => seen.push(error),
+        complete,
+      },
+    );
+    await until(() => seen, ['Closing sale, old shop']);
+    await stage.door.clock.advance(15_000);
+    await stage.rename('Spring sale');
+    await until(() => seen, ['Closing sale, old shop', 'Spring sale']);
+    stop();
+    await until(stage.streams, 0);
+    expect(complete).toHaveBeenCalledTimes(1);
+
+    const refused = client.iterate({ query: WRONG });
+    expect(await refused.next()).toMatchObject({ value: { errors: [{ message: /nome/ }] } });
+  });
+});

@@ -1,0 +1,143 @@
+import { hash } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { formatTokenFile } from '../../src/auth/token-file.ts';
+import { type Door, openDoor } from '../support/door.ts';
+import { liveBlocks } from '../support/live-recipes.ts';
+
+const block = (name: string): string => liveBlocks.get(name) ?? `no block ${name}`;
+
+/** What differs from run to run, as a sign for what it is: ids, and when to come back. */
+function plain(text: string): string {
+  return text
+    .replace(/^id: [\w-]{12}\.[\w-]{8,}\.(\d+)$/gm, 'id: group.process.$1')
+    .replace(/^retry: \d+$/gm, 'retry: N')
+    .replace(/"reconnectInMs":\d+/, '"reconnectInMs":N')
+    .trim();
+}
+
+/** The request of the page, with the credential of somebody or another `Accept`. */
+function ask(url: string, headers: Record<string, string> = {}): Promise<Response> {
+  const [head = '', body = ''] = block('request').split('\n\n');
+  const [first = '', ...lines] = head.split('\n');
+  const [method = '', path = ''] = first.split(' ');
+  const written = Object.fromEntries(lines.map((line) => line.split(': ')));
+  return fetch(url + path, { method, headers: { ...written, ...headers }, body });
+}
+
+/** Reads a stream piece by piece. */
+function reader(response: Response): { event: () => Promise<string>; rest: () => Promise<string> } {
+  const chunks = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  let unread = '';
+  const more = async (): Promise<boolean> => {
+    const piece = await chunks?.read();
+    unread += piece?.value ?? '';
+    return piece?.done === false;
+  };
+  return {
+    async event() {
+      while (!unread.includes('\n\n') && (await more()));
+      const [event = '', ...others] = unread.split('\n\n');
+      unread = others.join('\n\n');
+      return event;
+    },
+    async rest() {
+      while (await more());
+      return unread;
+    },
+  };
+}
+
+const rename = `mutation {
+  updateCampaign(input: { id: 53, name: "Closing sale" }) { __typename }
+}`;
+
+describe('the wire of docs/live.md', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'live-wire-'));
+  let door: Door;
+  afterEach(() => door.close());
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it('shows the events of the patch mode as they come, and what the log says', async () => {
+    door = await openDoor({ AUTH_MODE: 'none' });
+    const response = await ask(door.url);
+    const [status = '', ...headers] = block('response').trim().split('\n');
+    expect(status).toBe(`HTTP/1.1 ${response.status} OK`);
+    for (const line of headers) {
+      const [name = '', value] = line.split(': ');
+      expect(response.headers.get(name), name).toBe(value);
+    }
+    const { event, rest } = reader(response);
+    expect(plain(await event())).toBe(plain(block('next')));
+    await door.ask(rename);
+    expect(plain(await event())).toBe(plain(block('patch')));
+    await door.clock.advance(15_000);
+    expect(plain(await event())).toBe(plain(block('age')));
+    await door.gateway.close();
+    expect(plain(await rest())).toBe(plain(block('stop')));
+
+    const facts = (lines: string) =>
+      lines
+        .split('\n')
+        .filter((line) => line.includes('live query'))
+        .map((line) => {
+          const { bytes, durationMs, requestId, time: _, ...stable } = JSON.parse(line);
+          return { ...stable, numbers: [typeof bytes, typeof durationMs, typeof requestId] };
+        });
+    expect(facts(door.log())).toEqual(facts(block('log')));
+  });
+
+  it('shows the end for good of one who may not look any more', async () => {
+    const sha256 = hash('sha256', 'a-token');
+    const token = { name: 'web', role: 'viewer', sha256, expires: '2030-01-01T00:00:10Z' } as const;
+    writeFileSync(join(folder, 'tokens.json'), formatTokenFile([token]));
+    door = await openDoor({
+      AUTH_MODE: 'token',
+      AUTH_TOKENS_FILE: join(folder, 'tokens.json'),
+    });
+    const { event, rest } = reader(await ask(door.url, { authorization: 'Bearer a-token' }));
+    await event();
+    await door.clock.advance(30_000);
+    expect((await rest()).replace(/^event: age\n.*\n\n/gm, '').trim()).toBe(
+      block('refused').trim(),
+    );
+  });
+
+  it('says what the whole mode has in the place of patches, heartbeats and ends', async () => {
+    door = await openDoor({ AUTH_MODE: 'none' });
+    const { event, rest } = reader(await ask(door.url, { Accept: 'text/event-stream' }));
+    expect(plain(await event())).toBe(plain(block('next')));
+    await door.ask(rename);
+    expect(await event()).toMatch(/^id: \S+\.2\nevent: next\n.*"Closing sale"/);
+    await door.clock.advance(15_000);
+    expect(await event()).toBe(':');
+    await door.gateway.close();
+    expect(await rest()).toMatch(/^retry: \d+\n\n$/);
+  });
+
+  it('goes on from an id by one patch, or says that nothing has changed', async () => {
+    door = await openDoor({ AUTH_MODE: 'none' });
+    const first = reader(await ask(door.url));
+    const id = /^id: (.*)$/m.exec(await first.event())?.[1] ?? '';
+    const same = reader(await ask(door.url, { 'last-event-id': id }));
+    expect(await same.event()).toMatch(/^event: age\n/);
+    await door.ask(rename);
+    const again = reader(await ask(door.url, { 'last-event-id': id }));
+    expect(plain(await again.event())).toBe(plain(block('patch')));
+  });
+
+  it('shows what one stream too many is told', async () => {
+    door = await openDoor({ AUTH_MODE: 'none', LIVE_MAX_STREAMS_PER_CALLER: '1' });
+    await reader(await ask(door.url)).event();
+    const accept = 'text/event-stream;live=patch, application/json';
+    const response = await ask(door.url, { Accept: accept });
+    expect(response.status).toBe(429);
+    expect(await response.json()).toEqual(JSON.parse(block('too-many.json')));
+    // Without JSON in `Accept`, the same as one event.
+    const event = await ask(door.url);
+    expect(event.status).toBe(429);
+    expect(await event.text()).toContain('"code":"TOO_MANY_STREAMS"');
+  });
+});
