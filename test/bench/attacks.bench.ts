@@ -1,6 +1,7 @@
 import { it } from 'vitest';
 import { connectionAttacks } from './attacks/connections.ts';
 import { dryRunAttacks } from './attacks/dry-runs.ts';
+import { liveAttacks } from './attacks/live.ts';
 import { operationAttacks } from './attacks/operations.ts';
 import { type Outcome, Stage } from './attacks/stage.ts';
 import { textAttacks } from './attacks/texts.ts';
@@ -20,6 +21,7 @@ const attacks = [
   ...operationAttacks,
   ...dryRunAttacks,
   ...unreadAttacks,
+  ...liveAttacks,
   ...uploadAttacks,
   ...connectionAttacks,
 ];

@@ -1,10 +1,6 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { Pool } from 'undici';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { headLine, RELEASED_LINE } from '../../src/upstream/budget/journal/lease-lines.ts';
 import type { ReceiptSummary } from '../../src/upstream/receipt.ts';
 import { type AnswerError, PLENTY, type Row } from '../support/gateway.ts';
 import { start } from '../support/process.ts';
@@ -12,6 +8,7 @@ import { type Dashboard, dashboardsOf } from './dashboards.ts';
 import { putAway } from './distance.ts';
 import { busiestMinute } from './freshness.ts';
 import { sleepUntil } from './pace.ts';
+import { ranBefore } from './ran-before.ts';
 
 /** What the upstream allows, and who else spends it. */
 export interface Upstream {
@@ -71,20 +68,6 @@ export interface Stage {
 }
 
 const VIEWS_A_SECOND = 20;
-
-/**
- * A folder in which a process has left that it ran long enough to know what was spent, which is nothing:
- * the very first start leaves half of the limit alone, and is not what is measured here.
- */
-function ranBefore(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'page-views-'));
-  const moment = { now: 0, wall: Date.now() };
-  writeFileSync(
-    join(folder, 'leases.log'),
-    headLine('earlier/0/-/0', null, moment) + RELEASED_LINE,
-  );
-  return folder;
-}
 
 /** Starts a gateway in a process of its own, with the settings that it has from the start. */
 export async function setStage({ mode, bursts = [] }: Upstream): Promise<Stage> {

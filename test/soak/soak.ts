@@ -190,7 +190,8 @@ async function post(
   return (await response.json()) as Answer;
 }
 
-function heapNow(): number {
+/** Heap after a collection, in MiB. */
+export function heapNow(): number {
   setFlagsFromString('--expose-gc');
   (runInNewContext('gc') as () => void)();
   return process.memoryUsage().heapUsed / 2 ** 20;

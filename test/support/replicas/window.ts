@@ -1,15 +1,18 @@
 import type { UpstreamRequest } from './upstream.ts';
 
+/** What is known of a request: when it came, in milliseconds. */
+type Arrival = Pick<UpstreamRequest, 'at'>;
+
 /** The most requests that came in within any interval of one window, over a log in order of arrival. */
-export function mostArrivals(requests: readonly UpstreamRequest[], windowMs: number): number {
+export function mostArrivals(requests: readonly Arrival[], windowMs: number): number {
   return fullestWindow(requests, windowMs).length;
 }
 
 /** The requests of the first interval of one window that has the most. */
-export function fullestWindow(
-  requests: readonly UpstreamRequest[],
+export function fullestWindow<T extends Arrival>(
+  requests: readonly T[],
   windowMs: number,
-): readonly UpstreamRequest[] {
+): readonly T[] {
   let from = 0;
   let to = 0;
   let first = 0;

@@ -1,0 +1,64 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Figure, percentile } from '../report/measurement.ts';
+import { Scene } from './scene.ts';
+
+const VIEWERS = 1000;
+/** The first ones of a process are slow for reasons of their own. */
+const BEFORE = 40;
+const CHANGES = 200;
+const REST_MS = 20;
+
+/** What changes by the gateway's own mutations cost, and when they are seen. */
+export async function changes(): Promise<Figure[]> {
+  await using scene = await Scene.set();
+  const viewers = scene.viewers('patch');
+  await viewers.open(VIEWERS);
+  const whole = scene.viewers('whole');
+  const pages = scene.pages.bodies.length;
+  await whole.open(pages);
+  const took: number[] = [];
+  const last: number[] = [];
+  let before = { runs: 0, patches: 0, wholes: 0 };
+  for (let n = -BEFORE; n < CHANGES; n += 1) {
+    if (n === 0) {
+      before = { runs: await scene.runs(), patches: viewers.received, wholes: whole.received };
+    }
+    const name = `Changed ${scene.changes + 1} times`;
+    const seen = viewers.sees(name);
+    const seenWhole = whole.sees(name);
+    const { at } = await scene.change();
+    const moments = (await seen).map((moment) => Math.max(0, moment - at));
+    await seenWhole;
+    if (n >= 0) {
+      took.push(...moments);
+      last.push(Math.max(...moments));
+    }
+    await pause(REST_MS);
+  }
+  const runs = (await scene.runs()) - before.runs;
+  const patch = (viewers.received - before.patches) / VIEWERS / CHANGES;
+  const result = (whole.received - before.wholes) / pages / CHANGES;
+  return [
+    {
+      label: `from a mutation’s answer to the event on each of ${VIEWERS} streams, p99`,
+      value: percentile(took, 0.99),
+      unit: ' ms',
+      target: { atMost: 100 },
+      note: `p50 ${percentile(took, 0.5).toFixed(0)} ms; the last of them p50 ${percentile(last, 0.5).toFixed(0)} ms, at most ${Math.max(...last).toFixed(0)} ms; ${CHANGES} mutations`,
+    },
+    {
+      label: 'runs of a query for each change and all who look at the same',
+      value: runs / CHANGES / pages,
+      digits: 2,
+      target: { atMost: 1 },
+      note: `${runs} runs for ${CHANGES} changes on ${pages} pages`,
+    },
+    {
+      label: 'bytes of a patch over those of the whole result',
+      value: patch / result,
+      digits: 2,
+      target: { atMost: 0.1 },
+      note: `${patch.toFixed(0)} of ${result.toFixed(0)} bytes`,
+    },
+  ];
+}

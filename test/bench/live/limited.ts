@@ -1,0 +1,66 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { mostArrivals } from '../../support/replicas/window.ts';
+import type { Figure } from '../report/measurement.ts';
+import { AgesShown } from './ages.ts';
+import { Scene } from './scene.ts';
+
+const VIEWERS = 1000;
+const limit = { requests: 30, windowMs: 2000 };
+const TTL_MS = 1000;
+/** The first rounds of refreshes only bring their order about. */
+const ROUNDS_BEFORE = 2;
+const ROUNDS = 4;
+/** For so long a query is watched after its last viewer. */
+const GRACE_MS = 5000;
+const DESERTED_MS = 6000;
+const resources = ['ACCOUNT', 'CHANNELS', 'CHANNEL_ITEMS', 'FILES'];
+
+/** What pages cost that need more reads than the limit allows in a ttl, and how old they become. */
+export async function limited(): Promise<Figure[]> {
+  await using scene = await Scene.set({
+    limit,
+    env: {
+      ...Object.fromEntries(resources.map((resource) => [`TTL_${resource}_MS`, String(TTL_MS)])),
+      MAX_WAIT_MS: '60000',
+    },
+  });
+  const { bodies, reads } = scene.pages;
+  const idealMs = (reads / limit.requests) * limit.windowMs;
+  const viewers = scene.viewers('patch');
+  await viewers.open(VIEWERS);
+  const ages = bodies.map((body) => new AgesShown(scene.url, body));
+  await pause(ROUNDS_BEFORE * idealMs);
+  for (const each of ages) each.begin();
+  const from = performance.now();
+  await pause(ROUNDS * idealMs);
+  const oldest = ages.map((each) => each.end());
+  const { requests } = scene.sandbox.links;
+  const most = mostArrivals(requests, limit.windowMs);
+  const seconds = (performance.now() - from) / 1000;
+  const all = requests.length;
+  viewers.close();
+  await pause(GRACE_MS + 500);
+  scene.sandbox.links.clearLog();
+  await pause(DESERTED_MS);
+  return [
+    {
+      label: 'most upstream calls in a window',
+      value: most,
+      target: { atMost: limit.requests },
+      note: `a window is ${limit.windowMs / 1000} s here; ${all} calls in all`,
+    },
+    {
+      label: `N = ${reads}: the oldest entry shown, over N/B`,
+      value: Math.max(...oldest) / idealMs,
+      digits: 2,
+      target: { atMost: 1.25 },
+      note: `N/B ${(idealMs / 1000).toFixed(1)} s, ttl ${TTL_MS / 1000} s, for ${seconds.toFixed(0)} s; ${VIEWERS} streams`,
+    },
+    {
+      label: `upstream calls when all viewers have been gone for ${GRACE_MS / 1000} s`,
+      value: scene.sandbox.links.requests.length,
+      target: { atMost: 0 },
+      note: `in ${DESERTED_MS / 1000} s`,
+    },
+  ];
+}
