@@ -67,6 +67,10 @@ export class LiveGroup implements StreamSource {
   readonly #abort = new AbortController();
   #upstream: object = {};
   #state: 'current' | 'due' | 'running' | 'ended' = 'due';
+  /** Writes that have made something of it wrong. */
+  #writes = 0;
+  /** How many of them the latest result shows for certain. */
+  #shows = 0;
   #publishedAt = Number.NEGATIVE_INFINITY;
   #failures = 0;
   #cancelRetry = (): void => {};
@@ -77,7 +81,10 @@ export class LiveGroup implements StreamSource {
 
   constructor(options: LiveGroupOptions) {
     this.#options = options;
-    this.#reads = new WatchedReads(() => this.#changed());
+    this.#reads = new WatchedReads((change) => {
+      if (change === 'touched') this.#writes += 1;
+      this.#changed();
+    });
     this.#schedule();
   }
 
@@ -104,10 +111,11 @@ export class LiveGroup implements StreamSource {
     return Number.isInteger(revision) && revision > 0 && revision <= latest ? revision : null;
   }
 
-  /** A viewer comes. One that has the latest revision already is told how old it is by now. */
+  /** A viewer comes, who must not be shown less than the writes that were answered before. */
   join(stream: LiveStream): void {
     this.#cancelGrace();
     this.#members.add(stream);
+    stream.wantsWrites = this.#writes;
     stream.connect(this);
   }
 
@@ -120,10 +128,11 @@ export class LiveGroup implements StreamSource {
     });
   }
 
-  nextFor({ events, mode, revision }: LiveStream): { event: Buffer; revision: number } | null {
+  nextFor(stream: LiveStream): { event: Buffer; revision: number } | null {
+    const { events, mode, revision, wantsWrites } = stream;
     const { latest } = this.#revisions;
-    // Nobody is shown what a write has made wrong: the run that follows from it is waited for.
-    if (!latest || this.#state !== 'current') return null;
+    // Else the run that follows from the write is waited for.
+    if (!latest || this.#shows < wantsWrites) return null;
     const { number } = latest;
     if (revision !== number) return { event: this.#eventFrom(mode, revision), revision: number };
     // One that was here before is told at once that all is as it was.
@@ -138,6 +147,7 @@ export class LiveGroup implements StreamSource {
 
   /** Something may be gone without anybody having changed it, such as an entry for want of memory. */
   lookAgain(): void {
+    this.#reads.use();
     if (this.#state === 'current' && this.#reads.isOutdated) this.#changed();
   }
 
@@ -219,6 +229,7 @@ export class LiveGroup implements StreamSource {
     const { onRefused, onRun, run } = this.#options;
     onRun();
     this.#reads.beginRun();
+    const shows = this.#writes;
     const result = await run(this.#reads, {
       isFirst: this.#revisions.latest === null,
       signal: this.#abort.signal,
@@ -229,6 +240,7 @@ export class LiveGroup implements StreamSource {
       onRefused(result.document.errors ?? []);
       return;
     }
+    this.#shows = shows;
     this.#options.pace.do(() => this.#publish(result));
     this.#retryLater(result);
     if (!isOutdated) return;

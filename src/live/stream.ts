@@ -24,6 +24,8 @@ export class LiveStream extends Readable {
   spokeAt: number;
   /** When its viewer's rights were looked at last, on `clock.now()`. */
   checkedAt: number;
+  /** Of the writes that its source counts: those that the viewer must see. */
+  wantsWrites = 0;
   /** Events and bytes that were given away. */
   events = 0;
   bytes = 0;

@@ -1,6 +1,6 @@
 import type { Credential } from '../auth/credential.ts';
 import type { CacheEntry } from '../upstream/cache/cache.ts';
-import type { Watch } from '../upstream/cache/watches.ts';
+import type { Watch, WatchedChange } from '../upstream/cache/watches.ts';
 import type { Client } from '../upstream/client.ts';
 import type { Read } from '../upstream/request.ts';
 
@@ -18,13 +18,13 @@ interface Watched {
  */
 export class WatchedReads {
   readonly #watched = new Map<string, Watched>();
-  readonly #changed: () => void;
+  readonly #changed: (change: WatchedChange) => void;
   #run = 0;
   /** Whether a write has made something wrong since the latest run began. */
   #isTouched = false;
 
   /** `changed` is called for every change after which another run may come out otherwise. */
-  constructor(changed: () => void) {
+  constructor(changed: (change: WatchedChange) => void) {
     this.#changed = changed;
   }
 
@@ -46,7 +46,7 @@ export class WatchedReads {
     if (!watched) {
       const watch = client.watch(read, credential, (change) => {
         if (change === 'touched') this.#isTouched = true;
-        this.#changed();
+        this.#changed(change);
       });
       watched = { watch, seen: undefined, run: 0 };
       this.#watched.set(key, watched);
@@ -68,6 +68,11 @@ export class WatchedReads {
       this.#watched.delete(key);
     }
     return this.#isTouched || this.isOutdated;
+  }
+
+  /** Whoever looks at a query uses its entries: they are not to make room for others. */
+  use(): void {
+    for (const { watch } of this.#watched.values()) watch.use();
   }
 
   /** Whether there are other entries now than those that the latest run was answered from. */

@@ -200,6 +200,31 @@ describe('a live query', () => {
     }
   });
 
+  it('begins with what was written before, also while a run from before that write is under way', async () => {
+    await open();
+    const viewer = await look({ query: CHANNELS });
+    const id = (viewer.data as Channels).channels.nodes[0]?.databaseId ?? 0;
+    const reads = (): number =>
+      door.sandbox.links.requests.filter(({ path }) => path === '/api/channels').length;
+    const before = reads();
+    let release = (): void => {};
+    const until = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const path = '/api/channels';
+    door.sandbox.links.fault({ kind: 'hold', until, path, times: 1, applied: true });
+    await rename(id, 'first');
+    while (reads() === before) await door.clock.settle();
+    await rename(id, 'second');
+    const late = LiveViewer.open(door.url, { query: CHANNELS });
+    viewers.push(late);
+    while (!(await door.send('/metrics')).text.includes('gateway_live_streams 2\n'));
+    release();
+    await late.until(({ revision }) => revision > 0);
+    expect((late.data as Channels).channels.nodes[0]?.name).toBe('second');
+    await viewer.until(({ told }) => told.includes('second'));
+  });
+
   it('hears something every 15 seconds', async () => {
     await open({ TTL_CHANNELS_MS: String(60 * MINUTE) });
     const viewer = await look({ query: CHANNELS });

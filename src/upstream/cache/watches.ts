@@ -11,6 +11,8 @@ export interface Watch {
   readonly key: string;
   /** The entry as it is now, without counting as a use. Absent where there is none that may be shown. */
   look(): CacheEntry | undefined;
+  /** Counts as a use, so that the entry does not make room for others. */
+  use(): void;
   /** When the entry is probably read again, in ms from now; null where there is none or that cannot be said. */
   nextRefreshInMs(): number | null;
   /** Ends the watch: its listener is told nothing more. To end it again does nothing. */
@@ -74,6 +76,7 @@ export class Watches {
     watched.listeners.add(listener);
     return {
       key,
+      use: () => void this.#options.cache.get(key),
       nextRefreshInMs: () =>
         watched.listeners.has(listener) ? this.#round.nextRefreshInMs(watched) : null,
       end: () => {
