@@ -5,7 +5,9 @@ import { Scene } from './scene.ts';
 const VIEWERS = 1000;
 /** The first ones of a process are slow for reasons of their own. */
 const BEFORE = 40;
-const CHANGES = 200;
+const CHANGES = 250;
+/** Of which the median counts: the machine has other things to do, too. */
+const ROUNDS = 5;
 const REST_MS = 20;
 
 /** What changes by the gateway's own mutations cost, and when they are seen. */
@@ -16,7 +18,7 @@ export async function changes(): Promise<Figure[]> {
   const whole = scene.viewers('whole');
   const pages = scene.pages.bodies.length;
   await whole.open(pages);
-  const took: number[] = [];
+  const took = Array.from({ length: ROUNDS }, (): number[] => []);
   const last: number[] = [];
   let before = { runs: 0, patches: 0, wholes: 0 };
   for (let n = -BEFORE; n < CHANGES; n += 1) {
@@ -30,21 +32,22 @@ export async function changes(): Promise<Figure[]> {
     const moments = (await seen).map((moment) => Math.max(0, moment - at));
     await seenWhole;
     if (n >= 0) {
-      took.push(...moments);
+      took[Math.floor((n / CHANGES) * ROUNDS)]?.push(...moments);
       last.push(Math.max(...moments));
     }
     await pause(REST_MS);
   }
+  const p99s = took.map((moments) => percentile(moments, 0.99));
   const runs = (await scene.runs()) - before.runs;
   const patch = (viewers.received - before.patches) / VIEWERS / CHANGES;
   const result = (whole.received - before.wholes) / pages / CHANGES;
   return [
     {
       label: `from a mutation’s answer to the event on each of ${VIEWERS} streams, p99`,
-      value: percentile(took, 0.99),
+      value: percentile(p99s, 0.5),
       unit: ' ms',
       target: { atMost: 100 },
-      note: `p50 ${percentile(took, 0.5).toFixed(0)} ms; the last of them p50 ${percentile(last, 0.5).toFixed(0)} ms, at most ${Math.max(...last).toFixed(0)} ms; ${CHANGES} mutations`,
+      note: `the median of ${ROUNDS} rounds, the worst ${Math.max(...p99s).toFixed(0)} ms; p50 ${percentile(took.flat(), 0.5).toFixed(0)} ms; the last of all p50 ${percentile(last, 0.5).toFixed(0)} ms; ${CHANGES} mutations`,
     },
     {
       label: 'runs of a query for each change and all who look at the same',
