@@ -29,6 +29,7 @@ import {
 } from './server/graphql/context.ts';
 import { createMaskError, type MaskError } from './server/graphql/mask-error.ts';
 import { gatewayPlugins } from './server/graphql/plugins.ts';
+import { createSchemaPage } from './server/graphql/schema-page.ts';
 import { createGraphqlServer, type GraphqlServer } from './server/graphql/yoga.ts';
 import { createHttpServer, type HttpServer } from './server/http.ts';
 import { createGatewayState } from './server/operators/gateway-state.ts';
@@ -127,7 +128,11 @@ function createShared(
     maskError: createMaskError((error) => log.unexpected(error), {
       suggestions: config.introspection,
     }),
-    origins: new Origins(config.corsOrigins),
+    origins: new Origins(config.corsOrigins, {
+      // What they could read is made up.
+      loopback: config.sandbox,
+      onRefused: (sentence) => log.complaint(sentence),
+    }),
     operations: new OperationsAtHand(contexts.atHand, new AnswerParts({ cache, clock, maxBytes })),
     sources,
     turns,
@@ -216,6 +221,13 @@ function createHttp(
       tracing: telemetry.tracing,
       places: new UploadPlaces(uploadsAtATime(config)),
       maxBytes: config.uploadMaxBytes,
+      origins,
+      maskError,
+    }),
+    schemaPage: createSchemaPage({
+      schema,
+      introspection: config.introspection,
+      callers,
       origins,
       maskError,
     }),

@@ -12,6 +12,7 @@ import { requestIdOf } from './door/request-id.ts';
 import { setSecurityHeaders } from './door/security-headers.ts';
 import type { FilesRoute } from './files/files.ts';
 import type { GraphiqlPage } from './graphiql/graphiql.ts';
+import type { SchemaPage } from './graphql/schema-page.ts';
 import type { OperatorPages } from './operators/operator-pages.ts';
 import { Drain } from './socket/drain.ts';
 import { listen } from './socket/listen.ts';
@@ -32,6 +33,8 @@ export interface HttpOptions {
   readonly graphiql: GraphiqlPage | null;
   /** Answers `/files/...`; `null` when nothing can be uploaded. */
   readonly files: FilesRoute | null;
+  /** Answers `/schema.graphql`. */
+  readonly schemaPage: SchemaPage;
   /** Answer the paths for probes and operators. */
   readonly pages: OperatorPages;
   /** Refuses names that are not the gateway's; `null` when all are taken. */
@@ -79,7 +82,7 @@ const CHECK_MS = 5000;
 
 /** Every path that is answered; one that ends with a slash stands for all below it. */
 function routesOf(options: HttpOptions): ReadonlyMap<string, Route> {
-  const { files, graphiql, pages, turns } = options;
+  const { files, graphiql, pages, schemaPage, turns } = options;
   return new Map<string, Route>([
     [
       '/graphql',
@@ -88,6 +91,7 @@ function routesOf(options: HttpOptions): ReadonlyMap<string, Route> {
       },
     ],
     ['/files/', files ? { answer: inTurn(turns, files), limitsBody: true } : nothing],
+    ['/schema.graphql', { answer: schemaPage }],
     ['/livez', { answer: pages['/livez'], anyHost: true }],
     ['/readyz', { answer: pages['/readyz'], anyHost: true }],
     ['/metrics', { answer: pages['/metrics'] ?? nothing.answer }],

@@ -40,6 +40,7 @@ function small(options: Partial<HttpOptions> = {}): HttpServer {
       },
     }),
     hostGuard: null,
+    schemaPage: (_, response) => response.end(),
     origins: new Origins([]),
     bodyLimits: { maxBodyBytes: 1000 },
     clock: systemClock,

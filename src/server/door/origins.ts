@@ -13,21 +13,52 @@ const PREFLIGHT_SECONDS = '600';
 /** Any of these makes a browser send a preflight, so that CORS has allowed the request. */
 const PREFLIGHT_HEADERS = ['x-graphql-yoga-csrf', 'apollo-require-preflight'];
 
+/** Pages that this machine serves itself, as a developer's server does. */
+const LOOPBACK = /^https?:\/\/(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/;
+/** Origins that the operator is told of at most: whoever asks makes them up. */
+const MOST_TOLD = 20;
+
+interface OriginsOptions {
+  /** Whether pages of this machine may call without being listed. */
+  readonly loopback: boolean;
+  /** Told, in one sentence, of a page that was refused. */
+  readonly onRefused: (sentence: string) => void;
+}
+
 /**
  * The one place that decides what pages of other origins may do: read answers (CORS) and make requests
  * (CSRF). Callers are known by a header and never by a cookie, so credentials are off.
  */
 export class Origins {
   readonly #listed: readonly string[];
+  readonly #options: OriginsOptions;
+  /** Those that the operator has been told of. */
+  readonly #told = new Set<string>();
 
   /** Pages of the `listed` origins may call; without any, only the gateway's own pages may. */
-  constructor(listed: readonly string[]) {
+  constructor(
+    listed: readonly string[],
+    options: OriginsOptions = { loopback: false, onRefused: () => {} },
+  ) {
     this.#listed = listed;
+    this.#options = options;
   }
 
   /** Whether pages of any other origin may call. If not, preflights have no answer of their own. */
   get allowsOthers(): boolean {
-    return this.#listed.length > 0;
+    return this.#listed.length > 0 || this.#options.loopback;
+  }
+
+  /** Tells the operator of each origin whose preflight is refused, once, and which setting would allow it. */
+  noteRefusal(header: HeaderReader): void {
+    const origin = header('origin') ?? '';
+    if (this.#listedOrigin(header) !== null || this.#told.size >= MOST_TOLD) return;
+    if (!URL.canParse(origin) || new URL(origin).origin !== origin || this.#told.has(origin))
+      return;
+    this.#told.add(origin);
+    this.#options.onRefused(
+      `A page of ${origin} was refused. If it is yours, add it: CORS_ORIGINS=${[...this.#listed, origin].join(',')}`,
+    );
   }
 
   /**
@@ -65,7 +96,9 @@ export class Origins {
 
   #listedOrigin(header: HeaderReader): string | null {
     const origin = header('origin') ?? '';
-    return this.#listed.includes(origin) ? origin : null;
+    const isListed =
+      this.#listed.includes(origin) || (this.#options.loopback && LOOPBACK.test(origin));
+    return isListed ? origin : null;
   }
 }
 
@@ -96,8 +129,10 @@ export function useOrigins(origins: Origins): Plugin {
   return {
     onRequest(payload) {
       const { fetchAPI, request } = payload;
-      if (request.method !== 'OPTIONS' || !origins.allowsOthers) return;
+      if (request.method !== 'OPTIONS') return;
       const header: HeaderReader = (name) => request.headers.get(name);
+      origins.noteRefusal(header);
+      if (!origins.allowsOthers) return;
       // Safari waits for a body unless it is told that there is none.
       const headers = { ...origins.preflightHeaders(header, 'GET, POST'), 'Content-Length': '0' };
       payload.endResponse(new fetchAPI.Response(null, { status: 204, headers }));

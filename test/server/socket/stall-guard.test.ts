@@ -47,6 +47,7 @@ async function serve(
       },
     }),
     hostGuard: null,
+    schemaPage: (_, response) => response.end(),
     origins: new Origins([]),
     bodyLimits: { maxBodyBytes: 1000 },
     clock,
