@@ -4,6 +4,8 @@ import { type Config, ConfigError, loadConfig } from './config/config.ts';
 import { settings } from './config/settings.ts';
 import { createGateway, type Gateway } from './gateway.ts';
 import { limitGarbage } from './heap.ts';
+import type { LogStream } from './observe/logger.ts';
+import { readableLines } from './observe/readable-lines.ts';
 import { standardOutput } from './observe/standard-output.ts';
 import { ListenError } from './server/socket/listen.ts';
 
@@ -36,7 +38,7 @@ Exit codes: 0 after a clean stop, 1 for a fault, 2 for a faulty configuration or
 ends with 2 where a setting is to be mended, and with 1 where an upstream or Redis
 cannot be asked.
 SIGTERM and SIGINT let running requests finish; a second one ends the process at once.
-The log goes to standard output, one JSON object a line. With NODE_ENV=production the report of a
+The log goes to standard output, one JSON object a line, and in words to a terminal. With NODE_ENV=production the report of a
 start is one of them, unless a person watches.
 `;
 
@@ -57,7 +59,7 @@ async function main(flags: readonly string[]): Promise<void> {
   }
   limitGarbage([...process.execArgv, process.env['NODE_OPTIONS'] ?? '']);
   const gateway = await createGateway(loadConfig(process.env), {
-    log: standardOutput(systemClock),
+    log: logOutput(),
   });
   const readable = process.stdout.isTTY || process.env['NODE_ENV'] !== 'production';
   const stop = stopper(gateway, readable);
@@ -66,6 +68,14 @@ async function main(flags: readonly string[]): Promise<void> {
   await gateway.listen();
   if (readable) process.stdout.write(`${gateway.report().join('\n')}\n`);
   else gateway.logStart();
+}
+
+/** Where the log goes: as JSON to programs, and in words to a person at a terminal. */
+function logOutput(): LogStream {
+  const output = standardOutput(systemClock);
+  if (!process.stdout.isTTY) return output;
+  // As https://no-color.org has it.
+  return readableLines(output, { color: !process.env['NO_COLOR'] });
 }
 
 /** Says what the upstreams make of a configuration, and ends the process as its faults deserve. */

@@ -1,3 +1,4 @@
+import manifest from '../../../package.json' with { type: 'json' };
 import type { Config, UpstreamConfig } from '../../config/config.ts';
 
 /**
@@ -7,7 +8,10 @@ import type { Config, UpstreamConfig } from '../../config/config.ts';
 export function startReport(config: Config, url: string): string[] {
   const facts = startFacts(config, url);
   return [
+    `version   ${facts.version}`,
     `GraphQL   ${facts.url}${config.graphiql ? '  (open it in a browser for GraphiQL)' : ''}`,
+    ...(config.introspection ? [`schema    ${url}/schema.graphql`] : []),
+    ...(config.metrics === 'off' ? [] : [`state     ${url}/status, ${url}/metrics`]),
     `links     ${facts.links}`,
     `market    ${facts.market}`,
     `callers   ${facts.callers}`,
@@ -24,8 +28,11 @@ export function startReport(config: Config, url: string): string[] {
 export function startFacts(
   { sandbox, links, market, auth, redis }: Config,
   url: string,
-): Readonly<Record<'url' | 'links' | 'market' | 'callers', string> & { redis?: string }> {
+): Readonly<
+  Record<'version' | 'url' | 'links' | 'market' | 'callers', string> & { redis?: string }
+> {
   return {
+    version: manifest.version,
     url: `${url}/graphql`,
     links: upstream(links, sandbox),
     market: upstream(market, sandbox),

@@ -1,0 +1,48 @@
+import type { LogStream } from './logger.ts';
+
+/** What every line has, and one of a defect. */
+interface LogLine extends Readonly<Record<string, unknown>> {
+  readonly level: string;
+  readonly time: string;
+  readonly msg?: string;
+  readonly error?: { readonly message?: string; readonly stack?: readonly string[] };
+}
+
+/** How levels look in a terminal that shows colors. */
+const colors: Readonly<Record<string, number>> = { error: 31, warn: 33, info: 32, debug: 36 };
+const DIM = 2;
+
+/**
+ * Lets a person read the log: `12:30:05 warn  upstream failed  upstream=LINKS code=UPSTREAM_TIMEOUT`, and the lines
+ * of a stack below. For a terminal; programs read the lines as they are.
+ */
+export function readableLines(stream: LogStream, options: { readonly color: boolean }): LogStream {
+  const paint = (code: number, text: string): string =>
+    options.color && text !== '' ? `\u001b[${code}m${text}\u001b[0m` : text;
+  return {
+    write(line) {
+      const { level, msg = '', time, error, ...facts } = JSON.parse(line) as LogLine;
+      const { message, stack = [] } = error ?? {};
+      const clock = new Date(time).toTimeString().slice(0, 8);
+      const told = message === undefined ? facts : { ...facts, error: message };
+      const words = [
+        paint(DIM, clock),
+        paint(colors[level] ?? DIM, level.padEnd(5)),
+        msg,
+        paint(DIM, pairs(told).join(' ')),
+      ];
+      const lines = [words.filter((word) => word !== '').join(' ')];
+      stream.write(`${[...lines, ...stack.map((at) => `    ${at}`)].join('\n')}\n`);
+    },
+  };
+}
+
+/** Facts as `name=value`, those inside others by both names. */
+function pairs(facts: object, before = ''): string[] {
+  return Object.entries(facts).flatMap(([name, value]: [string, unknown]) => {
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+      return pairs(value, `${before}${name}.`);
+    }
+    return [`${before}${name}=${Array.isArray(value) ? value.join(',') : String(value)}`];
+  });
+}
