@@ -36,7 +36,10 @@ describeWith(redisServer, 'a live query on several replicas', () => {
 
   /** Somebody who looks at it on each of three. */
   async function lookOnAll(): Promise<LiveViewer[]> {
-    worlds = await startReplicas(3, redis, { on: sandbox, env: { PORT: '0' } });
+    worlds = await startReplicas(3, redis, {
+      on: sandbox,
+      env: { PORT: '0', LINKS_RATE_WINDOW_MS: '10000' },
+    });
     const all: LiveViewer[] = [];
     for (const { gateway } of worlds) {
       const { url } = await gateway.listen();
