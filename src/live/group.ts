@@ -234,7 +234,11 @@ export class LiveGroup implements StreamSource {
       isFirst: this.#revisions.latest === null,
       signal: this.#abort.signal,
     });
-    if (this.#hasEnded) return;
+    if (this.#hasEnded) {
+      // What was still read after the end is not to be watched for ever.
+      this.#reads.end();
+      return;
+    }
     const isOutdated = this.#reads.endRun();
     if (result.refused) {
       onRefused(result.document.errors ?? []);
