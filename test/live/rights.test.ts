@@ -138,6 +138,16 @@ describe('a live query that is refused', () => {
       'BAD_USER_INPUT',
     ],
     [
+      'a throttle of ages by a default',
+      'query ($ms: Int = 2000000000) @live(throttle: $ms) { account { username } }',
+      'BAD_USER_INPUT',
+    ],
+    [
+      'a variable that is missing',
+      'query ($id: ID!) @live { campaign(id: $id) { name } }',
+      'BAD_USER_INPUT',
+    ],
+    [
       'too many rows',
       'query @live { channels(first: 500) { nodes { items(first: 500) { nodes { __typename } } } } }',
       'OPERATION_TOO_EXPENSIVE',

@@ -6,6 +6,7 @@ import {
   type GraphQLSchema,
   getDirectiveValues,
   getOperationAST,
+  getVariableValues,
   print,
   TypeInfo,
   visit,
@@ -61,10 +62,13 @@ export function useLive({ callers, contexts, hub, maskError }: LiveOptions): Gat
       if (mode === null || dryRun) return;
       const document = args.document as DocumentNode;
       const operation = getOperationAST(document, args.operationName);
-      const variables = (args.variableValues ?? {}) as Readonly<Record<string, unknown>>;
-      const live = operation && getDirectiveValues(liveDirective, operation, variables);
-      if (!operation || !live) return;
+      if (!operation?.directives?.some(({ name }) => name.value === liveDirective.name)) return;
       const schema = args.schema as GraphQLSchema;
+      const variables = (args.variableValues ?? {}) as Readonly<Record<string, unknown>>;
+      const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variables);
+      // Wrong ones are answered as in any query, and do not become right.
+      if (!coerced) return;
+      const live = getDirectiveValues(liveDirective, operation, coerced) ?? {};
       refuseSecrets(schema, document);
 
       const whole = withoutParts(document);
