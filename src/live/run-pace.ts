@@ -12,7 +12,7 @@ const SHARE = 0.5;
 export class RunPace {
   readonly #clock: Clock;
   readonly #inTurn: (work: () => void) => void;
-  #waiting: (() => void)[] = [];
+  readonly #waiting: (() => void)[] = [];
   #isBusy = false;
   /** Milliseconds of work that may be done now; below 0 what has to be rested for. */
   #credit = BURST_MS;
