@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../clock.ts';
 import { UpstreamRejected } from '../../errors.ts';
 import { endLingering } from '../door/linger.ts';
-import type { MaskError } from '../graphql/mask-error.ts';
+import { headOf, type MaskError } from '../graphql/mask-error.ts';
 import { UploadFault } from './upload-body.ts';
 import { TooManyUploads } from './upload-places.ts';
 
@@ -27,12 +27,10 @@ export function refusalOf(
   error: unknown,
   maskError: MaskError,
 ): UploadAnswer & { readonly code: string } {
-  const { message, extensions } = maskError(error);
-  const { code, http, ...details } = extensions;
-  const { status: usual, headers = {} } = (http ?? {}) as {
-    readonly status?: number;
-    readonly headers?: Readonly<Record<string, string>>;
-  };
+  const masked = maskError(error);
+  const { message } = masked;
+  const { code, http: _, ...details } = masked.extensions;
+  const { status: usual, headers = {} } = headOf(masked);
   const own =
     error instanceof UploadFault || error instanceof TooManyUploads ? error.status : undefined;
   const shown = error instanceof UpstreamRejected ? error.reason : message;

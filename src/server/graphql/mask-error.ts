@@ -103,6 +103,14 @@ function graphqlCode(error: GraphQLError, inField: boolean): ShownCode | null {
   return inField ? null : 'BAD_USER_INPUT';
 }
 
+/** The status and the headers that a masked error wants for an answer that holds nothing else. */
+export function headOf({ extensions }: GraphQLError): {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+} {
+  return extensions['http'] ?? {};
+}
+
 function isAbort(reason: unknown): boolean {
   return reason instanceof Error && reason.name === 'AbortError';
 }

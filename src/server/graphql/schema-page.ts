@@ -5,7 +5,7 @@ import { printGraph } from '../../graph/directives/print-graph.ts';
 import type { Callers } from '../door/caller.ts';
 import { etagOfText, holdsETag } from '../door/etag.ts';
 import { headerOf, type Origins } from '../door/origins.ts';
-import type { MaskError } from './mask-error.ts';
+import { headOf, type MaskError } from './mask-error.ts';
 
 interface SchemaPageOptions {
   readonly schema: GraphQLSchema;
@@ -58,15 +58,12 @@ async function answer(
     if (holdsETag(request.headers['if-none-match'] ?? null, etag)) response.writeHead(304).end();
     else send(response, 200, 'text/plain', text);
   } catch (error) {
-    const { extensions, message } = maskError(error);
-    const { code, http } = extensions;
-    const { headers = {}, status = 500 } = (http ?? {}) as {
-      readonly headers?: Readonly<Record<string, string>>;
-      readonly status?: number;
-    };
+    const masked = maskError(error);
+    const { code } = masked.extensions;
+    const { headers = {}, status = 500 } = headOf(masked);
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
     response.setHeader('Cache-Control', 'no-store');
-    const body = JSON.stringify({ errors: [{ message, extensions: { code } }] });
+    const body = JSON.stringify({ errors: [{ message: masked.message, extensions: { code } }] });
     send(response, status, 'application/json', body);
   }
 }
