@@ -272,7 +272,7 @@ export const settings: readonly Setting[] = [
     name: 'LIVE_MAX_STREAMS',
     kind: integer(0, 100_000),
     default: '2000',
-    doc: 'Live queries that may be open at a time, each some 10 kB of memory; 0 for none: `@live` then does nothing.',
+    doc: 'Live queries that may be open at a time, each some 17 kB of memory; 0 for none: `@live` then does nothing.',
   },
   {
     name: 'LIVE_MAX_STREAMS_PER_CALLER',

@@ -1,5 +1,3 @@
-import type { PatchOperation } from './diff.ts';
-
 /** How a stream is told of changes: as patches, or each time as a whole result. */
 export type LiveMode = 'patch' | 'whole';
 
@@ -58,9 +56,4 @@ export function endEvent(mode: LiveMode, reconnectInMs: number | null): Buffer {
 /** Patches one after the other as one, as JSON. */
 export function joinedPatches(patches: readonly string[]): string {
   return `[${patches.map((patch) => patch.slice(1, -1)).join(',')}]`;
-}
-
-/** The JSON of a patch. */
-export function patchText(operations: readonly PatchOperation[]): string {
-  return JSON.stringify(operations);
 }

@@ -81,7 +81,6 @@ export class LiveHub {
   readonly #epoch = randomBytes(6).toString('base64url');
   readonly #groups = new Map<string, LiveGroup>();
   readonly #members = new Map<LiveStream, Member>();
-  readonly #perCaller = new Map<string, number>();
   readonly #pace: RunPace;
   #isLooking = false;
   #looks = 0;
@@ -115,7 +114,6 @@ export class LiveHub {
     const { viewer } = request;
     const member = { stream, viewer, group, since: clock.now(), reason: 'closed by the viewer' };
     this.#members.set(stream, member);
-    this.#perCaller.set(viewer.caller, (this.#perCaller.get(viewer.caller) ?? 0) + 1);
     stream.once('close', () => this.#closed(member));
     group.join(stream);
     this.#options.observer.live?.({ ...told(member), kind: 'started' });
@@ -143,12 +141,12 @@ export class LiveHub {
     const { maxBytes, maxStreams, maxStreamsPerCaller } = this.#options.limits;
     const { bytes, streams } = this.size;
     if (this.#hasEnded) throw tooMany('This process is about to stop.', SHORTEST_RETURN_MS);
-    if ((this.#perCaller.get(caller) ?? 0) >= maxStreamsPerCaller) {
+    const mine = [...this.#members.values()].filter(({ viewer }) => viewer.caller === caller);
+    if (mine.length >= maxStreamsPerCaller) {
       throw tooMany('You have as many live queries open as one may have.');
     }
     const watched = (groups: Iterable<LiveGroup>): number =>
       [...groups].reduce((sum, group) => sum + group.watched, 0);
-    const mine = [...this.#members.values()].filter(({ viewer }) => viewer.caller === caller);
     if (watched(new Set(mine.map(({ group }) => group))) > MOST_WATCHED_BY_ONE) {
       throw tooMany('Your live queries are made of as much as one may have watched.');
     }
@@ -199,11 +197,8 @@ export class LiveHub {
   }
 
   #closed(member: Member): void {
-    const { viewer, stream } = member;
+    const { stream } = member;
     if (!this.#members.delete(stream)) return;
-    const others = (this.#perCaller.get(viewer.caller) ?? 1) - 1;
-    if (others > 0) this.#perCaller.set(viewer.caller, others);
-    else this.#perCaller.delete(viewer.caller);
     const { bytes, events } = stream;
     const durationMs = this.#options.clock.now() - member.since;
     const { reason } = member;

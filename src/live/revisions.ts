@@ -1,5 +1,5 @@
 import { diff } from './diff.ts';
-import { joinedPatches, patchText } from './events.ts';
+import { joinedPatches } from './events.ts';
 
 /** A result as it goes over the wire. */
 export interface ResultDocument {
@@ -33,21 +33,22 @@ export class Revisions {
     return (this.#latest?.document.length ?? 0) + this.#patchCharacters;
   }
 
-  /** Takes a result; tells whether it differs from the latest. */
-  add(result: ResultDocument): boolean {
+  /** Takes a result, which is a revision if it differs from the latest. */
+  add(result: ResultDocument): void {
     const document = JSON.stringify(result).slice(0, -1);
     const before = this.#latest;
-    if (before?.document === document) return false;
+    if (before?.document === document) return;
     this.#latest = { number: (before?.number ?? 0) + 1, document };
-    if (!before) return true;
-    const patch = patchText(diff(JSON.parse(`${before.document}}`), JSON.parse(`${document}}`)));
+    if (!before) return;
+    const patch = JSON.stringify(
+      diff(JSON.parse(`${before.document}}`), JSON.parse(`${document}}`)),
+    );
     this.#patches.push(patch);
     this.#patchCharacters += patch.length;
     // Whoever is so far behind that the whole is shorter gets the whole.
     while (this.#patchCharacters > document.length) {
       this.#patchCharacters -= this.#patches.shift()?.length ?? 0;
     }
-    return true;
   }
 
   /** The JSON of a patch from a revision to the latest; `null` where the whole result is shorter, or all there is. */

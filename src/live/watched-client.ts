@@ -1,6 +1,6 @@
 import type { AtOnce } from '../at-once.ts';
 import type { Credential } from '../auth/credential.ts';
-import { BadUserInput, type UpstreamName } from '../errors.ts';
+import type { UpstreamName } from '../errors.ts';
 import type { KeyState } from '../upstream/budget/budgets.ts';
 import type { EntryState } from '../upstream/cache/cache.ts';
 import type { Client } from '../upstream/client.ts';
@@ -44,9 +44,9 @@ export class WatchedClient implements UpstreamClient {
     throw new TypeError('a live query wrote');
   }
 
-  /** @throws BadUserInput `BAD_USER_INPUT` always: secrets are not told again and again. */
+  /** @throws TypeError always: what selects a secret is refused before it is run. */
   readSecret(): never {
-    throw new BadUserInput('A secret cannot be selected in a live query. Ask for it by itself.');
+    throw new TypeError('a live query asked for a secret');
   }
 
   get sharesCopies(): boolean {
