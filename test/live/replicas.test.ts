@@ -17,7 +17,6 @@ interface Campaigns {
 let sandbox: Sandbox;
 let redis: RedisServer;
 let worlds: World[] = [];
-const viewers: LiveViewer[] = [];
 
 /** Whether there is all of it: a replica that has just begun may have to wait for its first turn. */
 const hasData = ({ data, errors }: LiveViewer['document']): boolean =>
@@ -29,7 +28,7 @@ describeWith(redisServer, 'a live query on several replicas', () => {
     redis = await RedisServer.run();
   });
   afterEach(async () => {
-    for (const viewer of viewers.splice(0)) viewer.close();
+    LiveViewer.closeAll();
     await Promise.all(worlds.map((world) => world.close()));
     sandbox.reset();
   });
@@ -48,7 +47,6 @@ describeWith(redisServer, 'a live query on several replicas', () => {
     for (const { gateway } of worlds) {
       const { url } = await gateway.listen();
       const viewer = LiveViewer.open(url.replace('localhost', '127.0.0.1'), { query: CAMPAIGNS });
-      viewers.push(viewer);
       all.push(await viewer.until(({ document }) => hasData(document)));
     }
     return all;

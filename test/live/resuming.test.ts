@@ -11,9 +11,8 @@ interface Channels {
 }
 
 let door: Door;
-const viewers: LiveViewer[] = [];
 afterEach(async () => {
-  for (const viewer of viewers.splice(0)) viewer.close();
+  LiveViewer.closeAll();
   await door.close();
 });
 
@@ -22,14 +21,10 @@ async function open(env: Readonly<Record<string, string>> = {}): Promise<void> {
 }
 
 function look(looking: Looking): LiveViewer {
-  const viewer = LiveViewer.open(door.url, looking);
-  viewers.push(viewer);
-  return viewer;
+  return LiveViewer.open(door.url, looking);
 }
 
-async function begun(looking: Looking): Promise<LiveViewer> {
-  return look(looking).until(({ revision }) => revision > 0);
-}
+const begun = (looking: Looking): Promise<LiveViewer> => LiveViewer.begun(door.url, looking);
 
 async function rename(viewer: LiveViewer, name: string, at = 0): Promise<void> {
   const channel = (viewer.data as Channels).channels.nodes[at];

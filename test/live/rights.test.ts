@@ -14,21 +14,16 @@ const file = join(folder, 'tokens.json');
 afterAll(() => rmSync(folder, { recursive: true }));
 
 let door: Door;
-const viewers: LiveViewer[] = [];
 afterEach(async () => {
-  for (const viewer of viewers.splice(0)) viewer.close();
+  LiveViewer.closeAll();
   await door.close();
 });
 
 function look(looking: Looking): LiveViewer {
-  const viewer = LiveViewer.open(door.url, looking);
-  viewers.push(viewer);
-  return viewer;
+  return LiveViewer.open(door.url, looking);
 }
 
-async function begun(looking: Looking): Promise<LiveViewer> {
-  return look(looking).until(({ revision }) => revision > 0);
-}
+const begun = (looking: Looking): Promise<LiveViewer> => LiveViewer.begun(door.url, looking);
 
 let changes = 0;
 function keep(...tokens: readonly Partial<KnownToken>[]): void {

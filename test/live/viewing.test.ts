@@ -15,9 +15,8 @@ interface Channels {
 }
 
 let door: Door;
-const viewers: LiveViewer[] = [];
 afterEach(async () => {
-  for (const viewer of viewers.splice(0)) viewer.close();
+  LiveViewer.closeAll();
   await door.close();
 });
 
@@ -26,11 +25,7 @@ async function open(env: Readonly<Record<string, string>> = {}): Promise<void> {
 }
 
 /** Looks at a query, and waits for its first result. */
-async function look(looking: Looking): Promise<LiveViewer> {
-  const viewer = LiveViewer.open(door.url, looking);
-  viewers.push(viewer);
-  return viewer.until(({ revision }) => revision > 0);
-}
+const look = (looking: Looking): Promise<LiveViewer> => LiveViewer.begun(door.url, looking);
 
 const rename = (id: number, name: string) =>
   door.ask(`mutation { updateChannel(input: { id: ${id}, name: "${name}" }) { __typename } }`);
@@ -217,7 +212,6 @@ describe('a live query', () => {
     while (reads() === before) await door.clock.settle();
     await rename(id, 'second');
     const late = LiveViewer.open(door.url, { query: CHANNELS });
-    viewers.push(late);
     while (!(await door.send('/metrics')).text.includes('gateway_live_streams 2\n'));
     release();
     await late.until(({ revision }) => revision > 0);

@@ -47,6 +47,9 @@ export interface Looking {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** Those who look. */
+const open = new Set<LiveViewer>();
+
 /** Somebody who looks at a live query over a socket of their own, and holds what it looks like now. */
 export class LiveViewer {
   /** All that was told, in order. */
@@ -85,9 +88,22 @@ export class LiveViewer {
     this.#request.end(JSON.stringify(body ?? { query, variables }));
   }
 
-  /** Begins to look. */
+  /** Begins to look; until `closeAll` at the latest. */
   static open(url: string, looking: Looking): LiveViewer {
-    return new LiveViewer(url, looking);
+    const viewer = new LiveViewer(url, looking);
+    open.add(viewer);
+    return viewer;
+  }
+
+  /** Begins to look, and waits for the first result. */
+  static begun(url: string, looking: Looking): Promise<LiveViewer> {
+    return LiveViewer.open(url, looking).until(({ revision }) => revision > 0);
+  }
+
+  /** Everybody hangs up; for `afterEach`. */
+  static closeAll(): void {
+    for (const viewer of open) viewer.close();
+    open.clear();
   }
 
   /** The data as it is now. */
@@ -188,6 +204,7 @@ export class LiveViewer {
 
   #end(): void {
     this.ended = true;
+    open.delete(this);
     this.#wake();
   }
 
