@@ -5,6 +5,8 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci
 COPY scripts ./scripts
 COPY src ./src
+COPY client ./client
+COPY pages ./pages
 RUN npm run build
 
 FROM node:20-slim

@@ -1,8 +1,8 @@
 // Puts each program with the libraries it uses into few files in `dist`: Node loads them in less than half of
 // the time that a thousand modules take, and nothing else is needed to run them. Types are `npm run check`'s.
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join, sep } from 'node:path';
 import { rolldown } from 'rolldown';
+import { removeOthers, write } from './output-folder.js';
 
 const folder = 'dist';
 
@@ -41,7 +41,9 @@ const built = new Map(
   ]),
 );
 for (const [path, content] of built) write(path, content);
-for (const path of files()) if (!built.has(path)) rmSync(path);
+// What browsers load of it is another script's.
+const pages = join(folder, 'pages', sep);
+removeOthers(folder, (path) => built.has(path) || path.startsWith(pages));
 
 /**
  * Bundles what the sources ask the address of by `import.meta.resolve`, and puts that address in its place.
@@ -68,28 +70,4 @@ function resolvedLibraries() {
       },
     },
   };
-}
-
-/**
- * Leaves alone what is the same already, and swaps the rest at once: a gateway that runs may read it now.
- *
- * @param {string} path
- * @param {string | Uint8Array} content
- */
-function write(path, content) {
-  try {
-    if (readFileSync(path).equals(Buffer.from(content))) return;
-  } catch {
-    mkdirSync(dirname(path), { recursive: true });
-  }
-  const draft = `${path}.${process.pid}`;
-  writeFileSync(draft, content);
-  renameSync(draft, path);
-}
-
-/** All files that lie there, by their path. */
-function files() {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name));
 }

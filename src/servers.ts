@@ -35,6 +35,7 @@ import { createHttpServer, type HttpServer } from './server/http.ts';
 import { createGatewayState } from './server/operators/gateway-state.ts';
 import { createOperatorPages } from './server/operators/operator-pages.ts';
 import type { SharedState } from './server/operators/readiness.ts';
+import { createBuiltPages } from './server/pages/built-pages.ts';
 import { LoopTurns } from './server/socket/loop-turns.ts';
 import type { Cache } from './upstream/cache/cache.ts';
 
@@ -203,6 +204,7 @@ function createHttp(
     tally,
     headers: origins.allowsOthers ? ['Vary', 'Origin'] : [],
   });
+  const builtPages = createBuiltPages(turns);
   return createHttpServer({
     turns,
     graphql,
@@ -231,6 +233,7 @@ function createHttp(
       origins,
       maskError,
     }),
+    assets: config.graphiql || config.metrics !== 'off' ? builtPages.asset : null,
     pages: createOperatorPages({
       access: config.metrics,
       metrics: tally && tally.metrics,

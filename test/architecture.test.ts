@@ -44,8 +44,8 @@ const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['backends, replicas, servers', /^(backends|replicas|servers)\.ts$/],
   ['server', /^server\/(http|shutdown)\.ts$/],
   [
-    'server/graphiql, server/files, server/operators, server/socket',
-    /^server\/(graphiql|files|operators|socket)\//,
+    'server/graphiql, server/files, server/operators, server/console, server/pages, server/socket',
+    /^server\/(graphiql|files|operators|console|pages|socket)\//,
   ],
   ['server/graphql', /^server\/graphql\//],
   ['server/answers', /^server\/answers\//],

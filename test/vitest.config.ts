@@ -44,6 +44,8 @@ export default defineConfig({
           name: 'together',
           include: ['test/**/*.test.ts'],
           exclude: [...programs, ...weighed],
+          // Pages for browsers are there only once they are built.
+          globalSetup: [new URL('support/build.ts', import.meta.url).pathname],
           isolate: false,
         },
       },

@@ -14,6 +14,7 @@ import type { FilesRoute } from './files/files.ts';
 import type { GraphiqlPage } from './graphiql/graphiql.ts';
 import type { SchemaPage } from './graphql/schema-page.ts';
 import type { OperatorPages } from './operators/operator-pages.ts';
+import type { BuiltPages } from './pages/built-pages.ts';
 import { Drain } from './socket/drain.ts';
 import { listen } from './socket/listen.ts';
 import type { LoopTurns } from './socket/loop-turns.ts';
@@ -37,6 +38,8 @@ export interface HttpOptions {
   readonly schemaPage: SchemaPage;
   /** Answer the paths for probes and operators. */
   readonly pages: OperatorPages;
+  /** Answers `/assets/...`, what pages for people are made of; `null` where there are none. */
+  readonly assets: BuiltPages['asset'] | null;
   /** Refuses names that are not the gateway's; `null` when all are taken. */
   readonly hostGuard: HostGuard | null;
   readonly origins: Origins;
@@ -82,7 +85,7 @@ const CHECK_MS = 5000;
 
 /** Every path that is answered; one that ends with a slash stands for all below it. */
 function routesOf(options: HttpOptions): ReadonlyMap<string, Route> {
-  const { files, graphiql, pages, schemaPage, turns } = options;
+  const { assets, files, graphiql, pages, schemaPage, turns } = options;
   return new Map<string, Route>([
     [
       '/graphql',
@@ -91,6 +94,7 @@ function routesOf(options: HttpOptions): ReadonlyMap<string, Route> {
       },
     ],
     ['/files/', files ? { answer: inTurn(turns, files), limitsBody: true } : nothing],
+    ['/assets/', assets ? { answer: assets } : nothing],
     ['/schema.graphql', { answer: schemaPage }],
     ['/livez', { answer: pages['/livez'], anyHost: true }],
     ['/readyz', { answer: pages['/readyz'], anyHost: true }],
@@ -136,7 +140,8 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   };
   const routeOf = ({ url = '/' }: IncomingMessage): Route => {
     const [path = '/'] = url.split('?', 1);
-    return routes.get(path.startsWith('/files/') ? '/files/' : path) ?? nothing;
+    const below = /^\/(?:files|assets)\//.exec(path);
+    return routes.get(below ? below[0] : path) ?? nothing;
   };
   const whole = (
     request: IncomingMessage,

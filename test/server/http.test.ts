@@ -31,6 +31,7 @@ function small(options: Partial<HttpOptions> = {}): HttpServer {
     graphql: () => undefined,
     graphiql: null,
     files: null,
+    assets: null,
     pages: createOperatorPages({
       access: 'off',
       metrics: null,

@@ -38,6 +38,7 @@ async function serve(
     },
     graphiql: createGraphiqlPage(exampleOperations(undefined), new LoopTurns(systemClock)),
     files: null,
+    assets: null,
     pages: createOperatorPages({
       access: 'off',
       metrics: null,
