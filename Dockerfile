@@ -3,6 +3,7 @@ FROM node:20-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci
+COPY tsconfig.json ./
 COPY scripts ./scripts
 COPY src ./src
 COPY client ./client

@@ -11,10 +11,10 @@ interface Chunk {
   readonly sources: readonly string[];
 }
 
-/** All that is built, by its path below `dist`. */
+/** All that Node loads, by its path below `dist`. */
 const chunks = new Map(
   readdirSync('dist', { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.js'))
+    .filter((path) => path.endsWith('.js') && !path.startsWith('pages/'))
     .map((path) => [path, chunkAt(join('dist', path))]),
 );
 const every = [...chunks.values()];
