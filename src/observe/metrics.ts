@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { UpstreamName } from '../errors.ts';
+import type { ErrorCode, UpstreamName } from '../errors.ts';
 import { NEVER_MS, replaceLagGauges } from './event-loop-lag.ts';
 import type { Observer, QueueLane } from './observer.ts';
 import { createReplicaMetrics, type ReplicaGauges } from './replica-metrics.ts';
@@ -48,6 +48,17 @@ export interface Metrics extends Observer {
 /** The promised codes, and GraphQL's own: any other is counted as `OTHER`. */
 const known =
   /^(GRAPHQL|UPSTREAM|OPERATION|BUDGET|BAD|OUTCOME|INTERNAL|PERSISTED|TOO)_[A-Z_]{1,32}$|^UNAUTHENTICATED$|^FORBIDDEN$/;
+
+/**
+ * Codes that an operator wants to hear of at the first time. They are told of from the start, with 0: a series
+ * that begins with 1 has never grown, for whoever asks by how much.
+ */
+const awaited = [
+  'BUDGET_EXHAUSTED',
+  'UPSTREAM_UNAUTHENTICATED',
+  'OUTCOME_UNKNOWN',
+  'INTERNAL_SERVER_ERROR',
+] as const satisfies readonly ErrorCode[];
 
 const seconds = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
@@ -107,6 +118,7 @@ export function createMetrics(gauges: Gauges): Metrics {
   const operationErrors = counter('operation_errors_total', 'Operations with an error of a code.', [
     'code',
   ]);
+  for (const code of awaited) operationErrors.inc({ code }, 0);
   const operationSeconds = histogram('operation_seconds', 'Duration of GraphQL operations.', [
     'type',
   ]);
