@@ -1,13 +1,13 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, normalize } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { settings } from '../src/config/settings.ts';
 import { startSandbox } from '../src/sandbox/sandbox.ts';
 import { headline, section } from './bench/report/table.ts';
 import { startWorld, type World } from './support/gateway.ts';
 import { chromium, describeWith } from './support/needs.ts';
-import { fencedBlocks, type Page, pageAt, pageExamples, pages } from './support/readme.ts';
+import { fencedBlocks, leads, pageAt, pageExamples, pages } from './support/readme.ts';
 import {
   expectAsShown,
   expectToShow,
@@ -147,24 +147,6 @@ describe('the pages', () => {
     expect(readme).toContain(headline(run));
   });
 });
-
-/** Whether a link of a page leads to a file, and to a heading in it. */
-function leads(page: Page, target: string): boolean {
-  const [path = '', heading] = target.split('#');
-  const file = path === '' ? page.path : normalize(join(dirname(page.path), path));
-  if (!existsSync(file)) return false;
-  return heading === undefined || headings(readFileSync(file, 'utf8')).includes(heading);
-}
-
-/** The headings of a page by the names that links have for them. */
-function headings(markdown: string): string[] {
-  return [...markdown.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
-    title
-      .toLowerCase()
-      .replace(/[^\w\- ]/g, '')
-      .replaceAll(' ', '-'),
-  );
-}
 
 const withExamples = pages
   .map((page) => ({ ...page, examples: pageExamples(page.text) }))

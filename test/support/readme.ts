@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
 
 /** A page for readers, such as the README. */
 export interface Page {
@@ -24,6 +25,24 @@ export function pageAt(path: string): string {
   const page = pages.find((each) => each.path === path);
   if (!page) throw new Error(`${path} is no page`);
   return page.text;
+}
+
+/** Whether a link of a page leads to a file, and to a heading in it. */
+export function leads(page: Pick<Page, 'path'>, target: string): boolean {
+  const [path = '', heading] = target.split('#');
+  const file = path === '' ? page.path : normalize(join(dirname(page.path), path));
+  if (!existsSync(file)) return false;
+  return heading === undefined || headings(readFileSync(file, 'utf8')).includes(heading);
+}
+
+/** The headings of a page by the names that links have for them. */
+function headings(markdown: string): string[] {
+  return [...markdown.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replace(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  );
 }
 
 /** A fenced block: `language` and perhaps the name of a file stand behind its fence. */

@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import { readExposition } from './exposition.ts';
+import { readPromql } from './promql.ts';
+import { Served } from './served.ts';
+
+const served = new Served(
+  readExposition(`
+# TYPE sent_total counter
+sent_total{upstream="LINKS",lane="write"} 3
+# TYPE used gauge
+used{upstream="LINKS"} 3
+# TYPE free gauge
+free 1
+# TYPE wait_seconds histogram
+wait_seconds_bucket{le="1",upstream="LINKS"} 1
+wait_seconds_bucket{le="+Inf",upstream="LINKS"} 1
+wait_seconds_sum{upstream="LINKS"} 1
+wait_seconds_count{upstream="LINKS"} 1
+`),
+  ['GatewayDown'],
+);
+const read = (expr: string) => readPromql(expr, served);
+
+describe('an expression', () => {
+  it.each([
+    ['sum by (upstream) (rate(sent_total{lane="write"}[5m])) * 60', ['upstream']],
+    [
+      'histogram_quantile(0.9, sum by (upstream, le) (rate(wait_seconds_bucket[5m])))',
+      ['upstream'],
+    ],
+    ['rate(wait_seconds_sum[5m]) / rate(wait_seconds_count[5m])', ['upstream', 'job', 'instance']],
+    ['max without (instance) (used{upstream=~"LI.+|MARKET"})', ['upstream', 'job']],
+    ['used / on (job, instance) group_left free', ['upstream', 'job', 'instance']],
+    ['used and on (job) (time() - free > 5)', ['upstream', 'job', 'instance']],
+    ['topk(3, used) > 1', ['upstream', 'job', 'instance']],
+    ['up{job="gateway"} == 0 or absent(up{job="gateway"})', ['job']],
+    ['sum(increase(sent_total{job=~"$job"}[5m])) or vector(0)', []],
+    ['count(ALERTS{alertname=~"Gateway.+", alertstate="firing"})', []],
+  ])('is sound: %s', (expr, labels) => {
+    const reading = read(expr);
+    expect(reading.faults).toEqual([]);
+    expect([...(reading.labels ?? [])]).toEqual(labels);
+  });
+
+  it.each([
+    ['sum(rate(sent_total[5m])', /is no PromQL/],
+    ['sent(used)', /is no PromQL/],
+    ['sum(rate(seen_total[5m]))', /seen_total is no metric/],
+    ['rate(wait_seconds[5m])', /is a histogram/],
+    ['sum by (lane) (used)', /asks for lane/],
+    ['sum without (lane) (used)', /asks for lane/],
+    ['used{lane="write"}', /used has no label lane/],
+    ['rate(sent_total{lane="writes"}[5m])', /never has lane="writes"/],
+    ['rate(sent_total{lane=~"write|reads"}[5m])', /never has lane="reads"/],
+    ['rate(sent_total{lane!="reads"}[5m])', /never has lane="reads"/],
+    ['used{upstream="$upstream"}', /one value only/],
+    ['sum(sent_total)', /is a counter, and read by sum/],
+    ['sent_total > 5', /is a counter, and read by nothing/],
+    ['rate(used[5m])', /is no counter, and read by rate/],
+    [
+      'histogram_quantile(0.9, sum by (upstream) (rate(wait_seconds_bucket[5m])))',
+      /nothing by "le"/,
+    ],
+    ['histogram_quantile(0.9, rate(wait_seconds_count[5m]))', /nothing by "le"/],
+    ['used / free', /never matches/],
+    ['used / on (upstream) free', /not on both sides: upstream/],
+    ['count(ALERTS{alertname="GatewayGone"})', /never has alertname="GatewayGone"/],
+    ['used @ end()', /more than this test can read/],
+  ])('is faulty: %s', (expr, fault) => {
+    expect(read(expr).faults.join('\n')).toMatch(fault);
+  });
+
+  it('tells which counters it wants to see grow', () => {
+    expect(read('sum(increase(sent_total{lane="write"}[5m])) > 0').grown).toEqual([
+      'sent_total{lane="write"}',
+    ]);
+  });
+});

@@ -1,0 +1,91 @@
+import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
+import { LiveViewer } from '../support/live-viewer.ts';
+import type { RedisServer } from '../support/redis-server.ts';
+import { rememberForAnHour } from '../support/replica-worlds.ts';
+import { someBytes, until, upload } from '../support/uploads.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+import { type Family, readExposition } from './exposition.ts';
+
+const LIVE = 'query Channels @live { channels(first: 3) { nodes { id name } } }';
+
+/** What `/metrics` of a gateway tells that nobody has asked anything yet. */
+export async function metricsAtStart(): Promise<Map<string, Family>> {
+  const busy = await busyGateway({ METRICS: 'open' });
+  try {
+    return await scrape(busy);
+  } finally {
+    await busy.close();
+  }
+}
+
+/** ... and after some of everything that can happen to one that is alone. */
+export async function metricsAfterTraffic(): Promise<Map<string, Family>> {
+  const clock = new VirtualClock();
+  const busy = await busyGateway({ METRICS: 'open', LIVE_MAX_STREAMS: '1' }, { clock });
+  const { links, market } = busy.sandbox;
+  try {
+    const account = '{ account { username } }';
+    await busy.ask(account);
+    await busy.ask(account);
+    await clock.advance(61_000);
+    await busy.ask(account);
+    await busy.ask('{ callersField }');
+    await rename(busy);
+    await upload(busy.url, '/files/picture.png', someBytes(2000), { 'content-type': 'image/png' });
+
+    const viewer = await LiveViewer.begun(busy.url, { query: LIVE });
+    const turnedAway = LiveViewer.open(busy.url, { query: LIVE });
+    await turnedAway.until(({ ended }) => ended);
+    viewer.close();
+    await until(
+      async () => (await scrape(busy)).get('gateway_live_streams_ended_total')?.samples === 1,
+    );
+
+    const body = { error: '0', data: { qrs: 'none' } };
+    links.fault({ kind: 'answer', times: 1, rewrite: (answer) => ({ ...answer, body }) });
+    await busy.ask('{ qrCodes(first: 1) { totalCount } }');
+    market.fault({ kind: 'error-500', times: 1 });
+    await busy.ask('{ seller { username } }');
+    return await scrape(busy);
+  } finally {
+    LiveViewer.closeAll();
+    await busy.close();
+  }
+}
+
+/** ... and of one that shares its budgets with others through a Redis. */
+export async function metricsOfReplica(redis: RedisServer): Promise<Map<string, Family>> {
+  const busy = await busyGateway({
+    METRICS: 'open',
+    REDIS_URL: redis.url,
+    REDIS_PREFIX: 'deploy',
+    REDIS_SECRET: 'a-secret-that-all-the-replicas-know',
+  });
+  try {
+    await rememberForAnHour(redis, 'deploy');
+    await until(async () => {
+      const { degraded } = (await (await fetch(`${busy.url}/readyz`)).json()) as ReadyAnswer;
+      return degraded.length === 0;
+    });
+    await rename(busy);
+    return await scrape(busy);
+  } finally {
+    await busy.close();
+  }
+}
+
+interface ReadyAnswer {
+  readonly degraded: readonly object[];
+}
+
+/** Reads a channel and writes it. */
+async function rename(busy: BusyGateway): Promise<void> {
+  const { data } = await busy.ask('{ channels(first: 1) { nodes { id } } }');
+  const channels = data?.['channels'] as { nodes: { id: string }[] } | undefined;
+  const input = `{ id: "${channels?.nodes[0]?.id}", name: "Seen" }`;
+  await busy.ask(`mutation { updateChannel(input: ${input}) { __typename } }`);
+}
+
+async function scrape({ url }: BusyGateway): Promise<Map<string, Family>> {
+  return readExposition(await (await fetch(`${url}/metrics`)).text());
+}
