@@ -199,6 +199,18 @@ describe('The graph', () => {
     expect(Object.fromEntries(built)).toEqual(Object.fromEntries(wanted));
   });
 
+  it('answers a mutation with what it has made, or with an Error', () => {
+    const fields = Object.values(schema.getMutationType()?.getFields() ?? {});
+    const unions = fields.map(({ type }) => getNamedType(type)).filter(isUnionType);
+    expect(unions).toHaveLength(fields.length);
+    for (const union of unions) {
+      const made = union
+        .getTypes()
+        .filter((type) => type.getInterfaces().every(({ name }) => name !== 'Error'));
+      expect(made, union.name).toHaveLength(1);
+    }
+  });
+
   it('says of what is to go what to use instead', () => {
     const leaving = fieldsOf({ types: schema }).filter(
       ([, field]) => field.deprecationReason != null,
