@@ -11,10 +11,7 @@ const { Breaking, Dangerous, NonBreaking } = CriticalityLevel;
 /** In the order in which a reader wants them. */
 const kinds = [
   { level: Breaking, title: 'breaking: clients can stop working' },
-  {
-    level: CriticalityLevel.Dangerous,
-    title: 'dangerous: clients meet what they may not be made for',
-  },
+  { level: Dangerous, title: 'dangerous: clients meet what they may not be made for' },
   { level: NonBreaking, title: 'safe' },
 ];
 
