@@ -112,5 +112,6 @@ function kindOf({ file, language, text }: Block): PageExample['kind'] | null {
   if (file !== null) return null;
   if (language === 'graphql') return 'graphql';
   if (language === 'js') return 'program';
-  return language === 'sh' && /^curl /m.test(text) ? 'curl' : null;
+  // A command that comes after others is a step of what they set up.
+  return language === 'sh' && text.startsWith('curl ') ? 'curl' : null;
 }

@@ -1,0 +1,151 @@
+import { readFileSync } from 'node:fs';
+import {
+  buildSchema,
+  type GraphQLObjectType,
+  getNamedType,
+  getNullableType,
+  isAbstractType,
+  isListType,
+  isObjectType,
+} from 'graphql';
+import { chromium as engine } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { clientBlocks, clientStage, placeArtifacts } from '../support/client-stage.ts';
+import { type Door, openDoor } from '../support/door.ts';
+import { chromium, describeWith } from '../support/needs.ts';
+import { servePage } from '../support/run-example.ts';
+
+const stage = clientStage();
+const block = (name: string): string => clientBlocks.get(name) ?? `no block ${name}`;
+
+describe('the files of docs/clients.md', () => {
+  it('are sound TypeScript', async () => {
+    expect(await stage.project.check()).toEqual({ status: 0, output: '' });
+  });
+});
+
+describe('what docs/clients.md tells of the graph', () => {
+  const schema = buildSchema(readFileSync('schema.graphql', 'utf8'));
+  const paging = ['after', 'before', 'first', 'last'];
+  const objects = Object.values(schema.getTypeMap()).filter(
+    (type): type is GraphQLObjectType =>
+      isObjectType(type) && !/^__|^Query$|^Mutation$|^PageInfo$|(Connection|Edge)$/.test(type.name),
+  );
+  const embedded = objects
+    // The id of what is deleted is not its own.
+    .filter((type) => type.name === 'Deleted' || !('id' in type.getFields()))
+    .map(({ name }) => name);
+  const connections = Object.values(schema.getQueryType()?.getFields() ?? {}).filter(({ type }) =>
+    getNamedType(type).name.endsWith('Connection'),
+  );
+  const within = (text: string, start: RegExp): string[] => {
+    const [, part = ''] = text.split(start);
+    const indent = /^\n( +)/.exec(part)?.[1] ?? '';
+    const names = part.split(new RegExp(`^${indent.slice(2)}\\S`, 'm'))[0] ?? '';
+    return [...names.matchAll(new RegExp(`^${indent}(\\w+): `, 'gm'))].map(([, name = '']) => name);
+  };
+
+  it('is every type without an id for Graphcache', () => {
+    expect(within(block('urql.ts'), /^ {2}keys: \{/m).toSorted()).toEqual(embedded.toSorted());
+  });
+
+  it('is every list of the graph', () => {
+    const names = connections.map(({ name }) => name).toSorted();
+    expect(within(block('urql.ts'), /^ {4}Query: \{/m).toSorted()).toEqual(names);
+    expect(within(block('apollo.ts'), /^ {10}fields: \{/m).toSorted()).toEqual(names);
+    for (const { args, name } of connections) {
+      const others = args.map((arg) => arg.name).filter((arg) => !paging.includes(arg));
+      const list = others.map((arg) => `'${arg}'`).join(', ');
+      const policy = list === '' ? 'list' : `relayStylePagination([${list}])`;
+      expect(block('apollo.ts')).toContain(` ${name}: ${policy},`);
+    }
+  });
+
+  it('is what each fragment fits that several types share', () => {
+    const told = block('possible-types.ts').matchAll(/^ {2}(\w+): \[(.*)\],$/gm);
+    const types = new Map([...told].map(([, name = '', list = '']) => [name, list]));
+    expect([...types.keys()]).toEqual(['ChannelEntry', 'ChannelItem', 'Error']);
+    for (const [name, list] of types) {
+      const type = schema.getType(name);
+      const possible = isAbstractType(type) ? schema.getPossibleTypes(type) : [];
+      const names = possible.map((each) => `'${each.name}'`).toSorted();
+      expect(list).toBe(names.join(', '));
+    }
+  });
+
+  it('is every type that Apollo is to merge: one where it stands, and without an id', () => {
+    const single = [...objects, schema.getQueryType()]
+      .flatMap((type) => Object.values(type?.getFields() ?? {}))
+      .filter(({ type }) => !isListType(getNullableType(type)))
+      .map(({ type }) => getNamedType(type).name)
+      .filter((name) => embedded.includes(name) && name !== 'Purchase');
+    const merged = [...block('apollo.ts').matchAll(/^ +(\w+): \{ merge: true \}/gm)].map(
+      ([, name]) => name,
+    );
+    expect(merged).toEqual([...new Set(single)].toSorted());
+  });
+});
+
+describeWith(chromium, 'the lists of docs/clients.md in a browser', () => {
+  let door: Door;
+  let page: Awaited<ReturnType<typeof servePage>>;
+  let html = '';
+  beforeAll(async () => {
+    page = await servePage(() => html);
+    door = await openDoor({ AUTH_MODE: 'none', CORS_ORIGINS: page.origin });
+    placeArtifacts(stage.project);
+  });
+  afterAll(async () => {
+    page.server.close();
+    await door.close();
+  });
+
+  /** A page around a list, with the provider of its client. */
+  const app = (client: string, provider: string, value: string): string => `
+import { Suspense } from 'react';
+import { ${provider} as Provider } from '${value === 'client' ? '@apollo/client/react' : value === 'value' ? 'urql' : 'react-relay'}';
+import { CampaignList } from './${client}-campaigns.tsx';
+import { ${client}${client === 'relay' ? 'Environment' : 'Client'} as connect } from './${client}.ts';
+
+const connection = connect('${door.url}/graphql');
+
+export default function App() {
+  return <Provider ${value}={connection}><Suspense fallback="One moment"><CampaignList /></Suspense></Provider>;
+}
+`;
+
+  it.each([
+    ['apollo', 'ApolloProvider', 'client'],
+    ['urql', 'Provider', 'value'],
+    ['relay', 'RelayEnvironmentProvider', 'environment'],
+  ])('%s: grow page by page, each row once', async (client, provider, value) => {
+    stage.project.write('src/App.tsx', app(client, provider, value));
+    html = await stage.project.bundle();
+    const { data } = await door.ask('{ campaigns(first: 50) { nodes { name } } }');
+    const all = (data as { campaigns: { nodes: { name: string }[] } }).campaigns.nodes;
+    const browser = await engine.launch({
+      executablePath: chromium.path,
+      args: ['--headless=new', '--no-sandbox', '--disable-gpu', '--no-first-run'],
+    });
+    try {
+      const tab = await browser.newPage();
+      const complaints: string[] = [];
+      tab.on('pageerror', ({ message }) => complaints.push(message));
+      tab.on('console', (message) => {
+        if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+      });
+      await tab.goto(page.origin);
+      const rows = () => tab.locator('p').count();
+      for (const shown of [10, 20]) {
+        await expect.poll(rows, { timeout: 10_000 }).toBe(shown);
+        await tab.getByRole('button', { name: 'More' }).click();
+      }
+      await expect.poll(rows, { timeout: 10_000 }).toBe(all.length);
+      expect(await tab.locator('p').allTextContents()).toEqual(all.map(({ name }) => name));
+      expect(await tab.getByRole('button').count()).toBe(0);
+      expect(complaints).toEqual([]);
+    } finally {
+      await browser.close();
+    }
+  });
+});

@@ -1,0 +1,87 @@
+import { rmSync } from 'node:fs';
+import { buildSchema, isScalarType, isSpecifiedScalarType } from 'graphql';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Door, openDoor } from '../support/door.ts';
+import { chromium, describeWith } from '../support/needs.ts';
+import { pageAt } from '../support/readme.ts';
+import { expectToShow, servePage } from '../support/run-example.ts';
+import { blocksOf, makeProject } from '../support/typed-page.ts';
+
+const WRITTEN_URL = 'http://localhost:4000';
+const TADA = 'gql.tada/bin/cli.js';
+const blocks = blocksOf('docs/frontend.md');
+const block = (name: string): string => blocks.get(name) ?? `no block ${name}`;
+const project = makeProject();
+const sources = ['graphql.ts', 'App.tsx'];
+
+let door: Door;
+let page: Awaited<ReturnType<typeof servePage>>;
+let html = '';
+let schema = '';
+
+beforeAll(async () => {
+  page = await servePage(() => html);
+  // As on the sandbox that a gateway brings itself.
+  door = await openDoor({ AUTH_MODE: 'none', INTROSPECTION: 'true', CORS_ORIGINS: page.origin });
+  schema = (await door.send('/schema.graphql')).text;
+  project.write('schema.graphql', schema);
+  project.write('tsconfig.app.json', block('tsconfig.app.json'));
+  project.write('tsconfig.json', '{"files":[],"references":[{"path":"./tsconfig.app.json"}]}');
+  for (const name of sources) {
+    project.write(`src/${name}`, block(name).replaceAll(WRITTEN_URL, door.url));
+  }
+  const { status, output } = await project.run(TADA, 'generate-output');
+  expect(status, output).toBe(0);
+});
+
+afterAll(async () => {
+  page.server.close();
+  await door.close();
+  rmSync(project.folder, { recursive: true });
+});
+
+describe('the typed page of docs/frontend.md', () => {
+  it('has the types of the graph, and none of its fields misspelt', async () => {
+    expect(await project.check()).toEqual({ status: 0, output: '' });
+    expect((await project.run(TADA, 'check')).status).toBe(0);
+  });
+
+  it.each([
+    ['{item.title}', '{item.titel}', "Property 'titel' does not exist"],
+    ["=== 'QrItem' &&", "!== 'LinkItem' &&", "Property 'qrCode' does not exist"],
+    ['{data.account?.username}', '{data.account.username}', "'data.account' is possibly 'null'"],
+  ])('is told by the compiler that %s is right and %s is not', async (right, wrong, message) => {
+    const app = block('App.tsx');
+    expect(app).toContain(right);
+    project.write('src/App.tsx', app.replace(right, wrong));
+    const { status, output } = await project.check();
+    project.write('src/App.tsx', app.replaceAll(WRITTEN_URL, door.url));
+    expect(status).not.toBe(0);
+    expect(output).toContain(message);
+  });
+
+  it('is told by gql.tada of a field that the query misspells', async () => {
+    project.write('src/App.tsx', block('App.tsx').replace('items(first: 2)', 'itms(first: 2)'));
+    const { status, output } = await project.run(TADA, 'check');
+    project.write('src/App.tsx', block('App.tsx').replaceAll(WRITTEN_URL, door.url));
+    expect(status).not.toBe(0);
+    expect(output).toContain('Cannot query field "itms" on type "Channel"');
+  });
+
+  it('knows every scalar that the graph has of its own', () => {
+    const scalars = Object.values(buildSchema(schema).getTypeMap())
+      .filter((type) => isScalarType(type) && !isSpecifiedScalarType(type))
+      .map(({ name }) => name);
+    const known = [...block('graphql.ts').matchAll(/^ {4}(\w+): /gm)].map(([, name = '']) => name);
+    expect(known.toSorted()).toEqual(scalars.toSorted());
+  });
+});
+
+describeWith(chromium, 'the typed page of docs/frontend.md in a browser', () => {
+  it('shows what the page says, at its price', async () => {
+    html = await project.bundle();
+    await expectToShow(page.origin, block('page'));
+    expect(door.calls()).toBe(6);
+    expect(pageAt('docs/frontend.md')).toContain('The page has cost six requests upstream');
+  });
+});

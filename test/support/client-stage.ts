@@ -1,0 +1,63 @@
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { blocksOf, makeProject, type Project } from './typed-page.ts';
+
+const TADA = 'gql.tada/bin/cli.js';
+const road = blocksOf('docs/frontend.md');
+
+/** The files of docs/clients.md by name. */
+export const clientBlocks = blocksOf('docs/clients.md');
+
+/** A reader's project with all files of docs/frontend.md and docs/clients.md, for the tests of a file. */
+export interface ClientStage {
+  readonly project: Project;
+  /** Loads a file of `src/`. */
+  readonly load: <Module>(name: string) => Promise<Module>;
+}
+
+/** Sets it up: gql.tada and Relay's compiler have read it when the first test begins. */
+export function clientStage(): ClientStage {
+  const project = makeProject();
+  project.write('schema.graphql', readFileSync('schema.graphql', 'utf8'));
+  project.write('tsconfig.json', '{"files":[],"references":[{"path":"./tsconfig.app.json"}]}');
+  for (const [name, text] of [...road, ...clientBlocks]) {
+    // What configures or runs beside the page stands beside `src/`.
+    if (/\.js(?:on)?$|^codegen\.ts$/.test(name)) project.write(name, text);
+    else if (/\.tsx?$/.test(name)) project.write(`src/${name}`, text);
+  }
+  beforeAll(async () => {
+    const steps = [
+      [TADA, 'generate-output'],
+      ['relay-compiler/cli.js', 'relay.config.json'],
+    ] as const;
+    for (const [program, ...args] of steps) {
+      const { status, output } = await project.run(program, ...args);
+      expect(status, output).toBe(0);
+    }
+  });
+  afterAll(() => rmSync(project.folder, { recursive: true }));
+  return {
+    project,
+    load: (name) => import(/* @vite-ignore */ join(project.folder, 'src', name)),
+  };
+}
+
+/** Does what a bundler's plugin for Relay does: puts what was compiled in the place of each tag. */
+export function placeArtifacts({ folder, write }: Project): void {
+  for (const name of readdirSync(join(folder, 'src')).filter((file) => file.startsWith('relay-'))) {
+    const text = readFileSync(join(folder, 'src', name), 'utf8');
+    const artifacts = new Set<string>();
+    const code = text.replace(
+      /graphql`\s*(?:query|mutation|fragment) (\w+)[^`]*`/g,
+      (_, artifact) => {
+        artifacts.add(String(artifact));
+        return `${artifact}_artifact`;
+      },
+    );
+    const imports = [...artifacts].map(
+      (each) => `import ${each}_artifact from './__generated__/${each}.graphql.ts';\n`,
+    );
+    write(`src/${name}`, imports.join('') + code);
+  }
+}

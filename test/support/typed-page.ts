@@ -1,0 +1,87 @@
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { rolldown } from 'rolldown';
+import { type Running, start } from './process.ts';
+import { fencedBlocks, pageAt } from './readme.ts';
+
+/** The blocks of a page that have a name, by it. */
+export function blocksOf(path: string): ReadonlyMap<string, string> {
+  return new Map(
+    fencedBlocks(pageAt(path)).flatMap(({ file, text }) => (file === null ? [] : [[file, text]])),
+  );
+}
+
+/** gql.tada reads the TypeScript that is beside it, so it has to be in the project itself. */
+const COPIED = ['gql.tada', '@gql.tada', '@0no-co'];
+
+/** The start of a page as Vite's template for React makes it, less its looks. */
+const TEMPLATE = {
+  'package.json': '{ "type": "module" }',
+  'src/main.tsx': `import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import App from './App.tsx'
+
+createRoot(document.getElementById('root')!).render(
+  <StrictMode>
+    <App />
+  </StrictMode>,
+)
+`,
+};
+
+/** A reader's project: a folder of its own, with the libraries that the pages tell to install. */
+export interface Project {
+  readonly folder: string;
+  readonly write: (path: string, text: string) => void;
+  /** Runs a program of `node_modules`, as `npx` does, and resolves with its status and its output. */
+  readonly run: (path: string, ...args: string[]) => Promise<{ status: unknown; output: string }>;
+  /** TypeScript 6 over what `tsconfig.app.json` names. */
+  readonly check: () => Promise<{ status: unknown; output: string }>;
+  /** One HTML page with `src/main.tsx` and all it imports. */
+  readonly bundle: () => Promise<string>;
+}
+
+/** Makes one in a temporary folder. Whoever makes it removes it. */
+export function makeProject(): Project {
+  const folder = mkdtempSync(join(tmpdir(), 'my-page-'));
+  const modules = join(folder, 'node_modules');
+  mkdirSync(modules);
+  for (const name of readdirSync('node_modules')) {
+    if (name === 'typescript' || name.startsWith('.')) continue;
+    const from = resolve('node_modules', name);
+    if (COPIED.includes(name)) cpSync(from, join(modules, name), { recursive: true });
+    else symlinkSync(from, join(modules, name));
+  }
+  // TypeScript 6, whose compiler programs can ask, under a name of its own beside the one of this tree.
+  symlinkSync(resolve('node_modules/@tsd/typescript/typescript'), join(modules, 'typescript'));
+  const write = (path: string, text: string): void => {
+    mkdirSync(join(folder, dirname(path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  };
+  for (const [path, text] of Object.entries(TEMPLATE)) write(path, text);
+  const outcome = async (program: Running) => ({
+    status: await program.ended,
+    output: program.output(),
+  });
+  const node = (path: string, ...args: string[]) =>
+    outcome(start(process.execPath, [path, ...args], { cwd: folder, env: { CI: 'true' } }));
+  return {
+    folder,
+    write,
+    run: (path, ...args) => node(join('node_modules', path), ...args),
+    check: () => node('node_modules/typescript/bin/tsc', '-p', 'tsconfig.app.json'),
+    async bundle() {
+      const built = await rolldown({
+        input: join(folder, 'src/main.tsx'),
+        platform: 'browser',
+        transform: { define: { 'process.env.NODE_ENV': '"development"' } },
+        logLevel: 'silent',
+      });
+      const { output } = await built.generate({ codeSplitting: false });
+      await built.close();
+      const script = output[0].code.replaceAll('</script', '<\\/script');
+      return `<!doctype html><meta charset="utf-8"><div id="root"></div><script type="module">${script}</script>`;
+    },
+  };
+}
