@@ -1,18 +1,16 @@
 import type { AtOnce } from '../at-once.ts';
 import type { Credential } from '../auth/credential.ts';
-import type { Digest } from '../digest.ts';
 import type { UpstreamName } from '../errors.ts';
-import type { Observer } from '../observe/observer.ts';
-import type { Resource } from '../resources.ts';
 import type { Budget } from './budget/budget.ts';
 import { Budgets, type KeyState } from './budget/budgets.ts';
-import { type Journal, keysAreNew } from './budget/journal/journal.ts';
+import { keysAreNew } from './budget/journal/journal.ts';
 import { processBudgets } from './budget/process-budget.ts';
-import type { Cache, EntryState, Freshness, Hit } from './cache/cache.ts';
+import type { QueueForecast } from './budget/queue-forecast.ts';
+import type { EntryState, Hit } from './cache/cache.ts';
 import { cacheKey, scopeOf } from './cache/key.ts';
 import { Refresher } from './cache/refresher.ts';
-import type { SharedAnswers } from './cache/shared-answers.ts';
 import type { Watch, WatchListener } from './cache/watches.ts';
+import type { ClientOptions } from './client-options.ts';
 import { Copies } from './copies.ts';
 import { CopiesElsewhere } from './copies-elsewhere.ts';
 import { copyServesAfter, waitWithCopyMs } from './copy-at-hand.ts';
@@ -20,38 +18,13 @@ import { KeyStanding } from './key-standing.ts';
 import type { Access } from './operation.ts';
 import type { Call, Read, Write } from './request.ts';
 import { ReadRequests, type RequestOptions } from './requests/read-requests.ts';
-import { CopyWillDo } from './requests/shared-request.ts';
+import { CopyWillDo, type SharedRequest } from './requests/shared-request.ts';
 import { SharedRequests } from './requests/shared-requests.ts';
 import { type Answered, type Told, UnsharedRequests } from './requests/unshared-requests.ts';
 import type { UpstreamClient } from './upstream-client.ts';
-import type { ExchangeOptions } from './wire/exchange.ts';
 import { readError, writeError } from './wire/failure.ts';
 import { GuardedExchange } from './wire/guarded-exchange.ts';
 import { WireError } from './wire/send.ts';
-
-/** What a client needs beside what an exchange does. */
-export interface ClientOptions extends ExchangeOptions {
-  readonly cache: Cache;
-  readonly freshness: (resource: Resource) => Freshness;
-  /** Requests per window and key. */
-  readonly rateLimit: number;
-  /** Requests that one operation may make; never more than a window has, and so many by default. */
-  readonly maxCallsPerOperation?: number;
-  /** Makes the parts of cache keys that stand for a request's body unreadable. */
-  readonly digest: Digest;
-  /** Keys whose budgets are held at a time; unlimited unless callers bring keys of their own. */
-  readonly maxKeys?: number;
-  /** Told of each partition that is forgotten, because its key was refused. */
-  readonly onForgotten?: (partition: string) => void;
-  /** Remembers what each key has spent across processes; without one, nobody spent before. */
-  readonly journal?: Journal;
-  /** Makes the budget of a key, where replicas share it; by default this process has its keys to itself. */
-  readonly budgetOf?: ((secret: string) => Budget) | undefined;
-  /** Where replicas keep answers for each other, where there are several. */
-  readonly answers?: SharedAnswers | undefined;
-  /** Told of what happens here. */
-  readonly observer?: Observer;
-}
 
 /**
  * One upstream API behind its cache and its budget: the only way to it. A read goes cache > shared
@@ -234,6 +207,16 @@ export class Client implements UpstreamClient {
 
   inFlight(read: Read<unknown>, credential: Credential): boolean {
     return this.#shared.isExpected(this.keyOf(read, credential));
+  }
+
+  /** The request in flight that a reader would share now; undefined where it is only decided on in this turn. */
+  shared(read: Read<unknown>, credential: Credential): SharedRequest<unknown> | undefined {
+    return this.#shared.find(this.keyOf(read, credential));
+  }
+
+  /** The queue in which an operation would wait, to be played through. See `Budget.forecast`. */
+  forecast(credential: Credential): QueueForecast {
+    return this.#budgets.lookAt(credential).forecast();
   }
 
   /** Requests that one operation may make with a credential at most. */

@@ -1,6 +1,7 @@
 import type { Stamp } from '../cache/cache.ts';
 import type { Feedback } from '../wire/rate-limit-headers.ts';
 import type { Lane, Waiting } from './lanes.ts';
+import type { QueueForecast } from './queue-forecast.ts';
 
 /**
  * What came of one attempt to send a request in its slot. `unsent`: it was not needed any more, or is kept
@@ -106,6 +107,11 @@ export interface Budget {
   estimate(lane: 'write' | 'interactive', caller: string): number;
   /** Milliseconds until a job that waits in a lane of its own right is sent; 0 when it does not wait. */
   estimateOf(job: Job): number;
+  /**
+   * What waits now, to play through what becomes of it, and of requests that do not exist, if nothing else is
+   * asked for. Costs no upstream call, takes no slot, and changes nothing.
+   */
+  forecast(): QueueForecast;
   /** How long it takes to learn whether a slot is free, in milliseconds: even the impatient wait for that. */
   readonly answersInMs: number;
   /** The budget as it stands. */

@@ -18,8 +18,8 @@ const WRITES_IN_A_ROW = 3;
  * number of their requests, so that a noisy caller delays itself and not the others.
  */
 export class Lanes<W extends Waiting> {
-  readonly #writes = new Turns<W>();
-  readonly #reads = new Turns<W>();
+  #writes = new Turns<W>();
+  #reads = new Turns<W>();
   readonly #refreshes = new Set<W>();
   #writesInARow = 0;
 
@@ -32,6 +32,16 @@ export class Lanes<W extends Waiting> {
   /** How many wait in all lanes. */
   get waiting(): number {
     return this.#writes.size + this.#reads.size + this.#refreshes.size;
+  }
+
+  /** The same lanes with the same in them, to be played through without changing these. */
+  copy(): Lanes<W> {
+    const copy = new Lanes<W>();
+    copy.#writes = this.#writes.copy();
+    copy.#reads = this.#reads.copy();
+    for (const refresh of this.#refreshes) copy.#refreshes.add(refresh);
+    copy.#writesInARow = this.#writesInARow;
+    return copy;
   }
 
   add(waiting: W): void {

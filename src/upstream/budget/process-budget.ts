@@ -104,6 +104,10 @@ export class ProcessBudget extends QueuedBudget {
     return this.#ledger.windowMs;
   }
 
+  protected get latencyMs(): number {
+    return this.#ledger.view.latencyMs;
+  }
+
   protected estimateAt(position: number): number {
     const now = this.clock.now();
     const { view } = this.#ledger;

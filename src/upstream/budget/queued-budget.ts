@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import type { Budget, BudgetState, Job } from './budget.ts';
 import { type Lane, Lanes } from './lanes.ts';
+import { QueueForecast } from './queue-forecast.ts';
 
 /**
  * What all budgets have in common: the requests that wait in this process, in their order, and who of them is
@@ -26,6 +27,8 @@ export abstract class QueuedBudget implements Budget {
 
   /** Sends whatever may be sent now, and sees to being called again when more may. */
   protected abstract pump(): void;
+  /** How long an answer usually takes, in milliseconds. */
+  protected abstract readonly latencyMs: number;
   /** Milliseconds until what has so many before it is sent. */
   protected abstract estimateAt(position: number): number;
 
@@ -57,6 +60,15 @@ export abstract class QueuedBudget implements Budget {
   estimateOf(job: Job): number {
     const position = this.lanes.position(job);
     return position === undefined ? 0 : this.estimateAt(position);
+  }
+
+  forecast(): QueueForecast {
+    return new QueueForecast(this.lanes.copy(), {
+      limit: this.state.limit,
+      windowMs: this.windowMs,
+      latencyMs: this.latencyMs,
+      opensInMs: (position) => this.estimateAt(position),
+    });
   }
 
   queuedIn(lane: Lane): number {

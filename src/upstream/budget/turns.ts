@@ -18,6 +18,15 @@ export class Turns<W extends Queued> {
     return this.#size;
   }
 
+  /** The same order of the same things, to be played through without changing this one. */
+  copy(): Turns<W> {
+    const copy = new Turns<W>();
+    for (const [caller, queue] of this.#queues) copy.#queues.set(caller, [...queue]);
+    copy.#refused.push(...this.#refused);
+    copy.#size = this.#size;
+    return copy;
+  }
+
   add(waiting: W): void {
     this.#size += 1;
     const queue = this.#queues.get(waiting.caller);

@@ -62,6 +62,7 @@ export class SharedRequest<T> implements Job {
   #payer: Receipt | undefined;
   #queuedAt = 0;
   #openedAt = 0;
+  #sentAt = Number.POSITIVE_INFINITY;
   /** Whether it is sent although nobody waits, for those who come later. */
   #goesOn = false;
   #tellSettled = (): void => {};
@@ -95,6 +96,11 @@ export class SharedRequest<T> implements Job {
   /** Milliseconds since it was asked for. */
   get ageMs(): number {
     return this.#options.clock.now() - this.#openedAt;
+  }
+
+  /** Milliseconds since it left; 0 before. */
+  get underWayMs(): number {
+    return Math.max(0, this.#options.clock.now() - this.#sentAt);
   }
 
   /** Puts the request into its lane. */
@@ -154,6 +160,7 @@ export class SharedRequest<T> implements Job {
     this.#state = 'sending';
     for (const waiter of this.#waiters) this.#endWaiting(waiter);
     const { clock, observer, upstream } = this.#options;
+    this.#sentAt = clock.now();
     observer?.waited?.(upstream, this.lane, clock.now() - this.#queuedAt);
   }
 

@@ -146,6 +146,10 @@ export class SharedBudget extends QueuedBudget {
     return this.#ledger.windowMs;
   }
 
+  protected get latencyMs(): number {
+    return this.#ledger.view.latencyMs;
+  }
+
   protected estimateAt(position: number): number {
     return this.#forecast.availableIn(position, this.lanes.counts('interactive').size);
   }

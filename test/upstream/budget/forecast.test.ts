@@ -1,0 +1,79 @@
+import * as fc from 'fast-check';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import type { Budget } from '../../../src/upstream/budget/budget.ts';
+import type { Lane, Waiting } from '../../../src/upstream/budget/lanes.ts';
+import { enqueueAll } from '../../support/errands.ts';
+import { createWorld, windowMs } from './world.ts';
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+});
+
+/** What a budget takes an answer to last before it has heard any. */
+const latencyMs = 200;
+
+/** When so many new requests of a caller would leave, in milliseconds from now. */
+function departures(
+  budget: Budget,
+  { lane, caller, count }: { lane: 'write' | 'interactive'; caller: string; count: number },
+): number[] {
+  const forecast = budget.forecast();
+  const own = new Set<Waiting>();
+  for (let n = 0; n < count; n += 1) own.add(forecast.add(lane, caller));
+  const leave: number[] = [];
+  while (leave.length < count) {
+    const departure = forecast.next(0);
+    if (departure && own.has(departure.waiting)) leave.push(departure.leavesInMs);
+  }
+  return leave;
+}
+
+describe('A forecast', () => {
+  test('says of each of many requests when it leaves, if nothing else is asked for', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.record({
+          limit: fc.integer({ min: 1, max: 6 }),
+          before: fc.array(
+            fc.record({
+              lane: fc.constantFrom<Lane>('write', 'interactive', 'refresh'),
+              caller: fc.constantFrom('a', 'b', 'c'),
+              waitMs: fc.constantFrom(0, 0, 100, 7000, 61_000),
+            }),
+            { maxLength: 25 },
+          ),
+          lane: fc.constantFrom<'write' | 'interactive'>('write', 'interactive'),
+          caller: fc.constantFrom('a', 'b', 'd'),
+          count: fc.integer({ min: 1, max: 12 }),
+        }),
+        async ({ limit, before, lane, caller, count }) => {
+          const { errand, errands, budget, clock } = createWorld(limit);
+          // The first request after a start goes alone.
+          await enqueueAll({ budget, clock }, [errand({ lane: 'write', latencyMs })]);
+          await clock.advance(windowMs + latencyMs);
+          for (const { waitMs, ...options } of before) {
+            await enqueueAll({ budget, clock }, [errand({ ...options, latencyMs })]);
+            await clock.advance(waitMs);
+          }
+          const forecast = departures(budget, { lane, caller, count });
+          expect(forecast[0]).toBe(budget.estimate(lane, caller));
+          const asked = clock.now();
+          const all = errands(count, { lane, caller, latencyMs });
+          await enqueueAll({ budget, clock }, all);
+          while (all.some(({ sent }) => sent.length === 0) && (await clock.step()));
+          const left = all.map(({ sent }) => (sent[0]?.start ?? Number.NaN) - asked);
+          // What is on the wire is taken to be answered after the usual time from now.
+          const guess = latencyMs + 5;
+          for (const [n, ms] of left.entries()) {
+            expect(
+              Math.abs(ms - (forecast[n] ?? Number.NaN)),
+              `${left.join()} as ${forecast.join()}`,
+            ).toBeLessThan(guess);
+          }
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+});
