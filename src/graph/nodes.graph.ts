@@ -2,6 +2,7 @@ import { brandWithType, type OutputType, type SchemaTypes } from '@pothos/core';
 import { type GraphQLResolveInfo, isObjectType } from 'graphql';
 import { type AtOnce, andThen } from '../at-once.ts';
 import { BadUserInput, GatewayError } from '../errors.ts';
+import type { Receipt } from '../upstream/receipt.ts';
 import { requireType } from './access.ts';
 import { builder } from './builder.ts';
 import type { GraphContext } from './context.ts';
@@ -17,7 +18,7 @@ interface Target {
 const MAX_REFUSED = 500;
 
 /** Ids that each operation has had refused so far. */
-const refused = new WeakMap<GraphContext, number>();
+const refused = new WeakMap<Receipt, number>();
 
 builder.queryField('node', (t) =>
   t.field({
@@ -93,9 +94,9 @@ function tryTarget(
   }
 }
 
-function countRefused(context: GraphContext, { message }: GatewayError): void {
-  const count = (refused.get(context) ?? 0) + 1;
-  refused.set(context, count);
+function countRefused({ receipt }: GraphContext, { message }: GatewayError): void {
+  const count = (refused.get(receipt) ?? 0) + 1;
+  refused.set(receipt, count);
   if (count <= MAX_REFUSED) return;
   throw new BadUserInput(
     `More than ${MAX_REFUSED} ids of this operation cannot be looked for. Of one of them: ${message}`,

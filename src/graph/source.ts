@@ -12,6 +12,7 @@ import type { Access } from '../upstream/operation.ts';
 import type { Call, List, Read, Row, Write } from '../upstream/request.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import { ReadsUnderWay } from './reads-under-way.ts';
+import { WantedRows } from './wanted-rows.ts';
 
 /**
  * A Relay connection, as the connection types of the graph resolve it. Cursors are made when they are read,
@@ -62,30 +63,50 @@ class PageInfo<R> {
 /** Rows of windows that are answered in one turn of the event loop: with more, all others would wait. */
 const ROWS_A_TURN = 400;
 
+interface SourceOptions {
+  readonly upstream: UpstreamName;
+  /** `null` when this API is not configured: everything then answers `UPSTREAM_NOT_CONFIGURED`. */
+  readonly lists: Lists | null;
+  readonly access: Access;
+  /** Rejects for a caller who may not ask this API: awaited before what is at hand is looked at. */
+  readonly admit?: (() => Promise<unknown>) | undefined;
+}
+
+/** What all fields of an operation have in common, so that their reads are batched. */
+class Batching {
+  readonly loaders = new Map<string, DataLoader<number, Row | null>>();
+  readonly underWay = new ReadsUnderWay();
+  /** Of a dry run only. */
+  wanted: WantedRows | null = null;
+  /** The turn of the event loop in which the next rows are answered; null for the first. */
+  turn: Promise<unknown> | null = null;
+  rowsInTurn = 0;
+}
+
 /** One upstream as one operation sees it: on whose behalf is settled, and reads by id are batched. */
 export class Source {
+  readonly #options: SourceOptions;
   readonly #upstream: UpstreamName;
   readonly #lists: Lists | null;
   readonly #access: Access;
   readonly #admit: (() => Promise<unknown>) | undefined;
-  readonly #loaders = new Map<string, DataLoader<number, Row | null>>();
-  readonly #underWay = new ReadsUnderWay();
-  /** The turn of the event loop in which the next rows are answered; null for the first. */
-  #turn: Promise<unknown> | null = null;
-  #rowsInTurn = 0;
+  readonly #batching: Batching;
 
-  constructor(options: {
-    readonly upstream: UpstreamName;
-    /** `null` when this API is not configured: everything then answers `UPSTREAM_NOT_CONFIGURED`. */
-    readonly lists: Lists | null;
-    readonly access: Access;
-    /** Rejects for a caller who may not ask this API: awaited before what is at hand is looked at. */
-    readonly admit?: (() => Promise<unknown>) | undefined;
-  }) {
+  /** With the `batching` of another source, it reads together with that one. */
+  constructor(options: SourceOptions, batching = new Batching()) {
+    this.#options = options;
     this.#upstream = options.upstream;
     this.#lists = options.lists;
     this.#access = options.access;
     this.#admit = options.admit;
+    this.#batching = batching;
+  }
+
+  /** The same as one field sees it, whose path it tells with all that it reads: for dry runs. */
+  wantedBy(field: string): Source {
+    this.#batching.wanted ??= new WantedRows();
+    const access: Access = { ...this.#access, wantedBy: () => [field] };
+    return new Source({ ...this.#options, access }, this.#batching);
   }
 
   /** Answers a read: 0 upstream calls and at once from the cache, else 0 or 1. */
@@ -124,18 +145,21 @@ export class Source {
     const read = readWindow(source, window, filter);
     if (!(read instanceof Promise)) return andThen(this.#turnFor(read), connect);
     const { resource } = source.list;
-    return this.#underWay.track(resource, async () => connect(await this.#turnFor(await read)));
+    return this.#batching.underWay.track(resource, async () =>
+      connect(await this.#turnFor(await read)),
+    );
   }
 
   /** Waits for the next turn of the event loop where this one has enough rows to answer. */
   #turnFor<W extends Window<unknown> | null>(window: W): AtOnce<W> {
     const rows = (window?.rows.length ?? 0) + 1;
-    this.#rowsInTurn += rows;
-    if (this.#rowsInTurn > ROWS_A_TURN) {
-      this.#rowsInTurn = rows;
-      this.#turn = (this.#turn ?? Promise.resolve()).then(() => setImmediate());
+    const batching = this.#batching;
+    batching.rowsInTurn += rows;
+    if (batching.rowsInTurn > ROWS_A_TURN) {
+      batching.rowsInTurn = rows;
+      batching.turn = (batching.turn ?? Promise.resolve()).then(() => setImmediate());
     }
-    return this.#turn ? this.#turn.then(() => window) : window;
+    return batching.turn ? batching.turn.then(() => window) : window;
   }
 
   /** All rows of a list that comes whole. 0 or 1 upstream calls. */
@@ -169,11 +193,12 @@ export class Source {
     namedBy: readonly Resource[],
   ): Promise<R | null> {
     const key = [list.path, ...namedBy].join(' ');
-    let loader = this.#loaders.get(key);
+    let loader = this.#batching.loaders.get(key);
     if (!loader) {
-      loader = this.#loader(list, namedBy);
-      this.#loaders.set(key, loader);
+      loader = this.#loader(list, namedBy, key);
+      this.#batching.loaders.set(key, loader);
     }
+    this.#batching.wanted?.note(key, id, this.#access);
     const load = loader.load(id);
     const { receipt } = this.#access.caller;
     // What waits to be planned is under way too.
@@ -183,17 +208,19 @@ export class Source {
   #loader<R extends Row>(
     list: List<R>,
     namedBy: readonly Resource[],
+    key: string,
   ): DataLoader<number, Row | null> {
     const lists = this.#required;
     const find = async (ids: readonly number[]) => {
       if (this.#admit) await this.#admit();
-      return findById(lists, list, ids, this.#access);
+      const access = this.#batching.wanted?.accessFor(key, ids, this.#access) ?? this.#access;
+      return findById(lists, list, ids, access);
     };
     const planTogether = (dispatch: () => void) =>
-      void this.#underWay.landed(namedBy).then(dispatch);
+      void this.#batching.underWay.landed(namedBy).then(dispatch);
     return new DataLoader<number, Row | null>(
       async (ids) => {
-        const rows = await this.#underWay.track(list.resource, () => find(ids));
+        const rows = await this.#batching.underWay.track(list.resource, () => find(ids));
         return ids.map((id) => rows.get(id) ?? null);
       },
       {

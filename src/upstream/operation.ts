@@ -24,4 +24,9 @@ export interface Access {
    * only. Without it, pages can follow.
    */
   readonly suffices?: (read: Read<unknown>) => boolean;
+  /**
+   * The fields that want what is read, as response paths without indices: of a dry run only. `about` is
+   * `Read.about`, for who reads for several of them at once.
+   */
+  readonly wantedBy?: (about?: number) => readonly string[];
 }

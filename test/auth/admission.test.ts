@@ -59,6 +59,11 @@ describe('a made-up key', () => {
       saved: { cache: 0, coalesced: 0 },
       exact: false,
       fits: true,
+      startsInMs: 0,
+      // What a key of its own would take: nothing of the gateway's own queue.
+      readyInMs: 200,
+      requests: [expect.objectContaining({ upstream: 'LINKS', resource: 'account', calls: 1 })],
+      more: 0,
     });
     expect(door.calls()).toBe(before);
   });
@@ -110,6 +115,10 @@ describe('a key that the upstream has accepted', () => {
         saved: { cache: 2, coalesced: 0 },
         exact: true,
         fits: true,
+        startsInMs: 0,
+        readyInMs: 0,
+        requests: [],
+        more: 0,
       },
     ]);
     expect(door.calls()).toBe(before);

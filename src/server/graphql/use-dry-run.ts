@@ -1,5 +1,6 @@
-import type { ExecutionResult, GraphQLError } from 'graphql';
+import type { ExecutionResult, GraphQLError, GraphQLSchema } from 'graphql';
 import { GatewayError } from '../../errors.ts';
+import { schemaOfDryRuns } from './fields-of-dry-run.ts';
 import type { GatewayPlugin } from './request-record.ts';
 
 /** The header that asks for the price of an operation instead of its answer. */
@@ -24,26 +25,31 @@ type Part = ExecutionResult & { readonly incremental?: readonly ExecutionResult[
  * those that only come of its not being sent are left out.
  */
 export function useDryRun(): GatewayPlugin {
+  let schema: GraphQLSchema | null = null;
   return {
     onExecute({ args }) {
-      const { dryRun } = args.contextValue;
+      const { dryRun, receipt } = args.contextValue;
       if (!dryRun) return undefined;
+      schema ??= schemaOfDryRuns(args.schema);
+      args.schema = schema;
       return {
         async onExecuteDone({ result, setResult }) {
           const errors: GraphQLError[] = [];
-          const extensions = { plan: dryRun.plan };
+          const extensions = {};
           const parts = Symbol.asyncIterator in result ? result : [result];
           for await (const part of parts as AsyncIterable<Part>) {
             errors.push(...errorsOf(part));
-            Object.assign(extensions, part.extensions, { plan: dryRun.plan });
+            Object.assign(extensions, part.extensions);
           }
+          // A field that fails ends what is around it, and not what is under way there.
+          await receipt.idle();
           const telling = withoutRepeats(
             errors.filter(({ originalError }) => originalError instanceof GatewayError),
           );
           setResult({
             data: null,
             ...(telling.length > 0 ? { errors: telling } : {}),
-            extensions,
+            extensions: { ...extensions, plan: dryRun.plan },
           });
         },
       };

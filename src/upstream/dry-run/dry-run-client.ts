@@ -2,13 +2,16 @@ import type { AtOnce } from '../../at-once.ts';
 import type { Credential } from '../../auth/credential.ts';
 import type { UpstreamName } from '../../errors.ts';
 import type { KeyState } from '../budget/budgets.ts';
+import type { QueueForecast } from '../budget/queue-forecast.ts';
 import type { EntryState } from '../cache/cache.ts';
 import type { Client } from '../client.ts';
 import { DecodeError } from '../decode/row-reader.ts';
 import type { Access } from '../operation.ts';
-import type { Read, Write } from '../request.ts';
+import type { Call, Read, Write } from '../request.ts';
 import type { UpstreamClient } from '../upstream-client.ts';
+import { nounOf } from '../wire/observed-exchange.ts';
 import type { DryRun } from './dry-run.ts';
+import type { Wanted } from './planned-requests.ts';
 
 /** Ends what a dry run cannot go on with: nothing was sent, so that there is no answer. */
 class NotSent extends Error {
@@ -28,6 +31,10 @@ export class DryRunClient implements UpstreamClient {
   readonly #touched = new Set<string>();
   /** What an operation may spend: looked up once, for one partition is all that it has here. */
   #limit: number | null = null;
+  /** How the queue of its key goes on: one partition is all that an operation has here. */
+  #queue: QueueForecast | null = null;
+  /** When what is waited for is there, by name. */
+  readonly #arrivals = new Map<string, Promise<unknown>>();
   #written = 0;
 
   constructor(client: Client, dryRun: DryRun) {
@@ -55,22 +62,21 @@ export class DryRunClient implements UpstreamClient {
       }
       // What is left to serve when a request fails, serves at once while the upstream is out of order.
       if (hit) this.#dryRun.guesses();
-      if (this.#client.inFlight(read, credential)) this.#dryRun.joins(key);
-      else {
-        this.#dryRun.calls(this.upstream, { key, about: read.about });
-        this.#checkLimit(credential);
-      }
+      const arrival = this.#client.inFlight(read, credential)
+        ? this.#joins(key, read, access)
+        : this.#calls(key, read, access);
       if (read.uncertain || read.anew) this.#dryRun.guesses();
+      await arrival;
       return this.#standIn(key, read, access);
     });
   }
 
   /** @throws NotSent when nothing can stand in for its answer. */
-  write<T>(write: Write<T>, { credential, caller }: Access): Promise<T> {
-    return caller.receipt.track(async () => {
-      this.#dryRun.writes(this.upstream);
-      this.#checkLimit(credential);
-      await this.#dryRun.answers();
+  write<T>(write: Write<T>, access: Access): Promise<T> {
+    return access.caller.receipt.track(async () => {
+      const { requests } = this.#dryRun.writes(this.#wanted(write, access, 'write'));
+      this.#checkLimit(access.credential);
+      await this.#send(requests, access, 'write');
       const standIn = this.#answerOf(write);
       for (const tag of write.touches(standIn?.value ?? null)) this.#touched.add(tag);
       if (!standIn) throw new NotSent();
@@ -79,11 +85,13 @@ export class DryRunClient implements UpstreamClient {
   }
 
   /** @throws NotSent */
-  async readSecret(_call: unknown, { credential }: Access): Promise<never> {
-    this.#dryRun.callsUnshared(this.upstream);
-    this.#checkLimit(credential);
-    await this.#dryRun.answers();
-    throw new NotSent();
+  readSecret(call: Call<unknown>, access: Access): Promise<never> {
+    return access.caller.receipt.track(async () => {
+      const { requests } = this.#dryRun.callsUnshared(this.#wanted(call, access, 'read'));
+      this.#checkLimit(access.credential);
+      await this.#send(requests, access, 'interactive');
+      throw new NotSent();
+    });
   }
 
   get sharesCopies(): boolean {
@@ -92,7 +100,7 @@ export class DryRunClient implements UpstreamClient {
 
   bring(reads: readonly Read<unknown>[], credential: Credential): AtOnce<void> {
     const brought = this.#client.bring(reads, credential);
-    return brought && this.#dryRun.looks(brought);
+    return brought && this.#dryRun.timeline.looks(brought);
   }
 
   peek<T>(read: Read<T>, credential: Credential): { value: T; state: EntryState } | undefined {
@@ -124,8 +132,58 @@ export class DryRunClient implements UpstreamClient {
     this.#dryRun.checkLimit(this.upstream, this.#limit);
   }
 
-  async #standIn<T>(key: string, read: Read<T>, { suffices }: Access): Promise<T> {
-    await this.#dryRun.answers();
+  /** Waits for a request of somebody else. */
+  #joins(key: string, read: Read<unknown>, access: Access): Promise<unknown> {
+    const { caller, credential } = access;
+    this.#dryRun.joins(key);
+    const queue = this.#queueOf(access.credential);
+    const job = this.#client.shared(read, credential);
+    const restMs = Math.max(0, queue.latencyMs - (job?.underWayMs ?? 0));
+    const joined = { job, caller: caller.name, restMs };
+    return this.#arrival(key, () => this.#dryRun.timeline.joins(queue, joined));
+  }
+
+  /** Counts a request, and waits for its answer. */
+  #calls(key: string, read: Read<unknown>, access: Access): Promise<unknown> {
+    const wanted = this.#wanted(read, access, 'read');
+    const { name, requests } = this.#dryRun.calls({ key, about: read.about }, wanted);
+    this.#checkLimit(access.credential);
+    if (requests > 0) this.#arrivals.delete(name);
+    return this.#arrival(name, () => this.#send(requests, access, 'interactive'));
+  }
+
+  /** Waits for what was waited for before, or for something new. */
+  #arrival(name: string, wait: () => Promise<unknown>): Promise<unknown> {
+    const known = this.#arrivals.get(name);
+    if (known) return this.#dryRun.timeline.again(known);
+    const arrival = wait();
+    this.#arrivals.set(name, arrival);
+    return arrival;
+  }
+
+  #send(requests: number, access: Access, lane: 'write' | 'interactive'): Promise<void> {
+    const sent = { lane, caller: access.caller.name, requests };
+    return this.#dryRun.timeline.sends(this.#queueOf(access.credential), sent);
+  }
+
+  #queueOf(credential: Credential): QueueForecast {
+    this.#queue ??= this.#client.forecast(credential);
+    return this.#queue;
+  }
+
+  #wanted(
+    call: Pick<Call<unknown>, 'path'> & {
+      readonly resource?: string;
+      readonly about?: number | undefined;
+    },
+    { wantedBy }: Access,
+    kind: Wanted['kind'],
+  ): Wanted {
+    const fields = wantedBy?.(call.about) ?? [];
+    return { upstream: this.upstream, resource: call.resource ?? nounOf(call.path), kind, fields };
+  }
+
+  #standIn<T>(key: string, read: Read<T>, { suffices }: Access): T {
     if (!read.placeholder) throw new NotSent();
     const { standIns } = this.#dryRun;
     const group = standIns.nameOf(key, read.about);

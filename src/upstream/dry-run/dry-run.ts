@@ -1,5 +1,7 @@
 import type { UpstreamName } from '../../errors.ts';
+import { type PlannedRequest, PlannedRequests, type Wanted } from './planned-requests.ts';
 import { StandIns } from './stand-ins.ts';
+import { Timeline } from './timeline.ts';
 
 /** What an operation would cost if it were sent now, as `extensions.plan` tells it. */
 export interface OperationPlan {
@@ -20,6 +22,17 @@ export interface OperationPlan {
   readonly exact: boolean;
   /** False when that is more than one operation may spend: some of it would be refused. */
   readonly fits: boolean;
+  /** Milliseconds until the first of its requests would leave; 0 where none leaves, or a slot is free. */
+  readonly startsInMs: number;
+  /**
+   * Milliseconds until its last answer would be there: it waits for slots, and for answers that lead to further
+   * requests, and answers take as long as they have lately. It is reckoned that nobody else asks for anything.
+   */
+  readonly readyInMs: number;
+  /** Its requests by what they are and by the fields that want them, the most expensive first; at most 50. */
+  readonly requests: readonly PlannedRequest[];
+  /** How many of its requests are in no entry. */
+  readonly more: number;
 }
 
 /** A read as a dry run counts it. */
@@ -29,6 +42,14 @@ interface CountedRead {
   readonly about?: number | undefined;
 }
 
+/** A request as a dry run counts it. */
+interface Counted {
+  /** Under which name. */
+  readonly name: string;
+  /** How many of that name were not counted before. */
+  readonly requests: number;
+}
+
 /**
  * Counts what one operation would have to ask of the upstreams. What it asks for before any stand-in for an
  * answer is given out, it asks for whatever the answers are; what it asks for anew from then on can
@@ -36,16 +57,16 @@ interface CountedRead {
  */
 export class DryRun {
   readonly standIns = new StandIns();
+  readonly timeline = new Timeline();
   /** How often each read would be made. */
   readonly #calls = new Map<string, number>();
   readonly #callsTo: Record<UpstreamName, number> = { LINKS: 0, MARKET: 0 };
   readonly #hits = new Set<string>();
   readonly #joined = new Set<string>();
+  readonly #planned = new PlannedRequests();
   #exact = true;
   #fits = true;
   #unshared = 0;
-  #answering = false;
-  readonly #looking = new Set<Promise<void>>();
 
   /** A cache entry would serve. */
   hit(key: string): void {
@@ -60,22 +81,22 @@ export class DryRun {
   }
 
   /** A request would leave, once however often its answer is needed, for each row that it is about. */
-  calls(upstream: UpstreamName, { key, about }: CountedRead): void {
+  calls({ key, about }: CountedRead, wanted: Wanted): Counted {
     const name = this.standIns.nameOf(key, about);
     this.#asked(name);
-    this.#count(upstream, name, this.standIns.rowsOf(about));
+    return this.#count(name, this.standIns.rowsOf(about), wanted);
   }
 
   /** A write would leave, which is shared with no other. Whatever other answers are, it is made. */
-  writes(upstream: UpstreamName): void {
+  writes(wanted: Wanted): Counted {
     this.#unshared += 1;
-    this.#count(upstream, `unshared ${this.#unshared}`, 1);
+    return this.#count(`unshared ${this.#unshared}`, 1, wanted);
   }
 
   /** A read would leave that can be shared with no other. */
-  callsUnshared(upstream: UpstreamName): void {
+  callsUnshared(wanted: Wanted): Counted {
     this.#unshared += 1;
-    this.calls(upstream, { key: `unshared ${this.#unshared}` });
+    return this.calls({ key: `unshared ${this.#unshared}` }, wanted);
   }
 
   /** Whether a request for this is counted already. */
@@ -96,28 +117,6 @@ export class DryRun {
     this.guesses();
   }
 
-  /** What other replicas have is looked up, which can take longer than a turn. */
-  async looks(work: Promise<void>): Promise<void> {
-    this.#looking.add(work);
-    try {
-      await work;
-    } finally {
-      this.#looking.delete(work);
-    }
-  }
-
-  /** Resolves when all is asked for that needs no further answer: then stand-ins are given out. */
-  async answers(): Promise<void> {
-    // What is known leads on within one turn of the event loop.
-    do {
-      await Promise.all(this.#looking);
-      await new Promise<void>((resolve) => {
-        setImmediate(resolve);
-      });
-    } while (this.#looking.size > 0);
-    this.#answering = true;
-  }
-
   get plan(): OperationPlan {
     const { LINKS, MARKET } = this.#callsTo;
     return {
@@ -126,19 +125,24 @@ export class DryRun {
       saved: { cache: this.#hits.size, coalesced: this.#joined.size },
       exact: this.#exact,
       fits: this.#fits,
+      startsInMs: this.timeline.startsInMs,
+      readyInMs: this.timeline.readyInMs,
+      ...this.#planned.told,
     };
   }
 
-  #count(upstream: UpstreamName, name: string, times: number): void {
+  #count(name: string, times: number, wanted: Wanted): Counted {
     // Of rows that several windows show, those of the longest are all there are.
     const before = this.#calls.get(name) ?? 0;
-    if (times <= before) return;
-    this.#calls.set(name, times);
-    this.#callsTo[upstream] += times - before;
+    const most = Math.max(before, times);
+    this.#calls.set(name, most);
+    this.#callsTo[wanted.upstream] += most - before;
+    this.#planned.note(name, most, wanted);
+    return { name, requests: most - before };
   }
 
   #asked(key: string): void {
     const known = this.#calls.has(key) || this.#hits.has(key) || this.#joined.has(key);
-    if (this.#answering && !known) this.guesses();
+    if (this.timeline.hasAnswered && !known) this.guesses();
   }
 }

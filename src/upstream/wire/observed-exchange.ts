@@ -53,8 +53,8 @@ function outcomeOf<T>(
   return { code, fault, kind: kindOf(call), ...(cause === undefined ? {} : { cause }) };
 }
 
-/** The word behind `/api` in a path of ours; what follows it can be a caller's. */
-function nounOf(path: string): string {
+/** The word behind `/api` in a path of ours; what follows it can be a caller's. What a call without a resource is told by. */
+export function nounOf(path: string): string {
   return path.split('/', 3)[2] ?? '';
 }
 

@@ -165,7 +165,11 @@ async function inWorldAfter(
       if (typeof step === 'number') await clock.advance(step);
       else await world.ask(step, {}, { prefer: 'wait=600' });
     }
-    await clock.settle();
+    // Refreshes that are on their way are none of what follows.
+    for (let before = -1; before !== world.calls().length; ) {
+      before = world.calls().length;
+      await clock.settle();
+    }
     world.forgetCalls();
     await then(world);
   } finally {
