@@ -22,6 +22,7 @@ import { Settling } from './redis/settling.ts';
 import type { SharedClaim } from './redis/shared-ledger.ts';
 import { holdMs, type ProtocolTimes, protocolTimes } from './redis/times.ts';
 import type { Budget } from './upstream/budget/budget.ts';
+import { type Member, membersOf } from './upstream/budget/shared/members.ts';
 import { SharedBudgets } from './upstream/budget/shared/shared-budgets.ts';
 import type { Stamp } from './upstream/cache/cache.ts';
 import { SharedAnswers } from './upstream/cache/shared-answers.ts';
@@ -139,7 +140,10 @@ export class Replicas {
     this.#outage = new OutageWatch({
       log: options.log,
       isOut: () => this.#isOut,
-      changed: () => this.#budgets.outageChanged(),
+      changed: () => {
+        observer.outage?.(this.#isOut);
+        this.#budgets.outageChanged();
+      },
     });
     this.#budgets = this.#createBudgets();
   }
@@ -195,6 +199,11 @@ export class Replicas {
     return faults;
   }
 
+  /** All that are alive, this one first: see `SharedState` of the server. */
+  members(self: Pick<Member, 'sentMsAgo' | 'queued'>): readonly Member[] {
+    return membersOf({ id: this.#replica.id, ...self }, this.#budgets.others, this.#alive);
+  }
+
   /** What a scrape shows. */
   get gauges(): ReplicaGauges {
     const isUp = !this.#isOut;
@@ -230,6 +239,10 @@ export class Replicas {
       quarantineMs: (upstream) => this.#quarantineMs(upstream),
       stampOf: (claim) => this.#stampOf(claim),
       observer: (upstream, outcome) => observer.permit?.(upstream, outcome),
+      watch: (upstream) => ({
+        foreign: (count) => observer.foreign?.(upstream, count),
+        paused: (ms) => observer.paused?.(upstream, ms),
+      }),
     });
     for (const upstream of this.#upstreams) {
       if (upstream.apiKey !== '') budgets.watch(keyOf(upstream, upstream.apiKey));

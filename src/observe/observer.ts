@@ -6,8 +6,26 @@ export type QueueLane = 'write' | 'interactive' | 'refresh';
 /** Where the answer to a read came from. */
 export type ReadResult = 'hit' | 'stale' | 'shared' | 'miss' | 'coalesced';
 
+/** An operation, as those who watch over what it costs know it. */
+export interface Asker {
+  readonly requestId: string;
+  /** Its own name; `null` where it has none. */
+  readonly operation: string | null;
+}
+
+/** Why a request leaves. */
+export interface RequestOrigin {
+  readonly lane: QueueLane;
+  /** Whom its slot is charged to; `null` for a refresh. */
+  readonly caller: string | null;
+  /** Which operation it leaves for; `null` for a refresh, and where nothing is known of the operation. */
+  readonly asker: Asker | null;
+  /** Whether there is an answer already that no write has made wrong: only its ttl made this necessary. */
+  readonly renews: boolean;
+}
+
 /** One request about to be sent upstream. */
-interface UpstreamRequest {
+interface UpstreamRequest extends RequestOrigin {
   readonly upstream: UpstreamName;
   readonly method: string;
   /** What it is about, e.g. `channels`: one of few words, never an id. */
@@ -60,6 +78,8 @@ export interface OperationRecord {
   readonly outcome: 'ok' | 'partial' | 'failed' | 'canceled';
   readonly durationMs: number;
   readonly calls: number;
+  /** Calls that the cache or a request under way spared. */
+  readonly saved: number;
   readonly waitedMs: number;
   readonly stale: number;
 }
@@ -77,6 +97,12 @@ export interface Observer {
   read?(upstream: UpstreamName, resource: string, result: ReadResult, times?: number): void;
   /** A request got its slot after so many milliseconds in its lane. */
   waited?(upstream: UpstreamName, lane: QueueLane, ms: number): void;
+  /** A request begins to wait in its lane, or does not any more. */
+  queue?(upstream: UpstreamName, change: 1 | -1): void;
+  /** So many requests that this process did not send have come to count against a key. */
+  foreign?(upstream: UpstreamName, count: number): void;
+  /** After a refusal nothing is sent under a key for so many milliseconds. */
+  paused?(upstream: UpstreamName, ms: number): void;
   /** A member of an answer was not as documented: `resource.member`. */
   surprise?(upstream: UpstreamName, field: string): void;
   operation?(record: OperationRecord): void;
@@ -85,6 +111,8 @@ export interface Observer {
   permit?(upstream: UpstreamName, outcome: PermitOutcome): void;
   /** A write is known to all replicas. */
   settled?(how: SettledHow, ms: number): void;
+  /** Redis cannot be asked from now on, or can again. */
+  outage?(isOut: boolean): void;
   /** Redis has lost its memory. */
   epoch?(): void;
   /** An answer in Redis could not be used. */
@@ -139,11 +167,15 @@ export function observeWith(observers: readonly Observer[]): Observer {
     },
     read: (...args) => each((observer) => observer.read?.(...args)),
     waited: (...args) => each((observer) => observer.waited?.(...args)),
+    queue: (...args) => each((observer) => observer.queue?.(...args)),
+    foreign: (...args) => each((observer) => observer.foreign?.(...args)),
+    paused: (...args) => each((observer) => observer.paused?.(...args)),
     surprise: (...args) => each((observer) => observer.surprise?.(...args)),
     operation: (record) => each((observer) => observer.operation?.(record)),
     roundTrip: (...args) => each((observer) => observer.roundTrip?.(...args)),
     permit: (...args) => each((observer) => observer.permit?.(...args)),
     settled: (...args) => each((observer) => observer.settled?.(...args)),
+    outage: (isOut) => each((observer) => observer.outage?.(isOut)),
     epoch: () => each((observer) => observer.epoch?.()),
     unreadable: () => each((observer) => observer.unreadable?.()),
     liveRun: () => each((observer) => observer.liveRun?.()),

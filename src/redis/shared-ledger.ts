@@ -42,8 +42,12 @@ export interface SharedView {
   readonly wire: number;
   /** When each slot that counts comes back, soonest first. */
   readonly times: readonly number[];
-  /** What waits on other replicas. */
-  readonly bids: readonly Omit<Waits, 'oldest'>[];
+  /** Whose each of them is: see `untils` in lua/budget.ts. */
+  readonly who: string;
+  /** What waits on other replicas, `by` which one. */
+  readonly bids: readonly (Omit<Waits, 'oldest'> & { readonly by: string })[];
+  /** How long ago each other replica sent last, in milliseconds, of those whose requests count. */
+  readonly sent: Readonly<Record<string, number>>;
   readonly pausedMs: number;
   readonly latencyMs: number;
   /** How many may be on the wire now; at most half of what is left while a co-tenant is about. */
@@ -94,6 +98,8 @@ interface SharedLedgerOptions {
   readonly limit: number;
   readonly windowMs: number;
   readonly timeoutMs: number;
+  /** Told of every view that is taken in. */
+  readonly heard: (before: SharedView, after: SharedView) => void;
 }
 
 /** The ledger of one key, which all replicas share. Each of its methods is one command. */
@@ -135,7 +141,9 @@ export class SharedLedger {
   /** Takes in what a script has said of the budget. */
   look(json: unknown, heardAt: number): void {
     if (heardAt < this.#view.heardAt) return;
-    this.#view = readView(json, heardAt) ?? this.#view;
+    const before = this.#view;
+    this.#view = readView(json, heardAt) ?? before;
+    if (this.#view !== before) this.#options.heard(before, this.#view);
   }
 
   /**
@@ -199,11 +207,13 @@ export class SharedLedger {
 function readBid(value: unknown): SharedView['bids'][number] {
   const members: Record<string, unknown> =
     typeof value === 'object' && value !== null ? { ...value } : {};
-  const counts = (of: unknown): Record<string, number> => {
-    const entries = typeof of === 'object' && of !== null ? Object.entries(of) : [];
-    return Object.fromEntries(entries.filter(([, count]) => Number.isSafeInteger(count)));
-  };
-  return { w: counts(members['w']), i: counts(members['i']), r: Number(members['r']) || 0 };
+  const { by, i, r, w } = members;
+  return { by: typeof by === 'string' ? by : '', w: counts(w), i: counts(i), r: Number(r) || 0 };
+}
+
+function counts(of: unknown): Record<string, number> {
+  const entries = typeof of === 'object' && of !== null ? Object.entries(of) : [];
+  return Object.fromEntries(entries.filter(([, count]) => Number.isSafeInteger(count)));
 }
 
 function blankView(heardAt: number, limit: number): SharedView {
@@ -212,7 +222,9 @@ function blankView(heardAt: number, limit: number): SharedView {
     limit,
     wire: 0,
     times: [],
+    who: '',
     bids: [],
+    sent: {},
     pausedMs: 0,
     latencyMs: 200,
     abreast: 1,
@@ -242,7 +254,9 @@ function readView(json: unknown, heardAt: number): SharedView | null {
     limit: Math.max(1, number('limit')),
     wire: number('wire'),
     times: list('times').map(Number),
+    who: typeof members['who'] === 'string' ? members['who'] : '',
     bids: list('bids').map(readBid),
+    sent: counts(members['sent']),
     pausedMs: number('pausedMs'),
     latencyMs: number('latencyMs'),
     abreast: number('abreast'),

@@ -1,7 +1,7 @@
 import type { AtOnce } from '../at-once.ts';
 import type { Credential } from '../auth/credential.ts';
 import type { UpstreamName } from '../errors.ts';
-import type { Budget } from './budget/budget.ts';
+import type { Budget, BudgetWatch } from './budget/budget.ts';
 import { Budgets, type KeyState } from './budget/budgets.ts';
 import { keysAreNew } from './budget/journal/journal.ts';
 import { processBudgets } from './budget/process-budget.ts';
@@ -48,11 +48,15 @@ export class Client implements UpstreamClient {
     const { baseUrl, cache, clock, journal = keysAreNew, maxKeys, rateLimit } = options;
     const { freshness, observer, onForgotten, rateWindowMs, timeoutMs } = options;
     const limits = { baseUrl, rateLimit, rateWindowMs, timeoutMs };
+    const watch: BudgetWatch = {
+      foreign: (count) => observer?.foreign?.(this.upstream, count),
+      paused: (ms) => observer?.paused?.(this.upstream, ms),
+    };
     this.#budgets = new Budgets({
       upstream: this.upstream,
       clock,
       maxBudgets: maxKeys ?? Infinity,
-      budgetOf: options.budgetOf ?? processBudgets(clock, limits, journal),
+      budgetOf: options.budgetOf ?? processBudgets(clock, limits, journal, watch),
     });
     this.#exchange = new GuardedExchange(options);
     this.#shared = new SharedRequests(cache);

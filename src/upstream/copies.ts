@@ -121,7 +121,11 @@ export class Copies {
   #set<T>({ bytes, key, read, value }: Answer<T>, stamp: Stamp): boolean {
     const { cache, freshness } = this.#options;
     const tags = scopedTags(scopeOfKey(key), [...read.tags, ...(read.lateTags?.(value) ?? [])]);
-    return cache.set(key, { ...stamp, value, freshness: freshness(read.resource), tags }, bytes);
+    return cache.set(
+      key,
+      { ...stamp, value, resource: read.resource, freshness: freshness(read.resource), tags },
+      bytes,
+    );
   }
 
   /** Tags as the cache knows them. */

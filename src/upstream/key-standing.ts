@@ -5,11 +5,11 @@ import type { Budgets } from './budget/budgets.ts';
 import type { Cache, Hit } from './cache/cache.ts';
 import { everythingOf, scopeOf } from './cache/key.ts';
 import type { Refresher } from './cache/refresher.ts';
-import type { Receipt } from './receipt.ts';
 import type { Call } from './request.ts';
 import type { SharedRequests } from './requests/shared-requests.ts';
 import type { Exchanged } from './wire/exchange.ts';
 import type { GuardedExchange } from './wire/guarded-exchange.ts';
+import type { Departing } from './wire/observed-exchange.ts';
 
 interface KeyStandingOptions {
   readonly exchange: GuardedExchange;
@@ -60,7 +60,7 @@ export class KeyStanding {
   async send<T>(
     call: Call<T> & { readonly absentIsNull?: boolean },
     credential: Credential,
-    operation: Receipt | undefined,
+    departing: Departing,
     permit?: Permit,
   ): Promise<Exchanged<T>> {
     const era = this.#enter(credential.partition);
@@ -69,7 +69,7 @@ export class KeyStanding {
       exchanged = await this.#options.exchange.send(
         call,
         credential.secret,
-        operation,
+        departing,
         permit?.mayLeave,
       );
     } finally {

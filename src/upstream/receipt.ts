@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { UpstreamName } from '../errors.ts';
+import type { Asker } from '../observe/observer.ts';
 import type { Hit } from './cache/cache.ts';
 import { changesAt } from './cache/refresher.ts';
 import { Spending } from './spending.ts';
@@ -57,6 +58,8 @@ export class Receipt {
   readonly spending = new Spending();
   /** Time for which the operation has waited for something newer than the copies it has at hand. */
   readonly withCopy: Stopwatch;
+  /** The operation; `null` until it is known, and for what is none. */
+  asker: Asker | null = null;
   #passing = false;
   #pending = 0;
   #onIdle: (() => void)[] = [];

@@ -75,6 +75,7 @@ async function oneRun(waiting: number): Promise<{ enqueue: number; after: number
     const request = new SharedRequest<null>({
       upstream: 'LINKS',
       lane: 'interactive',
+      resource: 'channels',
       caller: name,
       budget,
       clock,

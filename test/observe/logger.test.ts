@@ -102,6 +102,7 @@ describe('the line of an operation', () => {
     durationMs: fc.double({ min: 0, max: 1e9, noNaN: true }),
     calls: fc.nat(),
     waitedMs: fc.double({ min: 0, max: 1e9, noNaN: true }),
+    saved: fc.nat(),
     stale: fc.nat(),
   });
 
@@ -216,7 +217,16 @@ describe('a text that is not ours', () => {
 
   it('is scrubbed in the cause of an upstream failure, however deep', () => {
     const text = written((log) => {
-      const request = { upstream: 'LINKS', method: 'GET', resource: 'x', operation: {} } as const;
+      const request = {
+        upstream: 'LINKS',
+        method: 'GET',
+        resource: 'x',
+        operation: {},
+        asker: null,
+        caller: null,
+        lane: 'refresh',
+        renews: true,
+      } as const;
       const watch = log.request?.(request);
       watch?.end({ code: 'UPSTREAM_UNAVAILABLE', cause: failure, durationMs: 1 });
     });

@@ -142,6 +142,7 @@ describe('the numbers', () => {
     durationMs: 1500,
     calls: 1,
     waitedMs: 0,
+    saved: 0,
     stale: 0,
   };
 

@@ -49,6 +49,9 @@ interface ErrandOptions {
 export class Errand implements Job {
   lane: Lane;
   caller: string;
+  readonly resource = 'channels';
+  readonly operation = null;
+  readonly waitedMs = 0;
   readonly urgency: () => number;
   readonly sent: Sent[] = [];
   /** What the budget said of the wait, each time it did. */

@@ -11,7 +11,14 @@ function createWorld() {
 /** A cache entry of an age. */
 function aged(ageMs: number): Hit {
   const freshness = { ttlMs: 1000, staleWhileRevalidateMs: 0, staleIfErrorMs: 0 };
-  const entry = { value: null, storedAt: 0, generation: 0, tags: [], freshness };
+  const entry = {
+    value: null,
+    resource: 'channels',
+    storedAt: 0,
+    generation: 0,
+    tags: [],
+    freshness,
+  };
   return { entry, state: 'fresh', ageMs };
 }
 

@@ -23,6 +23,7 @@ async function createWorld(limit = 2) {
     const made = new SharedRequest<string>({
       upstream: 'LINKS',
       lane: 'interactive',
+      resource: 'channels',
       caller: 'a',
       ...(planned ? { planned } : {}),
       budget,

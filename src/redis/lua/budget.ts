@@ -87,17 +87,27 @@ local function coTenantSeen()
   B.coAt = now
 end
 
--- When the slots that count come back, soonest first; those of permits that are out are a guess.
+-- When the slots that count come back, soonest first; those of permits that are out are a guess. With each, whose it
+-- is: m of this replica, r of another, c of a co-tenant; M and R while the permit is out.
 local function untils()
   local all = {}
   for _, p in ipairs(B.log) do
-    if p.x then all[#all + 1] = p.g + GHOST
-    elseif p.h then all[#all + 1] = math.min(p.u, math.max(now, p.g + B.latency) + CFG.window + CFG.margin)
-    else all[#all + 1] = p.u end
+    local mine = p.r == ME
+    if p.x then all[#all + 1] = {p.g + GHOST, mine and 'm' or 'r'}
+    elseif p.h then
+      local u = math.min(p.u, math.max(now, p.g + B.latency) + CFG.window + CFG.margin)
+      all[#all + 1] = {u, mine and 'M' or 'R'}
+    else all[#all + 1] = {p.u, mine and 'm' or 'r'} end
   end
-  for _, c in ipairs(B.co) do for _ = 1, math.min(c.n, 1000) do all[#all + 1] = c.u end end
-  table.sort(all)
+  for _, c in ipairs(B.co) do for _ = 1, math.min(c.n, 1000) do all[#all + 1] = {c.u, 'c'} end end
+  table.sort(all, function(a, b) return a[1] < b[1] end)
   return all
+end
+
+-- When the nth of them comes back.
+local function comesBack(n)
+  local slot = untils()[n]
+  return slot and slot[1]
 end
 
 local function used() return #B.log + coTenants() end
@@ -105,11 +115,15 @@ local function used() return #B.log + coTenants() end
 -- What replicas reckon with: nothing is sent on its word.
 local function view()
   local wire, free = onWire(), math.max(0, B.limit - used())
-  local times = {}
-  for i, u in ipairs(untils()) do times[i] = math.floor(u - now) end
+  local times, who = {}, {}
+  for i, slot in ipairs(untils()) do times[i], who[i] = math.floor(slot[1] - now), slot[2] end
   local others = {}
-  for id, bid in pairs(B.bids) do if id ~= ME then others[#others + 1] = {w = bid.w, i = bid.i, r = bid.r} end end
-  return cjson.encode({limit = B.limit, wire = wire, times = times, bids = others,
+  for id, bid in pairs(B.bids) do if id ~= ME then others[#others + 1] = {by = id, w = bid.w, i = bid.i, r = bid.r} end end
+  local sent = {}
+  for _, p in ipairs(B.log) do
+    if p.r ~= ME then sent[p.r] = math.min(sent[p.r] or INFINITE, math.floor(now - p.g)) end
+  end
+  return cjson.encode({limit = B.limit, wire = wire, times = times, who = table.concat(who), bids = others, sent = sent,
     pausedMs = math.max(0, math.floor(B.pausedUntil - now)), latencyMs = B.latency, abreast = allowed(wire, free), most = mostAbreast(wire, free), about = coTenantAbout()})
 end
 

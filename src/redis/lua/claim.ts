@@ -137,7 +137,7 @@ local function refreshStop()
   if B.tokens < 1 then return (1 - B.tokens) * every end
   if (WAITS.oldest or 0) < 0.8 * oldest then return 20 end
   local over = used() + reserve() - B.limit
-  if over >= 0 then return (untils()[over + 1] or now + 1000) - now end
+  if over >= 0 then return (comesBack(over + 1) or now + 1000) - now end
 end
 
 local stop, why = 1000, ''
@@ -152,7 +152,7 @@ local function step()
   elseif WAITS.r > 0 then lane = 'refresh'
   else return 1000, 'idle' end
   local over = used() + reserved - B.limit
-  if over >= 0 then return (untils()[over + 1] or now + CFG.window) - now, 'window' end
+  if over >= 0 then return (comesBack(over + 1) or now + CFG.window) - now, 'window' end
   local waiting = lane == 'write' and W or I
   local caller = lane ~= 'refresh' and turnOf(waiting) or nil
   local n = mineIn(lane, caller)

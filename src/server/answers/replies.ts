@@ -121,6 +121,7 @@ const ok = {
   codes: [],
   outcome: 'ok',
   calls: 0,
+  saved: 0,
   waitedMs: 0,
   stale: 0,
 } as const;

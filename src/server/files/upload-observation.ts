@@ -23,6 +23,9 @@ interface UploadObservation {
   ended(status: number, code: string | null): void;
 }
 
+/** What an upload is called among operations. */
+const NAME = 'PUT /files';
+
 /** Tells the observer of an upload once, when it is over, also of one that was refused. */
 export function observeUpload(
   request: IncomingMessage,
@@ -36,6 +39,7 @@ export function observeUpload(
   return {
     of(known) {
       caller = known;
+      known.receipt.asker = { requestId: requestIdOf(header('x-request-id')), operation: NAME };
       const context = ['traceparent', 'tracestate'].flatMap((name): [string, string][] => {
         const value = header(name);
         return value ? [[name, value]] : [];
@@ -49,7 +53,7 @@ export function observeUpload(
       const summary = caller?.receipt.summary;
       const record = {
         requestId: requestIdOf(header('x-request-id')),
-        name: 'PUT /files',
+        name: NAME,
         type: 'upload',
         caller: caller?.name ?? null,
         status,
@@ -57,6 +61,7 @@ export function observeUpload(
         outcome: canceled ? 'canceled' : code === null ? 'ok' : 'failed',
         durationMs: clock.now() - startedAt,
         calls: summary?.calls ?? 0,
+        saved: 0,
         waitedMs: summary?.waitedMs ?? 0,
         stale: 0,
       } as const;

@@ -31,6 +31,7 @@ export function useObservation(options: {
       outcome: running.signal.aborted ? 'canceled' : answered,
       durationMs: clock.now() - running.startedAt,
       calls: summary?.calls ?? 0,
+      saved: summary ? summary.saved.cache + summary.saved.coalesced : 0,
       waitedMs: summary?.waitedMs ?? 0,
       stale: summary?.stale ?? 0,
     };
@@ -67,6 +68,7 @@ export function useObservation(options: {
       running.name = operation ? operationName(operation) : null;
       running.caller = viewer.name;
       running.receipt = receipt;
+      receipt.asker = { requestId: running.requestId, operation: running.name };
       const trace = tracing.start(receipt, running.type, request.headers);
       running.trace = trace;
       setExecuteFn((input) => trace.run(() => executeFn(input) as unknown));

@@ -54,8 +54,53 @@ export interface Sharing {
   readonly landed?: (upshot: Upshot) => Promise<boolean>;
 }
 
+/** A slot of the window that is taken. */
+export interface TakenSlot {
+  /** A lane of this process, another process on the budget, or another user of the key. */
+  readonly owner: Lane | 'replica' | 'co-tenant';
+  /** What it was about; `null` where this process did not send it. */
+  readonly resource: string | null;
+  /** Milliseconds until it is free again; `null` while its request is on the wire. */
+  readonly freeInMs: number | null;
+}
+
+/** The slots of the window, for people: nothing is sent on its word. */
+export interface BudgetWindow {
+  readonly limit: number;
+  /** Those that are taken, the first to be free first. */
+  readonly taken: readonly TakenSlot[];
+  /** Milliseconds until one more is free, and until all are; `null` where nothing is taken. */
+  readonly nextInMs: number | null;
+  readonly allInMs: number | null;
+}
+
+/** A request that waits for a slot, for people. */
+export interface QueuedRequest {
+  readonly lane: Lane;
+  readonly caller: string;
+  readonly resource: string;
+  readonly operation: string | null;
+  readonly waitedMs: number;
+  /** Milliseconds until it leaves, as far as can be known now; `null` for a refresh. */
+  readonly leavesInMs: number | null;
+}
+
+/** Told of what befalls a budget. */
+export interface BudgetWatch {
+  /** So many requests that this process did not send have come to count. */
+  foreign(count: number): void;
+  /** A refusal has begun a pause of so many milliseconds. */
+  paused(ms: number): void;
+}
+
 /** A request that wants a slot. */
 export interface Job extends Waiting {
+  /** What it is about, e.g. `channels`. */
+  readonly resource: string;
+  /** The name of the operation that it would leave for now; `null` where there is none. */
+  readonly operation: string | null;
+  /** For so long it has waited, in milliseconds. */
+  readonly waitedMs: number;
   /** Sends the request. Must not reject: what the answer means to its readers is the job's business. */
   attempt(permit?: Permit): Promise<Attempted>;
   /** True for what takes long by its nature, such as an upload: nothing waits for its headers. */
@@ -116,6 +161,10 @@ export interface Budget {
   readonly answersInMs: number;
   /** The budget as it stands. */
   readonly state: BudgetState;
+  /** Who has the slots of the window. */
+  readonly window: BudgetWindow;
+  /** The requests that wait, in the order in which they go if nothing else comes; at most `most`. */
+  waiting(most: number): QueuedRequest[];
   /** Requests that wait in one lane. */
   queuedIn(lane: Lane): number;
   /** Milliseconds until a refusal's pause is over; 0 when there is none. */

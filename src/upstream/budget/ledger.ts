@@ -1,11 +1,15 @@
 import Bottleneck from 'bottleneck';
 import type { Clock } from '../../clock.ts';
+import type { TakenSlot } from './budget.ts';
 import { type JournalEntry, type KeyJournal, newKey } from './journal/journal.ts';
 import type { Lane } from './lanes.ts';
+import { type Foreign, type Held, takenSlots } from './slots.ts';
 
 /** A request that wants a slot. */
 export interface Claim {
   readonly lane: Lane;
+  /** What it is about. */
+  readonly resource: string;
   /** True for what takes long by its nature, such as an upload: it does not count as on the wire. */
   readonly lengthy: boolean;
   /** Requests that wait before this one and must find slots too. */
@@ -56,6 +60,8 @@ export interface Ledger {
   readonly reserve: number;
   /** When everything that counts now will have run out, on `clock.now()`; `null` when nothing counts. */
   readonly clearAt: number | null;
+  /** Who has the slots that count, the first to be free first. */
+  readonly slots: readonly TakenSlot[];
   claim(claim: Claim): Claimed | Promise<Claimed>;
   /** Follows a limit that the upstream announces. Leases already held keep counting. */
   follow(limit: number): void;
@@ -88,10 +94,12 @@ export class ProcessLedger implements Ledger {
   #limit: number;
   #onWire = 0;
   #lengthyOnWire = 0;
-  /** When each answered lease ends, on `clock.now()`, ascending. */
-  readonly #ends: number[] = [];
+  /** Leases that are not answered. */
+  readonly #unanswered = new Set<Held>();
+  /** Answered leases, by their ends, ascending. */
+  readonly #answered: Held[] = [];
   /** What co-tenants and the process before have spent, and until when it counts, ascending. */
-  #coTenants: { readonly count: number; readonly until: number }[] = [];
+  #coTenants: Foreign[] = [];
   /** Requests that have left, ever. */
   #begun = 0;
   /** Those of them that are not answered, or answered less than a window ago. */
@@ -112,15 +120,15 @@ export class ProcessLedger implements Ledger {
     this.#limit = options.limit;
     this.#journal = options.journal ?? newKey;
     for (const until of this.#journal.recalled) {
-      this.addCoTenants(1, until - this.#clock.now());
+      this.#addForeign({ owner: 'replica', count: 1, until });
     }
     this.#limiter = new Bottleneck({ maxConcurrent: options.limit });
     ignoreWallClock(this.#limiter);
   }
 
-  claim({ lane, lengthy, ahead }: Claim): Claimed | Promise<Claimed> {
+  claim({ ahead, lane, lengthy, resource }: Claim): Claimed | Promise<Claimed> {
     const spare = lane === 'refresh' ? this.reserve : ahead;
-    if (this.view.free > spare) return this.#lease(lengthy);
+    if (this.view.free > spare) return this.#lease({ lane, lengthy, resource, end: Infinity });
     return { retryAt: this.availableAt(spare, this.#clock.now()) };
   }
 
@@ -131,7 +139,7 @@ export class ProcessLedger implements Ledger {
   get view(): LedgerView {
     const now = this.#clock.now();
     const coTenants = this.#coTenantsAt(now).reduce((sum, { count }) => sum + count, 0);
-    const used = this.#onWire + this.#endsAfter(now).length + coTenants;
+    const used = this.#onWire + this.#answeredAfter(now).length + coTenants;
     return {
       limit: this.#limit,
       used,
@@ -147,6 +155,12 @@ export class ProcessLedger implements Ledger {
     return used === 0 ? null : this.#comesBack(used - 1, this.#clock.now());
   }
 
+  get slots(): readonly TakenSlot[] {
+    const now = this.#clock.now();
+    const own = [...this.#answeredAfter(now), ...this.#unanswered];
+    return takenSlots(own, this.#coTenantsAt(now), now);
+  }
+
   follow(limit: number): void {
     if (limit === this.#limit) return;
     this.#limit = limit;
@@ -155,7 +169,11 @@ export class ProcessLedger implements Ledger {
   }
 
   addCoTenants(count: number, ms: number): void {
-    this.#coTenants.push({ count, until: this.#clock.now() + ms });
+    this.#addForeign({ owner: 'co-tenant', count, until: this.#clock.now() + ms });
+  }
+
+  #addForeign(foreign: Foreign): void {
+    this.#coTenants.push(foreign);
     this.#coTenants.sort((a, b) => a.until - b.until);
   }
 
@@ -172,26 +190,29 @@ export class ProcessLedger implements Ledger {
   }
 
   /** Counts a slot as used at once, and grants it when Bottleneck has it free. */
-  #lease(lengthy: boolean): Promise<Claimed> {
+  #lease(held: Held): Promise<Claimed> {
     this.#onWire += 1;
-    if (lengthy) this.#lengthyOnWire += 1;
+    if (held.lengthy) this.#lengthyOnWire += 1;
+    this.#unanswered.add(held);
     const claimedAt = this.#clock.now();
     return new Promise((resolve) => {
       void this.#limiter.schedule(
         () =>
           new Promise<void>((release) => {
-            resolve({ lease: this.#grant(lengthy, claimedAt, release) });
+            resolve({ lease: this.#grant(held, claimedAt, release) });
           }),
       );
     });
   }
 
-  #grant(lengthy: boolean, claimedAt: number, release: () => void): Lease {
+  #grant(held: Held, claimedAt: number, release: () => void): Lease {
+    const { lengthy } = held;
     let entry: JournalEntry | undefined;
     let begunBefore = 0;
     let countableBefore = 0;
     const answered = (): void => {
       this.#onWire -= 1;
+      this.#unanswered.delete(held);
       if (lengthy) this.#lengthyOnWire -= 1;
     };
     return {
@@ -207,10 +228,10 @@ export class ProcessLedger implements Ledger {
         answered();
         entry?.ended();
         const now = this.#clock.now();
-        const end = now + this.windowMs;
+        held.end = now + this.windowMs;
         if (!lengthy) this.#latencyMs += (now - claimedAt - this.#latencyMs) / 8;
-        this.#ends.push(end);
-        this.#at(end, () => {
+        this.#answered.push(held);
+        this.#at(held.end, () => {
           this.#countable -= 1;
           release();
         });
@@ -229,33 +250,34 @@ export class ProcessLedger implements Ledger {
 
   /** When the `n`th of the slots that count comes back: a guess for those not answered yet. */
   #comesBack(n: number, now: number): number {
-    const ends = this.#endsAfter(now);
+    const ends = this.#answeredAfter(now);
     let rest = n;
     let answered = 0;
     for (const { count, until } of this.#coTenantsAt(now)) {
-      for (; (ends[answered] ?? Number.POSITIVE_INFINITY) <= until; answered += 1, rest -= 1) {
-        if (rest === 0) return ends[answered] ?? now;
+      for (; (ends[answered]?.end ?? Number.POSITIVE_INFINITY) <= until; answered += 1, rest -= 1) {
+        if (rest === 0) return ends[answered]?.end ?? now;
       }
       if (rest < count) return until;
       rest -= count;
     }
     // No answer that is still to come frees a slot before those that have come.
-    return ends[answered + rest] ?? now + this.#latencyMs + this.windowMs;
+    return ends[answered + rest]?.end ?? now + this.#latencyMs + this.windowMs;
   }
 
-  #endsAfter(now: number): readonly number[] {
-    while ((this.#ends[0] ?? Number.POSITIVE_INFINITY) <= now) this.#ends.shift();
-    return this.#ends;
+  #answeredAfter(now: number): readonly Held[] {
+    while ((this.#answered[0]?.end ?? Number.POSITIVE_INFINITY) <= now) this.#answered.shift();
+    return this.#answered;
   }
 
-  #coTenantsAt(now: number): readonly { readonly count: number; readonly until: number }[] {
+  #coTenantsAt(now: number): readonly Foreign[] {
     if (this.#coTenants[0] && this.#coTenants[0].until <= now) {
       this.#coTenants = this.#coTenants.filter(({ until }) => until > now);
     }
     const until = this.#journal.unknownUntil;
     if (until <= now) return this.#coTenants;
     // The process before may have spent all of it: neither can spend more than half then, or wait for ever.
-    const half = { count: Math.floor(this.#limit / 2), until };
+    const count = Math.floor(this.#limit / 2);
+    const half: Foreign = { owner: 'replica', count, until };
     return [...this.#coTenants, half].sort((a, b) => a.until - b.until);
   }
 

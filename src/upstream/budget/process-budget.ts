@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import { createDigest } from '../../digest.ts';
 import type { Feedback } from '../wire/rate-limit-headers.ts';
-import type { Budget, BudgetState, Job } from './budget.ts';
+import type { Budget, BudgetState, BudgetWatch, BudgetWindow, Job } from './budget.ts';
 import { Caution } from './caution.ts';
 import type { Journal } from './journal/journal.ts';
 import { type Claimed, type Lease, type Ledger, ProcessLedger } from './ledger.ts';
@@ -24,15 +24,20 @@ export interface KeyLimits {
 /** Names keys in the journal: the same in every process. Who knows a name finds no key by it. */
 const nameInJournal = createDigest('the journal of leases');
 
-/** Makes the budgets of keys that this process has to itself; `journal` remembers each across processes. */
+/**
+ * Makes the budgets of keys that this process has to itself; `journal` remembers each across processes, and
+ * `watch` is told of what befalls them.
+ */
 export function processBudgets(
   clock: Clock,
   { baseUrl, rateLimit: limit, rateWindowMs: windowMs, timeoutMs }: KeyLimits,
   journal: Journal,
+  watch: BudgetWatch,
 ): (secret: string) => Budget {
   return (secret) => {
     const ofKey = journal.of(nameInJournal(`${baseUrl} ${secret}`), { windowMs, timeoutMs });
-    return new ProcessBudget(clock, new ProcessLedger({ clock, limit, windowMs, journal: ofKey }));
+    const ledger = new ProcessLedger({ clock, limit, windowMs, journal: ofKey });
+    return new ProcessBudget(clock, ledger, watch);
   };
 }
 
@@ -47,11 +52,13 @@ export class ProcessBudget extends QueuedBudget {
   readonly #pause: Pause;
   readonly #caution: Caution;
   readonly #refreshPace: RefreshPace;
+  readonly #watch: BudgetWatch | undefined;
   #wake: (() => void) | null = null;
 
-  constructor(clock: Clock, ledger: Ledger) {
+  constructor(clock: Clock, ledger: Ledger, watch?: BudgetWatch) {
     super(clock);
     this.#ledger = ledger;
+    this.#watch = watch;
     this.#pause = new Pause(clock, ledger.windowMs);
     this.#caution = new Caution(clock, ledger.windowMs);
     this.#refreshPace = new RefreshPace(clock, ledger.view.limit);
@@ -84,6 +91,17 @@ export class ProcessBudget extends QueuedBudget {
       get writeInMs() {
         return writeInMs();
       },
+    };
+  }
+
+  get window(): BudgetWindow {
+    const { clearAt, slots, view } = this.#ledger;
+    const now = this.clock.now();
+    return {
+      limit: view.limit,
+      taken: slots,
+      nextInMs: clearAt === null ? null : this.#ledger.availableAt(view.free, now) - now,
+      allInMs: clearAt === null ? null : clearAt - now,
     };
   }
 
@@ -135,9 +153,9 @@ export class ProcessBudget extends QueuedBudget {
     }
   }
 
-  #claim({ lane, lengthy = false }: Job, ahead: number): Claimed | Promise<Claimed> {
+  #claim({ lane, lengthy = false, resource }: Job, ahead: number): Claimed | Promise<Claimed> {
     const { view } = this.#ledger;
-    const claimed = this.#ledger.claim({ lane, lengthy, ahead });
+    const claimed = this.#ledger.claim({ lane, lengthy, resource, ahead });
     if (!('retryAt' in claimed)) this.#caution.sends(view);
     return claimed;
   }
@@ -180,11 +198,14 @@ export class ProcessBudget extends QueuedBudget {
     this.#ledger.follow(learnt.limit);
     if (learnt.unknown) {
       this.#ledger.addCoTenants(learnt.unknown.count, learnt.unknown.ms);
+      this.#watch?.foreign(learnt.unknown.count);
       if (remainingHeard) this.#caution.coTenantSeen();
     }
     this.#caution.heard(feedback.remaining !== null);
     if (feedback.refused) {
+      const begins = era === this.#pause.era;
       this.#pause.refused(feedback.refused.retryAfterMs ?? feedback.resetInMs, era);
+      if (begins) this.#watch?.paused(this.#pause.restMs);
       this.#caution.refused();
     } else if (era === this.#pause.era) {
       this.#pause.accepted();

@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts';
-import type { Budget, BudgetState, Job } from './budget.ts';
+import type { Budget, BudgetState, BudgetWindow, Job, QueuedRequest } from './budget.ts';
 import { type Lane, Lanes } from './lanes.ts';
 import { QueueForecast } from './queue-forecast.ts';
 
@@ -23,6 +23,7 @@ export abstract class QueuedBudget implements Budget {
   abstract readonly idle: boolean;
   abstract readonly refreshesPerWindow: number;
   abstract readonly windowMs: number;
+  abstract readonly window: BudgetWindow;
   abstract rush(job: Job): void;
 
   /** Sends whatever may be sent now, and sees to being called again when more may. */
@@ -71,6 +72,17 @@ export abstract class QueuedBudget implements Budget {
     });
   }
 
+  waiting(most: number): QueuedRequest[] {
+    const waiting: QueuedRequest[] = [];
+    for (const job of this.lanes.inOrder()) {
+      if (waiting.length >= most) return waiting;
+      waiting.push(queued(job, this.estimateAt(waiting.length)));
+    }
+    const refreshes = this.lanes.mostUrgent(most - waiting.length);
+    for (const { refresh } of refreshes) waiting.push(queued(refresh, null));
+    return waiting;
+  }
+
   queuedIn(lane: Lane): number {
     return this.lanes.size(lane);
   }
@@ -107,4 +119,9 @@ export abstract class QueuedBudget implements Budget {
       if (job.delayed(this.estimateAt(position))) position += 1;
     }
   }
+}
+
+function queued(job: Job, leavesInMs: number | null): QueuedRequest {
+  const { caller, lane, operation, resource, waitedMs } = job;
+  return { lane, caller, resource, operation, waitedMs, leavesInMs };
 }

@@ -36,6 +36,8 @@ interface SharedStamp {
 /** An answer in the cache. Another answer to the same read is another entry. */
 export interface CacheEntry<T = unknown> extends Stamp {
   readonly value: T;
+  /** What it is an answer about, e.g. `channels`. */
+  readonly resource: string;
   readonly freshness: Freshness;
   readonly tags: readonly string[];
 }
@@ -126,6 +128,22 @@ export class Cache {
     return this.#judge(key, this.#entries.peek(key)?.entry);
   }
 
+  /** The keys of all entries. Entries may come and go while they are looked through. */
+  *keys(): Generator<string> {
+    for (const keys of this.#keysByScope.values()) yield* keys;
+  }
+
+  /** How the entry of a key stands, for people: nothing changes by it. `undefined` where it is of no use any more. */
+  look(
+    key: string,
+  ): { readonly resource: string; readonly fresh: boolean; readonly ageMs: number } | undefined {
+    const entry = this.#entries.peek(key)?.entry;
+    const assessed = entry && this.#assess(entry);
+    if (!entry || assessed === 'useless') return undefined;
+    const ageMs = this.#clock.now() - entry.storedAt;
+    return { resource: entry.resource, fresh: assessed?.state === 'fresh', ageMs };
+  }
+
   /** Stores an answer of about `bytes` bytes, unless a write has already made it invalid; tells whether it holds. */
   set(key: string, entry: CacheEntry, bytes: number): boolean {
     if (!this.holds(entry.tags, entry.generation)) return false;
@@ -171,15 +189,19 @@ export class Cache {
   }
 
   #judge(key: string, entry: CacheEntry | undefined): Hit | undefined {
-    if (!entry) return undefined;
+    const assessed = entry && this.#assess(entry);
+    if (assessed !== 'useless') return assessed;
+    this.#version += 1;
+    this.#entries.delete(key);
+    return undefined;
+  }
+
+  /** What may be done with an entry: nothing now where there is no answer, and nothing ever for one that is useless. */
+  #assess(entry: CacheEntry): Hit | 'useless' | undefined {
     const ageMs = this.#clock.now() - entry.storedAt;
     const state = stateOf(entry.freshness, ageMs);
     const standing = this.#generations.standing(entry.tags, entry.generation);
-    if (!state || standing === 'wrong') {
-      this.#version += 1;
-      this.#entries.delete(key);
-      return undefined;
-    }
+    if (!state || standing === 'wrong') return 'useless';
     if (standing === 'current') return { entry, state, ageMs };
     if (standing === 'withheld') return undefined;
     if (standing === 'suspect') return { entry, state: 'fallback', ageMs };

@@ -15,6 +15,7 @@ import type { Receipt } from '../receipt.ts';
 import type { Read } from '../request.ts';
 import { isLost, readError, readErrorOf } from '../wire/failure.ts';
 import type { GuardedExchange } from '../wire/guarded-exchange.ts';
+import type { Departing } from '../wire/observed-exchange.ts';
 import type { Attempt } from './attempt.ts';
 import { SharedRequest } from './shared-request.ts';
 import type { ReadInFlight, SharedRequests } from './shared-requests.ts';
@@ -103,6 +104,7 @@ export class ReadRequests {
     let attempts = 0;
     const request = new SharedRequest<T>({
       ...this.#options.requestOptions(credential),
+      resource: read.resource,
       ...('caller' in purpose
         ? { lane: 'interactive', caller: purpose.caller.name, planned: purpose.caller.receipt }
         : {
@@ -114,10 +116,10 @@ export class ReadRequests {
       ...(this.#options.elsewhere
         ? this.#sharing(this.#options.elsewhere, { key, read, credential })
         : {}),
-      attempt: (payer, permit) => {
+      attempt: (payer, departing, permit) => {
         attempts += 1;
         const mayRepeat = attempts === 1;
-        return this.#attemptRead(key, open, credential, { payer, permit, mayRepeat });
+        return this.#attemptRead(key, open, credential, { payer, departing, permit, mayRepeat });
       },
     });
     const forWatchers = 'refreshFor' in purpose && purpose.refreshFor === 'watchers';
@@ -134,10 +136,12 @@ export class ReadRequests {
     credential: Credential,
     {
       payer,
+      departing,
       permit,
       mayRepeat,
     }: {
       readonly payer: Receipt | undefined;
+      readonly departing: Departing;
       readonly permit: Permit | undefined;
       readonly mayRepeat: boolean;
     },
@@ -145,7 +149,8 @@ export class ReadRequests {
     const { cache } = this.#options;
     const { read } = open;
     // What a write has made wrong is read anew by the next who asks, and not before.
-    if (!payer && cache.peek(key) === undefined) return { kind: 'unsent' };
+    const renews = cache.peek(key) !== undefined;
+    if (!payer && !renews) return { kind: 'unsent' };
     const heldBack = this.#options.exchange.heldBackFor(read);
     if (heldBack) return { kind: 'unsent', error: heldBack };
     payer?.sent(this.#upstream, key);
@@ -154,7 +159,7 @@ export class ReadRequests {
     const { feedback, outcome } = await this.#options.standing.send(
       read,
       credential,
-      payer,
+      { ...departing, renews },
       permit,
     );
     if (outcome.kind === 'late') {

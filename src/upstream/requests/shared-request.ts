@@ -6,6 +6,7 @@ import type { Attempted, Budget, Job, Permit, Sharing, Upshot } from '../budget/
 import type { Lane } from '../budget/lanes.ts';
 import type { Caller } from '../operation.ts';
 import type { Receipt } from '../receipt.ts';
+import type { Departing } from '../wire/observed-exchange.ts';
 import { type Attempt, type Outcome, unforeseen } from './attempt.ts';
 
 /** Tells a waiter with a copy at hand that it has waited long enough; the request goes on without it. */
@@ -26,6 +27,8 @@ interface SharedRequestOptions<T> {
   readonly lane: Lane;
   /** Whom the slot is charged to. */
   readonly caller: string;
+  /** What it is about, e.g. `channels`. */
+  readonly resource: string;
   /** Whose operation has set a call aside for it; given back when it does not leave for that one. */
   readonly planned?: Receipt;
   readonly urgency?: () => number;
@@ -36,7 +39,11 @@ interface SharedRequestOptions<T> {
   readonly budget: Budget;
   readonly clock: Clock;
   /** Tries to send it, in a slot of its own. `payer` is the receipt that it goes on, if anybody waits. */
-  readonly attempt: (payer: Receipt | undefined, permit?: Permit) => Promise<Attempt<T>>;
+  readonly attempt: (
+    payer: Receipt | undefined,
+    departing: Departing,
+    permit?: Permit,
+  ) => Promise<Attempt<T>>;
   /** What other replicas have to know of it. */
   readonly sharing?: Omit<Sharing, 'landed'>;
   /** What the end of another replica's request for the same comes to; `null` if that is of no use here. */
@@ -54,6 +61,7 @@ export class SharedRequest<T> implements Job {
   caller: string;
   readonly urgency: () => number;
   readonly lengthy: boolean;
+  readonly resource: string;
   readonly sharing: Sharing | undefined;
   readonly #options: SharedRequestOptions<T>;
   readonly #waiters = new Set<Waiter<T>>();
@@ -63,6 +71,8 @@ export class SharedRequest<T> implements Job {
   #queuedAt = 0;
   #openedAt = 0;
   #sentAt = Number.POSITIVE_INFINITY;
+  /** Whether the observer knows that it waits in its lane. */
+  #isToldToWait = false;
   /** Whether it is sent although nobody waits, for those who come later. */
   #goesOn = false;
   #tellSettled = (): void => {};
@@ -75,6 +85,7 @@ export class SharedRequest<T> implements Job {
     this.#options = options;
     this.lane = options.lane;
     this.caller = options.caller;
+    this.resource = options.resource;
     this.urgency = options.urgency ?? (() => 0);
     this.lengthy = options.lengthy ?? false;
     const { elsewhere, sharing } = options;
@@ -108,6 +119,27 @@ export class SharedRequest<T> implements Job {
     this.#openedAt = this.#options.clock.now();
     this.#queuedAt = this.#openedAt;
     this.#options.budget.enqueue(this);
+    this.#tellQueue();
+  }
+
+  get operation(): string | null {
+    return this.#first?.receipt.asker?.operation ?? null;
+  }
+
+  get waitedMs(): number {
+    return this.#options.clock.now() - this.#queuedAt;
+  }
+
+  /** Whose operation it leaves for, if anybody waits. */
+  get #first(): Caller | undefined {
+    return this.#waiters.values().next().value?.caller;
+  }
+
+  /** Lets the observer know whether it waits. What gets its slot at once never did. */
+  #tellQueue(): void {
+    if (this.#queued === this.#isToldToWait) return;
+    this.#isToldToWait = this.#queued;
+    this.#options.observer?.queue?.(this.#options.upstream, this.#queued ? 1 : -1);
   }
 
   /**
@@ -162,21 +194,30 @@ export class SharedRequest<T> implements Job {
     const { clock, observer, upstream } = this.#options;
     this.#sentAt = clock.now();
     observer?.waited?.(upstream, this.lane, clock.now() - this.#queuedAt);
+    if (this.#isToldToWait) this.#tellQueue();
   }
 
   async attempt(permit?: Permit): Promise<Attempted> {
     for (;;) {
-      const payer = this.#waiters.values().next().value?.caller.receipt;
+      const payer = this.#first?.receipt;
       if (!payer && !this.#leavesAnyway) {
         this.#finish();
         return { kind: 'unsent' };
       }
-      const attempt = await this.#options.attempt(payer, permit).catch(unforeseen);
+      const attempt = await this.#options
+        .attempt(payer, this.#departing(payer), permit)
+        .catch(unforeseen);
       if (attempt.kind !== 'unsent' && attempt.kind !== 'late') this.#payer ??= payer;
       // Whoever came to wait for a refresh that was not needed any more gets it sent.
       const wanted = attempt.kind === 'unsent' && !('error' in attempt) && this.#waiters.size > 0;
       if (!wanted) return this.#settle(attempt);
     }
+  }
+
+  #departing(operation: Receipt | undefined): Departing {
+    const { caller, lane } = this;
+    const charged = lane === 'refresh' ? null : caller;
+    return { operation, asker: operation?.asker ?? null, caller: charged, lane, renews: false };
   }
 
   /** Tells those who wait what they get, unless it goes again. */
@@ -216,6 +257,7 @@ export class SharedRequest<T> implements Job {
   delayed(estimateMs: number): boolean {
     if (!this.#queued) this.#queuedAt = this.#options.clock.now();
     this.#state = 'queued';
+    this.#tellQueue();
     for (const waiter of this.#waiters) {
       if (!waiter.waiting) this.#beginWaiting(waiter, estimateMs);
       else this.#leaveIfTooLate(waiter, estimateMs);
@@ -288,6 +330,7 @@ export class SharedRequest<T> implements Job {
 
   #finish(): void {
     this.#state = 'done';
+    this.#tellQueue();
     for (const waiter of this.#waiters) this.#endWaiting(waiter);
     this.#waiters.clear();
     const { planned, upstream } = this.#options;

@@ -4,6 +4,7 @@ import type { Access } from '../operation.ts';
 import type { Call } from '../request.ts';
 import type { Exchanged } from '../wire/exchange.ts';
 import type { GuardedExchange } from '../wire/guarded-exchange.ts';
+import { resourceOf } from '../wire/observed-exchange.ts';
 import type { Feedback } from '../wire/rate-limit-headers.ts';
 import type { Attempt } from './attempt.ts';
 import type { RequestOptions } from './read-requests.ts';
@@ -60,13 +61,14 @@ export class UnsharedRequests {
         lane,
         lengthy: call.stream !== undefined,
         caller: caller.name,
+        resource: resourceOf(call),
         planned: caller.receipt,
         sharing: { tags: tags() },
-        attempt: async (payer, permit) => {
+        attempt: async (payer, departing, permit) => {
           const heldBack = exchange.heldBackFor(call);
           if (heldBack) return { kind: 'unsent', error: heldBack };
           payer?.sent(options.upstream, key);
-          const { feedback, outcome } = await standing.send(call, credential, payer, permit);
+          const { feedback, outcome } = await standing.send(call, credential, departing, permit);
           if (outcome.kind === 'late') {
             payer?.notSent(options.upstream, key);
             return { kind: 'late' };

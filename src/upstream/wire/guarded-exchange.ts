@@ -4,7 +4,7 @@ import type { Call } from '../request.ts';
 import { Breaker } from './breaker.ts';
 import type { Exchanged, ExchangeOptions } from './exchange.ts';
 import { faultOf, outOfOrder } from './failure.ts';
-import { kindOf, observedExchange } from './observed-exchange.ts';
+import { type Departing, kindOf, observedExchange } from './observed-exchange.ts';
 
 /** Exchanges with one upstream behind its circuit breaker. */
 export class GuardedExchange {
@@ -31,18 +31,17 @@ export class GuardedExchange {
   }
 
   /**
-   * Sends a request: 1 upstream call. Learns from the answer whether the upstream is in order. `operation`
-   * stands for whom it leaves for.
+   * Sends a request: 1 upstream call. Learns from the answer whether the upstream is in order.
    */
   async send<T>(
     call: Call<T> & { readonly absentIsNull?: boolean },
     secret: string,
-    operation: object | undefined,
+    departing: Departing,
     mayLeave?: () => boolean,
   ): Promise<Exchanged<T>> {
     // How long the bytes of a stream take is up to who sends them.
     const departure = this.#breaker.leaving(kindOf(call), call.stream === undefined);
-    const sent = observedExchange(this.#options, call, secret, operation, mayLeave);
+    const sent = observedExchange(this.#options, call, secret, departing, mayLeave);
     // A mistake of ours says nothing about the upstream, and must not leave the breaker half-open.
     sent.catch(() => departure.ended());
     const exchanged = await sent;

@@ -1,24 +1,40 @@
-import type { Observer, UpstreamOutcome } from '../../observe/observer.ts';
+import type { Observer, RequestOrigin, UpstreamOutcome } from '../../observe/observer.ts';
 import type { Call } from '../request.ts';
 import { type Exchanged, type ExchangeOptions, exchange } from './exchange.ts';
 import { faultOf, readError } from './failure.ts';
 import { WireError } from './send.ts';
+
+/** Why a request leaves, and the object that stands for the operation that it leaves for, if it does for one. */
+export interface Departing extends RequestOrigin {
+  readonly operation: object | undefined;
+}
+
+/** What a request is about, e.g. `channels`: one of few words, never an id. */
+export function resourceOf({
+  path,
+  resource,
+}: Pick<Call<unknown>, 'path'> & { readonly resource?: string }): string {
+  return resource ?? nounOf(path);
+}
 
 /** `exchange` under the eyes of an observer; without one it is `exchange` and nothing else. */
 export function observedExchange<T>(
   options: ExchangeOptions & { readonly observer?: Observer },
   call: Call<T> & { readonly absentIsNull?: boolean; readonly resource?: string },
   secret: string,
-  /** Stands for the operation that the request leaves for. */
-  operation: object | undefined,
+  { asker, caller, lane, operation, renews }: Departing,
   mayLeave?: () => boolean,
 ): Promise<Exchanged<T>> {
   const { api, clock, observer } = options;
   const watch = observer?.request?.({
     upstream: api.upstream,
     method: call.method,
-    resource: call.resource ?? nounOf(call.path),
+    resource: resourceOf(call),
     operation,
+    asker,
+    caller,
+    lane,
+    renews,
   });
   if (!watch) return exchange(options, call, secret, mayLeave);
   const startedAt = clock.now();

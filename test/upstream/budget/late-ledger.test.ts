@@ -35,6 +35,10 @@ class LateLedger implements Ledger {
     return this.#ledger.view;
   }
 
+  get slots() {
+    return this.#ledger.slots;
+  }
+
   get clearAt() {
     return this.#ledger.clearAt;
   }

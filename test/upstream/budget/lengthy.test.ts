@@ -10,6 +10,9 @@ function job(send: () => Promise<Feedback>, lengthy = false): Job {
   return {
     lane: lengthy ? 'write' : 'interactive',
     caller: 'web',
+    resource: 'channels',
+    operation: null,
+    waitedMs: 0,
     urgency: () => 0,
     lengthy,
     attempt: async () => ({ kind: 'done', feedback: await send() }),

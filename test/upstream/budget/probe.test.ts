@@ -29,6 +29,9 @@ function ask(count: number, lane: Lane = 'interactive'): Job[] {
     const job: Job = {
       lane,
       caller: 'web',
+      resource: 'channels',
+      operation: null,
+      waitedMs: 0,
       urgency: () => 0,
       attempt: () =>
         new Promise((resolve) => {
@@ -232,6 +235,9 @@ describe('On a key that others use', () => {
             budget.enqueue({
               lane: 'interactive',
               caller: 'web',
+              resource: 'channels',
+              operation: null,
+              waitedMs: 0,
               urgency: () => 0,
               attempt,
               dispatched: () => {},

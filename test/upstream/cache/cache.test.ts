@@ -20,6 +20,7 @@ function createWorld(maxBytes = 1_000_000) {
     generation = cache.stamp().generation,
   ): CacheEntry => ({
     value,
+    resource: 'channels',
     storedAt: clock.now(),
     freshness,
     tags,

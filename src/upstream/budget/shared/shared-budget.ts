@@ -6,10 +6,11 @@ import type {
   SharedVerdict,
   Want,
 } from '../../../redis/shared-ledger.ts';
-import type { BudgetState, Job, Permit, Upshot } from '../budget.ts';
+import type { BudgetState, BudgetWindow, Job, Permit, Upshot } from '../budget.ts';
 import { QueuedBudget } from '../queued-budget.ts';
 import { Departures, type DeparturesOptions } from './departures.ts';
 import { sharedForecast } from './shared-forecast.ts';
+import { OwnSlots, sharedWindow } from './shared-window.ts';
 import { waitsOf, wantOf } from './wants.ts';
 
 /** What a budget that replicas share needs of the world. */
@@ -53,6 +54,7 @@ export class SharedBudget extends QueuedBudget {
   readonly #options: SharedBudgetOptions;
   readonly #ledger: SharedLedger;
   readonly #departures: Departures;
+  readonly #own = new OwnSlots();
   readonly #parked = new Map<Job, Parked>();
   readonly #rushing = new WeakSet<Job>();
   /** Those for whom another replica's answer was of no use: they want a request of their own. */
@@ -125,6 +127,10 @@ export class SharedBudget extends QueuedBudget {
         return writeInMs();
       },
     };
+  }
+
+  get window(): BudgetWindow {
+    return sharedWindow(this.#ledger.view, this.#own, this.clock.now());
   }
 
   get pausedMs(): number {
@@ -285,7 +291,11 @@ export class SharedBudget extends QueuedBudget {
   }
 
   async #send(job: Job, permit: Permit, epoch: string): Promise<void> {
+    this.#own.forget(this.clock.now() - this.windowMs - this.#options.times.marginMs);
+    const slot = this.#own.begin(job);
     const { attempted, told } = await this.#departures.send(job, permit, epoch);
+    if (attempted === 'unsent' || attempted === 'late') slot.unsent();
+    else slot.ended(this.clock.now());
     if (attempted !== 'unsent' && attempted !== 'done') this.putBack(job);
     this.#claimNow();
     await told;

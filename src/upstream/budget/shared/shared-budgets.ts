@@ -3,11 +3,13 @@ import type { Clock } from '../../../clock.ts';
 import type { UpstreamName } from '../../../errors.ts';
 import type { PermitOutcome } from '../../../observe/observer.ts';
 import type { Replica } from '../../../redis/replica.ts';
-import { type SharedClaim, SharedLedger } from '../../../redis/shared-ledger.ts';
+import { type SharedClaim, SharedLedger, type SharedView } from '../../../redis/shared-ledger.ts';
 import type { ProtocolTimes } from '../../../redis/times.ts';
 import type { Stamp } from '../../cache/cache.ts';
-import type { Upshot } from '../budget.ts';
+import type { BudgetWatch, Upshot } from '../budget.ts';
+import { othersIn } from './members.ts';
 import { SharedBudget } from './shared-budget.ts';
+import { tellWatch } from './shared-window.ts';
 
 /** Budgets of callers' keys whose ledgers are remembered. */
 const LEDGERS_REMEMBERED = 2000;
@@ -35,6 +37,8 @@ interface SharedBudgetsOptions {
   readonly quarantineMs: (upstream: UpstreamName) => number;
   readonly stampOf: (claim: SharedClaim) => Stamp;
   readonly observer: (upstream: UpstreamName, outcome: PermitOutcome) => void;
+  /** Told of what befalls the budgets of an upstream. */
+  readonly watch: (upstream: UpstreamName) => BudgetWatch;
 }
 
 /** The budgets that replicas share, as far as this one uses them. */
@@ -90,6 +94,21 @@ export class SharedBudgets {
     return [...this.#waiting.keys()];
   }
 
+  /**
+   * What is known of the other replicas by the budgets that are watched: when each sent last, as far as that counts
+   * still, and how many requests wait there.
+   */
+  get others(): ReadonlyMap<
+    string,
+    { readonly sentMsAgo: number | null; readonly queued: number }
+  > {
+    const now = this.#options.clock.now();
+    return othersIn(
+      this.watched.map(({ view }) => view),
+      now,
+    );
+  }
+
   /** How a watched budget stands. */
   look(name: string, json: string): void {
     const ledger = this.#own.get(name) ?? this.#others.peek(name);
@@ -125,7 +144,9 @@ export class SharedBudgets {
     const { clock, replica, times } = this.#options;
     const { rateLimit: limit, rateWindowMs: windowMs, timeoutMs } = key;
     const name = this.#nameOf(key);
-    return new SharedLedger({ replica, clock, times, name, limit, windowMs, timeoutMs });
+    const watch = this.#options.watch(key.upstream);
+    const heard = (before: SharedView, after: SharedView) => tellWatch(watch, before, after);
+    return new SharedLedger({ replica, clock, times, name, limit, windowMs, timeoutMs, heard });
   }
 
   #noteWaiting(budget: SharedBudget, does: boolean): void {
