@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { GraphQLSchema } from 'graphql';
+import manifest from '../package.json' with { type: 'json' };
 import { createBackends } from './backends.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config/config.ts';
@@ -88,7 +89,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
   const backends = createBackends(config, endpoints, world);
   const purchaseCode = sandbox?.market.purchaseCodes.valid[0];
   const parts = { backends, cache, clock, endpoints, digest, purchaseCode, replicas, telemetry };
-  const { graphql, http, live } = createServers(config, parts);
+  const { graphql, http, live, console } = createServers(config, parts);
   replicas?.start();
   let url = '';
   let closing: Promise<void> | undefined;
@@ -97,14 +98,20 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     fetch: async (request) => graphql.fetch(request),
     async listen() {
       ({ url } = await http.listen(config.port, config.host));
+      telemetry.history?.happenings.add('started', `Version ${manifest.version} has started.`);
       return { url };
     },
     async close() {
       closing ??= (async () => {
+        telemetry.history?.happenings.add('draining', 'The gateway is about to stop.');
+        console?.drain();
         await shutDown({
           clock,
           http,
-          endStreams: () => live?.end(),
+          endStreams: () => {
+            live?.end();
+            console?.end();
+          },
           clients: backends.clients,
           dispatcher,
           delayMs: url === '' ? 0 : config.shutdownDelayMs,

@@ -14,6 +14,9 @@ import { OperationsAtHand } from './server/answers/operations-at-hand.ts';
 import { answerBytes, RememberedAnswers } from './server/answers/remembered-answers.ts';
 import { Replies } from './server/answers/replies.ts';
 import { createShortWay } from './server/answers/short-way.ts';
+import { createConsoleRoutes } from './server/console/console-routes.ts';
+import { createConsole } from './server/console/create-console.ts';
+import type { ConsoleFeed } from './server/console/feed.ts';
 import { type Callers, createCallers } from './server/door/caller.ts';
 import { createHostGuard } from './server/door/host-guard.ts';
 import { Origins } from './server/door/origins.ts';
@@ -32,8 +35,8 @@ import { gatewayPlugins } from './server/graphql/plugins.ts';
 import { createSchemaPage } from './server/graphql/schema-page.ts';
 import { createGraphqlServer, type GraphqlServer } from './server/graphql/yoga.ts';
 import { createHttpServer, type HttpServer } from './server/http.ts';
-import { createGatewayState } from './server/operators/gateway-state.ts';
-import { createOperatorPages } from './server/operators/operator-pages.ts';
+import { createGatewayState, type GatewayState } from './server/operators/gateway-state.ts';
+import { createOperatorPages, isLocal } from './server/operators/operator-pages.ts';
 import type { SharedState } from './server/operators/readiness.ts';
 import { createBuiltPages } from './server/pages/built-pages.ts';
 import { LoopTurns } from './server/socket/loop-turns.ts';
@@ -76,14 +79,32 @@ export interface Servers {
   readonly http: HttpServer;
   /** All live queries; `null` where there can be none. */
   readonly live: LiveHub | null;
+  /** What the console shows; `null` where nothing is counted. */
+  readonly console: ConsoleFeed | null;
 }
 
 /** Puts both servers together. Neither listens yet. */
 export function createServers(config: Config, parts: Parts): Servers {
   const shared = createShared(config, parts);
   const graphql = createGraphql(config, parts, shared);
-  const http = createHttp(config, parts, shared, graphql);
-  return { graphql, http, live: shared.live };
+  const tally = parts.telemetry.counting && new AnswerTally(parts.clock, parts.telemetry.counting);
+  const state = createGatewayState({
+    clients: parts.backends.clients,
+    health: parts.telemetry.health,
+    shared: parts.replicas,
+  });
+  const console = createConsole(config, {
+    cache: parts.cache,
+    clients: parts.backends.clients,
+    clock: parts.clock,
+    live: shared.live,
+    shared: parts.replicas,
+    state,
+    tally,
+    telemetry: parts.telemetry,
+  });
+  const http = createHttp(config, parts, shared, { graphql, tally, state, console });
+  return { graphql, http, live: shared.live, console };
 }
 
 function createShared(
@@ -187,15 +208,21 @@ function createGraphql(
   return createGraphqlServer({ schema, createContext: contexts.create, plugins, maskError });
 }
 
+/** What the HTTP server is put together from, besides. */
+interface HttpParts {
+  readonly graphql: Servers['graphql'];
+  readonly tally: AnswerTally | null;
+  readonly state: GatewayState;
+  readonly console: ConsoleFeed | null;
+}
+
 function createHttp(
   config: Config,
-  { backends, cache, clock, purchaseCode, replicas, telemetry }: Parts,
-  { answers, bodyLimits, callers, live, maskError, operations, origins, sources, turns }: Shared,
-  graphql: Servers['graphql'],
+  { clock, purchaseCode, telemetry }: Parts,
+  { answers, bodyLimits, callers, maskError, operations, origins, sources, turns }: Shared,
+  { graphql, tally, state, console }: HttpParts,
 ): HttpServer {
-  const { health, metrics } = telemetry;
-  const { clients } = backends;
-  const tally = metrics && new AnswerTally(metrics);
+  const { metrics } = telemetry;
   const replies = new Replies({
     answers,
     operations,
@@ -236,8 +263,22 @@ function createHttp(
     assets: config.graphiql || config.metrics !== 'off' ? builtPages.asset : null,
     pages: createOperatorPages({
       access: config.metrics,
-      metrics: tally && tally.metrics,
-      state: createGatewayState({ clock, clients, cache, health, live, shared: replicas }),
+      metrics: metrics && {
+        render: async () => {
+          tally?.tell();
+          return metrics.render();
+        },
+      },
+      console: console
+        ? createConsoleRoutes({
+            feed: console,
+            callers,
+            maskError,
+            hasRoles: config.auth.mode === 'token' || config.auth.mode === 'jwt',
+            isLocal,
+          })
+        : {},
+      state,
     }),
     hostGuard: createHostGuard(config.host, config.allowedHosts),
     origins,

@@ -326,7 +326,7 @@ export const settings: readonly Setting[] = [
     name: 'METRICS',
     kind: { type: 'choice', choices: ['local', 'open', 'off'] },
     default: 'local',
-    doc: 'Who may see `/metrics` and `/status`: callers on this machine, everyone who reaches the port, or nobody.',
+    doc: 'Who may see `/metrics` and `/console`: callers on this machine, everyone who reaches the port, or nobody. Names of callers are shown to this machine and to administrators only.',
   },
   {
     name: 'SHUTDOWN_DELAY_MS',

@@ -119,14 +119,20 @@ export interface Observer {
   unreadable?(): void;
   /**
    * So many queries were answered in front of everything else, from remembered bytes or by being executed over
-   * what was at hand; none of them is told by `operation`.
+   * what was at hand; none of them is told by `operation`. `names` has them by name.
    */
-  answeredInFront?(remembered: number, executed: number): void;
+  answeredInFront?(remembered: number, executed: number, names: InFrontByName): void;
   /** A live query was run, because somebody came to look at it or because of a change. */
   liveRun?(): void;
   /** Somebody began to look at a live query, or does not any more. */
   live?(record: LiveRecord): void;
 }
+
+/** How often operations of a name were answered in front, and how many reads from the cache that took. */
+export type InFrontByName = ReadonlyMap<
+  string | null,
+  { readonly runs: number; readonly saved: number }
+>;
 
 /** A viewer of a live query. */
 type LiveRecord = {
@@ -178,6 +184,7 @@ export function observeWith(observers: readonly Observer[]): Observer {
     outage: (isOut) => each((observer) => observer.outage?.(isOut)),
     epoch: () => each((observer) => observer.epoch?.()),
     unreadable: () => each((observer) => observer.unreadable?.()),
+    answeredInFront: (...args) => each((observer) => observer.answeredInFront?.(...args)),
     liveRun: () => each((observer) => observer.liveRun?.()),
     live: (record) => each((observer) => observer.live?.(record)),
   };

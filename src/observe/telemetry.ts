@@ -1,10 +1,11 @@
 import type { Clock } from '../clock.ts';
 import { Health } from './health.ts';
+import { History } from './history/history.ts';
 import { createLazyMetrics } from './lazy-metrics.ts';
 import { createLog, type Log, type LogLevel, type LogStream } from './logger.ts';
 import type { Gauges, Metrics } from './metrics.ts';
 import { type Observer, observeWith } from './observer.ts';
-import { createScrub } from './scrub.ts';
+import { createScrub, type Scrub } from './scrub.ts';
 import type { Tracing } from './tracing.ts';
 
 /** Everything that learns what the gateway does. */
@@ -16,6 +17,12 @@ export interface Telemetry {
   readonly health: Health;
   /** `null` when nothing is counted. */
   readonly metrics: Metrics | null;
+  /** What has happened lately; `null` when nothing is counted. */
+  readonly history: History | null;
+  /** Tells those who count; `null` when nothing is counted. */
+  readonly counting: Observer | null;
+  /** Makes a text that is not ours fit to be shown. */
+  readonly scrub: Scrub;
   /** Tells all of them, of upstreams and operations alike. */
   readonly observer: Observer;
 }
@@ -35,10 +42,11 @@ interface TelemetryOptions {
 /** Puts logs, metrics, spans and the record of the upstreams' health together. */
 export async function createTelemetry(options: TelemetryOptions): Promise<Telemetry> {
   const { clock, gauges, logLevel, secrets, stream } = options;
+  const scrub = createScrub(secrets);
   const log = createLog({
     level: stream ? logLevel : 'error',
     stream: stream ?? process.stderr,
-    scrub: createScrub(secrets),
+    scrub,
     clock,
   });
   const traced = isTraced();
@@ -46,8 +54,10 @@ export async function createTelemetry(options: TelemetryOptions): Promise<Teleme
   const health = new Health(clock);
   const reachable: Gauges['reachable'] = (upstream) => health.isReachable(upstream);
   const metrics = gauges && createLazyMetrics(clock, { ...gauges, reachable });
-  const observer = observeWith([tracing, log, health, ...(metrics ? [metrics] : [])]);
-  return { log, tracing, traced, health, metrics, observer };
+  const history = gauges && new History({ clock, isReachable: reachable });
+  const counting = metrics && history && observeWith([metrics, history]);
+  const observer = observeWith([tracing, log, health, ...(counting ? [counting] : [])]);
+  return { log, tracing, traced, health, metrics, history, counting, scrub, observer };
 }
 
 /** Where every version 1 of the OpenTelemetry API registers an SDK. */

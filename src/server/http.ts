@@ -100,6 +100,9 @@ function routesOf(options: HttpOptions): ReadonlyMap<string, Route> {
     ['/readyz', { answer: pages['/readyz'], anyHost: true }],
     ['/metrics', { answer: pages['/metrics'] ?? nothing.answer }],
     ['/status', { answer: pages['/status'] ?? nothing.answer }],
+    ['/console', { answer: pages['/console'] ?? nothing.answer }],
+    ['/console.json', { answer: pages['/console.json'] ?? nothing.answer }],
+    ['/console/events', { answer: pages['/console/events'] ?? nothing.answer }],
     ['/', graphiql ? { answer: showGraphiql } : nothing],
   ]);
 }

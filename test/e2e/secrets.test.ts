@@ -144,7 +144,7 @@ async function run(env: Readonly<Record<string, string>>, sent: readonly Errand[
       for (const errand of sent) await send(url, errand, fault, told);
     }
     await upload(url, told);
-    for (const path of ['/metrics', '/status', '/readyz', '/livez', '/']) {
+    for (const path of ['/metrics', '/console.json', '/readyz', '/livez', '/']) {
       told.operator += await everythingOf(await fetch(url + path));
     }
     gateway.child.kill('SIGTERM');

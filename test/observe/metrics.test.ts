@@ -167,7 +167,7 @@ describe('the numbers', () => {
 describe('METRICS', () => {
   const statuses = async (env: Record<string, string>, headers: Record<string, string> = {}) => {
     const started = await busyGateway(env);
-    const paths = ['/metrics', '/status', '/readyz'];
+    const paths = ['/metrics', '/console.json', '/readyz'];
     const answers = await Promise.all(paths.map((path) => fetch(started.url + path, { headers })));
     await started.close();
     return answers.map(({ status }) => status);
@@ -192,9 +192,9 @@ describe('METRICS', () => {
     const pages = createOperatorPages({
       access: 'local',
       metrics: createLazyMetrics(new VirtualClock(), gauges),
+      console: {},
       state: {
         readiness: () => ({ ready: true, reasons: [], degraded: [] }),
-        status: () => expect.unreachable('nobody asks for the status here'),
       },
     });
     const server = createServer((asked, answer) => pages['/metrics']?.(asked, answer, false));

@@ -19,7 +19,7 @@ beforeAll(async () => {
   const { sandbox } = busy;
   secrets = [sandbox.links.key, sandbox.market.key, ...Object.values(callers)];
   await makeBusy();
-  for (const path of ['/metrics', '/status', '/readyz']) {
+  for (const path of ['/metrics', '/console.json', '/readyz']) {
     told += await (await fetch(busy.url + path)).text();
   }
   told += busy.log();

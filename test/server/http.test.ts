@@ -35,9 +35,9 @@ function small(options: Partial<HttpOptions> = {}): HttpServer {
     pages: createOperatorPages({
       access: 'off',
       metrics: null,
+      console: {},
       state: {
         readiness: (draining) => ({ ready: !draining, reasons: [], degraded: [] }),
-        status: () => expect.unreachable('nobody asks for the status here'),
       },
     }),
     hostGuard: null,

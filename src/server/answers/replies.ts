@@ -91,8 +91,8 @@ export class Replies {
       return text && { ...text, contentType, etag, name, ...receipt.served(clock.now()) };
     });
     const durationMs = clock.now() - startedAt;
-    const { stale } = summary;
-    tally?.countExecuted();
+    const { saved, stale } = summary;
+    tally?.countExecuted(name, saved.cache);
     log?.operation?.({ ...ok, name, caller: caller.name, requestId, status, durationMs, stale });
     return true;
   }

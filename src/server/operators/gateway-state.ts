@@ -1,49 +1,22 @@
-import manifest from '../../../package.json' with { type: 'json' };
-import type { Clock } from '../../clock.ts';
-import { upstreamTitle } from '../../errors.ts';
 import type { Health } from '../../observe/health.ts';
-import type { BudgetGauges, LiveGauges } from '../../observe/metrics.ts';
-import type { Cache } from '../../upstream/cache/cache.ts';
+import type { BudgetGauges } from '../../observe/metrics.ts';
 import type { Client } from '../../upstream/client.ts';
 import { type Readiness, readiness, type SharedState } from './readiness.ts';
-import type { Status } from './status-page.ts';
 
 /** How the gateway is, looked up when an operator asks. `draining`: it is about to stop. */
 export interface GatewayState {
   readonly readiness: (draining: boolean) => Readiness;
-  readonly status: (draining: boolean) => Status;
 }
 
-/** Reads the state off the parts of a running gateway, which is taken to have started now. */
+/** Reads the state off the parts of a running gateway. */
 export function createGatewayState(parts: {
-  readonly clock: Clock;
   readonly clients: readonly Client[];
-  readonly cache: Pick<Cache, 'size'>;
   readonly health: Health;
-  /** `null` where there are no live queries. */
-  readonly live: { readonly size: LiveGauges } | null;
   /** `null` where this process is alone. */
   readonly shared: SharedState | null;
 }): GatewayState {
-  const { cache, clients, clock, health, live, shared } = parts;
-  const startedAt = clock.now();
-  return {
-    readiness: (draining) => readiness(clients, health, draining, shared),
-    status: (draining) => ({
-      version: manifest.version,
-      now: clock.now(),
-      uptimeMs: clock.now() - startedAt,
-      readiness: readiness(clients, health, draining, shared),
-      cache: cache.size,
-      live: live && live.size,
-      upstreams: clients.map((client) => ({
-        title: upstreamTitle[client.upstream],
-        budget: gaugesOf(client),
-        health: health.of(client.upstream),
-        reachable: health.isReachable(client.upstream),
-      })),
-    }),
-  };
+  const { clients, health, shared } = parts;
+  return { readiness: (draining) => readiness(clients, health, draining, shared) };
 }
 
 /** The budgets that a scrape shows. One without keys is left out: its limit of 0 would look alarming. */

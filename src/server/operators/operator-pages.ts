@@ -1,26 +1,34 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Metrics } from '../../observe/metrics.ts';
 import type { GatewayState } from './gateway-state.ts';
-import { statusPage, statusPolicy } from './status-page.ts';
 
-/** Who may see `/metrics` and `/status`: callers on this machine, everyone, or no one. */
+/** Who may see `/metrics` and the console: callers on this machine, everyone, or no one. */
 type MetricsAccess = 'local' | 'open' | 'off';
 
 /** Answers a request for one path; `draining` while the gateway is about to stop. */
-type OperatorPage = (request: IncomingMessage, response: ServerResponse, draining: boolean) => void;
+export type OperatorPage = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  draining: boolean,
+) => void;
 
 /** What answers the paths for probes and operators; a path that is switched off is not in it. */
 export type OperatorPages = Readonly<Record<'/livez' | '/readyz', OperatorPage>> &
-  Readonly<Partial<Record<'/metrics' | '/status', OperatorPage>>>;
+  Readonly<Partial<Record<'/metrics' | '/status' | ConsolePath, OperatorPage>>>;
+
+/** The console, what fills it, and what keeps it filled. */
+type ConsolePath = '/console' | '/console.json' | '/console/events';
 
 /**
- * The pages `/livez` (the process runs), `/readyz` (requests should be sent here), `/metrics` and
- * `/status`. They answer GET and HEAD, and cost no upstream call.
+ * The pages `/livez` (the process runs), `/readyz` (requests should be sent here), `/metrics`, and those
+ * of the console, to which `/status` leads. They answer GET and HEAD, and cost no upstream call.
  */
 export function createOperatorPages(options: {
   readonly access: MetricsAccess;
   /** `null` when nothing is counted. */
-  readonly metrics: Metrics | null;
+  readonly metrics: Pick<Metrics, 'render'> | null;
+  /** What answers the paths of the console that there are. */
+  readonly console: Readonly<Partial<Record<ConsolePath, OperatorPage>>>;
   readonly state: GatewayState;
 }): OperatorPages {
   const { access, metrics, state } = options;
@@ -34,17 +42,17 @@ export function createOperatorPages(options: {
   };
   if (access === 'off') return probes;
   const restrict = access === 'local' ? forLocalCallers : (page: OperatorPage) => page;
-  return {
-    ...probes,
-    '/metrics': forReaders(restrict((_, response) => void scrape(metrics, response))),
-    '/status': forReaders(
-      restrict((_, response, draining) => {
-        response.setHeader('Content-Security-Policy', statusPolicy);
-        response.setHeader('Referrer-Policy', 'no-referrer');
-        answer(response, 200, 'text/html', statusPage(state.status(draining)));
-      }),
-    ),
+  const pages = {
+    ...options.console,
+    '/metrics': (_: IncomingMessage, response: ServerResponse) => void scrape(metrics, response),
+    '/status': (_: IncomingMessage, response: ServerResponse) =>
+      void response.writeHead(302, { Location: '/console' }).end(),
   };
+  const restricted = Object.entries(pages).map(([path, page]) => [
+    path,
+    forReaders(restrict(page)),
+  ]);
+  return { ...probes, ...(Object.fromEntries(restricted) as Partial<OperatorPages>) };
 }
 
 function forReaders(page: OperatorPage): OperatorPage {
@@ -66,7 +74,10 @@ function forLocalCallers(page: OperatorPage): OperatorPage {
   };
 }
 
-async function scrape(metrics: Metrics | null, response: ServerResponse): Promise<void> {
+async function scrape(
+  metrics: Pick<Metrics, 'render'> | null,
+  response: ServerResponse,
+): Promise<void> {
   if (!metrics) {
     answer(response, 404, 'text/plain', 'Nothing is counted here.\n');
     return;
@@ -93,7 +104,7 @@ const passedOn =
  * Whether a request comes from this machine itself. One that a proxy on it has passed on does not, nor
  * one by DNS rebinding, which names another host.
  */
-function isLocal({ headers, socket }: IncomingMessage): boolean {
+export function isLocal({ headers, socket }: IncomingMessage): boolean {
   const loopback = /^(::ffff:)?127\.|^::1$/.test(socket.remoteAddress ?? '');
   const named = /^(localhost|127\.[\d.]+|\[::1\])(:\d+)?$/i.test(headers.host ?? '');
   return loopback && named && !Object.keys(headers).some((name) => passedOn.test(name));

@@ -28,6 +28,18 @@ export interface SharedState {
   /** Whether this one may answer at all. */
   readonly ready: boolean;
   readonly faults: readonly Degradation[];
+  /** All that are alive, this one first, of which it is told what it knows of itself. */
+  members(self: Pick<Fellow, 'sentMsAgo' | 'queued'>): readonly Fellow[];
+}
+
+/** A process on the budgets that are shared, as this one knows it. */
+interface Fellow {
+  readonly name: string;
+  readonly self: boolean;
+  /** Milliseconds since it sent last; `null` where that is not known. */
+  readonly sentMsAgo: number | null;
+  /** Requests that wait there. */
+  readonly queued: number;
 }
 
 /**

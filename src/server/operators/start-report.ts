@@ -11,7 +11,7 @@ export function startReport(config: Config, url: string): string[] {
     `version   ${facts.version}`,
     `GraphQL   ${facts.url}${config.graphiql ? '  (open it in a browser for GraphiQL)' : ''}`,
     ...(config.introspection ? [`schema    ${url}/schema.graphql`] : []),
-    ...(config.metrics === 'off' ? [] : [`state     ${url}/status, ${url}/metrics`]),
+    ...(config.metrics === 'off' ? [] : [`console   ${url}/console`, `metrics   ${url}/metrics`]),
     `links     ${facts.links}`,
     `market    ${facts.market}`,
     `callers   ${facts.callers}`,

@@ -115,7 +115,16 @@ describe('Bytes that are no request worth answering', () => {
 });
 
 describe('A method that no route expects', () => {
-  const paths = ['/graphql', '/files/a.txt', '/livez', '/readyz', '/metrics', '/status', '/', '/x'];
+  const paths = [
+    '/graphql',
+    '/files/a.txt',
+    '/livez',
+    '/readyz',
+    '/metrics',
+    '/console.json',
+    '/',
+    '/x',
+  ];
   it.each(['HEAD', 'OPTIONS', 'TRACE', 'DELETE', 'PATCH', 'PROPFIND', 'LOCK', 'QUERY'])(
     'is answered on every route, and says nothing of the inside: %s',
     async (method) => {

@@ -35,7 +35,7 @@ const requests: [what: string, status: number, path: string, init: Init][] = [
   ['a probe', 200, '/livez', {}],
   ['a probe by POST', 405, '/readyz', { method: 'POST' }],
   ['the metrics', 200, '/metrics', {}],
-  ['the status', 200, '/status', {}],
+  ['the state', 200, '/console.json', {}],
   ['nothing', 404, '/nothing', {}],
 ];
 

@@ -122,7 +122,7 @@ describe('Any number of dry runs and forged cursors', () => {
 
   /** What an operator sees, and what operations cost from here on. */
   async function afterwards(door: Door) {
-    const status = (await door.send('/status')).text;
+    const { cache, upstreams, waiting } = JSON.parse((await door.send('/console.json')).text);
     const metrics = (await door.send('/metrics')).text
       .split('\n')
       .filter((line) => /^gateway_(budget|cache|queue|upstream)/.test(line));
@@ -132,7 +132,7 @@ describe('Any number of dry runs and forged cursors', () => {
       const { text } = await door.ask(query);
       later.push([text, door.calls() - before]);
     }
-    return { status, metrics, later };
+    return { cache, upstreams, waiting, metrics, later };
   }
 
   async function warm(): Promise<Door> {

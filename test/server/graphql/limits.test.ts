@@ -280,7 +280,7 @@ describe('every answer', () => {
     ['/files/x.txt', { method: 'PUT' }],
     ['/livez', {}],
     ['/readyz', {}],
-    ['/status', {}],
+    ['/console.json', {}],
     ['/nothing', {}],
   ])('%s %j tells browsers to trust nothing', async (path, init) => {
     const { headers } = await door.send(path, init);

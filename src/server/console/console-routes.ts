@@ -1,0 +1,106 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Callers } from '../door/caller.ts';
+import { headerOf } from '../door/origins.ts';
+import { headOf, type MaskError } from '../graphql/mask-error.ts';
+import type { ConsoleFeed, ConsoleRights } from './feed.ts';
+
+interface ConsoleOptions {
+  readonly feed: ConsoleFeed;
+  readonly callers: Callers;
+  readonly maskError: MaskError;
+  /** Whether tokens tell who somebody is: else everybody is an administrator of their own. */
+  readonly hasRoles: boolean;
+  /** Whether a request comes from this machine itself. */
+  readonly isLocal: (request: IncomingMessage) => boolean;
+}
+
+/** Answers a path of the console. Never rejects. */
+type ConsoleRoute = (request: IncomingMessage, response: ServerResponse) => void;
+
+/**
+ * The state of the gateway for its console: `/console.json` answers it once, `/console/events` tells it every second
+ * as server-sent events. Names of callers are in it for viewers on this machine, and for tokens of administrators.
+ * 0 upstream calls.
+ */
+export function createConsoleRoutes(
+  options: ConsoleOptions,
+): Readonly<Record<'/console.json' | '/console/events', ConsoleRoute>> {
+  const { feed } = options;
+  const withRights =
+    (answer: (response: ServerResponse, rights: ConsoleRights, isHead: boolean) => void) =>
+    (request: IncomingMessage, response: ServerResponse): void => {
+      response.setHeader('Cache-Control', 'no-store');
+      const answered = rightsOf(request, options).then((rights) => {
+        return request.destroyed ? undefined : answer(response, rights, request.method === 'HEAD');
+      });
+      answered.catch((error: unknown) => refuse(response, error, options));
+    };
+  return {
+    '/console.json': withRights((response, { named }) => {
+      response.writeHead(200, { 'Content-Type': 'application/json; charset=utf-8' });
+      response.end(`${feed.text(named)}\n`);
+    }),
+    '/console/events': withRights((response, rights, isHead) => {
+      if (!feed.hasRoom) {
+        response.writeHead(503, {
+          'Content-Type': 'text/plain; charset=utf-8',
+          'Retry-After': '5',
+        });
+        response.end('As many look at the console as can: close one, or ask again later.\n');
+        return;
+      }
+      response.writeHead(200, {
+        'Content-Type': 'text/event-stream; charset=utf-8',
+        // Proxies would hold back what is told, to send more at a time.
+        'X-Accel-Buffering': 'no',
+      });
+      if (isHead) response.end();
+      else feed.show(response, rights);
+    }),
+  };
+}
+
+/** What a request may see. Rejects with a coded error where it carries a token that is none. */
+async function rightsOf(
+  request: IncomingMessage,
+  { callers, hasRoles, isLocal }: ConsoleOptions,
+): Promise<ConsoleRights> {
+  const { authorization } = request.headers;
+  const local = isLocal(request) && isOfThisSite(request);
+  if (!hasRoles || authorization === undefined) return { named: local, still: null };
+  const isAdmin = async (): Promise<boolean> =>
+    (await callers.identify(authorization, request)).role === 'admin';
+  const named = local || (await isAdmin());
+  return {
+    named,
+    still: () =>
+      isAdmin().then(
+        (is) => local || is === named,
+        () => false,
+      ),
+  };
+}
+
+/** Whether a page of another site is not behind it. */
+function isOfThisSite(request: IncomingMessage): boolean {
+  const header = headerOf(request);
+  const site = header('sec-fetch-site');
+  const origin = header('origin');
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') return false;
+  return origin == null || origin.replace(/^https?:\/\//, '') === header('host');
+}
+
+function refuse(response: ServerResponse, error: unknown, { maskError }: ConsoleOptions): void {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  const masked = maskError(error);
+  const { headers = {}, status = 500 } = headOf(masked);
+  const { code } = masked.extensions;
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  response.writeHead(status, { 'Content-Type': 'application/json; charset=utf-8' });
+  response.end(
+    `${JSON.stringify({ errors: [{ message: masked.message, extensions: { code } }] })}\n`,
+  );
+}

@@ -1,0 +1,54 @@
+import type { Cache } from './cache.ts';
+
+/** The entries of one resource of one upstream. */
+export interface SurveyedResource {
+  fresh: number;
+  stale: number;
+  /** Age of the oldest, in milliseconds. */
+  oldestMs: number;
+}
+
+/** Entries that are looked at each time: a fraction of a microsecond each. */
+const LOOKED_AT = 4000;
+
+/**
+ * How many entries of each resource there are. All are looked through, so many each time that it is asked: a cache
+ * with more is known as of a few times before.
+ */
+export class CacheSurvey {
+  readonly #cache: Pick<Cache, 'keys' | 'look'>;
+  #keys: Iterator<string>;
+  #counted = new Map<string, SurveyedResource>();
+  /** As the last look through all has found it; `null` before the first has ended. */
+  #found: ReadonlyMap<string, SurveyedResource> | null = null;
+
+  constructor(cache: Pick<Cache, 'keys' | 'look'>) {
+    this.#cache = cache;
+    this.#keys = cache.keys();
+  }
+
+  /** What is known now, by upstream and resource, e.g. `LINKS channels`. Looks at a part of the entries. */
+  take(): ReadonlyMap<string, SurveyedResource> {
+    for (let looked = 0; looked < LOOKED_AT; looked += 1) {
+      const { done, value } = this.#keys.next();
+      if (done) {
+        this.#found = this.#counted;
+        this.#counted = new Map();
+        this.#keys = this.#cache.keys();
+        break;
+      }
+      this.#count(value);
+    }
+    return this.#found ?? this.#counted;
+  }
+
+  #count(key: string): void {
+    const seen = this.#cache.look(key);
+    if (!seen) return;
+    const name = `${key.slice(0, key.indexOf(':'))} ${seen.resource}`;
+    const counted = this.#counted.get(name) ?? { fresh: 0, stale: 0, oldestMs: 0 };
+    counted[seen.fresh ? 'fresh' : 'stale'] += 1;
+    counted.oldestMs = Math.max(counted.oldestMs, seen.ageMs);
+    this.#counted.set(name, counted);
+  }
+}
