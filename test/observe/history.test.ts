@@ -133,6 +133,7 @@ describe('The hour of a history', () => {
     for (let minute = 0; minute < 90; minute += 1) {
       send(history);
       history.read('LINKS', 'channels', 'hit');
+      history.answeredInFront(1, 0, new Map());
       await clock.advance(MINUTE);
     }
     expect(history.sendsOfHour).toBeGreaterThanOrEqual(55);

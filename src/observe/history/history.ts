@@ -55,6 +55,8 @@ export class History implements Observer {
   readonly #refreshes: HourTable<SpenderRow>;
   readonly #resources: HourTable<HourCounts>;
   readonly #foreign: HourCounts;
+  /** Reads since the last operation ended: to find their column takes longer than the cache to answer one. */
+  readonly #untold: Readonly<Record<UpstreamName, Map<string, { reads: number; hits: number }>>>;
   readonly #sends: HourCounts;
   readonly #unreachable = new Set<UpstreamName>();
   /** What has happened, for people. */
@@ -69,6 +71,7 @@ export class History implements Observer {
     this.#refreshes = new HourTable(RESOURCES_COUNTED, (key) => new SpenderRow(clock, key));
     this.#resources = new HourTable(RESOURCES_COUNTED, () => new HourCounts(clock, RENEWALS + 1));
     this.#foreign = new HourCounts(clock, 1);
+    this.#untold = { LINKS: new Map(), MARKET: new Map() };
     this.#sends = new HourCounts(clock, 1);
     this.happenings = new HappeningList(clock);
   }
@@ -105,9 +108,25 @@ export class History implements Observer {
   }
 
   read(upstream: UpstreamName, resource: string, result: ReadResult, times = 1): void {
-    const counts = this.#resources.of(keyOf(upstream, resource));
-    counts.add(READS, times);
-    if (result !== 'miss') counts.add(HITS, times);
+    const untold = this.#untold[upstream];
+    const counts = untold.get(resource) ?? { reads: 0, hits: 0 };
+    if (counts.reads === 0) untold.set(resource, counts);
+    counts.reads += times;
+    if (result !== 'miss') counts.hits += times;
+  }
+
+  /** Puts the reads into their column: after each operation, or a minute later where many are answered in front. */
+  #tellReads(): void {
+    for (const upstream of ['LINKS', 'MARKET'] as const) {
+      for (const [resource, untold] of this.#untold[upstream]) {
+        if (untold.reads === 0) continue;
+        const counts = this.#resources.of(keyOf(upstream, resource));
+        counts.add(READS, untold.reads);
+        counts.add(HITS, untold.hits);
+        untold.reads = 0;
+        untold.hits = 0;
+      }
+    }
   }
 
   queue(upstream: UpstreamName, change: 1 | -1): void {
@@ -134,6 +153,7 @@ export class History implements Observer {
   }
 
   operation(record: OperationRecord): void {
+    this.#tellReads();
     const { codes, name, outcome, requestId, type } = record;
     const shown = name === null ? null : cut(name);
     this.#operations.of(OperationRow.key(type, shown)).count(record);
@@ -145,6 +165,7 @@ export class History implements Observer {
   }
 
   answeredInFront(_remembered: number, _executed: number, names: InFrontByName): void {
+    this.#tellReads();
     for (const [name, { runs, saved }] of names) {
       const key = OperationRow.key('query', name === null ? null : cut(name));
       this.#operations.of(key).countInFront(runs, saved);
@@ -191,6 +212,7 @@ export class History implements Observer {
 
   /** The last hour of one resource. */
   hourOf(upstream: UpstreamName, resource: string): ResourceHour {
+    this.#tellReads();
     const counts = this.#resources.of(keyOf(upstream, resource));
     return { reads: counts.sum(READS), hits: counts.sum(HITS), renewals: counts.sum(RENEWALS) };
   }
