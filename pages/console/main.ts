@@ -1,5 +1,37 @@
 import type { ConsoleState } from '../../src/server/console/console-state.ts';
+import { byId, keyedChildren } from './dom.ts';
+import { Feed } from './feed.ts';
+import { createHeader } from './header.ts';
+import { createCache } from './tables/cache.ts';
+import { createEvents } from './tables/events.ts';
+import { createOperations } from './tables/operations.ts';
+import { createReplicas } from './tables/replicas.ts';
+import { createSpenders } from './tables/spenders.ts';
+import { createWaiting } from './tables/waiting.ts';
+import { Tooltip } from './tooltip.ts';
+import { type UpstreamNow, upstreamCard } from './upstream-card.ts';
 
-const response = await fetch('./console.json');
-const { version } = (await response.json()) as ConsoleState;
-document.title = `Gateway console ${version}`;
+const tooltip = new Tooltip();
+const showUpstreams = keyedChildren<UpstreamNow>(
+  byId('upstreams'),
+  ({ upstream }) => upstream.upstream,
+  () => upstreamCard(tooltip),
+);
+const header = createHeader((token) => feed.useToken(token));
+const parts: readonly ((state: ConsoleState) => void)[] = [
+  (state) => header.update(state),
+  (state) => showUpstreams(state.upstreams.map((upstream) => ({ upstream, state }))),
+  createWaiting(byId('waiting')),
+  createSpenders(byId('spenders')),
+  createOperations(byId('operations')),
+  createCache(byId('cache')),
+  createReplicas(byId('replicas')),
+  createEvents(byId('events')),
+];
+const feed = new Feed({
+  state(state) {
+    for (const show of parts) show(state);
+  },
+  trouble: (sentence) => header.trouble(sentence),
+});
+feed.start();

@@ -1,0 +1,95 @@
+/** What an element has beside its children: attributes by their names. */
+type Attributes = Readonly<Record<string, string | number>>;
+
+/** Makes an HTML element. Strings become text, whoever they come from: nothing here is read as HTML. */
+export function html<Name extends keyof HTMLElementTagNameMap>(
+  name: Name,
+  attributes: Attributes = {},
+  ...children: readonly (Node | string)[]
+): HTMLElementTagNameMap[Name] {
+  return fill(document.createElement(name), attributes, children);
+}
+
+/** Makes an SVG element. */
+export function svg<Name extends keyof SVGElementTagNameMap>(
+  name: Name,
+  attributes: Attributes = {},
+  ...children: readonly Node[]
+): SVGElementTagNameMap[Name] {
+  return fill(document.createElementNS('http://www.w3.org/2000/svg', name), attributes, children);
+}
+
+function fill<Made extends Element>(
+  element: Made,
+  attributes: Attributes,
+  children: readonly (Node | string)[],
+): Made {
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
+  element.append(...children);
+  return element;
+}
+
+/** The element of the document with this id. @throws Error where the document has none */
+export function byId(id: string): HTMLElement {
+  const element = document.getElementById(id);
+  if (!element) throw new Error(`The document has no #${id}.`);
+  return element;
+}
+
+/** Changes a text only where it differs: what stays is not laid out anew, and a selection in it holds. */
+export function setText(node: Element, text: string): void {
+  if (node.textContent === text) return;
+  const { firstChild } = node;
+  if (firstChild instanceof Text && !firstChild.nextSibling) firstChild.data = text;
+  else node.textContent = text;
+}
+
+/** Changes an attribute only where it differs; `null` takes it away. */
+export function setAttribute(element: Element, name: string, value: string | number | null): void {
+  if (value === null) {
+    if (element.hasAttribute(name)) element.removeAttribute(name);
+  } else if (element.getAttribute(name) !== String(value)) {
+    element.setAttribute(name, String(value));
+  }
+}
+
+/** A child that stands for one thing as long as that is there. */
+export interface Keyed<Item> {
+  readonly node: Element;
+  update(item: Item): void;
+}
+
+/**
+ * Keeps the children of an element those of a list. A thing that stays keeps its node, so that hover, selection and
+ * scrolling do; things with the same key are told apart by their order.
+ */
+export function keyedChildren<Item>(
+  parent: Element,
+  keyOf: (item: Item) => string,
+  make: () => Keyed<Item>,
+): (items: readonly Item[]) => void {
+  let held = new Map<string, Keyed<Item>>();
+  return (items) => {
+    const next = new Map<string, Keyed<Item>>();
+    for (const item of items) {
+      const key = freeKey(keyOf(item), next);
+      const child = held.get(key) ?? make();
+      child.update(item);
+      next.set(key, child);
+    }
+    for (const [key, { node }] of held) if (!next.has(key)) node.remove();
+    let place = parent.firstElementChild;
+    for (const { node } of next.values()) {
+      if (node === place) place = place.nextElementSibling;
+      else parent.insertBefore(node, place);
+    }
+    held = next;
+  };
+}
+
+function freeKey(key: string, taken: ReadonlyMap<string, unknown>): string {
+  if (!taken.has(key)) return key;
+  let ordinal = 2;
+  while (taken.has(`${key}\n${ordinal}`)) ordinal += 1;
+  return `${key}\n${ordinal}`;
+}

@@ -1,0 +1,103 @@
+import type { ConsoleState } from '../../src/server/console/console-state.ts';
+import { byId, html, keyedChildren, setAttribute, setText } from './dom.ts';
+import { type ReasonInWords, reasonsInWords } from './reasons.ts';
+import { counted, timePassed } from './words.ts';
+
+/** The head of the page: whether all is well, and why not, in words. */
+export function createHeader(useToken: (token: string) => void): {
+  update(state: ConsoleState): void;
+  trouble(sentence: string | null): void;
+} {
+  const pill = byId('state');
+  const trouble = byId('trouble');
+  const viewer = byId('viewer');
+  const form = viewer.querySelector('form');
+  const field = byId('token') as HTMLInputElement;
+  form?.addEventListener('submit', (event) => {
+    event.preventDefault();
+    useToken(field.value.trim());
+    viewer.removeAttribute('open');
+  });
+  const showReasons = keyedChildren(byId('reasons'), ({ key }) => key, reasonLine);
+  const showLinks = keyedChildren(byId('links'), ({ path }) => path, linkTo);
+  return {
+    update(state) {
+      const reasons = reasonsInWords(state);
+      const { kind, word } = verdict(state, reasons);
+      setText(pill, word);
+      setAttribute(pill, 'class', `pill ${kind}`);
+      document.title = `${word} · Gateway console`;
+      setText(byId('version'), state.version);
+      setText(byId('facts'), facts(state));
+      showReasons(reasons);
+      showLinks(links(state));
+      // Who sees names already needs no token; who has given one may take it back.
+      viewer.hidden = state.named && field.value === '';
+    },
+    trouble(sentence) {
+      trouble.hidden = sentence === null;
+      setText(trouble, sentence ?? '');
+      document.body.classList.toggle('lost', sentence !== null);
+      if (sentence === null) return;
+      setText(pill, 'Not connected');
+      setAttribute(pill, 'class', 'pill unknown');
+      document.title = 'Not connected · Gateway console';
+      // It may be the token that is wrong.
+      viewer.hidden = false;
+    },
+  };
+}
+
+function verdict(
+  { readiness }: ConsoleState,
+  reasons: readonly ReasonInWords[],
+): { kind: 'well' | 'degraded' | 'unready'; word: string } {
+  if (!readiness.ready) return { kind: 'unready', word: 'Not ready' };
+  return reasons.length > 0
+    ? { kind: 'degraded', word: 'Degraded' }
+    : { kind: 'well', word: 'Ready' };
+}
+
+function facts({ live, uptimeMs }: ConsoleState): string {
+  const up = `up ${timePassed(uptimeMs)}`;
+  if (!live || live.streams === 0) return up;
+  return `${up} · ${counted(live.groups, 'live query', 'live queries')}, ${counted(live.streams, 'viewer')}`;
+}
+
+function reasonLine(): { node: HTMLElement; update(reason: ReasonInWords): void } {
+  const what = html('b');
+  const advice = html('span');
+  const node = html('li', {}, what, ' ', advice);
+  return {
+    node,
+    update(reason) {
+      node.classList.toggle('grave', reason.grave);
+      setText(what, reason.what);
+      setText(advice, reason.advice);
+    },
+  };
+}
+
+interface Link {
+  readonly path: string;
+  readonly word: string;
+}
+
+function links({ links }: ConsoleState): Link[] {
+  return [
+    ...(links.graphiql ? [{ path: './', word: 'GraphiQL' }] : []),
+    ...(links.schema ? [{ path: './schema.graphql', word: 'Schema' }] : []),
+    ...(links.metrics ? [{ path: './metrics', word: 'Metrics' }] : []),
+  ];
+}
+
+function linkTo(): { node: HTMLElement; update(link: Link): void } {
+  const node = html('a');
+  return {
+    node,
+    update({ path, word }) {
+      setAttribute(node, 'href', path);
+      setText(node, word);
+    },
+  };
+}

@@ -1,0 +1,46 @@
+import type { SlotOwner } from '../../src/server/console/console-state.ts';
+import { html, svg } from './dom.ts';
+
+/** How an owner of slots is shown: by a colour, and by a shape for those who do not tell colours apart. */
+interface Look {
+  /** Of one of it. */
+  readonly word: string;
+  /** Drawn around 0, 0 in a square of 10. */
+  readonly shape: string;
+}
+
+/** In the order in which they stand everywhere. */
+export const looks: Readonly<Record<SlotOwner, Look>> = {
+  write: { word: 'write', shape: 'M-4-4h8v8h-8z' },
+  interactive: { word: 'read', shape: 'M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0z' },
+  refresh: { word: 'refresh', shape: 'M0-5L5 4H-5z' },
+  'co-tenant': { word: 'co-tenant', shape: 'M0-5.5L5.5 0L0 5.5L-5.5 0z' },
+  // Which may also be one that ran before this one.
+  replica: { word: 'other process', shape: 'M-5-1.7h3.3V-5h3.4v3.3H5v3.4H1.7V5h-3.4V1.7H-5z' },
+};
+
+/** All owners, in the order in which they stand everywhere. */
+export const owners = Object.keys(looks) as readonly SlotOwner[];
+
+/** The shape of an owner in its colour. It says nothing to a screen reader: the word stands beside it. */
+export function ownerMark(owner: SlotOwner): SVGSVGElement {
+  const path = svg('path', { d: looks[owner].shape });
+  return svg(
+    'svg',
+    { class: `mark ${owner}`, viewBox: '-6 -6 12 12', 'aria-hidden': 'true' },
+    path,
+  );
+}
+
+/** Keeps a mark with a word beside it the one of a row. */
+export function ownerLabel(
+  parent: Element,
+  word: string | null = null,
+): (owner: SlotOwner) => void {
+  let shown: SlotOwner | null = null;
+  return (owner) => {
+    if (shown === owner) return;
+    shown = owner;
+    parent.replaceChildren(ownerMark(owner), html('span', {}, word ?? looks[owner].word));
+  };
+}

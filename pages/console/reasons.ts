@@ -1,0 +1,68 @@
+import type { ConsoleState } from '../../src/server/console/console-state.ts';
+import { timeToCome } from './words.ts';
+
+type Degradation = ConsoleState['readiness']['degraded'][number];
+
+/** A reason why not all is well, and what to do about it. */
+export interface ReasonInWords {
+  readonly key: string;
+  readonly grave: boolean;
+  readonly what: string;
+  readonly advice: string;
+}
+
+/** Why the gateway is not ready, or degraded, the gravest first; empty where all is well. */
+export function reasonsInWords({ readiness, upstreams }: ConsoleState): ReasonInWords[] {
+  const titleOf = (degradation: Degradation): string =>
+    upstreams.find(({ upstream }) => upstream === degradation.upstream)?.title ?? 'An upstream';
+  return [
+    ...readiness.reasons.map(({ reason }) => ({ key: reason, grave: true, ...unready[reason] })),
+    ...readiness.degraded
+      // It stands among the reasons already.
+      .filter(({ reason }) => !readiness.reasons.some((grave) => grave.reason === reason))
+      .map((degradation) => ({
+        key: `${degradation.reason} ${degradation.upstream ?? ''}`,
+        grave: false,
+        ...degraded[degradation.reason](titleOf(degradation), degradation.retryAfterMs ?? null),
+      })),
+  ];
+}
+
+type Words = Pick<ReasonInWords, 'what' | 'advice'>;
+
+const unready: Readonly<Record<ConsoleState['readiness']['reasons'][number]['reason'], Words>> = {
+  draining: {
+    what: 'It is shutting down.',
+    advice: 'What runs is finished, nothing new should come: send requests elsewhere.',
+  },
+  'redis-unreachable': {
+    what: 'Redis has not answered yet.',
+    advice: 'Budgets are shared over it, so nothing is sent: check REDIS_URL, and that Redis runs.',
+  },
+};
+
+const degraded: Readonly<
+  Record<Degradation['reason'], (title: string, retryAfterMs: number | null) => Words>
+> = {
+  'budget-paused': (title, ms) => ({
+    what: `${title} refused a request for its rate limit: nothing is sent for ${timeToCome(ms ?? 0)}.`,
+    advice: 'Answers in the cache are served. Look for co-tenants: who else uses this key?',
+  }),
+  'upstream-unreachable': (title) => ({
+    what: `${title} does not answer.`,
+    advice:
+      'What is kept is served as stale, and it is tried again by itself. Check the way to it.',
+  }),
+  'redis-unreachable': () => ({
+    what: 'Redis does not answer, so nothing is sent.',
+    advice: 'Answers in the cache are served. Check that Redis runs, and the way to it.',
+  }),
+  quarantine: (_, ms) => ({
+    what: `Redis has no memory of what was spent: nothing is sent${ms === null ? ' for a while' : ` for ${timeToCome(ms)}`}.`,
+    advice: 'It passes by itself. If it happens often, Redis restarts or is emptied.',
+  }),
+  'lease-lost': () => ({
+    what: 'The cache lease has run out: what is kept is served as stale.',
+    advice: 'It is renewed as soon as Redis answers again.',
+  }),
+};

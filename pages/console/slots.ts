@@ -1,0 +1,166 @@
+import type {
+  SlotOwner,
+  SlotState,
+  UpstreamState,
+} from '../../src/server/console/console-state.ts';
+import { html, setAttribute, svg } from './dom.ts';
+import { looks, ownerMark, owners } from './lanes.ts';
+import type { Tooltip } from './tooltip.ts';
+import { counted, inTime } from './words.ts';
+
+/** More are not told, and would be too small to see. */
+const MOST = 120;
+/** Two states tell the moment at which a slot is free as differently as their way here differs. */
+const SAME_MS = 700;
+
+/** A slot that is taken, with the moment at which it is free again on the gateway's clock. */
+interface Taken extends SlotState {
+  readonly freeAt: number | null;
+}
+
+/** The window of an upstream as its slots: each that is taken is a ring that empties until it returns. */
+export class Slots {
+  /** What stands in the card. */
+  readonly node = html('div', { class: 'slots', role: 'img' });
+  /** Whom the slots went to, in words. */
+  readonly legend = html('ul', { class: 'legend' });
+  readonly #tooltip: Tooltip;
+  readonly #cells: Cell[] = [];
+  readonly #counts = new Map<SlotOwner | 'free', { node: HTMLElement; number: HTMLElement }>();
+  #pointed: Element | null = null;
+
+  constructor(tooltip: Tooltip) {
+    this.#tooltip = tooltip;
+    this.node.addEventListener('pointerover', ({ target }) => this.#point(target as Element));
+    this.node.addEventListener('pointerleave', () => {
+      this.#pointed = null;
+      tooltip.hide();
+    });
+    for (const owner of [...owners, 'free'] as const) {
+      const number = html('b');
+      const mark = owner === 'free' ? html('span', { class: 'mark free' }) : ownerMark(owner);
+      const word = owner === 'free' ? 'free' : looks[owner].word;
+      const node = html('li', {}, mark, html('span', {}, word), number);
+      this.#counts.set(owner, { node, number });
+      this.legend.append(node);
+    }
+  }
+
+  update(upstream: UpstreamState, at: number): void {
+    const { limit, slots, windowMs } = upstream;
+    const size = Math.min(MOST, Math.max(limit, slots.length));
+    while (this.#cells.length < size) this.#add();
+    while (this.#cells.length > size) this.#cells.pop()?.node.remove();
+    this.node.classList.toggle('more', size > 30 && size <= 60);
+    this.node.classList.toggle('many', size > 60);
+    const taken = slots.map((slot) => ({
+      ...slot,
+      freeAt: slot.freeInMs === null ? null : at + slot.freeInMs,
+    }));
+    const rest = this.#keep(taken, windowMs);
+    for (const cell of this.#cells) {
+      if (!cell.held) cell.held = rest.shift() ?? null;
+      cell.draw(windowMs);
+    }
+    this.#tellCounts(upstream);
+    this.#point(this.#pointed);
+  }
+
+  #add(): void {
+    const cell = new Cell();
+    this.#cells.push(cell);
+    this.node.append(cell.node);
+  }
+
+  /** Leaves what is still taken where it is, lets the others go, and returns those that are new. */
+  #keep(taken: readonly Taken[], windowMs: number): Taken[] {
+    const rest = [...taken];
+    const still = (cell: Cell, isSame: (held: Taken, now: Taken) => boolean): boolean => {
+      const { held } = cell;
+      const index = held ? rest.findIndex((now) => sameUse(held, now) && isSame(held, now)) : -1;
+      if (index >= 0) cell.held = rest.splice(index, 1)[0] ?? null;
+      return index >= 0;
+    };
+    const moved = this.#cells.filter((cell) => !still(cell, isSameMoment));
+    for (const cell of moved) {
+      // An answer has come meanwhile: its window begins.
+      if (!still(cell, (held, now) => held.freeAt === null && isYoung(now, windowMs))) {
+        cell.held = null;
+      }
+    }
+    return rest;
+  }
+
+  #tellCounts({ free, limit, slots }: UpstreamState): void {
+    const numbers = new Map<SlotOwner | 'free', number>([['free', free]]);
+    for (const { owner } of slots) numbers.set(owner, (numbers.get(owner) ?? 0) + 1);
+    for (const [owner, { node, number }] of this.#counts) {
+      const times = numbers.get(owner) ?? 0;
+      // Those that not everyone has stand there only when they are.
+      node.hidden = times === 0 && (owner === 'co-tenant' || owner === 'replica');
+      node.classList.toggle('none', times === 0);
+      number.textContent = String(times);
+    }
+    const by = owners
+      .filter((owner) => numbers.has(owner))
+      .map((owner) => counted(numbers.get(owner) ?? 0, looks[owner].word, plural(owner)));
+    const whose = by.length > 0 ? `: ${by.join(', ')}` : '';
+    setAttribute(this.node, 'aria-label', `${limit - free} of ${limit} slots are taken${whose}.`);
+  }
+
+  #point(target: Element | null): void {
+    const node = target?.closest('.slot') ?? null;
+    const cell = this.#cells.find((each) => each.node === node);
+    this.#pointed = node;
+    if (!cell) return;
+    const { left, top, width } = cell.node.getBoundingClientRect();
+    this.#tooltip.show(left + width / 2, top, [cell.words()]);
+  }
+}
+
+class Cell {
+  readonly node = svg('svg', { class: 'slot', viewBox: '0 0 32 32' });
+  held: Taken | null = null;
+  readonly #arc = svg('circle', { class: 'arc', cx: 16, cy: 16, r: 13, pathLength: 100 });
+  readonly #shape = svg('path', { class: 'shape', transform: 'translate(16 16)' });
+
+  constructor() {
+    this.node.append(svg('circle', { class: 'track', cx: 16, cy: 16, r: 13 }));
+    this.node.append(this.#arc, this.#shape);
+  }
+
+  draw(windowMs: number): void {
+    const { held } = this;
+    const state = !held ? 'free' : held.freeInMs === null ? 'wire' : 'spent';
+    setAttribute(this.node, 'class', `slot ${state} ${held?.owner ?? ''}`);
+    if (!held) return;
+    const left = held.freeInMs === null ? 100 : (100 * held.freeInMs) / windowMs;
+    setAttribute(this.#arc, 'stroke-dasharray', `${Math.min(100, left).toFixed(1)} 100`);
+    setAttribute(this.#shape, 'd', looks[held.owner].shape);
+  }
+
+  words(): string {
+    const { held } = this;
+    if (!held) return 'Free';
+    const when = held.freeInMs === null ? 'on the wire' : `free ${inTime(held.freeInMs)}`;
+    return [looks[held.owner].word, held.resource, when].filter(Boolean).join(' · ');
+  }
+}
+
+function sameUse(held: Taken, now: Taken): boolean {
+  return held.owner === now.owner && held.resource === now.resource;
+}
+
+function isSameMoment(held: Taken, now: Taken): boolean {
+  if (held.freeAt === null || now.freeAt === null) return held.freeAt === now.freeAt;
+  return Math.abs(held.freeAt - now.freeAt) < SAME_MS;
+}
+
+function isYoung({ freeInMs }: Taken, windowMs: number): boolean {
+  return freeInMs !== null && freeInMs > windowMs - 5000;
+}
+
+function plural(owner: SlotOwner): string {
+  const { word } = looks[owner];
+  return word.endsWith('s') || word.endsWith('sh') ? `${word}es` : `${word}s`;
+}

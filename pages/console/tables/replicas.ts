@@ -1,0 +1,29 @@
+import type { ConsoleState, ReplicaState } from '../../../src/server/console/console-state.ts';
+import { createTable, textColumn } from '../table.ts';
+import { count, timePassed } from '../words.ts';
+
+/** The processes that share the budgets; not there where this one is alone. */
+export function createReplicas(section: HTMLElement): (state: ConsoleState) => void {
+  const table = createTable<ReplicaState>(
+    'Replicas',
+    'No replica has been heard of.',
+    [
+      textColumn(
+        'Name',
+        'text',
+        ({ name, self }) => (self ? `${name} (this one)` : name),
+        () => 'name',
+      ),
+      textColumn('Sent', 'number', ({ sentMsAgo }) =>
+        sentMsAgo === null ? 'nothing yet' : `${timePassed(sentMsAgo)} ago`,
+      ),
+      textColumn('Waiting', 'number', ({ queued }) => count(queued)),
+    ],
+    ({ name }) => name,
+  );
+  section.append(table.node);
+  return ({ replicas }) => {
+    section.hidden = replicas === null;
+    table.update(replicas ?? []);
+  };
+}

@@ -1,0 +1,51 @@
+import type { ConsoleState, WaitingState } from '../../../src/server/console/console-state.ts';
+import { html, setText } from '../dom.ts';
+import { ownerLabel } from '../lanes.ts';
+import { createTable, textColumn } from '../table.ts';
+import { counted, inTime, timePassed } from '../words.ts';
+
+/** Which requests wait for a slot, and when each leaves. */
+export function createWaiting(section: HTMLElement): (state: ConsoleState) => void {
+  const table = createTable<WaitingState>(
+    'Waiting now',
+    'Nothing waits.',
+    [
+      textColumn('Leaves', 'number', leaves),
+      { head: 'Lane', fill: laneCell },
+      textColumn('Resource', 'text', ({ resource }) => resource),
+      textColumn(
+        'Operation',
+        'text',
+        ({ lane, operation }) => operation ?? (lane === 'refresh' ? '–' : 'without a name'),
+        ({ operation }) => (operation === null ? 'muted' : 'name'),
+      ),
+      textColumn('Caller', 'text', ({ caller }) => caller ?? '–'),
+      textColumn('Waited', 'number', ({ waitedMs }) => timePassed(waitedMs)),
+    ],
+    ({ caller, lane, operation, resource, upstream }) =>
+      [upstream, lane, resource, operation, caller].join(' '),
+  );
+  const more = html('p', { class: 'more muted' });
+  const sum = html('span', { class: 'sum' });
+  section.querySelector('h2')?.append(' ', sum);
+  section.append(table.node, more);
+  return ({ waiting, waitingCount }) => {
+    table.update(waiting);
+    setText(sum, waitingCount > 0 ? String(waitingCount) : '');
+    const others = waitingCount - waiting.length;
+    more.hidden = others <= 0;
+    setText(more, `and ${counted(others, 'other')} behind them`);
+  };
+}
+
+/** A refresh gives way to everyone, so that nobody knows when. */
+function leaves({ leavesInMs }: WaitingState): string {
+  return leavesInMs === null ? 'when idle' : inTime(leavesInMs);
+}
+
+function laneCell(cell: HTMLElement): (row: WaitingState) => void {
+  const label = html('span', { class: 'owner' });
+  cell.append(label);
+  const show = ownerLabel(label);
+  return ({ lane }) => show(lane);
+}

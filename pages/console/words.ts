@@ -1,0 +1,54 @@
+/** A time to come, for people: whole seconds, rounded up, so that `now` is never said too early. */
+export function timeToCome(ms: number): string {
+  if (ms <= 0) return 'now';
+  const seconds = Math.ceil(ms / 1000);
+  return seconds < 120 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`;
+}
+
+/** The same in a sentence: `now` or `in 4 s`. */
+export function inTime(ms: number): string {
+  return ms <= 0 ? 'now' : `in ${timeToCome(ms)}`;
+}
+
+/** A time that has passed, for people. */
+export function timePassed(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  if (seconds < 120) return `${seconds} s`;
+  if (seconds < 7200) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 172_800) return `${Math.floor(seconds / 3600)} h`;
+  return `${Math.floor(seconds / 86_400)} d`;
+}
+
+/** How long something took, as precise as it matters. */
+export function duration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  return ms < 10_000 ? `${(ms / 1000).toFixed(1)} s` : timePassed(ms);
+}
+
+/** A number of things, grouped as the reader's language has it. */
+export function count(number: number): string {
+  return number.toLocaleString();
+}
+
+/** `1 write`, `2 writes`. */
+export function counted(number: number, one: string, several = `${one}s`): string {
+  return `${count(number)} ${number === 1 ? one : several}`;
+}
+
+/** A part of a whole in percent; a dash where there is no whole. */
+export function share(part: number, whole: number): string {
+  return whole > 0 ? `${Math.round((100 * part) / whole)} %` : '–';
+}
+
+/** Bytes, as people say them. */
+export function mebibytes(bytes: number): string {
+  const size = bytes / 1_048_576;
+  return `${size < 10 ? size.toFixed(1) : Math.round(size)} MiB`;
+}
+
+/** A moment of today, to the second. */
+export function timeOfDay(at: number): string {
+  return clockTime.format(at);
+}
+
+const clockTime = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
