@@ -271,6 +271,7 @@ function createHttp(
       },
       console: console
         ? createConsoleRoutes({
+            page: builtPages.document('console'),
             feed: console,
             callers,
             maskError,

@@ -5,6 +5,8 @@ import { headOf, type MaskError } from '../graphql/mask-error.ts';
 import type { ConsoleFeed, ConsoleRights } from './feed.ts';
 
 interface ConsoleOptions {
+  /** Answers with the page that shows the state. */
+  readonly page: ConsoleRoute;
   readonly feed: ConsoleFeed;
   readonly callers: Callers;
   readonly maskError: MaskError;
@@ -18,14 +20,15 @@ interface ConsoleOptions {
 type ConsoleRoute = (request: IncomingMessage, response: ServerResponse) => void;
 
 /**
- * The state of the gateway for its console: `/console.json` answers it once, `/console/events` tells it every second
- * as server-sent events. Names of callers are in it for viewers on this machine, and for tokens of administrators.
+ * The console: its page, and the state of the gateway for it. `/console.json` answers that once, `/console/events`
+ * tells it every second as server-sent events. Names of callers are in it for viewers on this machine, and for tokens
+ * of administrators.
  * 0 upstream calls.
  */
 export function createConsoleRoutes(
   options: ConsoleOptions,
-): Readonly<Record<'/console.json' | '/console/events', ConsoleRoute>> {
-  const { feed } = options;
+): Readonly<Record<'/console' | '/console.json' | '/console/events', ConsoleRoute>> {
+  const { feed, page } = options;
   const withRights =
     (answer: (response: ServerResponse, rights: ConsoleRights, isHead: boolean) => void) =>
     (request: IncomingMessage, response: ServerResponse): void => {
@@ -36,6 +39,7 @@ export function createConsoleRoutes(
       answered.catch((error: unknown) => refuse(response, error, options));
     };
   return {
+    '/console': page,
     '/console.json': withRights((response, { named }) => {
       response.writeHead(200, { 'Content-Type': 'application/json; charset=utf-8' });
       response.end(`${feed.text(named)}\n`);
