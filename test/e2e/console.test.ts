@@ -1,0 +1,206 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { gzipSync } from 'node:zlib';
+import type axe from 'axe-core';
+import { type Browser, chromium as engine, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
+import { chromium, describeWith } from '../support/needs.ts';
+
+/** One call each, and none of them asks for what another one has. */
+const READS = [
+  'query Account { account { username } }',
+  'query Pixels { pixels { totalCount } }',
+  'query Plans { plans { name } }',
+];
+
+const settings = { MAX_WAIT_MS: '600000', SHUTDOWN_GRACE_MS: '0' };
+
+describeWith(chromium, 'the console in a browser', () => {
+  let busy: BusyGateway;
+  let browser: Browser;
+  let page: Page;
+  const elsewhere: string[] = [];
+  const complaints: string[] = [];
+
+  beforeAll(async () => {
+    busy = await busyGateway(settings);
+    browser = await engine.launch({
+      executablePath: chromium.path,
+      args: ['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-background-networking'],
+    });
+    page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+    await page.route('**/*', (route) => {
+      const { href, origin } = new URL(route.request().url());
+      if (origin === busy.url || href.startsWith('data:')) return route.continue();
+      elsewhere.push(href);
+      return route.abort();
+    });
+    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('console', (message) => {
+      if (message.type() === 'error' || /Content.Security.Policy/i.test(message.text())) {
+        complaints.push(message.text());
+      }
+    });
+    await page.goto(`${busy.url}/console`);
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await busy?.close();
+  });
+
+  const linksCard = () => page.locator('.upstream').first();
+
+  it('says in words that there is nothing, before there is', async () => {
+    await page.getByText('Nothing waits.').waitFor();
+    await page.getByText('No operation ran in the last hour.').waitFor();
+    await page.locator('#state').getByText('Ready', { exact: true }).waitFor();
+    expect(await linksCard().locator('.slot.free').count()).toBe(30);
+  });
+
+  it('shows as many slots taken as the upstream has counted, and whom they went to', async () => {
+    for (const query of READS) await busy.ask(query);
+    const { length: sent } = busy.sandbox.links.requests;
+    expect(sent).toBe(READS.length);
+    await page.getByLabel(`${sent} of 30 slots are taken: ${sent} reads.`).waitFor();
+    expect(await linksCard().locator('.slot:not(.free)').count()).toBe(sent);
+    expect(await linksCard().locator('.slot.interactive').count()).toBe(sent);
+    expect(await linksCard().locator('.free-count').textContent()).toBe('27 free of 30 in 60 s');
+    expect(await linksCard().locator('.returns').textContent()).toMatch(
+      /^next in \d+ s, all in \d+ s$/,
+    );
+  });
+
+  it('names what was sent for at the slot that is pointed at', async () => {
+    await linksCard().locator('.slot').first().hover();
+    await page
+      .locator('.tooltip')
+      .getByText(/^read · account · free in \d+ s$/)
+      .waitFor();
+    await page.mouse.move(0, 0);
+  });
+
+  it('tells of each step of the last minutes at the press of a key', async () => {
+    const plot = page.locator('.plot').first();
+    for (let presses = 0; presses < 20; presses += 1) {
+      await page.keyboard.press('Tab');
+      if (await plot.evaluate((node) => node === document.activeElement)) break;
+    }
+    const told: (string | null)[] = [];
+    for (let steps = 0; steps < 24; steps += 1) {
+      told.push(await plot.getAttribute('aria-valuetext'));
+      await page.keyboard.press('ArrowLeft');
+    }
+    expect(told.some((text) => /\d reads?.* × account for Account/.test(text ?? ''))).toBe(true);
+    await page.keyboard.press('Home');
+    await page.locator('.tooltip').getByText('nothing sent').waitFor();
+    await page.keyboard.press('Escape');
+    await page.locator('.tooltip').waitFor({ state: 'hidden' });
+  });
+
+  it('shows a refusal, why it is degraded and what to do', async () => {
+    busy.sandbox.links.fault({ kind: 'refuse-429', retryAfter: 120, times: 1 });
+    void busy.ask('query Refused { splashPages { totalCount } }').catch(() => {});
+    await page.locator('#events tr').filter({ hasText: 'refused' }).first().waitFor();
+    await page.locator('#state').getByText('Degraded', { exact: true }).waitFor();
+    const reason = await page.locator('#reasons li').first().textContent();
+    expect(reason).toMatch(
+      /refused a request for its rate limit: nothing is sent for .*co-tenants/,
+    );
+    expect(await page.locator('.plot .refusals').first().getAttribute('d')).not.toBe('');
+  });
+
+  it('lists what waits, and when it leaves', async () => {
+    void busy.ask('query Patient { overlays { totalCount } }').catch(() => {});
+    const row = page.locator('#waiting tbody tr').filter({ hasText: 'Patient' });
+    await row.waitFor();
+    const cells = await row.locator('td').allTextContents();
+    expect(cells[0]).toMatch(/^in \d+ (s|min)$/);
+    expect(cells.slice(1, 4)).toEqual(['read', 'overlays', 'Patient']);
+  });
+
+  it.each([
+    [1280, 'light'],
+    [1280, 'dark'],
+    [390, 'light'],
+    [390, 'dark'],
+  ] as const)('fits into %i pixels and can be used by everybody in %s', async (width, scheme) => {
+    await page.setViewportSize({ width, height: 900 });
+    await page.emulateMedia({ colorScheme: scheme });
+    const beyond = await page.evaluate(
+      () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+    );
+    expect(beyond).toBe(0);
+    const script = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+    await page.evaluate(readFileSync(script, 'utf8'));
+    const found = await page.evaluate(() =>
+      (globalThis as unknown as { axe: typeof axe }).axe.run(document),
+    );
+    expect(found.violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);
+  });
+
+  it('keeps what is pointed at and what has the focus from one state to the next', async () => {
+    const row = await page.locator('#waiting tbody tr').first().elementHandle();
+    const leaves = await row?.textContent();
+    await page.locator('.plot').first().focus();
+    await page.waitForFunction(
+      (before) => document.querySelector('#waiting tbody tr')?.textContent !== before,
+      leaves,
+    );
+    expect(await row?.evaluate((node) => node.isConnected)).toBe(true);
+    expect(await page.evaluate(() => document.activeElement?.className)).toBe('plot');
+  });
+
+  it('asked no other host, and had no complaint', () => {
+    expect(elsewhere).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+
+  it('says that the gateway is gone, and goes on when it is back', async () => {
+    const { port } = new URL(busy.url);
+    await busy.close();
+    await page.locator('#trouble').getByText('Trying again.').waitFor();
+    await page.locator('#state').getByText('Not connected').waitFor();
+    expect(await linksCard().locator('.slot').count()).toBe(30);
+    busy = await busyGateway({ ...settings, PORT: port });
+    await page.locator('#state').getByText('Ready', { exact: true }).waitFor();
+    await page.locator('#trouble').waitFor({ state: 'hidden' });
+  });
+
+  it('goes on without streams', async () => {
+    const polling = await browser.newPage();
+    await polling.route('**/console/events', (route) => route.abort());
+    await polling.goto(`${busy.url}/console`);
+    await polling.locator('#state').getByText('Ready', { exact: true }).waitFor();
+    await busy.ask(READS[0] ?? '');
+    await polling.getByLabel('1 of 30 slots are taken: 1 read.').waitFor();
+    await polling.close();
+  });
+});
+
+describe('the page of the console', () => {
+  it('weighs little, with all that it loads', () => {
+    const document = readFileSync('dist/pages/console.html');
+    const assets = readdirSync('dist/pages/assets').filter((name) => /^console-.*\.gz$/.test(name));
+    const named = assets.filter((name) => document.includes(name.replace(/\.gz$/, '')));
+    expect(new Set(named.map((name) => name.split('.').at(-2)))).toEqual(new Set(['css', 'js']));
+    const sizes = named.map((name) => statSync(`dist/pages/assets/${name}`).size);
+    const bytes = sizes.reduce((sum, size) => sum + size, gzipSync(document).byteLength);
+    expect(bytes).toBeLessThan(20_000);
+  });
+
+  it('is for callers on this machine unless everyone may see it', async () => {
+    const headers = { 'x-forwarded-for': '192.0.2.1' };
+    const closed = await busyGateway();
+    const open = await busyGateway({ METRICS: 'open' });
+    const off = await busyGateway({ METRICS: 'off' });
+    const statuses = await Promise.all(
+      [closed, open, off].map(
+        async ({ url }) => (await fetch(`${url}/console`, { headers })).status,
+      ),
+    );
+    expect(statuses).toEqual([403, 200, 404]);
+    await Promise.all([closed, open, off].map((each) => each.close()));
+  });
+});
