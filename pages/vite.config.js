@@ -14,6 +14,12 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 8192,
-    rolldownOptions: { input: { console: 'pages/console.html' } },
+    rolldownOptions: {
+      input: { console: 'pages/console.html', graphiql: 'pages/graphiql.html' },
+      onLog(level, log, handle) {
+        // Libraries say `use client` to servers that render React; here is none.
+        if (log.code !== 'MODULE_LEVEL_DIRECTIVE') handle(level, log);
+      },
+    },
   },
 });

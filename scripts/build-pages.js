@@ -8,6 +8,9 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 import { build } from 'vite';
 import { removeOthers, write } from './output-folder.js';
 
+// Whoever builds: a test would get what React has for its developers.
+process.env.NODE_ENV = 'production';
+
 const folder = 'dist/pages';
 /** Names what the pages were made from: to make the same again takes seconds. */
 const stamp = join(folder, 'made-from');

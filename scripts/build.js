@@ -14,7 +14,6 @@ const bundle = await rolldown({
     'commands/print-schema': 'src/commands/print-schema.ts',
   },
   platform: 'node',
-  plugins: [resolvedLibraries()],
   // A library has one for what the gateway never calls.
   checks: { eval: false },
   onLog(level, { message }) {
@@ -44,30 +43,3 @@ for (const [path, content] of built) write(path, content);
 // What browsers load of it is another script's.
 const pages = join(folder, 'pages', sep);
 removeOthers(folder, (path) => built.has(path) || path.startsWith(pages));
-
-/**
- * Bundles what the sources ask the address of by `import.meta.resolve`, and puts that address in its place.
- *
- * @returns {import('rolldown').Plugin}
- */
-function resolvedLibraries() {
-  return {
-    name: 'resolved-libraries',
-    transform: {
-      filter: { id: /\/src\/.*\.ts$/, code: 'import.meta.resolve(' },
-      handler(code, _id, { magicString }) {
-        for (const { 0: call, 1: id, index } of code.matchAll(
-          /import\.meta\.resolve\('([^']+)'\)/g,
-        )) {
-          const reference = this.emitFile({ type: 'chunk', id, name: id.split('/').at(-1) });
-          magicString.overwrite(
-            index,
-            index + call.length,
-            `import.meta.ROLLUP_FILE_URL_${reference}`,
-          );
-        }
-        return { code: magicString };
-      },
-    },
-  };
-}

@@ -240,7 +240,9 @@ function createHttp(
       telemetry.traced || config.auth.mode === 'jwt'
         ? null
         : createShortWay({ answers, operations, replies, callers, clock }),
-    graphiql: config.graphiql ? createGraphiqlPage(exampleOperations(purchaseCode), turns) : null,
+    graphiql: config.graphiql
+      ? createGraphiqlPage(exampleOperations(purchaseCode), builtPages)
+      : null,
     files: createFilesRoute({
       turns,
       callers,

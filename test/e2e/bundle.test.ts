@@ -59,7 +59,6 @@ describe('the build', () => {
     'node_modules/@redis/client/',
     'src/redis/',
     'node_modules/qrcode/',
-    'node_modules/@graphql-yoga/render-graphiql/',
     'src/commands/probe.ts',
     'src/sandbox/',
   ])('leaves %s for when it is needed', (part) => {

@@ -1,3 +1,4 @@
+import { readdirSync, statSync } from 'node:fs';
 import type { Attack } from './attack.ts';
 import { times, tokens } from './target.ts';
 
@@ -14,20 +15,28 @@ function head(lines: readonly string[], body = ''): string {
   return `${lines.join('\r\n')}\r\n\r\n${body}`;
 }
 
+/** The name of the largest script that the build has made for browsers. */
+function largestAsset(): string {
+  const sizes = readdirSync('dist/pages/assets')
+    .filter((name) => name.endsWith('.js'))
+    .map((name) => ({ name, bytes: statSync(`dist/pages/assets/${name}`).size }));
+  return sizes.sort((a, b) => b.bytes - a.bytes)[0]?.name ?? '';
+}
+
 /** Attacks by not reading what was asked for. */
 export const unreadAttacks: readonly Attack[] = [
   {
     name: 'unread-page',
     about:
-      'Two hundred connections, without any credential, ask for GraphiQL as it is and do not read it.',
+      'Two hundred connections, without any credential, ask for the largest part of GraphiQL as it is and do not read it.',
     mayCall: 0,
     connections: { count: CONNECTIONS, mayHoldBytes: 256 * 1024 },
     prepare: (target) =>
-      fetch(`http://${target.host}:${target.port}/graphql`, {
-        headers: { accept: 'text/html' },
-      }).then((page) => page.text()),
+      fetch(`http://${target.host}:${target.port}/assets/${largestAsset()}`).then((asset) =>
+        asset.text(),
+      ),
     async run(target) {
-      const lines = ['GET /graphql HTTP/1.1', 'Host: localhost', 'Accept: text/html'];
+      const lines = [`GET /assets/${largestAsset()} HTTP/1.1`, 'Host: localhost'];
       await target.openMany(CONNECTIONS, () => head(lines));
       await target.wait(HELD_MS);
     },

@@ -1,8 +1,15 @@
-import { type Browser, chromium as engine, type Page } from 'playwright-core';
+import type { Browser, Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { loadConfig } from '../../src/config/config.ts';
-import { createGateway, type Gateway } from '../../src/gateway.ts';
-import { chromium, describeWith } from '../support/needs.ts';
+import { loadConfig } from '../../../src/config/config.ts';
+import { createGateway, type Gateway } from '../../../src/gateway.ts';
+import { chromium, describeWith } from '../../support/needs.ts';
+import { editorsOf, type OpenPage, openBrowser, openPage } from './open-page.ts';
+
+/** Whether a request runs an operation, and does not only ask for its price. */
+function isRun(request: Request, name: string): boolean {
+  const isDry = 'x-gateway-dry-run' in request.headers();
+  return !isDry && (request.postData() ?? '').includes(`"operationName":"${name}"`);
+}
 
 /** The example that goes on. */
 const LIVE = 'LiveCampaigns';
@@ -11,42 +18,16 @@ describeWith(chromium, 'GraphiQL in a browser', () => {
   let gateway: Gateway;
   let browser: Browser;
   let page: Page;
+  let opened: OpenPage;
   let url = '';
-  const elsewhere: string[] = [];
-  const complaints: string[] = [];
 
   beforeAll(async () => {
     gateway = await createGateway(loadConfig({ PORT: '0' }));
     ({ url } = await gateway.listen());
-    browser = await engine.launch({
-      executablePath: chromium.path,
-      args: [
-        '--headless=new',
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-quic',
-        '--no-first-run',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-sync',
-      ],
-    });
-    page = await browser.newPage();
-    await page.route('**/*', (route) => {
-      const target = new URL(route.request().url());
-      if (target.origin === url || target.protocol === 'blob:' || target.protocol === 'data:') {
-        return route.continue();
-      }
-      elsewhere.push(target.href);
-      return route.abort();
-    });
-    page.on('pageerror', (error) => complaints.push(error.message));
-    page.on('console', (message) => {
-      if (message.type() === 'error' || /Content.Security.Policy/i.test(message.text())) {
-        complaints.push(message.text());
-      }
-    });
-    await page.goto(`${url}/`);
+    browser = await openBrowser();
+    opened = await openPage(browser, url);
+    ({ page } = opened);
+    await editorsOf(page);
   });
 
   afterAll(async () => {
@@ -86,9 +67,7 @@ describeWith(chromium, 'GraphiQL in a browser', () => {
     for (const [index, name] of names.entries()) {
       // The first is open, and its address says nothing yet.
       if (index > 0) await turnTo(name);
-      const answered = page.waitForResponse((response) =>
-        (response.request().postData() ?? '').includes(`"operationName":"${name}"`),
-      );
+      const answered = page.waitForResponse((response) => isRun(response.request(), name));
       await page.locator('.graphiql-execute-button').click();
       const answer: unknown = await (await answered).json();
       expect(answer).toHaveProperty('data');
@@ -100,8 +79,8 @@ describeWith(chromium, 'GraphiQL in a browser', () => {
 
   it('shows what has changed of a live query while it is looked at', async () => {
     await turnTo(LIVE);
-    const sent = page.waitForRequest(
-      (request) => request.headers()['accept'] === 'text/event-stream',
+    const sent = page.waitForRequest((request) =>
+      (request.headers()['accept'] ?? '').startsWith('text/event-stream'),
     );
     await page.locator('.graphiql-execute-button').click();
     // Else all of its text would stand in the address.
@@ -115,6 +94,7 @@ describeWith(chromium, 'GraphiQL in a browser', () => {
     const body = JSON.stringify({ query });
     await fetch(`${url}/graphql`, { method: 'POST', headers, body });
     await result.getByText(name).first().waitFor();
+    await page.locator('.facts').getByText('revision').waitFor();
     // It goes on until it is stopped.
     await page.locator('.graphiql-execute-button').click();
   });
@@ -125,7 +105,7 @@ describeWith(chromium, 'GraphiQL in a browser', () => {
   });
 
   it('asked no other host, and the page had no complaint', () => {
-    expect(elsewhere).toEqual([]);
-    expect(complaints).toEqual([]);
+    expect(opened.elsewhere).toEqual([]);
+    expect(opened.complaints).toEqual([]);
   });
 });

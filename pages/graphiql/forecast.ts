@@ -1,0 +1,89 @@
+import type { Plan } from './answer.ts';
+import { type Asked, dryRun, type Manner } from './ask.ts';
+import { awayText, callsText } from './words.ts';
+
+/** How long somebody has to stop typing. */
+const PAUSE_MS = 400;
+/** How long a plan can be taken for what holds now. */
+const FRESH_MS = 5000;
+
+/** What a price is asked for; `null` is an operation that cannot be run as it is. */
+type Wanted = () => (Pick<Manner, 'headers' | 'files'> & { readonly asked: Asked }) | null;
+
+/** Says beside the button what a run would cost now, and when it would start. */
+export class Forecast {
+  readonly element: HTMLElement;
+  #plan: { readonly plan: Plan; readonly at: number } | null = null;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #asking: AbortController | undefined;
+  #wanted: Wanted = () => null;
+
+  constructor(element: HTMLElement) {
+    this.element = element;
+    setInterval(() => this.#draw(), 1000);
+  }
+
+  /** Asks for the price once nothing else is wanted for a moment. What is said until then is out of date. */
+  want(wanted: Wanted): void {
+    this.#wanted = wanted;
+    this.#forget();
+    this.#timer = setTimeout(() => void this.renew(), PAUSE_MS);
+  }
+
+  /** Asks for the price of what was wanted last, now. */
+  async renew(): Promise<void> {
+    this.#forget();
+    const wanted = this.#wanted();
+    if (!wanted) {
+      this.#draw();
+      return;
+    }
+    const control = new AbortController();
+    this.#asking = control;
+    const plan = await dryRun(wanted.asked, { ...wanted, signal: control.signal });
+    if (control.signal.aborted) return;
+    this.#plan = plan && { plan, at: Date.now() };
+    this.#draw();
+  }
+
+  /** Milliseconds until the first request of a run would leave, as far as that is known now. */
+  get turnInMs(): number | null {
+    const { at = 0, plan } = this.#plan ?? {};
+    if (plan?.startsInMs === undefined || Date.now() - at > FRESH_MS) return null;
+    return Math.max(0, plan.startsInMs - (Date.now() - at));
+  }
+
+  #forget(): void {
+    clearTimeout(this.#timer);
+    this.#asking?.abort();
+    this.#plan = null;
+    this.element.classList.add('old');
+  }
+
+  #draw(): void {
+    // Until the next price is there, the last one stands, in grey.
+    if (!this.#plan && this.#asking && !this.#asking.signal.aborted) return;
+    const text = this.#plan ? planText(this.#plan.plan, Date.now() - this.#plan.at) : '';
+    this.element.classList.toggle('old', !this.#plan);
+    this.element.classList.toggle('much', this.#plan?.plan.fits === false);
+    if (this.element.textContent !== text) this.element.textContent = text;
+  }
+}
+
+function planText(
+  { calls, exact, fits, readyInMs, saved, startsInMs }: Plan,
+  agoMs: number,
+): string {
+  const kept = saved.cache + saved.coalesced;
+  const price = calls === 0 ? 'no call' : callsText(calls);
+  if (!fits) return `too much: ${price}, more than one operation may make`;
+  const words = [exact || calls === 0 ? `would cost ${price}` : `at most ${price}`];
+  if (kept > 0) words.push(`${kept} saved`);
+  if (calls > 0 && startsInMs !== undefined) {
+    const startMs = startsInMs - agoMs;
+    words.push(startMs > 0 ? `starts in ${awayText(startMs)}` : 'starts at once');
+    const readyMs = (readyInMs ?? 0) - agoMs;
+    if (readyMs > Math.max(0, startMs) + 1000) words.push(`ready in ${awayText(readyMs)}`);
+  }
+  return words.join(', ');
+}

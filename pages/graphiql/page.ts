@@ -1,0 +1,106 @@
+import { type Answer, complaintsOf } from './answer.ts';
+import { type Asked, ask } from './ask.ts';
+import { byId } from './elements.ts';
+import { Forecast } from './forecast.ts';
+import { Strip } from './strip.ts';
+import type { Example } from './tabs.ts';
+import { Token } from './token.ts';
+
+/** What somebody works with: a plain text field at first, GraphiQL's editors once they are there. */
+export interface Desk {
+  /** Runs what the open tab holds. */
+  run(): void;
+  /** Another token holds from now on. */
+  renew(): void;
+}
+
+/** What of a run only the desk knows. */
+export interface Run {
+  readonly tab: string;
+  readonly asked: Asked;
+  readonly live: boolean;
+  readonly inParts: boolean;
+  /** Beside the token's. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly files?: ReadonlyMap<string, File>;
+}
+
+/** A run under way: its answers one after the other, and an end to it whenever `return` is called. */
+export type Answers = AsyncIterableIterator<Answer>;
+
+/** What stays the same while the desk changes: the price, the strip above the result, and the token. */
+export class Page {
+  readonly examples: readonly Example[];
+  readonly strip: Strip;
+  readonly forecast: Forecast;
+  readonly token: Token;
+  desk: Desk = { run: () => undefined, renew: () => undefined };
+
+  constructor() {
+    const { examples } = JSON.parse(byId('data').textContent) as { examples: Example[] };
+    this.examples = examples;
+    this.strip = new Strip(byId('strip'), () => this.desk.run());
+    this.forecast = new Forecast(byId('cost'));
+    this.token = new Token(byId('token', HTMLFormElement), byId('token-button'), () => {
+      this.desk.renew();
+      void this.forecast.renew();
+    });
+  }
+
+  /** Sends an operation. What comes is told in the strip as it is taken from the iterator. */
+  run({ asked, files, headers, inParts, live, tab }: Run): Answers {
+    const control = new AbortController();
+    const manner = {
+      headers: { ...this.token.headers, ...headers },
+      live,
+      inParts,
+      signal: control.signal,
+      ...(files && { files }),
+    };
+    const { forecast, strip, token } = this;
+    strip.begin(tab, forecast.turnInMs);
+    // Parts of what a mutation did must not be done twice.
+    const repeats = !/^\s*mutation\b/m.test(asked.query);
+    const answers = ask(asked, manner);
+    let told = false;
+    let last: Answer | undefined;
+    const end = (): void => {
+      if (told) return;
+      told = true;
+      strip.end(tab, control.signal.aborted);
+      void forecast.renew();
+    };
+    return {
+      async next() {
+        for (;;) {
+          const step = await answers.next();
+          if (step.done || control.signal.aborted) {
+            end();
+            return { done: true, value: undefined };
+          }
+          const { data, extensions } = step.value;
+          token.judge(complaintsOf(step.value));
+          strip.take(tab, step.value, repeats);
+          // Only older, or read anew and found the same: to show it again would lose the reader's place.
+          const isOther = !extensions?.live || data !== last?.data;
+          last = step.value;
+          if (isOther) return step;
+        }
+      },
+      async return() {
+        control.abort();
+        end();
+        return { done: true, value: undefined };
+      },
+      [Symbol.asyncIterator]() {
+        return this;
+      },
+    };
+  }
+}
+
+/** Whether an operation of a text, or its only one, is a query with `@live`. */
+export function isLive(query: string): boolean {
+  const bare = query.replace(/"""[^]*?"""|"(?:\\.|[^"\\\n])*"|#.*/g, '');
+  return /^\s*query\b[^{]*@live\b/m.test(bare);
+}

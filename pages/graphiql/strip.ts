@@ -1,0 +1,221 @@
+import { type Answer, type Complaint, complaintsOf, type Receipt } from './answer.ts';
+import { button, make } from './elements.ts';
+import { ageText, awayText, durationText } from './words.ts';
+
+/** Complaints that are shown one by one; the result has all of them. */
+const MOST_SHOWN = 3;
+const TICK_MS = 250;
+/** What is there sooner is not worth a word about waiting. */
+const PATIENCE_MS = 400;
+
+/** What there is to say about a run. */
+interface Situation {
+  /** Whether it is still under way. */
+  readonly under: boolean;
+  readonly startedAt: number;
+  /** When it is probably its turn under the rate limits; `null` where that is not known. */
+  readonly turnAt: number | null;
+  readonly receipt: Receipt | null;
+  readonly complaints: readonly Complaint[];
+  readonly live: { readonly revision: number; readonly bornAt: number } | null;
+  /** When to run it again, since the budget was exhausted; `null` where it was not, or nobody wants it. */
+  readonly againAt: number | null;
+  /** Whether it runs again by itself then. */
+  readonly byItself: boolean;
+  readonly stopped: boolean;
+}
+
+const nothing: Situation = {
+  under: false,
+  startedAt: 0,
+  turnAt: null,
+  receipt: null,
+  complaints: [],
+  live: null,
+  againAt: null,
+  byItself: false,
+  stopped: false,
+};
+
+/** Says above the result what it cost, how old it is and what went wrong, for the tab that is looked at. */
+export class Strip {
+  readonly element: HTMLElement;
+  /** Read to a person who does not see it, each time that it is another. */
+  readonly #facts = make('p', 'facts');
+  /** Counts, which nobody wants to have read each second. */
+  readonly #timer = make('p', 'timer');
+  readonly #complaints = make('ul', 'complaints');
+  readonly #tabs = new Map<string, Situation>();
+  readonly #runAgain: () => void;
+  #tab = '';
+
+  /** `runAgain` runs what the tab that is looked at holds. */
+  constructor(element: HTMLElement, runAgain: () => void) {
+    this.element = element;
+    this.#runAgain = runAgain;
+    this.#facts.setAttribute('role', 'status');
+    this.#timer.setAttribute('role', 'timer');
+    element.replaceChildren(make('div', 'line', this.#facts, this.#timer), this.#complaints);
+    this.#draw();
+    setInterval(() => this.#tick(), TICK_MS);
+  }
+
+  /** The tab that is looked at. */
+  get tab(): string {
+    return this.#tab;
+  }
+
+  /** Shows from now on what there is to say about this tab. */
+  turnTo(tab: string): void {
+    if (tab === this.#tab) return;
+    // Nobody looks at what would run by itself.
+    this.#set(this.#tab, { againAt: null });
+    this.#tab = tab;
+    this.#draw();
+  }
+
+  /** A run begins; `turnInMs` is when its first request would probably leave. */
+  begin(tab: string, turnInMs: number | null): void {
+    this.#tabs.set(tab, { ...nothing, under: true, startedAt: Date.now() });
+    this.expectTurn(tab, turnInMs);
+    if (tab === this.#tab) this.#draw();
+  }
+
+  /** Says of a run that is under way when it is probably its turn. */
+  expectTurn(tab: string, turnInMs: number | null): void {
+    if (turnInMs !== null && turnInMs > 0) this.#set(tab, { turnAt: Date.now() + turnInMs });
+  }
+
+  /** An answer, or a part of one, has come. `repeats` is whether it may be sent again without a second thought. */
+  take(tab: string, answer: Answer, repeats: boolean): void {
+    const { live, upstream } = answer.extensions ?? {};
+    const before = this.#of(tab);
+    // A live answer stands for itself; a part adds to those before.
+    const complaints = [...(live ? [] : before.complaints), ...complaintsOf(answer)];
+    const waits = complaints
+      .filter(({ extensions }) => extensions?.code === 'BUDGET_EXHAUSTED')
+      .map(({ extensions }) => extensions?.retryAfterMs ?? 1000);
+    this.#set(tab, {
+      complaints,
+      receipt: upstream ?? before.receipt,
+      live: live ? { revision: live.revision, bornAt: Date.now() - live.ageMs } : null,
+      againAt: waits.length > 0 && !live ? Date.now() + Math.max(1000, ...waits) : null,
+      byItself: repeats,
+    });
+    if (tab === this.#tab) this.#draw();
+  }
+
+  /** Nothing more will come of a run. */
+  end(tab: string, stopped: boolean): void {
+    this.#set(tab, { under: false, stopped, live: null });
+    if (tab === this.#tab) this.#draw();
+  }
+
+  /** Lets nothing run by itself: somebody has changed the text. */
+  hold(): void {
+    if (this.#of(this.#tab).againAt === null) return;
+    this.#set(this.#tab, { againAt: null });
+    this.#draw();
+  }
+
+  #of(tab: string): Situation {
+    return this.#tabs.get(tab) ?? nothing;
+  }
+
+  #set(tab: string, change: Partial<Situation>): void {
+    if (this.#tabs.has(tab)) this.#tabs.set(tab, { ...this.#of(tab), ...change });
+  }
+
+  #draw(): void {
+    const { complaints, live, receipt, stopped, under } = this.#of(this.#tab);
+    const facts: Node[] = [];
+    if (receipt) facts.push(...receiptFacts(receipt, live !== null));
+    if (live) facts.push(fact('revision', `${live.revision}`, 'before'));
+    if (stopped && !under) facts.push(make('span', 'fact', 'stopped'));
+    if (facts.length === 0 && complaints.length > 0)
+      facts.push(make('span', 'fact', 'no call made'));
+    if (facts.length === 0 && !under) {
+      facts.push(make('span', 'fact hint', 'What an answer cost is told here.'));
+    }
+    this.#facts.replaceChildren(...facts);
+    const shown = complaints.slice(0, MOST_SHOWN).map(complaintItem);
+    const more = complaints.length - shown.length;
+    if (more > 0) shown.push(make('li', '', `and ${more} more below`));
+    this.#complaints.replaceChildren(...shown);
+    this.#tick(true);
+  }
+
+  #tick(anew = false): void {
+    const now = Date.now();
+    const { againAt, byItself, live, startedAt, turnAt, under } = this.#of(this.#tab);
+    if (againAt !== null && !under) {
+      this.#countDown(againAt - now, byItself, anew);
+      return;
+    }
+    let text = '';
+    if (live) text = `oldest ${ageText(Math.max(0, now - live.bornAt))}, live`;
+    else if (under && turnAt !== null && turnAt > now) text = `turn in ${awayText(turnAt - now)}`;
+    else if (under && now - startedAt > PATIENCE_MS) {
+      text = `waiting for the answer, ${durationText(now - startedAt)}`;
+    }
+    if (this.#timer.textContent !== text) this.#timer.replaceChildren(text);
+  }
+
+  #countDown(leftMs: number, byItself: boolean, anew: boolean): void {
+    if (leftMs <= 0 && byItself) {
+      this.hold();
+      this.#runAgain();
+      return;
+    }
+    const text = leftMs > 0 ? `Run again in ${awayText(leftMs)}` : 'Run again';
+    const [again] = this.#timer.querySelectorAll('button');
+    if (again && !anew) {
+      if (again.textContent !== text) again.textContent = text;
+      again.disabled = !byItself && leftMs > 0;
+      return;
+    }
+    const now = button('plain strong', text, () => {
+      this.hold();
+      this.#runAgain();
+    });
+    now.disabled = !byItself && leftMs > 0;
+    this.#timer.replaceChildren(
+      now,
+      button('plain', byItself ? 'Stop' : 'Leave it', () => this.hold()),
+    );
+  }
+}
+
+function receiptFacts(
+  { calls, maxAgeMs, saved, stale, waitedMs }: Receipt,
+  isLive: boolean,
+): Node[] {
+  const facts = [
+    fact(calls === 1 ? 'call' : 'calls', `${calls}`),
+    fact('saved', `${saved.cache + saved.coalesced}`),
+    fact('waited', durationText(waitedMs)),
+  ];
+  // It goes on counting where the answer is live.
+  if (!isLive) facts.push(fact('oldest', ageText(maxAgeMs), 'before'));
+  if (stale > 0) facts.push(fact('stale', `${stale}`));
+  return facts;
+}
+
+function fact(word: string, value: string, place: 'before' | 'after' = 'after'): HTMLElement {
+  const number = make('b', '', value);
+  return place === 'after'
+    ? make('span', 'fact', number, ` ${word}`)
+    : make('span', 'fact', `${word} `, number);
+}
+
+function complaintItem({ extensions, locations, message, path }: Complaint): HTMLElement {
+  const at = locations?.[0];
+  const place = path?.length ? path.join('.') : at ? `line ${at.line}:${at.column}` : '';
+  return make(
+    'li',
+    '',
+    ...(place ? [make('span', 'place', place), ' '] : []),
+    message,
+    ...(extensions?.code ? [' ', make('code', '', extensions.code)] : []),
+  );
+}

@@ -1,0 +1,103 @@
+import { hash } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { formatTokenFile } from '../../../src/auth/token-file.ts';
+import { loadConfig } from '../../../src/config/config.ts';
+import { createGateway, type Gateway } from '../../../src/gateway.ts';
+import { chromium, describeWith } from '../../support/needs.ts';
+import { editorsOf, openBrowser, openPage, run, write } from './open-page.ts';
+
+const TOKEN = 'the-token-of-somebody';
+const folder = mkdtempSync(join(tmpdir(), 'graphiql-'));
+const file = join(folder, 'tokens.json');
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describeWith(chromium, 'GraphiQL of a gateway', () => {
+  let browser: Browser;
+  let gateway: Gateway | undefined;
+  beforeAll(async () => {
+    writeFileSync(
+      file,
+      formatTokenFile([{ name: 'web', role: 'editor', sha256: hash('sha256', TOKEN) }]),
+    );
+    browser = await openBrowser();
+  });
+  afterEach(() => gateway?.close());
+  afterAll(() => browser?.close());
+
+  async function open(settings: Record<string, string>) {
+    gateway = await createGateway(loadConfig({ PORT: '0', ...settings }));
+    const { url } = await gateway.listen();
+    const { page } = await openPage(browser, url);
+    await editorsOf(page);
+    return page;
+  }
+
+  it('that wants a token asks for it with the reason, and keeps it for this tab only', async () => {
+    const page = await open({ AUTH_MODE: 'token', AUTH_TOKENS_FILE: file });
+    const reason = page.locator('.reason');
+    await reason.getByText('This gateway answers only whoever it knows.').waitFor();
+    expect(await page.locator('.result-window').textContent()).not.toContain('schema');
+    await page.getByLabel('Token', { exact: true }).fill('a-wrong-one');
+    await page.getByRole('button', { name: 'Use it' }).click();
+    await reason.getByText('The gateway does not take this token:').waitFor();
+    await page.getByLabel('Token', { exact: true }).fill(TOKEN);
+    await page.getByRole('button', { name: 'Use it' }).click();
+    await reason.waitFor({ state: 'hidden' });
+    await page.getByRole('button', { name: 'Show Documentation Explorer' }).click();
+    await page.locator('.graphiql-doc-explorer').getByText('Query').first().waitFor();
+    await page.locator('#cost').getByText('12 calls').waitFor();
+    await run(page);
+    await page.locator('.facts').getByText('12 calls').waitFor();
+    const kept = await page.evaluate(() =>
+      JSON.stringify([Object.entries(localStorage), location.href]),
+    );
+    expect(kept).not.toContain(TOKEN);
+    await page.reload();
+    await editorsOf(page);
+    await page.getByRole('button', { name: 'Token in use' }).click();
+    await page.getByRole('button', { name: 'Forget it' }).click();
+    await reason.getByText('This gateway answers only whoever it knows.').waitFor();
+    await page.context().close();
+  });
+
+  it('that does not tell its schema says so, and runs operations all the same', async () => {
+    const page = await open({ INTROSPECTION: 'false' });
+    await page.locator('#notice').getByText('Operations can be run here').waitFor();
+    await run(page);
+    await page.locator('.facts').getByText('12 calls').waitFor();
+    await page.context().close();
+  });
+
+  it('takes a file for a variable', async () => {
+    const page = await open({ UPLOAD_INLINE_MAX_BYTES: '2000' });
+    await write(
+      page,
+      `mutation Send($input: UploadFileInput!) {
+        uploadFile(input: $input) { __typename ... on File { name } ... on Error { message } } }`,
+    );
+    const field = page.getByLabel('$input.file');
+    const buffer = Buffer.from('one, two, three');
+    await field.setInputFiles({ name: 'menu.csv', mimeType: 'text/csv', buffer });
+    await page.locator('.file-name').getByText('menu.csv, 15 B').waitFor();
+    await page.locator('#cost').getByText('at most 2 calls').waitFor();
+    await run(page);
+    await page.locator('.result-window').getByText('"menu').waitFor();
+    const choose = (bytes: number) =>
+      field.setInputFiles({
+        name: 'large.csv',
+        mimeType: 'text/csv',
+        buffer: Buffer.alloc(bytes, 'x'),
+      });
+    await choose(3000);
+    await run(page);
+    await page.locator('.result-window').getByText('must not be larger').waitFor();
+    await choose(2_000_000);
+    await run(page);
+    await page.locator('.complaints').getByText('BAD_USER_INPUT').waitFor();
+    await page.context().close();
+  });
+});
