@@ -58,7 +58,12 @@ export class Page {
       ...(files && { files }),
     };
     const { forecast, strip, token } = this;
-    strip.begin(tab, forecast.turnInMs);
+    const { turnInMs } = forecast;
+    strip.begin(tab, turnInMs);
+    // On its way before the run is, so that the run does not wait behind itself.
+    if (turnInMs === null) {
+      void forecast.renew().then(() => strip.expectTurn(tab, forecast.turnInMs));
+    }
     // Parts of what a mutation did must not be done twice.
     const repeats = !/^\s*mutation\b/m.test(asked.query);
     const answers = ask(asked, manner);

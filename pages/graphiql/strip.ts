@@ -138,8 +138,9 @@ export class Strip {
       facts.push(make('span', 'fact hint', 'What an answer cost is told here.'));
     }
     this.#facts.replaceChildren(...facts);
-    const shown = complaints.slice(0, MOST_SHOWN).map(complaintItem);
-    const more = complaints.length - shown.length;
+    const groups = byMessage(complaints);
+    const shown = groups.slice(0, MOST_SHOWN).map(complaintItem);
+    const more = groups.length - shown.length;
     if (more > 0) shown.push(make('li', '', `and ${more} more below`));
     this.#complaints.replaceChildren(...shown);
     this.#tick(true);
@@ -208,9 +209,20 @@ function fact(word: string, value: string, place: 'before' | 'after' = 'after'):
     : make('span', 'fact', `${word} `, number);
 }
 
-function complaintItem({ extensions, locations, message, path }: Complaint): HTMLElement {
-  const at = locations?.[0];
-  const place = path?.length ? path.join('.') : at ? `line ${at.line}:${at.column}` : '';
+function byMessage(complaints: readonly Complaint[]): Complaint[][] {
+  const groups = new Map<string, Complaint[]>();
+  for (const complaint of complaints) {
+    groups.set(complaint.message, [...(groups.get(complaint.message) ?? []), complaint]);
+  }
+  return [...groups.values()];
+}
+
+/** Complaints with the same words, once, with all places that they are about. */
+function complaintItem(complaints: readonly Complaint[]): HTMLElement {
+  const [{ extensions, message }] = complaints as [Complaint];
+  const places = complaints.map(placeOf).filter(Boolean);
+  const more = places.length - MOST_SHOWN;
+  const place = places.slice(0, MOST_SHOWN).join(', ') + (more > 0 ? ` and ${more} more` : '');
   return make(
     'li',
     '',
@@ -218,4 +230,10 @@ function complaintItem({ extensions, locations, message, path }: Complaint): HTM
     message,
     ...(extensions?.code ? [' ', make('code', '', extensions.code)] : []),
   );
+}
+
+function placeOf({ locations, path }: Complaint): string {
+  const at = locations?.[0];
+  if (path?.length) return path.join('.');
+  return at ? `line ${at.line}:${at.column}` : '';
 }

@@ -57,6 +57,9 @@ export class Token {
 
   /** Asks for a token, or for another one, where an answer says that it takes one. */
   judge(complaints: readonly Complaint[]): void {
+    const refusedKey = complaints.find(
+      ({ extensions }) => extensions?.code === 'UPSTREAM_UNAUTHENTICATED',
+    );
     if (wantsToken(complaints)) {
       const said = complaints.find((each) => wantsToken([each]))?.message ?? '';
       this.#accepted = false;
@@ -66,6 +69,10 @@ export class Token {
           : `This gateway answers only whoever it knows. It says: ${said}`,
       );
       this.#field.setAttribute('aria-invalid', String(this.#token !== ''));
+    } else if (this.#token && refusedKey) {
+      // With `AUTH_MODE=passthrough` it is the caller's key that goes to the API.
+      this.#show(`The API does not accept the key: ${refusedKey.message}`);
+      this.#field.setAttribute('aria-invalid', 'true');
     } else if (this.#token && !this.#accepted && !this.#form.hidden) {
       this.#accepted = true;
       this.#hide();
