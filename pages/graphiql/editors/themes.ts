@@ -20,13 +20,13 @@ export async function defineThemes(): Promise<void> {
     base: 'vs',
     inherit: true,
     rules: rules('5a6475', '8a2c8f', '1c4fb8', '0f6b4a', '9a4a00'),
-    colors: colors('#1b2330', '#8b94a3', '#2459c9'),
+    colors: colors('#1b2330', '#566072', '#2459c9'),
   });
   editor.defineTheme(themes.dark, {
     base: 'vs-dark',
     inherit: true,
     rules: rules('93a0b4', 'd7a1e8', '8cb4ff', '7fd1a8', 'e8b07a'),
-    colors: colors('#e4e8ef', '#6f7b8f', '#8cb4ff'),
+    colors: colors('#e4e8ef', '#9aa5b6', '#8cb4ff'),
   });
 }
 
