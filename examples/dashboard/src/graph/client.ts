@@ -1,0 +1,92 @@
+import { Client, fetchExchange, mapExchange } from '@urql/core';
+import { type Cache, cacheExchange, type Data } from '@urql/exchange-graphcache';
+import { Campaigns } from './documents.ts';
+import { liveExchange } from './live-exchange.ts';
+import { headersOf, type Settings } from './settings.ts';
+
+/** How long a read of the page may wait for its turn before the panel counts down instead, in seconds. */
+const WAIT_SECONDS = 2;
+
+/** Ids of rows that only this page knows yet begin with it. */
+const DRAFT = 'draft:';
+
+/** Whether a row is shown before the gateway has answered. */
+export function isDraft({ id }: { id: string }): boolean {
+  return id.startsWith(DRAFT);
+}
+
+type Campaign = NonNullable<
+  ReturnType<NonNullable<typeof Campaigns.__apiType>>['campaigns']
+>['nodes'][number];
+
+function insertCampaign(cache: Cache, made: Campaign): void {
+  cache.updateQuery({ query: Campaigns }, (data) => {
+    if (!data?.campaigns) return data;
+    const { nodes, totalCount } = data.campaigns;
+    const more = totalCount === null ? null : totalCount + 1;
+    return { ...data, campaigns: { ...data.campaigns, totalCount: more, nodes: [made, ...nodes] } };
+  });
+}
+
+/** Things without an id are part of what they hang on. */
+const part = (): null => null;
+
+function graphCache() {
+  let drafts = 0;
+  return cacheExchange({
+    keys: {
+      CampaignConnection: part,
+      ChannelItemConnection: part,
+      InputIssue: part,
+      InvalidInput: part,
+      LabelCount: part,
+      PageInfo: part,
+      Purchase: ({ code }) => code as string,
+      QrCodeConnection: part,
+      QrStatistics: part,
+      RateLimit: part,
+      Rejected: part,
+    },
+    optimistic: {
+      createCampaign({ input }): Data {
+        const { name = null, public: shown = null } = input as Partial<Campaign>;
+        drafts += 1;
+        const id = `${DRAFT}${drafts}`;
+        return { __typename: 'Campaign', id, name, public: shown, rotatorUrl: null };
+      },
+    },
+    updates: {
+      Mutation: {
+        // Runs for the draft and again for the answer, before which the draft is taken back: what is
+        // refused needs nothing done.
+        createCampaign({ createCampaign }, _args, cache) {
+          const made = createCampaign as (Campaign & { __typename: string }) | undefined;
+          if (made?.__typename === 'Campaign') insertCampaign(cache, made);
+        },
+      },
+    },
+  });
+}
+
+/** The client of the page: live queries, a normalized cache, and the gateway. */
+export function createClient({ gateway, token }: Settings): Client {
+  const url = `${gateway}/graphql`;
+  const headers = headersOf(token, WAIT_SECONDS);
+  return new Client({
+    url,
+    preferGetMethod: false,
+    fetchOptions: { headers },
+    exchanges: [
+      liveExchange({ url, headers: token ? { authorization: `Bearer ${token}` } : {} }),
+      graphCache(),
+      mapExchange({
+        // Ages go on from when they came.
+        onResult: (result) => ({
+          ...result,
+          extensions: { ...result.extensions, receivedAt: Date.now() },
+        }),
+      }),
+      fetchExchange,
+    ],
+  });
+}

@@ -1,0 +1,190 @@
+import { graphql } from './graphql.ts';
+
+/** Who is at work, and in which channels. 2 upstream calls, then none while it is looked at. */
+export const Overview = graphql(`
+  query Overview @live(throttle: 250) {
+    account {
+      id
+      username
+      email
+      status
+      registered
+    }
+    channels(first: 28) {
+      totalCount
+      nodes {
+        id
+        name
+        color
+        description
+        starred
+      }
+    }
+  }
+`);
+
+/** The newest items of a channel. 1 upstream call. */
+export const ChannelItems = graphql(`
+  query ChannelItems($id: ID!) {
+    channel(id: $id) {
+      id
+      items(first: 5) {
+        totalCount
+        nodes {
+          __typename
+          ... on LinkItem {
+            id
+            title
+            date
+          }
+          ... on BioItem {
+            id
+            title
+            date
+          }
+          ... on QrItem {
+            id
+            title
+            date
+          }
+        }
+      }
+    }
+  }
+`);
+
+/** A window of the QR codes at once, and who scanned them later. 1 upstream call, and 1 for each code. */
+export const QrCodes = graphql(`
+  query QrCodes($first: Int!, $after: String) {
+    qrCodes(first: $first, after: $after) {
+      totalCount
+      pageInfo {
+        hasNextPage
+        endCursor
+      }
+      nodes {
+        id
+        name
+        date
+        scans
+        ... @defer {
+          statistics {
+            clicks
+            uniqueClicks
+            topCountries {
+              label
+              count
+            }
+          }
+        }
+      }
+    }
+  }
+`);
+
+/** The campaigns, the newest first. 1 upstream call. */
+export const Campaigns = graphql(`
+  query Campaigns {
+    campaigns(first: 50) {
+      totalCount
+      nodes {
+        id
+        name
+        public
+        rotatorUrl
+      }
+    }
+  }
+`);
+
+/** Makes a campaign. 1 upstream call; none when the input is wrong. */
+export const CreateCampaign = graphql(`
+  mutation CreateCampaign($input: CreateCampaignInput!) {
+    createCampaign(input: $input) {
+      __typename
+      ... on Campaign {
+        id
+        name
+        public
+        rotatorUrl
+      }
+      ... on InvalidInput {
+        issues {
+          path
+          message
+        }
+      }
+      ... on Rejected {
+        message
+      }
+    }
+  }
+`);
+
+/** What was bought with a code; null for a code that is not valid. 1 call to the marketplace. */
+export const PurchaseCheck = graphql(`
+  query PurchaseCheck($code: String!) {
+    purchase(code: $code) {
+      code
+      licenseType
+      date
+      supportedUntil
+      price
+      currency
+      downloaded
+      item {
+        id
+        name
+        version
+        category
+      }
+    }
+  }
+`);
+
+/** What is left of both budgets. Costs nothing. */
+export const Budget = graphql(`
+  query Budget {
+    rateLimit(upstream: LINKS) {
+      limit
+      used
+      remaining
+      queued
+    }
+  }
+`);
+
+/** What waits for the marketplace. Costs nothing. */
+export const MarketQueue = graphql(`
+  query MarketQueue {
+    rateLimit(upstream: MARKET) {
+      limit
+      remaining
+      queued
+    }
+  }
+`);
+
+/** A page of what the file holds. 1 upstream call for 100 rows, and 1 for each code with its statistics. */
+export const QrExport = graphql(`
+  query QrExport($first: Int!, $after: String, $statistics: Boolean!) {
+    qrCodes(first: $first, after: $after) {
+      totalCount
+      pageInfo {
+        hasNextPage
+        endCursor
+      }
+      nodes {
+        id
+        name
+        date
+        scans
+        link
+        statistics @include(if: $statistics) {
+          clicks
+          uniqueClicks
+        }
+      }
+    }
+  }
+`);

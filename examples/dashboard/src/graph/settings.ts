@@ -1,0 +1,27 @@
+/** Where the gateway is, and who asks. */
+export interface Settings {
+  /** Address of the gateway, without `/graphql`. */
+  readonly gateway: string;
+  /** The credential of whoever looks at the page; null for a gateway that asks for none. */
+  readonly token: string | null;
+  /** That of the noisy neighbour; null where there is none. */
+  readonly neighbourToken: string | null;
+}
+
+/**
+ * Reads `/settings.json`, which the server of the page answers.
+ * @throws Error when it does not.
+ */
+export async function loadSettings(): Promise<Settings> {
+  const response = await fetch('/settings.json');
+  if (!response.ok) throw new Error(`/settings.json answered ${response.status}`);
+  return response.json() as Promise<Settings>;
+}
+
+/** What every request to the gateway carries. `waitSeconds` is how long it may wait for its turn. */
+export function headersOf(token: string | null, waitSeconds: number): Record<string, string> {
+  return {
+    ...(token && { authorization: `Bearer ${token}` }),
+    prefer: `wait=${waitSeconds}`,
+  };
+}

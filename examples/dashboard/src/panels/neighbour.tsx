@@ -1,0 +1,89 @@
+import { useState } from 'react';
+import { useClient } from 'urql';
+import { type Race, runRace } from '../graph/race.ts';
+import type { Settings } from '../graph/settings.ts';
+import { duration, plural } from '../parts/format.ts';
+import { Failure, Panel } from '../parts/panel.tsx';
+
+function Bar({ who, ms, most }: { who: string; ms: number | null; most: number }) {
+  return (
+    <div className={ms === null ? 'bar bar-waiting' : 'bar'}>
+      <span>{who}</span>
+      <span className="track" aria-hidden="true">
+        <span style={{ width: ms === null ? '100%' : `${Math.max(1, (ms / most) * 100)}%` }} />
+      </span>
+      <span className="number">{ms === null ? 'waiting' : duration(ms)}</span>
+    </div>
+  );
+}
+
+/** What the race comes to, in one sentence. */
+function verdict({ own, stillWaiting, operations, neighbour, turnedAway }: Race): string {
+  if (own === null) return 'The neighbour is in the queue, and so are you, behind it.';
+  const ended = neighbour.length + turnedAway === operations;
+  const worst = duration(Math.max(0, ...neighbour));
+  const away =
+    turnedAway > 0 ? `; ${plural(turnedAway, 'of its operation')} found no turn in time` : '';
+  if (ended) return `Yours waited ${duration(own)}, the neighbour’s ${worst}${away}.`;
+  return `Yours is answered after ${duration(own)}; ${stillWaiting} of the neighbour’s ${operations} operations were still waiting then.`;
+}
+
+/** Shows that callers take turns: one who asks for very much delays itself. */
+export function NeighbourPanel({ settings }: { settings: Settings }) {
+  const client = useClient();
+  const [race, setRace] = useState<Race | null>(null);
+  const [running, setRunning] = useState(false);
+  const [failed, setFailed] = useState(false);
+
+  async function run(): Promise<void> {
+    setRunning(true);
+    setFailed(false);
+    setRace(null);
+    try {
+      await runRace(client, settings, setRace);
+    } catch {
+      setFailed(true);
+    }
+    setRunning(false);
+  }
+
+  const most = Math.max(1, race?.own ?? 0, ...(race?.neighbour ?? []));
+  return (
+    <Panel title="Noisy neighbour" name="neighbour">
+      {settings.neighbourToken === null ? (
+        <p className="empty">
+          This takes a gateway that tells two callers apart. <code>npm run demo</code> starts one.
+        </p>
+      ) : (
+        <>
+          <p className="muted">
+            Somebody else asks the marketplace for far more than its limit. Then you ask once.
+          </p>
+          <button type="button" onClick={() => void run()} disabled={running}>
+            {running ? 'Both are asking…' : 'Let the neighbour be noisy'}
+          </button>
+        </>
+      )}
+      {failed && (
+        <Failure
+          errors={[{ message: 'The gateway cannot be reached.' }]}
+          again={() => void run()}
+        />
+      )}
+      {race && (
+        <div className="race">
+          <Bar who="You, 1 read" ms={race.own} most={most} />
+          {Array.from({ length: race.operations - race.turnedAway }, (_, index) => (
+            <Bar
+              key={index}
+              who={`Neighbour, ${race.reads / race.operations} reads`}
+              ms={race.neighbour[index] ?? null}
+              most={most}
+            />
+          ))}
+          <p role="status">{verdict(race)}</p>
+        </div>
+      )}
+    </Panel>
+  );
+}

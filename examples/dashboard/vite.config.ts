@@ -1,0 +1,30 @@
+import react from '@vitejs/plugin-react';
+import { type Connect, defineConfig, type Plugin } from 'vite';
+
+/**
+ * Answers `/settings.json` with what the environment says, so that one build runs against any gateway. What
+ * serves the built files elsewhere puts a file of that name beside them.
+ */
+function settings(): Plugin {
+  const { GATEWAY_URL, GATEWAY_TOKEN, NEIGHBOUR_TOKEN } = process.env;
+  const body = JSON.stringify({
+    gateway: GATEWAY_URL ?? 'http://localhost:4000',
+    token: GATEWAY_TOKEN ?? null,
+    neighbourToken: NEIGHBOUR_TOKEN ?? null,
+  });
+  const answer = ({ middlewares }: { middlewares: Connect.Server }): void => {
+    middlewares.use('/settings.json', (_request, response) => {
+      response.setHeader('content-type', 'application/json');
+      response.setHeader('cache-control', 'no-store');
+      response.end(body);
+    });
+  };
+  return { name: 'settings', configureServer: answer, configurePreviewServer: answer };
+}
+
+export default defineConfig({
+  plugins: [react(), settings()],
+  // The client for live queries is not kept twice.
+  server: { fs: { allow: ['.', '../../client'] } },
+  build: { target: 'es2022', modulePreload: { polyfill: false } },
+});

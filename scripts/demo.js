@@ -1,0 +1,102 @@
+// Starts what is in `dist` on its sandbox, and examples/dashboard beside it, until Ctrl-C. The gateway takes two
+// tokens, made for this run, so that the page can show two callers.
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const folder = mkdtempSync(join(tmpdir(), 'dashboard-'));
+const tokens = join(folder, 'tokens.json');
+/** @type {import('node:child_process').ChildProcess[]} */
+const children = [];
+let stopping = false;
+
+try {
+  const token = makeToken('you', 'editor');
+  const neighbourToken = makeToken('neighbour', 'viewer');
+  const gateway = await begin(/^GraphQL +(\S+)\/graphql/m, ['dist/main.js'], {
+    AUTH_MODE: 'token',
+    AUTH_TOKENS_FILE: tokens,
+    // The usual pace of the marketplace in shorter steps: who waits for a turn can be watched.
+    MARKET_RATE_LIMIT: '5',
+    MARKET_RATE_WINDOW_MS: '5000',
+    MAX_WAIT_MS: '30000',
+  });
+  const vite = [
+    'examples/dashboard/node_modules/vite/bin/vite.js',
+    'preview',
+    'examples/dashboard',
+  ];
+  const port = process.env['DASHBOARD_PORT'] ?? '4173';
+  const page = await begin(/Local:\s+(\S+?)\/?\s/, [...vite, '--strictPort', '--port', port], {
+    GATEWAY_URL: gateway,
+    GATEWAY_TOKEN: token,
+    NEIGHBOUR_TOKEN: neighbourToken,
+    NO_COLOR: '1',
+  });
+  process.stdout.write(`\ndashboard  ${page}\ngateway    ${gateway}/graphql\nCtrl-C ends both.\n`);
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  await stop(1);
+}
+
+/**
+ * @param {string} name
+ * @param {string} role
+ */
+function makeToken(name, role) {
+  const args = ['dist/commands/token.js', '--name', name, '--role', role, '--file', tokens];
+  const stdio = /** @type {const} */ (['ignore', 'pipe', 'ignore']);
+  return execFileSync(process.execPath, args, { encoding: 'utf8', stdio }).trim();
+}
+
+/**
+ * Starts a program, and resolves with the address that it says. What the environment sets already stays.
+ *
+ * @param {RegExp} address
+ * @param {string[]} args
+ * @param {Record<string, string>} env
+ * @returns {Promise<string>}
+ */
+function begin(address, args, env) {
+  const stdio = /** @type {const} */ (['ignore', 'pipe', 'inherit']);
+  const child = spawn(process.execPath, args, { env: { ...env, ...process.env }, stdio });
+  children.push(child);
+  return new Promise((resolve, reject) => {
+    let said = '';
+    child.stdout.setEncoding('utf8').on('data', (text) => {
+      said += text;
+      const [, found] = address.exec(said) ?? [];
+      if (found) resolve(found);
+    });
+    child.once('close', (code) => {
+      reject(new Error(`${args[0]} ended with ${code}:\n${said}`));
+      void stop(1);
+    });
+  });
+}
+
+/**
+ * Ends what runs, and then this process.
+ *
+ * @param {number} code
+ */
+async function stop(code) {
+  if (stopping) return;
+  stopping = true;
+  await Promise.all(
+    children.map(
+      (child) =>
+        new Promise((resolve) => {
+          if (child.exitCode !== null || child.signalCode !== null) return resolve(undefined);
+          child.once('close', resolve);
+          return child.kill('SIGTERM');
+        }),
+    ),
+  );
+  rmSync(folder, { recursive: true, force: true });
+  process.exit(code);
+}
+
+process.on('SIGINT', () => void stop(0));
+process.on('SIGTERM', () => void stop(0));
