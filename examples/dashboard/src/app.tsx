@@ -33,7 +33,7 @@ export function App({ settings }: { settings: Settings }) {
         <CampaignsPanel />
         <PurchasePanel />
         <UploadPanel settings={settings} />
-        <ExportPanel />
+        <ExportPanel settings={settings} />
         <NeighbourPanel settings={settings} />
       </main>
     </>

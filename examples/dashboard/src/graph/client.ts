@@ -34,6 +34,11 @@ const part = (): null => null;
 function graphCache() {
   let drafts = 0;
   return cacheExchange({
+    // With these it knows which fragments are meant; without, it guesses by their fields.
+    possibleTypes: {
+      ChannelItem: ['BioItem', 'LinkItem', 'QrItem'],
+      CreateCampaignResult: ['Campaign', 'InvalidInput', 'Rejected'],
+    },
     keys: {
       CampaignConnection: part,
       ChannelItemConnection: part,

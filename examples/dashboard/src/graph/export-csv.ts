@@ -1,8 +1,12 @@
-import type { Client, OperationResult } from '@urql/core';
 import type { ResultOf } from 'gql.tada';
+import { type Answer, ask } from './ask.ts';
 import { QrExport } from './documents.ts';
-import { type CodedError, errorsOf, isExhausted, retryAfterMs } from './errors.ts';
+import { type CodedError, isExhausted, retryAfterMs } from './errors.ts';
+import type { Settings } from './settings.ts';
 import type { Retry } from './use-patient-query.ts';
+
+/** How long a page may wait for its turns before the export says that it pauses. */
+const WAIT_SECONDS = 2;
 
 /** How far a file is. */
 export interface ExportProgress {
@@ -43,28 +47,25 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
  * All QR codes as CSV, complete or not at all. Where the budget ends it waits, and asks for the same page
  * again: what has come of it is in the gateway's cache. Costs 1 upstream call for 100 codes, and with
  * `statistics` 1 for each.
- * @throws ExportError, or the reason of `signal`.
+ * @throws ExportError, TypeError when the gateway cannot be reached, or the reason of `signal`.
  */
 export async function exportQrCodes(
-  client: Client,
+  settings: Settings,
   statistics: boolean,
   onProgress: (progress: ExportProgress) => void,
   signal: AbortSignal,
 ): Promise<string> {
   const head = ['id', 'name', 'made', 'scans', 'link'];
   const lines = [[...head, ...(statistics ? ['clicks', 'people'] : [])]];
-  const page = (after: string | null): Promise<OperationResult<ResultOf<typeof QrExport>>> => {
+  const page = (after: string | null): Promise<Answer<ResultOf<typeof QrExport>>> => {
     // With statistics in small pages, of which an operation can pay one.
     const variables = { first: statistics ? 5 : 100, after, statistics };
-    return client.query(QrExport, variables, { requestPolicy: 'network-only' }).toPromise();
+    return ask(settings, QrExport, variables, { waitSeconds: WAIT_SECONDS, signal });
   };
   let after: string | null = null;
   for (;;) {
-    signal.throwIfAborted();
-    const { data, error } = await page(after);
-    signal.throwIfAborted();
+    const { data, errors = [] } = await page(after);
     const rows = lines.length - 1;
-    const errors = errorsOf(error);
     const ms = retryAfterMs(errors);
     if (ms !== null) {
       const retry = { at: Date.now() + ms, exhausted: isExhausted(errors) };

@@ -1,7 +1,7 @@
-import { type Client, stringifyDocument } from '@urql/core';
+import type { Client } from '@urql/core';
+import { ask } from './ask.ts';
 import { MarketQueue, PurchaseCheck } from './documents.ts';
-import { headersOf, type Settings } from './settings.ts';
-import type { Receipt } from './use-patient-query.ts';
+import type { Settings } from './settings.ts';
 
 /** Operations that the neighbour sends at once. */
 const OPERATIONS = 4;
@@ -24,24 +24,6 @@ export interface Race {
   readonly own: number | null;
   /** Of the neighbour's operations, how many were still waiting when one's own was answered. */
   readonly stillWaiting: number | null;
-}
-
-interface Answer {
-  readonly errors?: readonly unknown[];
-  readonly extensions?: { readonly upstream?: Receipt };
-}
-
-async function ask(
-  { gateway }: Settings,
-  token: string | null,
-  body: { query: string; variables?: object },
-): Promise<Answer> {
-  const response = await fetch(`${gateway}/graphql`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headersOf(token, WAIT_SECONDS) },
-    body: JSON.stringify(body),
-  });
-  return response.json() as Promise<Answer>;
 }
 
 /** One operation that checks so many codes which nobody has: none of them is cached. */
@@ -82,9 +64,15 @@ export async function runRace(
   change({});
 
   const neighbour = Array.from({ length: OPERATIONS }, async () => {
-    const { errors, extensions } = await ask(settings, settings.neighbourToken, {
-      query: manyChecks(each),
-    });
+    const { errors, extensions } = await ask(
+      settings,
+      manyChecks(each),
+      {},
+      {
+        token: settings.neighbourToken,
+        waitSeconds: WAIT_SECONDS,
+      },
+    );
     const waited = extensions?.upstream?.waitedMs ?? 0;
     if (errors) change({ turnedAway: race.turnedAway + 1 });
     else change({ neighbour: [...race.neighbour, waited] });
@@ -96,14 +84,13 @@ export async function runRace(
     if (remaining === 0 && queued > 0) break;
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
-  const own = ask(settings, settings.token, {
-    query: stringifyDocument(PurchaseCheck),
-    variables: { code: crypto.randomUUID() },
-  }).then(({ extensions }) =>
-    change({
-      own: extensions?.upstream?.waitedMs ?? 0,
-      stillWaiting: race.operations - race.neighbour.length - race.turnedAway,
-    }),
+  const code = crypto.randomUUID();
+  const own = ask(settings, PurchaseCheck, { code }, { waitSeconds: WAIT_SECONDS }).then(
+    ({ extensions }) =>
+      change({
+        own: extensions?.upstream?.waitedMs ?? 0,
+        stillWaiting: race.operations - race.neighbour.length - race.turnedAway,
+      }),
   );
   await Promise.all([...neighbour, own]);
 }

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react';
-import { useClient } from 'urql';
 import type { CodedError } from '../graph/errors.ts';
 import { ExportError, type ExportProgress, exportQrCodes } from '../graph/export-csv.ts';
+import type { Settings } from '../graph/settings.ts';
 import { Countdown } from '../parts/countdown.tsx';
 import { count, plural } from '../parts/format.ts';
 import { Failure, Panel } from '../parts/panel.tsx';
@@ -12,6 +12,8 @@ type State =
   | { readonly is: 'done'; readonly rows: number }
   | { readonly is: 'failed'; readonly errors: readonly CodedError[] };
 
+const UNREACHABLE = { message: 'The gateway cannot be reached.' };
+
 function save(text: string, name: string): void {
   // With a byte order mark spreadsheets read it as UTF-8.
   const url = URL.createObjectURL(new Blob(['\uFEFF', text], { type: 'text/csv;charset=utf-8' }));
@@ -21,8 +23,7 @@ function save(text: string, name: string): void {
 }
 
 /** All QR codes as a file, however long the budget makes it wait. */
-export function ExportPanel() {
-  const client = useClient();
+export function ExportPanel({ settings }: { settings: Settings }) {
   const [state, setState] = useState<State>({ is: 'idle' });
   const [statistics, setStatistics] = useState(false);
   const control = useRef<AbortController>(undefined);
@@ -35,7 +36,7 @@ export function ExportPanel() {
     setState({ is: 'running', progress: { rows, total: null, pause: null } });
     try {
       const text = await exportQrCodes(
-        client,
+        settings,
         statistics,
         (progress) => {
           rows = progress.rows;
@@ -48,7 +49,7 @@ export function ExportPanel() {
     } catch (error) {
       if (signal.aborted) setState({ is: 'idle' });
       else {
-        const errors = error instanceof ExportError ? error.errors : [];
+        const errors = error instanceof ExportError ? error.errors : [UNREACHABLE];
         setState({
           is: 'failed',
           errors: errors.length > 0 ? errors : [{ message: 'The export failed.' }],
