@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { describe } from 'vitest';
 
-/** A program that some tests need and that a machine may lack. */
+/** A program, or a folder of packages, that some tests need and that a machine may lack. */
 interface Tool {
   readonly name: string;
   readonly path: string;
@@ -22,12 +22,24 @@ export const redisServer: Tool = {
   install: 'apt-get install -y --no-install-recommends redis-server',
 };
 
+/** What the app in `examples/dashboard` is built with. */
+export const dashboardPackages: Tool = {
+  name: 'the packages of examples/dashboard',
+  path: 'examples/dashboard/node_modules/vite',
+  install: 'npm ci --prefix examples/dashboard',
+};
+
 /**
- * `describe` for tests that need a program. Where it is missing they are skipped, and the output says
+ * `describe` for tests that need a program, or several. Where one is missing they are skipped, and the output says
  * which and how to get it; with `CI=true` they run and fail instead, so that nothing goes untested unseen.
  */
-export function describeWith(tool: Tool, title: string, tests: () => void): void {
-  if (existsSync(tool.path) || process.env['CI'] === 'true') {
+export function describeWith(
+  tools: Tool | readonly Tool[],
+  title: string,
+  tests: () => void,
+): void {
+  const tool = [tools].flat().find(({ path }) => !existsSync(path));
+  if (!tool || process.env['CI'] === 'true') {
     describe(title, tests);
     return;
   }

@@ -1,0 +1,141 @@
+import { readFileSync } from 'node:fs';
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { chromium, dashboardPackages, describeWith } from '../../support/needs.ts';
+import {
+  type DashboardWorld,
+  faultsOf,
+  startDashboard,
+  views,
+  wholeView,
+} from './dashboard-world.ts';
+
+const COUNTDOWN = /The budget is used up for now/;
+
+describeWith([chromium, dashboardPackages], 'the dashboard at the end of its budget', () => {
+  let world: DashboardWorld;
+  let page: Page;
+
+  beforeAll(async () => {
+    // Of the 12 calls of the first window one is left after the first view.
+    world = await startDashboard({ limit: { requests: 24, windowMs: 20_000 } });
+    page = await world.open();
+    await wholeView(page);
+  });
+  afterAll(() => world?.close());
+
+  const channels = () => page.getByRole('region', { name: 'Channels' });
+  const codes = () => page.getByRole('region', { name: 'QR codes' });
+
+  it('counts down where it has nothing to show', async () => {
+    await channels()
+      .getByRole('button', { name: /^Packaging codes/ })
+      .click();
+    await channels().getByText('QR code').first().waitFor();
+    await channels()
+      .getByRole('button', { name: /^Pitch material/ })
+      .click();
+    await channels().getByText(COUNTDOWN).waitFor();
+    expect(await channels().getByRole('timer').textContent()).toMatch(/^\d+ s$/);
+  });
+
+  it('shows rows without their statistics, a page at a time', async () => {
+    await codes().getByRole('button', { name: 'Show more' }).click();
+    await codes().getByText('Rossi & Figli Shoes, poster').waitFor();
+    await codes().getByText(COUNTDOWN).first().waitFor();
+    expect(await codes().getByRole('rowheader').count()).toBe(12);
+  });
+
+  it('pauses an export, which can be called off', async () => {
+    const panel = page.getByRole('region', { name: 'Export' });
+    await panel.getByLabel(/With statistics/).check();
+    await panel.getByRole('button', { name: 'Export CSV' }).click();
+    await panel.getByText(COUNTDOWN).waitFor();
+    await panel.getByRole('button', { name: 'Cancel' }).click();
+    await panel.getByRole('button', { name: 'Export CSV' }).waitFor();
+    expect(await panel.getByText(COUNTDOWN).count()).toBe(0);
+  });
+
+  it.each(views)('is accessible meanwhile: $scheme, $width', async (view) => {
+    await page.emulateMedia({ colorScheme: view.scheme });
+    await page.setViewportSize({ width: view.width, height: 800 });
+    expect(await faultsOf(page)).toEqual([]);
+  });
+
+  it('asks again by itself, and shows what it gets', async () => {
+    await channels().locator('.items li').first().waitFor();
+    await channels().getByText(COUNTDOWN).waitFor({ state: 'detached' });
+    const row = codes().getByRole('row', { name: /Rossi & Figli Shoes, poster/ });
+    await row.getByText('Germany (185)').waitFor({ state: 'attached' });
+    await codes().getByText(COUNTDOWN).waitFor({ state: 'detached' });
+  });
+});
+
+describeWith([chromium, dashboardPackages], 'an export of the dashboard', () => {
+  let world: DashboardWorld;
+
+  afterEach(() => world?.close());
+
+  it('pauses an export and goes on, until the file is whole', async () => {
+    world = await startDashboard({ limit: { requests: 60, windowMs: 6000 } });
+    const page = await world.open();
+    await wholeView(page);
+    const panel = page.getByRole('region', { name: 'Export' });
+    await panel.getByLabel(/With statistics/).check();
+    const saved = page.waitForEvent('download');
+    await panel.getByRole('button', { name: 'Export CSV' }).click();
+    await panel.getByText(COUNTDOWN).waitFor();
+    const download = await saved;
+    expect(download.suggestedFilename()).toBe('qr-codes.csv');
+    const text = readFileSync(await download.path(), 'utf8');
+    const [head, ...rows] = text.replace('\uFEFF', '').trimEnd().split('\r\n');
+    expect(head).toBe('id,name,made,scans,link,clicks,people');
+    const { data } = await world.ask(
+      '{ qrCodes(first: 100) { nodes { id statistics { clicks } } } }',
+    );
+    const { nodes } = (
+      data as { qrCodes: { nodes: { id: string; statistics: { clicks: number } }[] } }
+    ).qrCodes;
+    expect(rows.map((row) => row.split(',')[0])).toEqual(nodes.map(({ id }) => id));
+    expect(rows.map((row) => Number(row.split(',').at(-2)))).toEqual(
+      nodes.map(({ statistics }) => statistics.clicks),
+    );
+    await panel.getByText(`${nodes.length} rows saved`).waitFor();
+  });
+});
+
+describeWith([chromium, dashboardPackages], 'the dashboard with little to show', () => {
+  let world: DashboardWorld;
+
+  afterEach(() => world?.close());
+
+  it('says what is empty, and shows in grey what has not come yet', async () => {
+    world = await startDashboard({ key: 'free' });
+    let release = (): void => {};
+    const until = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    world.sandbox.links.fault({ kind: 'hold', until });
+    const page = await world.open();
+    await page.getByRole('status', { name: 'Loading QR codes' }).waitFor();
+    expect(await faultsOf(page)).toEqual([]);
+    release();
+    await page.getByText('No campaigns yet').waitFor();
+    await wholeView(page);
+    expect(await faultsOf(page)).toEqual([]);
+  });
+
+  it('says what failed, beside what did not, and tries again when it is told to', async () => {
+    world = await startDashboard();
+    const path = '/api/campaigns';
+    const mend = world.sandbox.links.fault({ kind: 'html', path });
+    const page = await world.open();
+    const panel = page.getByRole('region', { name: 'Campaigns' });
+    await panel.getByRole('alert').waitFor();
+    await page.getByText('studio@larkspurfinch.com').waitFor();
+    expect(await faultsOf(page)).toEqual([]);
+    mend();
+    await panel.getByRole('button', { name: 'Try again' }).click();
+    await panel.getByText('Closing sale').waitFor();
+  });
+});

@@ -1,0 +1,197 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import axe, { type AxeResults } from 'axe-core';
+import { type Browser, chromium as engine, type Page } from 'playwright-core';
+import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
+import { PLENTY } from '../../support/gateway.ts';
+import { chromium } from '../../support/needs.ts';
+import { type Running, start } from '../../support/process.ts';
+
+/** A colour scheme and a size in which the page is looked at. */
+export interface View {
+  readonly scheme: 'light' | 'dark';
+  readonly width: 1280 | 390;
+}
+
+/** Both schemes in both sizes. */
+export const views: readonly View[] = [
+  { scheme: 'light', width: 1280 },
+  { scheme: 'light', width: 390 },
+  { scheme: 'dark', width: 1280 },
+  { scheme: 'dark', width: 390 },
+];
+
+/** A page that runs, in a browser. */
+export interface Visit {
+  /** Address of the page. */
+  readonly url: string;
+  /** Hosts but the demo's own that the page has asked. */
+  readonly elsewhere: readonly string[];
+  /** What the page has complained of. */
+  readonly complaints: readonly string[];
+  /** Opens the page; it is closed with the visit. */
+  readonly open: (view?: View) => Promise<Page>;
+  /** Asks the gateway as the page does, with the page's token. */
+  readonly ask: (query: string) => Promise<{ data: never }>;
+  readonly close: () => Promise<void>;
+}
+
+/** The demo over a sandbox of the test, in a browser. */
+export interface DashboardWorld extends Visit {
+  readonly sandbox: Sandbox;
+}
+
+/** How a world differs from the usual one. */
+export interface DashboardOptions {
+  /** Of the demo, whose settings of its own these replace. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Of the link API, by both sides. */
+  readonly limit?: { readonly requests: number; readonly windowMs: number };
+  /** Whose link API key the gateway uses; the administrator's by default. */
+  readonly key?: 'admin' | 'free';
+}
+
+/** Starts what `npm run demo` starts, and resolves with the address of the page. */
+export async function startDemo(
+  env: Readonly<Record<string, string>>,
+): Promise<{ demo: Running; url: string }> {
+  const path = process.env['PATH'] ?? '';
+  const demo = start(process.execPath, ['scripts/demo.js'], {
+    cwd: '.',
+    env: { PATH: path, PORT: '0', DASHBOARD_PORT: '0', ...env },
+  });
+  const [, url = ''] = await demo.says(/^dashboard +(\S+)$[^]*Ctrl-C/m);
+  return { demo, url };
+}
+
+/**
+ * A demo over a sandbox of its own, whose limit is out of the way unless `limit` says otherwise. In its first window
+ * the gateway leaves half of a limit alone, since it cannot know what was spent before it started.
+ */
+export async function startDashboard(options: DashboardOptions = {}): Promise<DashboardWorld> {
+  const { requests, windowMs } = options.limit ?? { requests: PLENTY, windowMs: 60_000 };
+  const sandbox = await startSandbox({ limit: { requests, windowMs } });
+  const { links, market } = sandbox;
+  const folder = mkdtempSync(join(tmpdir(), 'dashboard-state-'));
+  const port = await freePort();
+  const { demo, url } = await startDemo({
+    LINKS_BASE_URL: links.url,
+    LINKS_API_KEY: links.keys[options.key ?? 'admin'],
+    LINKS_RATE_LIMIT: String(requests),
+    LINKS_RATE_WINDOW_MS: String(windowMs),
+    MARKET_BASE_URL: market.url,
+    MARKET_API_KEY: market.key,
+    STATE_DIR: folder,
+    DASHBOARD_PORT: port,
+    CORS_ORIGINS: `http://localhost:${port}`,
+    ...options.env,
+  });
+  const visit = await browse(url);
+  return {
+    ...visit,
+    sandbox,
+    async close() {
+      await visit.close();
+      demo.child.kill('SIGTERM');
+      await demo.ended;
+      await sandbox.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+/** Opens a browser for a page that runs. */
+export async function browse(url: string): Promise<Visit> {
+  const { gateway, token } = (await (await fetch(`${url}/settings.json`)).json()) as {
+    gateway: string;
+    token: string;
+  };
+  const browser = await launch();
+  const elsewhere: string[] = [];
+  const complaints: string[] = [];
+  return {
+    url,
+    elsewhere,
+    complaints,
+    async open({ scheme, width } = { scheme: 'light', width: 1280 }) {
+      const viewport = { width, height: width === 390 ? 844 : 800 };
+      const page = await browser.newPage({ colorScheme: scheme, viewport });
+      page.on('request', (request) => {
+        const target = new URL(request.url());
+        const own = [url, gateway].includes(target.origin) || target.protocol === 'blob:';
+        if (!own) elsewhere.push(target.href);
+      });
+      page.on('pageerror', (error) => complaints.push(error.message));
+      page.on('console', (message) => {
+        if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+      });
+      await page.goto(url);
+      return page;
+    },
+    async ask(query) {
+      const response = await fetch(`${gateway}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+        body: JSON.stringify({ query }),
+      });
+      return response.json() as Promise<{ data: never }>;
+    },
+    close: () => browser.close(),
+  };
+}
+
+/** Every fault that axe finds in the page as it stands, each as one line. */
+export async function faultsOf(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate<AxeResults>('axe.run()');
+  return violations.map(
+    ({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(' ')).join(', ')}`,
+  );
+}
+
+/** Waits until the first view is whole: every panel that reads by itself has its receipt. */
+export async function wholeView(page: Page): Promise<void> {
+  for (const panel of ['account', 'qr', 'channels .items', 'campaigns'])
+    await page.locator(`.panel-${panel} .receipt`).first().waitFor();
+}
+
+/** The calls that the receipts of the first view tell, each operation once. */
+export async function receiptCalls(page: Page): Promise<Record<string, number>> {
+  const calls = async (panel: string): Promise<number> =>
+    Number(await page.locator(`.panel-${panel} .receipt`).first().getAttribute('data-calls'));
+  return {
+    overview: await calls('account'),
+    codes: await calls('qr'),
+    items: await calls('channels .items'),
+    campaigns: await calls('campaigns'),
+  };
+}
+
+function launch(): Promise<Browser> {
+  return engine.launch({
+    executablePath: chromium.path,
+    args: [
+      '--headless=new',
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  });
+}
+
+function freePort(): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(String(port)));
+    });
+  });
+}
