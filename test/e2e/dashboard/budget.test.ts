@@ -77,7 +77,7 @@ describeWith([chromium, dashboardPackages], 'an export of the dashboard', () => 
   afterEach(() => world?.close());
 
   it('pauses an export and goes on, until the file is whole', async () => {
-    world = await startDashboard({ limit: { requests: 60, windowMs: 6000 } });
+    world = await startDashboard({ limit: { requests: 60, windowMs: 10_000 } });
     const page = await world.open();
     await wholeView(page);
     const panel = page.getByRole('region', { name: 'Export' });

@@ -6,7 +6,7 @@ import type { Settings } from './settings.ts';
 import type { Retry } from './use-patient-query.ts';
 
 /** How long a page may wait for its turns before the export says that it pauses. */
-const WAIT_SECONDS = 2;
+const WAIT_SECONDS = 1;
 
 /** How far a file is. */
 export interface ExportProgress {
