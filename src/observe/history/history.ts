@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts';
-import type { UpstreamName } from '../../errors.ts';
+import { type UpstreamName, upstreamTitle } from '../../errors.ts';
 import type {
   InFrontByName,
   Observer,
@@ -140,7 +140,7 @@ export class History implements Observer {
 
   paused(upstream: UpstreamName, ms: number): void {
     const seconds = Math.max(1, Math.round(ms / 1000));
-    this.happenings.add('paused', `${upstream}: nothing leaves for ${seconds} s.`);
+    this.happenings.add('paused', `${upstreamTitle[upstream]} is left alone for ${seconds} s.`);
   }
 
   outage(isOut: boolean): void {
@@ -225,14 +225,22 @@ export class History implements Observer {
   ): void {
     if (code === 'REFUSED') {
       this.#steps[upstream].count('refused', 1);
-      this.happenings.add('refused', `${upstream} refused ${what} for its rate limit.`, requestId);
+      this.happenings.add(
+        'refused',
+        `${upstreamTitle[upstream]} refused ${what} for its rate limit.`,
+        requestId,
+      );
     } else if (code !== 'OK' && code !== 'CANCELED' && code !== 'UPSTREAM_REJECTED') {
-      this.happenings.add('failed', `${upstream} failed at ${what}: ${code}.`, requestId);
+      this.happenings.add(
+        'failed',
+        `${upstreamTitle[upstream]} failed at ${what}: ${code}.`,
+        requestId,
+      );
     }
     if (!this.#isReachable(upstream)) this.#unreachable.add(upstream);
     else if (this.#unreachable.has(upstream) && (code === 'OK' || code === 'REFUSED')) {
       this.#unreachable.delete(upstream);
-      this.happenings.add('reachable', `${upstream} answers again.`);
+      this.happenings.add('reachable', `${upstreamTitle[upstream]} answers again.`);
     }
   }
 }

@@ -260,8 +260,8 @@ describe('What happened', () => {
     expect(paused.pausedMs).toBeGreaterThan(29_000);
     expect(paused.events.slice(0, 3).map(({ text }) => text)).toEqual([
       expect.stringMatching(/^The query without a name failed|^A query without a name failed/),
-      'MARKET: nothing leaves for 30 s.',
-      'MARKET refused GET seller for its rate limit.',
+      'The marketplace API is left alone for 30 s.',
+      'The marketplace API refused GET seller for its rate limit.',
     ]);
     busy.sandbox.links.fault({ kind: 'drop' });
     for (const read of reads) await busy.ask(`{ ${read} }`);
@@ -273,6 +273,6 @@ describe('What happened', () => {
     await busy.ask('{ account { username } }');
     const { events, reachable } = await look(busy);
     expect(reachable).toBe(true);
-    expect(events.map(({ text }) => text)).toContain('LINKS answers again.');
+    expect(events.map(({ text }) => text)).toContain('The link-management API answers again.');
   });
 });
