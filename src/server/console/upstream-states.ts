@@ -2,15 +2,9 @@ import type { Clock } from '../../clock.ts';
 import { type UpstreamName, upstreamTitle } from '../../errors.ts';
 import type { Health } from '../../observe/health.ts';
 import type { History } from '../../observe/history/history.ts';
-import type { Budget, TakenSlot } from '../../upstream/budget/budget.ts';
+import type { Budget } from '../../upstream/budget/budget.ts';
 import type { Client } from '../../upstream/client.ts';
-import type {
-  SendHistory,
-  SlotOwner,
-  SlotState,
-  UpstreamState,
-  WaitingState,
-} from './console-state.ts';
+import type { UpstreamState, WaitingState } from './console-state.ts';
 
 /** Slots of a window that are shown one by one. */
 const SLOTS_SHOWN = 120;
@@ -62,18 +56,11 @@ function upstreamState(
     pausedMs: Math.ceil(busiest?.pausedMs ?? 0),
     reachable: health.isReachable(upstream),
     answeredMsAgo: answeredAt === null ? null : Math.round(clock.now() - answeredAt),
-    slots: window.taken.slice(0, SLOTS_SHOWN).map(slotState),
-    history: sendsOf(history, upstream),
+    slots: window.taken
+      .slice(0, SLOTS_SHOWN)
+      .map((slot) => ({ ...slot, freeInMs: rounded(slot.freeInMs) })),
+    history: history.sends(upstream),
   };
-}
-
-function slotState({ freeInMs, owner, resource }: TakenSlot): SlotState {
-  const shown: SlotOwner = owner;
-  return { owner: shown, resource, freeInMs: rounded(freeInMs) };
-}
-
-function sendsOf(history: History, upstream: UpstreamName): SendHistory {
-  return history.sends(upstream);
 }
 
 /** The requests that wait under all keys: those that leave first, and how many there are in all. */
