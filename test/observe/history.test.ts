@@ -1,57 +1,8 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { History } from '../../src/observe/history/history.ts';
-import type { OperationRecord } from '../../src/observe/observer.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import { createHistory, record, send } from './history-events.ts';
 
 const MINUTE = 60_000;
-
-function createHistory(clock = new VirtualClock()) {
-  return { clock, history: new History({ clock, isReachable: () => true }) };
-}
-
-/** One request that leaves, and is answered at once. */
-function send(
-  history: History,
-  {
-    lane = 'interactive',
-    caller = 'a',
-    operation = 'Dashboard',
-    resource = 'channels',
-    code = 'OK',
-    upstream = 'LINKS',
-  }: {
-    lane?: 'write' | 'interactive' | 'refresh';
-    caller?: string;
-    operation?: string | null;
-    resource?: string;
-    upstream?: 'LINKS' | 'MARKET';
-    code?: 'OK' | 'LATE' | 'REFUSED' | 'UPSTREAM_TIMEOUT';
-  } = {},
-): void {
-  history
-    .request({
-      upstream,
-      method: 'GET',
-      resource,
-      operation: {},
-      asker: { requestId: 'r', operation },
-      caller: lane === 'refresh' ? null : caller,
-      lane,
-      renews: lane === 'refresh',
-    })
-    .end({ code, durationMs: 1 });
-}
-
-function record(name: string | null, more: Partial<OperationRecord> = {}): OperationRecord {
-  const ended = { status: 200, codes: [], outcome: 'ok', durationMs: 0 } as const;
-  const cost = { calls: 1, saved: 2, waitedMs: 0, stale: 0 };
-  return { requestId: 'r', name, type: 'query', caller: 'a', ...ended, ...cost, ...more };
-}
-
-const sum = (column: readonly number[]): number => column.reduce((all, each) => all + each, 0);
 
 describe('The steps of a history', () => {
   it('hold what happened in them, the last one under way', async () => {
@@ -173,33 +124,6 @@ describe('The hour of a history', () => {
 });
 
 describe('A history', () => {
-  it('takes less than a mebibyte, whatever callers call themselves', async () => {
-    setFlagsFromString('--expose-gc');
-    const collect = runInNewContext('gc') as () => void;
-    const taken = async (): Promise<number> => {
-      // What is on the stack of this turn is held by it.
-      await new Promise<void>((resolve) => {
-        setImmediate(resolve);
-      });
-      // What frees the memory of arrays comes a turn after the arrays themselves.
-      collect();
-      await new Promise<void>((resolve) => {
-        setImmediate(resolve);
-      });
-      collect();
-      const { arrayBuffers, heapUsed } = process.memoryUsage();
-      return heapUsed + arrayBuffers;
-    };
-    const held: History[] = [];
-    for (let times = 0; times < MEASURED; times += 1) held.push(await attacked());
-    expect(sum(held[0]?.sends('LINKS').interactive ?? [])).toBeGreaterThan(5000);
-    const full = await taken();
-    held.length = 0;
-    const bytes = (full - (await taken())) / MEASURED;
-    expect(bytes).toBeLessThan(1024 * 1024);
-    expect(bytes).toBeGreaterThan(100_000);
-  });
-
   it('remembers the last fifty things that happened, the latest first', () => {
     const { history } = createHistory();
     for (let n = 0; n < 60; n += 1) history.operation(record(`F${n}`, fails));
@@ -219,27 +143,5 @@ describe('A history', () => {
     expect(history.happenings.latest).toEqual([]);
   });
 });
-
-/** So many are measured together, since one of them may be held by something else. */
-const MEASURED = 3;
-
-/** A history after as many names as callers can make up, each a part of a long document as a parser cuts it. */
-async function attacked(): Promise<History> {
-  const { clock, history } = createHistory();
-  for (let n = 0; n < 10_000; n += 1) {
-    const document = `${n}${'x'.repeat(5000)}`;
-    const name = n % 2 === 0 ? document : document.slice(0, 40);
-    const asked = { caller: name, operation: name };
-    for (const upstream of ['LINKS', 'MARKET'] as const) {
-      send(history, { ...asked, upstream, resource: `r${n % 40}` });
-    }
-    history.queue('LINKS', n % 2 === 0 ? 1 : -1);
-    send(history, { ...asked, code: 'UPSTREAM_TIMEOUT', lane: 'write' });
-    history.operation(record(name, { outcome: 'failed', codes: ['INTERNAL_SERVER_ERROR'] }));
-    history.read('MARKET', 'items', 'miss');
-    if (n % 40 === 39) await clock.advance(3000);
-  }
-  return history;
-}
 
 const fails = { outcome: 'failed', codes: ['UPSTREAM_TIMEOUT'] } as const;
