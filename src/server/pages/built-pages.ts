@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -44,8 +44,7 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /** Looks at the build when a page is first asked for: a start without a browser pays nothing. */
-export function createBuiltPages(turns: LoopTurns): BuiltPages {
-  const folder = folderOfPages();
+export function createBuiltPages(turns: LoopTurns, folder = folderOfPages()): BuiltPages {
   let files: ReadonlyMap<string, SharedFile> | undefined;
   const assets = (): ReadonlyMap<string, SharedFile> => {
     files ??= assetsIn(join(folder, 'assets'));
@@ -57,9 +56,15 @@ export function createBuiltPages(turns: LoopTurns): BuiltPages {
       sendAsset(name, assets(), request, response, turns);
     }),
     document(name, { data, policy = ["style-src 'self'"] } = {}) {
+      const path = join(folder, `${name}.html`);
       let made: Document | undefined;
       return forReaders((request, response) => {
-        made ??= readDocument(join(folder, `${name}.html`), data);
+        const madeAt = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+        if (made?.madeAt !== madeAt) {
+          // Another build, which has assets of other names.
+          files = undefined;
+          made = madeAt === undefined ? undefined : readDocument(path, madeAt, data);
+        }
         if (made) sendDocument(made, [...POLICY, ...policy].join('; '), request, response);
         else tell(response, 503, 'This page is not built yet: npm run build.\n');
       });
@@ -128,18 +133,19 @@ function packingFor(
 }
 
 interface Document {
+  /** When it was built. */
+  readonly madeAt: number;
   readonly text: string;
   readonly gzipped: Buffer;
   readonly etag: string;
 }
 
-function readDocument(path: string, data: unknown): Document | undefined {
-  if (!existsSync(path)) return undefined;
+function readDocument(path: string, madeAt: number, data: unknown): Document {
   // In a script nothing but its end has a meaning.
   const json = JSON.stringify(data ?? null).replaceAll('<', '\\u003c');
   const script = `<script type="application/json" id="data">${json}</script>`;
   const text = readFileSync(path, 'utf8').replace('</body>', () => `${script}</body>`);
-  return { text, gzipped: gzipSync(text), etag: etagOfText(text) };
+  return { madeAt, text, gzipped: gzipSync(text), etag: etagOfText(text) };
 }
 
 function sendDocument(

@@ -1,6 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -11,12 +13,19 @@ import { LoopTurns } from '../../../src/server/socket/loop-turns.ts';
 const pages = createBuiltPages(new LoopTurns(systemClock));
 const page = pages.document('console', { data: { text: '</script><b>' } });
 const missing = pages.document('nothing');
+
+/** A build of its own, to be made anew. */
+const folder = mkdtempSync(join(tmpdir(), 'pages-'));
+const own = createBuiltPages(new LoopTurns(systemClock), folder);
+const ownPage = own.document('own');
 let server: Server;
 let port = 0;
 
 beforeAll(async () => {
   server = createServer((asked, response) => {
-    if (asked.url?.startsWith('/assets/')) pages.asset(asked, response);
+    if (asked.url === '/own') ownPage(asked, response);
+    else if (asked.url?.startsWith('/own/')) own.asset(asked, response);
+    else if (asked.url?.startsWith('/assets/')) pages.asset(asked, response);
     else (asked.url === '/nothing' ? missing : page)(asked, response);
   });
   await new Promise<void>((resolve) => {
@@ -24,7 +33,10 @@ beforeAll(async () => {
   });
   ({ port } = server.address() as AddressInfo);
 });
-afterAll(() => server.close());
+afterAll(() => {
+  server.close();
+  rmSync(folder, { recursive: true });
+});
 
 /** Asks without a library that unpacks. */
 async function ask(path: string, headers: Record<string, string> = {}, method = 'GET') {
@@ -98,5 +110,15 @@ describe('a page', () => {
   it('says what to do where it is not built', async () => {
     const { body, status } = await ask('/nothing');
     expect([status, body.toString()]).toEqual([503, expect.stringContaining('npm run build')]);
+  });
+
+  it('is the newest one that was built, with its assets', async () => {
+    mkdirSync(join(folder, 'assets'));
+    for (const name of ['first', 'second']) {
+      writeFileSync(join(folder, 'assets', `${name}.js`), name);
+      writeFileSync(join(folder, 'own.html'), `<body>${name}</body>`);
+      expect((await ask('/own')).body.toString()).toContain(name);
+      expect((await ask(`/own/${name}.js`)).body.toString()).toBe(name);
+    }
   });
 });
