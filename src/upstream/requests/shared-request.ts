@@ -1,54 +1,17 @@
 import { setMaxListeners } from 'node:events';
-import type { Clock } from '../../clock.ts';
-import { BudgetExhausted, type UpstreamName } from '../../errors.ts';
-import type { Observer } from '../../observe/observer.ts';
-import type { Attempted, Budget, Job, Permit, Sharing, Upshot } from '../budget/budget.ts';
+import { BudgetExhausted } from '../../errors.ts';
+import type { Attempted, Job, Permit, Sharing } from '../budget/budget.ts';
 import type { Lane } from '../budget/lanes.ts';
 import type { Caller } from '../operation.ts';
 import type { Receipt } from '../receipt.ts';
 import type { Departing } from '../wire/observed-exchange.ts';
 import { type Attempt, type Outcome, unforeseen } from './attempt.ts';
+import type { SharedRequestOptions } from './shared-request-options.ts';
+import { patienceOf, type Waiter } from './waiter.ts';
 
 /** Tells a waiter with a copy at hand that it has waited long enough; the request goes on without it. */
 export class CopyWillDo extends Error {
   override readonly name = 'CopyWillDo';
-}
-
-interface Waiter<T> {
-  readonly caller: Caller;
-  readonly resolve: (value: T) => void;
-  readonly reject: (error: unknown) => void;
-  cancelTimer: () => void;
-  waiting: boolean;
-}
-
-interface SharedRequestOptions<T> {
-  readonly upstream: UpstreamName;
-  readonly lane: Lane;
-  /** Whom the slot is charged to. */
-  readonly caller: string;
-  /** What it is about, e.g. `channels`. */
-  readonly resource: string;
-  /** Whose operation has set a call aside for it; given back when it does not leave for that one. */
-  readonly planned?: Receipt;
-  readonly urgency?: () => number;
-  /** Whether a refresh is still of use, though nobody waits for it. */
-  readonly isWanted?: () => boolean;
-  /** See `Job.lengthy`. */
-  readonly lengthy?: boolean;
-  readonly budget: Budget;
-  readonly clock: Clock;
-  /** Tries to send it, in a slot of its own. `payer` is the receipt that it goes on, if anybody waits. */
-  readonly attempt: (
-    payer: Receipt | undefined,
-    departing: Departing,
-    permit?: Permit,
-  ) => Promise<Attempt<T>>;
-  /** What other replicas have to know of it. */
-  readonly sharing?: Omit<Sharing, 'landed'>;
-  /** What the end of another replica's request for the same comes to; `null` if that is of no use here. */
-  readonly elsewhere?: (upshot: Upshot) => Promise<Outcome<T> | null>;
-  readonly observer?: Observer | undefined;
 }
 
 /**
@@ -343,9 +306,4 @@ export class SharedRequest<T> implements Job {
     const availableAt = new Date(this.#options.clock.wall() + retryAfterMs);
     return new BudgetExhausted(this.#options.upstream, retryAfterMs, availableAt);
   }
-}
-
-/** How much longer a waiter is prepared to wait for a turn. */
-function patienceOf({ caller }: { readonly caller: Caller }): number {
-  return Math.max(0, caller.maxWaitMs - caller.receipt.waitedMs);
 }
