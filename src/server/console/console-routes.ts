@@ -45,7 +45,7 @@ export function createConsoleRoutes(
       response.end(`${feed.text(named)}\n`);
     }),
     '/console/events': withRights((response, rights, isHead) => {
-      if (!feed.hasRoom) {
+      if (!feed.hasRoom(rights.named)) {
         response.writeHead(503, {
           'Content-Type': 'text/plain; charset=utf-8',
           'Retry-After': '5',

@@ -8,6 +8,8 @@ const TELL_MS = 1000;
 const SAME_MS = 200;
 /** Streams at a time. */
 const MOST_VIEWERS = 32;
+/** Of those, places for viewers who may know names: strangers cannot take the console from its operators. */
+const KEPT_FOR_OPERATORS = 8;
 /** How often it is asked whether a viewer may still see what they see, in milliseconds. */
 const CHECK_MS = 60_000;
 
@@ -50,9 +52,11 @@ export class ConsoleFeed {
     return named ? this.#texts.named : this.#texts.unnamed;
   }
 
-  /** Whether one more may look. */
-  get hasRoom(): boolean {
-    return this.#viewers.size < MOST_VIEWERS && !this.#ended;
+  /** Whether one more may look, who may know names or not. */
+  hasRoom(named: boolean): boolean {
+    const places = named ? MOST_VIEWERS : MOST_VIEWERS - KEPT_FOR_OPERATORS;
+    const taken = [...this.#viewers].filter(({ rights }) => named || !rights.named).length;
+    return taken < places && this.#viewers.size < MOST_VIEWERS && !this.#ended;
   }
 
   /** Tells a viewer the state from now on, whose response has its head. */

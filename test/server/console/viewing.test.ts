@@ -109,6 +109,14 @@ describe('/console/events', () => {
     expect((await view(busy)).status).toBe(200);
   });
 
+  it('keeps places for operators, whom strangers cannot keep out', async () => {
+    const busy = await start({ METRICS: 'open' });
+    for (let n = 0; n < 24; n += 1) await view(busy, REMOTE);
+    expect((await fetch(`${busy.url}/console/events`, { headers: REMOTE })).status).toBe(503);
+    const operator = await view(busy);
+    expect([operator.status, operator.states[0]?.named]).toEqual([200, true]);
+  });
+
   it('says that the gateway is about to stop, and ends with that, so that nothing waits for it', async () => {
     const busy = await start({ SHUTDOWN_DELAY_MS: '3000' });
     const viewer = await view(busy);
