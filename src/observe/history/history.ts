@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock.ts';
 import { type UpstreamName, upstreamTitle } from '../../errors.ts';
+import { copiedName } from '../copied-name.ts';
 import type {
   InFrontByName,
   Observer,
@@ -12,8 +13,6 @@ import { HourCounts, HourTable } from './hour.ts';
 import { OperationRow, SpenderRow } from './rows.ts';
 import { SendSteps, type StepColumns } from './send-steps.ts';
 
-/** Characters of a name that are kept: callers choose operations' names, identity providers those of callers. */
-const LONGEST_NAME = 64;
 /** Names of operations, and pairs of a caller and a resource, that are counted on their own. */
 const OPERATIONS_COUNTED = 128;
 const SPENDERS_COUNTED = 400;
@@ -80,12 +79,12 @@ export class History implements Observer {
     ...[request]: Parameters<Required<Observer>['request']>
   ): ReturnType<Required<Observer>['request']> {
     const { asker, caller, lane, renews, resource, upstream } = request;
-    const operation = asker?.operation == null ? null : cut(asker.operation);
+    const operation = asker?.operation == null ? null : copiedName(asker.operation);
     const takeBack = this.#steps[upstream].sent(lane, resource, operation);
     const spender =
       caller === null
         ? this.#refreshes.of(SpenderRow.key('', resource))
-        : this.#spenders.of(SpenderRow.key(cut(caller), resource));
+        : this.#spenders.of(SpenderRow.key(copiedName(caller), resource));
     const resourceHour = this.#resources.of(keyOf(upstream, resource));
     const count = (times: 1 | -1): void => {
       spender.counts.add(0, times);
@@ -155,7 +154,7 @@ export class History implements Observer {
   operation(record: OperationRecord): void {
     this.#tellReads();
     const { codes, name, outcome, requestId, type } = record;
-    const shown = name === null ? null : cut(name);
+    const shown = name === null ? null : copiedName(name);
     this.#operations.of(OperationRow.key(type, shown)).count(record);
     const grave = codes.filter((code) => !CALLERS_FAULT.test(code)).slice(0, CODES_TOLD);
     if (grave.length === 0 || outcome === 'ok' || outcome === 'canceled') return;
@@ -167,7 +166,7 @@ export class History implements Observer {
   answeredInFront(_remembered: number, _executed: number, names: InFrontByName): void {
     this.#tellReads();
     for (const [name, { runs, saved }] of names) {
-      const key = OperationRow.key('query', name === null ? null : cut(name));
+      const key = OperationRow.key('query', name === null ? null : copiedName(name));
       this.#operations.of(key).countInFront(runs, saved);
     }
   }
@@ -250,10 +249,4 @@ const CALLERS_FAULT = /^(GRAPHQL|BAD|PERSISTED|OPERATION|TOO)_|^UNAUTHENTICATED$
 
 function keyOf(upstream: UpstreamName, resource: string): string {
   return `${upstream} ${resource}`;
-}
-
-/** A name of bounded length. A copy: a part of a text would keep all of the text in memory. */
-function cut(name: string): string {
-  const short = name.length <= LONGEST_NAME ? name : `${name.slice(0, LONGEST_NAME - 1)}…`;
-  return Buffer.from(short, 'utf8').toString('utf8');
 }

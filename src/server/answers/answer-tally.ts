@@ -1,4 +1,5 @@
 import type { Clock } from '../../clock.ts';
+import { copiedName } from '../../observe/copied-name.ts';
 import type { Observer } from '../../observe/observer.ts';
 import type { ServedKind } from '../../upstream/receipt.ts';
 import type { RememberedAnswer } from './remembered-answers.ts';
@@ -70,7 +71,7 @@ export class AnswerTally {
       known.runs += runs;
       known.saved += saved;
     } else {
-      this.#names.set(key, { runs, saved });
+      this.#names.set(key && copiedName(key), { runs, saved });
     }
   }
 
