@@ -106,7 +106,9 @@ export const anyTarget = fc.record({
     fc.webPath(),
     fc
       .tuple(
-        words('/graphql /status /metrics /readyz /files/ /files/% // /graphql/..'),
+        words(
+          '/graphql /status /console /console.json /assets/ /metrics /readyz /files/ /files/% // /graphql/..',
+        ),
         anyQueryString,
       )
       .map(([path, query]) => (query ? `${path}?${query}` : path)),
