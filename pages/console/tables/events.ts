@@ -1,11 +1,12 @@
-import type { ConsoleState, EventState } from '../../../src/server/console/console-state.ts';
+import type { Happening } from '../../../src/observe/history/happenings.ts';
+import type { ConsoleState } from '../../../src/server/console/console-state.ts';
 import { html, setAttribute, setText } from '../dom.ts';
 import { createTable, textColumn } from '../table.ts';
 import { timeOfDay } from '../words.ts';
 
 /** What happened lately, the latest first. */
 export function createEvents(section: HTMLElement): (state: ConsoleState) => void {
-  const table = createTable<EventState>(
+  const table = createTable<Happening>(
     'Events',
     'Nothing has happened yet.',
     [
@@ -25,7 +26,7 @@ export function createEvents(section: HTMLElement): (state: ConsoleState) => voi
   return ({ events }) => table.update(events);
 }
 
-const kinds: Readonly<Record<EventState['kind'], { word: string; mood: string }>> = {
+const kinds: Readonly<Record<Happening['kind'], { word: string; mood: string }>> = {
   refused: { word: 'refused', mood: 'bad' },
   failed: { word: 'failed', mood: 'bad' },
   'operation-failed': { word: 'operation', mood: 'warn' },
@@ -36,7 +37,7 @@ const kinds: Readonly<Record<EventState['kind'], { word: string; mood: string }>
   draining: { word: 'draining', mood: 'warn' },
 };
 
-function kindCell(cell: HTMLElement): (row: EventState) => void {
+function kindCell(cell: HTMLElement): (row: Happening) => void {
   const tag = html('span');
   cell.append(tag);
   return ({ kind }) => {

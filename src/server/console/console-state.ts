@@ -1,4 +1,5 @@
 import type { UpstreamName } from '../../errors.ts';
+import type { Happening } from '../../observe/history/happenings.ts';
 import type { QueueLane } from '../../observe/observer.ts';
 import type { Readiness } from '../operators/readiness.ts';
 
@@ -116,24 +117,6 @@ export interface CacheState {
   readonly hint: string | null;
 }
 
-/** Something that happened, worth a line. */
-export interface EventState {
-  /** Milliseconds since 1970. */
-  readonly at: number;
-  readonly kind:
-    | 'refused'
-    | 'failed'
-    | 'operation-failed'
-    | 'paused'
-    | 'reachable'
-    | 'redis'
-    | 'started'
-    | 'draining';
-  /** A sentence. It names no caller and no key. */
-  readonly text: string;
-  readonly requestId: string | null;
-}
-
 /** Another process on the same budget. */
 export interface ReplicaState {
   readonly name: string;
@@ -174,7 +157,7 @@ export interface ConsoleState {
     readonly resources: readonly CacheState[];
   };
   /** The latest first; at most 50. */
-  readonly events: readonly EventState[];
+  readonly events: readonly Happening[];
   /** `null` where this process is alone. */
   readonly replicas: readonly ReplicaState[] | null;
   /** `null` where there are no live queries. */

@@ -5,7 +5,7 @@ import type { Cache } from '../../upstream/cache/cache.ts';
 import { CacheSurvey } from '../../upstream/cache/survey.ts';
 import type { GatewayState } from '../operators/gateway-state.ts';
 import type { SharedState } from '../operators/readiness.ts';
-import type { ConsoleState, EventState, ReplicaState } from './console-state.ts';
+import type { ConsoleState, ReplicaState } from './console-state.ts';
 import { cacheStates, operationStates, spenderStates, spendersUnnamed } from './hour-states.ts';
 import { type UpstreamParts, upstreamStates, waitingStates } from './upstream-states.ts';
 
@@ -51,9 +51,7 @@ export function createSnapshots(parts: SnapshotParts): TakeSnapshot {
         { history, surveyed: survey.take(), ttlMs: parts.ttlMs },
       ),
     },
-    events: history.happenings.latest.map(
-      (each): EventState => ({ ...each, text: scrub(each.text) }),
-    ),
+    events: history.happenings.latest.map((each) => ({ ...each, text: scrub(each.text) })),
     replicas: replicaStates(parts),
     live: live && { streams: live.size.streams, groups: live.size.groups },
   });
