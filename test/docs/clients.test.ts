@@ -8,8 +8,8 @@ import {
   isListType,
   isObjectType,
 } from 'graphql';
-import { chromium as engine } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openBrowser } from '../support/browser.ts';
 import { clientBlocks, clientStage, placeArtifacts } from '../support/client-stage.ts';
 import { type Door, openDoor } from '../support/door.ts';
 import { chromium, describeWith } from '../support/needs.ts';
@@ -123,10 +123,7 @@ export default function App() {
     html = await stage.project.bundle();
     const { data } = await door.ask('{ campaigns(first: 50) { nodes { name } } }');
     const all = (data as { campaigns: { nodes: { name: string }[] } }).campaigns.nodes;
-    const browser = await engine.launch({
-      executablePath: chromium.path,
-      args: ['--headless=new', '--no-sandbox', '--disable-gpu', '--no-first-run'],
-    });
+    const browser = await openBrowser();
     try {
       const tab = await browser.newPage();
       const complaints: string[] = [];

@@ -1,5 +1,6 @@
-import { type Browser, chromium as engine } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openBrowser } from '../support/browser.ts';
 import { clientStage } from '../support/client-stage.ts';
 import { type Door, openDoor } from '../support/door.ts';
 import { chromium, describeWith } from '../support/needs.ts';
@@ -38,10 +39,7 @@ describeWith(chromium, 'the upload of docs/frontend.md in a browser', () => {
     door = await openDoor({ AUTH_MODE: 'none', CORS_ORIGINS: page.origin });
     stage.project.write('src/App.tsx', app(door.url));
     html = await stage.project.bundle();
-    browser = await engine.launch({
-      executablePath: chromium.path,
-      args: ['--headless=new', '--no-sandbox', '--disable-gpu', '--no-first-run'],
-    });
+    browser = await openBrowser();
   });
   afterAll(async () => {
     await browser.close();

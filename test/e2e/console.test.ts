@@ -2,8 +2,9 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { gzipSync } from 'node:zlib';
 import type axe from 'axe-core';
-import { type Browser, chromium as engine, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openBrowser } from '../support/browser.ts';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
 import { chromium, describeWith } from '../support/needs.ts';
 
@@ -25,10 +26,7 @@ describeWith(chromium, 'the console in a browser', () => {
 
   beforeAll(async () => {
     busy = await busyGateway(settings);
-    browser = await engine.launch({
-      executablePath: chromium.path,
-      args: ['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-background-networking'],
-    });
+    browser = await openBrowser();
     page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
     await page.route('**/*', (route) => {
       const { href, origin } = new URL(route.request().url());

@@ -4,10 +4,9 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { chromium as engine } from 'playwright-core';
 import { expect } from 'vitest';
+import { openBrowser } from './browser.ts';
 import { readCurl } from './curl.ts';
-import { chromium } from './needs.ts';
 import { start } from './process.ts';
 import type { PageExample } from './readme.ts';
 
@@ -68,10 +67,7 @@ export function pageFor({ text }: PageExample, url: string): string {
 
 /** Opens an address in a browser and resolves once it shows this text, and nothing was complained of. */
 export async function expectToShow(address: string, text: string): Promise<void> {
-  const browser = await engine.launch({
-    executablePath: chromium.path,
-    args: ['--headless=new', '--no-sandbox', '--disable-gpu', '--no-first-run'],
-  });
+  const browser = await openBrowser();
   try {
     const page = await browser.newPage();
     const complaints: string[] = [];

@@ -3,10 +3,10 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import axe, { type AxeResults } from 'axe-core';
-import { type Browser, chromium as engine, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
+import { openBrowser } from '../../support/browser.ts';
 import { PLENTY } from '../../support/gateway.ts';
-import { chromium } from '../../support/needs.ts';
 import { type Running, start } from '../../support/process.ts';
 
 /** A colour scheme and a size in which the page is looked at. */
@@ -108,7 +108,7 @@ export async function browse(url: string): Promise<Visit> {
     gateway: string;
     token: string;
   };
-  const browser = await launch();
+  const browser = await openBrowser();
   const elsewhere: string[] = [];
   const complaints: string[] = [];
   return {
@@ -167,22 +167,6 @@ export async function receiptCalls(page: Page): Promise<Record<string, number>> 
     items: await calls('channels .items'),
     campaigns: await calls('campaigns'),
   };
-}
-
-function launch(): Promise<Browser> {
-  return engine.launch({
-    executablePath: chromium.path,
-    args: [
-      '--headless=new',
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-    ],
-  });
 }
 
 function freePort(): Promise<string> {

@@ -1,22 +1,4 @@
-import { type Browser, chromium as engine, type Page } from 'playwright-core';
-import { chromium } from '../../support/needs.ts';
-
-/** Starts a browser without a window, that asks nobody anything by itself. */
-export function openBrowser(): Promise<Browser> {
-  return engine.launch({
-    executablePath: chromium.path,
-    args: [
-      '--headless=new',
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-    ],
-  });
-}
+import type { Browser, Page } from 'playwright-core';
 
 /** A page of GraphiQL, and what is noticed of it. */
 export interface OpenPage {
