@@ -10,6 +10,7 @@ import type { Log, LogStream } from './observe/logger.ts';
 import { createTelemetry } from './observe/telemetry.ts';
 import { schema } from './schema.ts';
 import { entryBytes } from './server/answers/remembered-answers.ts';
+import { currentRequestId } from './server/door/request-context.ts';
 import { budgetGauges } from './server/operators/gateway-state.ts';
 import { startFacts, startReport } from './server/operators/start-report.ts';
 import { shutDown } from './server/shutdown.ts';
@@ -33,6 +34,8 @@ export interface Gateway {
   /** What an operator wants to know at a start: as lines for a person, or into the log. */
   report(): string[];
   logStart(): void;
+  /** Logs a defect that came up outside of any answer, with the id of the request in whose work it did. */
+  reportDefect(error: unknown): void;
   readonly log: Log;
 }
 
@@ -125,6 +128,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     },
     report: () => startReport(config, url),
     logStart: () => log.event('started', startFacts(config, url)),
+    reportDefect: (error) => log.unexpected(error, currentRequestId()),
     log,
   };
 }

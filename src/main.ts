@@ -18,6 +18,9 @@ const exitCode = { fault: 1, usage: 2 } as const;
  */
 const sameSignalMs = 500;
 
+/** How much longer than it may take a stop is given before the process is ended, in milliseconds. */
+const stopSlackMs = 5000;
+
 /** What goes together on a command line. */
 const checks = new Set(['--check-config', '--probe']);
 
@@ -37,7 +40,8 @@ ${settings.map(({ name, default: value, doc }) => `  ${name}${value === null ? '
 Exit codes: 0 after a clean stop, 1 for a fault, 2 for a faulty configuration or command line. A probe
 ends with 2 where a setting is to be mended, and with 1 where an upstream or Redis
 cannot be asked.
-SIGTERM and SIGINT let running requests finish; a second one ends the process at once.
+SIGTERM and SIGINT let running requests finish; a second one ends the process at once. A defect is logged as an unexpected
+error. One that shows as an exception outside of any promise also stops the process in the same way, with 1.
 The log goes to standard output, one JSON object a line, and in words to a terminal. With NODE_ENV=production the report of a
 start is one of them, unless a person watches.
 `;
@@ -58,9 +62,11 @@ async function main(flags: readonly string[]): Promise<void> {
     return;
   }
   limitGarbage([...process.execArgv, process.env['NODE_OPTIONS'] ?? '']);
-  const gateway = await createGateway(loadConfig(process.env), {
+  const config = loadConfig(process.env);
+  const gateway = await createGateway(config, {
     log: logOutput(),
   });
+  surviveDefects(gateway, config.shutdownDelayMs + config.shutdownGraceMs);
   const readable = process.stdout.isTTY || process.env['NODE_ENV'] !== 'production';
   const stop = stopper(gateway, readable);
   process.on('SIGTERM', stop);
@@ -108,6 +114,26 @@ function stopper(gateway: Gateway, readable: boolean): (signal: string) => void 
       },
     );
   };
+}
+
+/**
+ * Logs the defects that no code of ours has caught. A promise that was rejected with nobody waiting for it has
+ * unwound through every `finally` on its way, so all that others use is in order, and the process goes on. An
+ * exception from a callback of the event loop can have left anything half done, a queue, a slot, a connection: the
+ * process lets running requests finish, then ends for its supervisor to start it anew; at a second exception, or
+ * `stopMs` and a while after the first, it ends at once.
+ */
+function surviveDefects(gateway: Gateway, stopMs: number): void {
+  process.on('unhandledRejection', (reason) => gateway.reportDefect(reason));
+  let stopping = false;
+  process.on('uncaughtException', (thrown) => {
+    gateway.reportDefect(thrown);
+    const end = (): never => process.exit(exitCode.fault);
+    if (stopping) end();
+    stopping = true;
+    setTimeout(end, stopMs + stopSlackMs).unref();
+    gateway.close().then(end, end);
+  });
 }
 
 function fail(message: string, code: number): void {

@@ -20,6 +20,7 @@ import type { ConsoleFeed } from './server/console/feed.ts';
 import { type Callers, createCallers } from './server/door/caller.ts';
 import { createHostGuard } from './server/door/host-guard.ts';
 import { Origins } from './server/door/origins.ts';
+import { currentRequestId } from './server/door/request-context.ts';
 import { createFilesRoute } from './server/files/files.ts';
 import { UploadPlaces } from './server/files/upload-places.ts';
 import { exampleOperations } from './server/graphiql/examples.ts';
@@ -147,7 +148,7 @@ function createShared(
     callers,
     contexts,
     live: createLive(config, { clock, digest, telemetry, turns }),
-    maskError: createMaskError((error) => log.unexpected(error), {
+    maskError: createMaskError((error) => log.unexpected(error, currentRequestId()), {
       suggestions: config.introspection,
     }),
     origins: new Origins(config.corsOrigins, {

@@ -21,8 +21,8 @@ export interface Log extends Observer {
   event(message: string, facts?: Readonly<Record<string, string | number | boolean>>): void;
   /** Something that the operator should fix, in one sentence of ours. */
   complaint(sentence: string): void;
-  /** A defect of ours, with its stack. */
-  unexpected(error: unknown): void;
+  /** A defect of ours, with its stack and the id of the request in whose work it showed, if it did in one. */
+  unexpected(error: unknown, requestId?: string): void;
 }
 
 /** Makes a log of JSON lines. Texts that are not ours pass `scrub` first. */
@@ -47,7 +47,8 @@ export function createLog(options: {
   return {
     event: (message, facts = {}) => logger.info(facts, message),
     complaint: (sentence) => logger.warn(scrub(sentence)),
-    unexpected: (error) => logger.error({ error: describe(error, scrub) }, 'unexpected error'),
+    unexpected: (error, requestId) =>
+      logger.error({ requestId, error: describe(error, scrub) }, 'unexpected error'),
     operation: (record) => {
       if (tellsOperations) stream.write(operationLine(record, time()));
     },

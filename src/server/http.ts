@@ -8,6 +8,7 @@ import { type BodyLimits, bodyLimit, bodyTooLarge, limitBodyTime } from './door/
 import { type HostGuard, repeatedHeader } from './door/host-guard.ts';
 import { endLingering, limitLateBody } from './door/linger.ts';
 import { allowOrigin, type Origins } from './door/origins.ts';
+import { inRequest } from './door/request-context.ts';
 import { requestIdOf } from './door/request-id.ts';
 import { setSecurityHeaders } from './door/security-headers.ts';
 import type { FilesRoute } from './files/files.ts';
@@ -128,7 +129,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     },
     inTurn: (request, work) =>
       options.turns.run(() => {
-        if (!request.destroyed) work();
+        if (!request.destroyed) inRequest(request, work);
       }),
     waits: (request, response) => watch(request, response),
     onUnread: (response) => stalls.watch(response),
@@ -221,7 +222,7 @@ function inTurn(
 ): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) =>
     turns.run(() => {
-      if (!request.destroyed) void answer(request, response);
+      if (!request.destroyed) inRequest(request, () => void answer(request, response));
     });
 }
 

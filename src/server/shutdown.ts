@@ -42,6 +42,6 @@ export async function shutDown(parts: {
   });
   await http.close();
   // A write whose caller hung up has no connection here, but its outcome must still be learned.
-  if (!overdue) await Promise.race([dispatcher.close(), cut]);
+  await (overdue ? cut : Promise.race([dispatcher.close(), cut]));
   cancel();
 }

@@ -28,6 +28,7 @@ import {
   type Complete,
   completeObject,
   type FieldPlan,
+  letGo,
   type ObjectPlan,
   type Variables,
 } from './selection-plan.ts';
@@ -147,11 +148,18 @@ function leafCompletion(type: GraphQLLeafType): Complete {
   };
 }
 
+/** Items as the answer has them. The first that is not there ends the attempt, so all others are let go of. */
 function listCompletion(complete: Complete): Complete {
   return (value, run) => {
     if (value === null || value === undefined) return null;
-    if (!Array.isArray(atHand(value))) throw NOT_AT_HAND;
-    return (value as unknown[]).map((item) => complete(item, run));
+    const items = atHand(value);
+    if (!Array.isArray(items)) throw NOT_AT_HAND;
+    try {
+      return items.map((item) => complete(item, run));
+    } catch (error) {
+      letGo(items);
+      throw error;
+    }
   };
 }
 

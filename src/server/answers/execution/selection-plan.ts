@@ -110,10 +110,20 @@ class ResolveInfo implements GraphQLResolveInfo {
  */
 export function atHand(value: unknown): unknown {
   if (value instanceof Promise) {
-    // Nobody waits for it any more, so that nobody hears how it ends.
-    value.catch(() => {});
+    letGo([value]);
     throw NOT_AT_HAND;
   }
   if (value instanceof Error || typeof value === 'function') throw NOT_AT_HAND;
   return value;
+}
+
+/**
+ * Handles the rejections of the promises among values that an attempt has started and does not wait for: they end
+ * with the attempt, and the operation is answered the whole way.
+ */
+export function letGo(values: readonly unknown[]): void {
+  for (const value of values) {
+    if (value instanceof Promise) value.catch(() => {});
+    else if (Array.isArray(value)) letGo(value);
+  }
 }
