@@ -17,6 +17,7 @@ import { KeptEntries } from './redis/kept-entries.ts';
 import type { Message } from './redis/messages.ts';
 import { OutageWatch } from './redis/outage-watch.ts';
 import { Replica } from './redis/replica.ts';
+import { faultsOf, type ReplicaFault } from './redis/replica-faults.ts';
 import { createSealing } from './redis/seal.ts';
 import { Settling } from './redis/settling.ts';
 import type { SharedClaim } from './redis/shared-ledger.ts';
@@ -27,13 +28,6 @@ import { SharedBudgets } from './upstream/budget/shared/shared-budgets.ts';
 import type { Stamp } from './upstream/cache/cache.ts';
 import { SharedAnswers } from './upstream/cache/shared-answers.ts';
 import { SharedGenerations, type TouchedElsewhere } from './upstream/cache/shared-generations.ts';
-
-/** Something that is wrong between this process and the others. */
-interface ReplicaFault {
-  readonly reason: 'redis-unreachable' | 'quarantine' | 'lease-lost';
-  readonly upstream?: UpstreamName;
-  readonly retryAfterMs?: number;
-}
 
 /** What one upstream's client needs to share its budgets and its answers. */
 interface UpstreamSharing {
@@ -190,13 +184,7 @@ export class Replicas {
 
   /** What it makes do without now. */
   get faults(): readonly ReplicaFault[] {
-    if (this.#isOut) return [{ reason: 'redis-unreachable' }];
-    const faults: ReplicaFault[] = [];
-    if (!this.#replica.leased) faults.push({ reason: 'lease-lost' });
-    for (const { ms, upstream } of this.#quarantines) {
-      if (ms > 0) faults.push({ reason: 'quarantine', upstream, retryAfterMs: Math.ceil(ms) });
-    }
-    return faults;
+    return faultsOf(this.gauges);
   }
 
   /** All that are alive, this one first: see `SharedState` of the server. */
@@ -212,6 +200,7 @@ export class Replicas {
       leased: this.#replica.leased,
       replicas: isUp ? this.#alive : 0,
       quarantines: this.#quarantines,
+      ghosts: this.#ghosts,
     };
   }
 
@@ -257,6 +246,10 @@ export class Replicas {
 
   get #quarantines() {
     return this.#upstreams.map(({ name }) => ({ upstream: name, ms: this.#quarantineMs(name) }));
+  }
+
+  get #ghosts() {
+    return this.#upstreams.map(({ name }) => ({ upstream: name, ...this.#budgets.ghosts(name) }));
   }
 
   #quarantineMs(name: UpstreamName): number {

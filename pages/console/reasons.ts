@@ -23,7 +23,11 @@ export function reasonsInWords({ readiness, upstreams }: ConsoleState): ReasonIn
       .map((degradation) => ({
         key: `${degradation.reason} ${degradation.upstream ?? ''}`,
         grave: false,
-        ...degraded[degradation.reason](titleOf(degradation), degradation.retryAfterMs ?? null),
+        ...degraded[degradation.reason](
+          titleOf(degradation),
+          degradation.retryAfterMs ?? null,
+          degradation.slots,
+        ),
       })),
   ];
 }
@@ -42,7 +46,10 @@ const unready: Readonly<Record<ConsoleState['readiness']['reasons'][number]['rea
 };
 
 const degraded: Readonly<
-  Record<Degradation['reason'], (title: string, retryAfterMs: number | null) => Words>
+  Record<
+    Degradation['reason'],
+    (title: string, retryAfterMs: number | null, slots: number | undefined) => Words
+  >
 > = {
   'budget-paused': (title, ms) => ({
     what: `${title} refused a request for its rate limit: nothing is sent for ${timeToCome(ms ?? 0)}.`,
@@ -64,5 +71,9 @@ const degraded: Readonly<
   'lease-lost': () => ({
     what: 'The cache lease has run out: what is kept is served as stale.',
     advice: 'It is renewed as soon as Redis answers again.',
+  }),
+  'ghost-slots': (title, ms, slots = 1) => ({
+    what: `${title} has ${slots === 1 ? 'a slot' : `${slots} slots`} less: other gateways ended without a word.`,
+    advice: `A stopped process may still send a request. Each slot comes back within ten minutes, the last in ${timeToCome(ms ?? 0)}. Look for gateways that crash.`,
   }),
 };

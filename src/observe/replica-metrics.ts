@@ -12,6 +12,13 @@ export interface ReplicaGauges {
   readonly replicas: number;
   /** For so long nothing is sent to an upstream that is configured, since it is not known what was. */
   readonly quarantines: readonly { readonly upstream: UpstreamName; readonly ms: number }[];
+  /** Slots that are kept for replicas which ended without a word, in the budgets that are followed here. */
+  readonly ghosts: readonly {
+    readonly upstream: UpstreamName;
+    readonly slots: number;
+    /** Milliseconds until the last of them is free. */
+    readonly ms: number;
+  }[];
 }
 
 /** From a round trip on one machine to the patience with Redis, in seconds. */
@@ -50,6 +57,17 @@ export function createReplicaMetrics(
       registers: [],
       collect() {
         for (const { ms, upstream } of read()?.quarantines ?? []) this.set({ upstream }, ms / 1000);
+      },
+    }),
+  );
+  registry.registerMetric(
+    new Gauge({
+      name: 'gateway_budget_ghost_slots',
+      help: 'Slots that are kept for replicas which ended without a word.',
+      labelNames: ['upstream'],
+      registers: [],
+      collect() {
+        for (const { slots, upstream } of read()?.ghosts ?? []) this.set({ upstream }, slots);
       },
     }),
   );

@@ -48,6 +48,9 @@ export interface SharedView {
   readonly bids: readonly (Omit<Waits, 'oldest'> & { readonly by: string })[];
   /** How long ago each other replica sent last, in milliseconds, of those whose requests count. */
   readonly sent: Readonly<Record<string, number>>;
+  /** Slots kept for replicas that ended without a word and may only be stopped, and until the last comes back. */
+  readonly ghosts: number;
+  readonly ghostsMs: number;
   readonly pausedMs: number;
   readonly latencyMs: number;
   /** How many may be on the wire now; at most half of what is left while a co-tenant is about. */
@@ -225,6 +228,8 @@ function blankView(heardAt: number, limit: number): SharedView {
     who: '',
     bids: [],
     sent: {},
+    ghosts: 0,
+    ghostsMs: 0,
     pausedMs: 0,
     latencyMs: 200,
     abreast: 1,
@@ -257,6 +262,8 @@ function readView(json: unknown, heardAt: number): SharedView | null {
     who: typeof members['who'] === 'string' ? members['who'] : '',
     bids: list('bids').map(readBid),
     sent: counts(members['sent']),
+    ghosts: number('ghosts'),
+    ghostsMs: number('ghostsMs'),
     pausedMs: number('pausedMs'),
     latencyMs: number('latencyMs'),
     abreast: number('abreast'),

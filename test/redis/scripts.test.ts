@@ -184,6 +184,49 @@ describeWith(redisServer, 'a permit', () => {
     expect(held).toMatchObject([{ x: 1 }]);
   });
 
+  it.each([
+    { limit: 3, most: 0 },
+    { limit: 6, most: 1 },
+    { limit: 30, most: 3 },
+  ])(
+    'of replicas that end without a word stays for at most $most of $limit',
+    async ({ limit, most }) => {
+      const { actors, stage } = await stageOf(['survivor'], { hold: 1, limit, window: 1 });
+      const [survivor] = actors;
+      for (let nth = 0; nth < 2 * limit; nth += 1) {
+        const doomed = stage.actor(`doomed ${String(nth).padStart(2, '0')}`);
+        await doomed.beat();
+        for (let tries = 0; ; tries += 1) {
+          const { verdicts } = await doomed.claim([{ id: `${doomed.id} ${tries}` }]);
+          if (verdicts[0] === 'go') break;
+          expect(tries).toBeLessThan(50);
+        }
+      }
+      await stage.server.command('PING');
+      const { view } = await survivor.claim([]);
+      const { log } = await stage.budget();
+      const ghosts = log.filter((permit) => permit['x']);
+      expect(view).toMatchObject({ ghosts: most });
+      // The oldest have given way to them.
+      const latest = Array.from({ length: most }, (_, n) => `doomed ${2 * limit - most + n}`);
+      expect(new Set(ghosts.map((permit) => permit['r']))).toEqual(
+        new Set(latest.map((id) => id.replace(/ (\d)$/, ' 0$1'))),
+      );
+      if (most > 0) expect(Number(view['ghostsMs'])).toBeGreaterThan(590_000);
+    },
+  );
+
+  it('of one that was only stopped counts as any other once it has ended', async () => {
+    const { actors, stage } = await stageOf(['a', 'b'], { hold: 1 });
+    const [a, b] = actors as [Actor, Actor];
+    await a.claim([{ id: 'late' }]);
+    await stage.server.command('PING');
+    expect((await b.claim([])).view).toMatchObject({ ghosts: 1 });
+    await a.ended('late');
+    expect((await b.claim([])).view).toMatchObject({ ghosts: 0 });
+    expect((await stage.budget()).log.map((permit) => permit['id'])).toEqual(['first', 'late']);
+  });
+
   it('of a lengthy request lasts as long as it is renewed, and comes back when it was forgotten', async () => {
     const { actors, stage } = await stageOf(['a']);
     const [a] = actors;

@@ -31,17 +31,29 @@ local function load()
   if B.conf ~= CFG.limit then B.limit, B.conf = CFG.limit, CFG.limit end
 end
 
+-- Most ghosts of all replicas together: a tenth of the limit, and none where that would leave next to nothing.
+local function mostGhosts()
+  return math.min(math.max(1, math.floor(B.limit / 10)), math.floor(B.limit / 4))
+end
+
 -- A replica that was stopped in the turn in which a request leaves can send that one late, and never more than one:
--- one permit of each that it never ended stays for that.
+-- its latest permit that never ended stays for that, as a ghost. From here a stopped replica looks like a killed one,
+-- and replicas can be killed again and again, so only the latest few stay: the longer one sleeps, the less likely it
+-- wakes in that turn.
 local function purge()
-  local log, ghosts = {}, {}
+  local latest, ghosts = {}, {}
   for _, p in ipairs(B.log) do
-    if p.u > now then log[#log + 1] = p
-    elseif p.h and now < p.g + GHOST and not ghosts[p.r] then
-      ghosts[p.r] = true
-      p.x = 1
-      log[#log + 1] = p
+    p.x = nil
+    if p.u <= now and p.h and now < p.g + GHOST then
+      if not latest[p.r] or p.s >= latest[p.r].s then latest[p.r] = p end
     end
+  end
+  for _, p in pairs(latest) do ghosts[#ghosts + 1] = p end
+  table.sort(ghosts, function(a, b) return a.s > b.s or (a.s == b.s and a.id > b.id) end)
+  for n, p in ipairs(ghosts) do p.x = n <= mostGhosts() and 1 or nil end
+  local log = {}
+  for _, p in ipairs(B.log) do
+    if p.u > now or p.x then log[#log + 1] = p end
   end
   B.log = log
   local co = {}
@@ -115,7 +127,10 @@ local function used() return #B.log + coTenants() end
 -- What replicas reckon with: nothing is sent on its word.
 local function view()
   local wire, free = onWire(), math.max(0, B.limit - used())
-  local times, who = {}, {}
+  local times, who, ghosts, ghostsMs = {}, {}, 0, 0
+  for _, p in ipairs(B.log) do
+    if p.x then ghosts, ghostsMs = ghosts + 1, math.max(ghostsMs, math.floor(p.g + GHOST - now)) end
+  end
   for i, slot in ipairs(untils()) do times[i], who[i] = math.floor(slot[1] - now), slot[2] end
   local others = {}
   for id, bid in pairs(B.bids) do if id ~= ME then others[#others + 1] = {by = id, w = bid.w, i = bid.i, r = bid.r} end end
@@ -124,6 +139,7 @@ local function view()
     if p.r ~= ME then sent[p.r] = math.min(sent[p.r] or INFINITE, math.floor(now - p.g)) end
   end
   return cjson.encode({limit = B.limit, wire = wire, times = times, who = table.concat(who), bids = others, sent = sent,
+    ghosts = ghosts, ghostsMs = ghostsMs,
     pausedMs = math.max(0, math.floor(B.pausedUntil - now)), latencyMs = B.latency, abreast = allowed(wire, free), most = mostAbreast(wire, free), about = coTenantAbout()})
 end
 

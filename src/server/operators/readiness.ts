@@ -18,8 +18,11 @@ interface Degradation {
     | 'upstream-unreachable'
     | 'redis-unreachable'
     | 'quarantine'
-    | 'lease-lost';
+    | 'lease-lost'
+    | 'ghost-slots';
   readonly upstream?: UpstreamName;
+  /** How many slots it is about. */
+  readonly slots?: number;
   readonly retryAfterMs?: number;
 }
 

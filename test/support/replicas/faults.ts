@@ -27,6 +27,22 @@ export const faults: readonly Fault[] = [
     },
   },
   {
+    name: 'ghosts: a replica is killed again and again, as soon as it has sent something',
+    party: 'replica',
+    async strike({ cluster, anyReplica, upstream }) {
+      const replica = cluster.replica(anyReplica());
+      for (let nth = 0; nth < 5; nth += 1) {
+        const { length } = upstream.requests;
+        // Where nothing may be sent just now, it dies without having sent anything.
+        for (let waited = 0; upstream.requests.length === length && waited < 100; waited += 1) {
+          await pause(10);
+        }
+        await replica.end('SIGKILL');
+        await replica.begin();
+      }
+    },
+  },
+  {
     name: 'a replica sleeps for longer than it may hold anything',
     party: 'replica',
     async strike({ cluster, anyReplica, roll }) {

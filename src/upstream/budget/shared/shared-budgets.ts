@@ -109,6 +109,22 @@ export class SharedBudgets {
     );
   }
 
+  /**
+   * Slots of an upstream's watched budgets that are kept for replicas which ended without a word, and milliseconds
+   * until the last of them is free.
+   */
+  ghosts(upstream: UpstreamName): { readonly slots: number; readonly ms: number } {
+    const now = this.#options.clock.now();
+    let slots = 0;
+    let last = 0;
+    for (const { name, view } of this.watched) {
+      if (!name.startsWith(budgetsOf(upstream)) || view.ghosts === 0) continue;
+      slots += view.ghosts;
+      last = Math.max(last, view.ghostsMs - (now - view.heardAt));
+    }
+    return { slots: last > 0 ? slots : 0, ms: Math.max(0, last) };
+  }
+
   /** How a watched budget stands. */
   look(name: string, json: string): void {
     const ledger = this.#own.get(name) ?? this.#others.peek(name);
@@ -128,7 +144,7 @@ export class SharedBudgets {
   }
 
   #nameOf({ baseUrl, secret, upstream }: SharedKey): string {
-    return `b:${upstream}:${this.#options.nameOf('budget', `${baseUrl} ${secret}`)}`;
+    return `${budgetsOf(upstream)}${this.#options.nameOf('budget', `${baseUrl} ${secret}`)}`;
   }
 
   #ledgerOf(key: SharedKey): SharedLedger {
@@ -158,4 +174,9 @@ export class SharedBudgets {
     budgets.delete(budget);
     if (budgets.size === 0) this.#waiting.delete(budget.name);
   }
+}
+
+/** What the names of an upstream's budgets begin with. */
+function budgetsOf(upstream: UpstreamName): string {
+  return `b:${upstream}:`;
 }
