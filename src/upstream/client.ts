@@ -138,14 +138,22 @@ export class Client implements UpstreamClient {
       }
       before = copy?.hit;
     }
+    // What a write of unknown outcome has touched is no reason to be short of patience: the answer settles it.
+    const willDo = before && !this.#refresher.isUnsettled(key, before);
+    return this.#shareElseCopy(key, read, access, willDo ? before : undefined);
+  }
+
+  /** Answers from a request, or from the copy at hand where nothing newer can be had. */
+  async #shareElseCopy<T>(key: string, read: Read<T>, access: Access, before?: Hit): Promise<T> {
     try {
       return await this.#share(key, read, access, before);
     } catch (error) {
       const copy = this.copies.find(read, key, access.credential);
+      // A write has touched the copy that would have done.
+      const isTouched = !copy || this.#refresher.isUnsettled(key, copy.hit);
+      if (error instanceof CopyWillDo && isTouched) return this.#shareElseCopy(key, read, access);
       if (copy && copyServesAfter(error))
         return this.copies.tell(copy, access.caller.receipt, true);
-      // A write has made the copy wrong that would have done.
-      if (error instanceof CopyWillDo) return this.#share(key, read, access);
       throw error;
     }
   }
@@ -153,16 +161,17 @@ export class Client implements UpstreamClient {
   write<T>(write: Write<T>, access: Access): Promise<T> {
     const { credential } = access;
     const settle = (outcome: Answered<T>, permit: string | undefined): Told<T> => {
-      const touch = (result: T | null) => {
-        const touched = this.copies.touch(write.touches(result), credential, permit);
-        return touched instanceof Promise ? { settled: touched } : {};
-      };
+      const after = (touched: AtOnce<void>) =>
+        touched instanceof Promise ? { settled: touched } : {};
+      const touch = (result: T | null) =>
+        after(this.copies.touch(write.touches(result), credential, permit));
       if (outcome.kind === 'value') return { value: outcome.value, ...touch(outcome.value) };
       const error = writeError(this.upstream, outcome.failure, write.check);
-      // "There is no such thing" tells that what is cached of it is wrong as well.
+      // "There is no such thing" says that what is cached of it is outdated as well.
       const outdated = !(outcome.failure instanceof WireError) && outcome.failure.kind === 'absent';
-      if (error.code === 'OUTCOME_UNKNOWN' || outdated) return { error, ...touch(null) };
-      return { error };
+      if (outdated) return { error, ...touch(null) };
+      if (error.code !== 'OUTCOME_UNKNOWN') return { error };
+      return { error, ...after(this.copies.doubt(write.touches(null), credential, permit)) };
     };
     const mayTouch = () => this.copies.tagsOf(write.mayTouch ?? write.touches(null), credential);
     return this.#unshared.send(write, 'write', access, settle, mayTouch);

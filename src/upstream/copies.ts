@@ -99,16 +99,19 @@ export class Copies {
   }
 
   /**
-   * Stores the answer to a read, unless a write has made it wrong while it was in flight. Tells whether it is
-   * stored.
+   * Stores the answer to a read and returns true, unless a write has touched it while it was in flight, of
+   * whatever outcome.
    */
   store<T>(answer: Answer<T>, stamp: Stamp): boolean {
-    const { key, read } = answer;
-    const inFlight = scopedTags(scopeOfKey(key), read.inFlightTags ?? []);
-    return this.#options.cache.holds(inFlight, stamp.generation) && this.#set(answer, stamp);
+    const { key, read, value } = answer;
+    const tags = scopedTags(scopeOfKey(key), [
+      ...(read.inFlightTags ?? []),
+      ...tagsWith(read, value),
+    ]);
+    return this.#options.cache.holds(tags, stamp.generation) && this.#set(answer, stamp);
   }
 
-  /** Stores an answer that another replica has read, unless a write has made it wrong since. */
+  /** Stores an answer that another replica has read, unless a write has made it invalid since. */
   adopt<T>(answer: Answer<T>, stamp: Stamp): boolean {
     const { key, read, value } = answer;
     const scope = scopeOfKey(key);
@@ -120,7 +123,7 @@ export class Copies {
 
   #set<T>({ bytes, key, read, value }: Answer<T>, stamp: Stamp): boolean {
     const { cache, freshness } = this.#options;
-    const tags = scopedTags(scopeOfKey(key), [...read.tags, ...(read.lateTags?.(value) ?? [])]);
+    const tags = scopedTags(scopeOfKey(key), tagsWith(read, value));
     return cache.set(
       key,
       { ...stamp, value, resource: read.resource, freshness: freshness(read.resource), tags },
@@ -133,9 +136,18 @@ export class Copies {
     return scopedTags(scopeOf(this.#options.upstream, partition), tags);
   }
 
-  /** Makes every copy with one of these tags wrong. See `Cache.touch`. */
-  touch(tags: readonly string[], { partition }: Credential, permit?: string): AtOnce<void> {
-    const { cache, upstream } = this.#options;
-    return cache.touch(scopedTags(scopeOf(upstream, partition), tags), permit);
+  /** Makes every copy with one of these tags invalid. See `Cache.touch`. */
+  touch(tags: readonly string[], credential: Credential, permit?: string): AtOnce<void> {
+    return this.#options.cache.touch(this.tagsOf(tags, credential), permit);
   }
+
+  /** Leaves every copy with one of these tags for when nothing newer can be had. See `Cache.doubt`. */
+  doubt(tags: readonly string[], credential: Credential, permit?: string): AtOnce<void> {
+    return this.#options.cache.doubt(this.tagsOf(tags, credential), permit);
+  }
+}
+
+/** The tags of a read once its answer is known. */
+function tagsWith<T>(read: Read<T>, value: T): readonly string[] {
+  return [...read.tags, ...(read.lateTags?.(value) ?? [])];
 }

@@ -10,10 +10,9 @@ const SHORTEST_MS = 250;
 /** It waits no longer for something newer than a copy that could still be served at once. */
 const LONGEST_MS = 1000;
 
-/** Errors after which an older answer is better than none. */
+/** Codes of errors that say that nothing newer can be had for now. */
 const OUTAGES = new Set([
   'BUDGET_EXHAUSTED',
-  'OPERATION_TOO_EXPENSIVE',
   'UPSTREAM_UNAVAILABLE',
   'UPSTREAM_TIMEOUT',
   'UPSTREAM_INVALID_RESPONSE',
@@ -29,8 +28,13 @@ export function waitWithCopyMs(caller: Caller, copy: Hit, underWayMs: number): n
   return Math.max(0, inAll - Math.max(underWayMs, caller.receipt.withCopy.ms));
 }
 
+/** Whether an error says that the upstream or the budget has nothing newer for now. */
+export function isOutage(error: unknown): boolean {
+  return error instanceof GatewayError && OUTAGES.has(error.code);
+}
+
 /** Whether a read that ended like this is answered from its copy. */
 export function copyServesAfter(error: unknown): boolean {
-  if (error instanceof CopyWillDo) return true;
-  return error instanceof GatewayError && OUTAGES.has(error.code);
+  if (error instanceof CopyWillDo || isOutage(error)) return true;
+  return error instanceof GatewayError && error.code === 'OPERATION_TOO_EXPENSIVE';
 }

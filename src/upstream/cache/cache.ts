@@ -57,7 +57,7 @@ type CacheListener = (key: string) => void;
 
 /**
  * Answers by key, bounded in bytes. Keys and tags are scoped by the caller of this class to one upstream
- * and partition. A write makes entries invalid by tag: see `Generations`.
+ * and partition. A write makes entries invalid by tag, or doubtful: see `Standing`.
  */
 export class Cache {
   readonly #clock: Clock;
@@ -100,14 +100,14 @@ export class Cache {
     return { storedAt: this.#clock.now(), generation: this.#generations.latest };
   }
 
-  /** Whether an answer asked for at a generation still holds, as far as is known here. */
+  /** Whether no write known here, of whatever outcome, has touched an answer since a generation. */
   holds(tags: readonly string[], generation: number): boolean {
     return this.#generations.holds(tags, generation);
   }
 
   /** Whether an answer asked for at a generation shows every write that was answered anywhere. */
   isCurrent(tags: readonly string[], generation: number): boolean {
-    return this.#generations.standing(tags, generation) === 'current';
+    return this.#generations.standing(tags, generation) === 'valid';
   }
 
   /**
@@ -116,6 +116,11 @@ export class Cache {
    */
   touch(tags: readonly string[], permit?: string): AtOnce<void> {
     return this.#generations.touch(tags, permit);
+  }
+
+  /** As `touch` for a write whose outcome is unknown: answers serve when nothing newer can be had. */
+  doubt(tags: readonly string[], permit?: string): AtOnce<void> {
+    return this.#generations.doubt(tags, permit);
   }
 
   /** The entry of a key if it is still of any use. */
@@ -144,9 +149,9 @@ export class Cache {
     return { resource: entry.resource, fresh: assessed?.state === 'fresh', ageMs };
   }
 
-  /** Stores an answer of about `bytes` bytes, unless a write has already made it invalid; tells whether it holds. */
+  /** Stores an answer of about `bytes` bytes and returns true, unless a write has already made it invalid. */
   set(key: string, entry: CacheEntry, bytes: number): boolean {
-    if (!this.holds(entry.tags, entry.generation)) return false;
+    if (this.#generations.standing(entry.tags, entry.generation) === 'invalid') return false;
     this.#version += 1;
     this.#entries.set(key, { entry, bytes });
     // Not every entry is taken: one can be too heavy.
@@ -201,10 +206,10 @@ export class Cache {
     const ageMs = this.#clock.now() - entry.storedAt;
     const state = stateOf(entry.freshness, ageMs);
     const standing = this.#generations.standing(entry.tags, entry.generation);
-    if (!state || standing === 'wrong') return 'useless';
-    if (standing === 'current') return { entry, state, ageMs };
-    if (standing === 'withheld') return undefined;
-    if (standing === 'suspect') return { entry, state: 'fallback', ageMs };
+    if (!state || standing === 'invalid') return 'useless';
+    if (standing === 'valid') return { entry, state, ageMs };
+    if (standing === 'hidden') return undefined;
+    if (standing === 'fallback-only') return { entry, state: 'fallback', ageMs };
     return { entry, state: state === 'fresh' ? 'stale' : state, ageMs };
   }
 }

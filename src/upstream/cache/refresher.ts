@@ -55,9 +55,12 @@ export class Refresher {
   readonly #options: RefresherOptions;
   readonly #interest: Interest;
   /** Reads that failed last time, and when they may be tried again although there is an entry. */
-  readonly #failures = new BoundedMap<{ readonly inARow: number; readonly retryAt: number }>({
-    max: FAILURES_REMEMBERED,
-  });
+  readonly #failures = new BoundedMap<{
+    readonly inARow: number;
+    readonly retryAt: number;
+    /** The latest write at the time. */
+    readonly generation: number;
+  }>({ max: FAILURES_REMEMBERED });
   /** When what is wanted under a budget was last looked through, on `clock.now()`. */
   readonly #checkedAt = new WeakMap<Budget, number>();
   /** What is watched of this upstream. */
@@ -76,8 +79,10 @@ export class Refresher {
   }
 
   /** Whether a reader gets the entry that was hit, at once. Changes nothing. */
-  serves(key: string, credential: Credential, { entry, state, ageMs }: Hit): boolean {
-    if (state === 'fresh' || this.isBackingOff(key) || this.#options.outOfOrder()) return true;
+  serves(key: string, credential: Credential, hit: Hit): boolean {
+    const { entry, state, ageMs } = hit;
+    if (state === 'fresh' || this.#options.outOfOrder()) return true;
+    if (this.isBackingOff(key) && !this.isUnsettled(key, hit)) return true;
     if (state === 'fallback') return false;
     // With slots to spare a short wait buys a new answer; just after its ttl an old one will do.
     return ageMs < 2 * entry.freshness.ttlMs || !this.#options.budget(credential).idle;
@@ -111,6 +116,16 @@ export class Refresher {
     return this.#retryAt(key) > this.#options.clock.now();
   }
 
+  /**
+   * Whether a write of unknown outcome has touched the entry that was hit, and no read of it has failed since: it
+   * is not known yet whether a newer answer can be had.
+   */
+  isUnsettled(key: string, { entry, state }: Hit): boolean {
+    if (state !== 'fallback') return false;
+    const failedAt = this.#failures.peek(key)?.generation ?? Number.NEGATIVE_INFINITY;
+    return !this.#options.cache.holds(entry.tags, Math.max(entry.generation, failedAt));
+  }
+
   #retryAt(key: string): number {
     return this.#failures.peek(key)?.retryAt ?? Number.NEGATIVE_INFINITY;
   }
@@ -119,7 +134,9 @@ export class Refresher {
   failed(key: string): void {
     const inARow = (this.#failures.peek(key)?.inARow ?? 0) + 1;
     const waitMs = Math.min(MAX_BACK_OFF_MS, FIRST_BACK_OFF_MS * 2 ** (inARow - 1));
-    this.#failures.set(key, { inARow, retryAt: this.#options.clock.now() + waitMs });
+    const { cache, clock } = this.#options;
+    const { generation } = cache.stamp();
+    this.#failures.set(key, { inARow, retryAt: clock.now() + waitMs, generation });
   }
 
   /** Refreshes nothing of a partition any more, until somebody is served there again. */

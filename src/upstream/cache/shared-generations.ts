@@ -1,5 +1,5 @@
 import type { UpstreamName } from '../../errors.ts';
-import type { Generations, Standing, TouchListener } from './generations.ts';
+import { type Generations, type Standing, type TouchListener, untouched } from './generations.ts';
 import { scopedTags, scopeOfKey } from './key.ts';
 
 /** How lists learn of what was written elsewhere; answers with further tags. See `Lists.touchedElsewhere`. */
@@ -33,6 +33,14 @@ interface SharedGenerationsOptions {
   ) => Promise<void>;
 }
 
+/** What a tag is followed by in a doubt, so that Redis numbers doubts as it numbers writes. */
+const DOUBT = ' ?';
+
+/** Tags by which all replicas know of writes whose outcome is unknown. */
+export function doubtsOf(tags: readonly string[]): string[] {
+  return tags.map((tag) => tag + DOUBT);
+}
+
 /** Tags that are remembered, those of earlier epochs too. Redis remembers half as many. */
 const TAGS_REMEMBERED = 20_000;
 
@@ -43,6 +51,7 @@ const TAGS_REMEMBERED = 20_000;
 export class SharedGenerations implements Generations {
   readonly #options: SharedGenerationsOptions;
   readonly #touched = new Map<string, number>();
+  readonly #doubted = new Map<string, number>();
   /** How many writes of this process have touched a tag and have no number yet. */
   readonly #untold = new Map<string, number>();
   readonly #listeners = new Map<string, TouchedElsewhere>();
@@ -77,22 +86,34 @@ export class SharedGenerations implements Generations {
   }
 
   holds(tags: readonly string[], generation: number): boolean {
-    if (generation < this.#floor) return false;
-    if (this.#untold.size > 0 && tags.some((tag) => this.#untold.has(tag))) return false;
-    return tags.every((tag) => (this.#touched.get(tag) ?? 0) <= generation);
+    return !this.#isInvalid(tags, generation) && !this.#isDoubtful(tags, generation);
   }
 
   standing(tags: readonly string[], generation: number): Standing {
-    if (!this.holds(tags, generation)) return 'wrong';
+    if (this.#isInvalid(tags, generation)) return 'invalid';
     const { suspectAfterMs, surroundings, unconfirmed } = this.#options;
     const { epochAgeMs, leased } = surroundings();
     const mayShow = unconfirmed === 'stale';
     if (generation < this.#base) {
       // Those who wrote just before all was forgotten tell it again first.
-      return mayShow || epochAgeMs >= suspectAfterMs ? 'suspect' : 'withheld';
+      return mayShow || epochAgeMs >= suspectAfterMs ? 'fallback-only' : 'hidden';
     }
-    if (leased) return 'current';
-    return mayShow ? 'unconfirmed' : 'withheld';
+    if (!leased && !mayShow) return 'hidden';
+    if (this.#isDoubtful(tags, generation)) return 'fallback-only';
+    return leased ? 'valid' : 'unconfirmed';
+  }
+
+  #isInvalid(tags: readonly string[], generation: number): boolean {
+    if (generation < this.#floor) return true;
+    if (this.#untold.size > 0 && tags.some((tag) => this.#untold.has(tag))) return true;
+    return !untouched(tags, generation, this.#touched);
+  }
+
+  #isDoubtful(tags: readonly string[], generation: number): boolean {
+    if (this.#untold.size > 0 && doubtsOf(tags).some((doubt) => this.#untold.has(doubt))) {
+      return true;
+    }
+    return !untouched(tags, generation, this.#doubted);
   }
 
   async touch(tags: readonly string[], permit?: string): Promise<void> {
@@ -112,6 +133,10 @@ export class SharedGenerations implements Generations {
       }
       this.#tellTouched(news && [...tags, ...news]);
     });
+  }
+
+  doubt(tags: readonly string[], permit?: string): Promise<void> {
+    return this.touch(doubtsOf(tags), permit);
   }
 
   onTouch(listener: TouchListener): void {
@@ -158,7 +183,7 @@ export class SharedGenerations implements Generations {
     const also = this.#alsoTouched(touches.map(([tag]) => tag));
     const raised = [...touches, ...also.map((tag) => [tag, latest] as const)];
     const news = raised.filter(([tag, n]) => this.#raise(tag, n) && !this.#untold.has(tag));
-    if (this.#touched.size > TAGS_REMEMBERED) {
+    if (this.#touched.size + this.#doubted.size > TAGS_REMEMBERED) {
       this.#forget();
       return null;
     }
@@ -167,7 +192,8 @@ export class SharedGenerations implements Generations {
 
   #tellTouched(tags: readonly string[] | null): void {
     if (tags?.length === 0) return;
-    for (const listener of this.#touchListeners) listener(tags);
+    const plain = tags && tags.map(plainTag);
+    for (const listener of this.#touchListeners) listener(plain);
   }
 
   /** What all shared was forgotten, and numbers begin anew. */
@@ -178,8 +204,14 @@ export class SharedGenerations implements Generations {
     this.#tellTouched(null);
   }
 
-  /** Tags that writes elsewhere touch besides, by the lists that are cached here. */
+  /** Tags that writes elsewhere touch besides, by the lists that are cached here; doubts for doubts. */
   #alsoTouched(tags: readonly string[]): string[] {
+    const certain = tags.filter((tag) => !isDoubt(tag));
+    const doubtful = tags.filter(isDoubt).map(plainTag);
+    return [...this.#seenWith(certain), ...doubtsOf(this.#seenWith(doubtful))];
+  }
+
+  #seenWith(tags: readonly string[]): string[] {
     const byScope = new Map<string, string[]>();
     for (const tag of tags) {
       const scope = scopeOfKey(tag);
@@ -196,17 +228,30 @@ export class SharedGenerations implements Generations {
   #raise(tag: string, n: number): boolean {
     const generation = this.#base + n;
     this.#latest = Math.max(this.#latest, generation);
-    if ((this.#touched.get(tag) ?? 0) >= generation) return false;
-    this.#touched.set(tag, generation);
+    const latest = isDoubt(tag) ? this.#doubted : this.#touched;
+    const plain = plainTag(tag);
+    if ((latest.get(plain) ?? 0) >= generation) return false;
+    latest.set(plain, generation);
     return true;
   }
 
-  /** Forgets the older half, and with it every answer that it could have made wrong. */
+  /** Forgets the older half, and with it every answer that it could have made invalid or doubtful. */
   #forget(): void {
-    const numbers = [...this.#touched.values()].sort((a, b) => a - b);
+    const both = [this.#touched, this.#doubted];
+    const numbers = both.flatMap((latest) => [...latest.values()]).sort((a, b) => a - b);
     this.#floor = Math.max(this.#floor, numbers[Math.floor(numbers.length / 2)] ?? 0);
-    for (const [tag, generation] of this.#touched) {
-      if (generation <= this.#floor) this.#touched.delete(tag);
+    for (const latest of both) {
+      for (const [tag, generation] of latest) {
+        if (generation <= this.#floor) latest.delete(tag);
+      }
     }
   }
+}
+
+function isDoubt(tag: string): boolean {
+  return tag.endsWith(DOUBT);
+}
+
+function plainTag(tag: string): string {
+  return isDoubt(tag) ? tag.slice(0, -DOUBT.length) : tag;
 }

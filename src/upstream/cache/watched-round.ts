@@ -80,9 +80,12 @@ export class WatchedRound {
   /** Milliseconds until an entry may be refreshed; null where there is none. */
   #restMs(key: string): number | null {
     const { cache, clock, retryAt } = this.#options;
-    const entry = cache.peek(key)?.entry;
-    if (!entry) return null;
-    const dueAt = entry.storedAt + Math.max(SOONEST_MS, entry.freshness.ttlMs);
+    const hit = cache.peek(key);
+    if (!hit) return null;
+    const { entry, state } = hit;
+    // What serves as a fallback only is due before its ttl is over.
+    const dueMs = state === 'fallback' ? SOONEST_MS : Math.max(SOONEST_MS, entry.freshness.ttlMs);
+    const dueAt = entry.storedAt + dueMs;
     return Math.max(0, Math.max(dueAt, retryAt(key)) - clock.now());
   }
 

@@ -1,4 +1,5 @@
 import { type AtOnce, andThen } from '../../at-once.ts';
+import { isOutage } from '../copy-at-hand.ts';
 import type { Access } from '../operation.ts';
 import type { List, Row } from '../request.ts';
 import type { ListPage } from './list-page.ts';
@@ -84,6 +85,7 @@ class Search<R extends Row> {
       }
     }
     await Promise.all([...missing].map((id) => this.#readSingle(id)));
+    await this.#takeFallbacks();
     return this.#found;
   }
 
@@ -165,6 +167,26 @@ class Search<R extends Row> {
       row = error as Error;
     }
     this.#found.set(id, row);
+  }
+
+  /**
+   * Takes rows whose own read met an outage from pages that are cached as a fallback. 1 upstream call at most for
+   * each such page, which is read anew if it can be.
+   */
+  async #takeFallbacks(): Promise<void> {
+    const lost = new Set<number>();
+    for (const [id, row] of this.#found) if (isOutage(row)) lost.add(id);
+    if (lost.size === 0) return;
+    for (const number of this.#asked) {
+      const rows = this.#lists.cachedRows(this.#list, number, this.#access);
+      if (!rows.some(({ id }) => lost.has(id))) continue;
+      try {
+        const page = await this.#lists.page(this.#list, number, this.#access);
+        for (const row of page?.rows ?? []) if (lost.delete(row.id)) this.#found.set(row.id, row);
+      } catch {
+        // What the row's own read met is told.
+      }
+    }
   }
 
   /**

@@ -272,6 +272,11 @@ export class Lists {
     return hit === undefined || hit.state === 'fallback' ? undefined : hit.value;
   }
 
+  /** The rows of a page that the cache has in whatever state, on the same terms. */
+  cachedRows<R extends Row>(list: List<R>, number: number, access: Access): readonly R[] {
+    return this.#peek(list, number, access)?.value?.rows ?? [];
+  }
+
   /** The page if the cache has it fresh, on the same terms. */
   freshPage<R extends Row>(list: List<R>, number: number, access: Access): Page<R> | null {
     const hit = this.#peek(list, number, access);

@@ -6,6 +6,7 @@ import type { Resource } from '../../resources.ts';
 import type { Budget, Permit, Upshot } from '../budget/budget.ts';
 import type { Cache, Freshness } from '../cache/cache.ts';
 import type { RefreshedFor, Refresher } from '../cache/refresher.ts';
+import { doubtsOf } from '../cache/shared-generations.ts';
 import type { ReadOfKey } from '../cache/watched-round.ts';
 import type { Copies } from '../copies.ts';
 import type { CopiesElsewhere } from '../copies-elsewhere.ts';
@@ -195,11 +196,13 @@ export class ReadRequests {
   ): Pick<ConstructorParameters<typeof SharedRequest<T>>[0], 'sharing' | 'elsewhere'> {
     const { cache, freshness } = this.#options;
     const { credential, key, read } = sought;
+    const tags = [...read.tags, ...(read.inFlightTags ?? [])];
+    const scoped = this.#options.copies.tagsOf(tags, credential);
     const sharedAt = (): number => cache.peek(key)?.entry.shared?.at ?? 0;
     return {
       sharing: {
         key: elsewhere.nameOf(sought),
-        tags: this.#options.copies.tagsOf([...read.tags, ...(read.inFlightTags ?? [])], credential),
+        tags: [...scoped, ...doubtsOf(scoped)],
         ttlMs: freshness(read.resource).ttlMs,
         newerThan: sharedAt,
       },

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll } from 'vitest';
+import type { Overrides } from '../../../src/gateway.ts';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
 import { PLENTY, startWorld, type World } from '../../support/gateway.ts';
 
@@ -60,8 +61,10 @@ export class FailureStage {
   async start(
     env: Readonly<Record<string, string>> = {},
     only?: 'links' | 'market',
+    overrides: Overrides = {},
   ): Promise<World> {
     const world = await startWorld({
+      ...overrides,
       on: this.sandbox,
       env,
       ...(only ? { only } : {}),
