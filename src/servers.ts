@@ -240,7 +240,7 @@ function createHttp(
     shortWay:
       telemetry.traced || config.auth.mode === 'jwt'
         ? null
-        : createShortWay({ answers, operations, replies, callers, clock }),
+        : createShortWay({ answers, operations, replies, callers, clock, origins }),
     graphiql: config.graphiql
       ? createGraphiqlPage(exampleOperations(purchaseCode), builtPages)
       : null,

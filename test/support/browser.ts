@@ -1,8 +1,8 @@
 import { type Browser, chromium as engine } from 'playwright-core';
 import { chromium } from './needs.ts';
 
-/** Starts a browser without a window, that asks nobody anything by itself. */
-export function openBrowser(): Promise<Browser> {
+/** Starts a browser without a window, that asks no server anything by itself; `flags` are its own. */
+export function openBrowser(flags: readonly string[] = []): Promise<Browser> {
   return engine.launch({
     executablePath: chromium.path,
     args: [
@@ -14,6 +14,7 @@ export function openBrowser(): Promise<Browser> {
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
+      ...flags,
     ],
   });
 }

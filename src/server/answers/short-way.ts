@@ -3,6 +3,7 @@ import type { Viewer } from '../../auth/viewer.ts';
 import type { Clock } from '../../clock.ts';
 import type { Callers } from '../door/caller.ts';
 import { repeatedHeader } from '../door/host-guard.ts';
+import { headerOf, type Origins } from '../door/origins.ts';
 import type { OperationsAtHand } from './operations-at-hand.ts';
 import type { RememberedAnswers } from './remembered-answers.ts';
 import type { Recipient, Replies } from './replies.ts';
@@ -66,8 +67,9 @@ export function createShortWay(options: {
   readonly replies: Replies;
   readonly callers: Callers;
   readonly clock: Clock;
+  readonly origins: Origins;
 }): ShortWay {
-  const { answers, callers, clock, operations, replies } = options;
+  const { answers, callers, clock, operations, origins, replies } = options;
 
   /** Answers an operation from memory, or hands it on. `body` is null of a GET. */
   const settle = (arrival: Arrival, body: Buffer | null, waited: boolean): void => {
@@ -144,6 +146,8 @@ export function createShortWay(options: {
         // A browser that opens the page gets GraphiQL.
         if (!url.startsWith('/graphql?') || headers.accept?.includes('text/html')) return false;
         if (headers['content-length'] !== undefined) return false;
+        // Even an answer from memory can bring about a refresh.
+        if (!origins.trustsGet(headerOf(request))) return false;
       } else {
         if (method !== 'POST' || url !== '/graphql') return false;
         const length = Number(headers['content-length']);

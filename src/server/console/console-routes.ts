@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Callers } from '../door/caller.ts';
+import { isForeignPage } from '../door/foreign-page.ts';
 import { headerOf } from '../door/origins.ts';
 import { headOf, type MaskError } from '../graphql/mask-error.ts';
 import type { ConsoleFeed, ConsoleRights } from './feed.ts';
@@ -70,11 +71,13 @@ async function rightsOf(
   { callers, hasRoles, isLocal }: ConsoleOptions,
 ): Promise<ConsoleRights> {
   const { authorization } = request.headers;
-  const local = isLocal(request) && isOfThisSite(request);
+  // Names are for the gateway's own pages: not even for those that may call.
+  const local = isLocal(request) && !isForeignPage(headerOf(request), () => false);
   if (!hasRoles || authorization === undefined) return { named: local, still: null };
   const isAdmin = async (): Promise<boolean> =>
     (await callers.identify(authorization, request)).role === 'admin';
-  const named = local || (await isAdmin());
+  // A token that is none is refused on this machine too, where it would not be needed.
+  const named = (await isAdmin()) || local;
   return {
     named,
     still: () =>
@@ -83,15 +86,6 @@ async function rightsOf(
         () => false,
       ),
   };
-}
-
-/** Whether a page of another site is not behind it. */
-function isOfThisSite(request: IncomingMessage): boolean {
-  const header = headerOf(request);
-  const site = header('sec-fetch-site');
-  const origin = header('origin');
-  if (site !== undefined && site !== 'same-origin' && site !== 'none') return false;
-  return origin == null || origin.replace(/^https?:\/\//, '') === header('host');
 }
 
 function refuse(response: ServerResponse, error: unknown, { maskError }: ConsoleOptions): void {

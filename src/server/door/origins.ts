@@ -2,16 +2,17 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { useCSRFPrevention } from '@graphql-yoga/plugin-csrf-prevention';
 import type { Plugin } from 'graphql-yoga';
 import { GatewayError } from '../../errors.ts';
-
-/** Reads a header of a request by its lower-case name, whether Node or the Fetch API holds it. */
-type HeaderReader = (name: string) => string | null | undefined;
+import {
+  type HeaderReader,
+  isForeignPage,
+  isUnmarkedByBrowser,
+  PREFLIGHT_HEADERS,
+} from './foreign-page.ts';
 
 /** Headers of answers that a page of a listed origin may read, beside those that CORS always shows. */
 const EXPOSED = 'X-Request-Id, Age, ETag, Retry-After, Preference-Applied';
 /** How long a browser may remember the answer to a preflight, in seconds. */
 const PREFLIGHT_SECONDS = '600';
-/** Any of these makes a browser send a preflight, so that CORS has allowed the request. */
-const PREFLIGHT_HEADERS = ['x-graphql-yoga-csrf', 'apollo-require-preflight'];
 
 /** Pages that this machine serves itself, as a developer's server does. */
 const LOOPBACK = /^https?:\/\/(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/;
@@ -83,23 +84,41 @@ export class Origins {
   }
 
   /**
-   * Refuses what a browser marks as sent by a page of another origin, which is how a GET arrives
-   * without a preflight. It changes nothing, but it would spend the upstream's rate limit.
+   * Refuses what a page of another origin sent, which is how a GET arrives without a preflight. It changes
+   * nothing, but it would spend the upstream's rate limit.
    * @throws GatewayError `FORBIDDEN`.
    */
   refuseForeign(header: HeaderReader): void {
-    const site = header('sec-fetch-site');
-    const foreign = site === 'cross-site' || site === 'same-site';
-    if (!foreign || this.#listedOrigin(header) !== null) return;
+    if (!isForeignPage(header, this.#isListed)) return;
+    this.noteRefusal(header);
     throw new GatewayError('FORBIDDEN', 'Pages of this origin may not call the gateway.');
+  }
+
+  /**
+   * Refuses a GET that can be from a page of another origin; see `refuseForeign` and `isUnmarkedByBrowser`.
+   * @throws GatewayError `FORBIDDEN`.
+   */
+  refuseUntrustedGet(header: HeaderReader): void {
+    this.refuseForeign(header);
+    if (!isUnmarkedByBrowser(header, this.#isListed)) return;
+    throw new GatewayError(
+      'FORBIDDEN',
+      'A browser did not say which page sent this. Use POST, or add the header "Apollo-Require-Preflight: true".',
+    );
+  }
+
+  /** Whether `refuseUntrustedGet` refuses a GET. */
+  trustsGet(header: HeaderReader): boolean {
+    return !isForeignPage(header, this.#isListed) && !isUnmarkedByBrowser(header, this.#isListed);
   }
 
   #listedOrigin(header: HeaderReader): string | null {
     const origin = header('origin') ?? '';
-    const isListed =
-      this.#listed.includes(origin) || (this.#options.loopback && LOOPBACK.test(origin));
-    return isListed ? origin : null;
+    return this.#isListed(origin) ? origin : null;
   }
+
+  readonly #isListed = (origin: string): boolean =>
+    this.#listed.includes(origin) || (this.#options.loopback && LOOPBACK.test(origin));
 }
 
 /** Puts the CORS headers on an answer before anything else is known of the request. */
@@ -125,7 +144,7 @@ export function headerOf({ headers }: IncomingMessage): HeaderReader {
  * that cause a preflight: a page of any origin can send those.
  */
 export function useOrigins(origins: Origins): Plugin {
-  const prevention = useCSRFPrevention({ requestHeaders: PREFLIGHT_HEADERS });
+  const prevention = useCSRFPrevention({ requestHeaders: [...PREFLIGHT_HEADERS] });
   return {
     onRequest(payload) {
       const { fetchAPI, request } = payload;
@@ -138,9 +157,12 @@ export function useOrigins(origins: Origins): Plugin {
       payload.endResponse(new fetchAPI.Response(null, { status: 204, headers }));
     },
     onRequestParse(payload) {
-      const { headers, method } = payload.request;
+      const { headers, method, url } = payload.request;
       if (method === 'GET') {
-        origins.refuseForeign((name) => headers.get(name));
+        origins.refuseUntrustedGet(
+          // A request that comes through `fetch` names its host in its address only.
+          (name) => headers.get(name) ?? (name === 'host' ? new URL(url).host : null),
+        );
         return undefined;
       }
       try {

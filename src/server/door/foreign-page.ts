@@ -1,0 +1,60 @@
+/** Reads a header of a request by its lower-case name, whether Node or the Fetch API holds it. */
+export type HeaderReader = (name: string) => string | null | undefined;
+
+/** Decides whether pages of an origin, as browsers write it, may call. */
+type IsListed = (origin: string) => boolean;
+
+/** Any of these makes a browser send a preflight, so that CORS has allowed the request. */
+export const PREFLIGHT_HEADERS: readonly string[] = [
+  'x-graphql-yoga-csrf',
+  'apollo-require-preflight',
+];
+
+/**
+ * Whether a browser says that a page of another origin, which is not listed, sent a request. Browsers send
+ * `Sec-Fetch-Site` over HTTPS and to this machine. Over plain HTTP only `Origin` remains, which counts as
+ * foreign unless its host is the one that the request was sent to.
+ */
+export function isForeignPage(header: HeaderReader, isListed: IsListed): boolean {
+  const origin = header('origin');
+  if (origin && isListed(origin)) return false;
+  const site = header('sec-fetch-site');
+  if (site) return site !== 'same-origin' && site !== 'none';
+  return Boolean(origin) && !isOwn(origin ?? '', header);
+}
+
+/**
+ * Whether a GET can be from a page of another origin although it has neither `Sec-Fetch-Site` nor `Origin`: over
+ * plain HTTP a browser sends neither for an image, a script or a frame. Every browser calls itself `Mozilla/`, which
+ * a page cannot change without a preflight. Such a request must show in another way that its page may call: by
+ * `Referer`, or by a header that a page of another origin can send only after a preflight.
+ */
+export function isUnmarkedByBrowser(header: HeaderReader, isListed: IsListed): boolean {
+  if (!header('user-agent')?.startsWith('Mozilla/')) return false;
+  if (header('origin') || header('sec-fetch-site')) return false;
+  if (/^Bearer /i.test(header('authorization') ?? '')) return false;
+  if (PREFLIGHT_HEADERS.some((name) => header(name) != null)) return false;
+  const referer = header('referer') ?? '';
+  if (!URL.canParse(referer)) return true;
+  const { origin } = new URL(referer);
+  return !isListed(origin) && !isOwn(origin, header);
+}
+
+/**
+ * Whether an origin is that of the host that a request was sent to. The scheme is not compared: behind a proxy
+ * that ends TLS it is another one. A page cannot send `X-Forwarded-Host` without a preflight, so that the name
+ * which a proxy was asked for counts as well.
+ */
+function isOwn(origin: string, header: HeaderReader): boolean {
+  const own = hostOf(origin);
+  if (own === null) return false;
+  const named = [header('host'), ...(header('x-forwarded-host')?.split(',') ?? [])];
+  const { protocol } = new URL(origin);
+  return named.some((host) => host != null && hostOf(`${protocol}//${host.trim()}`) === own);
+}
+
+/** Host and port of an origin as the URL standard writes them, without the scheme's own port. */
+function hostOf(origin: string): string | null {
+  if (!/^https?:\/\/[^/?#@\\\s]+$/i.test(origin) || !URL.canParse(origin)) return null;
+  return new URL(origin).host;
+}
