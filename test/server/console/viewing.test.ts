@@ -213,17 +213,28 @@ describe('Names of callers', () => {
     }
   });
 
-  it('need a token that is one', async () => {
+  it.each([
+    ['from elsewhere', REMOTE],
+    ['on this machine, which would need none', {}],
+    ['of another page on this machine', { origin: 'https://evil.example' }],
+  ])('need a token that is one, if any: %s', async (_, where) => {
     const busy = await start(JWT);
-    for (const path of ['/console.json', '/console/events']) {
-      const answer = await fetch(busy.url + path, {
-        headers: { ...REMOTE, authorization: 'Bearer no' },
-      });
-      expect(answer.status).toBe(401);
-      expect(await answer.json()).toMatchObject({
-        errors: [{ extensions: { code: 'UNAUTHENTICATED' } }],
-      });
+    const expired = tokenOf('eve', 'admin', -100);
+    for (const authorization of ['Bearer no', 'Basic YTpi', 'Bearer', '', expired]) {
+      for (const path of ['/console.json', '/console/events']) {
+        for (const method of ['GET', 'HEAD']) {
+          const headers = { ...where, authorization };
+          const answer = await fetch(busy.url + path, { method, headers });
+          expect([authorization, answer.status]).toEqual([authorization, 401]);
+          expect(answer.headers.get('www-authenticate')).toContain('invalid_token');
+          if (method === 'HEAD') continue;
+          expect(await answer.json()).toMatchObject({
+            errors: [{ extensions: { code: 'UNAUTHENTICATED' } }],
+          });
+        }
+      }
     }
+    expect((await fetch(`${busy.url}/console.json`)).status).toBe(200);
   });
 
   it('are told no longer than the token lasts', async () => {
