@@ -37,7 +37,7 @@ import { createSchemaPage } from './server/graphql/schema-page.ts';
 import { createGraphqlServer, type GraphqlServer } from './server/graphql/yoga.ts';
 import { createHttpServer, type HttpServer } from './server/http.ts';
 import { createGatewayState, type GatewayState } from './server/operators/gateway-state.ts';
-import { createOperatorPages, isLocal } from './server/operators/operator-pages.ts';
+import { createOperatorPages } from './server/operators/operator-pages.ts';
 import type { SharedState } from './server/operators/readiness.ts';
 import { createBuiltPages } from './server/pages/built-pages.ts';
 import { LoopTurns } from './server/socket/loop-turns.ts';
@@ -279,7 +279,6 @@ function createHttp(
             callers,
             maskError,
             hasRoles: config.auth.mode === 'token' || config.auth.mode === 'jwt',
-            isLocal,
           })
         : {},
       state,

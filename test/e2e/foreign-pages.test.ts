@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, request as forward, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Page, Request } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { openBrowser } from '../support/browser.ts';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
@@ -52,6 +52,11 @@ describeWith(chromium, 'a page over plain HTTP, in a browser that knows no secur
   const pageAt = (host: string): string =>
     `http://${host}:${(site.address() as AddressInfo).port}/`;
 
+  async function note(sent: Request): Promise<void> {
+    const { origin, referer, 'sec-fetch-site': mark } = await sent.allHeaders();
+    marks.push({ origin, referer, site: mark });
+  }
+
   /** Opens a page, and a gateway for it. */
   async function open(address: string, env: Record<string, string> = {}): Promise<void> {
     busy = await busyGateway({ HOST: '0.0.0.0', ...env });
@@ -59,10 +64,7 @@ describeWith(chromium, 'a page over plain HTTP, in a browser that knows no secur
     page = await browser.newPage();
     page.on('request', (request) => {
       if (!request.url().includes('/graphql')) return;
-      void request.allHeaders().then((headers) => {
-        const { origin, referer, 'sec-fetch-site': site } = headers;
-        marks.push({ origin, referer, site });
-      });
+      void note(request);
     });
     await page.goto(address);
   }

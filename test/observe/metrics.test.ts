@@ -1,10 +1,6 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createLazyMetrics } from '../../src/observe/lazy-metrics.ts';
 import type { OperationRecord } from '../../src/observe/observer.ts';
-import { createOperatorPages } from '../../src/server/operators/operator-pages.ts';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -161,61 +157,5 @@ describe('the numbers', () => {
     expect(text).toContain('gateway_operation_errors_total{code="OUTCOME_UNKNOWN"} 1');
     expect(text).toContain('gateway_operation_errors_total{code="OTHER"} 1');
     expect(text).not.toContain('stranger');
-  });
-});
-
-describe('METRICS', () => {
-  const statuses = async (env: Record<string, string>, headers: Record<string, string> = {}) => {
-    const started = await busyGateway(env);
-    const paths = ['/metrics', '/console.json', '/readyz'];
-    const answers = await Promise.all(paths.map((path) => fetch(started.url + path, { headers })));
-    await started.close();
-    return answers.map(({ status }) => status);
-  };
-
-  it('local shows them to this machine', async () => {
-    expect(await statuses({})).toEqual([200, 200, 200]);
-  });
-
-  it.each([
-    'Forwarded',
-    'Via',
-    'X-Real-IP',
-    'X-Forwarded-For',
-    'X-Forwarded-Host',
-    'X-Forwarded-Proto',
-  ])('local shows them to nobody whose request has %s, as one behind a proxy has', async (name) => {
-    expect(await statuses({}, { [name]: 'for=127.0.0.1' })).toEqual([403, 403, 200]);
-  });
-
-  it('local does not show them to a page whose name was made to point at this machine', async () => {
-    const pages = createOperatorPages({
-      access: 'local',
-      metrics: createLazyMetrics(new VirtualClock(), gauges),
-      console: {},
-      state: {
-        readiness: () => ({ ready: true, reasons: [], degraded: [] }),
-      },
-    });
-    const server = createServer((asked, answer) => pages['/metrics']?.(asked, answer, false));
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    const { port } = server.address() as AddressInfo;
-    const statusFor = async (host: string): Promise<number | undefined> => {
-      const sent = request({ port, host: '127.0.0.1', headers: { host } }).end();
-      const [response] = (await once(sent, 'response')) as [IncomingMessage];
-      response.resume();
-      return response.statusCode;
-    };
-    expect(await statusFor('localhost:4000')).toBe(200);
-    expect(await statusFor('[::1]:4000')).toBe(200);
-    expect(await statusFor('evil.example')).toBe(403);
-    expect(await statusFor('localhost.evil.example')).toBe(403);
-    server.close();
-  });
-
-  it('open shows them to everyone, off to nobody', async () => {
-    const proxied = { 'x-forwarded-for': '203.0.113.9' };
-    expect(await statuses({ METRICS: 'open' }, proxied)).toEqual([200, 200, 200]);
-    expect(await statuses({ METRICS: 'off' })).toEqual([404, 404, 200]);
   });
 });

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Callers } from '../door/caller.ts';
 import { isForeignPage } from '../door/foreign-page.ts';
+import { isLocal } from '../door/local-caller.ts';
 import { headerOf } from '../door/origins.ts';
 import { headOf, type MaskError } from '../graphql/mask-error.ts';
 import type { ConsoleFeed, ConsoleRights } from './feed.ts';
@@ -13,8 +14,6 @@ interface ConsoleOptions {
   readonly maskError: MaskError;
   /** Whether tokens tell who somebody is: else everybody is an administrator of their own. */
   readonly hasRoles: boolean;
-  /** Whether a request comes from this machine itself. */
-  readonly isLocal: (request: IncomingMessage) => boolean;
 }
 
 /** Answers a path of the console. Never rejects. */
@@ -68,7 +67,7 @@ export function createConsoleRoutes(
 /** What a request may see. Rejects with a coded error where it carries a token that is none. */
 async function rightsOf(
   request: IncomingMessage,
-  { callers, hasRoles, isLocal }: ConsoleOptions,
+  { callers, hasRoles }: ConsoleOptions,
 ): Promise<ConsoleRights> {
   const { authorization } = request.headers;
   // Names are for the gateway's own pages: not even for those that may call.

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Metrics } from '../../observe/metrics.ts';
+import { isLocal } from '../door/local-caller.ts';
 import type { GatewayState } from './gateway-state.ts';
 
 /** Who may see `/metrics` and the console: callers on this machine, everyone, or no one. */
@@ -94,18 +95,4 @@ function answer(response: ServerResponse, status: number, type: string, body: st
   response.setHeader('Cache-Control', 'no-store');
   response.setHeader('Content-Type', /charset/.test(type) ? type : `${type}; charset=utf-8`);
   response.writeHead(status).end(body);
-}
-
-/** What proxies add to a request that they pass on, by the beginnings of lower-case names. */
-const passedOn =
-  /^(?:forwarded$|via$|x-forwarded|x-real-ip$|x-client-ip$|x-cluster-client-ip$|true-client-ip$|cf-)/;
-
-/**
- * Whether a request comes from this machine itself. One that a proxy on it has passed on does not, nor
- * one by DNS rebinding, which names another host.
- */
-export function isLocal({ headers, socket }: IncomingMessage): boolean {
-  const loopback = /^(::ffff:)?127\.|^::1$/.test(socket.remoteAddress ?? '');
-  const named = /^(localhost|127\.[\d.]+|\[::1\])(:\d+)?$/i.test(headers.host ?? '');
-  return loopback && named && !Object.keys(headers).some((name) => passedOn.test(name));
 }
