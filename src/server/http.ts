@@ -10,6 +10,7 @@ import { endLingering, limitLateBody } from './door/linger.ts';
 import { allowOrigin, type Origins } from './door/origins.ts';
 import { inRequest } from './door/request-context.ts';
 import { requestIdOf } from './door/request-id.ts';
+import { readTarget, refuseTunnel } from './door/request-target.ts';
 import { setSecurityHeaders } from './door/security-headers.ts';
 import type { FilesRoute } from './files/files.ts';
 import type { GraphiqlPage } from './graphiql/graphiql.ts';
@@ -105,6 +106,7 @@ function routesOf(options: HttpOptions): ReadonlyMap<string, Route> {
     ['/console.json', { answer: pages['/console.json'] ?? nothing.answer }],
     ['/console/events', { answer: pages['/console/events'] ?? nothing.answer }],
     ['/', graphiql ? { answer: showGraphiql } : nothing],
+    ['*', { answer: tellMethods }],
   ]);
 }
 
@@ -113,7 +115,8 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   const routes = routesOf(options);
   const { shortWay } = options;
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
-    const isPlain = shortWay !== null && !drain.begun && shortWay.takes(request);
+    const isReadable = readTarget(request);
+    const isPlain = isReadable && shortWay !== null && !drain.begun && shortWay.takes(request);
     if (!isPlain || options.hostGuard?.(request.headers.host) === false) {
       watch(request, response);
       whole(request, response, null);
@@ -160,6 +163,10 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     allowOrigin(options.origins, request, response);
 
     const route = routeOf(request);
+    if (!readTarget(request)) {
+      refuse(response, 400, 'The request target is not valid.', 'BAD_USER_INPUT');
+      return;
+    }
     const repeated = repeatedHeader(request);
     if (repeated !== null) {
       refuse(response, 400, `The header ${repeated} must be given once only.`, 'BAD_USER_INPUT');
@@ -175,6 +182,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   const drain = new Drain(server, { clock: options.clock, graceMs: options.graceMs });
   // Node would answer `Expect: 100-continue` at once, before anything is known of the request.
   server.on('checkContinue', handle);
+  server.on('connect', refuseTunnel);
   const stalls = new StallGuard(options.clock);
   server.maxConnections = MAX_CONNECTIONS;
   // Who does nothing with a connection makes room for who wants one.
@@ -230,6 +238,11 @@ function inTurn(
 function showGraphiql(request: IncomingMessage, response: ServerResponse): void {
   if (isBrowser(request)) response.writeHead(302, { Location: '/graphql' }).end();
   else nothing.answer(request, response, false, null);
+}
+
+/** Answers OPTIONS about the gateway as a whole. */
+function tellMethods(_: IncomingMessage, response: ServerResponse): void {
+  response.writeHead(204, { Allow: 'GET, HEAD, POST, PUT, OPTIONS' }).end();
 }
 
 const nothing: Route = {
