@@ -196,7 +196,10 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   return {
     listen: async (port, host) => ({ url: await listen(server, port, host) }),
     retire: () => drain.begin(),
-    close: () => drain.close(),
+    close: () => {
+      stalls.hasten();
+      return drain.close();
+    },
   };
 }
 

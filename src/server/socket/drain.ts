@@ -2,6 +2,9 @@ import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../../clock.ts';
 
+/** A connection is idle for so long at a stop before it is closed, in milliseconds: a request may be on its way. */
+const IDLE_MS = 1000;
+
 /** Ends the connections of a server without cutting off an answer. */
 export class Drain {
   readonly #server: Server;
@@ -11,6 +14,7 @@ export class Drain {
   readonly #connections = new Set<Socket>();
   #begun = false;
   #closed: Promise<void> | undefined;
+  #cancelLook = (): void => {};
 
   /** `graceMs`: how long running requests may go on after `close`, in milliseconds. */
   constructor(server: Server, options: { readonly clock: Clock; readonly graceMs: number }) {
@@ -63,7 +67,22 @@ export class Drain {
       this.#server.close(() => resolve());
     });
     const cancel = this.#clock.after(this.#graceMs, () => this.#server.closeAllConnections());
+    this.#closeIdle(new Set());
     await closed;
     cancel();
+    this.#cancelLook();
+  }
+
+  /**
+   * Closes the connections that were idle at the look before and still are. Node does not count one as idle on which
+   * a part of a request has come.
+   */
+  #closeIdle(before: ReadonlySet<Socket>): void {
+    const busy = new Set([...this.#running].map(({ socket }) => socket));
+    const idle = new Set(
+      [...this.#connections].filter((each) => !busy.has(each) && each.writableLength === 0),
+    );
+    for (const socket of idle) if (before.has(socket)) socket.destroy();
+    this.#cancelLook = this.#clock.after(IDLE_MS, () => this.#closeIdle(idle));
   }
 }

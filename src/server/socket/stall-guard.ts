@@ -6,6 +6,9 @@ import type { Clock } from '../../clock.ts';
 const STALL_MS = 30_000;
 /** How often that is looked at while any request is running. */
 const LOOK_MS = 10_000;
+/** The same while the process stops, which is not to wait for such a client. */
+const STALL_AT_STOP_MS = 2000;
+const LOOK_AT_STOP_MS = 500;
 
 /** What was last seen of a connection whose client has not taken all of its answer. */
 interface Stall {
@@ -23,6 +26,9 @@ export class StallGuard {
   readonly #running = new Set<ServerResponse>();
   readonly #stalls = new Map<Socket, Stall>();
   #looking = false;
+  #stallMs = STALL_MS;
+  #lookMs = LOOK_MS;
+  #cancelLook = (): void => {};
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -35,9 +41,19 @@ export class StallGuard {
     if (!this.#looking) this.#lookLater();
   }
 
+  /** The process is about to stop: from now on a client has 2 seconds to take something. */
+  hasten(): void {
+    this.#stallMs = STALL_AT_STOP_MS;
+    this.#lookMs = LOOK_AT_STOP_MS;
+    if (!this.#looking) return;
+    this.#cancelLook();
+    this.#look();
+    this.#lookLater();
+  }
+
   #lookLater(): void {
     this.#looking = true;
-    this.#clock.after(LOOK_MS, () => {
+    this.#cancelLook = this.#clock.after(this.#lookMs, () => {
       this.#look();
       if (this.#running.size > 0) this.#lookLater();
       else this.#looking = false;
@@ -55,7 +71,7 @@ export class StallGuard {
       const before = this.#stalls.get(socket);
       if (taken === null) this.#stalls.delete(socket);
       else if (before?.taken !== taken) this.#stalls.set(socket, { taken, since: now });
-      else if (now - before.since >= STALL_MS) socket.destroy();
+      else if (now - before.since >= this.#stallMs) socket.destroy();
     }
   }
 }
