@@ -178,6 +178,7 @@ function createLive(
     limits: {
       maxStreams: live.maxStreams,
       maxStreamsPerCaller: live.maxStreamsPerCaller,
+      maxAgeMs: live.maxAgeMs,
       maxBytes: answerBytes(cacheMaxBytes),
     },
     observer: telemetry.observer,

@@ -37,10 +37,11 @@ interface MarketConfig extends UpstreamConfig {
   readonly postEncoding: 'json' | 'form' | 'query';
 }
 
-/** How many live queries may be open at a time; none where there may be 0 in all. */
+/** How many live queries may be open at a time, and for how long; none where there may be 0 in all. */
 interface LiveConfig {
   readonly maxStreams: number;
   readonly maxStreamsPerCaller: number;
+  readonly maxAgeMs: number;
 }
 
 /** Everything an operator can decide, checked and frozen. */
@@ -164,6 +165,7 @@ export function loadConfig(
     live: Object.freeze({
       maxStreams: reader.integer('LIVE_MAX_STREAMS'),
       maxStreamsPerCaller: reader.integer('LIVE_MAX_STREAMS_PER_CALLER'),
+      maxAgeMs: reader.integer('LIVE_MAX_AGE_MS'),
     }),
     introspection: reader.has('INTROSPECTION') ? reader.flag('INTROSPECTION') : sandbox,
     exposeUserApiKeys: reader.flag('EXPOSE_USER_API_KEYS'),

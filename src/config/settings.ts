@@ -281,6 +281,12 @@ export const settings: readonly Setting[] = [
     doc: 'Live queries that one caller may have open.',
   },
   {
+    name: 'LIVE_MAX_AGE_MS',
+    kind: integer(1000, 86_400_000),
+    default: '300000',
+    doc: 'How long the stream of a live query goes on at most, and three quarters of it at least. Its viewer then comes back by itself and goes on where it was, at no upstream cost. A viewer whose network is gone is kept for no longer.',
+  },
+  {
     name: 'INTROSPECTION',
     kind: { type: 'flag' },
     default: null,

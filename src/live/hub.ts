@@ -14,6 +14,8 @@ interface LiveLimits {
   readonly maxStreamsPerCaller: number;
   /** What the results of all queries may take, in bytes. */
   readonly maxBytes: number;
+  /** A stream goes on for so long at most, in milliseconds, and for three quarters of it at least. */
+  readonly maxAgeMs: number;
 }
 
 /** A query that somebody wants to look at from now on. */
@@ -53,6 +55,8 @@ interface Member {
   readonly viewer: LiveViewer;
   readonly group: LiveGroup;
   readonly since: number;
+  /** When the stream is ended, or, once it has its last words, cut off; on `clock.now()`. */
+  until: number;
   reason: string;
 }
 
@@ -71,6 +75,19 @@ const RETURN_MS_EACH = 5;
 /** ... at least and at most. */
 const SHORTEST_RETURN_MS = 1000;
 const LONGEST_RETURN_MS = 30_000;
+/**
+ * The viewer of a stream that has come to its age comes back after so many milliseconds: an `EventSource` keeps the
+ * number for later breaks too, and the query is still watched by then.
+ */
+const NEXT_STREAM_MS = 1000;
+/** How much of their age streams have more or less, so that those opened together end one after the other. */
+const AGE_SPREAD = 1 / 4;
+/** Multiples of the golden ratio lie as far apart as can be, whatever their number. */
+const GOLDEN = 0.618_033_988_749_895;
+/** How long a viewer has to take the last words of a stream, in milliseconds, */
+const LAST_WORDS_MS = 5000;
+/** ... and when the process stops, which is not to wait for them. */
+const LAST_WORDS_AT_STOP_MS = 1000;
 /** When one who was refused may try again, in milliseconds. */
 const RETRY_MS = 15_000;
 
@@ -84,8 +101,9 @@ export class LiveHub {
   readonly #pace: RunPace;
   #isLooking = false;
   #looks = 0;
-  /** Groups that were ever begun. */
+  /** Groups that were ever begun, and streams that were ever opened. */
   #begun = 0;
+  #opened = 0;
   #hasEnded = false;
 
   constructor(options: LiveHubOptions) {
@@ -112,7 +130,9 @@ export class LiveHub {
     const revision = request.lastEventId === null ? null : group.revisionOf(request.lastEventId);
     const stream = new LiveStream({ mode: request.mode, revision, clock });
     const { viewer } = request;
-    const member = { stream, viewer, group, since: clock.now(), reason: 'closed by the viewer' };
+    const since = clock.now();
+    const until = since + this.#nextAgeMs();
+    const member = { stream, viewer, group, since, until, reason: 'closed by the viewer' };
     this.#members.set(stream, member);
     stream.once('close', () => this.#closed(member));
     group.join(stream);
@@ -135,6 +155,15 @@ export class LiveHub {
     }
     for (const group of this.#groups.values()) group.end();
     this.#groups.clear();
+    this.#options.clock.after(LAST_WORDS_AT_STOP_MS, () => {
+      for (const stream of this.#members.keys()) stream.destroy();
+    });
+  }
+
+  #nextAgeMs(): number {
+    const { maxAgeMs } = this.#options.limits;
+    this.#opened += 1;
+    return maxAgeMs * (1 - AGE_SPREAD * ((this.#opened * GOLDEN) % 1));
   }
 
   #checkLimits({ viewer: { caller } }: LiveRequest): void {
@@ -192,8 +221,21 @@ export class LiveHub {
   }
 
   #finish(member: Member, reason: string, words: Buffer): void {
+    const { stream } = member;
+    if (stream.isEnding) return;
     member.reason = reason;
-    member.stream.finish(words);
+    member.until = this.#options.clock.now() + LAST_WORDS_MS;
+    stream.finish(words);
+  }
+
+  /**
+   * Ends a stream that has come to its age, or cuts it off where its viewer does not take its end: one whose network is
+   * gone is not noticed by the system for a quarter of an hour.
+   */
+  #retire(member: Member): void {
+    const { stream } = member;
+    if (stream.isEnding) stream.destroy();
+    else this.#finish(member, 'open for long', endEvent(stream.mode, NEXT_STREAM_MS));
   }
 
   #closed(member: Member): void {
@@ -227,11 +269,14 @@ export class LiveHub {
     if (this.#looks % LOOKS_AT_GROUPS === 0) {
       for (const group of this.#groups.values()) group.lookAgain();
     }
-    const before = this.#options.clock.now() - HEARTBEAT_MS;
+    const now = this.#options.clock.now();
+    const before = now - HEARTBEAT_MS;
     for (const member of this.#members.values()) {
       const { group, stream } = member;
+      if (member.until <= now) this.#retire(member);
+      if (stream.isEnding) continue;
       if (stream.checkedAt <= before) {
-        stream.checkedAt = this.#options.clock.now();
+        stream.checkedAt = now;
         void this.#check(member);
       }
       if (stream.spokeAt <= before) stream.mention(group.reminder(stream.mode));

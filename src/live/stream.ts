@@ -50,6 +50,11 @@ export class LiveStream extends Readable {
     this.checkedAt = this.spokeAt;
   }
 
+  /** Whether it has its last words, taken or not. */
+  get isEnding(): boolean {
+    return this.#last !== null || this.destroyed;
+  }
+
   /** Events come from here from now on. */
   connect(source: StreamSource): void {
     this.#source = source;

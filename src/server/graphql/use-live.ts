@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import {
   type DocumentNode,
   type ExecutionResult,
@@ -95,6 +96,7 @@ export function useLive({ callers, contexts, hub, maskError }: LiveOptions): Gat
       });
       // One that is gone without a word is noticed by the system, which asks ten times, a second apart.
       req?.socket.setKeepAlive(true, QUIET_MS);
+      endWith(stream, req?.socket);
       // The hub tells of it when it begins and when it ends.
       record.observation = null;
       record.live = stream;
@@ -146,6 +148,13 @@ function modeOf(accept: string | null): LiveMode | null {
   const events = ranges.find((range) => /^text\/event-stream(;|$)/.test(range));
   if (events === undefined) return null;
   return events.split(';').includes('live=patch') ? 'patch' : 'whole';
+}
+
+/** A stream that is cut off takes its connection with it: what is piped into a response does not end it then. */
+function endWith(stream: LiveStream, socket: Socket | undefined): void {
+  stream.once('close', () => {
+    if (!stream.readableEnded) socket?.destroy();
+  });
 }
 
 /** Yoga's own `Response` takes a stream of Node's as it is, and ends it when its connection is gone. */
