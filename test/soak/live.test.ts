@@ -184,3 +184,22 @@ it(
   },
   60_000 + 20 * streams,
 );
+
+it('a stream keeps its operation and its variables, and nothing else of a large request', async () => {
+  const MOST_KIB = 100;
+  const MANY = 40;
+  const page = 'query Page($n: Int) @live { campaigns(first: $n) { nodes { name } } }';
+  const text = (n: number, kind: 'comment' | 'variable') => ({
+    query: kind === 'comment' ? `${page} #${'x'.repeat(900_000)}${n}` : page,
+    variables: { n, ...(kind === 'variable' && { other: 'y'.repeat(900_000) }) },
+  });
+  await LiveViewer.begun(url, { body: text(100, 'comment') });
+  await LiveViewer.begun(url, { body: text(101, 'variable') });
+  for (const kind of ['comment', 'variable'] as const) {
+    const before = heapNow();
+    const first = kind === 'comment' ? 0 : MANY;
+    for (let n = 1; n <= MANY; n += 1) await LiveViewer.begun(url, { body: text(first + n, kind) });
+    expect(((heapNow() - before) * 1024) / MANY, kind).toBeLessThan(MOST_KIB);
+  }
+  LiveViewer.closeAll();
+});

@@ -22,25 +22,34 @@ export class BodyPool {
   }
 
   /**
-   * Sets bytes aside for a body that is about to be read, until what this returns is called.
+   * Reserves bytes for a body that is about to be read. Call what this returns with the bytes that are still held
+   * whenever that becomes less, and in the end with 0.
    * @throws GraphQLError `BUDGET_EXHAUSTED` with status 503 when there is no room.
    */
-  take(caller: string, bytes: number): () => void {
-    if (bytes <= SMALL_BYTES) return () => {};
-    const ofCaller = (this.#ofCallers.get(caller) ?? 0) + bytes;
-    if (this.#bytes + bytes > this.#maxBytes || ofCaller > this.#maxBytes / 2) throw tooMuch();
-    this.#bytes += bytes;
-    this.#ofCallers.set(caller, ofCaller);
-    let held = true;
-    return () => {
-      if (!held) return;
-      held = false;
-      this.#bytes -= bytes;
-      const rest = (this.#ofCallers.get(caller) ?? 0) - bytes;
-      if (rest > 0) this.#ofCallers.set(caller, rest);
-      else this.#ofCallers.delete(caller);
+  take(caller: string, bytes: number): (stillHeld: number) => void {
+    let held = counted(bytes);
+    const ofCaller = (this.#ofCallers.get(caller) ?? 0) + held;
+    const isFull = this.#bytes + held > this.#maxBytes || ofCaller > this.#maxBytes / 2;
+    if (held > 0 && isFull) throw tooMuch();
+    this.#add(caller, held);
+    return (stillHeld) => {
+      const rest = Math.min(held, counted(stillHeld));
+      this.#add(caller, rest - held);
+      held = rest;
     };
   }
+
+  #add(caller: string, bytes: number): void {
+    this.#bytes += bytes;
+    const ofCaller = (this.#ofCallers.get(caller) ?? 0) + bytes;
+    if (ofCaller > 0) this.#ofCallers.set(caller, ofCaller);
+    else this.#ofCallers.delete(caller);
+  }
+}
+
+/** What of a body's bytes counts. */
+function counted(bytes: number): number {
+  return bytes > SMALL_BYTES ? bytes : 0;
 }
 
 function tooMuch(): GraphQLError {

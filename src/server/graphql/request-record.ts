@@ -27,6 +27,8 @@ export interface RequestRecord {
   readonly names: RequestNames | null;
   /** What the answer will be made of, once it is known to be one that can be remembered. */
   remembering: Remembering | null;
+  /** Gives back the room that its body has taken, once nothing of the request is kept any more. */
+  letGoOfBody: () => void;
   /** The events that answer it, where it is a live query. */
   live: LiveStream | null;
   /** What is observed of it; `null` for a preflight, which is no operation. */
@@ -93,6 +95,7 @@ export function useRequestRecord(): GatewayPlugin {
         batch: null,
         names: serverContext.names ?? null,
         remembering: null,
+        letGoOfBody: () => {},
         live: null,
         observation: null,
       };

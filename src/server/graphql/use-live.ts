@@ -2,13 +2,13 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import {
   type DocumentNode,
+  type ExecutionArgs,
   type ExecutionResult,
   GraphQLError,
   type GraphQLSchema,
   getDirectiveValues,
   getOperationAST,
   getVariableValues,
-  print,
   TypeInfo,
   visit,
   visitWithTypeInfo,
@@ -21,11 +21,12 @@ import type { LiveMode } from '../../live/events.ts';
 import type { LiveRun, RunResult } from '../../live/group.ts';
 import type { LiveHub } from '../../live/hub.ts';
 import type { LiveStream } from '../../live/stream.ts';
+import { copiedName } from '../../observe/copied-name.ts';
 import { operationName } from '../answers/request-names.ts';
 import type { Callers } from '../door/caller.ts';
 import { requestIdOf } from '../door/request-id.ts';
 import type { ContextFactory } from './context.ts';
-import { withoutParts } from './delivery/use-whole-answers.ts';
+import { documentOf, type LiveOperation, liveOperationOf } from './live-operation.ts';
 import type { MaskError } from './mask-error.ts';
 import type { GatewayPlugin } from './request-record.ts';
 
@@ -72,23 +73,17 @@ export function useLive({ callers, contexts, hub, maskError }: LiveOptions): Gat
       const live = getDirectiveValues(liveDirective, operation, coerced) ?? {};
       refuseSecrets(schema, document);
 
-      const whole = withoutParts(document);
-      const { operationName: named } = args;
-      const run: LiveRun = async (reads, { isFirst, signal }) => {
-        const context = contexts.live(viewer, { reads, signal, isPatient: !isFirst });
-        const input = { schema, document: whole, operationName: named, variableValues: variables };
-        const result = await executed(() => executeFn({ ...input, contextValue: context }));
-        return runResultOf(result, context, maskError);
-      };
+      const kept = liveOperationOf(document, operation, variables);
       const authorization = request.headers.get('authorization');
+      const name = operationName(operation);
       const stream = hub.open({
-        key: keyOf(document, [named ?? null, variables, rightsOf(viewer)]),
-        run,
+        key: JSON.stringify([kept.key, rightsOf(viewer)]),
+        run: runOf(kept, { contexts, execute: executeFn, maskError, schema, viewer }),
         throttleMs: throttleOf(live),
         mode,
         lastEventId: request.headers.get('last-event-id'),
         viewer: {
-          name: operationName(operation),
+          name: name === null ? null : copiedName(name),
           requestId: requestIdOf(request.headers.get('x-request-id')),
           caller: viewer.name,
           check: checkOf(viewer, { authorization, over: req ?? null, callers, maskError }),
@@ -100,6 +95,7 @@ export function useLive({ callers, contexts, hub, maskError }: LiveOptions): Gat
       // The hub tells of it when it begins and when it ends.
       record.observation = null;
       record.live = stream;
+      record.letGoOfBody();
       // Its body has been read, and whoever has read it would be kept for as long as the stream.
       req?.removeAllListeners('data').removeAllListeners('end');
       // Others may look at the result: there is none.
@@ -110,6 +106,26 @@ export function useLive({ callers, contexts, hub, maskError }: LiveOptions): Gat
       if (!live) return;
       payload.setResultProcessor((_, api) => answerOf(live, api), 'text/event-stream');
     },
+  };
+}
+
+/** Runs a query. It is kept for as long as anybody looks: it must refer to nothing of the request. */
+function runOf(
+  operation: LiveOperation,
+  terms: Pick<LiveOptions, 'contexts' | 'maskError'> & {
+    readonly execute: (input: ExecutionArgs) => unknown;
+    readonly schema: GraphQLSchema;
+    readonly viewer: GraphContext['viewer'];
+  },
+): LiveRun {
+  const { contexts, execute, maskError, schema, viewer } = terms;
+  const { variables } = operation;
+  return async (reads, { isFirst, signal }) => {
+    const contextValue = contexts.live(viewer, { reads, signal, isPatient: !isFirst });
+    const document = documentOf(operation);
+    const input = { schema, document, variableValues: variables, contextValue };
+    const result = await executed(() => execute(input));
+    return runResultOf(result, contextValue, maskError);
   };
 }
 
@@ -202,11 +218,6 @@ function selectsSecret(schema: GraphQLSchema, document: DocumentNode): boolean {
     }),
   );
   return found;
-}
-
-/** All that a result depends on: nothing of it leaves the process but a digest. */
-function keyOf(document: DocumentNode, rest: readonly unknown[]): string {
-  return JSON.stringify([document.loc?.source.body ?? print(document), ...rest]);
 }
 
 function rightsOf({ linksCredential, role }: GraphContext['viewer']): string {

@@ -4,11 +4,12 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { connect, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { formatTokenFile } from '../../../src/auth/token-file.ts';
 import { BodyPool } from '../../../src/server/door/body-pool.ts';
 import { useBodyPool } from '../../../src/server/graphql/use-body-pool.ts';
 import { type Door, openDoor } from '../../support/door.ts';
+import { LiveViewer } from '../../support/live-viewer.ts';
 
 const MIB = 1024 * 1024;
 /** Half of what all may send together. */
@@ -28,10 +29,11 @@ describe('Who sends much at a time', () => {
     door = await openDoor({ AUTH_MODE: 'token', AUTH_TOKENS_FILE: file });
   });
   afterEach(async () => {
+    LiveViewer.closeAll();
     for (const socket of sockets.splice(0)) socket.destroy();
     await door.close();
-    rmSync(folder, { recursive: true });
   });
+  afterAll(() => rmSync(folder, { recursive: true }));
 
   /** Announces a body that never comes; answers what comes back, once everything has come to rest. */
   async function announce(token: string, count: number): Promise<string[]> {
@@ -66,6 +68,48 @@ describe('Who sends much at a time', () => {
     for (let turn = 0; turn < 5; turn += 1) await door.clock.settle();
     expect((await askLarge('one')).status).toBe(200);
     expect(door.calls()).toBe(1);
+  });
+
+  /** Sends an operation in a body of unknown length; answers once something has come back, or everything rests. */
+  async function sendChunked(token: string, query: string, accept: string): Promise<void> {
+    const body = JSON.stringify({ query });
+    const socket = connect(Number(new URL(door.url).port), '127.0.0.1').setEncoding('utf8');
+    socket.on('error', () => {});
+    sockets.push(socket);
+    socket.write(
+      `POST /graphql HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\naccept: ${accept}\r\ntransfer-encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
+    );
+    await new Promise((resolve) => socket.once('data', resolve));
+  }
+
+  it('gives all of it back when a live query begins', async () => {
+    const query = 'query @live { account { username } }';
+    for (let n = 0; n < 2 * MOST_OF_ONE + 2; n += 1)
+      await sendChunked('one', query, 'text/event-stream;live=patch');
+    const announced = `${query} #${'x'.repeat(MIB - 200)}`;
+    for (let n = 0; n < MOST_OF_ONE + 2; n += 1) {
+      const viewer = LiveViewer.open(door.url, { query: announced, token: 'one' });
+      await viewer.until(({ revision }) => revision > 0);
+    }
+    expect((await askLarge('one')).status).toBe(200);
+    expect((await askLarge('other')).status).toBe(200);
+  });
+
+  it('counts a body that announced no length as what it was, once it has been read', async () => {
+    let release = (): void => {};
+    const until = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    door.sandbox.links.fault({ kind: 'hold', until, path: '/api/account' });
+    const waiting = Array.from({ length: MOST_OF_ONE + 6 }, () =>
+      sendChunked('one', '{ account { username } }', 'application/json'),
+    );
+    for (let turn = 0; turn < 20; turn += 1) await door.clock.settle();
+    expect(sockets.every(({ bytesRead }) => bytesRead === 0)).toBe(true);
+    const large = await door.ask(`{ __typename } #${'x'.repeat(MIB / 2)}`, 'one');
+    release();
+    expect(large.status).toBe(200);
+    await Promise.all(waiting);
   });
 });
 

@@ -20,10 +20,12 @@ export function useWholeAnswers(): GatewayPlugin {
   };
   return {
     onExecute({ args, executeFn, setExecuteFn }) {
-      const document = wholeOf(args.document as DocumentNode);
-      if (document === args.document) return;
+      if (wholeOf(args.document as DocumentNode) === args.document) return;
       if (acceptedParts(args.contextValue.request.headers.get('accept')) !== null) return;
-      setExecuteFn((input) => executeFn({ ...input, document }) as unknown);
+      // Refers to no document: a live query keeps the function, and calls it with one of its own.
+      setExecuteFn(
+        (input) => executeFn({ ...input, document: wholeOf(input.document) }) as unknown,
+      );
     },
     onResultProcess(payload) {
       const { request, result } = payload;
