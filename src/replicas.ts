@@ -103,6 +103,9 @@ export class Replicas {
       channel,
       clock,
       times: this.#times,
+      holdMs: Math.max(
+        ...this.#upstreams.map(({ limits }) => holdMs(this.#times, heldFor(limits))),
+      ),
       run: (script, args) => this.#connection.run(script, args),
       watched: () => this.#budgets.watched,
       listeners: {
@@ -255,8 +258,7 @@ export class Replicas {
   #quarantineMs(name: UpstreamName): number {
     const limits = this.#upstreams.find((each) => each.name === name)?.limits;
     if (!limits) return 0;
-    const { rateWindowMs: windowMs, timeoutMs } = limits;
-    return Math.max(0, holdMs(this.#times, { windowMs, timeoutMs }) - this.#replica.epochAgeMs);
+    return Math.max(0, holdMs(this.#times, heldFor(limits)) - this.#replica.epochAgeMs);
   }
 
   #stampOf({ asOf, epoch, sharedAt }: SharedClaim): Stamp {
@@ -288,11 +290,15 @@ export class Replicas {
     this.#budgets.outageChanged();
     if (this.#hadMemory) {
       log.complaint(
-        'Redis has lost its memory: nothing is sent until whatever was spent before is certainly over.',
+        'Redis has lost its memory, or went back to an older one: nothing is sent until whatever was spent before is certainly over.',
       );
     } else log.event('redis is in use', { epoch });
     this.#hadMemory = true;
   }
+}
+
+function heldFor({ rateWindowMs: windowMs, timeoutMs }: ConfiguredUpstream['limits']) {
+  return { windowMs, timeoutMs };
 }
 
 function keyOf({ baseUrl, limits, name }: ConfiguredUpstream, secret: string) {

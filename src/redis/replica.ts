@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock, Moment } from '../clock.ts';
 import { RedisRefused } from './failures.ts';
 import { scripts } from './lua/scripts.ts';
 import { type Message, readMessage } from './messages.ts';
@@ -14,6 +14,8 @@ interface ReplicaOptions {
   readonly channel: string;
   readonly clock: Clock;
   readonly times: ProtocolTimes;
+  /** How long a request can count that was granted before, in milliseconds. */
+  readonly holdMs: number;
   /** Runs a script. Rejects with `RedisUnavailable` or `RedisRefused`. */
   readonly run: (script: Script, args: readonly string[]) => Promise<unknown>;
   /** The budgets whose state is told with each beat, with what scripts have to know of each. */
@@ -49,6 +51,9 @@ interface Touches {
 const OTHERS_DIFFER =
   'other replicas have another REDIS_SECRET, and nothing is sent from here until they are gone. Give all the same, or this one a REDIS_PREFIX of its own';
 
+/** How long what a replica has seen of Redis is held against it at least, in milliseconds. */
+const SHORTEST_MEMORY_MS = 300_000;
+
 /** A part of a lease that is not used, beside what the clock of Redis can jump unnoticed. */
 const UNUSED_MS = 50;
 
@@ -59,6 +64,8 @@ const UNUSED_MS = 50;
 export class Replica {
   readonly #options: ReplicaOptions;
   #epoch = '';
+  /** The number of the latest script in this epoch whose reply has come; 0 before the first. */
+  #number = 0;
   /** What Redis' clock said last, and when the command that brought it was sent, on `clock.now()`. */
   #shared = { now: 0, at: Number.NEGATIVE_INFINITY };
   /** The last write that is known here; -1 before all are that Redis remembers. */
@@ -67,7 +74,7 @@ export class Replica {
   /** Until then the epoch is too young for leases of the one before to have run out, on `clock.now()`. */
   #epochBegan = Number.NEGATIVE_INFINITY;
   /** On `clock.now()`. */
-  #repliedAt: number;
+  #repliedAt: Moment;
   #beating = false;
   #beatAgain = false;
   #cancelBeat = (): void => {};
@@ -75,7 +82,7 @@ export class Replica {
 
   constructor(options: ReplicaOptions) {
     this.#options = options;
-    this.#repliedAt = options.clock.now();
+    this.#repliedAt = { now: options.clock.now(), wall: options.clock.wall() };
   }
 
   get id(): string {
@@ -89,7 +96,7 @@ export class Replica {
 
   /** How long no script was answered, in milliseconds: beats come several times in a lease. */
   get silentMs(): number {
-    return this.#options.clock.now() - this.#repliedAt;
+    return this.#options.clock.now() - this.#repliedAt.now;
   }
 
   /** How long Redis has remembered, in milliseconds. */
@@ -112,19 +119,22 @@ export class Replica {
    * Runs a script as this replica, with its own arguments behind those of all scripts. Answers what comes behind
    * the epoch and the time in its reply. Rejects with `RedisUnavailable` or `RedisRefused`.
    */
-  async call(script: Script, args: readonly string[], seen = this.#epoch): Promise<Reply> {
+  async call(script: Script, args: readonly string[]): Promise<Reply> {
     const { channel, clock, fingerprint, id, run, times } = this.#options;
     const sentAt = clock.now();
+    const seen = this.#epoch;
     const upper =
       seen === '' ? 0 : Math.ceil(this.#shared.now + (sentAt - this.#shared.at)) + times.slackMs;
-    const reply = await run(script, [channel, String(upper), seen, id, fingerprint, ...args]);
+    const mine = [channel, String(upper), this.#seen, id, fingerprint];
+    const reply = await run(script, [...mine, ...args]);
     if (!Array.isArray(reply)) throw new RedisRefused('a reply that is no list');
     if (reply[0] === 'differs') {
       throw new RedisRefused(OTHERS_DIFFER);
     }
-    const [epoch, now, ...rest] = reply;
-    const reads = { epoch: String(epoch), now: Number(now), sentAt, rest };
-    this.#repliedAt = clock.now();
+    const [mark, now, ...rest] = reply;
+    const [epoch = '', number] = String(mark).split('/');
+    const reads = { epoch, number: Number(number), now: Number(now), sentAt, rest };
+    this.#repliedAt = { now: clock.now(), wall: clock.wall() };
     if (sentAt >= this.#shared.at) this.#hear(reads);
     return reads;
   }
@@ -163,10 +173,26 @@ export class Replica {
     await this.call(scripts.goodbye, [JSON.stringify(budgets)]).catch(() => {});
   }
 
-  #hear({ epoch, now, sentAt }: Reply): void {
+  /** How far this replica has seen Redis get: what it has now must not be older. */
+  get #seen(): string {
+    const { clock } = this.#options;
+    const silent = Math.max(clock.now() - this.#repliedAt.now, clock.wall() - this.#repliedAt.wall);
+    // By then Redis may have forgotten what this replica has seen; what it saw does not count any more.
+    return silent < this.#rememberMs ? `${this.#epoch}/${this.#number}` : this.#epoch;
+  }
+
+  get #rememberMs(): number {
+    return Math.max(SHORTEST_MEMORY_MS, 2 * this.#options.holdMs);
+  }
+
+  #hear({ epoch, now, number, sentAt }: Reply): void {
     this.#shared = { now, at: sentAt };
-    if (epoch === this.#epoch) return;
+    if (epoch === this.#epoch) {
+      this.#number = Math.max(this.#number, number);
+      return;
+    }
     this.#epoch = epoch;
+    this.#number = number;
     this.#applied = -1;
     this.#epochBegan = sentAt;
     this.#leasedUntil = { now: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE_INFINITY };
@@ -199,13 +225,9 @@ export class Replica {
     const { leaseMs: lease } = times;
     const before = this.#applied;
     const budgets = watched().map(({ cfg, name }) => ({ name, cfg }));
-    const told = { lease, applied: Math.max(0, before), budgets };
+    const told = { lease, applied: before, remember: 2 * this.#rememberMs, budgets };
     const args = ['', '{}', JSON.stringify(told)];
-    const { epoch, rest, sentAt } = await this.call(
-      scripts.beat,
-      args,
-      before < 0 ? '' : this.#epoch,
-    );
+    const { epoch, rest, sentAt } = await this.call(scripts.beat, args);
     if (epoch !== this.#epoch || this.#closed) return;
     const [n, low, age, known, replicas, tags, views] = rest;
     // All that Redis remembers must be there before anything is used in a new epoch.
@@ -228,6 +250,8 @@ export class Replica {
 /** What a script has answered. */
 interface Reply {
   readonly epoch: string;
+  /** Of the script in its epoch. */
+  readonly number: number;
   /** On the shared clock. */
   readonly now: number;
   /** When it was asked, on `clock.now()`. */

@@ -25,7 +25,9 @@ interface Claimed {
 export interface Actor {
   readonly id: string;
   /** In which memory of Redis it believes itself to be. */
-  epoch: string;
+  readonly epoch: string;
+  /** How far it has seen Redis get: what a test sets back here, the replica has forgotten. */
+  seen: string;
   /** Later than that it cannot be, on the shared clock; 0 when it does not know. */
   upper: number;
   beat(
@@ -90,20 +92,23 @@ export async function scriptStage(limits: StageLimits = {}): Promise<ScriptStage
     },
     actor(id, fingerprint = 'print') {
       const run = async (script: Script, args: readonly string[]): Promise<unknown[]> => {
-        const first = ['{gateway:1}:ch', String(actor.upper), actor.epoch, id, fingerprint];
+        const first = ['{gateway:1}:ch', String(actor.upper), actor.seen, id, fingerprint];
         const reply = (await connection.run(script, [...first, ...args])) as unknown[];
         if (reply[0] === 'differs') throw new Error('differs');
-        actor.epoch = String(reply[0]);
+        actor.seen = String(reply[0]);
         actor.now = Number(reply[1]);
         return reply.slice(2);
       };
       const actor: Actor & { now: number } = {
         id,
-        epoch: '',
+        seen: '',
+        get epoch() {
+          return actor.seen.replace(/\/.*/, '');
+        },
         upper: 0,
         now: 0,
         async beat(applied = 0) {
-          const told = JSON.stringify({ lease: 1000, applied, budgets: [] });
+          const told = JSON.stringify({ lease: 1000, applied, remember: 600_000, budgets: [] });
           const [n, , , known, , tags] = await run(scripts.beat, ['', '{}', told]);
           return { n: Number(n), known: known === 1, tags: tags as string[] };
         },

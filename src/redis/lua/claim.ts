@@ -195,7 +195,7 @@ stop = math.max(1, math.ceil(stop))
 if isEmpty(WAITS.w) and isEmpty(WAITS.i) and WAITS.r <= 0 then B.bids[ME] = nil
 else B.bids[ME] = {w = WAITS.w, i = WAITS.i, r = WAITS.r, oldest = WAITS.oldest or 0, u = now + math.min(stop, 1000) + BID} end
 save()
-local reply = {E.id, now, verdicts, stop, why, E.n, view()}
+local reply = {mark(), now, verdicts, stop, why, E.n, view()}
 leave()
 return reply
 `;

@@ -80,7 +80,7 @@ if T.key or others then
   tell({kind = 'ended', budget = NAME, key = T.key, kept = T.kept and T.epoch == E.id, code = T.code, by = ME})
 end
 save()
-local reply = {E.id, now, view()}
+local reply = {mark(), now, view()}
 leave()
 return reply
 `;
@@ -103,7 +103,7 @@ if intents and intents[id] then
   put('!', intents)
 end
 save()
-local reply = {E.id, now, view()}
+local reply = {mark(), now, view()}
 leave()
 return reply
 `;

@@ -1,13 +1,18 @@
+import { memory } from './memory.ts';
+
 /**
  * What every script begins with: shared time, and whether Redis remembers.
  *
- * `#` is the epoch: {id, run, since, off, floor, n, low, print}. It stands in one hash with all budgets, so that
+ * `#` is the epoch: {id, run, since, off, floor, n, low, print, c}. It stands in one hash with all budgets, so that
  * whatever loses a budget loses the epoch with it, and that is noticed. `run` is Redis' own name of its process:
  * asked each time, so that no proxy or reconnect can hide a restart.
  */
 export const enter = `#!lua flags=allow-oom
 local STATE, TAGS = KEYS[1], KEYS[2]
-local CHANNEL, UPPER, SEEN, ME, PRINT = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
+local CHANNEL, UPPER, ME, PRINT = ARGV[1], tonumber(ARGV[2]), ARGV[4], ARGV[5]
+-- What the caller has seen: the epoch, and in it the number of its own latest script.
+local SEEN, NUMBER = string.match(ARGV[3], '^([^/]*)/?(%d*)$')
+NUMBER = tonumber(NUMBER) or 0
 local E, now, late
 
 -- What cannot be read is a loss of memory: nobody knows what it said.
@@ -38,16 +43,18 @@ local function liveAt(lives, id)
   return lives[id] and lives[id][1] > now
 end
 
+${memory}
 -- False for a replica whose names of budgets are others than those in use: it would count elsewhere.
 local function enter()
   local time = redis.call('TIME')
   local clock = time[1] * 1000 + math.floor(time[2] / 1000)
   local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') or '?'
   E = field('#')
-  if E and not (tonumber(E.since) and tonumber(E.off) and tonumber(E.floor) and tonumber(E.n) and tonumber(E.low)) then
+  if E and not (tonumber(E.since) and tonumber(E.off) and tonumber(E.floor) and tonumber(E.n) and tonumber(E.low) and type(E.id) == 'string') then
     unreadable()
   end
-  local lost = not E or E.run ~= run
+  own = field('s:' .. ME)
+  local lost = not E or E.run ~= run or isOlder() or tagsDiffer()
   if not lost and E.print ~= PRINT then
     local others = field('@') or {}
     now = clock + E.off
@@ -56,9 +63,12 @@ local function enter()
   end
   if lost then
     redis.call('DEL', STATE, TAGS)
-    local id = string.sub(run, 1, 8) .. '.' .. time[1] .. '.' .. time[2]
-    E = {id = id, run = run, since = clock, off = 0, floor = clock, n = 0, low = 0, print = PRINT}
+    local number = math.max(generation(SEEN), E and generation(E.id) or 0) + 1
+    local id = 'g' .. string.format('%.0f', number) .. '.' .. string.sub(run, 1, 8) .. '.' .. time[1] .. '.' .. time[2]
+    E = {id = id, run = run, since = clock, off = 0, floor = clock, n = 0, low = 0, print = PRINT, c = 0}
+    own = nil
   end
+  E.c = (tonumber(E.c) or 0) + 1
   now = clock + E.off
   late = false
   -- Later than this replica can have lived to see: Redis' clock was set forward, or the command was under way too long.
@@ -78,11 +88,13 @@ end
 
 local function leave()
   redis.call('HSET', STATE, '#', cjson.encode(E))
+  saveSeen()
 end
 
 -- Makes every answer with one of these tags wrong that was asked for before now.
 local TAGS_REMEMBERED = 10000
 local function touch(tags)
+  if #tags == 0 then return end
   E.n = E.n + 1
   for _, tag in ipairs(tags) do redis.call('ZADD', TAGS, E.n, tag) end
   local extra = redis.call('ZCARD', TAGS) - TAGS_REMEMBERED

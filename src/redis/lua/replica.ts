@@ -1,5 +1,5 @@
 /**
- * A replica is alive: {lease, applied, budgets: [{name, cfg}]}. Answers {epoch, now, n, low, age, known, replicas, tags, views}: the
+ * A replica is alive: {lease, applied, remember, budgets: [{name, cfg}]}. Answers {epoch, now, n, low, age, known, replicas, tags, views}: the
  * tags touched after `applied`, each with its number, or all that are remembered to a replica that is new in this epoch.
  */
 export const beat = `
@@ -19,7 +19,8 @@ if intents then
   if #over > 0 then put('!', intents) end
 end
 
-local known = SEEN == E.id
+remember(A.remember)
+local known = SEEN == E.id and A.applied >= 0
 local before = lives[ME] and lives[ME][2] or -1
 for id, life in pairs(lives) do if life[1] <= now then lives[id] = nil end end
 lives[ME] = {now + A.lease, known and A.applied or -1}
@@ -31,6 +32,9 @@ for _ in pairs(lives) do count = count + 1 end
 -- Budgets of keys that nobody uses any more, a few at a time: anybody can make keys up.
 local FORGOTTEN = 600000
 for _, name in ipairs(redis.call('HRANDFIELD', STATE, 8)) do
+  if string.sub(name, 1, 2) == 's:' and (tonumber(field(name)[2]) or 0) <= now then
+    redis.call('HDEL', STATE, name)
+  end
   if string.sub(name, 1, 2) == 'b:' then
     B = field(name, 'log', 'co', 'served', 'arrived', 'bids')
     local counts = next(B.bids) ~= nil
@@ -50,7 +54,7 @@ for n, watched in ipairs(A.budgets) do
   purge()
   views[n] = view()
 end
-local reply = {E.id, now, E.n, E.low, now - E.since, known and 1 or 0, count, tags, views}
+local reply = {mark(), now, E.n, E.low, now - E.since, known and 1 or 0, count, tags, views}
 leave()
 return reply
 `;
@@ -76,7 +80,7 @@ for id, life in pairs(field('@') or {}) do
     others[#others + 1] = life[1] - now
   end
 end
-local reply = {E.id, now, E.n, now - E.since, others}
+local reply = {mark(), now, E.n, now - E.since, others}
 leave()
 return reply
 `;
@@ -95,7 +99,7 @@ for _, name in ipairs(cjson.decode(ARGV[6])) do
     redis.call('HSET', STATE, name, cjson.encode(B))
   end
 end
-local reply = {E.id, now}
+local reply = {mark(), now}
 leave()
 return reply
 `;

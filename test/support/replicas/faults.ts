@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { HOLD_MS, TIMEOUT_MS } from './cluster.ts';
 import { STATE, setClock } from './redis-insight.ts';
+import { rollbacks } from './rollback.ts';
 import type { Scene } from './scene.ts';
 
 /** Something that goes wrong, and ends. */
@@ -137,6 +138,36 @@ export const faults: readonly Fault[] = [
       scene.redis = follower;
       scene.follower = redis;
     },
+  },
+  {
+    name: 'rollback: another that followed Redis goes on, and then the first again with what it had',
+    party: 'redis',
+    failover: true,
+    async strike({ redis, follower, cluster }) {
+      if (!follower) throw new Error('nothing follows this Redis');
+      await follower.command('REPLICAOF', 'NO', 'ONE');
+      for (const link of cluster.links) link.leadTo(follower.port);
+      // Until the other has granted something.
+      await pause(HOLD_MS + 1000);
+      for (const link of cluster.links) link.leadTo(redis.port);
+      await follower.command('REPLICAOF', '127.0.0.1', String(redis.port));
+    },
+  },
+  ...rollbacks.map(
+    ({ name, keep, bring }): Fault => ({
+      name: `rollback: Redis goes back in time by ${name}`,
+      party: 'redis',
+      async strike({ redis, roll }) {
+        await keep(redis);
+        await pause(1000 + roll(1000));
+        await bring(redis);
+      },
+    }),
+  ),
+  {
+    name: 'Redis reads anew what it has just written down',
+    party: 'redis',
+    strike: async ({ redis }) => void (await redis.command('DEBUG', 'RELOAD')),
   },
   ...(['noeviction', 'volatile-lru', 'allkeys-lru'] as const).map(
     (policy): Fault => ({

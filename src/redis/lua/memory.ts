@@ -1,0 +1,51 @@
+/**
+ * Whether Redis has gone back in time. A failover to a copy and back, `SWAPDB` or `RESTORE` bring an older state under
+ * the same run id, in which requests are missing that were sent. Only callers can tell, by what they have seen:
+ *
+ * - Epochs are numbered: `E.id` begins with its generation, which is above all that Redis or the caller knew when
+ *   it began. A caller that has seen a later generation, or another epoch of the same one, has seen what is missing here.
+ * - Scripts are numbered within their epoch (`E.c`). Redis keeps the number of each replica's latest script in a field
+ *   of its own (`s:<replica>`), so that others cannot make up for it however many scripts they run: a caller that has
+ *   had a reply with a higher number than its field holds has seen a later state.
+ * - The tags are another key: their highest number is that of the latest write.
+ */
+export const memory = `
+-- Above that, somebody else has written it.
+local GENERATIONS = 1e12
+local function generation(id)
+  local number = tonumber(string.match(id, '^g(%d+)%.') or 0)
+  return number < GENERATIONS and number or 0
+end
+
+-- Until then what a replica has seen is remembered, where its beats do not say how long, in milliseconds.
+local REMEMBERED = 600000
+local own
+
+local function isOlder()
+  local seen, here = generation(SEEN), generation(E.id)
+  if seen ~= here then return seen > here end
+  if SEEN ~= E.id then return seen > 0 end
+  return NUMBER > (own and tonumber(own[1]) or 0)
+end
+
+local function tagsDiffer()
+  local latest = redis.call('ZRANGE', TAGS, 0, 0, 'REV', 'WITHSCORES')[2]
+  return E.n ~= (latest and tonumber(latest) or 0)
+end
+
+-- Keeps for how long what this replica has seen is remembered; what it has seen is kept when the script ends.
+local function remember(ms)
+  own = own or {0, 0}
+  own[2] = now + ms
+end
+local function saveSeen()
+  if not own then remember(REMEMBERED) end
+  own[1] = E.c
+  redis.call('HSET', STATE, 's:' .. ME, cjson.encode(own))
+end
+
+-- What a caller has seen once it has this reply.
+local function mark()
+  return E.id .. '/' .. string.format('%.0f', E.c)
+end
+`;

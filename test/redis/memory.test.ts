@@ -1,0 +1,163 @@
+import { afterEach, expect, it } from 'vitest';
+import { describeWith, redisServer } from '../support/needs.ts';
+import { clearUp } from '../support/redis-connection.ts';
+import { STATE } from '../support/replicas/redis-insight.ts';
+import { rollbacks } from '../support/replicas/rollback.ts';
+import { type Actor, scriptStage } from '../support/script-stage.ts';
+
+afterEach(clearUp);
+
+const [, restore] = rollbacks as readonly [(typeof rollbacks)[number], (typeof rollbacks)[number]];
+const generationOf = ({ epoch }: Actor) => Number(/^g(\d+)\./.exec(epoch)?.[1]);
+
+/** Two replicas under one budget that is not blind any more. */
+async function twoReplicas() {
+  const stage = await scriptStage();
+  const [a, b] = [stage.actor('a'), stage.actor('b')];
+  for (const actor of [a, b]) await actor.beat();
+  await stage.age();
+  await a.claim([{ id: 'first' }]);
+  await a.ended('first');
+  return { stage, server: stage.server, a, b };
+}
+
+/** Expects that a replica is told of a loss of memory, and that nothing is granted to it. */
+async function expectLoss(actor: Actor): Promise<void> {
+  const { epoch } = actor;
+  expect(await actor.claim([{ id: `${actor.id} after` }])).toMatchObject({
+    verdicts: [''],
+    why: 'late',
+  });
+  expect(actor.epoch).not.toBe(epoch);
+  expect((await actor.claim([{ id: `${actor.id} then` }])).why).toBe('quarantine');
+}
+
+describeWith(redisServer, 'A Redis that goes back in time', () => {
+  it.each(rollbacks)('by $name has lost its memory', async ({ keep, bring }) => {
+    const { server, a, b } = await twoReplicas();
+    await b.beat();
+    await keep(server);
+    expect((await a.claim([{ id: 'spent' }])).verdicts).toEqual(['go']);
+    await bring(server);
+    await expectLoss(a);
+    // And so for those who had seen nothing of what is missing.
+    const { epoch } = b;
+    await b.beat();
+    expect(b.epoch).not.toBe(epoch);
+    expect((await b.claim([{ id: 'b' }])).why).toBe('quarantine');
+  });
+
+  it('is found out by the one replica that knows it, whatever others have done since', async () => {
+    const { server, a, b } = await twoReplicas();
+    await restore.keep(server);
+    await a.claim([{ id: 'spent' }]);
+    await a.ended('spent');
+    await restore.bring(server);
+    // More scripts than had run when the state was newer.
+    for (let nth = 0; nth < 20; nth += 1) await b.beat();
+    await expectLoss(a);
+  });
+
+  it('to where a replica was not yet known is found out by that replica', async () => {
+    const { stage, server, b } = await twoReplicas();
+    await restore.keep(server);
+    const late = stage.actor('late');
+    await late.beat();
+    await late.claim([{ id: 'spent' }]);
+    await restore.bring(server);
+    for (let nth = 0; nth < 20; nth += 1) await b.beat();
+    await expectLoss(late);
+  });
+
+  it('to an epoch before its own has lost its memory, and the next epoch is above both', async () => {
+    const { server, a, b } = await twoReplicas();
+    const first = generationOf(a);
+    await restore.keep(server);
+    await server.command('DEL', STATE);
+    await a.beat();
+    expect(generationOf(a)).toBe(first + 1);
+    await restore.bring(server);
+    await expectLoss(a);
+    expect(generationOf(a)).toBe(first + 2);
+    await b.beat();
+    expect(b.epoch).toBe(a.epoch);
+  });
+
+  it('to another epoch of the same generation has lost its memory', async () => {
+    const { server, a, b } = await twoReplicas();
+    await restore.keep(server);
+    // Each of them begins the next generation, on another branch.
+    await server.command('DEL', STATE);
+    await a.beat();
+    await restore.bring(server);
+    await server.command('DEL', STATE);
+    await b.beat();
+    expect(generationOf(a)).toBe(generationOf(b));
+    await expectLoss(a);
+    expect(generationOf(a)).toBe(generationOf(b) + 1);
+  });
+
+  it.each([
+    [
+      'are lost',
+      (stage: { command(...of: string[]): Promise<unknown> }) =>
+        stage.command('DEL', '{gateway:1}:tags'),
+    ],
+    [
+      'lack the latest write',
+      (stage: { command(...of: string[]): Promise<unknown> }) =>
+        stage.command('ZPOPMAX', '{gateway:1}:tags'),
+    ],
+  ])('where the tags alone %s has lost its memory', async (_, happen) => {
+    const { server, a, b } = await twoReplicas();
+    await b.touched(['one']);
+    await b.touched(['two']);
+    await happen(server);
+    await expectLoss(a);
+  });
+
+  it('with nothing but what was asked again has lost nothing', async () => {
+    const { server, a, b } = await twoReplicas();
+    const { epoch } = a;
+    // The replies to these are lost, and what was sent before them arrives behind them.
+    const { seen } = a;
+    for (let nth = 0; nth < 5; nth += 1) await a.beat();
+    a.seen = seen;
+    await a.beat();
+    await server.command('DEBUG', 'RELOAD');
+    for (const actor of [a, b]) await actor.beat();
+    expect([a.epoch, b.epoch]).toEqual([epoch, epoch]);
+    expect((await a.claim([{ id: 'goes on' }])).verdicts).toEqual(['go']);
+  });
+
+  it.each(['g1e99.x', `g${'9'.repeat(300)}.x`, 'g9999999999999.x', '', 'g.x'])(
+    'is not stopped for good by an epoch that is called %s',
+    async (id) => {
+      const { server, stage, a, b } = await twoReplicas();
+      const before = generationOf(a);
+      const epoch = JSON.parse((await server.command('HGET', STATE, '#')) as string);
+      await server.command('HSET', STATE, '#', JSON.stringify({ ...epoch, id }));
+      await expectLoss(a);
+      expect(generationOf(a)).toBe(before + 1);
+      await b.beat();
+      expect(b.epoch).toBe(a.epoch);
+      await stage.age();
+      expect((await b.claim([{ id: 'goes on' }])).verdicts).toEqual(['go']);
+    },
+  );
+
+  it('keeps what a replica has seen for as long as that replica asks for', async () => {
+    const { server, stage, a, b } = await twoReplicas();
+    expect(await server.command('HEXISTS', STATE, 's:b')).toBe(1);
+    const gone = stage.actor('gone');
+    await gone.beat();
+    const seen = JSON.parse((await server.command('HGET', STATE, 's:gone')) as string) as number[];
+    expect((seen[1] ?? 0) - gone.now).toBe(600_000);
+    await server.command('HSET', STATE, 's:gone', JSON.stringify([seen[0], gone.now]));
+    for (let nth = 0; nth < 50; nth += 1) await a.beat();
+    expect(await server.command('HEXISTS', STATE, 's:gone')).toBe(0);
+    expect(await server.command('HEXISTS', STATE, 's:b')).toBe(1);
+    await b.beat();
+    expect(b.epoch).toBe(a.epoch);
+  });
+});
