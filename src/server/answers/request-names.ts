@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { OperationDefinitionNode } from 'graphql';
 import type { Viewer } from '../../auth/viewer.ts';
+import { envelopeFault, isObject } from '../door/envelope.ts';
 
 /** What a request of the plain kind goes by. */
 export interface RequestNames {
@@ -36,11 +37,10 @@ export function askedOperation(
   body: Buffer | null,
 ): AskedOperation | null {
   const parameters = body ? parse(body.toString()) : parametersOf(url);
-  if (!isObject(parameters)) return null;
+  if (!isObject(parameters) || envelopeFault(parameters) !== null) return null;
   const { query = '', operationName, variables, extensions, documentId, ...others } = parameters;
   if (typeof query !== 'string' || Object.keys(others).length > 0) return null;
-  const given = variables ?? {};
-  if (!isObject(given)) return null;
+  const given = (variables ?? {}) as AskedOperation['variables'];
   // As JSON, which has no line break in it: a text can have any.
   const names = JSON.stringify([headers.accept, operationName, documentId, extensions]);
   return { key: `${names}\n${query}`, variables: given };
@@ -64,10 +64,6 @@ function parse(json: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** What logs and spans call an operation: its name, as far as that is not longer than a name should be. */

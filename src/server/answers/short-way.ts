@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Viewer } from '../../auth/viewer.ts';
 import type { Clock } from '../../clock.ts';
 import type { Callers } from '../door/caller.ts';
+import { isJson } from '../door/envelope.ts';
 import { repeatedHeader } from '../door/host-guard.ts';
 import { headerOf, type Origins } from '../door/origins.ts';
 import type { OperationsAtHand } from './operations-at-hand.ts';
@@ -152,7 +153,7 @@ export function createShortWay(options: {
         if (method !== 'POST' || url !== '/graphql') return false;
         const length = Number(headers['content-length']);
         if (!(length > 0 && length <= MAX_BODY_BYTES)) return false;
-        if (!headers['content-type']?.startsWith('application/json')) return false;
+        if (!isJson(headers['content-type'])) return false;
       }
       for (const name of UNUSUAL) {
         if (headers[name] !== undefined) return false;

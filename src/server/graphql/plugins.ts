@@ -11,6 +11,7 @@ import { BodyPool } from '../door/body-pool.ts';
 import type { Callers } from '../door/caller.ts';
 import { useMultipart } from '../door/multipart.ts';
 import { type Origins, useOrigins } from '../door/origins.ts';
+import { useJson } from '../door/use-json.ts';
 import type { ContextFactory } from './context.ts';
 import { useBatchRefusal } from './delivery/use-batch-refusal.ts';
 import { useWholeAnswers } from './delivery/use-whole-answers.ts';
@@ -97,7 +98,8 @@ export function gatewayPlugins(options: PluginOptions): readonly (GatewayPlugin 
     useDryRun(),
     // Behind all that can change an answer, so that it tells what the caller got.
     useObservation({ clock, observer, tracing }),
-    // Takes the place of the parser for operations with files.
+    // Take the place of the parsers for operations as JSON, and with files.
+    useJson(),
     useMultipart(bodyLimits),
     // Inside the faults below: its refusal is no fault of the parser.
     useBodyLimit(bodyLimits),

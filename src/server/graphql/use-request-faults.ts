@@ -2,11 +2,12 @@ import { GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import { BadUserInput, GatewayError } from '../../errors.ts';
 import { isMultipart } from '../door/body-limit.ts';
+import { envelopeFault, isObject } from '../door/envelope.ts';
 
 /**
  * Answers `BAD_USER_INPUT` to a request that holds no operation, where the library's parsers would fail
  * in ways of their own: `variables` or `extensions` that are no JSON, in a query string or a form;
- * parameters that are `null`; and a multipart request whose parts do not fit together.
+ * parameters that are `null` or of another kind; and a multipart request whose parts do not fit together.
  */
 export function useRequestFaults(): Plugin {
   return {
@@ -23,6 +24,8 @@ export function useRequestFaults(): Plugin {
         if (typeof parsed !== 'object' || parsed === null) {
           throw new BadUserInput('An operation must be a JSON object.');
         }
+        const fault = isObject(parsed) ? envelopeFault(parsed) : null;
+        if (fault !== null) throw new BadUserInput(fault);
         return parsed;
       });
     },
