@@ -16,6 +16,7 @@ const LoginUrlRef = builder.objectRef<LoginUrl>('LoginUrl').implement({
       nullable: false,
       description:
         'Logs in whoever opens it first: a secret, which the gateway neither caches nor logs.',
+      extensions: { secret: true },
     }),
     expiresAt: t.expose('expiresAt', {
       type: 'DateTime',

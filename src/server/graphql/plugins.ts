@@ -31,6 +31,7 @@ import { usePreference } from './use-preference.ts';
 import { useReceipt } from './use-receipt.ts';
 import { useRemembering } from './use-remembering.ts';
 import { useRequestFaults } from './use-request-faults.ts';
+import { useSecrets } from './use-secrets.ts';
 
 /** What the plugins are made of. */
 export interface PluginOptions {
@@ -79,6 +80,8 @@ export function gatewayPlugins(options: PluginOptions): readonly (GatewayPlugin 
     useOperationLimits(operationLimits, { introspection, input }),
     // After validation, whose complaints it shortens.
     ...(introspection ? [] : [useNoSuggestions()]),
+    // Before all that handle answers with secrets in another way.
+    useSecrets(),
     // Makes the executor's parts of an answer, which those below see as an async iterable.
     useDeferStream() as Plugin,
     // Inside all that look at what comes out of the executor: they see one answer, or its parts.

@@ -19,6 +19,8 @@ interface SocketContext {
 export interface RequestRecord {
   /** Who sent it; `null` until that is settled. */
   viewer: Viewer | null;
+  /** Whether its answer holds secrets: such an answer is not stored, tagged or compressed. */
+  holdsSecrets: boolean;
   /** What its answer's caching headers say; `null` for an answer that is not cached. */
   validators: Validators | null;
   /** How many operations it brought as a list, which is refused; `null` when it brought one. */
@@ -91,6 +93,7 @@ export function useRequestRecord(): GatewayPlugin {
     onRequest({ serverContext }) {
       serverContext.record = {
         viewer: null,
+        holdsSecrets: false,
         validators: null,
         batch: null,
         names: serverContext.names ?? null,

@@ -4,7 +4,8 @@ import type { GatewayPlugin } from './request-record.ts';
 /**
  * Lets browsers cache the answer to a GET privately and revalidate it (`ETag`) before they reuse it, and
  * tells how old the oldest thing in it is (`Age`, in seconds). An answer that the browser already has
- * is a 304. The tag depends on data and errors, and not on what the operation cost.
+ * is a 304. The tag depends on data and errors, and not on what the operation cost. Every other answer
+ * is `no-store`, among them each that holds secrets.
  * Implements: RFC 9111 section 5.1, RFC 9110 section 8.8.3.
  */
 export function useHttpCaching(): GatewayPlugin {
@@ -12,7 +13,7 @@ export function useHttpCaching(): GatewayPlugin {
     onExecute({ args }) {
       const { dryRun, receipt, record, request } = args.contextValue;
       // A dry run has no data: a tag of those that it was made from would tell of them.
-      if (request.method !== 'GET' || dryRun) return undefined;
+      if (request.method !== 'GET' || dryRun || record.holdsSecrets) return undefined;
       return {
         onExecuteDone({ result }) {
           if (Symbol.asyncIterator in result) return;

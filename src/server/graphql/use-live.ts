@@ -9,9 +9,6 @@ import {
   getDirectiveValues,
   getOperationAST,
   getVariableValues,
-  TypeInfo,
-  visit,
-  visitWithTypeInfo,
 } from 'graphql';
 import type { FetchAPI } from 'graphql-yoga';
 import { BadUserInput } from '../../errors.ts';
@@ -71,7 +68,12 @@ export function useLive({ callers, contexts, hub, maskError }: LiveOptions): Gat
       // Wrong ones are answered as in any query, and do not become right.
       if (!coerced) return;
       const live = getDirectiveValues(liveDirective, operation, coerced) ?? {};
-      refuseSecrets(schema, document);
+      if (record.holdsSecrets) {
+        // Each run would send the secret again.
+        throw new BadUserInput(
+          'A secret cannot be selected in a live query. Ask for it by itself.',
+        );
+      }
 
       const kept = liveOperationOf(document, operation, variables);
       const authorization = request.headers.get('authorization');
@@ -193,31 +195,6 @@ function throttleOf({ throttle }: Readonly<Record<string, unknown>>): number {
     );
   }
   return ms;
-}
-
-/** Whether a document selects a secret, once found out. */
-const withSecrets = new WeakMap<DocumentNode, boolean>();
-
-/** @throws BadUserInput `BAD_USER_INPUT` for a query of which each run would tell a secret again. */
-function refuseSecrets(schema: GraphQLSchema, document: DocumentNode): void {
-  const known = withSecrets.get(document) ?? selectsSecret(schema, document);
-  withSecrets.set(document, known);
-  if (!known) return;
-  throw new BadUserInput('A secret cannot be selected in a live query. Ask for it by itself.');
-}
-
-function selectsSecret(schema: GraphQLSchema, document: DocumentNode): boolean {
-  const types = new TypeInfo(schema);
-  let found = false;
-  visit(
-    document,
-    visitWithTypeInfo(types, {
-      Field: () => {
-        found ||= types.getFieldDef()?.extensions['secret'] === true;
-      },
-    }),
-  );
-  return found;
 }
 
 function rightsOf({ linksCredential, role }: GraphContext['viewer']): string {

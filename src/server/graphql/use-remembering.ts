@@ -34,7 +34,7 @@ export function useRemembering(
   return {
     onExecute({ args }) {
       const { dryRun, receipt, record } = args.contextValue;
-      if (!record.names || dryRun) return;
+      if (!record.names || record.holdsSecrets || dryRun) return;
       const document = args.document as DocumentNode;
       const operation = getOperationAST(document, args.operationName);
       if (operation?.operation !== OperationTypeNode.QUERY) return;
