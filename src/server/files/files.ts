@@ -90,6 +90,7 @@ async function upload(
     const { caller, links, viewer } = await callerOf(request, left.signal, options);
     running.of(caller);
     refuseDryRun(request);
+    refusePart(request);
     const input = readUpload(request.url ?? '');
     if (body.length !== null && body.length > maxBytes) throw uploadTooLarge(maxBytes);
     if (body.length === 0) throw emptyFile();
@@ -148,6 +149,16 @@ async function callerOf(
   requireRole(viewer, 'editor', 'Uploading a file');
   const caller = callers.callerOf(viewer, { prefer: header('prefer'), signal });
   return { viewer, caller, links: linksFor(viewer, caller) };
+}
+
+/**
+ * A part would be taken for the whole file.
+ * Implements: RFC 9110 section 14.5.
+ * @throws BadUserInput `BAD_USER_INPUT`.
+ */
+function refusePart({ headers }: IncomingMessage): void {
+  if (headers['content-range'] === undefined) return;
+  throw new BadUserInput('A file is uploaded whole: send it without the header Content-Range.');
 }
 
 /** @throws BadUserInput `BAD_USER_INPUT`: an upload that was only to be priced must not happen. */

@@ -71,6 +71,15 @@ describe('PUT /files/:filename', () => {
     expect((await uploadAnswer(sent)).status).toBe(201);
   });
 
+  it.each(['bytes 0-9/300000', 'bytes 0-299999/300000', 'bytes */300000', 'parts 1', ''])(
+    'takes no part for the whole: Content-Range: %s',
+    async (range) => {
+      const answer = await upload(url, '/files/a.bin', BYTES, { 'content-range': range });
+      expect([answer.status, code(answer)]).toEqual([400, 'BAD_USER_INPUT']);
+      expect(received()).toEqual([]);
+    },
+  );
+
   it.each([
     'résumé №1 — 100% ü?.txt',
     'a+b c.tar.gz',
