@@ -13,11 +13,12 @@ RUN npm run build
 FROM node:20-slim
 # A container's loopback reaches nobody, so it listens everywhere. AUTH_MODE is left unset on purpose:
 # the made-up data of the sandbox needs none, and a real upstream must not be opened by this file.
-ENV NODE_ENV=production HOST=0.0.0.0 PORT=4000
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=4000 STATE_DIR=state/gateway
 WORKDIR /app
 COPY package.json ./
 COPY --from=build /app/dist ./dist
-# What must survive a restart: mount a volume here to keep it longer than the container.
+# What must survive a restart: mount a volume here to keep it longer than the container. Any user of a container
+# may write here, so the gateway makes a folder of its own in it.
 RUN mkdir -m 1777 state
 USER node
 EXPOSE 4000

@@ -133,11 +133,15 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
   };
 }
 
-/** What each key has spent, remembered in `STATE_DIR`. `complain` is told why that cannot be. */
+/**
+ * What each key has spent, remembered in `STATE_DIR`. `complain` is told why that cannot be, and `warn` what is
+ * wrong although it can.
+ */
 export function createJournal(
   config: Config,
   clock: Clock,
   complain: (sentence: string) => void,
+  warn = complain,
 ): Journal {
   // What the sandbox has counted ends with it, and what Redis counts is there.
   if (config.sandbox || config.redis) return keysAreNew;
@@ -150,5 +154,6 @@ export function createJournal(
       Math.max(links.rateWindowMs, market.rateWindowMs) +
       Math.max(links.timeoutMs, market.timeoutMs),
     complain,
+    warn,
   });
 }

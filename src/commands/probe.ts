@@ -66,11 +66,17 @@ async function askRedis(redis: RedisConfig, clock: Clock): Promise<Probed> {
 
 async function probeUpstreams(config: Config, clock: Clock): Promise<Probed> {
   const complaints: string[] = [];
-  const journal = createJournal(config, clock, (sentence) => complaints.push(sentence));
+  const warnings: string[] = [];
+  const journal = createJournal(
+    config,
+    clock,
+    (sentence) => complaints.push(sentence),
+    (sentence) => warnings.push(sentence),
+  );
   const dispatcher = createDispatcher();
   try {
     if (complaints.length > 0) {
-      return { lines: ['No upstream was asked.', ...complaints], wrong: 'world' };
+      return { lines: ['No upstream was asked.', ...complaints, ...warnings], wrong: 'world' };
     }
     const targets = new Map<UpstreamName, Target>();
     const { clients } = createBackends(config, endpointsOf(config, null), {
@@ -96,7 +102,8 @@ async function probeUpstreams(config: Config, clock: Clock): Promise<Probed> {
         return target ? { target, findings: findingsOf(target, failure, clock) } : [];
       }),
     );
-    return report(asked.flat());
+    const { lines, wrong } = report(asked.flat());
+    return { lines: [...lines, ...warnings], wrong };
   } finally {
     journal.close();
     await dispatcher.close();

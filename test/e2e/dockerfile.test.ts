@@ -1,5 +1,13 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -97,6 +105,25 @@ describe('the image', () => {
   it('stops by SIGTERM', async () => {
     running?.child.kill('SIGTERM');
     expect(await running?.ended).toBe(0);
+  });
+
+  it('notes what is spent in a folder that nobody else writes to, within one of everybody', async () => {
+    env = {
+      ...env,
+      PORT: '0',
+      AUTH_MODE: 'none',
+      LINKS_BASE_URL: 'http://127.0.0.1:1',
+      LINKS_API_KEY: 'a-key',
+    };
+    const second = run(commandOf(lines('CMD')[0] ?? ''));
+    await second.says(/\/graphql/);
+    second.child.kill('SIGTERM');
+    expect(await second.ended).toBe(0);
+    expect(second.output()).not.toContain('STATE_DIR');
+    const state = join(rootOf(String(stages.length - 1)), 'app', 'state');
+    expect(statSync(state).mode & 0o7777).toBe(0o1777);
+    expect(statSync(join(state, 'gateway')).mode & 0o7777).toBe(0o700);
+    expect(readdirSync(join(state, 'gateway'))).toEqual(['leases.log']);
   });
 });
 

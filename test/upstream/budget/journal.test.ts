@@ -1,4 +1,18 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
@@ -218,5 +232,95 @@ describe('The journal of leases', () => {
     next.begin(false);
     kill();
     expect((recalledBy(await later(clock, 20)) as number[]).length).toBeGreaterThan(0);
+  });
+});
+
+describe('The folder of the journal', () => {
+  const elsewhere = (): string => join(folder, 'of-somebody-else');
+
+  test.each(['leases.log', 'leases.log.new'])(
+    'has nothing written through a link by the name of %s',
+    async (name) => {
+      const clock = new VirtualClock().rule();
+      writeFileSync(elsewhere(), 'precious');
+      symlinkSync(elsewhere(), join(folder, name));
+      const key = begin(clock).of('a-key', span);
+      // More than are written before the file is made new.
+      for (let request = 0; request < 1100; request += 1) {
+        if (request === 500) {
+          rmSync(`${path()}.new`, { force: true });
+          symlinkSync(elsewhere(), `${path()}.new`);
+        }
+        key.begin(false).ended();
+      }
+      expect(readFileSync(elsewhere(), 'utf8')).toBe('precious');
+      expect(lstatSync(path()).isFile()).toBe(true);
+      expect(existsSync(`${path()}.new`)).toBe(false);
+      expect(complaints).toEqual([]);
+      kill();
+      expect(recalledBy(await later(clock, 0))).toHaveLength(1100);
+    },
+  );
+
+  test('may have a file left in it by a process that was killed while it wrote', () => {
+    const clock = new VirtualClock().rule();
+    writeFileSync(`${path()}.new`, 'half of', { mode: 0o666 });
+    begin(clock);
+    expect(text()).toMatch(/^leases 1 /);
+    expect(statSync(path()).mode & 0o777).toBe(0o600);
+  });
+
+  test.each([
+    ['a pipe', () => void execFileSync('mkfifo', [path()]), 'it is no regular file'],
+    ['a link to a device', () => symlinkSync('/dev/zero', path()), 'it is no regular file'],
+    ['a folder', () => mkdirSync(path()), 'it is no regular file'],
+    [
+      'a file of 400 MB',
+      () => {
+        writeFileSync(path(), '');
+        truncateSync(path(), 400_000_000);
+      },
+      'it is larger than 67108864 bytes',
+    ],
+  ])('is done without where the journal is %s', (_, make, why) => {
+    make();
+    expect(recalledBy(new VirtualClock().rule())).toBe(UNKNOWN);
+    expect(complaints).toEqual([expect.stringContaining(`cannot be used (${why})`)]);
+  });
+
+  test.each([0o707, 0o702, 0o770, 0o1777])('is complained of where its mode is %i', (mode) => {
+    chmodSync(folder, mode);
+    const clock = new VirtualClock().rule();
+    const key = open(clock).of('a-key', span);
+    expect(complaints).toEqual([
+      expect.stringMatching(/^STATE_DIR .* can be written to by others.*chmod 700/),
+    ]);
+    // It is used all the same.
+    key.begin(false).ended();
+    kill();
+    expect(recalledBy(clock)).toBe(UNKNOWN);
+    expect(text()).toMatch(/^leases 1 /);
+  });
+
+  test.each([0o700, 0o755, 0o750])('is fine where its mode is %i', (mode) => {
+    chmodSync(folder, mode);
+    begin(new VirtualClock().rule());
+    expect(complaints).toEqual([]);
+  });
+
+  test('is the process’s own where it makes it, within one of everybody', () => {
+    chmodSync(folder, 0o1777);
+    folder = join(folder, 'own');
+    begin(new VirtualClock().rule());
+    expect(complaints).toEqual([]);
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+    folder = join(folder, '..');
+  });
+
+  test('is complained of where it belongs to somebody else', () => {
+    if (process.getuid?.() === 0) chownSync(folder, 54_321, 54_321);
+    else vi.spyOn(process, 'getuid').mockReturnValue(54_321);
+    open(new VirtualClock().rule());
+    expect(complaints).toEqual([expect.stringContaining('can be written to by others')]);
   });
 });

@@ -2,14 +2,15 @@ import {
   closeSync,
   mkdirSync,
   openSync,
-  readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock, Moment } from '../../../clock.ts';
 import { reasonOf } from '../../../errors.ts';
+import { readTextFile } from '../../../text-file.ts';
 import {
   type Journal,
   type JournalEntry,
@@ -31,6 +32,8 @@ import { isAlive, ownerName } from './owner.ts';
 
 /** A file is written anew after so many lines, or four for each lease that counts. */
 const REWRITE_AFTER_LINES = 1024;
+/** A file that is larger is none of ours: that would be more than a hundred thousand leases at a time. */
+const MAX_BYTES = 64 * 1024 * 1024;
 /** Times are written in whole milliseconds, and wall clocks wander. */
 const MARGIN_MS = 5;
 
@@ -40,8 +43,13 @@ interface FileJournalOptions {
   readonly clock: Clock;
   /** Longest window and timeout of all keys together: after that, nothing counts any more. */
   readonly keepMs: number;
-  /** Told in one sentence what the operator should mend. */
+  /** Told in one sentence why what is spent cannot be remembered. */
   readonly complain: (sentence: string) => void;
+  /**
+   * Told in one sentence what the operator should mend although it is remembered.
+   * @default `complain`
+   */
+  readonly warn?: (sentence: string) => void;
 }
 
 /** A lease in the file, on this process's clock. */
@@ -55,7 +63,7 @@ interface Held extends WrittenLease {
  * or another process uses the folder, nothing is written and nothing known: it complains and goes on.
  */
 export function openJournal(options: FileJournalOptions): Journal {
-  const { clock, complain, folder } = options;
+  const { clock, complain, folder, warn = complain } = options;
   const without = (why: string): Journal => {
     complain(
       `STATE_DIR ${why}: what was spent cannot be remembered, so half of each rate limit is left alone for one window after a start.`,
@@ -64,6 +72,11 @@ export function openJournal(options: FileJournalOptions): Journal {
   };
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
+    if (isOpenToOthers(folder)) {
+      warn(
+        `STATE_DIR ${folder} can be written to by others, who could make the next process spend too much or nothing. Make it this process's own, with chmod 700, or name a folder in it that does not exist yet.`,
+      );
+    }
     const before = readBefore(join(folder, FILE));
     if (before && !before.released && isAlive(before.owner)) {
       return without(`${folder} is in use by another process`);
@@ -79,11 +92,25 @@ const FILE = 'leases.log';
 /** What a file says; `null` when there is none, or none that can be trusted. */
 function readBefore(path: string): LeaseLines | null {
   try {
-    return readLeaseLines(readFileSync(path, 'utf8'));
+    return readLeaseLines(readTextFile(path, MAX_BYTES));
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
     throw error;
   }
+}
+
+/** Whether users besides this process's own, and root, may change what is in a folder. */
+function isOpenToOthers(folder: string): boolean {
+  // Where there are no such users, modes mean nothing.
+  if (!process.getuid) return false;
+  const { mode, uid } = statSync(folder);
+  return (mode & 0o022) !== 0 || (uid !== process.getuid() && uid !== 0);
+}
+
+/** Opens a file that is new whatever was there before, and never one that a link leads to. */
+function openNew(path: string): number {
+  rmSync(path, { force: true });
+  return openSync(path, 'wx', 0o600);
 }
 
 /**
@@ -209,7 +236,7 @@ class FileJournal implements Journal {
       text += begunLine(id, lease, at(lease.begunAt));
       if (lease.endedAt !== null) text += endedLine(id, at(lease.endedAt));
     }
-    const file = openSync(`${this.#path}.new`, 'w', 0o600);
+    const file = openNew(`${this.#path}.new`);
     writeFileSync(file, text);
     renameSync(`${this.#path}.new`, this.#path);
     if (this.#file !== null) closeSync(this.#file);
