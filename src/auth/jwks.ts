@@ -12,6 +12,8 @@ const COOL_DOWN_MS = 30_000;
 const RETRY_AFTER_MS = 1000;
 /** How long one fetch may take. */
 const TIMEOUT_MS = 5000;
+/** Far more than any provider has keys. */
+const MAX_BYTES = 1024 * 1024;
 
 /**
  * The keys of an identity provider, by their address. New ones are noticed when a token comes that needs
@@ -32,7 +34,7 @@ export function createJwks(
     cacheMaxAge: Number.POSITIVE_INFINITY,
     cooldownDuration: Number.POSITIVE_INFINITY,
     timeoutDuration: TIMEOUT_MS,
-    [customFetch]: (address, options) => world.fetch(address, options),
+    [customFetch]: async (address, options) => bounded(await world.fetch(address, options)),
   });
   let loadedAt = Number.NEGATIVE_INFINITY;
   let triedAt = Number.NEGATIVE_INFINITY;
@@ -66,6 +68,20 @@ export function createJwks(
       return remote(header, token);
     }
   };
+}
+
+/** The same answer, of which no more is read than keys can be. */
+function bounded(response: Response): Response {
+  let bytes = 0;
+  const limit = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      bytes += chunk.byteLength;
+      if (bytes > MAX_BYTES) throw new TypeError(`the keys are larger than ${MAX_BYTES} bytes`);
+      controller.enqueue(chunk);
+    },
+  });
+  const { headers, status, statusText } = response;
+  return new Response(response.body?.pipeThrough(limit) ?? null, { headers, status, statusText });
 }
 
 function unavailable(cause?: unknown): GatewayError {

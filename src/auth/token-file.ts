@@ -11,6 +11,9 @@ export interface KnownToken {
   readonly expires?: string;
 }
 
+/** Some seven thousand tokens, all of which are compared with each request. */
+export const MAX_TOKEN_FILE_BYTES = 1024 * 1024;
+
 /**
  * Reads the text of a token file: `{"tokens": [{"name", "role", "sha256", "expires"?}, …]}`.
  * @throws TypeError whose message says what is wrong and where; no hash is in it.
@@ -25,10 +28,10 @@ export function parseTokenFile(text: string): readonly KnownToken[] {
   const { tokens } = isObject(content) ? content : {};
   if (!Array.isArray(tokens)) throw new TypeError('it has no list "tokens"');
   const known = tokens.map((each: unknown, index) => parseToken(each, `tokens[${index}]`));
+  const names = new Set<string>();
   for (const { name } of known) {
-    if (known.filter((other) => other.name === name).length > 1) {
-      throw new TypeError(`two tokens are named ${JSON.stringify(name)}`);
-    }
+    if (names.has(name)) throw new TypeError(`two tokens are named ${JSON.stringify(name)}`);
+    names.add(name);
   }
   return known;
 }

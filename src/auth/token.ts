@@ -1,10 +1,11 @@
 import { hash, timingSafeEqual } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import type { Clock } from '../clock.ts';
 import { reasonOf } from '../errors.ts';
+import { readTextFile } from '../text-file.ts';
 import type { Authenticate, AuthWorld } from './authenticate.ts';
 import { bearerOf, unauthenticated } from './refusal.ts';
-import { type KnownToken, parseTokenFile } from './token-file.ts';
+import { type KnownToken, MAX_TOKEN_FILE_BYTES, parseTokenFile } from './token-file.ts';
 import type { Role } from './viewer.ts';
 
 /** How often the file is looked at while requests come, in milliseconds. */
@@ -84,7 +85,7 @@ class TokenFile {
       const before = this.#outside();
       if (before === this.#settled) return;
       this.#settled = '';
-      const entries = parseTokenFile(readFileSync(this.#file, 'utf8')).map(entryOf);
+      const entries = parseTokenFile(readTextFile(this.#file, MAX_TOKEN_FILE_BYTES)).map(entryOf);
       // Written while it was read: the next look will tell.
       if (this.#outside() !== before) return;
       this.#entries = entries;

@@ -5,7 +5,6 @@ import {
   fsyncSync,
   ftruncateSync,
   openSync,
-  readFileSync,
   rmSync,
   writeSync,
 } from 'node:fs';
@@ -15,11 +14,13 @@ import {
   isMoment,
   isTokenName,
   type KnownToken,
+  MAX_TOKEN_FILE_BYTES,
   parseTokenFile,
 } from '../auth/token-file.ts';
 import { type Role, roles } from '../auth/viewer.ts';
 import { systemClock } from '../clock.ts';
 import { reasonOf } from '../errors.ts';
+import { readTextFile } from '../text-file.ts';
 
 /** How the process ended. `0` when a token was made. */
 const exitCode = { fault: 1, usage: 2 } as const;
@@ -88,14 +89,12 @@ function expiryOf(text: string | undefined): string | undefined {
 
 /** A missing file counts as empty. A broken one throws, so that it is not overwritten. */
 function read(file: string): readonly KnownToken[] {
-  let text: string;
   try {
-    text = readFileSync(file, 'utf8');
+    return parseTokenFile(readTextFile(file, MAX_TOKEN_FILE_BYTES));
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
-    throw error;
+    throw new Error(`${file} cannot be used (${reasonOf(error)}).`, { cause: error });
   }
-  return parseTokenFile(text);
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { AuthConfig, JwtConfig } from '../auth/authenticate.ts';
-import { parseTokenFile } from '../auth/token-file.ts';
+import { MAX_TOKEN_FILE_BYTES, parseTokenFile } from '../auth/token-file.ts';
 import { reasonOf } from '../errors.ts';
-import type { EnvironmentReader } from './environment.ts';
+import type { EnvironmentReader, ReadFile } from './environment.ts';
 
 /** Settings without a default that mean something in one mode only. */
 const modeOf: Readonly<Record<string, AuthConfig['mode']>> = {
@@ -23,7 +23,7 @@ const MIN_SECRET_LENGTH = 32;
 export function readAuth(
   reader: EnvironmentReader,
   sandbox: boolean,
-  readFile: (path: string, encoding: 'utf8') => string,
+  readFile: ReadFile,
 ): AuthConfig {
   const mode = reader.optionalChoice('AUTH_MODE');
   if (mode === null && !sandbox && !reader.has('AUTH_MODE')) {
@@ -51,10 +51,7 @@ export function readAuth(
   }
 }
 
-function readTokensFile(
-  reader: EnvironmentReader,
-  readFile: (path: string, encoding: 'utf8') => string,
-): string {
+function readTokensFile(reader: EnvironmentReader, readFile: ReadFile): string {
   const file = reader.text('AUTH_TOKENS_FILE');
   if (file === '') {
     reader.fault(
@@ -63,7 +60,7 @@ function readTokensFile(
     return file;
   }
   try {
-    parseTokenFile(readFile(file, 'utf8'));
+    parseTokenFile(readFile(file, MAX_TOKEN_FILE_BYTES));
   } catch (error) {
     reader.fault(
       `AUTH_TOKENS_FILE cannot be used (${reasonOf(error)}). Set it to a file that \`npm run token\` wrote and that this process may read.`,

@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
 import type { AuthConfig } from '../auth/authenticate.ts';
 import { reasonOf } from '../errors.ts';
 import { type Resource, resourceNames } from '../resources.ts';
+import { readTextFile } from '../text-file.ts';
 import { readAuth } from './auth.ts';
-import { EnvironmentReader } from './environment.ts';
-import { parseOperationsFile } from './operations-file.ts';
+import { EnvironmentReader, type ReadFile } from './environment.ts';
+import { MAX_OPERATIONS_FILE_BYTES, parseOperationsFile } from './operations-file.ts';
 import { type RedisConfig, readRedis } from './redis.ts';
 import { ttlName } from './settings.ts';
 
@@ -114,7 +114,7 @@ export class ConfigError extends Error {
  */
 export function loadConfig(
   env: Readonly<Record<string, string | undefined>>,
-  readFile: (path: string, encoding: 'utf8') => string = readFileSync,
+  readFile: ReadFile = readTextFile,
 ): Config {
   const reader = new EnvironmentReader(env, readFile);
   reader.refuseUnknown(['LINKS_', 'MARKET_', 'TTL_', 'AUTH_', 'SHUTDOWN_', 'REDIS_', 'LIVE_']);
@@ -210,12 +210,12 @@ function readEndpoint(reader: EnvironmentReader, prefix: 'LINKS' | 'MARKET'): En
 
 function readOperations(
   reader: EnvironmentReader,
-  readFile: (path: string, encoding: 'utf8') => string,
+  readFile: ReadFile,
 ): ReadonlyMap<string, string> | null {
   const file = reader.text('PERSISTED_OPERATIONS_FILE');
   if (file === '') return null;
   try {
-    return parseOperationsFile(readFile(file, 'utf8'));
+    return parseOperationsFile(readFile(file, MAX_OPERATIONS_FILE_BYTES));
   } catch (error) {
     reader.fault(
       `PERSISTED_OPERATIONS_FILE cannot be used (${reasonOf(error)}). Set it to a file that holds operations by id.`,

@@ -1,4 +1,11 @@
+import { reasonOf } from '../errors.ts';
 import { type Setting, settings } from './settings.ts';
+
+/** Reads a whole file that a setting names, if it is no larger. */
+export type ReadFile = (path: string, maxBytes: number) => string;
+
+/** Far more than any secret has. */
+const MAX_SECRET_BYTES = 64 * 1024;
 
 const byName: ReadonlyMap<string, Setting> = new Map(
   settings.map((setting) => [setting.name, setting]),
@@ -14,12 +21,9 @@ const serviceLink = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)
 export class EnvironmentReader {
   readonly faults: string[] = [];
   readonly #env: Readonly<Record<string, string | undefined>>;
-  readonly #readFile: (path: string, encoding: 'utf8') => string;
+  readonly #readFile: ReadFile;
 
-  constructor(
-    env: Readonly<Record<string, string | undefined>>,
-    readFile: (path: string, encoding: 'utf8') => string,
-  ) {
+  constructor(env: Readonly<Record<string, string | undefined>>, readFile: ReadFile) {
     this.#env = env;
     this.#readFile = readFile;
   }
@@ -169,10 +173,11 @@ export class EnvironmentReader {
     }
     let content: string;
     try {
-      content = this.#readFile(this.#env[file] ?? '', 'utf8').replace(/[\r\n]+$/, '');
+      content = this.#readFile(this.#env[file] ?? '', MAX_SECRET_BYTES).replace(/[\r\n]+$/, '');
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
-      this.fault(`${file} cannot be read${code}. Set it to a file that this process may read.`);
+      this.fault(
+        `${file} cannot be read (${reasonOf(error)}). Set it to a file that this process may read.`,
+      );
       return null;
     }
     if (content.trim() === '') {

@@ -1,3 +1,6 @@
+/** Far more than an app has operations. */
+export const MAX_OPERATIONS_FILE_BYTES = 64 * 1024 * 1024;
+
 /**
  * Reads the text of a file of persisted operations: a map from ids to texts, as Relay's compiler
  * writes it, or Apollo's manifest with its list of `operations`.

@@ -221,6 +221,18 @@ describe('the keys of an identity provider', () => {
     expect((await door.ask(query, token)).status).toBe(200);
   });
 
+  it('are not read where they are larger than keys can be', async () => {
+    await publish('one', first);
+    published.push({ kid: 'x'.repeat(1_100_000) });
+    const answer = await door.ask(query, await tokenOf('one', first));
+    expect([answer.status, answer.code]).toEqual([503, 'UPSTREAM_UNAVAILABLE']);
+    expect(door.log()).toContain('AUTH_JWT_JWKS_URL cannot be had');
+    published.pop();
+    published.push({ kid: 'x'.repeat(900_000) });
+    await door.clock.advance(30_000);
+    expect((await door.ask(query, await tokenOf('one', first))).status).toBe(200);
+  });
+
   it('bridge an outage of the provider for a day, and no longer', async () => {
     await publish('one', first);
     const token = await tokenOf('one', first);

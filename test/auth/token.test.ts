@@ -1,5 +1,15 @@
+import { execFileSync } from 'node:child_process';
 import { hash } from 'node:crypto';
-import { mkdtempSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -178,6 +188,30 @@ describe('the file of tokens', () => {
       expect((await door.ask(query, 'token-a')).status).toBe(200);
     }
     expect(door.log().match(/AUTH_TOKENS_FILE cannot be used/g)).toHaveLength(1);
+  });
+
+  it.each([
+    ['a pipe', () => void execFileSync('mkfifo', [file]), 'it is no regular file'],
+    ['a device', () => symlinkSync('/dev/zero', file), 'it is no regular file'],
+    [
+      'larger than any such file',
+      () => {
+        keep(known('b', 'token-b'));
+        truncateSync(file, 400_000_000);
+      },
+      'it is larger than 1048576 bytes',
+    ],
+  ])('is not read where it has become %s, and the old tokens stay', async (_, make, why) => {
+    keep(known('a', 'token-a'));
+    const door = await open();
+    rmSync(file);
+    make();
+    for (let look = 0; look < 3; look += 1) {
+      await door.clock.advance(1000);
+      expect((await door.ask(query, 'token-a')).status).toBe(200);
+    }
+    expect(door.log().split(`AUTH_TOKENS_FILE cannot be used: ${why}`)).toHaveLength(2);
+    rmSync(file);
   });
 
   it('keeps the old tokens when it is gone, and takes the new one when it is back', async () => {

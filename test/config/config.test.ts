@@ -1,4 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ConfigError, loadConfig } from '../../src/config/config.ts';
 import { settings, ttlName } from '../../src/config/settings.ts';
 import { resourceNames } from '../../src/resources.ts';
@@ -151,6 +155,64 @@ describe('a secret', () => {
     const [fault] = faults({ ...real, LINKS_API_KEY: 'two words' });
     expect(fault).toContain('LINKS_API_KEY holds a space');
     expect(fault).not.toContain('two words');
+  });
+});
+
+describe('a file that a setting names', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'config-'));
+  const pipe = join(folder, 'pipe');
+  const large = join(folder, 'large');
+  beforeAll(() => {
+    execFileSync('mkfifo', [pipe]);
+    writeFileSync(large, '');
+    truncateSync(large, 400_000_000);
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  const { LINKS_API_KEY: _, ...withoutKey } = real;
+  const all = (path: string) => ({
+    ...withoutKey,
+    LINKS_API_KEY_FILE: path,
+    AUTH_MODE: 'token',
+    AUTH_TOKENS_FILE: path,
+    PERSISTED_OPERATIONS_FILE: path,
+    REDIS_URL: 'redis://redis',
+    REDIS_SECRET_FILE: path,
+  });
+
+  it.each([
+    ['a pipe, for which nobody writes', pipe],
+    ['a device that never ends', '/dev/zero'],
+    ['a folder', folder],
+  ])('is a fault where it is %s, each by its name', (_, path) => {
+    const names = [
+      'AUTH_TOKENS_FILE',
+      'LINKS_API_KEY_FILE',
+      'PERSISTED_OPERATIONS_FILE',
+      'REDIS_SECRET_FILE',
+    ];
+    const why = String.raw`\(it is no regular file\)`;
+    expect(faults(all(path))).toEqual(
+      names.map((name) => expect.stringMatching(new RegExp(`^${name} .*${why}`))),
+    );
+  });
+
+  it('is a fault where it is larger than anything that belongs there', () => {
+    const found = faults(all(large));
+    expect(found).toHaveLength(4);
+    for (const fault of found) expect(fault).toMatch(/it is larger than \d+ bytes/);
+  });
+
+  it('is read where it is a link to one, as mounted secrets are', () => {
+    const file = join(folder, 'key');
+    writeFileSync(file, `${'k'.repeat(65_535)}\n`);
+    symlinkSync(file, join(folder, 'link'));
+    const config = loadConfig({ ...withoutKey, LINKS_API_KEY_FILE: join(folder, 'link') });
+    expect(config.links.endpoint?.apiKey).toBe('k'.repeat(65_535));
+    writeFileSync(file, 'k'.repeat(65_537));
+    expect(faults({ ...withoutKey, LINKS_API_KEY_FILE: file })).toEqual([
+      expect.stringContaining('it is larger than 65536 bytes'),
+    ]);
   });
 });
 
