@@ -6,9 +6,10 @@ import { CopiesAtHand } from '../../upstream/at-hand-client.ts';
 import type { Receipt } from '../../upstream/receipt.ts';
 import type { AnswerParts } from './answer-parts.ts';
 import { CompiledOperation } from './execution/compiled-operation.ts';
+import { createOperationPlans, type OperationPlans } from './execution/plans.ts';
 import { operationName } from './request-names.ts';
 
-/** Characters of the texts of operations that are held: with their plans they take some hundred times the memory. */
+/** Characters of the texts of operations that are held: parsed they take some hundred times the memory. */
 const MAX_CHARACTERS = 128 * 1024;
 /** So often in a row an attempt may come to nothing before most are left out, */
 const MOST_MISSES = 8;
@@ -54,6 +55,7 @@ export class OperationsAtHand {
     maxShare: 1 / 8,
     weigh: ({ length }) => length,
   });
+  readonly #plans = createOperationPlans();
   readonly #open: (viewer: Viewer, copies: CopiesAtHand) => GraphContext;
   readonly #parts: AnswerParts;
 
@@ -89,7 +91,7 @@ export class OperationsAtHand {
       return null;
     }
     const { query } = known;
-    const compiled = known.compiled ?? compile(query);
+    const compiled = known.compiled ?? compile(query, this.#plans);
     known.compiled = compiled;
     if (!compiled) return null;
     const copies = new CopiesAtHand();
@@ -109,9 +111,9 @@ export class OperationsAtHand {
   }
 }
 
-function compile({ schema, document, operation }: AnsweredQuery): CompiledOperation | null {
+function compile(query: AnsweredQuery, plans: OperationPlans): CompiledOperation | null {
   try {
-    return new CompiledOperation(schema, document, operation);
+    return new CompiledOperation(query, plans);
   } catch {
     // It is answered the whole way, as ever.
     return null;

@@ -5,27 +5,27 @@ import {
   getVariableValues,
   Kind,
   type OperationDefinitionNode,
-  visit,
 } from 'graphql';
 import { NOT_AT_HAND } from '../../../upstream/at-hand-client.ts';
-import { dependsOnVariables, Planner } from './planner.ts';
-import {
-  completeField,
-  type FieldPlan,
-  type ObjectPlan,
-  type Variables,
-} from './selection-plan.ts';
+import { conditionsOf, dependsOnVariables, type Fragments, keyOf } from './conditions.ts';
+import { Planner } from './planner.ts';
+import type { OperationPlan, OperationPlans } from './plans.ts';
+import { completeField, type Variables } from './selection-plan.ts';
 
-/** How many parts have a name of their own. */
+/** How many operations and parts have a name of their own. */
 let named = 0;
-
-/** Variables that selections may depend on: for each set of their values there is another plan. */
-const MOST_CONDITIONS = 3;
 
 /** Gives parts of answers that are made seldom. */
 export interface Parts {
   /** The JSON of a part by its name, which `make` makes where it is not there. */
   part(name: string, make: () => string): string;
+}
+
+/** An operation that was found valid, and what it is read in. */
+interface Compilable {
+  readonly schema: GraphQLSchema;
+  readonly document: DocumentNode;
+  readonly operation: OperationDefinitionNode;
 }
 
 /**
@@ -36,16 +36,19 @@ export interface Parts {
 export class CompiledOperation {
   readonly #schema: GraphQLSchema;
   readonly #operation: OperationDefinitionNode;
-  readonly #fragments: Readonly<Record<string, FragmentDefinitionNode>>;
+  readonly #fragments: Fragments;
   readonly #conditions: readonly string[];
-  readonly #plans = new Map<string, ObjectPlan>();
-  /** What parts go by; null for fields that depend on variables. Of one plan: under another it is another part. */
-  readonly #partNames = new Map<FieldPlan, string | null>();
+  readonly #plans: OperationPlans;
+  readonly #name = newName();
 
-  /** @throws NOT_AT_HAND for an operation that is executed in other ways as well, such as in parts. */
-  constructor(schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode) {
+  /**
+   * `plans` holds what is planned, with that of all other operations.
+   * @throws NOT_AT_HAND for an operation that is executed in other ways as well, such as in parts.
+   */
+  constructor({ document, operation, schema }: Compilable, plans: OperationPlans) {
     this.#schema = schema;
     this.#operation = operation;
+    this.#plans = plans;
     const fragments: Record<string, FragmentDefinitionNode> = Object.create(null);
     for (const definition of document.definitions) {
       if (definition.kind === Kind.FRAGMENT_DEFINITION) {
@@ -53,7 +56,7 @@ export class CompiledOperation {
       }
     }
     this.#fragments = fragments;
-    this.#conditions = conditionsOf(document);
+    this.#conditions = conditionsOf(operation, fragments);
   }
 
   /**
@@ -74,50 +77,36 @@ export class CompiledOperation {
     };
     const { type, fields } = this.#planFor(coerced);
     let json = '';
-    for (const field of fields) {
-      const make = () => JSON.stringify(completeField(field, type, undefined, { context, shared }));
-      const name = this.#partName(field);
-      const text = name === null ? make() : parts.part(name, make);
-      json += `${json && ','}"${field.key}":${text}`;
+    for (const { part, plan } of fields) {
+      const make = () => JSON.stringify(completeField(plan, type, undefined, { context, shared }));
+      const text = part === null ? make() : parts.part(part, make);
+      json += `${json && ','}"${plan.key}":${text}`;
     }
     return `{${json}}`;
   }
 
-  #partName(field: FieldPlan): string | null {
-    let name = this.#partNames.get(field);
-    if (name === undefined) {
-      named += 1;
-      name = dependsOnVariables(field.nodes, this.#fragments) ? null : String(named);
-      this.#partNames.set(field, name);
-    }
-    return name;
-  }
-
-  #planFor(variables: Variables): ObjectPlan {
-    const key = this.#conditions.map((name) => String(variables[name])).join();
+  #planFor(variables: Variables): OperationPlan {
+    const key = `${this.#name} ${keyOf(this.#conditions, variables)}`;
     let plan = this.#plans.get(key);
     if (!plan) {
-      plan = new Planner(this.#schema, this.#fragments, variables).ofRoot(this.#operation);
+      plan = this.#plan(variables);
       this.#plans.set(key, plan);
     }
     return plan;
   }
+
+  #plan(variables: Variables): OperationPlan {
+    const planner = new Planner(this.#schema, this.#fragments, variables);
+    const { type, fields } = planner.ofRoot(this.#operation);
+    // Of one plan: under another it is another part.
+    const partOf = (nodes: (typeof fields)[number]['nodes']) =>
+      dependsOnVariables(nodes, this.#fragments) ? null : newName();
+    const { size } = planner;
+    return { type, size, fields: fields.map((plan) => ({ plan, part: partOf(plan.nodes) })) };
+  }
 }
 
-/**
- * The variables on which selections depend.
- * @throws NOT_AT_HAND for too many of them, and for any directive that is not known here.
- */
-function conditionsOf(document: DocumentNode): string[] {
-  const names = new Set<string>();
-  visit(document, {
-    Directive({ name, arguments: given = [] }) {
-      if (name.value !== 'skip' && name.value !== 'include') throw NOT_AT_HAND;
-      for (const { value } of given) {
-        if (value.kind === Kind.VARIABLE) names.add(value.name.value);
-      }
-    },
-  });
-  if (names.size > MOST_CONDITIONS) throw NOT_AT_HAND;
-  return [...names];
+function newName(): string {
+  named += 1;
+  return String(named);
 }

@@ -1,9 +1,5 @@
 import {
-  type ASTNode,
-  type ASTVisitor,
-  BREAK,
   type FieldNode,
-  type FragmentDefinitionNode,
   type GraphQLAbstractType,
   type GraphQLField,
   type GraphQLLeafType,
@@ -16,13 +12,12 @@ import {
   isLeafType,
   isListType,
   isNonNullType,
-  isObjectType,
   type OperationDefinitionNode,
   TypeNameMetaFieldDef,
-  visit,
 } from 'graphql';
 import { collectFields, collectSubfields } from 'graphql/execution/collectFields.js';
 import { NOT_AT_HAND } from '../../../upstream/at-hand-client.ts';
+import { dependsOnVariables, type Fragments } from './conditions.ts';
 import {
   atHand,
   type Complete,
@@ -36,17 +31,19 @@ import {
 /** Plans selections for one set of values of the variables that they depend on. */
 export class Planner {
   readonly #schema: GraphQLSchema;
-  readonly #fragments: Readonly<Record<string, FragmentDefinitionNode>>;
+  readonly #fragments: Fragments;
   readonly #variables: { readonly [name: string]: unknown };
+  #size = 0;
 
-  constructor(
-    schema: GraphQLSchema,
-    fragments: Readonly<Record<string, FragmentDefinitionNode>>,
-    variables: Variables,
-  ) {
+  constructor(schema: GraphQLSchema, fragments: Fragments, variables: Variables) {
     this.#schema = schema;
     this.#fragments = fragments;
     this.#variables = variables;
+  }
+
+  /** How many fields were planned so far. */
+  get size(): number {
+    return this.#size;
   }
 
   ofRoot(operation: OperationDefinitionNode): ObjectPlan {
@@ -70,6 +67,7 @@ export class Planner {
     const field = node && fieldOf(type, node.name.value);
     // A key of that name would be the object's prototype.
     if (!node || !field || key === '__proto__') throw NOT_AT_HAND;
+    this.#size += 1;
     const { resolve } = field;
     // Those that take all their arguments at once have no length.
     const wantsInfo = resolve !== undefined && (resolve.length === 0 || resolve.length > 3);
@@ -112,21 +110,19 @@ export class Planner {
   #abstractCompletion(type: GraphQLAbstractType, nodes: readonly FieldNode[]): Complete {
     const { resolveType } = type;
     if (!resolveType) throw NOT_AT_HAND;
-    const plans = new Map<unknown, ObjectPlan>();
-    const planOf = (name: unknown): ObjectPlan => {
-      const known = plans.get(name);
-      if (known) return known;
-      const named = typeof name === 'string' ? this.#schema.getType(name) : undefined;
-      if (!isObjectType(named) || !this.#schema.isSubType(type, named)) throw NOT_AT_HAND;
-      const plan = this.#ofSelection(named, nodes);
-      plans.set(name, plan);
-      return plan;
-    };
+    // For every type there is, so that it is known from the start how much a plan holds.
+    const plans = new Map<unknown, ObjectPlan>(
+      this.#schema
+        .getPossibleTypes(type)
+        .map((each) => [each.name, this.#ofSelection(each, nodes)]),
+    );
     return (value, run) => {
       if (value === null || value === undefined) return null;
       const source = atHand(value);
       const name = atHand(resolveType(source, run.context, run.shared as GraphQLResolveInfo, type));
-      return completeObject(planOf(name), source, run);
+      const plan = plans.get(name);
+      if (!plan) throw NOT_AT_HAND;
+      return completeObject(plan, source, run);
     };
   }
 
@@ -168,25 +164,4 @@ function fieldOf(
   name: string,
 ): GraphQLField<unknown, unknown> | undefined {
   return name === TypeNameMetaFieldDef.name ? TypeNameMetaFieldDef : type.getFields()[name];
-}
-
-/** Whether some nodes are others with other variables, by themselves or, where these are given, by fragments. */
-export function dependsOnVariables(
-  nodes: readonly ASTNode[] = [],
-  fragments: Readonly<Record<string, FragmentDefinitionNode>> = {},
-): boolean {
-  let depends = false;
-  const visitor: ASTVisitor = {
-    Variable() {
-      depends = true;
-      return BREAK;
-    },
-    FragmentSpread({ name }) {
-      const fragment = fragments[name.value];
-      if (fragment) visit(fragment, visitor);
-      return depends ? BREAK : undefined;
-    },
-  };
-  for (const node of nodes) visit(node, visitor);
-  return depends;
 }
