@@ -7,7 +7,7 @@ import {
   type OperationDefinitionNode,
 } from 'graphql';
 import { NOT_AT_HAND } from '../../../upstream/at-hand-client.ts';
-import { conditionsOf, dependsOnVariables, type Fragments, keyOf } from './conditions.ts';
+import { conditionKey, conditionsOf, dependsOnVariables, type Fragments } from './conditions.ts';
 import { Planner } from './planner.ts';
 import type { OperationPlan, OperationPlans } from './plans.ts';
 import { completeField, type Variables } from './selection-plan.ts';
@@ -86,7 +86,7 @@ export class CompiledOperation {
   }
 
   #planFor(variables: Variables): OperationPlan {
-    const key = `${this.#name} ${keyOf(this.#conditions, variables)}`;
+    const key = `${this.#name} ${conditionKey(this.#conditions, variables)}`;
     let plan = this.#plans.get(key);
     if (!plan) {
       plan = this.#plan(variables);

@@ -39,7 +39,7 @@ export function conditionsOf(operation: OperationDefinitionNode, fragments: Frag
  * The values of conditions as a few letters, one each.
  * @throws NOT_AT_HAND for one that is no boolean, with which no selection is valid.
  */
-export function keyOf(conditions: readonly string[], variables: Variables): string {
+export function conditionKey(conditions: readonly string[], variables: Variables): string {
   let key = '';
   for (const name of conditions) {
     const value = variables[name];
