@@ -6,7 +6,7 @@ import { CopiesAtHand } from '../../upstream/at-hand-client.ts';
 import type { Receipt } from '../../upstream/receipt.ts';
 import type { AnswerParts } from './answer-parts.ts';
 import { CompiledOperation } from './execution/compiled-operation.ts';
-import { createOperationPlans, type OperationPlans } from './execution/plans.ts';
+import { type CompiledPlans, createCompiledPlans } from './execution/plans.ts';
 import { operationName } from './request-names.ts';
 
 /** Characters of the texts of operations that are held: parsed they take some hundred times the memory. */
@@ -55,7 +55,7 @@ export class OperationsAtHand {
     maxShare: 1 / 8,
     weigh: ({ length }) => length,
   });
-  readonly #plans = createOperationPlans();
+  readonly #plans = createCompiledPlans();
   readonly #open: (viewer: Viewer, copies: CopiesAtHand) => GraphContext;
   readonly #parts: AnswerParts;
 
@@ -111,7 +111,7 @@ export class OperationsAtHand {
   }
 }
 
-function compile(query: AnsweredQuery, plans: OperationPlans): CompiledOperation | null {
+function compile(query: AnsweredQuery, plans: CompiledPlans): CompiledOperation | null {
   try {
     return new CompiledOperation(query, plans);
   } catch {

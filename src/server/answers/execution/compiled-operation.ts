@@ -9,7 +9,7 @@ import {
 import { NOT_AT_HAND } from '../../../upstream/at-hand-client.ts';
 import { conditionKey, conditionsOf, dependsOnVariables, type Fragments } from './conditions.ts';
 import { Planner } from './planner.ts';
-import type { OperationPlan, OperationPlans } from './plans.ts';
+import type { CompiledPlan, CompiledPlans } from './plans.ts';
 import { completeField, type Variables } from './selection-plan.ts';
 
 /** How many operations and parts have a name of their own. */
@@ -38,14 +38,14 @@ export class CompiledOperation {
   readonly #operation: OperationDefinitionNode;
   readonly #fragments: Fragments;
   readonly #conditions: readonly string[];
-  readonly #plans: OperationPlans;
+  readonly #plans: CompiledPlans;
   readonly #name = newName();
 
   /**
    * `plans` holds what is planned, with that of all other operations.
    * @throws NOT_AT_HAND for an operation that is executed in other ways as well, such as in parts.
    */
-  constructor({ document, operation, schema }: Compilable, plans: OperationPlans) {
+  constructor({ document, operation, schema }: Compilable, plans: CompiledPlans) {
     this.#schema = schema;
     this.#operation = operation;
     this.#plans = plans;
@@ -85,7 +85,7 @@ export class CompiledOperation {
     return `{${json}}`;
   }
 
-  #planFor(variables: Variables): OperationPlan {
+  #planFor(variables: Variables): CompiledPlan {
     const key = `${this.#name} ${conditionKey(this.#conditions, variables)}`;
     let plan = this.#plans.get(key);
     if (!plan) {
@@ -95,7 +95,7 @@ export class CompiledOperation {
     return plan;
   }
 
-  #plan(variables: Variables): OperationPlan {
+  #plan(variables: Variables): CompiledPlan {
     const planner = new Planner(this.#schema, this.#fragments, variables);
     const { type, fields } = planner.ofRoot(this.#operation);
     // Of one plan: under another it is another part.

@@ -12,7 +12,7 @@ interface RootField {
 }
 
 /** A whole operation, planned for one set of values of the variables that its selections depend on. */
-export interface OperationPlan {
+export interface CompiledPlan {
   readonly type: ObjectPlan['type'];
   readonly fields: readonly RootField[];
   /** How many fields are planned in all, those on every possible type included. */
@@ -20,9 +20,9 @@ export interface OperationPlan {
 }
 
 /** The plans of all operations in bounded memory: what was not used for the longest is planned again. */
-export type OperationPlans = BoundedMap<OperationPlan>;
+export type CompiledPlans = BoundedMap<CompiledPlan>;
 
 /** Makes the memory of plans of one gateway. */
-export function createOperationPlans(): OperationPlans {
+export function createCompiledPlans(): CompiledPlans {
   return new BoundedMap({ max: MAX_FIELDS, maxShare: 1 / 4, weigh: (_key, { size }) => size });
 }
