@@ -16,10 +16,11 @@ export interface LiveOptions {
   readonly url: string;
   /** Sent as JSON: `query`, `variables`, `operationName`, or `extensions` for a persisted operation. */
   readonly body: object;
-  /** Sent with every request. A function is asked anew each time, so that a token may be renewed. */
-  readonly headers?:
-    | Readonly<Record<string, string>>
-    | (() => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>);
+  /**
+   * Sent with every request. A function is called for each, so that a token may be renewed; `true` says that the headers
+   * before were refused. The query ends only if the ones it gives then are refused too.
+   */
+  readonly headers?: HeaderValues | ((refused: boolean) => HeaderValues | Promise<HeaderValues>);
   /** @default the page's own */
   readonly fetch?: typeof fetch;
   /**
@@ -34,7 +35,22 @@ export interface LiveOptions {
   readonly waitSeconds?: number;
   /** Whose visibility counts; `null` for none. @default the page, if there is one */
   readonly document?: LivePage | null;
+  /**
+   * Called when the state changes, and once the first request has come to something. `ageMs` is how old the oldest part
+   * of the answer is at that moment, in milliseconds; `null` while there is none. Not called when the page stops it.
+   */
+  readonly onState?: (state: LiveState, about: { readonly ageMs: number | null }) => void;
 }
+
+/** Headers by their names. */
+type HeaderValues = Readonly<Record<string, string>>;
+
+/**
+ * Whether the answer is kept current: `open` over a stream, `polling` by asking from time to time. `waiting` is not now:
+ * the connection is broken or refused, and is made again; `ended` is not any more. A gateway that is gone without a word
+ * is noticed after 40 seconds of silence.
+ */
+export type LiveState = 'open' | 'waiting' | 'polling' | 'ended';
 
 /** An error as GraphQL has it; `extensions.code` says which. */
 export interface LiveError {
@@ -76,13 +92,16 @@ interface Message {
   data?: unknown;
   errors?: readonly LiveError[];
   patch?: readonly LivePatch[];
-  extensions?: {
-    live?: NonNullable<LiveResult<unknown>['live']> & { from?: number };
-    upstream?: unknown;
-  };
+  extensions?:
+    | undefined
+    | {
+        live?: NonNullable<LiveResult<unknown>['live']> & { from?: number };
+        upstream?: { maxAgeMs?: number };
+      };
   reconnectInMs?: number | null;
 }
 
+type Upstream = NonNullable<Message['extensions']>['upstream'];
 type Members = Record<string, unknown>;
 
 /** Heartbeats come every 15 s. */
@@ -98,11 +117,20 @@ export function live<T>(
   onResult: (result: LiveResult<T>) => void,
   onEnd?: (end: LiveEnd) => void,
 ): () => void {
-  const { pollMs = 30_000, waitSeconds = 5 } = options;
-  const page =
-    options.document === undefined
-      ? (globalThis as { document?: LivePage }).document
-      : options.document;
+  // Node's has neither.
+  const world = globalThis as Partial<
+    Pick<EventTarget, 'addEventListener' | 'removeEventListener'>
+  > & {
+    document?: LivePage;
+  };
+  const {
+    document: page = world.document,
+    headers,
+    onState,
+    pollMs = 30_000,
+    waitSeconds = 5,
+  } = options;
+  const asks = typeof headers === 'function';
   let polling = false;
   /** Whether any stream has ever brought an event. */
   let streamed = false;
@@ -112,30 +140,60 @@ export function live<T>(
   /** Of the request under way. Whoever finds another one here is out of date. */
   let current: AbortController | undefined;
   let result: LiveResult<T> | undefined;
-  let revision: number | undefined;
+  /** When the oldest part of it was read. */
+  let readAt = 0;
+  /** Whether it is kept current. */
+  let isFresh = false;
+  let state: LiveState | undefined;
+  /** Whether the headers of the request before were refused. */
+  let refusedHeaders = false;
+  /** Whether the wait is for a connection that broke, and not by the word of the gateway. */
+  let broke = false;
   let lastId = '';
   /** What a stream said last of how long to wait once it ends. */
   let retryMs: number | undefined;
 
-  const call = <V>(listener: ((value: V) => void) | undefined, value: V): void => {
+  const call = <V extends unknown[]>(
+    listener: ((...values: V) => void) | undefined,
+    ...values: V
+  ): void => {
     try {
-      listener?.(value);
+      listener?.(...values);
     } catch (error) {
       console.error(error);
     }
   };
+  const enter = (next: LiveState = !isFresh ? 'waiting' : polling ? 'polling' : 'open'): void => {
+    if (state === next) return;
+    state = next;
+    call(onState, next, { ageMs: result ? Date.now() - readAt : null });
+  };
   const backOffMs = (): number =>
     Math.min(30_000, 1000 * 2 ** failures++) * (0.5 + Math.random() / 2);
 
-  const stop = (): void => {
+  const drop = (): void => {
     current?.abort();
     current = undefined;
-    clearTimeout(timer);
-    page?.removeEventListener('visibilitychange', look);
+    isFresh = false;
   };
-  const end = (status: number, errors?: readonly LiveError[]): void => {
-    stop();
-    call(onEnd, { status, errors });
+  const stop = (): void => {
+    drop();
+    clearTimeout(timer);
+    listen('removeEventListener');
+  };
+  /** Ends for good, unless other headers may help: returns when to ask with those. */
+  const end = (status: number, errors: readonly LiveError[] | undefined): number => {
+    const isUnknown =
+      status === 401 ||
+      errors?.some(({ extensions }) => /UNAUTH/.test(extensions?.['code'] as string));
+    if (isUnknown && !refusedHeaders && asks) {
+      refusedHeaders = true;
+    } else {
+      stop();
+      enter('ended');
+      call(onEnd, { status, errors });
+    }
+    return 0;
   };
   /** Goes on at the time that is due, or once the page is seen. */
   const look = (): void => {
@@ -143,52 +201,70 @@ export function live<T>(
     if (page?.visibilityState === 'hidden') {
       // A poll that is on its way has been paid for.
       if (polling) return;
-      current?.abort();
-      current = undefined;
+      drop();
+      enter();
     } else if (!current) {
       timer = setTimeout(() => void run(), Math.max(0, dueAt - Date.now()));
     }
   };
 
+  /** The network is back: what was open before may be dead. */
+  const online = (): void => {
+    if (broke || (current && !polling)) {
+      drop();
+      failures = dueAt = 0;
+      look();
+      enter();
+    }
+  };
+
+  const listen = (change: 'addEventListener' | 'removeEventListener'): void => {
+    page?.[change]('visibilitychange', look);
+    world[change]?.('online', online);
+  };
+
+  const show = (next: LiveResult<T>): void => {
+    const { live, upstream } = (result = next);
+    readAt = Date.now() - (live?.ageMs ?? (upstream as Upstream)?.maxAgeMs ?? 0);
+    isFresh = true;
+    refusedHeaders = false;
+    enter();
+    // A listener may have stopped it.
+    if (current) call(onResult, next);
+  };
   const tell = ({ data, errors, extensions = {} }: Message): void => {
     const { live, upstream } = extensions;
-    revision = live?.revision;
-    result = {
+    show({
       data: share(result?.data, data),
       ...(errors && { errors }),
       ...(live && { live }),
-      ...(upstream !== undefined && { upstream }),
-    } as LiveResult<T>;
-    call(onResult, result);
+      ...(upstream && { upstream }),
+    } as LiveResult<T>);
   };
 
-  /** When the gateway wants to be asked again, if it says so. Not all pages come back at once. */
-  const laterMs = (
-    { headers }: Response,
-    errors: readonly LiveError[] = [],
-  ): number | undefined => {
-    const header = headers.get('retry-after');
+  /** When the gateway wants to be asked again; 0 if it does not say so. Not all pages come back at once. */
+  const laterMs = ({ headers }: Response, errors: readonly LiveError[] = []): number => {
+    const header = headers.get('retry-after') ?? '';
     const ms = Math.max(
-      ...errors.map(({ extensions }) => Number(extensions?.['retryAfterMs'] ?? 0)),
+      ...errors.map(({ extensions }) => (extensions?.['retryAfterMs'] as number) ?? 0),
       // Seconds, or a date.
-      header ? Number(header) * 1000 || Date.parse(header) - Date.now() || 0 : 0,
+      Number(header) * 1000 || Date.parse(header) - Date.now() || 0,
     );
-    return ms > 0 ? Math.max(1000, ms) * (1 + Math.random() / 5) : undefined;
+    return ms > 0 ? Math.max(1000, ms) * (1 + Math.random() / 5) : 0;
   };
   /** Ends for good unless it may go better later; returns when that is. */
   const refused = (response: Response, errors?: readonly LiveError[]): number => {
     const { status } = response;
     const ms = laterMs(response, errors);
     const passes = status >= 500 || [408, 425, 429].includes(status) || (status < 300 && !errors);
-    if (!ms && !passes) end(status, errors);
-    return ms ?? backOffMs();
+    return ms || (passes ? backOffMs() : end(status, errors));
   };
 
   /** Takes an answer that is no stream, and returns when to ask again. */
   const whole = async (response: Response, isCurrent: () => boolean): Promise<number> => {
     const text = await response.text();
     if (!isCurrent()) return 0;
-    let message: Message | null = null;
+    let message: Message | undefined;
     try {
       message = JSON.parse(text);
     } catch {
@@ -198,7 +274,7 @@ export function live<T>(
       polling = true;
       failures = 0;
       tell(message);
-      return laterMs(response, message.errors) ?? pollMs;
+      return laterMs(response, message.errors) || pollMs;
     }
     // It has no stream to give.
     if (polling || response.status !== 406) return refused(response, message?.errors);
@@ -209,10 +285,14 @@ export function live<T>(
   /** Reads a stream to its end, and returns when to ask again; `undefined` where it just broke. */
   const follow = async (
     response: Response,
-    body: ReadableStream<Uint8Array>,
     isCurrent: () => boolean,
     heard: () => void,
   ): Promise<number | undefined> => {
+    const { body } = response;
+    if (!body) {
+      polling = true;
+      return 0;
+    }
     let events = 0;
     let reason: readonly LiveError[] | undefined;
     const parse = parser(lastId, (ms) => {
@@ -223,7 +303,7 @@ export function live<T>(
       const { done, value } = await reader.read();
       if (done) return undefined;
       heard();
-      for (const { type, text, id } of parse(value)) {
+      for (const [type, text, id] of parse(value)) {
         // A listener may have stopped it.
         if (!isCurrent()) return undefined;
         // Until this event is done with, there is no place to go on from.
@@ -237,18 +317,16 @@ export function live<T>(
           if (message.data === undefined) reason = message.errors;
           else tell(message);
         } else if (type === 'patch') {
-          if (!result || live?.from !== revision) return backOffMs();
-          const { data, errors } = result;
-          const now = applyPatch({ data, ...(errors && { errors }) }, patch ?? []);
-          tell({ ...(now as object), extensions: message.extensions ?? {} });
+          // Without a result it breaks.
+          if (live?.from !== result?.live?.revision) return backOffMs();
+          const now = applyPatch(result, patch ?? []) as object;
+          tell({ ...now, extensions: message.extensions });
         } else if (type === 'age') {
-          if (result) call(onResult, (result = { ...result, live } as LiveResult<T>));
+          if (result) show({ ...result, live } as LiveResult<T>);
         } else if (type === 'complete') {
-          if (reconnectInMs === null) {
-            end(response.status, reason);
-          } else if (reconnectInMs !== undefined) {
+          if (reconnectInMs !== undefined) {
             lastId = id;
-            return reconnectInMs;
+            return reconnectInMs ?? end(response.status, reason);
           } else if (reason || !result) {
             return refused(response, reason);
           }
@@ -275,30 +353,28 @@ export function live<T>(
       }, SILENCE_MS + moreMs);
     };
     let waitMs: number | undefined;
+    isFresh = false;
     try {
       heard(waitSeconds * 1000);
-      const { headers, fetch: ask = fetch } = options;
+      const { fetch: ask = fetch } = options;
       const response = await ask(options.url, {
         method: 'POST',
         headers: {
-          ...(typeof headers === 'function' ? await headers() : headers),
+          ...(asks ? await headers(refusedHeaders) : headers),
           'content-type': 'application/json',
           ...(polling
             ? { accept: 'application/json', prefer: `wait=${waitSeconds}` }
-            : { accept: 'text/event-stream;live=patch' }),
-          ...(!polling && lastId && { 'last-event-id': lastId }),
+            : {
+                accept: 'text/event-stream;live=patch',
+                ...(lastId && { 'last-event-id': lastId }),
+              }),
         },
         body: JSON.stringify(options.body),
         signal: control.signal,
       });
-      if (!/^text\/event-stream/i.test(response.headers.get('content-type') ?? '')) {
-        waitMs = await whole(response, isCurrent);
-      } else if (response.body) {
-        waitMs = await follow(response, response.body, isCurrent, heard);
-      } else {
-        polling = true;
-        waitMs = 0;
-      }
+      waitMs = /^text\/event-stream/i.test(response.headers.get('content-type') as string)
+        ? await follow(response, isCurrent, heard)
+        : await whole(response, isCurrent);
     } catch {
       // Broken, silent, or not understood: all the same to a page, which will have it again.
     } finally {
@@ -307,12 +383,18 @@ export function live<T>(
     }
     if (!isCurrent()) return;
     current = undefined;
-    dueAt = Date.now() + (waitMs ?? retryMs ?? backOffMs());
+    waitMs ??= retryMs;
+    broke = !waitMs;
+    dueAt = Date.now() + (waitMs ?? backOffMs());
     retryMs = undefined;
+    // The end of a stream is the end of what keeps its result current.
+    isFresh &&= polling;
     look();
+    // Last, since its listener may stop it.
+    enter();
   }
 
-  page?.addEventListener('visibilitychange', look);
+  listen('addEventListener');
   look();
   return stop;
 }
@@ -324,13 +406,11 @@ export function live<T>(
  */
 export function applyPatch(document: unknown, patch: readonly LivePatch[]): unknown {
   for (const step of patch) {
-    let value: unknown;
+    let { value } = step as { value?: unknown };
     if (step.op === 'move') {
       const from = keysOf(step.from);
       value = from.reduce((part, key) => (part as Members)[key], document);
       document = edit(document, from, 'remove');
-    } else if (step.op !== 'remove') {
-      value = step.value;
     }
     document = edit(document, keysOf(step.path), step.op, value);
   }
@@ -347,18 +427,19 @@ function keysOf(path: string): string[] {
 function edit(part: unknown, keys: readonly string[], op: string, value?: unknown): unknown {
   const [key, ...rest] = keys;
   if (key === undefined) return value;
-  const old = (part as Members)[key];
-  const now = rest.length > 0 ? edit(old, rest, op, value) : value;
-  const removes = rest.length === 0 && op === 'remove';
+  if (rest.length) {
+    value = edit((part as Members)[key], rest, op, value);
+    op = 'replace';
+  }
+  const removes = op === 'remove';
   if (Array.isArray(part)) {
     const list = [...part];
-    const inserts = rest.length === 0 && (op === 'add' || op === 'move');
     const place = key === '-' ? list.length : Number(key);
-    list.splice(place, inserts ? 0 : 1, ...(removes ? [] : [now]));
+    list.splice(place, /add|move/.test(op) ? 0 : 1, ...(removes ? [] : [value]));
     return list;
   }
   // A computed key makes a member even of `__proto__`.
-  const members = { ...(part as Members), [key]: now };
+  const members = { ...(part as Members), [key]: value };
   if (removes) delete members[key];
   return members;
 }
@@ -367,47 +448,44 @@ function edit(part: unknown, keys: readonly string[], op: string, value?: unknow
 function share(before: unknown, after: unknown): unknown {
   if (
     before === after ||
-    !before ||
-    !after ||
-    typeof before !== 'object' ||
-    typeof after !== 'object'
+    Object(before) !== before ||
+    Object(after) !== after ||
+    Array.isArray(before) !== Array.isArray(after)
   )
     return after;
-  if (Array.isArray(before) !== Array.isArray(after)) return after;
-  const names = Object.keys(after);
-  let equal = names.length === Object.keys(before).length;
-  const parts = names.map((name) => {
-    const old = Object.hasOwn(before, name) ? (before as Members)[name] : undefined;
-    const part = share(old, (after as Members)[name]);
-    equal &&= part === old;
-    return [name, part] as const;
-  });
-  if (equal) return before;
-  return Array.isArray(after) ? parts.map(([, part]) => part) : Object.fromEntries(parts);
+  const names = Object.keys(after as Members);
+  let equal = names.length === Object.keys(before as Members).length;
+  // A spread makes a member even of `__proto__`.
+  const shared = (Array.isArray(after) ? [...after] : { ...(after as Members) }) as Members;
+  for (const name of names) {
+    const old = Object.hasOwn(before as Members, name) ? (before as Members)[name] : undefined;
+    shared[name] = share(old, shared[name]);
+    equal &&= shared[name] === old;
+  }
+  return equal ? before : shared;
 }
 
+type ParsedEvent = readonly [type: string, text: string, id: string];
+
 /** Reads a stream of server-sent events, however it is cut. An event without an id has the one before. */
-function parser(
-  id: string,
-  onRetry: (ms: number) => void,
-): (chunk: Uint8Array) => { type: string; text: string; id: string }[] {
+function parser(id: string, onRetry: (ms: number) => void): (chunk: Uint8Array) => ParsedEvent[] {
   const decoder = new TextDecoder();
   let rest = '';
   let endsInCr = false;
   let type = '';
   let lines: string[] = [];
   return (chunk) => {
-    const events: { type: string; text: string; id: string }[] = [];
+    const events: ParsedEvent[] = [];
     const text = decoder.decode(chunk, { stream: true });
     if (!text) return events;
     const whole = (rest + (endsInCr ? text.replace(/^\n/, '') : text)).split(/\r\n?|\n/);
     endsInCr = text.endsWith('\r');
     rest = whole.pop() ?? '';
     for (const line of whole) {
-      const [, field, value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? [];
+      const [, field, value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) as RegExpExecArray;
       if (!line) {
         // Libraries of GraphQL may end without any data.
-        if (type || lines.length > 0) events.push({ type, text: lines.join('\n'), id });
+        if (type || lines.length) events.push([type, lines.join('\n'), id]);
         type = '';
         lines = [];
       } else if (field === 'data') lines.push(value);
