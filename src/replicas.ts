@@ -15,6 +15,7 @@ import type { ReplicaGauges } from './observe/replica-metrics.ts';
 import { RedisConnection } from './redis/connection/connection.ts';
 import { KeptEntries } from './redis/kept-entries.ts';
 import type { Message } from './redis/messages.ts';
+import { redisNames } from './redis/names.ts';
 import { OutageWatch } from './redis/outage-watch.ts';
 import { Replica } from './redis/replica.ts';
 import { faultsOf, type ReplicaFault } from './redis/replica-faults.ts';
@@ -44,9 +45,6 @@ interface ReplicasOptions {
   readonly log: Log;
 }
 
-/** Raised with what scripts store, so that versions that do not understand each other do not meet. */
-const FORMAT = 1;
-
 /**
  * This process as one of several on one Redis: its part of the budgets, answers and writes that all share. Puts
  * the rooms of that together; what happens in each is said there.
@@ -73,8 +71,7 @@ export class Replicas {
   constructor(options: ReplicasOptions) {
     this.#options = options;
     const { clock, observer, redis } = options;
-    const prefix = `{${redis.prefix}:${FORMAT}}`;
-    const channel = `${prefix}:ch`;
+    const names = redisNames(redis.prefix);
     const sealing = createSealing(redis.secret);
     this.#nameOf = sealing.name;
     this.digest = (text) => sealing.name('digest', text);
@@ -85,8 +82,7 @@ export class Replicas {
       sentinelName: redis.sentinelName,
       clock,
       callMs: this.#times.callMs,
-      keys: [`${prefix}:state`, `${prefix}:tags`],
-      channel,
+      names,
       replyObserver: (command, ms, ok) => observer.roundTrip?.(command, ms, ok),
       events: {
         up: () => {
@@ -95,12 +91,14 @@ export class Replicas {
         },
         down: (reason) => options.log.complaint(`There is no connection to Redis: ${reason}.`),
         message: (text) => this.#replica.hears(text),
+        refused: (reason) => this.#outage.refused(reason),
+        denied: (permissions) => this.#outage.denied(permissions),
       },
     });
     this.#replica = new Replica({
       id: randomBytes(9).toString('base64url'),
       fingerprint: sealing.fingerprint,
-      channel,
+      channel: names.channel,
       clock,
       times: this.#times,
       holdMs: Math.max(
@@ -129,12 +127,13 @@ export class Replicas {
     });
     this.#kept = new KeptEntries({
       sealing,
-      prefix,
+      keyOf: names.entry,
       read: (names) => this.#connection.read(names),
       write: (name, value, ttlMs) => this.#connection.write(name, value, ttlMs),
       unreadable: () => observer.unreadable?.(),
     });
     this.#outage = new OutageWatch({
+      clock,
       log: options.log,
       isOut: () => this.#isOut,
       changed: () => {
@@ -187,7 +186,7 @@ export class Replicas {
 
   /** What it makes do without now. */
   get faults(): readonly ReplicaFault[] {
-    return faultsOf(this.gauges);
+    return faultsOf(this.gauges, this.#outage.permissions);
   }
 
   /** All that are alive, this one first: see `SharedState` of the server. */

@@ -246,7 +246,7 @@ describe('the page for several replicas', () => {
     const allowed = [...(rules[0] ?? '').matchAll(/\+([a-z]+)/g)].map(([, name = '']) => name);
     // A Sentinel has users of its own.
     const asked = sources.flatMap((text) => [
-      ...text.matchAll(/(?:redis\.call\(|\[)\s*'(?!SENTINEL)([A-Z]+)'/g),
+      ...text.matchAll(/(?:redis\.p?call\(|onTags\(|\[)\s*'(?!SENTINEL)([A-Z]+)'/g),
     ]);
     expect(asked.length).toBeGreaterThan(4);
     const names = new Set(asked.map(([, name = '']) => name.toLowerCase()));

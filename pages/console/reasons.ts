@@ -64,6 +64,10 @@ const degraded: Readonly<
     what: 'Redis does not answer, so nothing is sent.',
     advice: 'Answers in the cache are served. Check that Redis runs, and the way to it.',
   }),
+  'redis-permissions': () => ({
+    what: 'The user of Redis lacks permissions, which the log and /readyz name.',
+    advice: 'Grant them with ACL SETUSER. Without one of the ledger’s, nothing is sent.',
+  }),
   quarantine: (_, ms) => ({
     what: `Redis has no memory of what was spent: nothing is sent${ms === null ? ' for a while' : ` for ${timeToCome(ms)}`}.`,
     advice: 'It passes by itself. If it happens often, Redis restarts or is emptied.',

@@ -4,6 +4,7 @@ import { placeOf, readAddress } from '../redis/connection/address.ts';
 import { RedisClient } from '../redis/connection/client.ts';
 import { deniedTo } from '../redis/connection/permissions.ts';
 import { checkMaster, findMaster } from '../redis/connection/sentinel.ts';
+import { redisNames } from '../redis/names.ts';
 import type { Finding } from '../upstream/wire/diagnosis.ts';
 
 /** What came of a probe of Redis. */
@@ -55,7 +56,7 @@ export async function probeRedis(redis: RedisConfig, clock: Clock): Promise<Redi
       }
       // What tells is younger than the oldest version that will do.
       if (findings.length > 0) return;
-      const denied = await deniedTo(opened, redis.prefix);
+      const denied = await deniedTo((command) => opened.send(command), redisNames(redis.prefix));
       if (denied.length > 0) {
         fault(`The user of REDIS_URL may not: ${denied.join(', ')}. Allow it with ACL SETUSER.`);
       }

@@ -3,8 +3,8 @@ import type { Sealing } from './seal.ts';
 
 interface KeptEntriesOptions {
   readonly sealing: Sealing;
-  /** What the names of all keys begin with. */
-  readonly prefix: string;
+  /** The key that an answer is kept by. */
+  readonly keyOf: (name: string) => string;
   /** The values by these names in one round trip. Rejects when there is no Redis. */
   readonly read: (names: readonly string[]) => Promise<readonly (Buffer | null)[]>;
   /** Keeps a value for some milliseconds; what becomes of it is not told. */
@@ -28,9 +28,9 @@ export class KeptEntries {
 
   /** The entries by these names; `null` for one that is not there, or is not what was kept. Never rejects. */
   async find(names: readonly string[]): Promise<(StoredEntry | null)[]> {
-    const { read } = this.#options;
+    const { keyOf, read } = this.#options;
     try {
-      const found = await read(names.map((name) => this.#keyOf(name)));
+      const found = await read(names.map((name) => keyOf(name)));
       return names.map((name, at) => this.#open(name, found[at] ?? null));
     } catch {
       return names.map(() => null);
@@ -39,24 +39,20 @@ export class KeptEntries {
 
   /** Keeps an entry; false for one that is too large. */
   keep(name: string, entry: StoredEntry, ttlMs: number): boolean {
-    const { sealing, write } = this.#options;
+    const { keyOf, sealing, write } = this.#options;
     const text = encodeEntry(entry);
     if (text.length > MAX_BYTES) return false;
-    const key = this.#keyOf(name);
+    const key = keyOf(name);
     write(key, sealing.seal(key, text), Math.min(ttlMs, LONGEST_MS));
     return true;
   }
 
   #open(name: string, sealed: Buffer | null): StoredEntry | null {
     if (!sealed) return null;
-    const { sealing, unreadable } = this.#options;
-    const text = sealing.open(this.#keyOf(name), sealed);
+    const { keyOf, sealing, unreadable } = this.#options;
+    const text = sealing.open(keyOf(name), sealed);
     const entry = text === null ? null : decodeEntry(text);
     if (!entry) unreadable();
     return entry;
-  }
-
-  #keyOf(name: string): string {
-    return `${this.#options.prefix}:e:${name}`;
   }
 }

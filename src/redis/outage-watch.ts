@@ -1,6 +1,9 @@
+import { BoundedMap } from '../bounded-map.ts';
+import type { Clock } from '../clock.ts';
 import type { Log } from '../observe/logger.ts';
 
 interface OutageWatchOptions {
+  readonly clock: Clock;
   readonly log: Log;
   /** Whether Redis does not answer, for longer than a moment. */
   readonly isOut: () => boolean;
@@ -8,15 +11,26 @@ interface OutageWatchOptions {
   readonly changed: () => void;
 }
 
-/** Tells of an outage of Redis once when it begins and once when it ends, however often it is looked at. */
+/** The same refusal is logged again only after so many milliseconds. */
+const REPEAT_MS = 600_000;
+/** Refusals that are told apart. */
+const REASONS_REMEMBERED = 50;
+
+/** Logs what keeps Redis from doing its work: once when it begins and once when it ends, however often it is looked at. */
 export class OutageWatch {
   readonly #options: OutageWatchOptions;
   #wasOut = false;
-  /** Why Redis did not do what it was asked, as it was told last. */
-  #reason = '';
+  /** When each refusal was logged last, on `clock.now()`. */
+  readonly #refusals = new BoundedMap<number>({ max: REASONS_REMEMBERED });
+  #permissions: readonly string[] = [];
 
   constructor(options: OutageWatchOptions) {
     this.#options = options;
+  }
+
+  /** What the user may not do of what is needed, as commands with their keys. */
+  get permissions(): readonly string[] {
+    return this.#permissions;
   }
 
   /** Looks whether something has changed. */
@@ -30,7 +44,7 @@ export class OutageWatch {
         'Redis cannot be asked: nothing is sent to the upstreams until it can, and cached answers are stale ones.',
       );
     } else {
-      this.#reason = '';
+      this.#refusals.forget(() => true);
       log.event('redis is back');
     }
     changed();
@@ -38,8 +52,22 @@ export class OutageWatch {
 
   /** Redis has answered with an error, in its own words. */
   refused(reason: string): void {
-    if (this.#reason === reason) return;
-    this.#reason = reason;
-    this.#options.log.complaint(`Redis does not do what it is asked: ${reason}.`);
+    const { clock, log } = this.#options;
+    const toldAt = this.#refusals.get(reason);
+    if (toldAt !== undefined && clock.now() - toldAt < REPEAT_MS) return;
+    this.#refusals.set(reason, clock.now());
+    log.complaint(`Redis does not do what it is asked: ${reason}.`);
+  }
+
+  /** The permissions that the user lacks have changed. */
+  denied(permissions: readonly string[]): void {
+    const { log } = this.#options;
+    this.#permissions = permissions;
+    if (permissions.length === 0) log.event('redis grants all permissions');
+    else {
+      log.complaint(
+        `The user of REDIS_URL may not: ${permissions.join(', ')}. Allow it with ACL SETUSER.`,
+      );
+    }
   }
 }

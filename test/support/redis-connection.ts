@@ -6,6 +6,7 @@ import {
   RedisConnection,
   type RedisConnectionOptions,
 } from '../../src/redis/connection/connection.ts';
+import { redisNames } from '../../src/redis/names.ts';
 import { script } from '../../src/redis/script.ts';
 import { RedisServer } from './redis-server.ts';
 
@@ -55,14 +56,15 @@ export function connected(urls: readonly string[], options: Partial<RedisConnect
     up: () => tell('up'),
     down: (reason) => tell(`down ${reason}`),
     message: (text) => tell(`message ${text}`),
+    refused: (reason) => tell(`refused ${reason}`),
+    denied: (permissions) => tell(`denied ${permissions.join(', ')}`),
   };
   const connection = new RedisConnection({
     urls,
     sentinelName: null,
     clock: systemClock,
     callMs: 2000,
-    keys: ['{test:1}:state', '{test:1}:tags'],
-    channel: '{test:1}:ch',
+    names: redisNames('test'),
     replyObserver: (name, _, ok) => observed.push([name, ok]),
     events,
     ...options,

@@ -17,19 +17,22 @@ const env = {
 
 /**
  * Gateways in this process, and in real time, that share a Redis in which nothing is cached, and which has
- * remembered everything for an hour: they need not wait.
+ * remembered everything for an hour: they need not wait. What each logs goes into its place in `logs`.
  */
 export async function startReplicas(
   count: number,
   redis: RedisServer,
-  options: WorldOptions,
+  options: WorldOptions & { readonly logs?: readonly string[][] },
 ): Promise<World[]> {
   prefixes += 1;
   const prefix = `replicas${prefixes}`;
+  const { logs, ...rest } = options;
   const own = { ...env, REDIS_URL: redis.url, REDIS_PREFIX: prefix, ...options.env };
   const worlds: World[] = [];
   for (let n = 0; n < count; n += 1) {
-    worlds.push(await startWorld({ ...options, clock: systemClock, env: own }));
+    const lines = logs?.[n];
+    const log = lines && { log: { write: (line: string) => void lines.push(line) } };
+    worlds.push(await startWorld({ ...rest, ...log, clock: systemClock, env: own }));
   }
   await rememberForAnHour(redis, prefix);
   return worlds;

@@ -1,4 +1,5 @@
 import { scripts } from '../../src/redis/lua/scripts.ts';
+import { redisNames } from '../../src/redis/names.ts';
 import type { Script } from '../../src/redis/script.ts';
 import type { Ended, SharedVerdict, Waits, Want } from '../../src/redis/shared-ledger.ts';
 import { connected, redis } from './redis-connection.ts';
@@ -67,8 +68,7 @@ const STATE = '{gateway:1}:state';
 export async function scriptStage(limits: StageLimits = {}): Promise<ScriptStage> {
   const server = await redis();
   const { connection, hears, told } = connected([server.url], {
-    keys: [STATE, '{gateway:1}:tags'],
-    channel: '{gateway:1}:ch',
+    names: redisNames('gateway'),
     callMs: 5000,
   });
   await hears(/^up$/);

@@ -1,8 +1,11 @@
 import { type Clock, Deadline } from '../../clock.ts';
 import { RedisRefused, RedisUnavailable } from '../failures.ts';
+import type { RedisNames } from '../names.ts';
 import type { Script } from '../script.ts';
 import { type Address, readAddress } from './address.ts';
 import { type Command, RedisClient } from './client.ts';
+import { PermissionWatch } from './permission-watch.ts';
+import { deniedTo } from './permissions.ts';
 import { checkMaster, findMaster } from './sentinel.ts';
 
 /** What a connection tells of itself. No text of it holds a secret. */
@@ -13,6 +16,10 @@ export interface ConnectionEvents {
   down(reason: string): void;
   /** A message of the channel. */
   message(text: string): void;
+  /** Redis has answered with an error, in its own words: it has not done what it was asked. */
+  refused(reason: string): void;
+  /** The permissions that the user lacks are others than before; empty when it has all. */
+  denied(permissions: readonly string[]): void;
 }
 
 /** How a connection is made. */
@@ -24,9 +31,7 @@ export interface RedisConnectionOptions {
   readonly clock: Clock;
   /** Patience with a command, in milliseconds: twice that in silence ends the connection. */
   readonly callMs: number;
-  /** The keys of every script, the same for all. */
-  readonly keys: readonly string[];
-  readonly channel: string;
+  readonly names: RedisNames;
   /**
    * Told once of every command that was sent: the script's name, `read` or `write`, the milliseconds until
    * the reply or until it was no longer waited for, and whether there was a reply that is no error.
@@ -55,6 +60,7 @@ export class RedisConnection {
   readonly #options: RedisConnectionOptions;
   readonly #addresses: readonly Address[];
   readonly #closed = new AbortController();
+  readonly #permissions: PermissionWatch;
   /** Passes when commands are under way and nothing has come back for long. */
   readonly #silence: Deadline;
   /** The connection that is up. */
@@ -73,6 +79,15 @@ export class RedisConnection {
   constructor(options: RedisConnectionOptions) {
     this.#options = options;
     this.#addresses = options.urls.map(readAddress);
+    this.#permissions = new PermissionWatch({
+      clock: options.clock,
+      ask: () =>
+        deniedTo(
+          (command) => this.#call('permissions', command, options.clock.now()),
+          options.names,
+        ),
+      changed: (denied) => options.events.denied(denied),
+    });
     this.#silence = new Deadline(options.clock, () => {
       const answers = this.#answers;
       afterReading(() => {
@@ -97,9 +112,9 @@ export class RedisConnection {
    * `RedisUnavailable` where no reply came in `callMs`, and with `RedisRefused` where the reply is an error.
    */
   async run(script: Script, args: readonly string[]): Promise<unknown> {
-    const { clock, keys } = this.#options;
+    const { clock, names } = this.#options;
     const since = clock.now();
-    const rest = [String(keys.length), ...keys, ...args];
+    const rest = [String(names.keys.length), ...names.keys, ...args];
     try {
       return await this.#call(script.name, ['EVALSHA', script.sha1, ...rest], since);
     } catch (error) {
@@ -137,6 +152,7 @@ export class RedisConnection {
       });
     }
     this.#closed.abort();
+    this.#permissions.close();
     this.#cancelPause();
     this.#silence.end();
     this.#client?.destroy();
@@ -164,7 +180,7 @@ export class RedisConnection {
   }
 
   async #open(): Promise<RedisClient> {
-    const { clock, callMs, channel, events, sentinelName } = this.#options;
+    const { clock, callMs, events, names, sentinelName } = this.#options;
     const { signal } = this.#closed;
     const options = {
       clock,
@@ -179,7 +195,9 @@ export class RedisConnection {
         : await findMaster(this.#addresses, sentinelName, options, signal);
     return RedisClient.open(master, options, signal, async (client) => {
       if (sentinelName !== null) await checkMaster(client);
-      await client.subscribe(channel, (text) => {
+      // Said even where it keeps the connection from coming up.
+      await this.#permissions.look(() => deniedTo((command) => client.send(command), names));
+      await client.subscribe(names.channel, (text) => {
         if (!signal.aborted) events.message(text);
       });
     });
@@ -226,8 +244,16 @@ export class RedisConnection {
       this.#answered(client);
       // A master that became a replica may keep its connections.
       if (error.message.startsWith('READONLY')) this.#drop(error.message);
+      this.#refused(error.message);
       throw error;
     }
+  }
+
+  /** Whatever was asked for, and by whom: one who waits for no reply shall not be the only one to know. */
+  #refused(reason: string): void {
+    if (reason.startsWith('NOSCRIPT')) return;
+    this.#options.events.refused(reason);
+    if (reason.startsWith('NOPERM')) void this.#permissions.look();
   }
 
   #sent(): void {

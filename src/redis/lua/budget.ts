@@ -155,6 +155,6 @@ local function save()
     end
   end
   B.arrived = still
-  redis.call('HSET', STATE, NAME, cjson.encode(B))
+  put(NAME, B)
 end
 `;

@@ -28,7 +28,7 @@ end
 local function shows(tags, asOf)
   if asOf < E.low then return false end
   for _, tag in ipairs(tags or {}) do
-    local n = redis.call('ZSCORE', TAGS, tag)
+    local n = onTags('ZSCORE', tag)
     if n and tonumber(n) > asOf then return false end
   end
   return true

@@ -7,36 +7,12 @@ import { memory } from './memory.ts';
  * whatever loses a budget loses the epoch with it, and that is noticed. `run` is Redis' own name of its process:
  * asked each time, so that no proxy or reconnect can hide a restart.
  */
-export const enter = `#!lua flags=allow-oom
-local STATE, TAGS = KEYS[1], KEYS[2]
-local CHANNEL, UPPER, ME, PRINT = ARGV[1], tonumber(ARGV[2]), ARGV[4], ARGV[5]
+export const enter = `
+local UPPER, ME, PRINT = tonumber(ARGV[2]), ARGV[4], ARGV[5]
 -- What the caller has seen: the epoch, and in it the number of its own latest script.
 local SEEN, NUMBER = string.match(ARGV[3], '^([^/]*)/?(%d*)$')
 NUMBER = tonumber(NUMBER) or 0
-local E, now, late
-
--- What cannot be read is a loss of memory: nobody knows what it said.
-local function unreadable()
-  redis.call('DEL', STATE, TAGS)
-  error({err = 'ERR what was there could not be read, and is forgotten'})
-end
-local function field(name, ...)
-  local text = redis.call('HGET', STATE, name)
-  if not text then return nil end
-  local fine, value = pcall(cjson.decode, text)
-  if not fine or type(value) ~= 'table' then unreadable() end
-  for _, member in ipairs({...}) do
-    if type(value[member]) ~= 'table' then unreadable() end
-  end
-  return value
-end
-local function put(name, value)
-  if next(value) == nil then redis.call('HDEL', STATE, name)
-  else redis.call('HSET', STATE, name, cjson.encode(value)) end
-end
-local function tell(message)
-  redis.call('PUBLISH', CHANNEL, cjson.encode(message))
-end
+local now, late
 
 -- Whether another replica's lease runs.
 local function liveAt(lives, id)
@@ -62,7 +38,7 @@ local function enter()
     lost = true
   end
   if lost then
-    redis.call('DEL', STATE, TAGS)
+    forget()
     local number = math.max(generation(SEEN), E and generation(E.id) or 0) + 1
     local id = 'g' .. string.format('%.0f', number) .. '.' .. string.sub(run, 1, 8) .. '.' .. time[1] .. '.' .. time[2]
     E = {id = id, run = run, since = clock, off = 0, floor = clock, n = 0, low = 0, print = PRINT, c = 0}
@@ -87,22 +63,8 @@ local function enter()
 end
 
 local function leave()
-  redis.call('HSET', STATE, '#', cjson.encode(E))
   saveSeen()
-end
-
--- Makes every answer with one of these tags wrong that was asked for before now.
-local TAGS_REMEMBERED = 10000
-local function touch(tags)
-  if #tags == 0 then return end
-  E.n = E.n + 1
-  for _, tag in ipairs(tags) do redis.call('ZADD', TAGS, E.n, tag) end
-  local extra = redis.call('ZCARD', TAGS) - TAGS_REMEMBERED
-  if extra > 0 then
-    local popped = redis.call('ZPOPMIN', TAGS, extra)
-    E.low = math.max(E.low, tonumber(popped[#popped]))
-  end
-  tell({kind = 'touch', epoch = E.id, n = E.n, tags = tags})
+  change()
 end
 
 if not enter() then return {'differs'} end

@@ -29,7 +29,7 @@ local function isOlder()
 end
 
 local function tagsDiffer()
-  local latest = redis.call('ZRANGE', TAGS, 0, 0, 'REV', 'WITHSCORES')[2]
+  local latest = onTags('ZRANGE', 0, 0, 'REV', 'WITHSCORES')[2]
   return E.n ~= (latest and tonumber(latest) or 0)
 end
 
@@ -41,7 +41,7 @@ end
 local function saveSeen()
   if not own then remember(REMEMBERED) end
   own[1] = E.c
-  redis.call('HSET', STATE, 's:' .. ME, cjson.encode(own))
+  put('s:' .. ME, own)
 end
 
 -- What a caller has seen once it has this reply.

@@ -33,7 +33,7 @@ for _ in pairs(lives) do count = count + 1 end
 local FORGOTTEN = 600000
 for _, name in ipairs(redis.call('HRANDFIELD', STATE, 8)) do
   if string.sub(name, 1, 2) == 's:' and (tonumber(field(name)[2]) or 0) <= now then
-    redis.call('HDEL', STATE, name)
+    put(name, {})
   end
   if string.sub(name, 1, 2) == 'b:' then
     B = field(name, 'log', 'co', 'served', 'arrived', 'bids')
@@ -41,12 +41,16 @@ for _, name in ipairs(redis.call('HRANDFIELD', STATE, 8)) do
     for _, p in ipairs(B.log) do if p.u > now or p.h then counts = true end end
     for _, c in ipairs(B.co) do if c.u > now then counts = true end end
     local idle = now - (B.at or 0)
-    if idle > FORGOTTEN or (not counts and B.blind and idle > 1000) then redis.call('HDEL', STATE, name) end
+    if idle > FORGOTTEN or (not counts and B.blind and idle > 1000) then put(name, {}) end
   end
 end
 
 local from = known and '(' .. A.applied or '-inf'
-local tags = redis.call('ZRANGE', TAGS, from, '+inf', 'BYSCORE', 'WITHSCORES')
+local tags = onTags('ZRANGE', from, '+inf', 'BYSCORE', 'WITHSCORES')
+for tag, n in pairs(touched) do
+  tags[#tags + 1] = tag
+  tags[#tags + 1] = tostring(n)
+end
 local views = {}
 for n, watched in ipairs(A.budgets) do
   NAME, CFG = watched.name, watched.cfg
@@ -96,7 +100,7 @@ for _, name in ipairs(cjson.decode(ARGV[6])) do
   local B = field(name, 'bids')
   if B and B.bids[ME] then
     B.bids[ME] = nil
-    redis.call('HSET', STATE, name, cjson.encode(B))
+    put(name, B)
   end
 end
 local reply = {mark(), now}

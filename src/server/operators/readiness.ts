@@ -17,6 +17,7 @@ interface Degradation {
     | 'budget-paused'
     | 'upstream-unreachable'
     | 'redis-unreachable'
+    | 'redis-permissions'
     | 'quarantine'
     | 'lease-lost'
     | 'ghost-slots';
@@ -24,6 +25,8 @@ interface Degradation {
   /** How many slots it is about. */
   readonly slots?: number;
   readonly retryAfterMs?: number;
+  /** What the user of Redis may not do, as commands with their keys. */
+  readonly permissions?: readonly string[];
 }
 
 /** What the other processes are to this one, where budgets and answers are shared. */
