@@ -3,6 +3,7 @@ import { RedisRefused } from './failures.ts';
 import { scripts } from './lua/scripts.ts';
 import { type Message, readMessage } from './messages.ts';
 import type { Script } from './script.ts';
+import { SharedClock } from './shared-clock.ts';
 import type { ProtocolTimes } from './times.ts';
 
 /** What a replica needs of the world. */
@@ -66,8 +67,7 @@ export class Replica {
   #epoch = '';
   /** The number of the latest script in this epoch whose reply has come; 0 before the first. */
   #number = 0;
-  /** What Redis' clock said last, and when the command that brought it was sent, on `clock.now()`. */
-  #shared = { now: 0, at: Number.NEGATIVE_INFINITY };
+  readonly #time: SharedClock;
   /** The last write that is known here; -1 before all are that Redis remembers. */
   #applied = -1;
   #leasedUntil = { now: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE_INFINITY };
@@ -82,6 +82,7 @@ export class Replica {
 
   constructor(options: ReplicaOptions) {
     this.#options = options;
+    this.#time = new SharedClock(options.times.slackMs);
     this.#repliedAt = { now: options.clock.now(), wall: options.clock.wall() };
   }
 
@@ -112,7 +113,7 @@ export class Replica {
 
   /** A moment on the shared clock as one on `clock.now()`; a little early, so that nothing seems newer than it is. */
   toLocal(shared: number): number {
-    return this.#shared.at + (shared - this.#shared.now);
+    return this.#time.toLocal(shared);
   }
 
   /**
@@ -120,12 +121,10 @@ export class Replica {
    * the epoch and the time in its reply. Rejects with `RedisUnavailable` or `RedisRefused`.
    */
   async call(script: Script, args: readonly string[]): Promise<Reply> {
-    const { channel, clock, fingerprint, id, run, times } = this.#options;
+    const { channel, clock, fingerprint, id, run } = this.#options;
     const sentAt = clock.now();
-    const seen = this.#epoch;
-    const upper =
-      seen === '' ? 0 : Math.ceil(this.#shared.now + (sentAt - this.#shared.at)) + times.slackMs;
-    const mine = [channel, String(upper), this.#seen, id, fingerprint];
+    const { lower, upper } = this.#time.boundsAt(sentAt) ?? { lower: 0, upper: 0 };
+    const mine = [channel, `${upper}/${lower}`, this.#seen, id, fingerprint];
     const reply = await run(script, [...mine, ...args]);
     if (!Array.isArray(reply)) throw new RedisRefused('a reply that is no list');
     if (reply[0] === 'differs') {
@@ -135,7 +134,7 @@ export class Replica {
     const [epoch = '', number] = String(mark).split('/');
     const reads = { epoch, number: Number(number), now: Number(now), sentAt, rest };
     this.#repliedAt = { now: clock.now(), wall: clock.wall() };
-    if (sentAt >= this.#shared.at) this.#hear(reads);
+    if (sentAt >= this.#time.heardAt) this.#hear(reads);
     return reads;
   }
 
@@ -186,7 +185,8 @@ export class Replica {
   }
 
   #hear({ epoch, now, number, sentAt }: Reply): void {
-    this.#shared = { now, at: sentAt };
+    if (epoch !== this.#epoch) this.#time.forget();
+    this.#time.heard(now, sentAt, this.#repliedAt.now);
     if (epoch === this.#epoch) {
       this.#number = Math.max(this.#number, number);
       return;

@@ -65,6 +65,37 @@ describeWith(redisServer, 'a claim', () => {
     expect((await a.claim(reads(1))).verdicts).toEqual(['go']);
   });
 
+  it('goes on at the time that a replica knows it to be at least, where others were late', async () => {
+    const { actors, stage } = await stageOf(['a', 'b']);
+    const [a, b] = actors as [Actor, Actor];
+    await b.ended('first', { sent: false });
+    await b.claim([{ id: 'w', lane: 'write', tags: ['t'] }]);
+    const { now } = b;
+    // What was sent before Redis stood still for five seconds is carried out after that.
+    const stood = now + 5000;
+    const epoch = JSON.parse(
+      (await stage.server.command('HGET', '{gateway:1}:state', '#')) as string,
+    );
+    const text = JSON.stringify({ ...epoch, off: epoch.off + 5000 });
+    await stage.server.command('HSET', '{gateway:1}:state', '#', text);
+    a.upper = now + 100;
+    expect(await a.claim(reads(1))).toMatchObject({ verdicts: [''], why: 'late' });
+    expect(a.now).toBeLessThan(stood - 4000);
+    // To one that was never heard of there is no time before.
+    const stranger = stage.actor('stranger');
+    stranger.lower = stood;
+    await stranger.beat();
+    expect(stranger.now).toBeLessThan(stood - 4000);
+    b.lower = stood;
+    await b.beat();
+    expect(b.now).toBeGreaterThanOrEqual(stood);
+    a.upper = stood + 60_000;
+    a.lower = 0;
+    await a.beat();
+    expect(a.now).toBeGreaterThanOrEqual(stood);
+    expect(a.now).toBeLessThan(stood + 4000);
+  });
+
   it('leaves other replicas their turns', async () => {
     const { actors } = await stageOf(['a', 'b'], { limit: 3 });
     const [a, b] = actors as [Actor, Actor];

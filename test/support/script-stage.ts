@@ -31,6 +31,8 @@ export interface Actor {
   seen: string;
   /** Later than that it cannot be, on the shared clock; 0 when it does not know. */
   upper: number;
+  /** Earlier than that it cannot be; 0 when it does not know. */
+  lower: number;
   beat(
     applied?: number,
   ): Promise<{ readonly n: number; readonly known: boolean; readonly tags: string[] }>;
@@ -92,7 +94,13 @@ export async function scriptStage(limits: StageLimits = {}): Promise<ScriptStage
     },
     actor(id, fingerprint = 'print') {
       const run = async (script: Script, args: readonly string[]): Promise<unknown[]> => {
-        const first = ['{gateway:1}:ch', String(actor.upper), actor.seen, id, fingerprint];
+        const first = [
+          '{gateway:1}:ch',
+          `${actor.upper}/${actor.lower}`,
+          actor.seen,
+          id,
+          fingerprint,
+        ];
         const reply = (await connection.run(script, [...first, ...args])) as unknown[];
         if (reply[0] === 'differs') throw new Error('differs');
         actor.seen = String(reply[0]);
@@ -106,6 +114,7 @@ export async function scriptStage(limits: StageLimits = {}): Promise<ScriptStage
           return actor.seen.replace(/\/.*/, '');
         },
         upper: 0,
+        lower: 0,
         now: 0,
         async beat(applied = 0) {
           const told = JSON.stringify({ lease: 1000, applied, remember: 600_000, budgets: [] });

@@ -8,7 +8,10 @@ import { memory } from './memory.ts';
  * asked each time, so that no proxy or reconnect can hide a restart.
  */
 export const enter = `
-local UPPER, ME, PRINT = tonumber(ARGV[2]), ARGV[4], ARGV[5]
+-- Between what the shared clock must be when this script begins, as far as the caller knows.
+local UPPER, LOWER = string.match(ARGV[2], '^(%d+)/?(%d*)$')
+UPPER, LOWER = tonumber(UPPER) or 0, tonumber(LOWER) or 0
+local ME, PRINT = ARGV[4], ARGV[5]
 -- What the caller has seen: the epoch, and in it the number of its own latest script.
 local SEEN, NUMBER = string.match(ARGV[3], '^([^/]*)/?(%d*)$')
 NUMBER = tonumber(NUMBER) or 0
@@ -52,6 +55,12 @@ local function enter()
     E.off = E.off - (now - UPPER)
     now = UPPER
     late = true
+  end
+  -- Earlier than it certainly is: scripts that were late have held it up. What was noted meanwhile is off by no more than
+  -- the way back of a reply, which the margin of a slot is for.
+  if SEEN == E.id and now < LOWER then
+    E.off = E.off + (LOWER - now)
+    now = LOWER
   end
   -- A clock set back neither frees slots nor stops time.
   if now < E.floor then

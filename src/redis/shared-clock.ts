@@ -1,0 +1,81 @@
+/** A moment on the shared clock, and one on `clock.now()`. */
+interface Pair {
+  readonly shared: number;
+  readonly local: number;
+}
+
+/** Between what commands may find the shared clock at, unless it was set or stood still. */
+interface Bounds {
+  readonly lower: number;
+  readonly upper: number;
+}
+
+/** Monotonic clocks and that of Redis may differ by so much for each millisecond before that is a fault of one. */
+const DRIFT = 0.001;
+
+/**
+ * What a replica knows of the clock that all share, within one epoch. Each reply tells a time of Redis between the
+ * moments at which its command was sent and the reply came. With the monotonic time since, that bounds the shared clock
+ * from both sides:
+ *
+ * - Above the upper bound Redis' clock was set forward, or the command was long on its way: the script goes back to the
+ *   bound, so that no slot is free too early.
+ * - Below the lower bound time was lost, since a command that Redis carries out late, after a pause of its own, sets the
+ *   clock back: the script goes forward to the bound. Without that, all that was lost makes answers look younger than they
+ *   are, and slots come back late.
+ *
+ * Monotonic time stands still while a machine is suspended; then the lower bound is merely lower.
+ */
+export class SharedClock {
+  readonly #slackMs: number;
+  /** Of the latest reply, with when its command was sent. */
+  #sent: Pair | null = null;
+  /** Of the reply that the clock can least be behind, with when it came. */
+  #came: Pair | null = null;
+
+  /** `slackMs`: how long a command may be on its way. */
+  constructor(slackMs: number) {
+    this.#slackMs = slackMs;
+  }
+
+  /** When the command of the latest reply was sent, on `clock.now()`; before all times where there was none. */
+  get heardAt(): number {
+    return this.#sent?.local ?? Number.NEGATIVE_INFINITY;
+  }
+
+  /** A reply in the same epoch as the one before. */
+  heard(shared: number, sentAt: number, cameAt: number): void {
+    this.#sent = { shared, local: sentAt };
+    if (this.#came === null || shared >= this.#leastAt(this.#came, cameAt)) {
+      this.#came = { shared, local: cameAt };
+    }
+  }
+
+  /** Another memory of Redis has a clock of its own. */
+  forget(): void {
+    this.#sent = null;
+    this.#came = null;
+  }
+
+  /** Bounds for a command that is sent at a moment on `clock.now()`; `null` before the first reply of an epoch. */
+  boundsAt(now: number): Bounds | null {
+    if (this.#sent === null || this.#came === null) return null;
+    const lower = this.#leastAt(this.#came, now);
+    const last = this.#sent.shared + (now - this.#sent.local);
+    return {
+      lower: Math.floor(lower),
+      upper: Math.ceil(Math.max(last, lower)) + this.#slackMs,
+    };
+  }
+
+  /** A moment on the shared clock as one on `clock.now()`; early rather than late, so that nothing seems newer than it is. */
+  toLocal(shared: number): number {
+    const of = (pair: Pair | null) =>
+      pair === null ? Number.NEGATIVE_INFINITY : pair.local + (shared - pair.shared);
+    return Math.min(of(this.#sent), of(this.#came));
+  }
+
+  #leastAt({ local, shared }: Pair, now: number): number {
+    return shared + (now - local) * (1 - DRIFT);
+  }
+}

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { SharedClock } from '../../src/redis/shared-clock.ts';
+
+describe('the shared clock, as a replica knows it', () => {
+  it('is unknown before the first reply, and in another memory of Redis', () => {
+    const clock = new SharedClock(100);
+    expect([clock.boundsAt(0), clock.heardAt]).toEqual([null, Number.NEGATIVE_INFINITY]);
+    clock.heard(5000, 10, 20);
+    expect(clock.heardAt).toBe(10);
+    clock.forget();
+    expect([clock.boundsAt(0), clock.heardAt]).toEqual([null, Number.NEGATIVE_INFINITY]);
+    clock.heard(1000, 30, 40);
+    expect(clock.boundsAt(40)).toEqual({ lower: 1000, upper: 1110 });
+  });
+
+  it('is between what it would be if the reply or the command took all the time', () => {
+    const clock = new SharedClock(100);
+    clock.heard(5000, 10, 20);
+    expect(clock.boundsAt(20)).toEqual({ lower: 5000, upper: 5110 });
+    // A thousandth is for clocks that differ.
+    expect(clock.boundsAt(1020)).toEqual({ lower: 5999, upper: 6110 });
+  });
+
+  it('is not behind where it was for a reply that says so', () => {
+    const clock = new SharedClock(100);
+    clock.heard(5000, 10, 20);
+    // Redis stood still for four seconds, and then held its clock up by a command that was late.
+    clock.heard(5200, 1100, 5100);
+    expect(clock.boundsAt(5100)).toEqual({ lower: 10_074, upper: 10_175 });
+    // A moment before that is as long ago as it was, and not only as the last reply makes it.
+    expect(clock.toLocal(4000)).toBe(-980);
+    clock.heard(10_150, 5150, 5160);
+    expect(clock.boundsAt(5160)).toEqual({ lower: 10_150, upper: 10_260 });
+  });
+
+  it('follows a reply that is ahead, as a clock set forward makes it', () => {
+    const clock = new SharedClock(100);
+    clock.heard(5000, 10, 20);
+    clock.heard(5200, 30, 40);
+    expect(clock.boundsAt(40)).toEqual({ lower: 5200, upper: 5310 });
+    expect(clock.toLocal(5100)).toBe(-70);
+  });
+});
