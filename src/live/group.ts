@@ -7,31 +7,14 @@ import {
   patchEvent,
   wholeEvent,
 } from './events.ts';
-import { type ResultDocument, Revisions } from './revisions.ts';
+import type { LiveRun, RunResult } from './live-run.ts';
+import { RecentEvents } from './recent-events.ts';
+import { Revisions } from './revisions.ts';
+import type { QueryRoom } from './room.ts';
 import type { RunPace } from './run-pace.ts';
+import type { PacedRun } from './run-queue.ts';
 import type { LiveStream, StreamSource } from './stream.ts';
 import { WatchedReads } from './watched-reads.ts';
-
-/** What a run of a query came to. */
-export interface RunResult {
-  readonly document: ResultDocument;
-  /** What it has cost, as `extensions.upstream`. */
-  readonly upstream: object;
-  /** Present where the same may come out better then, in milliseconds: an upstream or its budget had nothing. */
-  readonly retryAfterMs?: number;
-  /** Present where nothing more can come of it: its key was refused. */
-  readonly refused?: true;
-}
-
-/** What a run has to know. */
-interface RunTerms {
-  /** Whether somebody looks at nothing until it has ended: whoever has an older result can wait for long. */
-  readonly isFirst: boolean;
-  readonly signal: AbortSignal;
-}
-
-/** Runs a query once; its reads go through `reads`. Never rejects. */
-export type LiveRun = (reads: WatchedReads, terms: RunTerms) => Promise<RunResult>;
 
 interface LiveGroupOptions {
   readonly clock: Clock;
@@ -40,10 +23,14 @@ interface LiveGroupOptions {
   readonly run: LiveRun;
   readonly throttleMs: number;
   readonly pace: RunPace;
+  /** Where it counts what it takes. */
+  readonly room: QueryRoom;
   /** Told of every run. */
   readonly onRun: () => void;
   /** The key was refused, and all members have to end with these errors. */
   readonly onRefused: (errors: readonly object[]) => void;
+  /** It takes more than there is for the caller that it counts for, and all members have to go. */
+  readonly onTooMuch: () => void;
   /** Nobody has been here for a while. */
   readonly onDeserted: () => void;
 }
@@ -53,8 +40,6 @@ const GRACE_MS = 5000;
 /** A run that brought errors is tried again after so long, doubled for each time in a row. */
 const FIRST_RETRY_MS = 2000;
 const LONGEST_RETRY_MS = 60_000;
-/** For so long an event is as true as when it was made. */
-const SAME_MOMENT_MS = 100;
 /** Members that are told of something in one turn of the event loop. */
 const AT_A_TIME = 200;
 
@@ -65,6 +50,7 @@ export class LiveGroup implements StreamSource {
   readonly #revisions = new Revisions();
   readonly #reads: WatchedReads;
   readonly #abort = new AbortController();
+  readonly #paced: PacedRun;
   #upstream: object = {};
   #state: 'current' | 'due' | 'running' | 'ended' = 'due';
   /** Writes that have made something of it wrong. */
@@ -76,30 +62,29 @@ export class LiveGroup implements StreamSource {
   #cancelRetry = (): void => {};
   #cancelGrace = (): void => {};
   #isWaiting = false;
-  /** What members get next, by the revision that they have: made once for all who come for it together. */
-  readonly #events = new Map<string, { readonly event: Buffer; readonly at: number }>();
+  /** Whether it has asked for a turn, and not had it. */
+  #isQueued = false;
+  /** What members get next, by the revision that they have. */
+  readonly #events: RecentEvents;
 
   constructor(options: LiveGroupOptions) {
     this.#options = options;
+    this.#events = new RecentEvents(options.clock);
     this.#reads = new WatchedReads((change) => {
       if (change === 'touched') this.#writes += 1;
-      this.#changed();
+      if (change === 'grown') this.#settle();
+      else this.#changed();
     });
+    this.#paced = {
+      callers: () => options.room.callers,
+      isFirst: () => this.#revisions.latest === null,
+      work: () => this.#run(),
+    };
     this.#schedule();
-  }
-
-  /** Memory that is taken, about, in bytes. */
-  get bytes(): number {
-    return this.#revisions.bytes;
   }
 
   get members(): ReadonlySet<LiveStream> {
     return this.#members;
-  }
-
-  /** Cache entries that are watched. */
-  get watched(): number {
-    return this.#reads.size;
   }
 
   /** The revision of an event id, if it is one of this group. */
@@ -115,12 +100,16 @@ export class LiveGroup implements StreamSource {
   join(stream: LiveStream): void {
     this.#cancelGrace();
     this.#members.add(stream);
+    this.#options.room.join(stream.caller);
+    // One that waits for its turn may go sooner now.
+    if (this.#isQueued) this.#options.pace.begin(this.#paced);
     stream.wantsWrites = this.#writes;
     stream.connect(this);
   }
 
   left(stream: LiveStream): void {
-    this.#members.delete(stream);
+    if (!this.#members.delete(stream)) return;
+    this.#options.room.leave(stream.caller);
     if (this.#members.size > 0 || this.#state === 'ended') return;
     this.#cancelGrace = this.#options.clock.after(GRACE_MS, () => {
       this.end();
@@ -142,7 +131,7 @@ export class LiveGroup implements StreamSource {
   /** What a member is told when there is nothing new. */
   reminder(mode: LiveMode): Buffer {
     if (mode === 'whole' || !this.#revisions.latest) return heartbeat;
-    return this.#once('age', () => ageEvent(this.#times));
+    return this.#events.once('age', () => ageEvent(this.#times));
   }
 
   /** Something may be gone without anybody having changed it, such as an entry for want of memory. */
@@ -153,11 +142,14 @@ export class LiveGroup implements StreamSource {
 
   /** Lets go of everything. Members are for the caller to end. */
   end(): void {
+    if (this.#state === 'ended') return;
     this.#state = 'ended';
     this.#abort.abort();
     this.#cancelRetry();
     this.#cancelGrace();
     this.#reads.end();
+    this.#options.pace.cancel(this.#paced);
+    this.#options.room.close();
   }
 
   get #eventId(): string {
@@ -177,7 +169,7 @@ export class LiveGroup implements StreamSource {
   #eventFrom(mode: LiveMode, revision: number | null): Buffer {
     const patch = mode === 'patch' && revision !== null && this.#patchFrom(revision);
     if (patch) return patch;
-    return this.#once('whole', () =>
+    return this.#events.once('whole', () =>
       wholeEvent(this.#eventId, this.#revisions.latest?.document ?? '', {
         live: this.#times,
         upstream: this.#upstream,
@@ -188,17 +180,9 @@ export class LiveGroup implements StreamSource {
   #patchFrom(revision: number): Buffer | null {
     const patch = this.#revisions.patchSince(revision);
     if (patch === null) return null;
-    return this.#once(`${revision}`, () => patchEvent(this.#eventId, patch, revision, this.#times));
-  }
-
-  /** An event as it was made a moment ago, or anew. */
-  #once(name: string, make: () => Buffer): Buffer {
-    const now = this.#options.clock.now();
-    const known = this.#events.get(name);
-    if (known && now - known.at < SAME_MOMENT_MS) return known.event;
-    const event = make();
-    this.#events.set(name, { event, at: now });
-    return event;
+    return this.#events.once(`${revision}`, () =>
+      patchEvent(this.#eventId, patch, revision, this.#times),
+    );
   }
 
   #changed(): void {
@@ -212,18 +196,24 @@ export class LiveGroup implements StreamSource {
     if (this.#isWaiting) return;
     this.#isWaiting = true;
     const { clock, pace, throttleMs } = this.#options;
-    const begin = (): void =>
-      pace.begin(() => {
-        this.#isWaiting = false;
-        void this.#run();
-      });
+    const begin = (): void => {
+      if (this.#hasEnded) return;
+      this.#isQueued = true;
+      pace.begin(this.#paced);
+    };
     const restMs = this.#publishedAt + throttleMs - clock.now();
     if (restMs > 0) clock.after(restMs, begin);
     else setImmediate(begin);
   }
 
   async #run(): Promise<void> {
+    this.#isWaiting = false;
+    this.#isQueued = false;
     if (this.#state !== 'due') return;
+    if (!this.#options.room.mayStay) {
+      this.#options.onTooMuch();
+      return;
+    }
     this.#state = 'running';
     this.#cancelRetry();
     const { onRefused, onRun, run } = this.#options;
@@ -245,7 +235,8 @@ export class LiveGroup implements StreamSource {
       return;
     }
     this.#shows = shows;
-    this.#options.pace.do(() => this.#publish(result));
+    const isHeld = this.#options.pace.do(this.#paced, () => this.#publish(result));
+    if (!isHeld) return;
     this.#retryLater(result);
     if (!isOutdated) return;
     this.#state = 'due';
@@ -256,13 +247,26 @@ export class LiveGroup implements StreamSource {
     return this.#state === 'ended';
   }
 
-  #publish({ document, upstream }: RunResult): void {
+  /** Shows a result to all members. False where there is no room for it. */
+  #publish({ document, upstream }: RunResult): boolean {
     this.#upstream = upstream;
     this.#state = 'current';
     this.#revisions.add(document);
-    this.#events.clear();
+    this.#events.forget();
+    if (!this.#settle()) return false;
     this.#publishedAt = this.#options.clock.now();
     this.#tell([...this.#members]);
+    return true;
+  }
+
+  /** Counts what it takes now. False where that is more than there is for it, and it has ended. */
+  #settle(): boolean {
+    const { onTooMuch, room } = this.#options;
+    if (this.#hasEnded) return false;
+    const bytes = this.#revisions.latest ? this.#revisions.bytes : null;
+    if (room.hold(bytes, this.#reads.size)) return true;
+    onTooMuch();
+    return false;
   }
 
   /** Tells members of the latest, a part of them in each turn of the event loop: there can be thousands. */

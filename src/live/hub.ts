@@ -1,19 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { Digest } from '../digest.ts';
-import { GatewayError } from '../errors.ts';
 import type { Observer } from '../observe/observer.ts';
 import { endEvent, errorEvent, type LiveMode } from './events.ts';
-import { LiveGroup, type LiveRun } from './group.ts';
+import { LiveGroup } from './group.ts';
+import type { LiveRun } from './live-run.ts';
+import { LiveRoom, RETRY_MS, type RoomLimits, tooMany } from './room.ts';
 import { RunPace } from './run-pace.ts';
 import { LiveStream } from './stream.ts';
 
-/** How many streams there may be. */
-interface LiveLimits {
-  readonly maxStreams: number;
-  readonly maxStreamsPerCaller: number;
-  /** What the results of all queries may take, in bytes. */
-  readonly maxBytes: number;
+/** How much there may be of live queries, and for how long. */
+interface LiveLimits extends RoomLimits {
   /** A stream goes on for so long at most, in milliseconds, and for three quarters of it at least. */
   readonly maxAgeMs: number;
 }
@@ -23,6 +20,8 @@ export interface LiveRequest {
   /** All that its result depends on. */
   readonly key: string;
   readonly run: LiveRun;
+  /** What is kept of it as long as it is watched, in bytes. */
+  readonly keptBytes: number;
   readonly throttleMs: number;
   readonly mode: LiveMode;
   /** The `Last-Event-ID` of one who was here before. */
@@ -66,10 +65,6 @@ const HEARTBEAT_MS = 15_000;
 const LOOK_MS = 1000;
 /** Once in so many looks, the groups look whether what they show is still at hand. */
 const LOOKS_AT_GROUPS = 5;
-/** Cache entries that are watched in all: each is looked at when something is written. */
-const MOST_WATCHED = 5000;
-/** ... and by one caller: whatever is watched takes its turn to be read again, and makes the others wait. */
-const MOST_WATCHED_BY_ONE = 500;
 /** After a stop, viewers come back within so many milliseconds for each of them, */
 const RETURN_MS_EACH = 5;
 /** ... at least and at most. */
@@ -88,9 +83,6 @@ const GOLDEN = 0.618_033_988_749_895;
 const LAST_WORDS_MS = 5000;
 /** ... and when the process stops, which is not to wait for them. */
 const LAST_WORDS_AT_STOP_MS = 1000;
-/** When one who was refused may try again, in milliseconds. */
-const RETRY_MS = 15_000;
-
 /** All live queries of a process, and who looks at them. */
 export class LiveHub {
   readonly #options: LiveHubOptions;
@@ -99,6 +91,7 @@ export class LiveHub {
   readonly #groups = new Map<string, LiveGroup>();
   readonly #members = new Map<LiveStream, Member>();
   readonly #pace: RunPace;
+  readonly #room: LiveRoom;
   #isLooking = false;
   #looks = 0;
   /** Groups that were ever begun, and streams that were ever opened. */
@@ -109,13 +102,12 @@ export class LiveHub {
   constructor(options: LiveHubOptions) {
     this.#options = options;
     this.#pace = new RunPace(options.clock, options.inTurn);
+    this.#room = new LiveRoom(options.limits);
   }
 
   /** Streams that are open, queries that are watched for them, and what those take in bytes. */
   get size(): { readonly streams: number; readonly groups: number; readonly bytes: number } {
-    let bytes = 0;
-    for (const group of this.#groups.values()) bytes += group.bytes;
-    return { streams: this.#members.size, groups: this.#groups.size, bytes };
+    return { streams: this.#members.size, groups: this.#groups.size, bytes: this.#room.bytes };
   }
 
   /**
@@ -123,18 +115,24 @@ export class LiveHub {
    * @throws GatewayError `TOO_MANY_STREAMS` with `retryAfterMs`.
    */
   open(request: LiveRequest): LiveStream {
-    this.#checkLimits(request);
+    if (this.#hasEnded) throw tooMany('This process is about to stop.', SHORTEST_RETURN_MS);
     const { clock } = this.#options;
+    const { caller } = request.viewer;
+    this.#room.checkStream(caller);
     const name = this.#options.digest(request.key).slice(0, 12);
     const group = this.#groups.get(name) ?? this.#begin(name, request);
     const revision = request.lastEventId === null ? null : group.revisionOf(request.lastEventId);
-    const stream = new LiveStream({ mode: request.mode, revision, clock });
+    const stream = new LiveStream({ mode: request.mode, caller, revision, clock });
     const { viewer } = request;
     const since = clock.now();
     const until = since + this.#nextAgeMs();
     const member = { stream, viewer, group, since, until, reason: 'closed by the viewer' };
     this.#members.set(stream, member);
-    stream.once('close', () => this.#closed(member));
+    const close = this.#room.openStream(caller);
+    stream.once('close', () => {
+      close();
+      this.#closed(member);
+    });
     group.join(stream);
     this.#options.observer.live?.({ ...told(member), kind: 'started' });
     if (!this.#isLooking) this.#lookLater();
@@ -166,27 +164,9 @@ export class LiveHub {
     return maxAgeMs * (1 - AGE_SPREAD * ((this.#opened * GOLDEN) % 1));
   }
 
-  #checkLimits({ viewer: { caller } }: LiveRequest): void {
-    const { maxBytes, maxStreams, maxStreamsPerCaller } = this.#options.limits;
-    const { bytes, streams } = this.size;
-    if (this.#hasEnded) throw tooMany('This process is about to stop.', SHORTEST_RETURN_MS);
-    const mine = [...this.#members.values()].filter(({ viewer }) => viewer.caller === caller);
-    if (mine.length >= maxStreamsPerCaller) {
-      throw tooMany('You have as many live queries open as one may have.');
-    }
-    const watched = (groups: Iterable<LiveGroup>): number =>
-      [...groups].reduce((sum, group) => sum + group.watched, 0);
-    if (watched(new Set(mine.map(({ group }) => group))) > MOST_WATCHED_BY_ONE) {
-      throw tooMany('Your live queries are made of as much as one may have watched.');
-    }
-    const isFull = streams >= maxStreams || bytes > maxBytes;
-    if (isFull || watched(this.#groups.values()) > MOST_WATCHED) {
-      throw tooMany('There are as many live queries as this gateway can keep current.');
-    }
-  }
-
-  #begin(name: string, { run, throttleMs }: LiveRequest): LiveGroup {
+  #begin(name: string, { keptBytes, run, throttleMs, viewer }: LiveRequest): LiveGroup {
     const { clock, observer } = this.#options;
+    const room = this.#room.openQuery(viewer.caller, keptBytes);
     this.#begun += 1;
     const group = new LiveGroup({
       clock,
@@ -195,10 +175,17 @@ export class LiveHub {
       run,
       throttleMs,
       pace: this.#pace,
+      room,
       onRun: () => observer.liveRun?.(),
       onRefused: (errors) => {
         this.#forget(name, group);
         for (const member of this.#membersOf(group)) this.#refuse(member, 'key refused', errors);
+      },
+      onTooMuch: () => {
+        this.#forget(name, group);
+        for (const member of this.#membersOf(group)) {
+          this.#finish(member, 'too much', endEvent(member.stream.mode, RETRY_MS));
+        }
       },
       onDeserted: () => this.#forget(name, group),
     });
@@ -294,8 +281,4 @@ export class LiveHub {
 function told({ viewer }: Member) {
   const { caller, name, requestId } = viewer;
   return { caller, name, requestId };
-}
-
-function tooMany(sentence: string, retryAfterMs = RETRY_MS): GatewayError {
-  return new GatewayError('TOO_MANY_STREAMS', sentence, { details: { retryAfterMs } });
 }

@@ -1,18 +1,37 @@
+import { BoundedMap } from '../bounded-map.ts';
 import type { Clock } from '../clock.ts';
+import { type PacedRun, RunQueue } from './run-queue.ts';
+import { SharedPool } from './shared-pool.ts';
 
 /** Work that may be done without a rest, in milliseconds, */
 const BURST_MS = 100;
 /** ... and the share of the time that may be worked for longer. */
 const SHARE = 0.5;
+/** After so long, in milliseconds, work of a caller counts half. */
+const HALF_LIFE_MS = 10_000;
+/** Callers whose work is remembered. */
+const REMEMBERED = 10_000;
+/** What a run counts for at least, in milliseconds: callers whose queries take next to nothing take turns too. */
+const LEAST_MS = 0.1;
+/** First runs under way at once: nobody knows yet what their results take. */
+const FIRST_RUNS = 16;
+/** One that takes longer, in milliseconds, waits for an upstream, and others begin beside it. */
+const FIRST_RUN_MS = 1000;
 
 /**
  * Begins the runs of live queries, one after the other. A write can make many of them due at once: they use half of
- * the processor for longer than a moment, and stand behind nobody's request but their own.
+ * the processor for longer than a moment, and stand behind nobody's request but their own. The caller whose queries
+ * have taken the least of late goes first, so that heavy queries of one delay those of the others by one run at most.
  */
 export class RunPace {
   readonly #clock: Clock;
   readonly #inTurn: (work: () => void) => void;
-  readonly #waiting: (() => void)[] = [];
+  readonly #queue = new RunQueue();
+  readonly #firstRuns = new SharedPool(FIRST_RUNS);
+  /** Milliseconds of work for each caller, as of a time. */
+  readonly #worked = new BoundedMap<{ readonly ms: number; readonly at: number }>({
+    max: REMEMBERED,
+  });
   #isBusy = false;
   /** Milliseconds of work that may be done now; below 0 what has to be rested for. */
   #credit = BURST_MS;
@@ -25,31 +44,84 @@ export class RunPace {
     this.#creditAt = clock.now();
   }
 
-  /** Begins a piece of work when its turn comes. */
-  begin(work: () => void): void {
-    this.#waiting.push(work);
-    if (!this.#isBusy) this.#next();
+  /** Begins a run when its turn comes. Called again while it waits, it learns of those who have come since. */
+  begin(run: PacedRun): void {
+    this.#queue.add(run);
+    this.#next();
+  }
+
+  /** A run is not wanted any more. */
+  cancel(run: PacedRun): void {
+    this.#queue.remove(run);
   }
 
   /** Does something that belongs to a run, at once. */
-  do(work: () => void): void {
+  do<T>({ callers }: Pick<PacedRun, 'callers'>, work: () => T): T {
     const since = this.#clock.now();
-    work();
-    this.#credit -= this.#clock.now() - since;
+    const done = work();
+    const now = this.#clock.now();
+    this.#credit -= now - since;
+    const charged = [...callers()];
+    const ms = Math.max(LEAST_MS, now - since) / charged.length;
+    for (const caller of charged) {
+      this.#worked.set(caller, { ms: this.#workedFor(caller) + ms, at: now });
+    }
+    return done;
   }
 
   #next(): void {
-    const work = this.#waiting.shift();
-    this.#isBusy = work !== undefined;
-    if (!work) return;
+    if (this.#isBusy || !this.#find()) return;
+    this.#isBusy = true;
     const begin = (): void =>
       this.#inTurn(() => {
-        this.do(work);
-        setImmediate(() => this.#next());
+        // Who has come meanwhile may go first.
+        const next = this.#find();
+        if (next) this.#start(next);
+        setImmediate(() => {
+          this.#isBusy = false;
+          this.#next();
+        });
       });
     const restMs = this.#restMs;
     if (restMs > 0) this.#clock.after(restMs, begin);
     else begin();
+  }
+
+  #find(): { readonly run: PacedRun; readonly caller: string } | null {
+    return this.#queue.first({
+      costOf: (caller) => this.#workedFor(caller),
+      mayBegin: (run, caller) => !run.isFirst() || this.#firstRuns.mayTake(caller),
+    });
+  }
+
+  #start({ caller, run }: { readonly run: PacedRun; readonly caller: string }): void {
+    this.#queue.remove(run);
+    const ended = run.isFirst() ? this.#beginFirst(caller) : null;
+    const done = this.do(run, run.work);
+    if (!ended) return;
+    if (done) void done.then(ended);
+    else ended();
+  }
+
+  /** Counts a first run until what this returns is called, or for a while. */
+  #beginFirst(caller: string): () => void {
+    this.#firstRuns.add(caller, 1);
+    let isCounted = true;
+    const end = (): void => {
+      cancel();
+      if (!isCounted) return;
+      isCounted = false;
+      this.#firstRuns.add(caller, -1);
+      this.#next();
+    };
+    const cancel = this.#clock.after(FIRST_RUN_MS, end);
+    return end;
+  }
+
+  /** Milliseconds that the queries of a caller have taken of late. */
+  #workedFor(caller: string): number {
+    const worked = this.#worked.peek(caller);
+    return worked ? worked.ms * 0.5 ** ((this.#clock.now() - worked.at) / HALF_LIFE_MS) : 0;
   }
 
   get #restMs(): number {

@@ -18,6 +18,8 @@ const PIECE_BYTES = 16 * 1024;
  */
 export class LiveStream extends Readable {
   readonly mode: LiveMode;
+  /** Whom it is counted for. */
+  readonly caller: string;
   /** The revision that the viewer has, or will have with what is under way; `null` before the first. */
   revision: number | null;
   /** When something was given away last, on `clock.now()`. */
@@ -39,11 +41,13 @@ export class LiveStream extends Readable {
 
   constructor(options: {
     readonly mode: LiveMode;
+    readonly caller: string;
     readonly revision: number | null;
     readonly clock: Clock;
   }) {
     super({ highWaterMark: 0 });
     this.mode = options.mode;
+    this.caller = options.caller;
     this.revision = options.revision;
     this.#clock = options.clock;
     this.spokeAt = options.clock.now();

@@ -18,13 +18,14 @@ interface Watched {
  */
 export class WatchedReads {
   readonly #watched = new Map<string, Watched>();
-  readonly #changed: (change: WatchedChange) => void;
+  readonly #changed: (change: WatchedChange | 'grown') => void;
   #run = 0;
+  #hasEnded = false;
   /** Whether a write has made something wrong since the latest run began. */
   #isTouched = false;
 
-  /** `changed` is called for every change after which another run may come out otherwise. */
-  constructor(changed: (change: WatchedChange) => void) {
+  /** `changed` is called for every change after which another run may come out otherwise; `grown` for each new watch. */
+  constructor(changed: (change: WatchedChange | 'grown') => void) {
     this.#changed = changed;
   }
 
@@ -41,6 +42,7 @@ export class WatchedReads {
 
   /** A read begins; call what comes back once it has ended. */
   begin(client: Client, read: Read<unknown>, credential: Credential): () => void {
+    if (this.#hasEnded) return () => {};
     const key = client.keyOf(read, credential);
     let watched = this.#watched.get(key);
     if (!watched) {
@@ -50,6 +52,7 @@ export class WatchedReads {
       });
       watched = { watch, seen: undefined, run: 0 };
       this.#watched.set(key, watched);
+      this.#changed('grown');
     }
     const mine = watched;
     const isFirst = mine.run !== this.#run || mine.seen === undefined;
@@ -94,8 +97,9 @@ export class WatchedReads {
     return { at, nextRefreshInMs: oldest?.nextRefreshInMs() ?? null };
   }
 
-  /** Nothing is watched any more. */
+  /** Nothing is watched any more, nor what is still read. */
   end(): void {
+    this.#hasEnded = true;
     for (const { watch } of this.#watched.values()) watch.end();
     this.#watched.clear();
   }

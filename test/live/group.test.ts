@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { LiveGroup } from '../../src/live/group.ts';
+import { LiveRoom } from '../../src/live/room.ts';
 import { RunPace } from '../../src/live/run-pace.ts';
 import type { Client } from '../../src/upstream/client.ts';
 import type { Read } from '../../src/upstream/request.ts';
@@ -32,7 +33,12 @@ it('watches nothing any more that a run reads after its end', async () => {
     },
     throttleMs: 0,
     pace: new RunPace(clock, (begin) => begin()),
+    room: new LiveRoom({ maxStreams: 1, maxStreamsPerCaller: 1, maxBytes: 1e6 }).openQuery(
+      'one',
+      0,
+    ),
     onRun: () => {},
+    onTooMuch: () => {},
     onRefused: () => {},
     onDeserted: () => {},
   });

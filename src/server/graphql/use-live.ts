@@ -15,8 +15,8 @@ import { BadUserInput } from '../../errors.ts';
 import type { GraphContext } from '../../graph/context.ts';
 import { liveDirective } from '../../graph/directives/live.ts';
 import type { LiveMode } from '../../live/events.ts';
-import type { LiveRun, RunResult } from '../../live/group.ts';
 import type { LiveHub } from '../../live/hub.ts';
+import type { LiveRun, RunResult } from '../../live/live-run.ts';
 import type { LiveStream } from '../../live/stream.ts';
 import { copiedName } from '../../observe/copied-name.ts';
 import { operationName } from '../answers/request-names.ts';
@@ -80,6 +80,7 @@ export function useLive({ callers, contexts, hub, maskError }: LiveOptions): Gat
       const name = operationName(operation);
       const stream = hub.open({
         key: JSON.stringify([kept.key, rightsOf(viewer)]),
+        keptBytes: kept.key.length,
         run: runOf(kept, { contexts, execute: executeFn, maskError, schema, viewer }),
         throttleMs: throttleOf(live),
         mode,

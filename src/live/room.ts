@@ -1,0 +1,168 @@
+import { GatewayError } from '../errors.ts';
+import { SharedPool } from './shared-pool.ts';
+
+/** How much there may be of live queries. */
+export interface RoomLimits {
+  readonly maxStreams: number;
+  readonly maxStreamsPerCaller: number;
+  /** What the results of all queries may take, in bytes. */
+  readonly maxBytes: number;
+}
+
+/** Cache entries that are watched in all: each is looked at when something is written. */
+const MOST_WATCHED = 5000;
+/** ... and by one caller, who begins nothing more where little of that is left: it would end as soon as it is known. */
+const MOST_WATCHED_BY_ONE = 500;
+const BEGINS_BELOW = 425;
+/** What a query counts for until its first result is there: this share of all bytes. */
+const RESERVED = 1 / 1024;
+/** When one who was refused may try again, in milliseconds. */
+export const RETRY_MS = 15_000;
+
+/**
+ * What live queries take of the process: streams, bytes and watched cache entries. Each caller has a share of each
+ * that depends on what is free. A query counts for one caller, however many look at it, so that to join costs others
+ * nothing but a stream.
+ */
+export class LiveRoom {
+  readonly #streams: SharedPool;
+  readonly #bytes: SharedPool;
+  readonly #reservedBytes: number;
+  readonly #watched = new SharedPool(MOST_WATCHED, MOST_WATCHED_BY_ONE, BEGINS_BELOW);
+
+  constructor({ maxBytes, maxStreams, maxStreamsPerCaller }: RoomLimits) {
+    this.#streams = new SharedPool(maxStreams, maxStreamsPerCaller);
+    this.#bytes = new SharedPool(maxBytes);
+    this.#reservedBytes = Math.ceil(maxBytes * RESERVED);
+  }
+
+  /** What all queries take, about, in bytes. */
+  get bytes(): number {
+    return this.#bytes.held;
+  }
+
+  /**
+   * Whether a caller may open a stream.
+   * @throws GatewayError `TOO_MANY_STREAMS` with `retryAfterMs`.
+   */
+  checkStream(caller: string): void {
+    if (!this.#streams.mayTake(caller)) {
+      throw tooMany('You have as many live queries open as one may have.');
+    }
+  }
+
+  /** A stream of a caller is open from now on; it ends when what this returns is called. */
+  openStream(caller: string): () => void {
+    this.#streams.add(caller, 1);
+    return () => this.#streams.add(caller, -1);
+  }
+
+  /**
+   * Begins to count a query for a caller. `keptBytes` is what is kept of it beside its result.
+   * @throws GatewayError `TOO_MANY_STREAMS` with `retryAfterMs`.
+   */
+  openQuery(caller: string, keptBytes: number): QueryRoom {
+    if (!this.#bytes.mayTake(caller)) {
+      throw tooMany('Your live queries take as much memory as one caller may have now.');
+    }
+    if (!this.#watched.mayTake(caller)) {
+      throw tooMany('Your live queries are made of as much as one caller may have watched now.');
+    }
+    return new QueryRoom(this.#bytes, this.#watched, {
+      caller,
+      keptBytes,
+      reservedBytes: this.#reservedBytes,
+    });
+  }
+}
+
+/** What one query takes, and whom it counts for. */
+export class QueryRoom {
+  readonly #bytesOfAll: SharedPool;
+  readonly #watchedOfAll: SharedPool;
+  readonly #keptBytes: number;
+  readonly #reservedBytes: number;
+  /** How often each caller looks at it. */
+  readonly #looking = new Map<string, number>();
+  #caller: string;
+  #bytes = 0;
+  #watched = 0;
+
+  constructor(
+    bytes: SharedPool,
+    watched: SharedPool,
+    terms: {
+      readonly caller: string;
+      readonly keptBytes: number;
+      readonly reservedBytes: number;
+    },
+  ) {
+    this.#bytesOfAll = bytes;
+    this.#watchedOfAll = watched;
+    this.#keptBytes = terms.keptBytes;
+    this.#reservedBytes = terms.reservedBytes;
+    this.#caller = terms.caller;
+    this.hold(null, 1);
+  }
+
+  /** All who look at it; the last of them while nobody does. */
+  get callers(): Iterable<string> {
+    return this.#looking.size > 0 ? this.#looking.keys() : [this.#caller];
+  }
+
+  /** A caller looks at it, once more. */
+  join(caller: string): void {
+    this.#looking.set(caller, (this.#looking.get(caller) ?? 0) + 1);
+    this.#settleCaller();
+  }
+
+  /** A caller looks at it once less. */
+  leave(caller: string): void {
+    const rest = (this.#looking.get(caller) ?? 1) - 1;
+    if (rest > 0) this.#looking.set(caller, rest);
+    else this.#looking.delete(caller);
+    this.#settleCaller();
+  }
+
+  /**
+   * Its results take so many bytes now, `null` before the first, and it watches so many entries. Answers whether its
+   * caller may keep that.
+   */
+  hold(resultBytes: number | null, watched: number): boolean {
+    const bytes = this.#keptBytes + (resultBytes ?? this.#reservedBytes);
+    this.#count(bytes - this.#bytes, watched - this.#watched);
+    return this.mayStay;
+  }
+
+  /** Whether its caller may keep what it takes. */
+  get mayStay(): boolean {
+    return this.#bytesOfAll.mayKeep(this.#caller) && this.#watchedOfAll.mayKeep(this.#caller);
+  }
+
+  /** It counts for who began it, as long as they look at it, and then for the next who does. */
+  #settleCaller(): void {
+    const [next] = this.#looking.keys();
+    if (next === undefined || this.#looking.has(this.#caller)) return;
+    const [bytes, watched] = [this.#bytes, this.#watched];
+    this.#count(-bytes, -watched);
+    this.#caller = next;
+    this.#count(bytes, watched);
+  }
+
+  #count(bytes: number, watched: number): void {
+    this.#bytesOfAll.add(this.#caller, bytes);
+    this.#watchedOfAll.add(this.#caller, watched);
+    this.#bytes += bytes;
+    this.#watched += watched;
+  }
+
+  /** It takes nothing any more. */
+  close(): void {
+    this.#count(-this.#bytes, -this.#watched);
+  }
+}
+
+/** `TOO_MANY_STREAMS`. */
+export function tooMany(sentence: string, retryAfterMs = RETRY_MS): GatewayError {
+  return new GatewayError('TOO_MANY_STREAMS', sentence, { details: { retryAfterMs } });
+}

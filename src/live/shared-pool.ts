@@ -1,0 +1,53 @@
+/** Who holds less than so many times what is free may take more: alone, a caller gets three quarters. */
+const TAKES = 3;
+/** ... and what is held may grow until it is so many times what is free: alone, to seven eighths. */
+const KEEPS = 7;
+
+/**
+ * What callers share of something that is limited. The limit of each depends on what is free, so that some is always
+ * left for the next caller, however many there are and whatever each of them takes.
+ */
+export class SharedPool {
+  readonly #size: number;
+  readonly #mostOfOne: number;
+  readonly #takesBelow: number;
+  readonly #ofCallers = new Map<string, number>();
+  #held = 0;
+
+  /** `mostOfOne`: what one caller may hold at most, whatever is free, and take no more from `takesBelow` on. */
+  constructor(size: number, mostOfOne = size, takesBelow = mostOfOne) {
+    this.#size = size;
+    this.#mostOfOne = mostOfOne;
+    this.#takesBelow = takesBelow;
+  }
+
+  /** What all callers hold together. */
+  get held(): number {
+    return this.#held;
+  }
+
+  /** What a caller holds. */
+  heldBy(caller: string): number {
+    return this.#ofCallers.get(caller) ?? 0;
+  }
+
+  /** Counts for a caller so much more, or less where it is negative. Nothing is refused here. */
+  add(caller: string, amount: number): void {
+    const held = this.heldBy(caller) + amount;
+    if (held > 0) this.#ofCallers.set(caller, held);
+    else this.#ofCallers.delete(caller);
+    this.#held += amount;
+  }
+
+  /** Whether a caller may take more. */
+  mayTake(caller: string): boolean {
+    const held = this.heldBy(caller);
+    return held < this.#takesBelow && held < TAKES * (this.#size - this.#held);
+  }
+
+  /** Whether a caller may keep what it holds. */
+  mayKeep(caller: string): boolean {
+    const held = this.heldBy(caller);
+    return held <= this.#mostOfOne && held <= KEEPS * (this.#size - this.#held);
+  }
+}
