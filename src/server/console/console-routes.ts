@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { GatewayError } from '../../errors.ts';
 import type { Callers } from '../door/caller.ts';
 import { isForeignPage } from '../door/foreign-page.ts';
 import { isLocal } from '../door/local-caller.ts';
@@ -73,15 +74,22 @@ async function rightsOf(
   // Names are for the gateway's own pages: not even for those that may call.
   const local = isLocal(request) && !isForeignPage(headerOf(request), () => false);
   if (!hasRoles || authorization === undefined) return { named: local, still: null };
-  const isAdmin = async (): Promise<boolean> =>
-    (await callers.identify(authorization, request)).role === 'admin';
-  // A token that is none is refused on this machine too, where it would not be needed.
-  const named = (await isAdmin()) || local;
+  const mayKnowNames = async (): Promise<boolean> => {
+    try {
+      // An invalid token is refused on this machine too, where it would not be needed.
+      return (await callers.identify(authorization, request)).role === 'admin' || local;
+    } catch (error) {
+      // An identity provider that is out of order does not take the console from its operator.
+      if (local && error instanceof GatewayError) return true;
+      throw error;
+    }
+  };
+  const named = await mayKnowNames();
   return {
     named,
     still: () =>
-      isAdmin().then(
-        (is) => local || is === named,
+      mayKnowNames().then(
+        (may) => may === named,
         () => false,
       ),
   };

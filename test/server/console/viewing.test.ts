@@ -237,6 +237,21 @@ describe('Names of callers', () => {
     expect((await fetch(`${busy.url}/console.json`)).status).toBe(200);
   });
 
+  it('are still shown on this machine where nobody can say whether a token is one', async () => {
+    const { AUTH_JWT_SECRET: _, ...rest } = JWT;
+    const busy = await start({ ...rest, AUTH_JWT_JWKS_URL: 'http://127.0.0.1:1/keys' });
+    // To see whether it is signed by the provider, its keys are needed.
+    const token = `${Buffer.from('{"alg":"ES256"}').toString('base64url')}.e30.AA`;
+    const ask = (where: Record<string, string>) =>
+      fetch(`${busy.url}/console.json`, {
+        headers: { ...where, authorization: `Bearer ${token}` },
+      });
+    expect(await (await ask({})).json()).toMatchObject({ named: true });
+    const elsewhere = await ask(REMOTE);
+    expect(elsewhere.status).toBe(503);
+    expect(await elsewhere.text()).toContain('"code":"UPSTREAM_UNAVAILABLE"');
+  });
+
   it('are told no longer than the token lasts', async () => {
     const busy = await start(JWT);
     const authorization = tokenOf('eve', 'admin', 200);
