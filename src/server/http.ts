@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { GraphQLError } from 'graphql';
 import type { Clock } from '../clock.ts';
 import type { ErrorCode } from '../errors.ts';
@@ -115,6 +116,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   const routes = routesOf(options);
   const { shortWay } = options;
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
+    if (refused.has(request.socket)) return;
     const isReadable = readTarget(request);
     const isPlain = isReadable && shortWay !== null && !drain.begun && shortWay.takes(request);
     if (!isPlain || options.hostGuard?.(request.headers.host) === false) {
@@ -255,8 +257,15 @@ const nothing: Route = {
 const unknownHost =
   'The gateway is not known under this name. Ask for localhost, or add the name to ALLOWED_HOSTS.';
 
-/** Answers a request that is not even looked at, and ends its connection. */
+/** Connections that end with an answer: what their senders sent behind it is not done. */
+const refused = new WeakSet<Socket>();
+
+/**
+ * Answers a request that is not even looked at, and ends its connection.
+ * Implements: RFC 9112 section 9.6.
+ */
 function refuse(response: ServerResponse, status: number, sentence: string, code: ErrorCode): void {
+  refused.add(response.req.socket);
   response.writeHead(status, { 'Content-Type': 'application/json', Connection: 'close' });
   response.end(errorBody(new GraphQLError(sentence, { extensions: { code } })));
 }

@@ -119,6 +119,24 @@ describe('A request target', () => {
     expect(answer).not.toMatch(/node_modules|\.js:|password/);
   });
 
+  it('that is refused ends its connection, and what was sent behind it is not done', async () => {
+    const behind =
+      'GET /schema.graphql HTTP/1.1\r\nHost: localhost\r\nOrigin: http://behind.example';
+    for (const host of ['Host: evil.example\r\n', 'Host: localhost\r\nHost: localhost\r\n']) {
+      const socket = connect(Number(new URL(door.url).port), '127.0.0.1');
+      const first = 'GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n';
+      socket.write(`${first}GET ${QUERY} HTTP/1.1\r\n${host}\r\n${behind}\r\n\r\n`);
+      expect((await text(socket)).match(/^HTTP.*/gm)).toHaveLength(2);
+    }
+    // Of a foreign page that is refused the log tells, whether its answer is sent or not.
+    expect(door.log()).not.toContain('behind.example');
+    await exchange(
+      'GET /schema.graphql HTTP/1.1',
+      'Host: localhost\r\nOrigin: http://b.example\r\n',
+    );
+    expect(door.log()).toContain('b.example');
+  });
+
   it('of OPTIONS may be the gateway as a whole', async () => {
     for (const target of ['*', 'http://localhost']) {
       const { answer, status } = await exchange(`OPTIONS ${target} HTTP/1.1`);
