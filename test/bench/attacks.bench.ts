@@ -3,6 +3,7 @@ import { connectionAttacks } from './attacks/connections.ts';
 import { dryRunAttacks } from './attacks/dry-runs.ts';
 import { liveAttacks } from './attacks/live.ts';
 import { operationAttacks } from './attacks/operations.ts';
+import { pageAttacks } from './attacks/pages.ts';
 import { type Outcome, Stage } from './attacks/stage.ts';
 import { textAttacks } from './attacks/texts.ts';
 import { unreadAttacks } from './attacks/unread.ts';
@@ -24,6 +25,7 @@ const attacks = [
   ...liveAttacks,
   ...uploadAttacks,
   ...connectionAttacks,
+  ...pageAttacks,
 ];
 
 /** `ATTACKS=map,nodes npm run bench -- attacks` makes only these. */

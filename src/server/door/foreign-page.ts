@@ -40,6 +40,9 @@ export function isUnmarkedByBrowser(header: HeaderReader, isListed: IsListed): b
   return !isListed(origin) && !isOwn(origin, header);
 }
 
+/** Names of proxies, one behind the other, that are looked at: a request can have thousands. */
+const MOST_HOSTS = 8;
+
 /**
  * Whether an origin is that of the host that a request was sent to. The scheme is not compared: behind a proxy
  * that ends TLS it is another one. A page cannot send `X-Forwarded-Host` without a preflight, so that the name
@@ -48,7 +51,7 @@ export function isUnmarkedByBrowser(header: HeaderReader, isListed: IsListed): b
 function isOwn(origin: string, header: HeaderReader): boolean {
   const own = hostOf(origin);
   if (own === null) return false;
-  const named = [header('host'), ...(header('x-forwarded-host')?.split(',') ?? [])];
+  const named = [header('host'), ...(header('x-forwarded-host')?.split(',', MOST_HOSTS) ?? [])];
   const { protocol } = new URL(origin);
   return named.some((host) => host != null && hostOf(`${protocol}//${host.trim()}`) === own);
 }

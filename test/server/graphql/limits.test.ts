@@ -249,14 +249,23 @@ describe('a Host header', () => {
     },
   );
 
-  it.each(['evil.example', 'localhost.evil.example:4000', '127.0.0.1.evil.example', 'x'])(
-    'of %s is refused by a gateway on loopback, so that no page can be it',
-    async (host) => {
-      const [status, body] = await ask(door, host);
-      expect([status, body]).toEqual([403, expect.stringContaining('"code":"FORBIDDEN"')]);
-      expect((await ask(door, host, '/livez'))[0]).toBe(200);
-    },
-  );
+  it.each([
+    'evil.example',
+    'localhost.evil.example:4000',
+    '127.0.0.1.evil.example',
+    'x',
+    'evillocalhost',
+    'evil-localhost:4000',
+    'evil.localhost',
+    'evil127.0.0.1',
+    '[::1].evil.example',
+    'localhost:4000:80',
+    'localhost.',
+  ])('of %s is refused by a gateway on loopback, so that no page can be it', async (host) => {
+    const [status, body] = await ask(door, host);
+    expect([status, body]).toEqual([403, expect.stringContaining('"code":"FORBIDDEN"')]);
+    expect((await ask(door, host, '/livez'))[0]).toBe(200);
+  });
 
   it('may have the names of ALLOWED_HOSTS, and these only where they are set', async () => {
     const named = await openDoor({
@@ -266,7 +275,24 @@ describe('a Host header', () => {
     });
     const wide = await openDoor({ AUTH_MODE: 'none', HOST: '0.0.0.0' });
     expect((await ask(named, 'API.example.com:443'))[0]).toBe(200);
-    expect((await ask(named, 'evil.example'))[0]).toBe(403);
+    expect((await ask(named, 'other.example'))[0]).toBe(200);
+    for (const host of [
+      'evil.example',
+      // Names that only end in an allowed one, begin with it, or have it in them.
+      'evilapi.example.com',
+      'evil.api.example.com',
+      'evil-api.example.com:443',
+      'api.example.com.evil.example',
+      'api.example.comevil',
+      'api.example',
+      'example.com',
+      'apixexample.com',
+    ]) {
+      // Twice: the last one that was looked at is remembered.
+      expect((await ask(named, host))[0]).toBe(403);
+      expect((await ask(named, host))[0]).toBe(403);
+      expect((await ask(named, 'api.example.com'))[0]).toBe(200);
+    }
     expect((await ask(wide, 'anything.example'))[0]).toBe(200);
     await Promise.all([named.close(), wide.close()]);
   });

@@ -288,8 +288,8 @@ describe('The folder of the journal', () => {
     expect(complaints).toEqual([expect.stringContaining(`cannot be used (${why})`)]);
   });
 
-  test.each([0o707, 0o702, 0o770, 0o1777])('is complained of where its mode is %i', (mode) => {
-    chmodSync(folder, mode);
+  test.each(['707', '702', '770', '1777'])('is complained of where its mode is %s', (mode) => {
+    chmodSync(folder, Number.parseInt(mode, 8));
     const clock = new VirtualClock().rule();
     const key = open(clock).of('a-key', span);
     expect(complaints).toEqual([
@@ -302,8 +302,8 @@ describe('The folder of the journal', () => {
     expect(text()).toMatch(/^leases 1 /);
   });
 
-  test.each([0o700, 0o755, 0o750])('is fine where its mode is %i', (mode) => {
-    chmodSync(folder, mode);
+  test.each(['700', '755', '750'])('is fine where its mode is %s', (mode) => {
+    chmodSync(folder, Number.parseInt(mode, 8));
     begin(new VirtualClock().rule());
     expect(complaints).toEqual([]);
   });
