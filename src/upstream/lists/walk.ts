@@ -117,8 +117,9 @@ export class Walk<R extends Row> {
     const rows: WindowRow<R>[] = [];
     let { page: number, index } = start;
     let page = yield* this.page(number);
-    // Most windows end on the page that they begin on, where no row is seen twice.
-    let seen = page.distinct ? null : new Set<string>();
+    // Most windows end on the page that they begin on, where no row is seen twice. Rows before the start count as
+    // seen: where pages have rows in common, the next page begins with some of them.
+    let seen = page.distinct ? null : this.#identities(page.rows.slice(0, index));
     const more = () => !end || isBefore({ page: number, index }, end);
     while (rows.length < count && more()) {
       const row = page.rows[index];
@@ -131,7 +132,7 @@ export class Walk<R extends Row> {
         index += 1;
       } else {
         if (page.last) break;
-        seen ??= new Set(rows.map(({ node }) => this.#identity(node)));
+        seen ??= this.#identities(page.rows);
         yield* this.#ahead(page, count - rows.length, { upTo: end?.page });
         number += 1;
         index = 0;
@@ -152,9 +153,9 @@ export class Walk<R extends Row> {
 
   *backwards(start: Place, end: Place, rowsFollow: boolean, count: number): Steps<Window<R>> {
     const rows: WindowRow<R>[] = [];
-    const seen = new Set<string>();
     let { page: number, index } = end;
     let page = yield* this.page(number);
+    const seen = this.#identities(page.rows.slice(index));
     while (rows.length < count && isBefore(start, { page: number, index })) {
       const row = page.rows[index - 1];
       if (index > 0) {
@@ -227,6 +228,10 @@ export class Walk<R extends Row> {
 
   #identity(row: R): string {
     return identityOf(this.#source.list, row);
+  }
+
+  #identities(rows: readonly R[]): Set<string> {
+    return new Set(rows.map((row) => this.#identity(row)));
   }
 
   /** The cursor of a row of one of these pages. */

@@ -17,6 +17,8 @@ interface Habits {
   readonly maxPage: 'told' | 'zero';
   readonly total: boolean;
   readonly pastEnd: 'empty' | 'last page again';
+  /** Rows of the page before that each page begins with once more: fewer than a page has. */
+  readonly repeats: number;
 }
 
 const honest: Habits = {
@@ -25,6 +27,7 @@ const honest: Habits = {
   maxPage: 'told',
   total: true,
   pastEnd: 'empty',
+  repeats: 0,
 };
 
 /** A list in memory behind what a `Lists` needs of a client; `ttl` false keeps no page. */
@@ -35,7 +38,10 @@ function createSource(rows: number[], habits: Habits, { pageSize = 100, keeps = 
     const perPage = Math.min(pageSize, habits.clamp);
     const last = Math.max(1, Math.ceil(rows.length / perPage));
     const number = habits.pastEnd === 'last page again' ? Math.min(asked, last) : asked;
-    const part = rows.slice((number - 1) * perPage, number * perPage);
+    const repeats = Math.min(habits.repeats, perPage - 1);
+    const from = Math.max(0, (number - 1) * perPage - repeats);
+    // Behind the last page there is nothing to repeat.
+    const part = number > last ? [] : rows.slice(from, number * perPage);
     const after = { null: null, repeats: number, grows: number + 1 }[habits.nextPage];
     return {
       rows: part.map((id) => ({ id })),
@@ -45,6 +51,7 @@ function createSource(rows: number[], habits: Habits, { pageSize = 100, keeps = 
       nextPage: number < last ? number + 1 : after,
       maxPage: habits.maxPage === 'told' ? last : null,
       sent: part.length,
+      distinct: new Set(part).size === part.length,
     };
   };
   const client = {
@@ -98,6 +105,7 @@ const anyHabits: fc.Arbitrary<Habits> = fc.record({
   maxPage: fc.constantFrom('told', 'zero'),
   total: fc.boolean(),
   pastEnd: fc.constantFrom('empty', 'last page again'),
+  repeats: fc.constantFrom(0, 0, 1, 3),
 });
 const anyList = fc.record({
   length: fc.oneof(fc.integer({ min: 0, max: 250 }), fc.constantFrom(0, 7, 20, 40, 100)),
