@@ -5,6 +5,8 @@ import type { Scrub } from './scrub.ts';
 
 /** Characters of a caller's name that are written: an identity provider may give long ones. */
 const LONGEST_CALLER = 64;
+/** Lines of a stack that are written: a message can have any number of lines that look like these. */
+const MOST_STACK_LINES = 20;
 
 /** Where lines go: standard output, or a test's array. */
 export type LogStream = DestinationStream;
@@ -139,7 +141,7 @@ function describe(
   const stack = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
   return {
     message: scrub(`${error.name}: ${error.message}`),
-    stack: stack.map((line) => scrub(line.trim())),
+    stack: stack.slice(-MOST_STACK_LINES).map((line) => scrub(line.trim())),
     ...(error.cause === undefined ? {} : { cause: reasons(error.cause, scrub) }),
   };
 }

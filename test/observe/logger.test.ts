@@ -242,6 +242,11 @@ describe('a text that is not ours', () => {
     expect(text).not.toContain('k3y');
   });
 
+  it('is short in an unexpected error whose message has many lines like those of a stack', () => {
+    const long = new Error('    at a line\n'.repeat(50_000));
+    expect(written((log) => log.unexpected(long)).length).toBeLessThan(20_000);
+  });
+
   it('is scrubbed in a complaint', () => {
     expect(written((log) => log.complaint('cannot read k3y-of-the-account'))).toContain('[secret]');
   });
