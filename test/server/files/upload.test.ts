@@ -211,6 +211,45 @@ describe('PUT /files/:filename', () => {
   });
 });
 
+describe('the size of a file', () => {
+  const sendings = {
+    'a known length': (to: string, bytes: Uint8Array) => upload(to, '/files/a.bin', bytes),
+    'an unknown length': (to: string, bytes: Uint8Array) => {
+      const sent = beginUpload(to, '/files/a.bin');
+      const answered = uploadAnswer(sent);
+      sent.end(bytes);
+      return answered;
+    },
+    'an unknown length in pieces': (to: string, bytes: Uint8Array) => {
+      const sent = beginUpload(to, '/files/a.bin');
+      const answered = uploadAnswer(sent);
+      for (let at = 0; at < bytes.length; at += 16_384) sent.write(bytes.subarray(at, at + 16_384));
+      sent.end();
+      return answered;
+    },
+  };
+  const names = Object.keys(sendings) as (keyof typeof sendings)[];
+
+  // Less and more than is read before the upload asks for its turn, and just as much.
+  it.each([1, 50_000, 65_536, 200_000].flatMap((max) => names.map((name) => [max, name] as const)))(
+    'may be up to %d bytes and not one more, sent with %s',
+    async (max, name) => {
+      const { url: to } = await open({ env: { UPLOAD_MAX_BYTES: String(max) } });
+      for (const size of [max - 1, max].filter((each) => each > 0)) {
+        const answer = await sendings[name](to, someBytes(size));
+        expect(answer).toMatchObject({ status: 201 });
+        const download = await fetch(String(answer.shortUrl));
+        expect((await download.arrayBuffer()).byteLength).toBe(size);
+      }
+      const before = await listed();
+      const refused = await sendings[name](to, someBytes(max + 1));
+      expect([refused.status, code(refused)]).toEqual([413, 'BAD_USER_INPUT']);
+      expect(refused.errors?.[0]?.message).toContain(`${max} bytes`);
+      expect((await listed()).totalCount).toBe(before.totalCount);
+    },
+  );
+});
+
 describe('a file that is too large', () => {
   it('is refused by its announced length, before a byte of it and without a call', async () => {
     const sent = beginUpload(url, '/files/a.bin', {

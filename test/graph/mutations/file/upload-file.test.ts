@@ -78,6 +78,19 @@ describe('Mutation.uploadFile', () => {
     expect((await fetch(String(expired.data?.uploadFile['shortUrl']))).status).toBe(410);
   });
 
+  it('takes a file of exactly the limit, and none that is one byte larger', async () => {
+    for (const size of [399_999, 400_000]) {
+      const reply = await stage.uploadFile(file('a.bin', someBytes(size)));
+      expect(await downloaded(reply)).toHaveLength(size);
+    }
+    const { data } = await stage.uploadFile(file('a.bin', someBytes(400_001)));
+    expect(data?.uploadFile).toMatchObject({
+      __typename: 'InvalidInput',
+      issues: [{ path: ['input', 'file'] }],
+    });
+    expect(stage.received()).toHaveLength(2);
+  });
+
   it('reads what it was not told with one call for everything', async () => {
     const query = operation.replace('shortUrl', 'shortUrl downloads date');
     const { data } = await stage.uploadFile(file(), {}, { query });
