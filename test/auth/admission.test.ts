@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Door, openDoor, type Reply } from '../support/door.ts';
+import { LiveViewer } from '../support/live-viewer.ts';
 
 const doors: Door[] = [];
 afterEach(() => Promise.all(doors.splice(0).map((door) => door.close())));
@@ -99,6 +100,92 @@ describe('a made-up key', () => {
     const own = (await get(free, query)).headers.get('etag');
     expect((await get(free, query, { 'if-none-match': own ?? '' })).status).toBe(304);
     expect((await get('made-up', query, { 'if-none-match': own ?? '' })).status).not.toBe(304);
+  });
+});
+
+/** All ways to ask for an operation, and what comes back of each as text. */
+const WAYS: Readonly<
+  Record<string, (door: Door, query: string, key: string, etag: string) => Promise<string>>
+> = {
+  POST: async (door, query, key) => (await door.ask(query, key)).text,
+  'POST by a browser': async (door, query, key) => {
+    const headers = { origin: door.url, 'sec-fetch-site': 'same-origin', 'user-agent': 'Mozilla' };
+    return (await door.ask(query, key, { headers })).text;
+  },
+  GET: (door, query, key, etag) => get(door, query, key, etag),
+  'GET by a browser': (door, query, key, etag) =>
+    get(door, query, key, etag, { 'sec-fetch-site': 'same-origin', accept: '*/*' }),
+  'a dry run': async (door, query, key) => (await door.ask(query, key, price)).text,
+  'in parts': async (door, query, key) => {
+    const parts = query.replace('{', '{ ... @defer {').replace(/}$/, '} }');
+    return (await door.ask(parts, key, { headers: { accept: 'multipart/mixed' } })).text;
+  },
+  'as a stream': async (door, query, key) =>
+    (await door.ask(query, key, { headers: { accept: 'text/event-stream' } })).text,
+  'as a live query': async (door, query, key) => {
+    const viewer = LiveViewer.open(door.url, { query: `query @live ${query}`, token: key });
+    while (viewer.events.length === 0 && !viewer.ended) {
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+    }
+    viewer.close();
+    return JSON.stringify(viewer.document) + viewer.text;
+  },
+};
+
+/** What a GET says, with its status and its tags. */
+async function get(
+  door: Door,
+  query: string,
+  key: string,
+  etag: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const reply = await door.send(`/graphql?query=${encodeURIComponent(query)}`, {
+    headers: {
+      authorization: `Bearer ${key}`,
+      accept: 'application/graphql-response+json',
+      'x-graphql-yoga-csrf': '1',
+      'if-none-match': etag,
+      ...headers,
+    },
+  });
+  return `${reply.status} ${reply.headers.get('etag')} ${reply.headers.get('age')} ${reply.text}`;
+}
+
+describe('what a good key has made known', () => {
+  afterEach(() => LiveViewer.closeAll());
+
+  it.each(Object.keys(WAYS))('is told to no made-up key that asks by %s', async (name) => {
+    const way = WAYS[name] as (typeof WAYS)[string];
+    const door = await warm();
+    const { free } = door.sandbox.links.keys;
+    const query =
+      '{ seller { username } items { nodes { name } } item(id: 1) { name } node(id: "SXRlbTox") { id } }';
+    // Often enough that it is compiled, and its answer remembered, in every form in which it is.
+    for (let time = 0; time < 3; time += 1) {
+      for (const each of Object.values(WAYS)) await each(door, query, free, '"none"');
+    }
+    const told = await way(door, query, free, '"none"');
+    const tag = / ((?:W\/)?"[^ ]+") /.exec(await get(door, query, free, '"none"'))?.[1] ?? '';
+    expect(await get(door, query, free, tag)).toMatch(/^304 /);
+    const { seller, items } = (await door.ask(query, free)).data as {
+      readonly seller: { readonly username: string };
+      readonly items: { readonly nodes: readonly { readonly name: string }[] };
+    };
+    const secrets = [seller.username, ...items.nodes.map((each) => each.name)];
+    if (name !== 'a dry run') expect(told).toContain(seller.username);
+    const { market } = door.sandbox;
+    market.clearLog();
+    for (const [nth, etag] of ['"none"', tag].entries()) {
+      const text = await way(door, query, `made-up-${nth}`, etag);
+      expect(secrets.filter((secret) => text.includes(secret))).toEqual([]);
+      expect(text).toContain('UPSTREAM_UNAUTHENTICATED');
+      expect(text).not.toMatch(/^304|"cache":[1-9]/);
+      expect(text).not.toContain(tag);
+    }
+    expect(market.requests).toEqual([]);
   });
 });
 
