@@ -19,6 +19,7 @@ import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { openJournal } from '../../../src/upstream/budget/journal/file-journal.ts';
 import type { Journal, JournalEntry } from '../../../src/upstream/budget/journal/journal.ts';
+import { createBudget, Errand, enqueueAll, silent } from '../../support/errands.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 const WINDOW_MS = 60_000;
@@ -159,6 +160,36 @@ describe('The journal of leases', () => {
       ),
       { numRuns: 100 },
     );
+  });
+
+  test.each([-1, -30_000, -3_600_000])(
+    'takes no time to have passed where the wall clock was set back by %d ms',
+    async (jumpMs) => {
+      const clock = new VirtualClock().rule();
+      const key = begin(clock).of('a-key', span);
+      key.begin(false).ended();
+      await clock.advance(10_000);
+      key.begin(false);
+      kill();
+      const next = await later(clock, jumpMs);
+      expect(recalledBy(next)).toEqual([
+        nearly(WINDOW_MS - 10_000),
+        nearly(WINDOW_MS + TIMEOUT_MS),
+      ]);
+    },
+  );
+
+  test('does not tell the next process of a slot that was given back', async () => {
+    const clock = new VirtualClock().rule();
+    const key = begin(clock).of('a-key', span);
+    const world = { clock, log: [] };
+    const budget = createBudget(clock, 5, WINDOW_MS, key);
+    const errands = [[silent], [null], [null], [silent]].map(
+      (answers) => new Errand(world, { answers }),
+    );
+    await enqueueAll({ clock, budget }, errands);
+    kill();
+    expect(recalledBy(await later(clock, 0))).toHaveLength(2);
   });
 
   test('is not known at the first start, and where its file is damaged', async () => {
