@@ -17,12 +17,16 @@ async function createWorld(limit = 2) {
   const sent: string[] = [];
   const request = (
     key: string,
-    options: { planned?: Receipt; attempts?: Attempt<string>[] } = {},
+    options: {
+      planned?: Receipt;
+      lane?: 'write' | 'interactive';
+      attempts?: (Attempt<string> | Promise<Attempt<string>>)[];
+    } = {},
   ): SharedRequest<string> => {
-    const { planned, attempts = [] } = options;
+    const { planned, attempts = [], lane = 'interactive' } = options;
     const made = new SharedRequest<string>({
       upstream: 'LINKS',
-      lane: 'interactive',
+      lane,
       resource: 'channels',
       caller: 'a',
       ...(planned ? { planned } : {}),
@@ -171,5 +175,82 @@ describe('SharedRequest', () => {
     await rejected;
     await clock.advance(30_000);
     expect(await patient).toBe('x');
+  });
+
+  /** Takes the only slot of a window, with a request that is answered after so many milliseconds. */
+  async function slow(ms: number) {
+    const world = await createWorld(1);
+    const { clock, person, request } = world;
+    const value: Attempt<string> = { kind: 'value', feedback: silent, value: 'slow' };
+    const answer = new Promise<Attempt<string>>((resolve) => {
+      clock.after(ms, () => resolve(value));
+    });
+    void request('slow', { attempts: [answer] }).wait(person(0).caller);
+    await clock.advance(0);
+    return world;
+  }
+
+  test('gives up when its turn comes later than was estimated', async () => {
+    const { clock, budget, sent, request, person } = await slow(30_000);
+    // By what is known now, the slot is free again a window after a usual answer.
+    const { caller } = person(61_000);
+    let said: unknown;
+    const waits = request('x').wait(caller);
+    waits.catch((error: unknown) => {
+      said = error;
+    });
+    await clock.advance(60_999);
+    expect(said).toBeUndefined();
+    await clock.advance(1);
+    expect(said).toMatchObject({ code: 'BUDGET_EXHAUSTED', details: { retryAfterMs: 29_000 } });
+    expect([caller.receipt.waitedMs, budget.state.queued]).toEqual([61_000, 0]);
+    await clock.advance(120_000);
+    expect(sent).toEqual(['slow']);
+  });
+
+  test('is turned away at the end of the process where its turn was to come before', async () => {
+    const { clock, budget, sent, request, person } = await slow(30_000);
+    let said: unknown;
+    const waits = request('x', { lane: 'write' }).wait(person(600_000).caller);
+    waits.catch((error: unknown) => {
+      said = error;
+    });
+    budget.drain(61_000);
+    await clock.advance(60_999);
+    expect(said).toBeUndefined();
+    await clock.advance(1);
+    expect(said).toMatchObject({ code: 'BUDGET_EXHAUSTED' });
+    await clock.advance(120_000);
+    expect(sent).toEqual(['slow']);
+  });
+
+  test('tells at once that it goes again too late', async () => {
+    const { clock, budget, sent, request, person } = await createWorld(1);
+    const again: Attempt<string> = { kind: 'again', feedback: silent };
+    const { caller } = person(59_000);
+    const waits = request('x', { attempts: [again] }).wait(caller);
+    const rejected = expect(waits).rejects.toMatchObject({
+      code: 'BUDGET_EXHAUSTED',
+      details: { retryAfterMs: 60_000 },
+    });
+    await clock.advance(0);
+    await rejected;
+    expect(budget.state.queued).toBe(0);
+    await clock.advance(120_000);
+    expect(sent).toEqual(['x']);
+  });
+
+  test('is taken back when its only waiter hangs up while it is to go again', async () => {
+    const { clock, budget, sent, request, person } = await createWorld(1);
+    const again: Attempt<string> = { kind: 'again', feedback: silent };
+    const { caller, abort } = person(90_000);
+    const waits = request('x', { attempts: [again] }).wait(caller);
+    await clock.advance(0);
+    expect(budget.state.queued).toBe(1);
+    abort.abort(new Error('gone'));
+    await expect(waits).rejects.toThrow('gone');
+    expect(budget.state.queued).toBe(0);
+    await clock.advance(120_000);
+    expect(sent).toEqual(['x']);
   });
 });
