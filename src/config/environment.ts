@@ -151,8 +151,13 @@ export class EnvironmentReader {
     const listed = (this.#value(name) ?? '').split(',').map((origin) => origin.trim());
     const origins = listed.filter((origin) => origin !== '');
     for (const origin of origins) {
-      // `*` and `null` are left out on purpose: they would let every page on the web call.
-      if (!/^https?:/.test(origin) || !URL.canParse(origin) || new URL(origin).origin !== origin) {
+      // `*` and `null` are left out on purpose: they would let every page on the web call. A `*` within a name
+      // would never be what a browser sends.
+      if (
+        !/^https?:[^*]+$/.test(origin) ||
+        !URL.canParse(origin) ||
+        new URL(origin).origin !== origin
+      ) {
         this.fault(
           `${name}: ${JSON.stringify(origin)} is no origin. Set scheme, host and port only, such as https://app.example.com.`,
         );

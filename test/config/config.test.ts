@@ -229,6 +229,16 @@ describe('a value', () => {
     ['CORS_ORIGINS', '*'],
     ['CORS_ORIGINS', 'null'],
     ['CORS_ORIGINS', 'https://app.example/'],
+    ['CORS_ORIGINS', 'https://*.example'],
+    ['CORS_ORIGINS', 'ftp://app.example'],
+    ['CORS_ORIGINS', 'ws://app.example'],
+    ['CORS_ORIGINS', 'https://App.example'],
+    ['CORS_ORIGINS', 'https://app.example:443'],
+    ['ALLOWED_HOSTS', 'api.example.com:443'],
+    ['ALLOWED_HOSTS', 'https://api.example.com'],
+    ['ALLOWED_HOSTS', '*.example.com'],
+    ['ALLOWED_HOSTS', 'api.example.com.'],
+    ['ALLOWED_HOSTS', '.example.com'],
   ])('%s=%s is refused by name, with what to set', (name, value) => {
     const found = faults({ [name]: value });
     expect(found).toHaveLength(1);
