@@ -72,6 +72,26 @@ describe('a token', () => {
     },
   );
 
+  it.each([
+    ['Bearer the-web-token', 200],
+    ['bearer the-web-token', 200],
+    ['BEARER   the-web-token  ', 200],
+    ['Bearerthe-web-token', 401],
+    ['xBearer the-web-token', 401],
+    ['Basic Bearer the-web-token', 401],
+    ['Token the-web-token', 401],
+    ['Bearer the-web-token and-more', 401],
+    ['Bearer the-web-token, Bearer the-web-token', 401],
+    ['Bearer "the-web-token"', 401],
+    ['Bearer the-web-toke', 401],
+    ['Bearer the-web-tokens', 401],
+    ['Bearer', 401],
+    ['the-web-token', 401],
+  ])('is the whole of the header behind its scheme: %j is %i', async (authorization, status) => {
+    const reply = await door.ask(query, null, { headers: { authorization } });
+    expect(reply.status).toBe(status);
+  });
+
   it('is wanted before the request is read', async () => {
     const reply = await door.ask('{ this is no query');
     expect(reply.code).toBe('UNAUTHENTICATED');
@@ -188,6 +208,28 @@ describe('the file of tokens', () => {
       expect((await door.ask(query, 'token-a')).status).toBe(200);
     }
     expect(door.log().match(/AUTH_TOKENS_FILE cannot be used/g)).toHaveLength(1);
+  });
+
+  it('complains again where the file was mended in between, or is broken in another way', async () => {
+    keep(known('a', 'token-a'));
+    const door = await open();
+    const looks = async (text: string): Promise<void> => {
+      writeFileSync(file, text);
+      for (let look = 0; look < 3; look += 1) {
+        await door.clock.advance(1000);
+        expect((await door.ask(query, 'token-a')).status).toBe(200);
+      }
+    };
+    const complaints = () => door.log().match(/AUTH_TOKENS_FILE cannot be used: [^.]*/g);
+    await looks('{');
+    await looks('{"tokens": 1}');
+    expect(complaints()).toHaveLength(2);
+    await looks('{');
+    expect(complaints()).toHaveLength(3);
+    await looks(formatTokenFile([known('a', 'token-a')]));
+    expect(complaints()).toHaveLength(3);
+    await looks('{');
+    expect(complaints()).toHaveLength(4);
   });
 
   it.each([

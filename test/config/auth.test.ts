@@ -85,6 +85,60 @@ describe('AUTH_MODE=token', () => {
   });
 });
 
+describe('A file of tokens', () => {
+  const token = { ...real, AUTH_MODE: 'token', AUTH_TOKENS_FILE: 'tokens.json' };
+  const sha256 = 'a'.repeat(64);
+  const found = (...tokens: object[]) => faults(token, () => JSON.stringify({ tokens }));
+  const one = { name: 'web', role: 'viewer', sha256 };
+
+  it.each([
+    [{ ...one, name: 'x'.repeat(64) }],
+    [{ ...one, name: 'mia@example.com_2-a' }],
+    [{ ...one, role: 'admin', expires: '2030-01-31' }],
+    [{ ...one, expires: '2030-01-31T10:15Z' }],
+    [{ ...one, expires: '2030-01-31T10:15:20.5+02:00' }],
+  ])('may have %j in it', (each) => {
+    expect(found(each)).toEqual([]);
+  });
+
+  const name = 'tokens[0].name is not';
+  const digits = 'tokens[0].sha256 is not 64 hexadecimal digits';
+  const date = 'tokens[0].expires is no date';
+  it.each([
+    [{ ...one, name: '' }, name],
+    [{ ...one, name: 'x'.repeat(65) }, name],
+    [{ ...one, name: 'two words' }, name],
+    [{ ...one, name: 'web\n' }, name],
+    [{ ...one, name: 7 }, name],
+    [{ ...one, role: 'root' }, 'tokens[0].role is not one of'],
+    [{ ...one, role: 'Admin' }, 'tokens[0].role is not one of'],
+    [{ ...one, role: undefined }, 'tokens[0].role is not one of'],
+    [{ ...one, sha256: `${sha256}a` }, digits],
+    [{ ...one, sha256: sha256.slice(1) }, digits],
+    [{ ...one, sha256: sha256.toUpperCase() }, digits],
+    [{ ...one, sha256: [sha256] }, digits],
+    [{ ...one, expires: '' }, date],
+    [{ ...one, expires: null }, date],
+    [{ ...one, expires: '2030-13-01' }, date],
+    // In which zone is not said.
+    [{ ...one, expires: '2030-01-31T10:15' }, date],
+    [{ ...one, expires: '2030-01-31 and later' }, date],
+    [{ ...one, expires: 'on 2030-01-31' }, date],
+    [{ ...one, expires: 1_900_000_000 }, date],
+    [null, 'tokens[0] is no object'],
+    [['web'], 'tokens[0].name is not'],
+  ])('may not have %j in it', (each, fault) => {
+    expect(found(each as object)).toEqual([expect.stringContaining(fault)]);
+  });
+
+  it('names each token once', () => {
+    expect(found(one, { ...one, name: 'app' }, one)).toEqual([
+      expect.stringContaining('two tokens are named "web"'),
+    ]);
+    expect(found(one, { ...one, name: 'WEB' })).toEqual([]);
+  });
+});
+
 describe('AUTH_MODE=jwt', () => {
   it('takes the keys of a provider, or a secret', () => {
     expect(loadConfig(jwt).auth).toEqual({
@@ -113,10 +167,21 @@ describe('AUTH_MODE=jwt', () => {
     ]);
     const short = { ...without(jwt, 'AUTH_JWT_JWKS_URL'), AUTH_JWT_SECRET: 'short' };
     expect(faults(short)).toEqual([expect.stringContaining('shorter than 32')]);
-    expect(faults({ ...jwt, AUTH_JWT_JWKS_URL: 'http://login.example/keys' })).toEqual([
-      expect.stringContaining('AUTH_JWT_JWKS_URL is no https URL'),
-    ]);
-    expect(faults({ ...jwt, AUTH_JWT_JWKS_URL: 'http://127.0.0.1:1/keys' })).toEqual([]);
+    for (const host of [
+      'login.example',
+      'evillocalhost',
+      'localhost.evil.example',
+      'evil.127.0.0.1.example',
+      '127.0.0.2',
+      'localhost@evil.example',
+    ]) {
+      expect(faults({ ...jwt, AUTH_JWT_JWKS_URL: `http://${host}/keys` })).toEqual([
+        expect.stringContaining('AUTH_JWT_JWKS_URL is no https URL'),
+      ]);
+    }
+    for (const host of ['127.0.0.1:1', 'localhost', '[::1]:80']) {
+      expect(faults({ ...jwt, AUTH_JWT_JWKS_URL: `http://${host}/keys` })).toEqual([]);
+    }
   });
 });
 

@@ -128,3 +128,29 @@ it('Who hangs up while it is found out who that is takes no room for ever', () =
   }
   expect(() => pool.take('one', MIB)).not.toThrow();
 });
+
+describe('The memory for large bodies', () => {
+  const KIB = 1024;
+
+  it('has a limit for all, which one caller may have half of', () => {
+    const pool = new BodyPool(200 * KIB);
+    pool.take('one', 100 * KIB);
+    expect(() => pool.take('one', 17 * KIB)).toThrow('Try again soon');
+    pool.take('two', 99 * KIB);
+    // One kilobyte is left, which is of a size that is always taken.
+    expect(() => pool.take('three', 17 * KIB)).toThrow('Try again soon');
+    expect(() => pool.take('three', 16 * KIB)).not.toThrow();
+  });
+
+  it('comes back once, however often it is given back', () => {
+    const pool = new BodyPool(200 * KIB);
+    const first = pool.take('one', 50 * KIB);
+    pool.take('one', 50 * KIB);
+    first(0);
+    first(0);
+    pool.take('one', 50 * KIB);
+    expect(() => pool.take('one', 17 * KIB)).toThrow('Try again soon');
+    pool.take('two', 100 * KIB);
+    expect(() => pool.take('three', 17 * KIB)).toThrow('Try again soon');
+  });
+});

@@ -271,7 +271,7 @@ describe('a Host header', () => {
     const named = await openDoor({
       AUTH_MODE: 'none',
       HOST: '0.0.0.0',
-      ALLOWED_HOSTS: 'api.example.com, other.example',
+      ALLOWED_HOSTS: 'Api.Example.com, other.example',
     });
     const wide = await openDoor({ AUTH_MODE: 'none', HOST: '0.0.0.0' });
     expect((await ask(named, 'API.example.com:443'))[0]).toBe(200);
