@@ -18,10 +18,10 @@ import type { Message } from './redis/messages.ts';
 import { redisNames } from './redis/names.ts';
 import { OutageWatch } from './redis/outage-watch.ts';
 import { Replica } from './redis/replica.ts';
-import { faultsOf, type ReplicaFault } from './redis/replica-faults.ts';
 import { createSealing } from './redis/seal.ts';
 import { Settling } from './redis/settling.ts';
 import type { SharedClaim } from './redis/shared-ledger.ts';
+import { type ReplicaFault, Standing } from './redis/standing.ts';
 import { holdMs, type ProtocolTimes, protocolTimes } from './redis/times.ts';
 import type { Budget } from './upstream/budget/budget.ts';
 import { type Member, membersOf } from './upstream/budget/shared/members.ts';
@@ -63,10 +63,7 @@ export class Replicas {
   readonly #kept: KeptEntries;
   readonly #budgets: SharedBudgets;
   readonly #outage: OutageWatch;
-  /** How many replicas are alive; 0 before the first beat was answered. */
-  #alive = 0;
-  /** Whether Redis was heard of before. */
-  #hadMemory = false;
+  readonly #standing: Standing;
 
   constructor(options: ReplicasOptions) {
     this.#options = options;
@@ -111,13 +108,12 @@ export class Replicas {
         newEpoch: (epoch) => this.#newEpoch(epoch),
         view: (name, json) => this.#budgets.look(name, json),
         message: (message) => this.#hear(message),
-        beaten: (replicas) => {
-          this.#alive = replicas;
-        },
+        beaten: (replicas, strangers) => this.#standing.beaten(replicas, strangers),
         tried: () => this.#outage.look(),
         refused: (reason) => this.#outage.refused(reason),
       },
     });
+    this.#standing = this.#createStanding();
     this.#settling = this.#createSettling();
     this.generations = new SharedGenerations({
       surroundings: () => this.#replica,
@@ -135,9 +131,9 @@ export class Replicas {
     this.#outage = new OutageWatch({
       clock,
       log: options.log,
-      isOut: () => this.#isOut,
+      isOut: () => this.#standing.isOut,
       changed: () => {
-        observer.outage?.(this.#isOut);
+        observer.outage?.(this.#standing.isOut);
         this.#budgets.outageChanged();
       },
     });
@@ -178,32 +174,37 @@ export class Replicas {
     this.generations.listen(upstream, touchedElsewhere);
   }
 
-  /** Whether this process may answer at all. */
-  get ready(): boolean {
-    if (this.#alive === 0) return false;
-    return this.#options.redis.outageReads === 'stale' || this.#replica.leased;
+  /** Why this process may not answer at all; `null` where it may. */
+  get unready(): Standing['unready'] {
+    return this.#standing.unready;
   }
 
-  /** What it makes do without now. */
+  /** What it does without now. */
   get faults(): readonly ReplicaFault[] {
-    return faultsOf(this.gauges, this.#outage.permissions);
+    return this.#standing.faults;
   }
 
   /** All that are alive, this one first: see `SharedState` of the server. */
   members(self: Pick<Member, 'sentMsAgo' | 'queued'>): readonly Member[] {
-    return membersOf({ id: this.#replica.id, ...self }, this.#budgets.others, this.#alive);
+    return membersOf({ id: this.#replica.id, ...self }, this.#budgets.others, this.#standing.alive);
   }
 
   /** What a scrape shows. */
   get gauges(): ReplicaGauges {
-    const isUp = !this.#isOut;
-    return {
-      isUp,
-      leased: this.#replica.leased,
-      replicas: isUp ? this.#alive : 0,
-      quarantines: this.#quarantines,
-      ghosts: this.#ghosts,
-    };
+    return this.#standing.gauges;
+  }
+
+  #createStanding(): Standing {
+    const names = this.#upstreams.map(({ name }) => name);
+    return new Standing({
+      replica: this.#replica,
+      leaseMs: this.#times.leaseMs,
+      outageReads: this.#options.redis.outageReads,
+      log: this.#options.log,
+      permissions: () => this.#outage.permissions,
+      quarantines: () => names.map((name) => ({ upstream: name, ms: this.#quarantineMs(name) })),
+      ghosts: () => names.map((name) => ({ upstream: name, ...this.#budgets.ghosts(name) })),
+    });
   }
 
   #createSettling(): Settling {
@@ -226,7 +227,7 @@ export class Replicas {
       clock,
       times: this.#times,
       nameOf: this.#nameOf,
-      isOut: () => this.#isOut,
+      isOut: () => this.#standing.isOut,
       quarantineMs: (upstream) => this.#quarantineMs(upstream),
       stampOf: (claim) => this.#stampOf(claim),
       observer: (upstream, outcome) => observer.permit?.(upstream, outcome),
@@ -239,19 +240,6 @@ export class Replicas {
       if (upstream.apiKey !== '') budgets.watch(keyOf(upstream, upstream.apiKey));
     }
     return budgets;
-  }
-
-  /** Whether nothing is known to get through, for longer than a moment. */
-  get #isOut(): boolean {
-    return this.#replica.silentMs > this.#times.leaseMs;
-  }
-
-  get #quarantines() {
-    return this.#upstreams.map(({ name }) => ({ upstream: name, ms: this.#quarantineMs(name) }));
-  }
-
-  get #ghosts() {
-    return this.#upstreams.map(({ name }) => ({ upstream: name, ...this.#budgets.ghosts(name) }));
   }
 
   #quarantineMs(name: UpstreamName): number {
@@ -282,17 +270,12 @@ export class Replicas {
   }
 
   #newEpoch(epoch: string): void {
-    const { log, observer } = this.#options;
+    const { observer } = this.#options;
     this.generations.beginEpoch();
     observer.epoch?.();
     void this.#settling.retell();
     this.#budgets.outageChanged();
-    if (this.#hadMemory) {
-      log.complaint(
-        'Redis has lost its memory, or went back to an older one: nothing is sent until whatever was spent before is certainly over.',
-      );
-    } else log.event('redis is in use', { epoch });
-    this.#hadMemory = true;
+    this.#standing.newEpoch(epoch);
   }
 }
 

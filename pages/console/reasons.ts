@@ -34,6 +34,11 @@ export function reasonsInWords({ readiness, upstreams }: ConsoleState): ReasonIn
 
 type Words = Pick<ReasonInWords, 'what' | 'advice'>;
 
+const secretDiffers: Words = {
+  what: 'Other gateways on this Redis have another REDIS_SECRET, so nothing is sent from here.',
+  advice: 'Give all the same secret, or this one a REDIS_PREFIX of its own.',
+};
+
 const unready: Readonly<Record<ConsoleState['readiness']['reasons'][number]['reason'], Words>> = {
   draining: {
     what: 'It is shutting down.',
@@ -43,6 +48,7 @@ const unready: Readonly<Record<ConsoleState['readiness']['reasons'][number]['rea
     what: 'Redis has not answered yet.',
     advice: 'Budgets are shared over it, so nothing is sent: check REDIS_URL, and that Redis runs.',
   },
+  'secret-differs': secretDiffers,
 };
 
 const degraded: Readonly<
@@ -67,6 +73,11 @@ const degraded: Readonly<
   'redis-permissions': () => ({
     what: 'The user of Redis lacks permissions, which the log and /readyz name.',
     advice: 'Grant them with ACL SETUSER. Without one of the ledger’s, nothing is sent.',
+  }),
+  'secret-differs': () => secretDiffers,
+  'foreign-secret': () => ({
+    what: 'A gateway with another REDIS_SECRET uses this Redis. It is kept out and sends nothing.',
+    advice: 'Give it the same secret, or a REDIS_PREFIX of its own.',
   }),
   quarantine: (_, ms) => ({
     what: `Redis has no memory of what was spent: nothing is sent${ms === null ? ' for a while' : ` for ${timeToCome(ms)}`}.`,

@@ -10,6 +10,10 @@ export interface ReplicaGauges {
   readonly leased: boolean;
   /** Processes that are alive, this one included. */
   readonly replicas: number;
+  /** Whether Redis serves replicas with another secret and keeps this one out. */
+  readonly isKeptOut: boolean;
+  /** Replicas that are kept out, since they have another secret than this one. */
+  readonly strangers: number;
   /** For so long nothing is sent to an upstream that is configured, since it is not known what was. */
   readonly quarantines: readonly { readonly upstream: UpstreamName; readonly ms: number }[];
   /** Slots that are kept for replicas which ended without a word, in the budgets that are followed here. */
@@ -49,6 +53,16 @@ export function createReplicaMetrics(
     ({ leased }) => Number(leased),
   );
   gauge('redis_replicas', 'Replicas that are alive, this one included.', (state) => state.replicas);
+  gauge(
+    'redis_secret_differs',
+    '1 while this replica is kept out for its secret.',
+    ({ isKeptOut }) => Number(isKeptOut),
+  );
+  gauge(
+    'redis_strangers',
+    'Replicas that are kept out for another secret than this one has.',
+    ({ strangers }) => strangers,
+  );
   registry.registerMetric(
     new Gauge({
       name: 'gateway_budget_quarantine_seconds',

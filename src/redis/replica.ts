@@ -33,8 +33,8 @@ interface ReplicaListeners {
   /** How a watched budget stands, as JSON. */
   view(name: string, json: string): void;
   message(message: Exclude<Message, { kind: 'touch' }>): void;
-  /** A beat was answered: the lease runs, and `replicas` are alive. */
-  beaten(replicas: number): void;
+  /** A beat was answered: the lease runs, `replicas` are alive, and `strangers` with another secret are kept out. */
+  beaten(replicas: number, strangers: number): void;
   /** Redis has not carried out a beat, for a reason in its own words. */
   refused(reason: string): void;
   /** A beat was tried, answered or not. */
@@ -50,7 +50,7 @@ interface Touches {
 
 /** Names are made with the secret: with another one, the same budget would be counted twice. */
 const OTHERS_DIFFER =
-  'other replicas have another REDIS_SECRET, and nothing is sent from here until they are gone. Give all the same, or this one a REDIS_PREFIX of its own';
+  'other replicas have another REDIS_SECRET, and nothing is sent from here while they are in use. Give all the same, or this one a REDIS_PREFIX of its own';
 
 /** How long what a replica has seen of Redis is held against it at least, in milliseconds. */
 const SHORTEST_MEMORY_MS = 300_000;
@@ -75,6 +75,7 @@ export class Replica {
   #epochBegan = Number.NEGATIVE_INFINITY;
   /** On `clock.now()`. */
   #repliedAt: Moment;
+  #keptOut = false;
   #beating = false;
   #beatAgain = false;
   #cancelBeat = (): void => {};
@@ -95,7 +96,12 @@ export class Replica {
     return this.#epoch;
   }
 
-  /** How long no script was answered, in milliseconds: beats come several times in a lease. */
+  /** Whether Redis serves replicas with another secret and keeps this one out. */
+  get keptOut(): boolean {
+    return this.#keptOut;
+  }
+
+  /** How long no script has come back, in milliseconds: beats come several times in a lease. */
   get silentMs(): number {
     return this.#options.clock.now() - this.#repliedAt.now;
   }
@@ -127,13 +133,12 @@ export class Replica {
     const mine = [channel, `${upper}/${lower}`, this.#seen, id, fingerprint];
     const reply = await run(script, [...mine, ...args]);
     if (!Array.isArray(reply)) throw new RedisRefused('a reply that is no list');
-    if (reply[0] === 'differs') {
-      throw new RedisRefused(OTHERS_DIFFER);
-    }
+    this.#repliedAt = { now: clock.now(), wall: clock.wall() };
+    this.#keptOut = reply[0] === 'differs';
+    if (this.#keptOut) throw new RedisRefused(OTHERS_DIFFER);
     const [mark, now, ...rest] = reply;
     const [epoch = '', number] = String(mark).split('/');
     const reads = { epoch, number: Number(number), now: Number(now), sentAt, rest };
-    this.#repliedAt = { now: clock.now(), wall: clock.wall() };
     if (sentAt >= this.#time.heardAt) this.#hear(reads);
     return reads;
   }
@@ -229,7 +234,7 @@ export class Replica {
     const args = ['', '{}', JSON.stringify(told)];
     const { epoch, rest, sentAt } = await this.call(scripts.beat, args);
     if (epoch !== this.#epoch || this.#closed) return;
-    const [n, low, age, known, replicas, tags, views] = rest;
+    const [n, low, age, known, replicas, tags, views, strangers] = rest;
     // All that Redis remembers must be there before anything is used in a new epoch.
     if (known !== 1 && before >= 0) return;
     this.#epochBegan = Math.min(this.#epochBegan, sentAt - Number(age));
@@ -243,7 +248,7 @@ export class Replica {
     }
     // Writers wait to hear that their writes are known here.
     if (news) this.#beatAgain = true;
-    listeners.beaten(Number(replicas));
+    listeners.beaten(Number(replicas), Number(strangers) || 0);
   }
 }
 

@@ -317,20 +317,6 @@ describeWith(redisServer, 'a write', () => {
   });
 });
 
-describeWith(redisServer, 'a replica with another secret', () => {
-  it('does nothing while others live, and begins anew without them', async () => {
-    const { actors, stage } = await stageOf(['a']);
-    const [a] = actors;
-    const stranger = stage.actor('stranger', 'other print');
-    await expect(stranger.claim(reads(1))).rejects.toThrow('differs');
-    await expect(stranger.beat()).rejects.toThrow('differs');
-    await a.goodbye();
-    await stranger.beat();
-    expect(stranger.epoch).not.toBe(a.epoch);
-    await expect(a.claim(reads(1))).rejects.toThrow('differs');
-  });
-});
-
 describeWith(redisServer, 'what somebody else has written', () => {
   it.each([
     ['#', 'no JSON'],

@@ -33,9 +33,12 @@ export interface Actor {
   upper: number;
   /** Earlier than that it cannot be; 0 when it does not know. */
   lower: number;
-  beat(
-    applied?: number,
-  ): Promise<{ readonly n: number; readonly known: boolean; readonly tags: string[] }>;
+  beat(applied?: number): Promise<{
+    readonly n: number;
+    readonly known: boolean;
+    readonly tags: string[];
+    readonly strangers: number;
+  }>;
   claim(wants: readonly Partial<Want>[], waits?: Partial<Waits>): Promise<Claimed>;
   ended(
     id: string,
@@ -118,8 +121,9 @@ export async function scriptStage(limits: StageLimits = {}): Promise<ScriptStage
         now: 0,
         async beat(applied = 0) {
           const told = JSON.stringify({ lease: 1000, applied, remember: 600_000, budgets: [] });
-          const [n, , , known, , tags] = await run(scripts.beat, ['', '{}', told]);
-          return { n: Number(n), known: known === 1, tags: tags as string[] };
+          const [n, , , known, , tags, , strangers] = await run(scripts.beat, ['', '{}', told]);
+          const numbers = { n: Number(n), strangers: Number(strangers) };
+          return { ...numbers, known: known === 1, tags: tags as string[] };
         },
         async claim(wants, waits) {
           const all = wants.map((want, n) => ({

@@ -1,9 +1,10 @@
 import { memory } from './memory.ts';
+import { prints } from './prints.ts';
 
 /**
  * What every script begins with: shared time, and whether Redis remembers.
  *
- * `#` is the epoch: {id, run, since, off, floor, n, low, print, c}. It stands in one hash with all budgets, so that
+ * `#` is the epoch: {id, run, since, off, floor, n, low, print, c, left}. It stands in one hash with all budgets, so that
  * whatever loses a budget loses the epoch with it, and that is noticed. `run` is Redis' own name of its process:
  * asked each time, so that no proxy or reconnect can hide a restart.
  */
@@ -15,7 +16,7 @@ local ME, PRINT = ARGV[4], ARGV[5]
 -- What the caller has seen: the epoch, and in it the number of its own latest script.
 local SEEN, NUMBER = string.match(ARGV[3], '^([^/]*)/?(%d*)$')
 NUMBER = tonumber(NUMBER) or 0
-local now, late
+local now, late, time, clock, run
 
 -- Whether another replica's lease runs.
 local function liveAt(lives, id)
@@ -23,30 +24,40 @@ local function liveAt(lives, id)
 end
 
 ${memory}
+${prints}
+local function leave()
+  saveSeen()
+  change()
+end
+
+local function begin(print)
+  local number = math.max(generation(SEEN), E and generation(E.id) or 0) + 1
+  local id = string.format('g%.0f.%s.%s.%s', number, string.sub(run, 1, 8), time[1], time[2])
+  forget()
+  E = {id = id, run = run, since = clock, off = 0, floor = clock, n = 0, low = 0, print = print, c = 0}
+  own = nil
+end
+
 -- False for a replica whose names of budgets are others than those in use: it would count elsewhere.
 local function enter()
-  local time = redis.call('TIME')
-  local clock = time[1] * 1000 + math.floor(time[2] / 1000)
-  local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') or '?'
+  time = redis.call('TIME')
+  clock = time[1] * 1000 + math.floor(time[2] / 1000)
+  run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') or '?'
   E = field('#')
   if E and not (tonumber(E.since) and tonumber(E.off) and tonumber(E.floor) and tonumber(E.n) and tonumber(E.low) and type(E.id) == 'string') then
     unreadable()
   end
   own = field('s:' .. ME)
-  local lost = not E or E.run ~= run or isOlder() or tagsDiffer()
-  if not lost and E.print ~= PRINT then
-    local others = field('@') or {}
-    now = clock + E.off
-    for id in pairs(others) do if id ~= ME and liveAt(others, id) then return false end end
-    lost = true
-  end
-  if lost then
-    forget()
-    local number = math.max(generation(SEEN), E and generation(E.id) or 0) + 1
-    local id = 'g' .. string.format('%.0f', number) .. '.' .. string.sub(run, 1, 8) .. '.' .. time[1] .. '.' .. time[2]
-    E = {id = id, run = run, since = clock, off = 0, floor = clock, n = 0, low = 0, print = PRINT, c = 0}
-    own = nil
-  end
+  if E and E.print ~= PRINT then
+    if not comesIntoUse() then
+      -- It was in use once, and has spent what is not known here.
+      if isOlder() then begin(E.print) end
+      change()
+      return false
+    end
+    begin(PRINT)
+  elseif not E or E.run ~= run or isOlder() or tagsDiffer() then begin(PRINT) end
+  E.left = nil
   E.c = (tonumber(E.c) or 0) + 1
   now = clock + E.off
   late = false
@@ -69,11 +80,6 @@ local function enter()
   end
   E.floor = now
   return true
-end
-
-local function leave()
-  saveSeen()
-  change()
 end
 
 if not enter() then return {'differs'} end

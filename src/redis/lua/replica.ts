@@ -1,6 +1,7 @@
 /**
- * A replica is alive: {lease, applied, remember, budgets: [{name, cfg}]}. Answers {epoch, now, n, low, age, known, replicas, tags, views}: the
- * tags touched after `applied`, each with its number, or all that are remembered to a replica that is new in this epoch.
+ * A replica is alive: {lease, applied, remember, budgets: [{name, cfg}]}. Answers {epoch, now, n, low, age, known,
+ * replicas, tags, views, strangers}: the tags touched after `applied`, each with its number, or all that are
+ * remembered to a replica that is new in this epoch. `strangers` are kept out, since they have another secret.
  */
 export const beat = `
 local A = cjson.decode(ARGV[8])
@@ -58,7 +59,7 @@ for n, watched in ipairs(A.budgets) do
   purge()
   views[n] = view()
 end
-local reply = {mark(), now, E.n, E.low, now - E.since, known and 1 or 0, count, tags, views}
+local reply = {mark(), now, E.n, E.low, now - E.since, known and 1 or 0, count, tags, views, strangersWaiting()}
 leave()
 return reply
 `;
@@ -103,6 +104,7 @@ for _, name in ipairs(cjson.decode(ARGV[6])) do
     put(name, B)
   end
 end
+if not (lives and next(lives)) and strangersWaiting() == 0 then E.left = 1 end
 local reply = {mark(), now}
 leave()
 return reply

@@ -6,7 +6,9 @@ import type { Client } from '../../upstream/client.ts';
 export interface Readiness {
   readonly ready: boolean;
   /** Why it is not ready. */
-  readonly reasons: readonly { readonly reason: 'draining' | 'redis-unreachable' }[];
+  readonly reasons: readonly {
+    readonly reason: 'draining' | 'redis-unreachable' | 'secret-differs';
+  }[];
   /** What it makes do without: cached answers are served all the same, and no other replica does better. */
   readonly degraded: readonly Degradation[];
 }
@@ -18,6 +20,8 @@ interface Degradation {
     | 'upstream-unreachable'
     | 'redis-unreachable'
     | 'redis-permissions'
+    | 'secret-differs'
+    | 'foreign-secret'
     | 'quarantine'
     | 'lease-lost'
     | 'ghost-slots';
@@ -31,8 +35,8 @@ interface Degradation {
 
 /** What the other processes are to this one, where budgets and answers are shared. */
 export interface SharedState {
-  /** Whether this one may answer at all. */
-  readonly ready: boolean;
+  /** Why this one may not answer at all; `null` where it may. */
+  readonly unready: 'redis-unreachable' | 'secret-differs' | null;
   readonly faults: readonly Degradation[];
   /** All that are alive, this one first, of which it is told what it knows of itself. */
   members(self: Pick<Fellow, 'sentMsAgo' | 'queued'>): readonly Fellow[];
@@ -70,7 +74,7 @@ export function readiness(
   }
   const reasons: Readiness['reasons'][number][] = [];
   if (draining) reasons.push({ reason: 'draining' });
-  if (shared?.ready === false) reasons.push({ reason: 'redis-unreachable' });
+  if (shared?.unready) reasons.push({ reason: shared.unready });
   degraded.push(...(shared?.faults ?? []));
   return { ready: reasons.length === 0, reasons, degraded };
 }

@@ -165,6 +165,20 @@ export const faults: readonly Fault[] = [
     }),
   ),
   {
+    name: 'foreign secret: a replica with another one is there, and Redis pauses for longer than a lease',
+    party: 'redis',
+    async strike({ cluster, redis }) {
+      await using stranger = cluster.stranger({
+        REDIS_SECRET: 'quite-another-secret-than-theirs-is',
+      });
+      await stranger.listens();
+      for (let nth = 0; nth < 3; nth += 1) {
+        await redis.command('DEBUG', 'SLEEP', '1.5');
+        await pause(200);
+      }
+    },
+  },
+  {
     name: 'Redis reads anew what it has just written down',
     party: 'redis',
     strike: async ({ redis }) => void (await redis.command('DEBUG', 'RELOAD')),

@@ -1,0 +1,137 @@
+import type { UpstreamName } from '../errors.ts';
+import type { Log } from '../observe/logger.ts';
+import type { ReplicaGauges } from '../observe/replica-metrics.ts';
+import type { Replica } from './replica.ts';
+
+/** Something that is wrong between this process and the others. */
+export interface ReplicaFault {
+  readonly reason:
+    | 'redis-unreachable'
+    | 'redis-permissions'
+    | 'secret-differs'
+    | 'foreign-secret'
+    | 'quarantine'
+    | 'lease-lost'
+    | 'ghost-slots';
+  readonly upstream?: UpstreamName;
+  /** How many slots it is about. */
+  readonly slots?: number;
+  /** Milliseconds until it is over by itself. */
+  readonly retryAfterMs?: number;
+  /** What the user of Redis may not do, as commands with their keys. */
+  readonly permissions?: readonly string[];
+}
+
+interface StandingOptions {
+  readonly replica: Pick<Replica, 'keptOut' | 'leased' | 'silentMs'>;
+  readonly leaseMs: number;
+  readonly outageReads: 'stale' | 'refuse';
+  readonly log: Log;
+  /** What the user of Redis may not do. */
+  readonly permissions: () => readonly string[];
+  readonly quarantines: () => ReplicaGauges['quarantines'];
+  readonly ghosts: () => ReplicaGauges['ghosts'];
+}
+
+/** How this process stands to Redis and to the other replicas, for probes, metrics and log. */
+export class Standing {
+  readonly #options: StandingOptions;
+  #alive = 0;
+  #strangers = 0;
+  #hadMemory = false;
+
+  constructor(options: StandingOptions) {
+    this.#options = options;
+  }
+
+  /** How many replicas are alive, this one included; 0 before the first beat was answered. */
+  get alive(): number {
+    return this.#alive;
+  }
+
+  /** Whether no script is known to be carried out, for longer than a moment. */
+  get isOut(): boolean {
+    const { leaseMs, replica } = this.#options;
+    return replica.keptOut || replica.silentMs > leaseMs;
+  }
+
+  /** Why this process may not answer at all; `null` where it may. */
+  get unready(): 'redis-unreachable' | 'secret-differs' | null {
+    const { outageReads, replica } = this.#options;
+    // Replicas with the secret that is in use do better.
+    if (this.#isKeptOut) return 'secret-differs';
+    if (this.#alive === 0) return 'redis-unreachable';
+    return outageReads === 'stale' || replica.leased ? null : 'redis-unreachable';
+  }
+
+  /** What it does without now. */
+  get faults(): readonly ReplicaFault[] {
+    const { ghosts, isKeptOut, isUp, leased, quarantines, strangers } = this.gauges;
+    const permissions = this.#options.permissions();
+    const denied: ReplicaFault[] =
+      permissions.length > 0 ? [{ reason: 'redis-permissions', permissions }] : [];
+    if (isKeptOut) return [{ reason: 'secret-differs' }, ...denied];
+    if (!isUp) return [{ reason: 'redis-unreachable' }, ...denied];
+    return [
+      ...denied,
+      ...(leased ? [] : [{ reason: 'lease-lost' } as const]),
+      ...(strangers > 0 ? [{ reason: 'foreign-secret' } as const] : []),
+      ...quarantines
+        .filter(({ ms }) => ms > 0)
+        .map(({ ms, upstream }) => {
+          return { reason: 'quarantine', upstream, retryAfterMs: Math.ceil(ms) } as const;
+        }),
+      ...ghosts
+        .filter(({ slots }) => slots > 0)
+        .map(({ ms, slots, upstream }) => {
+          return { reason: 'ghost-slots', upstream, slots, retryAfterMs: Math.ceil(ms) } as const;
+        }),
+    ];
+  }
+
+  /** What a scrape shows. */
+  get gauges(): ReplicaGauges {
+    const { ghosts, quarantines, replica } = this.#options;
+    const isUp = !this.isOut;
+    return {
+      isUp,
+      leased: replica.leased,
+      replicas: isUp ? this.#alive : 0,
+      isKeptOut: this.#isKeptOut,
+      strangers: isUp ? this.#strangers : 0,
+      quarantines: quarantines(),
+      ghosts: ghosts(),
+    };
+  }
+
+  /** A beat was answered: so many replicas are alive, and so many are kept out. */
+  beaten(alive: number, strangers: number): void {
+    const { log } = this.#options;
+    this.#alive = alive;
+    const before = this.#strangers;
+    this.#strangers = strangers;
+    if (strangers > 0 && before === 0) {
+      log.complaint(
+        'A replica with another REDIS_SECRET uses this Redis and REDIS_PREFIX: it is kept out, and nothing is sent from there.',
+      );
+    } else if (strangers === 0 && before > 0) {
+      log.event('replicas with another secret are gone');
+    }
+  }
+
+  /** Redis has another memory than before. */
+  newEpoch(epoch: string): void {
+    const { log } = this.#options;
+    if (this.#hadMemory) {
+      log.complaint(
+        'Redis has lost its memory, or went back to an older one: nothing is sent until whatever was spent before is certainly over.',
+      );
+    } else log.event('redis is in use', { epoch });
+    this.#hadMemory = true;
+  }
+
+  get #isKeptOut(): boolean {
+    const { leaseMs, replica } = this.#options;
+    return replica.keptOut && replica.silentMs <= leaseMs;
+  }
+}
