@@ -36,8 +36,11 @@ interface LiveViewer {
   readonly requestId: string;
   /** Whom the stream is counted for: never a key or a token. */
   readonly caller: string;
-  /** Whether they may still see what they see; if not, why. */
-  readonly check: () => Promise<object | null>;
+  /**
+   * Whether they may still see what they see: `null` if so, the error if they may see nothing more, and `changed` where
+   * what they may see is settled when they ask again.
+   */
+  readonly check: () => Promise<object | 'changed' | null>;
 }
 
 interface LiveHubOptions {
@@ -71,10 +74,10 @@ const RETURN_MS_EACH = 5;
 const SHORTEST_RETURN_MS = 1000;
 const LONGEST_RETURN_MS = 30_000;
 /**
- * The viewer of a stream that has come to its age comes back after so many milliseconds: an `EventSource` keeps the
- * number for later breaks too, and the query is still watched by then.
+ * A viewer who is to come back at once does so after this many milliseconds, by when the query is still watched. An
+ * `EventSource` keeps the number for later breaks too.
  */
-const NEXT_STREAM_MS = 1000;
+const NEXT_STREAM_MS: Readonly<Record<LiveMode, number>> = { patch: 200, whole: 1000 };
 /** How much of their age streams have more or less, so that those opened together end one after the other. */
 const AGE_SPREAD = 1 / 4;
 /** Multiples of the golden ratio lie as far apart as can be, whatever their number. */
@@ -215,6 +218,12 @@ export class LiveHub {
     stream.finish(words);
   }
 
+  /** Ends a stream whose viewer is to come back at once. */
+  #finishForNow(member: Member, reason: string): void {
+    const { mode } = member.stream;
+    this.#finish(member, reason, endEvent(mode, NEXT_STREAM_MS[mode]));
+  }
+
   /**
    * Ends a stream that has come to its age, or cuts it off where its viewer does not take its end: one whose network is
    * gone is not noticed by the system for a quarter of an hour.
@@ -222,7 +231,7 @@ export class LiveHub {
   #retire(member: Member): void {
     const { stream } = member;
     if (stream.isEnding) stream.destroy();
-    else this.#finish(member, 'open for long', endEvent(stream.mode, NEXT_STREAM_MS));
+    else this.#finishForNow(member, 'open for long');
   }
 
   #closed(member: Member): void {
@@ -272,8 +281,9 @@ export class LiveHub {
 
   /** Looks whether its viewer may still see what they see. */
   async #check(member: Member): Promise<void> {
-    const error = await member.viewer.check();
-    if (error) this.#refuse(member, 'not allowed any more', [error]);
+    const verdict = await member.viewer.check();
+    if (verdict === 'changed') this.#finishForNow(member, 'rights changed');
+    else if (verdict) this.#refuse(member, 'not allowed any more', [verdict]);
   }
 }
 

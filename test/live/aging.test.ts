@@ -68,8 +68,8 @@ describe('a stream that has been open for long', () => {
     for (const [n, { events }] of all.entries()) {
       const last = events.at(-1);
       expect(last?.name).toBe(n % 2 === 0 ? 'complete' : 'comment');
-      expect(last?.retryMs).toBe(1000);
-      if (n % 2 === 0) expect(last?.data).toEqual({ reconnectInMs: 1000 });
+      expect(last?.retryMs).toBe(n % 2 === 0 ? 200 : 1000);
+      if (n % 2 === 0) expect(last?.data).toEqual({ reconnectInMs: 200 });
     }
     expect(await streams()).toBe(0);
   });

@@ -68,14 +68,34 @@ describe('the rights of a viewer', () => {
     expect(web.ended).toBe(false);
   });
 
-  it('are not those of the role that the viewer had before', async () => {
-    await openWithTokens({ role: 'admin' });
-    const viewer = await begun({ query: ACCOUNT, token: 'web-token', mode: 'whole' });
-    keep({ role: 'viewer' });
-    for (let n = 0; n < 8; n += 1) await door.clock.advance(10_000);
-    await viewer.untilEnded();
-    expect(end(viewer)).toEqual(['BAD_USER_INPUT', 'complete', null]);
-  });
+  it.each([
+    ['raised', 'viewer', 'admin', 'patch'],
+    ['raised', 'viewer', 'admin', 'whole'],
+    ['lowered', 'admin', 'viewer', 'patch'],
+    ['lowered', 'admin', 'viewer', 'whole'],
+  ] as const)(
+    'are those of a role that is %s, once they come back: %s to %s, %s',
+    async (change, before, after, mode) => {
+      const isRaised = change === 'raised';
+      await openWithTokens({ role: before });
+      const query = 'query @live { account { username } users { email } }';
+      const users = ({ data }: LiveViewer) => (data as Record<string, unknown>)['users'];
+      const viewer = await begun({ query, token: 'web-token', mode });
+      expect(users(viewer) === null).toBe(isRaised);
+      keep({ role: after });
+      for (let n = 0; n < 8; n += 1) await door.clock.advance(10_000);
+      await viewer.untilEnded();
+      const { data, name, retryMs } = viewer.events.at(-1) ?? {};
+      if (mode === 'patch') expect([name, data]).toEqual(['complete', { reconnectInMs: 200 }]);
+      else expect([name, retryMs]).toEqual(['comment', 1000]);
+      const lastEventId = viewer.lastEventId ?? '';
+      const again = await begun({ query, token: 'web-token', mode, lastEventId });
+      // Nothing of what the other role saw is built upon.
+      expect(again.events[0]?.name).toBe('next');
+      expect(users(again) === null).toBe(!isRaised);
+      expect(again.document.errors?.[0]?.extensions?.code).toBe(isRaised ? undefined : 'FORBIDDEN');
+    },
+  );
 
   it('are those of the role: what it may not see is an error at its path', async () => {
     await openWithTokens({ role: 'viewer' }, { name: 'boss', role: 'admin' });

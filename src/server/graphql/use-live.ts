@@ -141,22 +141,27 @@ async function executed(execute: () => unknown): Promise<ExecutionResult> {
   }
 }
 
-/** Finds out whether a viewer may still see what they may now. All that it refers to is kept as long as they look. */
+/**
+ * Finds out whether a viewer may still see what they may now. All that it refers to is kept as long as they look. Where
+ * a role has changed, or nobody can say what it is, asking again settles what they may see.
+ */
 function checkOf(
   viewer: GraphContext['viewer'],
   terms: Pick<LiveOptions, 'callers' | 'maskError'> & {
     readonly authorization: string | null;
     readonly over: IncomingMessage | null;
   },
-): () => Promise<object | null> {
+): () => Promise<object | 'changed' | null> {
   const { authorization, callers, maskError, over } = terms;
   const rights = rightsOf(viewer);
   return async () => {
     try {
-      if (rightsOf(await callers.identify(authorization, over)) === rights) return null;
-      return shown(maskError(new BadUserInput('What you may see has changed. Ask anew.')));
+      const now = rightsOf(await callers.identify(authorization, over));
+      return now === rights ? null : 'changed';
     } catch (error) {
-      return shown(maskError(error));
+      const masked = maskError(error);
+      const isFinal = ['UNAUTHENTICATED', 'FORBIDDEN'].includes(String(masked.extensions['code']));
+      return isFinal ? shown(masked) : 'changed';
     }
   };
 }
