@@ -5,6 +5,7 @@ import type { Clock } from '../clock.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { RequestNames } from './answers/request-names.ts';
 import type { ShortWay } from './answers/short-way.ts';
+import { rangesNaming } from './door/accept.ts';
 import { type BodyLimits, bodyLimit, bodyTooLarge, limitBodyTime } from './door/body-limit.ts';
 import { type HostGuard, repeatedHeader } from './door/host-guard.ts';
 import { endLingering, limitLateBody } from './door/linger.ts';
@@ -280,7 +281,7 @@ function text(response: ServerResponse, status: number, sentence: string): void 
 }
 
 /** A person's browser opening a page, and not a program that asks for data. */
-function isBrowser(request: IncomingMessage): boolean {
-  const reads = request.method === 'GET' || request.method === 'HEAD';
-  return reads && (request.headers.accept ?? '').includes('text/html');
+function isBrowser({ headers: { accept }, method }: IncomingMessage): boolean {
+  if (method !== 'GET' && method !== 'HEAD') return false;
+  return rangesNaming(accept, 'text/html').length > 0;
 }

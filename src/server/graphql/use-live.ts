@@ -20,6 +20,7 @@ import type { LiveRun, RunResult } from '../../live/live-run.ts';
 import type { LiveStream } from '../../live/stream.ts';
 import { copiedName } from '../../observe/copied-name.ts';
 import { operationName } from '../answers/request-names.ts';
+import { rangesNaming } from '../door/accept.ts';
 import type { Callers } from '../door/caller.ts';
 import { requestIdOf } from '../door/request-id.ts';
 import type { ContextFactory } from './context.ts';
@@ -166,12 +167,11 @@ function checkOf(
   };
 }
 
-/** What a client can read that asks for events; `null` for one that does not. */
+/** What a client can read that names events, and wants them as much as JSON; `null` for any other. */
 function modeOf(accept: string | null): LiveMode | null {
-  const ranges = (accept ?? '').toLowerCase().replaceAll(/[\s"]/g, '').split(',');
-  const events = ranges.find((range) => /^text\/event-stream(;|$)/.test(range));
-  if (events === undefined) return null;
-  return events.split(';').includes('live=patch') ? 'patch' : 'whole';
+  const wanted = rangesNaming(accept, 'text/event-stream');
+  if (wanted.length === 0) return null;
+  return wanted.some(({ parameters }) => parameters.includes('live=patch')) ? 'patch' : 'whole';
 }
 
 /** A stream that is cut off takes its connection with it: what is piped into a response does not end it then. */

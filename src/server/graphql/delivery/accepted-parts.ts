@@ -1,3 +1,5 @@
+import { acceptedJson, rangesNaming } from '../../door/accept.ts';
+
 /** The types of an answer that comes in parts. */
 export type PartsType = 'multipart/mixed' | 'text/event-stream';
 
@@ -12,26 +14,24 @@ const PARTS: readonly PartsType[] = ['multipart/mixed', 'text/event-stream'];
 const SPOKEN = new Set(['deferspec=20220824', 'incrementalspec=v0.1']);
 
 /**
- * The type in which a client with this `Accept` header can be sent parts that it can read; `null` when
- * there is none. A wildcard names no format, and a client that knows of parts names them.
+ * The type in which a client with this `Accept` header can be sent parts that it can read; `null` when there is none, or
+ * when it wants JSON more. A wildcard names no format, and a client that knows of parts names them.
  */
 export function acceptedParts(accept: string | null): PartsType | null {
-  if (accept === null) return null;
-  const named = new Set<string>();
-  for (const range of accept.toLowerCase().split(',')) {
-    const [type = '', ...parameters] = range.split(';').map((part) => part.replace(/[\s"]/g, ''));
-    if (parameters.every(isSpoken)) named.add(type);
-  }
-  return PARTS.find((type) => named.has(type)) ?? null;
+  const spoken = PARTS.flatMap((type) => {
+    const [range] = rangesNaming(accept, type, ({ parameters }) => parameters.every(isSpoken));
+    return range ? [{ type, quality: range.quality }] : [];
+  });
+  const best = Math.max(...spoken.map(({ quality }) => quality));
+  return spoken.find(({ quality }) => quality === best)?.type ?? null;
 }
 
-/** Whether a client with this `Accept` header names JSON, or anything that includes it. */
+/** Whether a client with this `Accept` header takes JSON, or anything that includes it. */
 export function acceptsJson(accept: string | null): boolean {
-  return accept === null || /\*\/\*|application\/(?:\*|json|graphql-response\+json)/i.test(accept);
+  return acceptedJson(accept).quality > 0;
 }
 
-/** A parameter that names another format, or says that the type is not wanted, speaks against it. */
+/** A parameter that names another format speaks against a type. */
 function isSpoken(parameter: string): boolean {
-  if (/^q=0(?:\.0*)?$/.test(parameter)) return false;
   return SPOKEN.has(parameter) || !/^\w*spec=/.test(parameter);
 }

@@ -1,5 +1,6 @@
 import { type DocumentNode, Kind, visit } from 'graphql';
 import { getSSEProcessor, processRegularResult } from 'graphql-yoga';
+import { acceptedJson, hasQualities, qualityOf } from '../../door/accept.ts';
 import type { GatewayPlugin } from '../request-record.ts';
 import { acceptedParts, acceptsJson } from './accepted-parts.ts';
 
@@ -34,11 +35,27 @@ export function useWholeAnswers(): GatewayPlugin {
       if (Symbol.asyncIterator in result) {
         // Yoga goes by the type alone, and takes the other one where both are named.
         if (parts === 'text/event-stream') payload.setResultProcessor(getSSEProcessor(), parts);
+      } else if (hasQualities(accept)) {
+        setWantedType(payload, accept);
       } else if (parts === null && !acceptsJson(accept) && namesParts(accept)) {
         payload.setResultProcessor(processRegularResult, 'application/json');
       }
     },
   };
+}
+
+type Payload = Parameters<NonNullable<GatewayPlugin['onResultProcess']>>[0];
+
+/** Sends a whole answer as what is wanted most, which Yoga does not look at; a client that takes JSON gets JSON. */
+function setWantedType(payload: Pick<Payload, 'setResultProcessor'>, accept: string | null): void {
+  const json = acceptedJson(accept);
+  if (json.quality > 0) {
+    payload.setResultProcessor(processRegularResult, json.type);
+  } else if (qualityOf(accept, 'text/event-stream') > 0) {
+    payload.setResultProcessor(getSSEProcessor(), 'text/event-stream');
+  } else if (qualityOf(accept, 'multipart/mixed') === 0) {
+    payload.setResultProcessor((_, api) => new api.Response(null, { status: 406 }), '');
+  }
 }
 
 /** Whether parts are named at all, be it in a format that is not spoken here. */

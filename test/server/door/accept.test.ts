@@ -1,0 +1,103 @@
+import { request } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Door, openDoor } from '../../support/door.ts';
+
+let door: Door;
+beforeAll(async () => {
+  door = await openDoor({ AUTH_MODE: 'none' });
+});
+afterAll(() => door.close());
+
+/** Status and type of what a client with this `Accept` gets; what it gets is not waited for. */
+function typeFor(accept: string, query: string, method: 'GET' | 'POST'): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const path = method === 'GET' ? `/graphql?${new URLSearchParams({ query })}` : '/graphql';
+    const headers = { accept, ...(method === 'POST' && { 'content-type': 'application/json' }) };
+    const sent = request(`${door.url}${path}`, { method, headers, agent: false }, (response) => {
+      const [type = 'none'] = (response.headers['content-type'] ?? 'none').split(';');
+      resolve(`${response.statusCode} ${type}`);
+      response.destroy();
+    });
+    sent.on('error', reject);
+    sent.end(method === 'POST' ? JSON.stringify({ query }) : undefined);
+  });
+}
+
+const JSON_ANSWER = '200 application/json';
+const GRAPHQL_ANSWER = '200 application/graphql-response+json';
+const STREAM = '200 text/event-stream';
+const PARTS = '200 multipart/mixed';
+const PAGE = '200 text/html';
+
+const LIVE = 'query @live { account { username } }';
+const DEFERRED = '{ account { username } ... @defer { overlays(first: 1) { nodes { name } } } }';
+const PLAIN = '{ account { username } }';
+
+describe.each(['GET', 'POST'] as const)('by %s', (method) => {
+  it.each([
+    ['text/event-stream', STREAM],
+    ['text/event-stream, application/json', STREAM],
+    ['text/event-stream;q=0.9, */*;q=0.1', STREAM],
+    ['text/event-stream;q=0.001', STREAM],
+    ['TEXT/EVENT-STREAM ; Q=1.0', STREAM],
+    ['text/event-stream;q=0, text/event-stream;live=patch', STREAM],
+    ['text/event-stream;q=0', '406 none'],
+    ['text/event-stream;q=0.000, application/json', JSON_ANSWER],
+    ['text/event-stream; q=0 , */*', JSON_ANSWER],
+    ['text/event-stream;live=patch;q=0, application/json', JSON_ANSWER],
+    ['text/event-stream;q=0.5, application/json', JSON_ANSWER],
+    ['text/event-stream;q=0.5, */*', JSON_ANSWER],
+    ['text/event-stream;q=0.5, application/*;q=0.8', JSON_ANSWER],
+    ['text/event-stream;q=0.5, application/json;q=0', STREAM],
+    ['text/*', STREAM],
+    ['*/*', JSON_ANSWER],
+  ])('a live query with Accept: %s is %s', async (accept, answer) => {
+    // A family of types is no live query, and its answer is one event.
+    expect(await typeFor(accept, LIVE, method)).toBe(answer);
+  });
+
+  it.each([
+    ['multipart/mixed, application/json', PARTS],
+    ['multipart/mixed;q=0.5, application/json;q=0.5', PARTS],
+    ['multipart/mixed;q=0, application/json', JSON_ANSWER],
+    ['multipart/mixed;q=0.5, application/json', JSON_ANSWER],
+    ['multipart/mixed;deferSpec=20220824;q=0.0, application/json', JSON_ANSWER],
+    ['multipart/mixed;q=0, text/event-stream', STREAM],
+    ['multipart/mixed;q=0.5, text/event-stream', STREAM],
+    ['text/event-stream;q=0.5, multipart/mixed', PARTS],
+    ['multipart/mixed;q=0', '406 none'],
+  ])('a query in parts with Accept: %s is %s', async (accept, answer) => {
+    expect(await typeFor(accept, DEFERRED, method)).toBe(answer);
+  });
+
+  it.each([
+    ['application/json;q=0.5, application/graphql-response+json', GRAPHQL_ANSWER],
+    ['application/graphql-response+json;q=0.5, application/json', JSON_ANSWER],
+    ['application/json;q=0, */*', GRAPHQL_ANSWER],
+    ['application/graphql-response+json;q=0, application/*', JSON_ANSWER],
+    ['text/event-stream;q=0, application/json;q=0.1', JSON_ANSWER],
+    ['application/json;q=0', '406 none'],
+    ['*/*;q=0', '406 none'],
+    ['application/json;q=high', JSON_ANSWER],
+    ['application/json;q=', JSON_ANSWER],
+    ['application/json;q=-1', JSON_ANSWER],
+    [`application/json, ${'a/b;q=0.1,'.repeat(1000)}`, JSON_ANSWER],
+  ])('a query with Accept: %s is %s', async (accept, answer) => {
+    expect(await typeFor(accept, PLAIN, method)).toBe(answer);
+    // However often it is asked.
+    expect(await typeFor(accept, PLAIN, method)).toBe(answer);
+    expect(await typeFor(accept, PLAIN, method)).toBe(answer);
+  });
+});
+
+describe('a browser', () => {
+  it.each([
+    ['text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8', PAGE],
+    ['text/html', PAGE],
+    ['text/html;q=0, application/json', JSON_ANSWER],
+    ['application/json, text/html;q=0.1', JSON_ANSWER],
+    ['application/json, application/xhtml+xml;profile=text/html', JSON_ANSWER],
+  ])('with Accept: %s gets %s', async (accept, answer) => {
+    expect(await typeFor(accept, PLAIN, 'GET')).toBe(answer);
+  });
+});
