@@ -38,6 +38,16 @@ export function takeAll<T>(all: readonly Steps<T>[]): AtOnce<T[]> {
   return taken.some((each) => each instanceof Promise) ? Promise.all(taken) : (taken as T[]);
 }
 
+/**
+ * Lets work go on that nothing waits for. It handles the failures that it expects: any other is a defect, which the
+ * process logs with the id of the request that it came from.
+ */
+export function inBackground(work: PromiseLike<unknown>): void {
+  // Left without a handler, so that the process learns of its rejection.
+  // oxlint-disable-next-line typescript/no-floating-promises
+  void work;
+}
+
 async function takeLater<T>(steps: Steps<T>, first: Promise<unknown>): Promise<T> {
   let waitsFor = first;
   for (;;) {

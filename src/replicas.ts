@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { inBackground } from './at-once.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config/config.ts';
 import {
@@ -273,7 +274,7 @@ export class Replicas {
     const { observer } = this.#options;
     this.generations.beginEpoch();
     observer.epoch?.();
-    void this.#settling.retell();
+    inBackground(this.#settling.retell());
     this.#budgets.outageChanged();
     this.#standing.newEpoch(epoch);
   }

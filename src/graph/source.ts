@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import DataLoader from 'dataloader';
-import { type AtOnce, andThen } from '../at-once.ts';
+import { type AtOnce, andThen, inBackground } from '../at-once.ts';
 import { UpstreamFailure, type UpstreamName, upstreamTitle } from '../errors.ts';
 import type { Resource } from '../resources.ts';
 import type { KeyState } from '../upstream/budget/budgets.ts';
@@ -217,7 +217,7 @@ export class Source {
       return findById(lists, list, ids, access);
     };
     const planTogether = (dispatch: () => void) =>
-      void this.#batching.underWay.landed(namedBy).then(dispatch);
+      inBackground(this.#batching.underWay.landed(namedBy).then(dispatch));
     return new DataLoader<number, Row | null>(
       async (ids) => {
         const rows = await this.#batching.underWay.track(list.resource, () => find(ids));

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { inBackground } from '../at-once.ts';
 import type { Clock } from '../clock.ts';
 import type { Digest } from '../digest.ts';
 import type { Observer } from '../observe/observer.ts';
@@ -273,7 +274,7 @@ export class LiveHub {
       if (stream.isEnding) continue;
       if (stream.checkedAt <= before) {
         stream.checkedAt = now;
-        void this.#check(member);
+        inBackground(this.#check(member));
       }
       if (stream.spokeAt <= before) stream.mention(group.reminder(stream.mode));
     }

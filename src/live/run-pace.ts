@@ -1,3 +1,4 @@
+import { inBackground } from '../at-once.ts';
 import { BoundedMap } from '../bounded-map.ts';
 import type { Clock } from '../clock.ts';
 import { type PacedRun, RunQueue } from './run-queue.ts';
@@ -99,7 +100,7 @@ export class RunPace {
     const ended = run.isFirst() ? this.#beginFirst(caller) : null;
     const done = this.do(run, run.work);
     if (!ended) return;
-    if (done) void done.then(ended);
+    if (done) inBackground(done.finally(ended));
     else ended();
   }
 

@@ -1,3 +1,4 @@
+import { inBackground } from '../at-once.ts';
 import type { Clock, Moment } from '../clock.ts';
 import { RedisRefused } from './failures.ts';
 import { scripts } from './lua/scripts.ts';
@@ -147,7 +148,7 @@ export class Replica {
   beat(): void {
     if (this.#closed) return;
     if (this.#beating) this.#beatAgain = true;
-    else void this.#beat();
+    else inBackground(this.#beat());
   }
 
   /** A message of the channel. */

@@ -1,3 +1,4 @@
+import { inBackground } from '../at-once.ts';
 import type { Clock } from '../clock.ts';
 import type { SettledHow } from '../observe/observer.ts';
 import { RedisUnavailable } from './failures.ts';
@@ -64,7 +65,7 @@ export class Settling {
     const began = clock.now();
     const how = await new Promise<SettledHow>((resolve) => {
       const cancel = clock.after(giveUpMs, () => resolve('gave_up'));
-      void this.#settle(tags, permit, told).then(resolve).finally(cancel);
+      inBackground(this.#settle(tags, permit, told).then(resolve).finally(cancel));
     });
     settled(how, clock.now() - began);
   }

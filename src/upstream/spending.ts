@@ -1,3 +1,4 @@
+import { inBackground } from '../at-once.ts';
 import { GatewayError, type UpstreamName, upstreamTitle } from '../errors.ts';
 
 /** A read that the cache does not answer, before it is decided whether a request is made for it. */
@@ -93,7 +94,7 @@ export class Spending {
         this.#begin(each);
       } else refused.push(each);
     }
-    void refuse(refused, refusal);
+    inBackground(refuse(refused, refusal));
   }
 
   #begin({ begin, reject, resolve }: Waiting): void {
@@ -123,7 +124,7 @@ function hasCopy(wish: Waiting): boolean {
 
 /** What the rows of an answer lead to is asked for before its promises have all been run. */
 function afterThisTurn(task: () => void): void {
-  void Promise.resolve().then(() => process.nextTick(task));
+  inBackground(Promise.resolve().then(() => process.nextTick(task)));
 }
 
 /** How much was wanted, and how much there is. */

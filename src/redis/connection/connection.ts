@@ -1,3 +1,4 @@
+import { inBackground } from '../../at-once.ts';
 import { type Clock, Deadline } from '../../clock.ts';
 import { RedisRefused, RedisUnavailable } from '../failures.ts';
 import type { RedisNames } from '../names.ts';
@@ -253,7 +254,7 @@ export class RedisConnection {
   #refused(reason: string): void {
     if (reason.startsWith('NOSCRIPT')) return;
     this.#options.events.refused(reason);
-    if (reason.startsWith('NOPERM')) void this.#permissions.look();
+    if (reason.startsWith('NOPERM')) inBackground(this.#permissions.look());
   }
 
   #sent(): void {

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { inBackground } from '../../at-once.ts';
 import type { Clock } from '../../clock.ts';
 import { type TakeSnapshot, withoutNames } from './snapshot.ts';
 
@@ -99,7 +100,7 @@ export class ConsoleFeed {
     const now = this.#clock.now();
     if (viewer.rights.still && now - viewer.checkedAt >= CHECK_MS) {
       viewer.checkedAt = now;
-      void this.#check(viewer, viewer.rights.still);
+      inBackground(this.#check(viewer, viewer.rights.still));
     }
     if (!isBusy(viewer.response)) viewer.response.write(this.#eventFor(viewer));
   }

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { inBackground } from '../../at-once.ts';
 import type { Clock } from '../../clock.ts';
 
 /** How long the rest of a body is read and discarded, so that its sender can read the answer. */
@@ -28,10 +29,12 @@ export function endLingering(
   }
   response.write(text);
   const cancel = clock.after(LINGER_MS, () => response.end());
-  void drain(request).finally(() => {
-    cancel();
-    response.end();
-  });
+  inBackground(
+    drain(request).finally(() => {
+      cancel();
+      response.end();
+    }),
+  );
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { inBackground } from '../../at-once.ts';
 import { requireRole, type Viewer } from '../../auth/viewer.ts';
 import type { Clock } from '../../clock.ts';
 import { BadUserInput, BudgetExhausted, GatewayError, InvalidInput } from '../../errors.ts';
@@ -50,7 +51,7 @@ export function createFilesRoute(options: FilesOptions): FilesRoute {
   const spent = new SpentPieces();
   return (request, response) => {
     if (request.method === 'PUT') {
-      void upload(request, response, options, spent);
+      inBackground(upload(request, response, options, spent));
       return;
     }
     response.setHeader('Allow', 'PUT, OPTIONS');

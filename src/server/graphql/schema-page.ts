@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { GraphQLSchema } from 'graphql';
+import { inBackground } from '../../at-once.ts';
 import { GatewayError } from '../../errors.ts';
 import { printGraph } from '../../graph/directives/print-graph.ts';
 import type { Callers } from '../door/caller.ts';
@@ -34,7 +35,7 @@ export function createSchemaPage(options: SchemaPageOptions): SchemaPage {
     if (request.method === 'OPTIONS') {
       response.writeHead(204, options.origins.preflightHeaders(headerOf(request), 'GET')).end();
     } else if (request.method === 'GET' || request.method === 'HEAD') {
-      void answer(request, response, options, print);
+      inBackground(answer(request, response, options, print));
     } else {
       response.setHeader('Allow', 'GET, HEAD, OPTIONS');
       send(response, 405, 'text/plain', 'Only GET and HEAD are understood here.\n');

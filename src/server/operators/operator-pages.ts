@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { inBackground } from '../../at-once.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import { isLocal } from '../door/local-caller.ts';
 import type { GatewayState } from './gateway-state.ts';
@@ -45,7 +46,8 @@ export function createOperatorPages(options: {
   const restrict = access === 'local' ? forLocalCallers : (page: OperatorPage) => page;
   const pages = {
     ...options.console,
-    '/metrics': (_: IncomingMessage, response: ServerResponse) => void scrape(metrics, response),
+    '/metrics': (_: IncomingMessage, response: ServerResponse) =>
+      inBackground(scrape(metrics, response)),
     '/status': (_: IncomingMessage, response: ServerResponse) =>
       void response.writeHead(302, { Location: '/console' }).end(),
   };

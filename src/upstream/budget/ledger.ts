@@ -1,4 +1,5 @@
 import Bottleneck from 'bottleneck';
+import { inBackground } from '../../at-once.ts';
 import type { Clock } from '../../clock.ts';
 import type { TakenSlot } from './budget.ts';
 import { type JournalEntry, type KeyJournal, newKey } from './journal/journal.ts';
@@ -196,11 +197,13 @@ export class ProcessLedger implements Ledger {
     this.#unanswered.add(held);
     const claimedAt = this.#clock.now();
     return new Promise((resolve) => {
-      void this.#limiter.schedule(
-        () =>
-          new Promise<void>((release) => {
-            resolve({ lease: this.#grant(held, claimedAt, release) });
-          }),
+      inBackground(
+        this.#limiter.schedule(
+          () =>
+            new Promise<void>((release) => {
+              resolve({ lease: this.#grant(held, claimedAt, release) });
+            }),
+        ),
       );
     });
   }

@@ -1,3 +1,4 @@
+import { inBackground } from '../../at-once.ts';
 import type { Clock } from '../../clock.ts';
 import { createDigest } from '../../digest.ts';
 import type { Feedback } from '../wire/rate-limit-headers.ts';
@@ -164,14 +165,16 @@ export class ProcessBudget extends QueuedBudget {
   #dispatch(job: Job, claimed: Claimed | Promise<Claimed>): void {
     if (job.lane === 'refresh') this.#refreshPace.spend();
     job.dispatched();
-    void Promise.resolve(claimed).then((answer) => {
-      // A pause can begin between a claim and its grant.
-      const held = 'retryAt' in answer || this.#pause.restMs > 0;
-      if (!held) return this.#send(job, answer.lease);
-      if ('lease' in answer) answer.lease.cancel();
-      this.putBack(job);
-      return this.pump();
-    });
+    inBackground(
+      Promise.resolve(claimed).then((answer) => {
+        // A pause can begin between a claim and its grant.
+        const held = 'retryAt' in answer || this.#pause.restMs > 0;
+        if (!held) return this.#send(job, answer.lease);
+        if ('lease' in answer) answer.lease.cancel();
+        this.putBack(job);
+        return this.pump();
+      }),
+    );
   }
 
   async #send(job: Job, lease: Lease): Promise<void> {

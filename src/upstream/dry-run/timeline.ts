@@ -1,3 +1,4 @@
+import { inBackground } from '../../at-once.ts';
 import type { Waiting } from '../budget/lanes.ts';
 import type { QueueForecast } from '../budget/queue-forecast.ts';
 
@@ -108,7 +109,7 @@ export class Timeline {
 
   async #arrival(awaited: Awaited): Promise<void> {
     this.#asked += 1;
-    if (!this.#moves) void this.#move();
+    if (!this.#moves) inBackground(this.#move());
     await awaited.arrived;
   }
 

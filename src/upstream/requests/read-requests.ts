@@ -1,3 +1,4 @@
+import { inBackground } from '../../at-once.ts';
 import type { Credential } from '../../auth/credential.ts';
 import type { Clock } from '../../clock.ts';
 import type { UpstreamName } from '../../errors.ts';
@@ -61,7 +62,7 @@ export class ReadRequests {
   refresh(of: ReadOfKey, forWhom: RefreshedFor): void {
     if (this.#isOnItsWay(of.key, forWhom) || this.#options.refresher.isBackingOff(of.key)) return;
     if (!this.#options.hasRoomFor(of.credential.partition)) return;
-    if (this.#options.elsewhere) void this.#refreshUnlessElsewhere(of, forWhom);
+    if (this.#options.elsewhere) inBackground(this.#refreshUnlessElsewhere(of, forWhom));
     else this.#openRefresh(of, forWhom);
   }
 

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { inBackground } from '../../at-once.ts';
 import { BudgetExhausted } from '../../errors.ts';
 import type { Attempted, Job, Permit, Sharing } from '../budget/budget.ts';
 import type { Lane } from '../budget/lanes.ts';
@@ -194,7 +195,7 @@ export class SharedRequest<T> implements Job {
       return attempt;
     }
     const { feedback, settled, upshot } = attempt;
-    if (settled) void settled.then(() => this.#end(ended));
+    if (settled) inBackground(settled.finally(() => this.#end(ended)));
     else this.#end(ended);
     return { kind: 'done', feedback, ...(upshot && { upshot }) };
   }

@@ -1,3 +1,4 @@
+import { inBackground } from '../../at-once.ts';
 import type { Cache, Stamp } from '../cache/cache.ts';
 import { scopedTags, scopeOfKey } from '../cache/key.ts';
 import type { Read } from '../request.ts';
@@ -70,8 +71,10 @@ export class SharedRequests {
   /** Lets later readers of this key find a request, for as long as it is not answered. */
   add(key: string, open: ReadInFlight): void {
     this.#inFlight.set(key, open);
-    void open.request.settled.finally(() => {
-      if (this.#inFlight.get(key) === open) this.#inFlight.delete(key);
-    });
+    inBackground(
+      open.request.settled.finally(() => {
+        if (this.#inFlight.get(key) === open) this.#inFlight.delete(key);
+      }),
+    );
   }
 }

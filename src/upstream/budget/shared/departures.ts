@@ -1,3 +1,4 @@
+import { inBackground } from '../../../at-once.ts';
 import type { Clock, Moment } from '../../../clock.ts';
 import type { PermitOutcome } from '../../../observe/observer.ts';
 import type { SharedClaim, SharedLedger } from '../../../redis/shared-ledger.ts';
@@ -63,7 +64,7 @@ export class Departures {
     let cancel = (): void => {};
     const renewLater = (): void => {
       cancel = clock.after(ledger.holdMs / 4, () => {
-        void ledger.renew(id);
+        inBackground(ledger.renew(id));
         renewLater();
       });
     };

@@ -1,3 +1,4 @@
+import { inBackground } from '../../../at-once.ts';
 import type { Moment } from '../../../clock.ts';
 import { RedisRefused, RedisUnavailable } from '../../../redis/failures.ts';
 import type {
@@ -98,7 +99,7 @@ export class SharedBudget extends QueuedBudget {
   endedElsewhere(key: string | null, upshot: Upshot | null): void {
     for (const job of [...this.#parked.keys(), ...this.lanes.inOrder()]) {
       if (key === null || job.sharing?.key !== key || this.#alone.has(job)) continue;
-      if (upshot) void this.#land(job, upshot);
+      if (upshot) inBackground(this.#land(job, upshot));
       else if (this.#parked.has(job)) this.#return(job);
     }
     this.#claimNow();
@@ -185,7 +186,7 @@ export class SharedBudget extends QueuedBudget {
     this.#isDue = true;
     queueMicrotask(() => {
       this.#isDue = false;
-      void this.#claim();
+      inBackground(this.#claim());
     });
   }
 
@@ -232,7 +233,7 @@ export class SharedBudget extends QueuedBudget {
       if (error instanceof RedisUnavailable && error.doubtful) {
         for (const { id } of wanted) {
           this.#options.observer('doubtful');
-          void this.#ledger.giveBack(id);
+          inBackground(this.#ledger.giveBack(id));
         }
       }
       this.#claimAt = clock.now() + this.#options.times.beatMs;
@@ -277,16 +278,16 @@ export class SharedBudget extends QueuedBudget {
     const waits = wasParked || this.lanes.take(job);
     // Nobody wants it any more.
     if (!waits) {
-      if (verdict === 'go') void this.#ledger.giveBack(id);
+      if (verdict === 'go') inBackground(this.#ledger.giveBack(id));
       return;
     }
     this.#options.observer(verdict);
     if (!wasParked) job.dispatched();
     if (verdict === 'go') {
-      void this.#send(job, this.#departures.permit(id, claim, sent), claim.epoch);
+      inBackground(this.#send(job, this.#departures.permit(id, claim, sent), claim.epoch));
     } else {
       this.#parked.set(job, { askAt: this.clock.now() + ASK_AGAIN_MS });
-      if (verdict === 'landed') void this.#land(job, { kind: 'shared' });
+      if (verdict === 'landed') inBackground(this.#land(job, { kind: 'shared' }));
     }
   }
 
