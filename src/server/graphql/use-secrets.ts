@@ -58,7 +58,7 @@ function finds(
   }
   let found = false;
   const next: (OperationDefinitionNode | FragmentDefinitionNode)[] = [operation];
-  for (let node = next.pop(); node && !found; node = next.pop()) {
+  for (let node = next.pop(); node; node = next.pop()) {
     const types = new TypeInfo(schema);
     const visitor = visitWithTypeInfo(types, {
       Field: () => {
@@ -71,6 +71,7 @@ function finds(
       },
     });
     visit(node, visitor);
+    if (found) return true;
   }
-  return found;
+  return false;
 }
