@@ -93,10 +93,27 @@ describe('SharedRequest', () => {
 
   test('tells its answer to a caller with a copy when it comes soon', async () => {
     const { clock, request, person } = await createWorld();
-    const answer = request('x').wait(person(1000).caller, 500);
+    const { caller } = person(1000);
+    const answer = request('x').wait(caller, 500);
     await clock.advance(0);
     expect(await answer).toBe('x');
     await clock.advance(1000);
+    // Its next read with a copy has all of its time.
+    expect(caller.receipt.withCopy.ms).toBe(0);
+  });
+
+  test('does not leave when its only waiter hangs up between its turn and its leaving', async () => {
+    for (const lane of ['write', 'interactive'] as const) {
+      const { clock, budget, sent, request, person } = await createWorld();
+      const { caller, abort } = person(0);
+      const shared = request('x', { lane });
+      const waits = shared.wait(caller);
+      expect(budget.state.queued).toBe(0);
+      abort.abort(new Error('gone'));
+      await expect(waits).rejects.toThrow('gone');
+      await clock.advance(0);
+      expect([sent, shared.done, budget.state.used]).toEqual([[], true, 0]);
+    }
   });
 
   test('tells at once when a slot comes too late, and the time it tells is right', async () => {
@@ -252,5 +269,31 @@ describe('SharedRequest', () => {
     expect(budget.state.queued).toBe(0);
     await clock.advance(120_000);
     expect(sent).toEqual(['x']);
+  });
+
+  test('counts the wait for one request, whatever becomes of another that did not wait', async () => {
+    const { clock, request, person } = await slow(5000);
+    const { caller } = person(90_000);
+    const shared = request('x');
+    const waits = shared.wait(caller);
+    await clock.advance(1000);
+    const over = request('y')
+      .wait(caller)
+      .catch(() => {});
+    await clock.advance(64_000);
+    expect(await waits).toBe('x');
+    expect(caller.receipt.waitedMs).toBe(65_000);
+    await clock.advance(30_000);
+    await over;
+  });
+
+  test('is under way from when it leaves, and not while it waits', async () => {
+    const { clock, request, person } = await slow(1000);
+    const shared = request('x', { attempts: [new Promise<never>(() => {})] });
+    void shared.wait(person(90_000).caller);
+    await clock.advance(30_000);
+    expect([shared.ageMs, shared.underWayMs]).toEqual([30_000, 0]);
+    await clock.advance(32_000);
+    expect([shared.ageMs, shared.underWayMs]).toEqual([62_000, 1000]);
   });
 });

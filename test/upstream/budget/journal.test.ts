@@ -13,12 +13,13 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir, uptime } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { openJournal } from '../../../src/upstream/budget/journal/file-journal.ts';
 import type { Journal, JournalEntry } from '../../../src/upstream/budget/journal/journal.ts';
+import { isAlive, ownerName } from '../../../src/upstream/budget/journal/owner.ts';
 import { createBudget, Errand, enqueueAll, silent } from '../../support/errands.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
@@ -231,6 +232,20 @@ describe('The journal of leases', () => {
     key.begin(false);
     expect(text()).not.toBe(before);
   });
+
+  test.skipIf(!existsSync('/proc/self/stat'))(
+    'knows its process by when that began, and not by what changes while it runs',
+    () => {
+      const [host, id, start] = ownerName().split('/');
+      expect([host, id]).toEqual([encodeURIComponent(hostname()), String(process.pid)]);
+      // In hundredths of a second since the machine began.
+      expect(Math.abs(uptime() - process.uptime() - Number(start) / 100)).toBeLessThan(60);
+      expect(isAlive(`${host}/${id}/${start}`)).toBe(true);
+      expect(isAlive(`${host}/${id}/${Number(start) + 1}`)).toBe(false);
+      expect(isAlive(`${host}/999999999/${start}`)).toBe(false);
+      expect(isAlive(`another-machine/${id}/${start}`)).toBe(false);
+    },
+  );
 
   test('is small, however much is spent', async () => {
     const clock = new VirtualClock().rule();

@@ -35,6 +35,31 @@ describe('A lease', () => {
     expect(budget.state).toMatchObject({ used: 11, remaining: 19 });
   });
 
+  test('is told from those of others by all that left before its answer, and by no more', async () => {
+    const { errand, budget, clock, begin } = createWorld();
+    await begin();
+    const told = (remaining: number) => ({
+      answers: [{ limit: 30, remaining, resetInMs: 60_000 }],
+      latencyMs: 1000,
+    });
+    // The first request tells that others use the key, so that it is heard that the next do.
+    await enqueueAll({ budget, clock }, [errand(told(29))]);
+    await clock.advance(1000);
+    // Three of ours have left by the first answer, and five of others.
+    await enqueueAll({ budget, clock }, [
+      errand(told(22)),
+      errand({ latencyMs: 2000 }),
+      errand({ latencyMs: 2000 }),
+    ]);
+    await clock.advance(2000);
+    expect(budget.state).toMatchObject({ used: 4 + 4, remaining: 22 });
+    // All that is over is not counted again.
+    await clock.advance(2 * windowMs);
+    await enqueueAll({ budget, clock }, [errand(told(25))]);
+    await clock.advance(1000);
+    expect(budget.state).toMatchObject({ used: 1 + 4, remaining: 25 });
+  });
+
   test('counts a whole window, although timers fire too soon', async () => {
     const schedule = fc.array(
       fc.record({ atMs: fc.nat(150_000), latencyMs: fc.double({ min: 0, max: 900, noNaN: true }) }),
@@ -170,6 +195,8 @@ describe('Whoever cannot wait', () => {
     const [waiting] = errands(1);
     budget.enqueue(waiting as Errand);
     budget.rush(waiting as Errand);
+    // Nor is its turn spent on that, which would put it before others.
+    expect(waiting?.turns).toBe(0);
     await clock.advance(6999);
     expect(log).toHaveLength(1);
   });

@@ -58,6 +58,17 @@ describe('What is watched', () => {
     }
   });
 
+  test('is read again although another watch has ended', async () => {
+    const world = createWorld();
+    await world.load(names(2));
+    const [first] = names(2).map((name) => world.watch(name));
+    await world.clock.advance(TTL / 2);
+    first?.end();
+    await world.clock.advance(4 * TTL);
+    const [ended, kept] = names(2).map((name) => world.calls().filter((call) => call === name));
+    expect([ended, kept?.length]).toEqual([[], 4]);
+  });
+
   test('is not read before somebody has, and then once per ttl', async () => {
     const world = createWorld();
     world.watch('thing0');
