@@ -238,6 +238,21 @@ describe('An operation that is asked again', () => {
     await door.clock.advance(60_000);
   });
 
+  it('is made anew from the moment at which one of its entries is past its ttl', async () => {
+    await door.ask(CAMPAIGNS, 'viewer');
+    door.sandbox.links.fault({ kind: 'hang' });
+    // Within a second of that moment it is remembered until then, and not for the whole second.
+    await door.clock.advance(TTL_MS - 300);
+    await teach(CAMPAIGNS, 'viewer');
+    expect(receiptOf(await door.ask(CAMPAIGNS, 'viewer')).stale).toBe(0);
+    const before = await remembered();
+    expect(before).toBeGreaterThan(0);
+    await door.clock.advance(300);
+    expect(receiptOf(await door.ask(CAMPAIGNS, 'viewer')).stale).toBe(2);
+    expect(await remembered()).toBe(before);
+    await door.clock.advance(60_000);
+  });
+
   it.each([
     ['Prefer', { prefer: 'wait=1' }],
     ['X-Gateway-Dry-Run', { 'x-gateway-dry-run': '1' }],

@@ -134,6 +134,7 @@ class RowCount {
     const selected: Selected[] = [];
     let times: number | null = null;
     let asked: number | null = null;
+    let ids = 0;
     for (const { type, node } of occurrences) {
       const field = this.#fieldOf(type, node);
       if (!field || !node.selectionSet) continue;
@@ -141,11 +142,13 @@ class RowCount {
       if (isLeafType(of)) continue;
       selected.push({ type: of, set: node.selectionSet });
       if (isListType(getNullableType(field.type))) {
+        if (looksForIds(field)) ids = Math.max(ids, this.#idsOf(node));
         times = Math.max(times ?? 0, window ?? this.#lengthOf(type, field, node, of));
       } else if (isConnection(of)) {
         asked = Math.max(asked ?? 0, this.#windowOf(field, node));
       }
     }
+    this.ids += ids;
     if (selected.length === 0) return 0;
     const rows = this.below(selected, asked);
     if (times !== null) return times * (1 + rows);
@@ -172,16 +175,15 @@ class RowCount {
     if (type.name === '__Schema' && field.name === 'types') {
       return Object.keys(this.#schema.getTypeMap()).length;
     }
-    if (field.args.some(({ name }) => name === 'ids')) return this.#idsOf(node);
+    if (looksForIds(field)) return this.#idsOf(node);
     const hasId = (isObjectType(of) || isInterfaceType(of)) && of.getFields()['id'] !== undefined;
     return hasId ? WHOLE_LIST : PART_LIST;
   }
 
   #idsOf(node: FieldNode): number {
     const value = this.#argument(node, 'ids');
-    const count = value === UNKNOWN ? MAX_WINDOW : Array.isArray(value) ? value.length : 1;
-    this.ids += count;
-    return count;
+    if (value === UNKNOWN) return MAX_WINDOW;
+    return Array.isArray(value) ? value.length : 1;
   }
 
   /** The rows that a connection's arguments ask for; those it refuses are left for it to refuse. */
@@ -233,6 +235,10 @@ const UNKNOWN = Symbol('unknown');
 
 /** The values of `if` with which a directive leaves out what it stands at. */
 const leavingOut: Readonly<Record<string, boolean | undefined>> = { skip: true, include: false };
+
+function looksForIds({ args }: GraphQLField<unknown, unknown>): boolean {
+  return args.some(({ name }) => name === 'ids');
+}
 
 function isConnection(type: GraphQLNamedType): boolean {
   return isObjectType(type) && 'edges' in type.getFields() && 'pageInfo' in type.getFields();

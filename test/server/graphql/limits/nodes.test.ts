@@ -19,6 +19,8 @@ const product =
 const aliases = (count: number, field: string) =>
   Array.from({ length: count }, (_, n) => `a${n}: ${field}`).join(' ');
 const ids = Array(500).fill(Buffer.from('Channel:1').toString('base64url'));
+/** As many ids as one operation may look for. */
+const mostIds = aliases(10, 'nodes(ids: $ids) { id }');
 
 describe('the rows that an operation asks for', () => {
   it.each<[string, string, number, Record<string, unknown>?]>([
@@ -60,6 +62,11 @@ describe('the rows that an operation asks for', () => {
       150_500,
     ],
     [
+      'count a fragment in each place where it is spread',
+      `{ a: channels(first: 500) { ...B } b: channels(first: 500) { ...B } } fragment B on ChannelConnection { nodes { items(first: 100) { nodes { __typename } } } }`,
+      101_000,
+    ],
+    [
       'count lists that come whole',
       `{ channels(first: 500) { nodes { items(first: 100) { nodes { ... on QrItem { qrCode { statistics { topCountries { count } } } } } } } } }`,
       550_500,
@@ -92,6 +99,16 @@ describe('the rows that an operation asks for', () => {
     [
       'of one field that stands there twice',
       '{ ...A ...B } fragment A on Query { channels(first: 1) { nodes { items(first: 500) { totalCount } } } } fragment B on Query { channels(first: 1) { nodes { items(first: 500) { totalCount } } } }',
+    ],
+    [
+      'of a fragment that looks for ids and is spread twice',
+      `query ($ids: [ID!]!) { ...F ...F ... on Query { ...F } } fragment F on Query { ${mostIds} }`,
+      { ids },
+    ],
+    [
+      'of ids that are looked for in two fragments under one name',
+      `query ($ids: [ID!]!) { ...F ...G } fragment F on Query { ${mostIds} } fragment G on Query { ${mostIds} }`,
+      { ids },
     ],
     [
       'of few ids',
