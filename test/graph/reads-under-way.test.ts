@@ -23,41 +23,38 @@ describe('What follows from reads', () => {
   it('waits for all of their resources, for those that follow from them, and for no other', async () => {
     const reads = new ReadsUnderWay();
     const [first, second, other] = [held(), held(), held()];
-    const following = reads.track('channels', first.read).then(() => {
+    const following = (async () => {
+      await reads.track('channels', first.read);
       void reads.track('items', second.read);
-    });
+    })();
     void reads.track('campaigns', other.read);
-    let landed = 0;
+    const landed: string[] = [];
     const waits = [
-      reads.landed(['channels', 'items']).then(() => {
-        landed += 1;
-      }),
-      reads.landed(['channels']).then(() => {
-        landed += 10;
-      }),
+      reads.landed(['channels', 'items']).then(() => landed.push('both')),
+      reads.landed(['channels']).then(() => landed.push('channels')),
     ];
     await rest();
-    expect(landed).toBe(0);
+    expect(landed).toEqual([]);
     first.end();
     await following;
     await rest();
-    expect(landed).toBe(10);
+    expect(landed).toEqual(['channels']);
     second.end();
     await Promise.all(waits);
-    expect(landed).toBe(11);
+    expect(landed).toEqual(['channels', 'both']);
     other.end();
   });
 
   it('waits no longer for a read that failed', async () => {
     const reads = new ReadsUnderWay();
-    let fail = (_: Error): void => {};
+    let fail = (): void => {};
     const failing = new Promise<void>((_, reject) => {
-      fail = reject;
+      fail = () => reject(new Error('broken'));
     });
     const tracked = expect(reads.track('channels', () => failing)).rejects.toThrow('broken');
     const landed = reads.landed(['channels']);
     await rest();
-    fail(new Error('broken'));
+    fail();
     await Promise.all([tracked, landed]);
   });
 });
