@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -178,6 +178,16 @@ describe('what a probe spends', () => {
     await probe(configure(state));
     // Of 30, half is left alone where nothing was remembered at first.
     expect(await used(configure(state))).toEqual({ rateLimit: { used: 15 + 2 } });
+  });
+
+  it('warns of a folder that others can write to, and asks all the same', async () => {
+    const STATE_DIR = join(folder, 'open');
+    mkdirSync(STATE_DIR);
+    chmodSync(STATE_DIR, 0o777);
+    const { lines, wrong } = await probe(configure({ STATE_DIR }));
+    expect(lines[0]).toMatch(/answers and accepts the key/);
+    expect(lines.at(-1)).toMatch(/^STATE_DIR .* can be written to by others/);
+    expect(wrong).toBe('nothing');
   });
 
   it('is nothing while another process owns what is remembered', async () => {

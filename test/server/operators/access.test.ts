@@ -1,8 +1,9 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, request } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { createServer, IncomingMessage, request } from 'node:http';
+import { type AddressInfo, connect, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
+import { isLocal } from '../../../src/server/door/local-caller.ts';
 import { createOperatorPages } from '../../../src/server/operators/operator-pages.ts';
 import { busyGateway } from '../../support/busy-gateway.ts';
 
@@ -126,5 +127,31 @@ describe('METRICS', () => {
     const proxied = { 'x-forwarded-for': '203.0.113.9' };
     expect(await statuses({ METRICS: 'open' }, proxied)).toEqual([200, 200, 200]);
     expect(await statuses({ METRICS: 'off' })).toEqual([404, 404, 200]);
+  });
+});
+
+describe('A connection', () => {
+  const from = (remoteAddress: string | undefined): boolean => {
+    const asked = new IncomingMessage(new Socket());
+    Object.defineProperty(asked.socket, 'remoteAddress', { value: remoteAddress });
+    return isLocal(Object.assign(asked, { httpVersion: '1.1', headers: { host: 'LocalHost' } }));
+  };
+
+  it.each(['127.0.0.1', '127.8.9.10', '::1', '::ffff:127.0.0.1'])('from %s is local', (address) => {
+    expect(from(address)).toBe(true);
+  });
+
+  it.each([
+    '192.0.2.127',
+    '10.127.0.0',
+    '::ffff:192.0.2.7',
+    '2001:db8::1',
+    '::1:2',
+    'fe80::1',
+    '2127.0.0.1',
+    '',
+    undefined,
+  ])('from %s is not, whatever host it asks for', (address) => {
+    expect(from(address)).toBe(false);
   });
 });
