@@ -207,12 +207,11 @@ describe('close', () => {
   });
 
   it('ends at once what is still running when the grace is over', async () => {
-    let endGrace = (): void => undefined;
+    const tasks = new Map<number, () => void>();
     const clock: Clock = {
       ...systemClock,
       after: (ms, task) => {
-        expect(ms).toBe(10_000);
-        endGrace = task;
+        tasks.set(ms, task);
         return () => undefined;
       },
     };
@@ -223,7 +222,9 @@ describe('close', () => {
     sent.on('error', () => undefined);
     await fetch(`${url}/livez`);
     const closed = server.close();
-    endGrace();
+    // Other timers are of other length: of answers that are not read, and of turns of the event loop.
+    expect([...tasks.keys()]).toContain(10_000);
+    tasks.get(10_000)?.();
     await closed;
     expect((await failed)[0]).toMatchObject({ code: 'ECONNRESET' });
   });

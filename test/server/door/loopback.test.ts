@@ -51,6 +51,11 @@ describe('a page of this machine', () => {
     'http://127.0.0.1.example:80',
     'null',
     'https://app.example',
+    'evilhttp://localhost:5173',
+    'http://evillocalhost',
+    'http://localhost:5173/',
+    'http://localhost:123456',
+    'http://127.0.0.1.evil.example',
   ])('is not one of another: %s', async (origin) => {
     const { url } = await onSandbox();
     const { headers } = await fetch(`${url}/graphql`, preflight(origin));
@@ -85,6 +90,17 @@ describe('a page that is refused', () => {
     }
     await door.send('/graphql', preflight('https://a b" c'));
     expect(door.log().split('was refused').length - 1).toBe(20);
+    const other = await openDoor({ AUTH_MODE: 'none' });
+    for (const origin of [
+      'https://a.example/x',
+      'https://A.example',
+      'https://a.example:443',
+      'x',
+    ]) {
+      await other.send('/graphql', preflight(origin));
+    }
+    expect(other.log()).not.toContain('was refused');
+    await other.close();
     expect(door.log()).not.toContain('a b');
   });
 });

@@ -90,6 +90,11 @@ describe('A whole address as request target', () => {
     door = wide;
   });
 
+  it('is not needed by HTTP/1.0, which need not name a host', async () => {
+    expect((await exchange(`GET ${QUERY} HTTP/1.0`, '')).status).toBe(200);
+    expect((await exchange(`GET ${QUERY} HTTP/1.1`, '')).status).toBe(400);
+  });
+
   it('may be without a path', async () => {
     expect((await exchange('GET http://localhost HTTP/1.1')).status).toBe(404);
     expect((await exchange('GET http://localhost?a=/graphql HTTP/1.1')).status).toBe(404);

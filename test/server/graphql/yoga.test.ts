@@ -120,5 +120,9 @@ describe('a page of another origin', () => {
     expect(await get({ 'sec-fetch-site': 'cross-site' })).toBe(403);
     expect(await get({ 'sec-fetch-site': 'cross-site', origin: 'https://app.example' })).toBe(200);
     expect(await get({ 'sec-fetch-site': 'same-origin' })).toBe(200);
+    // What comes through `fetch` names its host in its address.
+    expect(await get({ origin: new URL(url).origin })).toBe(200);
+    expect(await get({ origin: 'http://evil.example' })).toBe(403);
+    expect(await get({ origin: 'http://evil.example', host: 'evil.example' })).toBe(200);
   });
 });
