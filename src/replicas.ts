@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import { inBackground } from './at-once.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config/config.ts';
@@ -97,6 +97,7 @@ export class Replicas {
       id: randomBytes(9).toString('base64url'),
       fingerprint: sealing.fingerprint,
       channel: names.channel,
+      chance: () => randomInt(1000) / 1000,
       clock,
       times: this.#times,
       holdMs: Math.max(

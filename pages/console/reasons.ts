@@ -79,6 +79,10 @@ const degraded: Readonly<
     what: 'A gateway with another REDIS_SECRET uses this Redis. It is kept out and sends nothing.',
     advice: 'Give it the same secret, or a REDIS_PREFIX of its own.',
   }),
+  'redis-forgets': () => ({
+    what: 'Redis loses its memory again and again, so nothing is sent.',
+    advice: 'Give it enough maxmemory, and the maxmemory-policy volatile-lru; see what empties it.',
+  }),
   quarantine: (_, ms) => ({
     what: `Redis has no memory of what was spent: nothing is sent${ms === null ? ' for a while' : ` for ${timeToCome(ms)}`}.`,
     advice: 'It passes by itself. If it happens often, Redis restarts or is emptied.',

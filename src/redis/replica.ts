@@ -1,6 +1,7 @@
 import { inBackground } from '../at-once.ts';
 import type { Clock, Moment } from '../clock.ts';
-import { RedisRefused } from './failures.ts';
+import { EpochPace } from './epoch-pace.ts';
+import { RedisRefused, RedisUnavailable } from './failures.ts';
 import { scripts } from './lua/scripts.ts';
 import { type Message, readMessage } from './messages.ts';
 import type { Script } from './script.ts';
@@ -16,6 +17,8 @@ interface ReplicaOptions {
   readonly channel: string;
   readonly clock: Clock;
   readonly times: ProtocolTimes;
+  /** From 0 up to 1, at random. */
+  readonly chance: () => number;
   /** How long a request can count that was granted before, in milliseconds. */
   readonly holdMs: number;
   /** Runs a script. Rejects with `RedisUnavailable` or `RedisRefused`. */
@@ -69,6 +72,7 @@ export class Replica {
   /** The number of the latest script in this epoch whose reply has come; 0 before the first. */
   #number = 0;
   readonly #time: SharedClock;
+  readonly #pace: EpochPace;
   /** The last write that is known here; -1 before all are that Redis remembers. */
   #applied = -1;
   #leasedUntil = { now: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE_INFINITY };
@@ -85,6 +89,10 @@ export class Replica {
   constructor(options: ReplicaOptions) {
     this.#options = options;
     this.#time = new SharedClock(options.times.slackMs);
+    const { chance, clock, times } = options;
+    // Shorter than a lease: a pause is no silence of Redis.
+    const pauses = { shortestMs: times.beatMs, longestMs: 0.8 * times.leaseMs };
+    this.#pace = new EpochPace({ chance, clock, ...pauses });
     this.#repliedAt = { now: options.clock.now(), wall: options.clock.wall() };
   }
 
@@ -105,6 +113,11 @@ export class Replica {
   /** How long no script has come back, in milliseconds: beats come several times in a lease. */
   get silentMs(): number {
     return this.#options.clock.now() - this.#repliedAt.now;
+  }
+
+  /** Whether Redis loses its memory again and again, so that hardly anything is asked of it. */
+  get isRestless(): boolean {
+    return this.#pace.isRestless;
   }
 
   /** How long Redis has remembered, in milliseconds. */
@@ -129,6 +142,9 @@ export class Replica {
    */
   async call(script: Script, args: readonly string[]): Promise<Reply> {
     const { channel, clock, fingerprint, id, run } = this.#options;
+    if (script !== scripts.beat && !this.#pace.isOpen) {
+      throw new RedisUnavailable('Redis loses its memory again and again', false);
+    }
     const sentAt = clock.now();
     const { lower, upper } = this.#time.boundsAt(sentAt) ?? { lower: 0, upper: 0 };
     const mine = [channel, `${upper}/${lower}`, this.#seen, id, fingerprint];
@@ -148,6 +164,7 @@ export class Replica {
   beat(): void {
     if (this.#closed) return;
     if (this.#beating) this.#beatAgain = true;
+    else if (this.#pace.pauseMs > 0) this.#beatLater();
     else inBackground(this.#beat());
   }
 
@@ -195,9 +212,11 @@ export class Replica {
     this.#time.heard(now, sentAt, this.#repliedAt.now);
     if (epoch === this.#epoch) {
       this.#number = Math.max(this.#number, number);
+      this.#pace.confirmed();
       return;
     }
     this.#epoch = epoch;
+    this.#pace.began();
     this.#number = number;
     this.#applied = -1;
     this.#epochBegan = sentAt;
@@ -207,22 +226,29 @@ export class Replica {
   }
 
   async #beat(): Promise<void> {
-    const { clock, times } = this.#options;
     this.#cancelBeat();
     this.#beating = true;
     try {
       do {
         this.#beatAgain = false;
         await this.#beatOnce();
-      } while (this.#beatAgain && !this.#closed);
+      } while (this.#beatAgain && !this.#closed && this.#pace.pauseMs === 0);
     } catch (error) {
       // The lease runs out by itself.
       if (error instanceof RedisRefused) this.#options.listeners.refused(error.message);
     } finally {
       this.#beating = false;
       this.#options.listeners.tried();
-      this.#cancelBeat = clock.after(times.beatMs, () => this.beat());
+      this.#beatLater();
     }
+  }
+
+  #beatLater(): void {
+    const { clock, times } = this.#options;
+    this.#cancelBeat();
+    if (this.#closed) return;
+    const ms = this.#pace.pauseMs > 0 ? this.#pace.pauseMs : times.beatMs;
+    this.#cancelBeat = clock.after(ms, () => this.beat());
   }
 
   async #beatOnce(): Promise<void> {

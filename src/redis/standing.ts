@@ -8,6 +8,7 @@ export interface ReplicaFault {
   readonly reason:
     | 'redis-unreachable'
     | 'redis-permissions'
+    | 'redis-forgets'
     | 'secret-differs'
     | 'foreign-secret'
     | 'quarantine'
@@ -23,7 +24,7 @@ export interface ReplicaFault {
 }
 
 interface StandingOptions {
-  readonly replica: Pick<Replica, 'keptOut' | 'leased' | 'silentMs'>;
+  readonly replica: Pick<Replica, 'isRestless' | 'keptOut' | 'leased' | 'silentMs'>;
   readonly leaseMs: number;
   readonly outageReads: 'stale' | 'refuse';
   readonly log: Log;
@@ -39,6 +40,7 @@ export class Standing {
   #alive = 0;
   #strangers = 0;
   #hadMemory = false;
+  #wasRestless = false;
 
   constructor(options: StandingOptions) {
     this.#options = options;
@@ -74,6 +76,7 @@ export class Standing {
     if (!isUp) return [{ reason: 'redis-unreachable' }, ...denied];
     return [
       ...denied,
+      ...(this.#options.replica.isRestless ? [{ reason: 'redis-forgets' } as const] : []),
       ...(leased ? [] : [{ reason: 'lease-lost' } as const]),
       ...(strangers > 0 ? [{ reason: 'foreign-secret' } as const] : []),
       ...quarantines
@@ -121,13 +124,20 @@ export class Standing {
 
   /** Redis has another memory than before. */
   newEpoch(epoch: string): void {
-    const { log } = this.#options;
-    if (this.#hadMemory) {
+    const { log, replica } = this.#options;
+    const { isRestless } = replica;
+    if (!this.#hadMemory) log.event('redis is in use', { epoch });
+    else if (!isRestless) {
       log.complaint(
         'Redis has lost its memory, or went back to an older one: nothing is sent until whatever was spent before is certainly over.',
       );
-    } else log.event('redis is in use', { epoch });
+    } else if (!this.#wasRestless) {
+      log.complaint(
+        'Redis loses its memory again and again, so nothing is sent. Give it enough maxmemory, and the maxmemory-policy volatile-lru; look whether something empties it or sets it back.',
+      );
+    }
     this.#hadMemory = true;
+    this.#wasRestless = isRestless;
   }
 
   get #isKeptOut(): boolean {

@@ -22,6 +22,7 @@ interface Degradation {
     | 'redis-permissions'
     | 'secret-differs'
     | 'foreign-secret'
+    | 'redis-forgets'
     | 'quarantine'
     | 'lease-lost'
     | 'ghost-slots';
