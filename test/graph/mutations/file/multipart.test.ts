@@ -195,6 +195,42 @@ describe('a multipart request', () => {
     expect(stage.world.calls()).toEqual([]);
   });
 
+  it.each<[string, string, [string, string | File][], string]>([
+    ['a third text', map, [['more', 'text']], 'at most ten files'],
+    [
+      'hundreds of files',
+      map,
+      Array.from({ length: 500 }, (_, n) => [`more-${n}`, part]),
+      'at most ten files',
+    ],
+    ['a file for no place', '{"0":[]}', [], 'must be a list of paths'],
+  ])('with %s is refused before it is looked at any further', async (_, text, more, why) => {
+    const reply = await stage.send([
+      ['operations', operations],
+      ['map', text],
+      ['0', part],
+      ...more,
+    ]);
+    expect([reply.status, code(reply)]).toEqual([400, 'BAD_USER_INPUT']);
+    expect(reply.errors?.[0]?.message).toContain(why);
+    expect(stage.world.calls()).toEqual([]);
+  });
+
+  it('may have ten places for files', async () => {
+    const more = Array.from({ length: 9 }, () => null);
+    const places = ['variables.input.file', ...more.map((_, n) => `variables.more.${n}`)];
+    const reply = await stage.send([
+      [
+        'operations',
+        JSON.stringify({ query: operation, variables: { input: { file: null }, more } }),
+      ],
+      ['map', JSON.stringify({ '0': places })],
+      ['0', part],
+    ]);
+    expect(reply.errors).toBeUndefined();
+    expect(stage.received()).toHaveLength(1);
+  });
+
   it('may have its parts in any order, and one file in two places', async () => {
     const twice = operation
       .replace('uploadFile(', 'other: uploadFile(input: $more) { __typename } uploadFile(')
