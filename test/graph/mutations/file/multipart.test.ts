@@ -216,6 +216,24 @@ describe('a multipart request', () => {
     expect(stage.world.calls()).toEqual([]);
   });
 
+  it.each([
+    ['operationName', { operationName: null }],
+    ['extensions.file', { extensions: { file: null } }],
+    // A null is there, but no variable is that deep.
+    [
+      `variables.${'a.'.repeat(100)}a`,
+      { variables: JSON.parse(`${'{"a":'.repeat(101)}null${'}'.repeat(101)}`) },
+    ],
+  ])('puts no file in the place of the null at %s', async (place, more) => {
+    const reply = await stage.send([
+      ['operations', JSON.stringify({ query: '{ __typename }', ...more })],
+      ['map', JSON.stringify({ '0': [place] })],
+      ['0', part],
+    ]);
+    expect([reply.status, code(reply)]).toEqual([400, 'BAD_USER_INPUT']);
+    expect(reply.errors?.[0]?.message).toMatch(/must (lead to a null in|be a list of paths)/);
+  });
+
   it('may have ten places for files', async () => {
     const more = Array.from({ length: 9 }, () => null);
     const places = ['variables.input.file', ...more.map((_, n) => `variables.more.${n}`)];
