@@ -4,7 +4,7 @@ import type { UpstreamName } from '../errors.ts';
 import type { KeyState } from '../upstream/budget/budgets.ts';
 import type { EntryState } from '../upstream/cache/cache.ts';
 import type { Client } from '../upstream/client.ts';
-import type { Access } from '../upstream/operation.ts';
+import type { Access, Looking } from '../upstream/operation.ts';
 import type { Read } from '../upstream/request.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import type { WatchedReads } from './watched-reads.ts';
@@ -57,8 +57,8 @@ export class WatchedClient implements UpstreamClient {
     return this.#client.bring(reads, credential);
   }
 
-  peek<T>(read: Read<T>, credential: Credential): { value: T; state: EntryState } | undefined {
-    return this.#client.peek(read, credential);
+  peek<T>(read: Read<T>, looking: Looking): { value: T; state: EntryState } | undefined {
+    return this.#client.peek(read, looking);
   }
 
   inFlight(read: Read<unknown>, credential: Credential): boolean {

@@ -3,7 +3,7 @@ import type { Credential } from '../auth/credential.ts';
 import type { UpstreamName } from '../errors.ts';
 import type { KeyState } from './budget/budgets.ts';
 import type { EntryState } from './cache/cache.ts';
-import type { Access } from './operation.ts';
+import type { Access, Looking } from './operation.ts';
 import type { Call, Read, Write } from './request.ts';
 import type { UpstreamClient } from './upstream-client.ts';
 
@@ -60,8 +60,8 @@ export class AdmittingClient implements UpstreamClient {
     return this.#admitted ? this.#client.bring(reads, credential) : undefined;
   }
 
-  peek<T>(read: Read<T>, credential: Credential): { value: T; state: EntryState } | undefined {
-    return this.#admitted ? this.#client.peek(read, credential) : undefined;
+  peek<T>(read: Read<T>, looking: Looking): { value: T; state: EntryState } | undefined {
+    return this.#admitted ? this.#client.peek(read, looking) : undefined;
   }
 
   inFlight(read: Read<unknown>, credential: Credential): boolean {

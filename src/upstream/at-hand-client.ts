@@ -4,7 +4,7 @@ import type { Resource } from '../resources.ts';
 import type { EntryState } from './cache/cache.ts';
 import type { Client } from './client.ts';
 import type { Copies, Copy } from './copies.ts';
-import type { Access } from './operation.ts';
+import type { Access, Looking } from './operation.ts';
 import type { Receipt } from './receipt.ts';
 import type { Read } from './request.ts';
 import type { UpstreamClient } from './upstream-client.ts';
@@ -107,8 +107,8 @@ export class AtHandClient implements UpstreamClient {
   /** Nothing is at hand that is not in this process. */
   bring(): void {}
 
-  peek<T>(read: Read<T>, credential: Credential): { value: T; state: EntryState } | undefined {
-    return this.#client.peek(read, credential);
+  peek<T>(read: Read<T>, looking: Looking): { value: T; state: EntryState } | undefined {
+    return this.#client.peek(read, looking);
   }
 
   inFlight(read: Read<unknown>, credential: Credential): boolean {

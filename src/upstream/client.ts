@@ -15,7 +15,7 @@ import { Copies } from './copies.ts';
 import { CopiesElsewhere } from './copies-elsewhere.ts';
 import { copyServesAfter, waitWithCopyMs } from './copy-at-hand.ts';
 import { KeyStanding } from './key-standing.ts';
-import type { Access } from './operation.ts';
+import type { Access, Looking } from './operation.ts';
 import type { Call, Read, Write } from './request.ts';
 import { ReadRequests, type RequestOptions } from './requests/read-requests.ts';
 import { CopyWillDo, type SharedRequest } from './requests/shared-request.ts';
@@ -122,6 +122,8 @@ export class Client implements UpstreamClient {
       this.copies.count(read.resource, copy.hit.state !== 'fresh');
       return this.copies.tell(copy, caller.receipt);
     }
+    const own = this.copies.own(key, access);
+    if (own && !read.anew) return own.value as T;
     return caller.receipt.track(() => this.#readAnew(key, read, access, copy?.hit));
   }
 
@@ -206,7 +208,7 @@ export class Client implements UpstreamClient {
     const elsewhere = this.#elsewhere;
     if (!elsewhere) return undefined;
     const unknown = reads.filter((read) => {
-      const state = this.peek(read, credential)?.state;
+      const state = this.peek(read, { credential })?.state;
       return state === undefined || state === 'fallback';
     });
     if (unknown.length === 0) return undefined;
@@ -214,8 +216,8 @@ export class Client implements UpstreamClient {
     return elsewhere.bringAll(sought);
   }
 
-  peek<T>(read: Read<T>, credential: Credential): { value: T; state: EntryState } | undefined {
-    return this.copies.peek<T>(this.keyOf(read, credential), credential);
+  peek<T>(read: Read<T>, looking: Looking): { value: T; state: EntryState } | undefined {
+    return this.copies.peek<T>(this.keyOf(read, looking.credential), looking);
   }
 
   inFlight(read: Read<unknown>, credential: Credential): boolean {
@@ -282,9 +284,11 @@ export class Client implements UpstreamClient {
     const copyMs = copy && waitWithCopyMs(caller, copy, shared?.ageMs ?? 0);
     this.#options.observer?.read?.(this.upstream, read.resource, shared ? 'coalesced' : 'miss');
     const request = shared ?? this.#reads.open(key, read, credential, { caller });
+    const open = this.#shared.get(key);
     const value = (await request.wait(caller, copyMs)) as T;
     // Unless the request has left for this operation.
     caller.receipt.joined(key);
+    this.copies.waited({ key, read, value }, open?.stamp ?? null, caller.receipt);
     return value;
   }
 

@@ -8,6 +8,7 @@ import { everythingOf, scopedTags, scopeOf, scopeOfKey } from './cache/key.ts';
 import type { Refresher } from './cache/refresher.ts';
 import type { Watch, WatchListener } from './cache/watches.ts';
 import type { KeyStanding } from './key-standing.ts';
+import type { Looking } from './operation.ts';
 import type { Receipt } from './receipt.ts';
 import type { Read } from './request.ts';
 
@@ -18,11 +19,15 @@ export interface Copy<T = unknown> {
   readonly hit: Hit;
 }
 
-/** The answer to a read, what it is cached under, and about how many bytes it takes. */
-interface Answer<T> {
+/** The answer to a read that an operation has waited for, and what it is cached under. */
+interface Waited<T> {
   readonly read: Read<T>;
   readonly key: string;
   readonly value: T;
+}
+
+/** The answer to a read, and about how many bytes it takes. */
+interface Answer<T> extends Waited<T> {
   readonly bytes: number;
 }
 
@@ -56,9 +61,12 @@ export class Copies {
     return hit && { read, key, hit };
   }
 
-  /** As `find`, without counting as a use. */
-  peek<T>(key: string, credential: Credential): Peeked<T> | undefined {
-    const hit = this.#options.standing.served(this.#options.cache.peek(key), credential);
+  /** As `find`, without counting as a use; and what the operation has waited for itself. */
+  peek<T>(key: string, looking: Looking): Peeked<T> | undefined {
+    const { cache, standing } = this.#options;
+    const hit = standing.served(cache.peek(key), looking.credential);
+    const own = hit?.state === 'fresh' ? undefined : this.own(key, looking);
+    if (own) return { value: own.value as T, state: 'fresh' };
     return hit && { value: hit.entry.value as T, state: hit.state };
   }
 
@@ -104,10 +112,7 @@ export class Copies {
    */
   store<T>(answer: Answer<T>, stamp: Stamp): boolean {
     const { key, read, value } = answer;
-    const tags = scopedTags(scopeOfKey(key), [
-      ...(read.inFlightTags ?? []),
-      ...tagsWith(read, value),
-    ]);
+    const tags = scopedTags(scopeOfKey(key), tagsOfAnswer(read, value));
     return this.#options.cache.holds(tags, stamp.generation) && this.#set(answer, stamp);
   }
 
@@ -131,6 +136,25 @@ export class Copies {
     );
   }
 
+  /**
+   * An operation has waited for an answer, which then serves the rest of it. `stamp` is null where the answer came
+   * from another replica.
+   */
+  waited<T>({ key, read, value }: Waited<T>, stamp: Stamp | null, { own }: Receipt): void {
+    const entry = this.#options.cache.peek(key)?.entry;
+    const asOf = stamp ?? (entry?.value === value ? entry : undefined);
+    if (!asOf) return;
+    const scope = scopeOfKey(key);
+    const tags = [...scopedTags(scope, tagsOfAnswer(read, value)), everythingOf(scope)];
+    own.note(key, { value, tags, generation: asOf.generation });
+  }
+
+  /** What an operation has waited for under a key, unless a write has touched it since. */
+  own(key: string, { caller }: Looking): { readonly value: unknown } | undefined {
+    const { cache } = this.#options;
+    return caller?.receipt.own.find(key, (tags, generation) => cache.holds(tags, generation));
+  }
+
   /** Tags as the cache knows them. */
   tagsOf(tags: readonly string[], { partition }: Credential): string[] {
     return scopedTags(scopeOf(this.#options.upstream, partition), tags);
@@ -145,6 +169,11 @@ export class Copies {
   doubt(tags: readonly string[], credential: Credential, permit?: string): AtOnce<void> {
     return this.#options.cache.doubt(this.tagsOf(tags, credential), permit);
   }
+}
+
+/** The tags by which a write can touch an answer from the time on at which it was asked for. */
+function tagsOfAnswer<T>(read: Read<T>, value: T): readonly string[] {
+  return [...(read.inFlightTags ?? []), ...tagsWith(read, value)];
 }
 
 /** The tags of a read once its answer is known. */

@@ -3,6 +3,7 @@ import type { UpstreamName } from '../errors.ts';
 import type { Asker } from '../observe/observer.ts';
 import type { Hit } from './cache/cache.ts';
 import { changesAt } from './cache/refresher.ts';
+import { OwnAnswers } from './own-answers.ts';
 import { Spending } from './spending.ts';
 import { Stopwatch } from './stopwatch.ts';
 
@@ -54,6 +55,8 @@ export class Receipt {
   readonly #hits = new Map<string, Served>();
   readonly #calls: Record<UpstreamName, number> = { LINKS: 0, MARKET: 0 };
   readonly #waited: Stopwatch;
+  /** What the operation has waited for itself. */
+  readonly own = new OwnAnswers();
   /** What the operation may still ask for. */
   readonly spending = new Spending();
   /** Time for which the operation has waited for something newer than the copies it has at hand. */

@@ -3,7 +3,7 @@ import type { Credential } from '../auth/credential.ts';
 import type { UpstreamName } from '../errors.ts';
 import type { KeyState } from './budget/budgets.ts';
 import type { EntryState } from './cache/cache.ts';
-import type { Access } from './operation.ts';
+import type { Access, Looking } from './operation.ts';
 import type { Call, Read, Write } from './request.ts';
 
 /** One upstream API as operations ask it: for real, for a price only, or after an admission. */
@@ -35,8 +35,11 @@ export interface UpstreamClient {
    * Nothing to wait for where this process is alone, or has all of it.
    */
   bring(reads: readonly Read<unknown>[], credential: Credential): AtOnce<void>;
-  /** What the cache holds for a read, whatever its age: no call, no refresh, no line on a receipt. */
-  peek<T>(read: Read<T>, credential: Credential): { value: T; state: EntryState } | undefined;
+  /**
+   * What the cache holds for a read, whatever its age, or the operation has waited for itself: no call, no refresh,
+   * no line on a receipt.
+   */
+  peek<T>(read: Read<T>, looking: Looking): { value: T; state: EntryState } | undefined;
   /** Whether an equal read is in flight that a reader could share now. */
   inFlight(read: Read<unknown>, credential: Credential): boolean;
   /** How the budget of a credential's key stands. Costs nothing. */

@@ -94,7 +94,7 @@ type World = Awaited<ReturnType<typeof createWorld>>;
 /** What a caller can learn at once. */
 function learns({ access: { credential }, guarded }: World) {
   return {
-    copy: guarded.peek(read('kept'), credential)?.state,
+    copy: guarded.peek(read('kept'), { credential })?.state,
     inFlight: guarded.inFlight(read('under way'), credential),
   };
 }

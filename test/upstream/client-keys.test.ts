@@ -120,7 +120,7 @@ describe('A caller’s key', () => {
     late.answer({ is: 'from before' });
     expect(await before).toEqual({ is: 'from before' });
     for (const path of ['first', 'a']) {
-      expect(client.peek(read(path), key('p'))).toBeUndefined();
+      expect(client.peek(read(path), { credential: key('p') })).toBeUndefined();
       expect(client.inFlight(read(path), key('p'))).toBe(false);
     }
     expect(client.budgetState(key('p')).accepted).toBe(false);

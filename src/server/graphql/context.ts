@@ -85,7 +85,7 @@ export function createSources(links: Upstream, market: Upstream): Sources {
 
 /** Whether the link API has accepted a key, by what is at hand. Costs no upstream call. */
 function isKnown(links: Backend | null, credential: Credential): boolean {
-  return links?.client.peek(account, credential) !== undefined;
+  return links?.client.peek(account, { credential }) !== undefined;
 }
 
 /** The error of a dry run whose key would have to be sent to find out whether it is accepted. */

@@ -6,7 +6,7 @@ import type { QueueForecast } from '../budget/queue-forecast.ts';
 import type { EntryState } from '../cache/cache.ts';
 import type { Client } from '../client.ts';
 import { DecodeError } from '../decode/row-reader.ts';
-import type { Access } from '../operation.ts';
+import type { Access, Looking } from '../operation.ts';
 import type { Call, Read, Write } from '../request.ts';
 import type { UpstreamClient } from '../upstream-client.ts';
 import { nounOf } from '../wire/observed-exchange.ts';
@@ -53,7 +53,7 @@ export class DryRunClient implements UpstreamClient {
       const brought = this.bring([read], credential);
       if (brought) await brought;
       const key = this.#client.keyOf(read, credential);
-      const hit = this.peek(read, credential);
+      const hit = this.peek(read, access);
       if (hit && hit.state !== 'fallback' && !read.anew) {
         // Whether an old answer still serves depends on how much room the budget has then.
         if (hit.state === 'stale') this.#dryRun.guesses();
@@ -103,8 +103,8 @@ export class DryRunClient implements UpstreamClient {
     return brought && this.#dryRun.timeline.looks(brought);
   }
 
-  peek<T>(read: Read<T>, credential: Credential): { value: T; state: EntryState } | undefined {
-    const hit = this.#client.peek(read, credential);
+  peek<T>(read: Read<T>, looking: Looking): { value: T; state: EntryState } | undefined {
+    const hit = this.#client.peek(read, looking);
     if (!hit || this.#touched.size === 0) return hit;
     const tags = [...read.tags, ...(read.lateTags?.(hit.value) ?? [])];
     return tags.some((tag) => this.#touched.has(tag)) ? undefined : hit;

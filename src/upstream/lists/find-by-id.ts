@@ -44,7 +44,7 @@ export function rowAtHand<R extends Row>(
     }
   }
   const single = list.single?.(id);
-  if (!single || lists.client.peek(single, access.credential)?.state !== 'fresh') return undefined;
+  if (!single || lists.client.peek(single, access)?.state !== 'fresh') return undefined;
   return andThen(lists.client.read(single, access), (row) => row ?? undefined);
 }
 
@@ -102,12 +102,12 @@ class Search<R extends Row> {
   /** Takes the rows whose own read is cached or in flight; tells whether there were any. */
   async #takeSingles(): Promise<boolean> {
     const { client } = this.#lists;
-    const { credential } = this.#access;
+    const access = this.#access;
     const free = [...this.#missing].filter((id) => {
       const read = this.#list.single?.(id);
       if (!read) return false;
-      const hit = client.peek(read, credential);
-      return (hit && hit.state !== 'fallback') || client.inFlight(read, credential);
+      const hit = client.peek(read, access);
+      return (hit && hit.state !== 'fallback') || client.inFlight(read, access.credential);
     });
     for (const id of free) this.#missing.delete(id);
     await Promise.all(free.map((id) => this.#readSingle(id)));

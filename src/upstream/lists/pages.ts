@@ -1,7 +1,7 @@
 import { type AtOnce, andThen } from '../../at-once.ts';
 import type { Credential } from '../../auth/credential.ts';
 import type { DryRunClient } from '../dry-run/dry-run-client.ts';
-import type { Access } from '../operation.ts';
+import type { Access, Looking } from '../operation.ts';
 import type { List, Page, Row, Write } from '../request.ts';
 import type { UpstreamClient } from '../upstream-client.ts';
 import { type ListPage, listPageOf } from './list-page.ts';
@@ -261,9 +261,9 @@ export class Lists {
     });
   }
 
-  #peek<R extends Row>(list: List<R>, number: number, { credential }: Pick<Access, 'credential'>) {
-    const outline = this.#outlines.of(list, credential.partition);
-    return this.client.peek(this.#pageRead(list, number, outline), credential);
+  #peek<R extends Row>(list: List<R>, number: number, looking: Looking) {
+    const outline = this.#outlines.of(list, looking.credential.partition);
+    return this.client.peek(this.#pageRead(list, number, outline), looking);
   }
 
   /** The page if the cache has it: for choosing what to read, and not for reading it. */

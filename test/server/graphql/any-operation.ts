@@ -1,0 +1,94 @@
+import * as fc from 'fast-check';
+
+const globalId = (text: string): string => Buffer.from(text).toString('base64url');
+const id = fc.constantFrom(1, 3, 21, 53, 99, 105, 301, 470, 999_999);
+const count = fc.constantFrom(0, 1, 3, 5, 12, 20, 100, 120);
+const window = fc
+  .tuple(fc.constantFrom('first', 'first', 'first', 'last'), count)
+  .map(([side, n]) => `(${side}: ${n})`);
+const lists = fc
+  .constantFrom('channels', 'campaigns', 'qrCodes', 'pixels', 'files', 'domains', 'overlays')
+  .chain((list) => window.map((part) => `${list}${part}`));
+const items = window.map((part) => `items${part} { totalCount nodes { __typename } }`);
+const codes = window.map(
+  (part) => `items${part} { nodes { ... on QrItem { qrCode { name statistics { clicks } } } } }`,
+);
+
+/** A selection of the query type, without an alias. */
+const selection = fc.oneof(
+  fc.constantFrom(
+    'account { username }',
+    'seller { username }',
+    'plans { name }',
+    'users { username }',
+    'users { plan { name } }',
+    'users(filter: PRO) { plan { name } }',
+    'items(first: 5) { nodes { name } }',
+    'items(last: 3, search: "a") { totalCount }',
+    'purchase(code: "x") { code item { name } }',
+    'rateLimit { used }',
+  ),
+  lists.map((list) => `${list} { totalCount nodes { databaseId } }`),
+  fc
+    .tuple(window, fc.oneof(items, codes))
+    .map(([part, rest]) => `channels${part} { nodes { databaseId ${rest} } }`),
+  window.map((part) => `qrCodes${part} { nodes { statistics { clicks } } }`),
+  id.map((n) => `user(id: ${n}) { username }`),
+  id.map((n) => `user(id: ${n}) { plan { name } }`),
+  id.map((n) => `user(id: ${n}) { apiKey }`),
+  id.map((n) => `channel(id: ${n}) { name }`),
+  fc.tuple(id, fc.oneof(items, codes)).map(([n, rest]) => `channel(id: ${n}) { ${rest} }`),
+  id.map((n) => `campaign(id: ${n}) { name }`),
+  id.map((n) => `qrCode(id: ${n}) { name }`),
+  id.map((n) => `qrCode(id: ${n}) { statistics { clicks } }`),
+  id.map((n) => `item(id: ${n}) { name }`),
+  fc
+    .tuple(fc.constantFrom('User', 'Channel', 'QrCode', 'Plan', 'Item', 'Pixel', 'Account'), id)
+    .map(([type, n]) => `node(id: "${globalId(`${type}:${n}`)}") { id __typename }`),
+  fc
+    .tuple(
+      fc.constantFrom('User', 'Channel', 'QrCode', 'Plan', 'Item'),
+      fc.array(id, { minLength: 1, maxLength: 4 }),
+    )
+    .map(
+      ([type, ids]) =>
+        `nodes(ids: ${JSON.stringify(ids.map((n) => globalId(`${type}:${n}`)))}) { id }`,
+    ),
+);
+
+const change = fc.oneof(
+  id.map(
+    (n) =>
+      `updateChannel(input: { id: ${n}, name: "a" }) { ... on Channel { name description items { totalCount } } }`,
+  ),
+  id.map((n) => `updateChannel(input: { id: ${n}, name: "a" }) { ... on Channel { name } }`),
+  id.map(
+    (n) => `updateQrCode(input: { id: ${n}, data: { value: "x" } }) { ... on QrCode { scans } }`,
+  ),
+  id.map((n) => `deletePixel(id: ${n}) { __typename }`),
+  fc.constantFrom(
+    'createCampaign(input: { name: "Dry" }) { ... on Campaign { name } }',
+    'createCampaign(input: { name: "Dry" }) { ... on Campaign { listUrl } }',
+    'createDomain(input: { domain: "https://dry.example" }) { ... on BrandedDomain { redirect404 } }',
+    'createPixel(input: { type: GA, name: "n", tag: "t" }) { ... on Pixel { date } }',
+    'createUser(input: { username: "dry", email: "d@x.example", password: "secret" }) { ... on User { plan { name } } }',
+    'createUser(input: { username: "no", email: "d", password: "secret" }) { __typename }',
+    'updateAccount(input: { email: "d@x.example" }) { ... on Account { id email } }',
+    'updateAccount(input: { email: "d@x.example" }) { ... on Account { email } }',
+  ),
+);
+
+const aliased = (parts: readonly string[]): string =>
+  parts.map((part, n) => `a${n}: ${part}`).join('\n');
+/** A query of up to three selections. */
+export const query = fc
+  .array(selection, { minLength: 1, maxLength: 3 })
+  .map((parts) => `{ ${aliased(parts)} }`);
+const mutation = fc
+  .array(change, { minLength: 1, maxLength: 2 })
+  .map((parts) => `mutation { ${aliased(parts)} }`);
+/** A query or, less often, a mutation. */
+export const operation = fc.oneof(
+  { weight: 4, arbitrary: query },
+  { weight: 1, arbitrary: mutation },
+);
