@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { NEIGHBORS } from '../../src/upstream/lists/cursor.ts';
+import { decodeCursor } from '../../src/upstream/lists/cursor.ts';
 import { type Connection, startWorld, type World } from '../support/gateway.ts';
 import { StandIn, upTo } from './paging-stand-in.ts';
 
@@ -105,6 +105,12 @@ describe('Paging while rows come and go', () => {
     });
   });
 
+  /** The rows that a cursor names: its own, and those around it on its page. */
+  const namedBy = (cursor: string): number[] => {
+    const { identity, before = [], behind = [] } = decodeCursor(cursor, 'after');
+    return [identity, ...before, ...behind].map(Number);
+  };
+
   const change = fc.oneof(
     fc.record({ kind: fc.constant('insert' as const), at: fc.nat(80) }),
     fc.record({ kind: fc.constant('delete' as const), at: fc.nat(80) }),
@@ -167,9 +173,7 @@ describe('Paging while rows come and go', () => {
             else shown.unshift(...cut.ids);
             if (!(forwards ? cut.hasNextPage : cut.hasPreviousPage)) break;
             cursor = forwards ? cut.endCursor : cut.startCursor;
-            named = forwards
-              ? cut.ids.slice(-NEIGHBORS.before)
-              : cut.ids.slice(0, NEIGHBORS.behind);
+            named = cursor === null ? [] : namedBy(cursor);
             for (const [n, each] of (steps[step] ?? []).entries()) {
               const rows = upstream.channels;
               if (each.kind === 'insert' && elsewhere) {

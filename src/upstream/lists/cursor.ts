@@ -13,9 +13,9 @@ export interface Cursor {
   readonly perPage: number;
   /** The row's identity in its list. */
   readonly identity: string;
-  /** Identities of the rows just before it, the nearest first. */
+  /** Identities of the rows just before it on its page, the nearest first. */
   readonly before?: readonly string[];
-  /** Identities of the rows just behind it, the nearest first, as far as they were read. */
+  /** Identities of the rows just behind it on its page, the nearest first. */
   readonly behind?: readonly string[];
   /** Rows that the whole list had, if the upstream said so. */
   readonly total?: number;

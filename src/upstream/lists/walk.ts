@@ -234,28 +234,19 @@ export class Walk<R extends Row> {
     return new Set(rows.map((row) => this.#identity(row)));
   }
 
-  /** The cursor of a row of one of these pages. */
-  cursor(page: ListPage<R>, index: number): string {
-    const { number, perPage, total } = page;
-    const rows = { before: page.rows.slice(0, index), behind: page.rows.slice(index + 1) };
-    for (let at = number - 1; rows.before.length < NEIGHBORS.before; at -= 1) {
-      const earlier = this.#pages.get(at);
-      if (!earlier) break;
-      rows.before.unshift(...earlier.rows);
-    }
-    for (let at = number + 1; rows.behind.length < NEIGHBORS.behind; at += 1) {
-      const later = this.#pages.get(at);
-      if (!later) break;
-      rows.behind.push(...later.rows);
-    }
-    const names = (some: R[]) => some.map((each) => this.#identity(each));
+  /**
+   * The cursor of a row, of nothing but the page that it is on: the same row of the same page has the same cursor,
+   * whatever else was read. So it names no neighbors on other pages.
+   */
+  cursor({ number, perPage, rows, total }: ListPage<R>, index: number): string {
+    const names = (some: readonly R[]) => some.map((each) => this.#identity(each));
     return encodeCursor({
       page: number,
       index,
       perPage,
-      identity: this.#identity(page.rows[index] as R),
-      before: names(rows.before.slice(-NEIGHBORS.before).toReversed()),
-      behind: names(rows.behind.slice(0, NEIGHBORS.behind)),
+      identity: this.#identity(rows[index] as R),
+      before: names(rows.slice(Math.max(0, index - NEIGHBORS.before), index).toReversed()),
+      behind: names(rows.slice(index + 1, index + 1 + NEIGHBORS.behind)),
       ...(total === null ? {} : { total }),
     });
   }
