@@ -87,13 +87,6 @@ export const DeletedRef = builder.objectRef<Deleted>('Deleted').implement({
       description: 'The global id it had, for a client’s cache to forget it by.',
       resolve: ({ typename, id }) => ({ type: typename, id }),
     }),
-    id: t.globalID({
-      nullable: false,
-      deprecationReason:
-        'It equals the id of the object that is gone, so that a normalized cache takes the two for one. Use `deletedId`.',
-      description: 'The same as `deletedId`.',
-      resolve: ({ typename, id }) => ({ type: typename, id }),
-    }),
     databaseId: t.exposeInt('id', {
       nullable: false,
       description: 'The id it had in the upstream API.',

@@ -31,10 +31,7 @@ describe('what docs/clients.md tells of the graph', () => {
     (type): type is GraphQLObjectType =>
       isObjectType(type) && !/^__|^Query$|^Mutation$|^PageInfo$|(Connection|Edge)$/.test(type.name),
   );
-  const embedded = objects
-    // The id of what is deleted is not its own.
-    .filter((type) => type.name === 'Deleted' || !('id' in type.getFields()))
-    .map(({ name }) => name);
+  const embedded = objects.filter((type) => !('id' in type.getFields())).map(({ name }) => name);
   const connections = Object.values(schema.getQueryType()?.getFields() ?? {}).filter(({ type }) =>
     getNamedType(type).name.endsWith('Connection'),
   );

@@ -333,12 +333,11 @@ describe('Mutation.deleteDomain', () => {
     expect(await node(globalId)).not.toBeNull();
     const { result, calls } = await stage.change(
       `deleteDomain(id: "${globalId}")`,
-      'Deleted { deletedId id databaseId }',
+      'Deleted { deletedId databaseId }',
     );
     expect(result).toEqual({
       __typename: 'Deleted',
       deletedId: globalId,
-      id: globalId,
       databaseId: id,
     });
     expect(calls).toEqual([`DELETE /api/domain/${id}/delete`]);
@@ -358,7 +357,7 @@ describe('Mutation.deleteDomain', () => {
       headers: { authorization: `Bearer ${stage.sandbox.links.key}` },
     });
     expect(await node(globalId)).not.toBeNull();
-    const { result } = await stage.change(`deleteDomain(id: ${id})`, 'Deleted { id }');
+    const { result } = await stage.change(`deleteDomain(id: ${id})`, 'Deleted { deletedId }');
     expect(result).toMatchObject({ __typename: 'Rejected', message: 'Domain does not exist' });
     expect(await node(globalId)).toBeNull();
   });
@@ -366,7 +365,10 @@ describe('Mutation.deleteDomain', () => {
   it.each(['0', '-1', '1.5', 'x', '', 'UGl4ZWw6Nw'])(
     'finds the fault of the id "%s", and spends no call',
     async (id) => {
-      const { result, calls } = await stage.change(`deleteDomain(id: "${id}")`, 'Deleted { id }');
+      const { result, calls } = await stage.change(
+        `deleteDomain(id: "${id}")`,
+        'Deleted { deletedId }',
+      );
       expect(result.issues).toEqual([{ path: ['id'], message: expect.any(String) }]);
       expect(calls).toEqual([]);
     },
@@ -374,7 +376,7 @@ describe('Mutation.deleteDomain', () => {
 
   it.each(noes)('understands a refusal with `error` %s', async (_, body, status, message) => {
     stage.answer('/api/domain/10/delete', body, status);
-    const { result } = await stage.change('deleteDomain(id: 10)', 'Deleted { id }');
+    const { result } = await stage.change('deleteDomain(id: 10)', 'Deleted { deletedId }');
     expect(result).toEqual({ __typename: 'Rejected', message, upstream: 'LINKS' });
   });
 

@@ -250,12 +250,11 @@ describe('Mutation.deletePixel', () => {
     expect(await node(seeded)).not.toBeNull();
     const { result, calls } = await stage.change(
       `deletePixel(id: "${globalId(seeded)}")`,
-      'Deleted { deletedId id databaseId }',
+      'Deleted { deletedId databaseId }',
     );
     expect(result).toEqual({
       __typename: 'Deleted',
       deletedId: globalId(seeded),
-      id: globalId(seeded),
       databaseId: seeded,
     });
     expect(calls).toEqual([`DELETE ${path}`]);
@@ -267,12 +266,12 @@ describe('Mutation.deletePixel', () => {
   });
 
   it('passes on that there is no such pixel', async () => {
-    const { result } = await stage.change('deletePixel(id: 999999)', 'Deleted { id }');
+    const { result } = await stage.change('deletePixel(id: 999999)', 'Deleted { deletedId }');
     expect(result).toMatchObject({ __typename: 'Rejected', message: 'Pixel does not exist' });
   });
 
   it('finds the fault of an id, and spends no call', async () => {
-    const { result, calls } = await stage.change('deletePixel(id: "-64")', 'Deleted { id }');
+    const { result, calls } = await stage.change('deletePixel(id: "-64")', 'Deleted { deletedId }');
     expect(result.issues).toEqual([{ path: ['id'], message: expect.any(String) }]);
     expect(calls).toEqual([]);
   });

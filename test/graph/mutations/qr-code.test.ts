@@ -312,12 +312,11 @@ describe('Mutation.deleteQrCode', () => {
     const before = await stage.world.data<Everywhere>(everywhere);
     const { result, calls } = await stage.change(
       `deleteQrCode(id: "${qrCode.id}")`,
-      'Deleted { deletedId id databaseId }',
+      'Deleted { deletedId databaseId }',
     );
     expect(result).toEqual({
       __typename: 'Deleted',
       deletedId: qrCode.id,
-      id: qrCode.id,
       databaseId: code.id,
     });
     expect(calls).toEqual([`DELETE /api/qr/${code.id}/delete`]);

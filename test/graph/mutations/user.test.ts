@@ -211,12 +211,11 @@ describe('Mutation.deleteUser', () => {
     const before = await stage.world.data<Users & { user: { id: string } }>(look);
     const { result, calls } = await stage.change(
       `deleteUser(id: "${before.user.id}")`,
-      'Deleted { deletedId id databaseId }',
+      'Deleted { deletedId databaseId }',
     );
     expect(result).toEqual({
       __typename: 'Deleted',
       deletedId: before.user.id,
-      id: before.user.id,
       databaseId: USER,
     });
     expect(calls).toEqual([`DELETE /api/user/${USER}/delete`]);
@@ -229,13 +228,13 @@ describe('Mutation.deleteUser', () => {
   });
 
   it('finds a fault in an id that is none, and spends no call', async () => {
-    const { result, calls } = await stage.change('deleteUser(id: "ann")', 'Deleted { id }');
+    const { result, calls } = await stage.change('deleteUser(id: "ann")', 'Deleted { deletedId }');
     expect(calls).toEqual([]);
     expect(result).toMatchObject({ __typename: 'InvalidInput', issues: [{ path: ['id'] }] });
   });
 
   it('shows the upstream’s own refusal', async () => {
-    const { result } = await stage.change('deleteUser(id: "12")', 'Deleted { id }');
+    const { result } = await stage.change('deleteUser(id: "12")', 'Deleted { deletedId }');
     expect(result).toEqual({
       __typename: 'Rejected',
       message: 'You cannot delete your own account',
@@ -245,7 +244,7 @@ describe('Mutation.deleteUser', () => {
 
   it.each(noes)('understands a no by `error` %s', async (_, answer, status, message) => {
     stage.answer(`/api/user/${USER}/delete`, answer, status);
-    const { result } = await stage.change(deleting, 'Deleted { id }');
+    const { result } = await stage.change(deleting, 'Deleted { deletedId }');
     expect(result).toEqual({ __typename: 'Rejected', message, upstream: 'LINKS' });
   });
 

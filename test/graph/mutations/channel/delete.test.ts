@@ -12,12 +12,11 @@ describe('Mutation.deleteChannel', () => {
     expect(await stage.itemsOf(trade)).toContain('QR:301');
     const { result, calls } = await stage.change(
       `deleteChannel(id: "${globalId(trade)}")`,
-      'Deleted { deletedId id databaseId }',
+      'Deleted { deletedId databaseId }',
     );
     expect(result).toEqual({
       __typename: 'Deleted',
       deletedId: globalId(trade),
-      id: globalId(trade),
       databaseId: trade,
     });
     expect(calls).toEqual([`DELETE ${path}`]);
@@ -32,7 +31,7 @@ describe('Mutation.deleteChannel', () => {
   it('leaves the items themselves, and the other channels they stand in, at no further call', async () => {
     const kept = await stage.itemsOf(menus);
     expect(kept).toContain('QR:301');
-    await stage.change(`deleteChannel(id: ${trade})`, 'Deleted { id }');
+    await stage.change(`deleteChannel(id: ${trade})`, 'Deleted { deletedId }');
     expect(await stage.costOfItems(menus)).toEqual([]);
     expect(await stage.itemsOf(menus)).toEqual(kept);
     const { qrCode } = await stage.world.data('{ qrCode(id: 301) { databaseId } }');
@@ -40,12 +39,12 @@ describe('Mutation.deleteChannel', () => {
   });
 
   it('passes on that there is no such channel', async () => {
-    const { result } = await stage.change('deleteChannel(id: 999999)', 'Deleted { id }');
+    const { result } = await stage.change('deleteChannel(id: 999999)', 'Deleted { deletedId }');
     expect(result).toMatchObject({ __typename: 'Rejected', message: 'Channel does not exist' });
   });
 
   it('finds the fault of an id, and spends no call', async () => {
-    const { result, calls } = await stage.change('deleteChannel(id: "0")', 'Deleted { id }');
+    const { result, calls } = await stage.change('deleteChannel(id: "0")', 'Deleted { deletedId }');
     expect(result.issues).toEqual([{ path: ['id'], message: expect.any(String) }]);
     expect(calls).toEqual([]);
   });
