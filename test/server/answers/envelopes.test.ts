@@ -142,7 +142,7 @@ async function answer(door: Door, { method, path, headers, body }: Sent): Promis
         response.on('data', (piece: Buffer) => pieces.push(piece));
         response.on('end', () => {
           const told = ['content-type', 'cache-control', 'etag', 'vary', 'allow', 'age'].map(
-            (name) => `${name}: ${response.headers[name]}`,
+            (name) => `${name}: ${String(response.headers[name])}`,
           );
           resolve([response.statusCode, ...told, Buffer.concat(pieces).toString()].join('\n'));
         });
