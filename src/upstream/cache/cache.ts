@@ -57,7 +57,7 @@ type CacheListener = (key: string) => void;
 
 /**
  * Answers by key, bounded in bytes. Keys and tags are scoped by the caller of this class to one upstream
- * and partition. A write makes entries invalid by tag, or doubtful: see `Standing`.
+ * and partition. A write makes entries invalid by tag, or doubtful: see `Validity`.
  */
 export class Cache {
   readonly #clock: Clock;

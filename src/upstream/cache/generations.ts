@@ -11,7 +11,7 @@ import type { AtOnce } from '../../at-once.ts';
  * | `hidden`        | as in the two rows above, and settings forbid doubt    | not at present                |
  * | `invalid`       | one that has happened                                  | never: the entry is dropped   |
  */
-export type Standing = 'valid' | 'unconfirmed' | 'fallback-only' | 'hidden' | 'invalid';
+export type Validity = 'valid' | 'unconfirmed' | 'fallback-only' | 'hidden' | 'invalid';
 
 /**
  * Numbers the writes, and knows for each tag which was the latest to touch it. An answer carries the
@@ -27,7 +27,7 @@ export interface Generations {
   readonly shifts: number;
   /** Whether no write known here, of whatever outcome, has touched one of these tags since a generation. */
   holds(tags: readonly string[], generation: number): boolean;
-  standing(tags: readonly string[], generation: number): Standing;
+  standing(tags: readonly string[], generation: number): Validity;
   /**
    * A write has made every answer with one of these tags invalid: here at once, and everywhere when the promise
    * resolves, where there are others. `permit` names the slot that the write left in.
@@ -78,7 +78,7 @@ export class ProcessGenerations implements Generations {
     return this.standing(tags, generation) === 'valid';
   }
 
-  standing(tags: readonly string[], generation: number): Standing {
+  standing(tags: readonly string[], generation: number): Validity {
     if (generation < this.#floor || !untouched(tags, generation, this.#touched)) return 'invalid';
     return untouched(tags, generation, this.#doubted) ? 'valid' : 'fallback-only';
   }

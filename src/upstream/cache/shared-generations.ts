@@ -1,5 +1,5 @@
 import type { UpstreamName } from '../../errors.ts';
-import { type Generations, type Standing, type TouchListener, untouched } from './generations.ts';
+import { type Generations, type TouchListener, untouched, type Validity } from './generations.ts';
 import { scopedTags, scopeOfKey } from './key.ts';
 
 /** How lists learn of what was written elsewhere; answers with further tags. See `Lists.touchedElsewhere`. */
@@ -89,7 +89,7 @@ export class SharedGenerations implements Generations {
     return !this.#isInvalid(tags, generation) && !this.#isDoubtful(tags, generation);
   }
 
-  standing(tags: readonly string[], generation: number): Standing {
+  standing(tags: readonly string[], generation: number): Validity {
     if (this.#isInvalid(tags, generation)) return 'invalid';
     const { suspectAfterMs, surroundings, unconfirmed } = this.#options;
     const { epochAgeMs, leased } = surroundings();
