@@ -70,13 +70,14 @@ export class LiveGroup implements StreamSource {
   constructor(options: LiveGroupOptions) {
     this.#options = options;
     this.#events = new RecentEvents(options.clock);
+    const callers = (): Iterable<string> => options.room.callers;
     this.#reads = new WatchedReads((change) => {
       if (change === 'touched') this.#writes += 1;
       if (change === 'grown') this.#settle();
       else this.#changed();
-    });
+    }, callers);
     this.#paced = {
-      callers: () => options.room.callers,
+      callers,
       isFirst: () => this.#revisions.latest === null,
       work: () => this.#run(),
     };

@@ -1,6 +1,7 @@
 import type { Credential } from '../auth/credential.ts';
 import type { CacheEntry } from '../upstream/cache/cache.ts';
-import type { Watch, WatchedChange } from '../upstream/cache/watches.ts';
+import type { Watchers } from '../upstream/cache/watcher-turns.ts';
+import type { Watch, WatchedChange, WatchListener } from '../upstream/cache/watches.ts';
 import type { Client } from '../upstream/client.ts';
 import type { Read } from '../upstream/request.ts';
 
@@ -19,13 +20,15 @@ interface Watched {
 export class WatchedReads {
   readonly #watched = new Map<string, Watched>();
   readonly #changed: (change: WatchedChange | 'grown') => void;
+  readonly #watchers: Watchers;
   #run = 0;
   #hasEnded = false;
   /** Whether a write has made something wrong since the latest run began. */
   #isTouched = false;
 
-  /** `changed` is called for every change after which another run may come out otherwise; `grown` for each new watch. */
-  constructor(changed: (change: WatchedChange | 'grown') => void) {
+  /** For `watchers`; `changed` is called for every change after which another run may come out otherwise; `grown` for each new watch. */
+  constructor(changed: (change: WatchedChange | 'grown') => void, watchers: Watchers) {
+    this.#watchers = watchers;
     this.#changed = changed;
   }
 
@@ -46,10 +49,11 @@ export class WatchedReads {
     const key = client.keyOf(read, credential);
     let watched = this.#watched.get(key);
     if (!watched) {
-      const watch = client.watch(read, credential, (change) => {
+      const changed: WatchListener = (change) => {
         if (change === 'touched') this.#isTouched = true;
         this.#changed(change);
-      });
+      };
+      const watch = client.watch(read, credential, changed, this.#watchers);
       watched = { watch, seen: undefined, run: 0 };
       this.#watched.set(key, watched);
       this.#changed('grown');

@@ -9,6 +9,7 @@ import type { QueueForecast } from './budget/queue-forecast.ts';
 import type { EntryState, Hit } from './cache/cache.ts';
 import { cacheKey, scopeOf } from './cache/key.ts';
 import { Refresher } from './cache/refresher.ts';
+import type { Watchers } from './cache/watcher-turns.ts';
 import type { Watch, WatchListener } from './cache/watches.ts';
 import type { ClientOptions } from './client-options.ts';
 import { Copies } from './copies.ts';
@@ -189,10 +190,17 @@ export class Client implements UpstreamClient {
 
   /**
    * Tells `changed` of all that becomes of the answer to a read, and keeps it fresh: past its ttl it is read again
-   * before what nobody watches, the oldest first, for as long as it is watched. 0 upstream calls by itself.
+   * before what nobody watches, in the turn of one of its `watchers`, for as long as it is watched. 0 upstream calls by
+   * itself.
    */
-  watch(read: Read<unknown>, credential: Credential, changed: WatchListener): Watch {
-    return this.copies.watch({ key: this.keyOf(read, credential), read }, credential, changed);
+  watch(
+    read: Read<unknown>,
+    credential: Credential,
+    changed: WatchListener,
+    watchers: Watchers,
+  ): Watch {
+    const key = this.keyOf(read, credential);
+    return this.copies.watch({ key, read }, credential, changed, watchers);
   }
 
   /** How many answers are watched; their number is for those who watch to bound. */

@@ -6,6 +6,7 @@ import type { Resource } from '../resources.ts';
 import type { Cache, EntryState, Freshness, Hit, Stamp } from './cache/cache.ts';
 import { everythingOf, scopedTags, scopeOf, scopeOfKey } from './cache/key.ts';
 import type { Refresher } from './cache/refresher.ts';
+import type { Watchers } from './cache/watcher-turns.ts';
 import type { Watch, WatchListener } from './cache/watches.ts';
 import type { KeyStanding } from './key-standing.ts';
 import type { Looking } from './operation.ts';
@@ -75,11 +76,12 @@ export class Copies {
     { key, read }: Pick<Copy, 'key' | 'read'>,
     credential: Credential,
     changed: WatchListener,
+    watchers: Watchers,
   ): Watch {
     const { cache, refresher, standing } = this.#options;
     const tags = this.tagsOf([...read.tags, ...(read.inFlightTags ?? [])], credential);
     return {
-      ...refresher.watches.watch({ key, read, credential, tags }, changed),
+      ...refresher.watches.watch({ key, read, credential, tags }, changed, watchers),
       look: () => standing.served(cache.peek(key), credential)?.entry,
     };
   }

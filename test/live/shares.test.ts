@@ -20,15 +20,12 @@ writeFileSync(
 afterAll(() => rmSync(folder, { recursive: true }));
 
 let door: Door;
-beforeEach(async () => {
+async function open(env: Readonly<Record<string, string>> = {}): Promise<void> {
   // An eighth of it, 1 MiB, is for live queries.
-  door = await openDoor({
-    AUTH_MODE: 'token',
-    AUTH_TOKENS_FILE: file,
-    CACHE_MAX_BYTES: String(8 * MIB),
-    OPERATION_MAX_CALLS: '1000',
-  });
-});
+  const limits = { CACHE_MAX_BYTES: String(8 * MIB), OPERATION_MAX_CALLS: '1000' };
+  door = await openDoor({ AUTH_MODE: 'token', AUTH_TOKENS_FILE: file, ...limits, ...env });
+}
+beforeEach(() => open());
 afterEach(async () => {
   LiveViewer.closeAll();
   await door.close();
@@ -39,6 +36,14 @@ const fields = 'id databaseId name category description options tags version';
 const heavy = (n: number): string => {
   const items = `items(first: ${100 + n}) { nodes { ${fields} } }`;
   return `query @live { a: ${items} b: ${items} c: ${items} d: ${items} }`;
+};
+/** A query that watches 45 entries which no other does. */
+const broad = (n: number): string => {
+  const searches = Array.from(
+    { length: 45 },
+    (_, i) => `a${i}: files(search: "${n}-${i}") { totalCount }`,
+  );
+  return `query @live { ${searches.join(' ')} }`;
 };
 const LIGHT = 'query @live { account { username } }';
 
@@ -110,20 +115,13 @@ describe('whatever one caller looks at', () => {
   });
 
   it('is watched in no more entries than one caller may have, however much is opened at once', async () => {
-    // 45 entries each; one caller may have 500.
-    const query = (n: number): string => {
-      const searches = Array.from(
-        { length: 45 },
-        (_, i) => `a${i}: files(search: "${n}-${i}") { totalCount }`,
-      );
-      return `query @live { ${searches.join(' ')} }`;
-    };
-    const viewers = Array.from({ length: 20 }, (_, n) => look('greedy', query(n)));
+    // One caller may have 500.
+    const viewers = Array.from({ length: 20 }, (_, n) => look('greedy', broad(n)));
     await Promise.all(viewers.map(settled));
     expect(viewers.filter(({ ended }) => !ended)).toHaveLength(await gauge('groups'));
     expect(await gauge('groups')).toBeLessThanOrEqual(500 / 45);
     expect(await gauge('groups')).toBeGreaterThan(2);
-    expect((await settled(look('other', query(30)))).ended).toBe(false);
+    expect((await settled(look('other', broad(30)))).ended).toBe(false);
   });
 
   it('counts for the next who looks when it has gone', async () => {
@@ -166,4 +164,23 @@ it('shows a change to one caller before it has shown it in all the queries of an
   await all;
   expect(arrived).toHaveLength(37);
   expect(arrived.indexOf('other')).toBeLessThan(6);
+});
+
+it('keeps what one caller watches fresh beside the many entries of another', async () => {
+  await door.close();
+  const ttls = { TTL_FILES_MS: '2000', TTL_ACCOUNT_MS: '2000' };
+  await open({ ...ttls, LINKS_RATE_LIMIT: '100', MAX_WAIT_MS: '60000' });
+  // Without headers of its own that say how much it allows: it counts in real time.
+  door.sandbox.links.fault({ kind: 'answer', rewrite: (answer) => ({ ...answer, headers: {} }) });
+  const greedy = [0, 1].map((n) => look('greedy', broad(n)));
+  const other = look('other', LIGHT);
+  while (![...greedy, other].every(({ revision }) => revision > 0)) await door.clock.advance(1000);
+  const reads = (path: string): number =>
+    door.sandbox.links.requests.filter((request) => request.path === path).length;
+  await door.clock.advance(61_000);
+  door.sandbox.links.clearLog();
+  await door.clock.advance(30_000);
+  // Every 2 s, and a turn's wait or two; what the other watches comes up once in a minute.
+  expect(reads('/api/account')).toBeGreaterThanOrEqual(4);
+  expect(reads('/api/files')).toBeGreaterThan(10);
 });

@@ -105,10 +105,10 @@ export class Refresher {
     }
   }
 
-  /** How urgent a refresh is among others: what is watched first, and then the oldest. */
+  /** How urgent a refresh is among others: what is watched first, by turns of those who watch, and then the oldest. */
   urgencyOf(key: string): number {
-    const ageMs = this.#options.cache.peek(key)?.ageMs ?? 0;
-    return this.watches.has(key) ? ageMs * WATCHED_AGES : ageMs;
+    if (this.watches.has(key)) return this.watches.ageMs(key) * WATCHED_AGES;
+    return this.#options.cache.peek(key)?.ageMs ?? 0;
   }
 
   /** Whether the last tries failed so recently that an entry is served without another. */
@@ -136,6 +136,7 @@ export class Refresher {
     const waitMs = Math.min(MAX_BACK_OFF_MS, FIRST_BACK_OFF_MS * 2 ** (inARow - 1));
     const { cache, clock } = this.#options;
     const { generation } = cache.stamp();
+    this.watches.failed(key);
     this.#failures.set(key, { inARow, retryAt: clock.now() + waitMs, generation });
   }
 

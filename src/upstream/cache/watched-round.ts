@@ -3,6 +3,7 @@ import { type Clock, Deadline } from '../../clock.ts';
 import type { Budget } from '../budget/budget.ts';
 import type { Read } from '../request.ts';
 import type { Cache } from './cache.ts';
+import { type Watchers, WatcherTurns } from './watcher-turns.ts';
 
 /** A read, what it is cached under, and whose it is. */
 export interface ReadOfKey {
@@ -22,8 +23,22 @@ export interface WatchedRoundOptions {
   readonly retryAt: (key: string) => number;
   /** Asks for a newer answer for those who watch it, unless a request for it is in flight. */
   readonly refresh: (of: ReadOfKey) => void;
-  /** All that is watched now. */
-  readonly watched: () => Iterable<ReadOfKey>;
+  /** All that is watched now, and by whom. */
+  readonly watched: () => Iterable<WatchedOfKey>;
+}
+
+/** What is watched, one `Watchers` for each watch. */
+interface WatchedOfKey extends ReadOfKey {
+  readonly watchers: Iterable<Watchers>;
+}
+
+/** Where a key stands in its line. */
+interface Place {
+  readonly place: number;
+  /** In whose turn it is read. */
+  readonly caller: string;
+  /** It goes as early as if it were from then, on `clock.now()`: the first place is that of the oldest. */
+  readonly asOf: number;
 }
 
 /** While something is due, all is looked through again after so long: what should have been told may be lost. */
@@ -34,8 +49,9 @@ const LOOK_APART_MS = 250;
 const SOONEST_MS = 1000;
 
 /**
- * Has what is watched read again once it is past its ttl, the oldest first. It costs 1 upstream call for each
- * answer and ttl, as far as the budget has slots to spare for refreshes.
+ * Has what is watched read again once it is past its ttl: callers who watch take turns, and of what one of them
+ * watches the oldest goes first. It costs 1 upstream call for each answer and ttl, as far as the budget has slots to
+ * spare for refreshes.
  */
 export class WatchedRound {
   readonly #options: WatchedRoundOptions;
@@ -43,9 +59,10 @@ export class WatchedRound {
   /** When all is looked through next, and was last, on `clock.now()`. */
   #looksAt = Number.POSITIVE_INFINITY;
   #lookedAt = Number.NEGATIVE_INFINITY;
-  /** What was due when it was looked through last, by partition, the oldest first; and where each key stands there. */
+  readonly #turns = new WatcherTurns();
+  /** What was due when it was looked through last, by partition, in order; and where each key stands there. */
   #lines = new Map<string, readonly ReadOfKey[]>();
-  #places = new Map<string, number>();
+  #places = new Map<string, Place>();
 
   constructor(options: WatchedRoundOptions) {
     this.#options = options;
@@ -56,6 +73,21 @@ export class WatchedRound {
   expect({ key }: ReadOfKey): void {
     const restMs = this.#restMs(key);
     if (restMs !== null) this.#lookIn(restMs);
+  }
+
+  /** A key was read again, or that was tried: its caller has had a turn. */
+  tried(key: string): void {
+    const place = this.#places.get(key);
+    if (!place) return;
+    this.#turns.had(place.caller);
+    this.#places.delete(key);
+  }
+
+  /** How old a key counts as, among all that wait to be read again, in milliseconds. */
+  ageMs(key: string): number {
+    const place = this.#places.get(key);
+    const { cache, clock } = this.#options;
+    return place ? clock.now() - place.asOf : (cache.peek(key)?.ageMs ?? 0);
   }
 
   /** Nothing is watched any more. */
@@ -73,7 +105,8 @@ export class WatchedRound {
     if (this.#options.outOfOrder()) return null;
     const { refreshesPerWindow, windowMs } = this.#options.budget(credential);
     // What has fallen due since is behind the others.
-    const place = this.#places.get(key) ?? this.#lines.get(credential.partition)?.length ?? 0;
+    const place =
+      this.#places.get(key)?.place ?? this.#lines.get(credential.partition)?.length ?? 0;
     return (place * windowMs) / refreshesPerWindow;
   }
 
@@ -108,7 +141,7 @@ export class WatchedRound {
   /** Sees what is due; answers with how many milliseconds it takes until something else is. */
   #lineUp(): number {
     const { cache, watched } = this.#options;
-    const lines = new Map<string, { readonly of: ReadOfKey; readonly ageMs: number }[]>();
+    const lines = new Map<string, { readonly of: WatchedOfKey; readonly ageMs: number }[]>();
     let nextMs = Number.POSITIVE_INFINITY;
     for (const of of watched()) {
       const restMs = this.#restMs(of.key);
@@ -126,11 +159,15 @@ export class WatchedRound {
     this.#places = new Map();
     for (const [partition, line] of lines) {
       line.sort((a, b) => b.ageMs - a.ageMs);
+      const order = this.#turns.order(line.map(({ of }) => of));
       this.#lines.set(
         partition,
-        line.map(({ of }) => of),
+        order.map(({ of }) => of),
       );
-      for (const [place, { of }] of line.entries()) this.#places.set(of.key, place);
+      for (const [place, { caller, of }] of order.entries()) {
+        const asOf = this.#lookedAt - (line[place]?.ageMs ?? 0);
+        this.#places.set(of.key, { place, caller, asOf });
+      }
     }
     return nextMs;
   }

@@ -1,6 +1,7 @@
 import type { CacheEntry } from './cache.ts';
 import { everythingOf, scopeOfKey } from './key.ts';
 import { type ReadOfKey, WatchedRound, type WatchedRoundOptions } from './watched-round.ts';
+import type { Watchers } from './watcher-turns.ts';
 
 /** What became of a watched entry: another answer was stored, or a write may have made it wrong. */
 export type WatchedChange = 'renewed' | 'touched';
@@ -33,7 +34,8 @@ interface Watched extends WatchedRead {
   /** The tag of all in its scope. */
   readonly everything: string;
   /** One for each watch. */
-  readonly listeners: Set<{ readonly changed: WatchListener }>;
+  readonly listeners: Set<{ readonly changed: WatchListener; readonly watchers: Watchers }>;
+  readonly watchers: Iterable<Watchers>;
   /** The tags of its last entry: one that is gone is told of by them too. */
   lastTags: readonly string[];
   /** Whether all of its scope was touched, and there was no entry since. */
@@ -68,11 +70,21 @@ export class Watches {
     return this.#watched.has(key);
   }
 
+  /** How old a watched key counts as, among all that wait to be read again, in milliseconds. */
+  ageMs(key: string): number {
+    return this.#round.ageMs(key);
+  }
+
+  /** A read of a key has brought nothing. */
+  failed(key: string): void {
+    this.#round.tried(key);
+  }
+
   /** Tells `changed` of all that becomes of the answer to a read, until the watch ends. */
-  watch(of: WatchedRead, changed: WatchListener): Omit<Watch, 'look'> {
+  watch(of: WatchedRead, changed: WatchListener, watchers: Watchers): Omit<Watch, 'look'> {
     const { key } = of;
     const watched = this.#watched.get(key) ?? this.#begin(of);
-    const listener = { changed };
+    const listener = { changed, watchers };
     watched.listeners.add(listener);
     return {
       key,
@@ -90,10 +102,16 @@ export class Watches {
 
   #begin(of: WatchedRead): Watched {
     const lastTags = this.#options.cache.peek(of.key)?.entry.tags ?? [];
+    const listeners: Watched['listeners'] = new Set();
     const watched: Watched = {
       ...of,
       everything: everythingOf(scopeOfKey(of.key)),
-      listeners: new Set(),
+      listeners,
+      watchers: {
+        *[Symbol.iterator]() {
+          for (const { watchers } of listeners) yield watchers;
+        },
+      },
       lastTags,
       isForgotten: false,
     };
@@ -110,6 +128,7 @@ export class Watches {
     if (!entry) return;
     watched.lastTags = entry.tags;
     watched.isForgotten = false;
+    this.#round.tried(key);
     this.#round.expect(watched);
     tell(watched, 'renewed');
   }

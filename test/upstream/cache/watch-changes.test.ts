@@ -75,11 +75,13 @@ describe('Whoever watches an answer', () => {
 
   test('is told nothing after the end, not even by the change at which another ends it', async () => {
     const { changes, client, clock, send, watch } = await watching();
+    const watchToo = (changed: () => void) =>
+      client.watch(read('thing'), credential, changed, () => ['someone']);
     const others = [1, 2].map(() =>
-      client.watch(read('thing'), credential, () => {
+      watchToo(() => {
         changes.push('other');
         for (const other of others) other.end();
-        client.watch(read('thing'), credential, () => changes.push('too late'));
+        watchToo(() => changes.push('too late'));
       }),
     );
     watch.end();
@@ -102,10 +104,11 @@ describe('Whoever watches an answer', () => {
       world.client.read(read('thing'), { ...world.access(true), credential: own });
     await Promise.all([ask(), world.clock.advance(1000)]);
     const changes: string[] = [];
-    world.client.watch(read('thing'), own, (change) => {
+    const changed = (change: string): void => {
       changes.push(change);
       void ask().catch(() => {});
-    });
+    };
+    world.client.watch(read('thing'), own, changed, () => ['someone']);
     world.upstream.status = 401;
     await world.clock.advance(10 * TTL);
     expect(changes).toEqual(['touched']);

@@ -72,7 +72,7 @@ function startReplica(redis: RedisServer, upstream: ScriptedUpstream) {
     ask: async (name: string) => client.read(read(name), access()),
     send: async (...tags: string[]) => client.write(write(...tags), access()),
     watch: (name: string, changed: (change: string) => void) =>
-      client.watch(read(name), credential, changed),
+      client.watch(read(name), credential, changed, () => ['someone']),
   };
 }
 

@@ -98,8 +98,11 @@ export function startWatchWorld({ rateLimit = 30, maxBytes = 10_000_000 } = {}) 
       await filled;
       log.length = 0;
     },
-    watch: (name: string, changed: (change: WatchedChange) => void = () => {}) =>
-      client.watch(read(name), credential, changed),
+    watch: (
+      name: string,
+      changed: (change: WatchedChange) => void = () => {},
+      caller = 'someone',
+    ) => client.watch(read(name), credential, changed, () => [caller]),
     /** Passes time in steps of a second; `each` looks at what there is after every one. */
     async pass(ms: number, each: () => void = () => {}): Promise<void> {
       for (let passed = 0; passed < ms; passed += 1000) {

@@ -47,6 +47,33 @@ describe('What is watched', () => {
     }
   });
 
+  test('is read in turns of those who watch it, and in the best of them', async () => {
+    const world = createWorld();
+    const { clock } = world;
+    const count = 120;
+    await world.load([...names(count), 'mine', 'ours']);
+    const pause = (): void => {};
+    for (const name of [...names(count), 'ours']) world.watch(name, pause, 'greedy');
+    const mine = world.watch('mine', pause, 'other');
+    const ours = world.watch('ours', pause, 'third');
+    const oldestMs = { mine: 0, ours: 0, theirs: 0 };
+    const theirs = world.watch('thing7', pause, 'greedy');
+    await clock.advance(10 * TTL);
+    world.log.length = 0;
+    await world.pass(20 * TTL, () => {
+      for (const [name, watch] of Object.entries({ mine, ours, theirs })) {
+        const ageMs = clock.now() - (watch.look()?.storedAt ?? 0);
+        oldestMs[name as 'mine'] = Math.max(oldestMs[name as 'mine'], ageMs);
+      }
+    });
+    const turnMs = 60_000 / refreshesOf(world);
+    expect(oldestMs.mine).toBeLessThan(TTL + 6 * turnMs);
+    expect(oldestMs.ours).toBeLessThan(TTL + 6 * turnMs);
+    // What they take of the turns is little.
+    expect(oldestMs.theirs).toBeLessThan(1.25 * (count + 40) * turnMs);
+    expect(world.calls().length).toBeGreaterThan(19 * refreshesOf(world));
+  });
+
   test('is read once per ttl, and not once for each who watches', async () => {
     const world = createWorld();
     await world.load(names(3));
