@@ -56,6 +56,29 @@ describeWith(redisServer, 'a connection to Redis', () => {
     expect(Number(await server.command('PTTL', '{test:1}:e:a'))).toBeGreaterThan(0);
   });
 
+  it('connects again where Redis falls silent in the middle of getting connected', async () => {
+    const server = await redis();
+    let connections = 0;
+    const port = await serve((near) => {
+      connections += 1;
+      const far = connect(server.port, '127.0.0.1');
+      far.on('error', () => {});
+      const isSilent = connections === 1;
+      // It takes the greetings, and nothing of what comes behind them.
+      near.on('data', (piece: Buffer) => {
+        if (!isSilent || !piece.includes('EVAL')) far.write(piece);
+      });
+      far.pipe(near);
+      near.once('close', () => far.destroy());
+      later(async () => far.destroy());
+    });
+    const { connection, hears } = connected([`redis://127.0.0.1:${port}`], { callMs: 100 });
+    await hears(/down .*no answer in 1000 ms/);
+    await hears(/^up$/);
+    expect(await connection.run(echo, ['a'])).toEqual(['{test:1}:state', 'a']);
+    expect(connections).toBe(2);
+  });
+
   it('hears the channel, also after it had to connect again', async () => {
     const server = await redis();
     const { hears } = connected([server.url]);

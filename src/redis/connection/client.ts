@@ -78,7 +78,7 @@ export class RedisClient {
       signal.throwIfAborted();
       await client.#driver.connect();
       await prepare(client);
-      if (client.#gone) throw new Error('the connection was closed');
+      client.#refuseIfGone();
       client.#state = 'connected';
       return client;
     } catch (error) {
@@ -97,16 +97,19 @@ export class RedisClient {
    * where Redis answers with an error, and with another error where the connection ended before it answered.
    */
   async send(command: Command): Promise<unknown> {
+    this.#refuseIfGone();
     return this.#reply(this.#driver.sendCommand([...command]));
   }
 
   /** The same, with values as buffers. */
   async sendForBuffers(command: Command): Promise<unknown> {
+    this.#refuseIfGone();
     return this.#reply(this.#driver.sendCommand([...command], asBuffers));
   }
 
   /** Listens to a channel over the same connection. */
   async subscribe(channel: string, listener: (text: string) => void): Promise<void> {
+    this.#refuseIfGone();
     await this.#reply(this.#driver.subscribe(channel, listener));
   }
 
@@ -119,6 +122,11 @@ export class RedisClient {
 
   get #gone(): boolean {
     return this.#state === 'gone';
+  }
+
+  /** The driver keeps what it is given after its end, and never answers it. */
+  #refuseIfGone(): void {
+    if (this.#gone) throw new Error('the connection was closed');
   }
 
   async #reply<T>(reply: Promise<T>): Promise<T> {
