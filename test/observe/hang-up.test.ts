@@ -64,16 +64,25 @@ describe('A caller that hangs up', () => {
     expect(lines().find(({ msg }) => msg === 'operation')).toMatchObject({ outcome: 'canceled' });
   });
 
-  it('in the middle of its request leaves no defect in the log', async () => {
-    const socket = connect(Number(new URL(door.url).port), '127.0.0.1');
-    const head = 'POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n';
-    socket.write(`${head}Content-Length: 1000\r\n\r\n{"query`);
-    await until(() => socket.bytesWritten > 0);
-    await door.send('/livez');
-    socket.destroy();
-    await door.clock.advance(1000);
-    await door.send('/livez');
-    expect(lines().filter(({ level }) => level !== 'info')).toEqual([]);
-    expect(JSON.stringify(lines())).not.toContain('INTERNAL_SERVER_ERROR');
-  });
+  it.each([
+    ['POST /graphql', 'application/json', 1000],
+    ['POST /graphql', 'application/json', 100_000],
+    ['POST /graphql', 'application/x-www-form-urlencoded', 1000],
+    ['POST /graphql', 'multipart/form-data; boundary=x', 1000],
+    ['PUT /files/a.txt', 'text/plain', 1000],
+  ])(
+    'in the middle of %s as %s of %i bytes leaves no defect in the log',
+    async (line, type, length) => {
+      const socket = connect(Number(new URL(door.url).port), '127.0.0.1');
+      const head = `${line} HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${type}\r\nApollo-Require-Preflight: 1\r\n`;
+      socket.write(`${head}Content-Length: ${length}\r\n\r\n{"query`);
+      await until(() => socket.bytesWritten > 0);
+      await door.send('/livez');
+      socket.destroy();
+      await door.clock.advance(1000);
+      await door.send('/livez');
+      expect(lines().filter(({ level }) => level !== 'info')).toEqual([]);
+      expect(JSON.stringify(lines())).not.toContain('INTERNAL_SERVER_ERROR');
+    },
+  );
 });

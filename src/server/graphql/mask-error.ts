@@ -111,8 +111,11 @@ export function headOf({ extensions }: GraphQLError): {
   return extensions['http'] ?? {};
 }
 
+/** A caller who has hung up: a signal says so or, where the body was still being read, Node itself. */
 function isAbort(reason: unknown): boolean {
-  return reason instanceof Error && reason.name === 'AbortError';
+  if (!(reason instanceof Error)) return false;
+  const isReset = 'code' in reason && reason.code === 'ECONNRESET';
+  return reason.name === 'AbortError' || (isReset && reason.message === 'aborted');
 }
 
 /**
