@@ -220,6 +220,8 @@ describe('the keys of an identity provider', () => {
   it('are fetched again behind an answer once they are ten minutes old', async () => {
     await publish('one', first);
     const token = await tokenOf('one', first);
+    // Their age is counted from then.
+    await door.clock.advance(3_600_000);
     await door.ask(query, token);
     await door.clock.advance(599_999);
     expect((await door.ask(query, token)).status).toBe(200);

@@ -155,6 +155,7 @@ describe('a multipart request', () => {
     ['is taken', { '0': ['variables.input.name'] }, { input: { file: null, name: 'a' } }],
     ['leads through a text', { '0': ['variables.input.name.0'] }, { input: { name: 'a' } }],
     ['is every object’s own', { '0': ['variables.__proto__.file'] }],
+    ['is where all objects end', { '0': ['variables.__proto__.__proto__'] }],
     ['is every object’s constructor', { '0': ['variables.constructor.prototype.file'] }],
     ['is the operation', { '0': ['query'] }],
     ['is none of the variables', { '0': ['extensions'] }],
@@ -170,14 +171,19 @@ describe('a multipart request', () => {
     ['stands in a list', [['variables.input.file']]],
   ])('whose map leads to a place that %s is refused', async (_, places, variables) => {
     const sent = { query: operation, variables: variables ?? { input: { file: null } } };
+    // No part that the map leaves out, which would be refused for that.
+    const files = ['0', '1'].filter((name) => Object.hasOwn(places as object, name));
     const reply = await stage.send([
       ['operations', JSON.stringify(sent)],
       ['map', JSON.stringify(places)],
-      ['0', part],
-      ['1', part],
+      ...files.map((name): [string, File] => [name, part]),
     ]);
     expect([reply.status, code(reply)]).toEqual([400, 'BAD_USER_INPUT']);
-    expect(reply.errors?.[0]?.message.length).toBeLessThan(300);
+    const { message = '' } = reply.errors?.[0] ?? {};
+    expect(message).toMatch(
+      /^The multipart request cannot be read: (?!the part|its parts).*(map|null|file)/,
+    );
+    expect(message.length).toBeLessThan(300);
     expect(Object.hasOwn(Object.prototype, 'file')).toBe(false);
     expect(stage.world.calls()).toEqual([]);
   });
@@ -204,6 +210,7 @@ describe('a multipart request', () => {
       'at most ten files',
     ],
     ['a file for no place', '{"0":[]}', [], 'must be a list of paths'],
+    ['a list for a map', '[["variables.input.file"]]', [], 'must be a JSON object'],
   ])('with %s is refused before it is looked at any further', async (_, text, more, why) => {
     const reply = await stage.send([
       ['operations', operations],
