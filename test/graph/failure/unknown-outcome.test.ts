@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
 import type { Answer, World } from '../../support/gateway.ts';
@@ -39,11 +40,13 @@ const CREATE = 'createCampaign(input: { name: "new" })';
 
 const change = (mutation: string) => `mutation { result: ${mutation} { __typename } }`;
 
-/** Asks for the newest campaign's name, however old. */
+interface Campaigns {
+  readonly campaigns: { readonly nodes: readonly { readonly name: string }[] };
+}
+
+/** The names of the newest campaigns. */
 const names = async (world: World) =>
-  (await world.data<{ campaigns: { nodes: { name: string }[] } }>(CAMPAIGNS)).campaigns.nodes.map(
-    ({ name }) => name,
-  );
+  (await world.data<Campaigns>(CAMPAIGNS)).campaigns.nodes.map(({ name }) => name);
 
 const codes = ({ errors }: Answer<unknown>) => errors.map(({ extensions }) => extensions?.code);
 
@@ -182,6 +185,15 @@ describeWith(redisServer, 'After a write whose outcome is unknown to one replica
     return worlds as [World, World, World];
   }
 
+  /** What a replica answers once it knows itself connected: a slow machine can keep it from that for a moment. */
+  async function served(world: World): Promise<Answer<Campaigns>> {
+    for (;;) {
+      const answer = await world.ask<Campaigns>(CAMPAIGNS);
+      if (answer.errors.length === 0) return answer;
+      await pause(50);
+    }
+  }
+
   it.each(['stale', 'refuse'])(
     'each of them serves what was read before, also one that has not read it itself: %s',
     async (outage) => {
@@ -191,10 +203,9 @@ describeWith(redisServer, 'After a write whose outcome is unknown to one replica
       sandbox.links.fault({ kind: 'error-500' });
       expect(codes(await a.ask(change(CREATE)))).toEqual(['OUTCOME_UNKNOWN']);
       for (const world of [a, b, c]) {
-        const { errors, receipt } = await world.ask(CAMPAIGNS);
-        expect(errors).toEqual([]);
+        const { data, receipt } = await served(world);
         expect(receipt.stale).toBe(1);
-        expect(await names(world)).toEqual(before);
+        expect(data.campaigns.nodes.map(({ name }) => name)).toEqual(before);
       }
     },
   );
