@@ -435,7 +435,7 @@ function edit(part: unknown, keys: readonly string[], op: string, value?: unknow
   if (Array.isArray(part)) {
     const list = [...part];
     const place = key === '-' ? list.length : Number(key);
-    list.splice(place, /add|move/.test(op) ? 0 : 1, ...(removes ? [] : [value]));
+    list.splice(place, /^(add|move)$/.test(op) ? 0 : 1, ...(removes ? [] : [value]));
     return list;
   }
   // A computed key makes a member even of `__proto__`.
