@@ -40,31 +40,32 @@ export function createJwks(
   let triedAt = Number.NEGATIVE_INFINITY;
 
   const mayTry = (everyMs: number): boolean => remote.reloading || clock.now() - triedAt >= everyMs;
-  const load = async (): Promise<void> => {
+  /** `everyMs` is how often it may be tried. */
+  const load = async (everyMs: number): Promise<void> => {
     if (!remote.reloading) triedAt = clock.now();
     try {
       await remote.reload();
       loadedAt = clock.now();
     } catch (cause) {
       world.complain('The keys behind AUTH_JWT_JWKS_URL cannot be had at the moment.');
-      throw unavailable(cause);
+      throw unavailable(everyMs, cause);
     }
   };
 
   return async (header, token) => {
     const ageMs = clock.now() - loadedAt;
     if (ageMs >= WORTHLESS_AFTER_MS) {
-      if (!mayTry(RETRY_AFTER_MS)) throw unavailable();
-      await load();
+      if (!mayTry(RETRY_AFTER_MS)) throw unavailable(RETRY_AFTER_MS);
+      await load(RETRY_AFTER_MS);
     } else if (ageMs >= REFRESH_AFTER_MS && mayTry(COOL_DOWN_MS) && !remote.reloading) {
       // This token is checked with the keys at hand; `load` has told the operator.
-      load().catch(() => undefined);
+      load(COOL_DOWN_MS).catch(() => undefined);
     }
     try {
       return await remote(header, token);
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey) || !mayTry(COOL_DOWN_MS)) throw error;
-      await load();
+      await load(COOL_DOWN_MS);
       return remote(header, token);
     }
   };
@@ -84,10 +85,10 @@ function bounded(response: Response): Response {
   return new Response(response.body?.pipeThrough(limit) ?? null, { headers, status, statusText });
 }
 
-function unavailable(cause?: unknown): GatewayError {
+function unavailable(retryAfterMs: number, cause?: unknown): GatewayError {
   return new GatewayError(
     'UPSTREAM_UNAVAILABLE',
     'The identity provider’s keys cannot be had at the moment. Try again soon.',
-    { cause },
+    { details: { retryAfterMs }, cause },
   );
 }

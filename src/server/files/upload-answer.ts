@@ -34,16 +34,10 @@ export function refusalOf(
   const own =
     error instanceof UploadFault || error instanceof TooManyUploads ? error.status : undefined;
   const shown = error instanceof UpstreamRejected ? error.reason : message;
-  const { retryAfterMs } = details;
   return {
     status: own ?? statusByCode[String(code)] ?? usual ?? 500,
     code: String(code),
-    headers: {
-      ...headers,
-      ...(code === 'BUDGET_EXHAUSTED' && typeof retryAfterMs === 'number'
-        ? { 'Retry-After': String(Math.ceil(retryAfterMs / 1000)) }
-        : {}),
-    },
+    headers,
     body: { errors: [{ message: shown, extensions: { code, ...details } }] },
   };
 }

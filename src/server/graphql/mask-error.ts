@@ -128,6 +128,12 @@ function httpOf(located: GraphQLError | undefined): unknown {
   return { ...http, spec: false };
 }
 
+/** Where a time is known, HTTP says it too, in whole seconds: not every client reads the errors of a refusal. */
+function retryAfter({ retryAfterMs }: Readonly<Record<string, unknown>>): object {
+  if (typeof retryAfterMs !== 'number') return {};
+  return { headers: { 'Retry-After': String(Math.ceil(retryAfterMs / 1000)) } };
+}
+
 function show(
   located: GraphQLError | undefined,
   code: ShownCode,
@@ -137,7 +143,9 @@ function show(
   // `http` is Yoga's: it becomes the status and is left out of the answer.
   const http =
     httpOf(located) ??
-    (located?.path === undefined ? { status: statusByCode[code] ?? 503 } : undefined);
+    (located?.path === undefined
+      ? { status: statusByCode[code] ?? 503, ...retryAfter(details) }
+      : undefined);
   return new GraphQLError(message, {
     nodes: located?.nodes ?? null,
     source: located?.source ?? null,
