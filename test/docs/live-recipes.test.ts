@@ -54,20 +54,26 @@ describe('the recipes of docs/live.md', () => {
       url: string,
       onResult: (result: Result) => void,
       onEnd: (end: { status: number; errors?: { extensions: object }[] }) => void,
+      onBadge?: (badge: string) => void,
     ) => () => void;
     vi.stubGlobal('sessionStorage', { getItem: () => 'token' });
     const { watchCampaigns } = await stage.load<{ watchCampaigns: Watch }>('campaigns.ts');
     const results: Result[] = [];
+    const badges: string[] = [];
     stage.ends.push(
       watchCampaigns(
         stage.url,
         (result) => results.push(result),
         () => {},
+        (badge) => badges.push(badge),
       ),
     );
     await until(() => results.length, 1);
+    expect(badges).toEqual(['Live']);
     await stage.rename('Spring sale');
     await until(() => firstName(results.at(-1)?.data), 'Spring sale');
+    await stage.door.clock.advance(300_000);
+    await until(() => badges, ['Live', 'Reconnecting', 'Live']);
     const [before, after] = results.map(({ data }) => data.campaigns.nodes);
     expect(after?.[1]).toBe(before?.[1]);
     for (const end of stage.ends.splice(0)) end();
@@ -91,14 +97,27 @@ describe('the recipes of docs/live.md', () => {
       query: string,
       onResult: (result: { data?: unknown; errors?: unknown }) => void,
       onEnd: () => void,
+      onState?: (state: string) => void,
     ) => () => void;
     const { liveEvents } = await stage.load<{ liveEvents: Events }>('event-source.ts');
     const names: unknown[] = [];
     const onEnd = vi.fn();
-    stage.ends.push(liveEvents(stage.url, LIVE, ({ data }) => names.push(firstName(data)), onEnd));
+    const states: string[] = [];
+    stage.ends.push(
+      liveEvents(
+        stage.url,
+        LIVE,
+        ({ data }) => names.push(firstName(data)),
+        onEnd,
+        (state) => states.push(state),
+      ),
+    );
     await until(() => names, ['Closing sale, old shop']);
+    expect(states).toEqual(['open']);
     await stage.rename('Spring sale');
     await until(() => names, ['Closing sale, old shop', 'Spring sale']);
+    await stage.door.clock.advance(300_000);
+    await until(() => states, ['open', 'waiting', 'open']);
     expect(onEnd).not.toHaveBeenCalled();
     for (const end of stage.ends.splice(0)) end();
     await until(stage.streams, 0);
@@ -134,5 +153,27 @@ describe('graphql-sse as it is', () => {
 
     const refused = client.iterate({ query: WRONG });
     expect(await refused.next()).toMatchObject({ value: { errors: [{ message: /nome/ }] } });
+  });
+
+  it('comes back when a stream has come to its age', async () => {
+    const client = createClient({ url: stage.url, retry: async () => {} });
+    stage.ends.push(() => client.dispose());
+    const seen: unknown[] = [];
+    const connecting = vi.fn();
+    const stop = client.subscribe<Campaigns>(
+      { query: LIVE },
+      {
+        next: ({ data }) => seen.push(firstName(data)),
+        error: (error) => seen.push(error),
+        complete: () => {},
+      },
+      { connecting },
+    );
+    stage.ends.push(stop);
+    await until(() => seen, ['Closing sale, old shop']);
+    await stage.door.clock.advance(300_000);
+    await until(() => connecting.mock.calls.length, 2);
+    await stage.rename('Spring sale');
+    await until(() => seen.at(-1), 'Spring sale');
   });
 });

@@ -7,7 +7,12 @@ import {
   stringifyDocument,
 } from '@urql/core';
 import { filter, make, merge, mergeMap, pipe, takeUntil } from 'wonka';
-import { type LiveOptions, live } from '../../../../client/live.ts';
+import {
+  type LiveOptions,
+  type LiveResult,
+  type LiveState,
+  live,
+} from '../../../../client/live.ts';
 
 const isLive = ({ kind, query }: Operation): boolean =>
   kind === 'query' &&
@@ -18,28 +23,40 @@ const isLive = ({ kind, query }: Operation): boolean =>
   );
 
 /**
- * Keeps queries with `@live` current; all other operations go on to the next exchange. How old an answer is
- * comes as `extensions.live`, and what it cost as `extensions.upstream`.
+ * Keeps queries with `@live` current; all other operations go on to the next exchange. How old an answer is comes as
+ * `extensions.live`, whether it is kept current as `extensions.state`, and what it cost as `extensions.upstream`.
  */
 export function liveExchange(options: Omit<LiveOptions, 'body'>): Exchange {
   const results = (operation: Operation) =>
     make<OperationResult>((observer) => {
       const { query, variables } = operation;
+      let state: LiveState = 'waiting';
+      let shown: LiveResult<Record<string, unknown>> | undefined;
+      const tell = (result: LiveResult<Record<string, unknown>>) => {
+        shown = result;
+        const { data, errors, live, upstream } = result;
+        observer.next(
+          makeResult(operation, {
+            data,
+            ...(errors && { errors: [...errors] }),
+            extensions: { live, state, upstream },
+          }),
+        );
+      };
+      const onState: LiveOptions['onState'] = (next, { ageMs }) => {
+        state = next;
+        if (!shown || ageMs === null) return;
+        const { revision = 0 } = shown.live ?? {};
+        tell({ ...shown, live: { revision, ageMs, nextRefreshInMs: null } });
+      };
       return live<Record<string, unknown>>(
-        { ...options, body: { query: stringifyDocument(query), variables } },
-        ({ data, errors, live, upstream }) =>
-          observer.next(
-            makeResult(operation, {
-              data,
-              ...(errors && { errors: [...errors] }),
-              extensions: { live, upstream },
-            }),
-          ),
+        { ...options, onState, body: { query: stringifyDocument(query), variables } },
+        tell,
         ({ errors = [], status }) => {
           const error = new Error(`The status was ${status}`);
           observer.next(
             errors.length > 0
-              ? makeResult(operation, { errors: [...errors] })
+              ? makeResult(operation, { errors: [...errors], extensions: { state } })
               : makeErrorResult(operation, error),
           );
           observer.complete();

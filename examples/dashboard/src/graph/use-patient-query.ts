@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'react';
 import { type AnyVariables, type TypedDocumentNode, type UseQueryResponse, useQuery } from 'urql';
+import type { LiveState } from '../../../../client/live.ts';
 import { type CodedError, errorsOf, isExhausted, retryAfterMs } from './errors.ts';
 
 /** What an answer cost, as `extensions.upstream` says it. */
@@ -36,13 +37,15 @@ export interface PatientQuery<Data> {
   readonly errors: readonly CodedError[];
   readonly retry: Retry | null;
   readonly receipt: DatedReceipt | null;
-  readonly live: boolean;
+  /** Whether it is kept current; `null` for a query that is asked once. */
+  readonly state: LiveState | null;
   readonly again: () => void;
 }
 
 interface Extensions {
   readonly upstream?: Receipt;
   readonly live?: { readonly ageMs: number };
+  readonly state?: LiveState;
   readonly receivedAt?: number;
 }
 
@@ -96,7 +99,7 @@ export function usePatientQuery<Data, Variables extends AnyVariables>(
     errors: retryMs === null ? errors : [],
     retry: settled && retryMs === null ? null : retry,
     receipt,
-    live: told?.live !== undefined,
+    state: told?.state ?? null,
     again: () => again.current(),
   };
 }

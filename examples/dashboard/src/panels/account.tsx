@@ -2,14 +2,10 @@ import type { ResultOf } from 'gql.tada';
 import type { Overview } from '../graph/documents.ts';
 import type { PatientQuery } from '../graph/use-patient-query.ts';
 import { date } from '../parts/format.ts';
+import { LiveBadge } from '../parts/live-badge.tsx';
 import { Panel, Skeleton, Trouble } from '../parts/panel.tsx';
 
 const plans = { ADMIN: 'Administrator', FREE: 'Free plan', PRO: 'Paid plan' } as const;
-
-/** Says that what is shown stays current by itself. */
-export function LiveBadge({ on }: { on: boolean }) {
-  return on ? <span className="live">Live</span> : null;
-}
 
 /** Whose dashboard this is. Comes with the overview. */
 export function AccountPanel({ overview }: { overview: PatientQuery<ResultOf<typeof Overview>> }) {
@@ -20,7 +16,7 @@ export function AccountPanel({ overview }: { overview: PatientQuery<ResultOf<typ
       title="Account"
       name="account"
       receipt={overview.receipt}
-      aside={<LiveBadge on={overview.live} />}
+      aside={<LiveBadge state={overview.state} />}
     >
       {overview.loading && <Skeleton rows={1} what="the account" />}
       {!account && <Trouble query={overview} />}

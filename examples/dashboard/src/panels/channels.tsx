@@ -3,8 +3,8 @@ import { useId, useState } from 'react';
 import { ChannelItems, type Overview } from '../graph/documents.ts';
 import { type PatientQuery, usePatientQuery } from '../graph/use-patient-query.ts';
 import { count, date, plural } from '../parts/format.ts';
+import { LiveBadge } from '../parts/live-badge.tsx';
 import { Panel, ReceiptLine, Skeleton, Trouble } from '../parts/panel.tsx';
-import { LiveBadge } from './account.tsx';
 
 type OverviewData = ResultOf<typeof Overview>;
 type Channel = NonNullable<OverviewData['channels']>['nodes'][number];
@@ -92,7 +92,7 @@ export function ChannelsPanel({ overview }: { overview: PatientQuery<OverviewDat
       aside={
         <>
           {channels && <span className="muted">{count(channels.totalCount)}</span>}
-          <LiveBadge on={overview.live} />
+          <LiveBadge state={overview.state} />
         </>
       }
     >

@@ -1,0 +1,35 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { chromium, dashboardPackages, describeWith } from '../../support/needs.ts';
+import { type DashboardWorld, faultsOf, startDashboard, wholeView } from './dashboard-world.ts';
+
+describeWith([chromium, dashboardPackages], 'the badge of what is live', () => {
+  let world: DashboardWorld;
+  let page: Page;
+
+  beforeAll(async () => {
+    // A stream that comes to its age meanwhile is made again before anybody notices.
+    world = await startDashboard({ env: { LIVE_MAX_AGE_MS: '2000' } });
+    page = await world.open();
+    await wholeView(page);
+  });
+  afterAll(() => world?.close());
+
+  const badges = (text: string) => page.locator('.panel-account, .panel-channels').getByText(text);
+  const shows = async (text: string) => {
+    await badges(text).first().waitFor();
+    expect(await badges(text).count()).toBe(2);
+  };
+
+  it('is not shown as live while the network is away, and is again once it is back', async () => {
+    await shows('Live');
+    await page.context().setOffline(true);
+    await shows('Reconnecting');
+    expect(await badges('Live').count()).toBe(0);
+    expect(await faultsOf(page)).toEqual([]);
+    await page.context().setOffline(false);
+    await shows('Live');
+    await world.ask('mutation { createChannel(input: { name: "Made meanwhile" }) { __typename } }');
+    await page.getByRole('button', { name: /^Made meanwhile/ }).waitFor();
+  });
+});
