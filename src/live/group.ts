@@ -11,6 +11,7 @@ import type { LiveRun, RunResult } from './live-run.ts';
 import { RecentEvents } from './recent-events.ts';
 import { Revisions } from './revisions.ts';
 import type { QueryRoom } from './room.ts';
+import { RunAgain } from './run-again.ts';
 import type { RunPace } from './run-pace.ts';
 import type { PacedRun } from './run-queue.ts';
 import type { LiveStream, StreamSource } from './stream.ts';
@@ -37,9 +38,6 @@ interface LiveGroupOptions {
 
 /** So long a query is watched after its last viewer has gone, in milliseconds: a page that is loaded again is back by then. */
 const GRACE_MS = 5000;
-/** A run that brought errors is tried again after so long, doubled for each time in a row. */
-const FIRST_RETRY_MS = 2000;
-const LONGEST_RETRY_MS = 60_000;
 /** Members that are told of something in one turn of the event loop. */
 const AT_A_TIME = 200;
 
@@ -51,6 +49,7 @@ export class LiveGroup implements StreamSource {
   readonly #reads: WatchedReads;
   readonly #abort = new AbortController();
   readonly #paced: PacedRun;
+  readonly #again: RunAgain;
   #upstream: object = {};
   #state: 'current' | 'due' | 'running' | 'ended' = 'due';
   /** Writes that have made something of it wrong. */
@@ -58,8 +57,6 @@ export class LiveGroup implements StreamSource {
   /** How many of them the latest result shows for certain. */
   #shows = 0;
   #publishedAt = Number.NEGATIVE_INFINITY;
-  #failures = 0;
-  #cancelRetry = (): void => {};
   #cancelGrace = (): void => {};
   #isWaiting = false;
   /** Whether it has asked for a turn, and not had it. */
@@ -71,11 +68,13 @@ export class LiveGroup implements StreamSource {
     this.#options = options;
     this.#events = new RecentEvents(options.clock);
     const callers = (): Iterable<string> => options.room.callers;
-    this.#reads = new WatchedReads((change) => {
+    const { clock } = options;
+    this.#reads = new WatchedReads({ clock, watchers: callers }, (change) => {
       if (change === 'touched') this.#writes += 1;
       if (change === 'grown') this.#settle();
       else this.#changed();
-    }, callers);
+    });
+    this.#again = new RunAgain(clock, () => this.#changed());
     this.#paced = {
       callers,
       isFirst: () => this.#revisions.latest === null,
@@ -141,12 +140,18 @@ export class LiveGroup implements StreamSource {
     if (this.#state === 'current' && this.#reads.isOutdated) this.#changed();
   }
 
+  /** A budget may be another than the one that it tells of. */
+  lookAtBudgets(): void {
+    if (this.#state !== 'current') return;
+    this.#again.forBudgets(() => this.#reads.budgets.haveChanged());
+  }
+
   /** Lets go of everything. Members are for the caller to end. */
   end(): void {
     if (this.#state === 'ended') return;
     this.#state = 'ended';
     this.#abort.abort();
-    this.#cancelRetry();
+    this.#again.cancel();
     this.#cancelGrace();
     this.#reads.end();
     this.#options.pace.cancel(this.#paced);
@@ -216,7 +221,7 @@ export class LiveGroup implements StreamSource {
       return;
     }
     this.#state = 'running';
-    this.#cancelRetry();
+    this.#again.cancel();
     const { onRefused, onRun, run } = this.#options;
     onRun();
     this.#reads.beginRun();
@@ -238,7 +243,7 @@ export class LiveGroup implements StreamSource {
     this.#shows = shows;
     const isHeld = this.#options.pace.do(this.#paced, () => this.#publish(result));
     if (!isHeld) return;
-    this.#retryLater(result);
+    this.#again.after(result);
     if (!isOutdated) return;
     this.#state = 'due';
     this.#schedule();
@@ -279,17 +284,5 @@ export class LiveGroup implements StreamSource {
     }
     const rest = members.slice(AT_A_TIME);
     if (rest.length > 0) setImmediate(() => this.#tell(rest));
-  }
-
-  #retryLater({ retryAfterMs }: RunResult): void {
-    if (retryAfterMs === undefined) {
-      this.#failures = 0;
-      return;
-    }
-    const backOffMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** this.#failures);
-    this.#failures += 1;
-    this.#cancelRetry = this.#options.clock.after(Math.max(backOffMs, retryAfterMs), () =>
-      this.#changed(),
-    );
   }
 }

@@ -66,6 +66,6 @@ export class WatchedClient implements UpstreamClient {
   }
 
   budgetState(credential: Credential): KeyState {
-    return this.#client.budgetState(credential);
+    return this.#reads.budgets.look(this.#client, credential);
   }
 }

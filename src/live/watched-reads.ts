@@ -1,9 +1,11 @@
 import type { Credential } from '../auth/credential.ts';
+import type { Clock } from '../clock.ts';
 import type { CacheEntry } from '../upstream/cache/cache.ts';
 import type { Watchers } from '../upstream/cache/watcher-turns.ts';
 import type { Watch, WatchedChange, WatchListener } from '../upstream/cache/watches.ts';
 import type { Client } from '../upstream/client.ts';
 import type { Read } from '../upstream/request.ts';
+import { BUDGETS_MS, WatchedBudgets } from './watched-budgets.ts';
 
 /** A read of the latest run, and the entry that it was answered from. */
 interface Watched {
@@ -18,6 +20,8 @@ interface Watched {
  * until a run in which it does not occur any more.
  */
 export class WatchedReads {
+  /** What it tells of budgets, which are no entries. */
+  readonly budgets: WatchedBudgets;
   readonly #watched = new Map<string, Watched>();
   readonly #changed: (change: WatchedChange | 'grown') => void;
   readonly #watchers: Watchers;
@@ -26,9 +30,16 @@ export class WatchedReads {
   /** Whether a write has made something wrong since the latest run began. */
   #isTouched = false;
 
-  /** For `watchers`; `changed` is called for every change after which another run may come out otherwise; `grown` for each new watch. */
-  constructor(changed: (change: WatchedChange | 'grown') => void, watchers: Watchers) {
+  /**
+   * For `watchers`. `changed` is called for every change after which another run may come out otherwise, with `grown`
+   * for each new watch.
+   */
+  constructor(
+    { clock, watchers }: { readonly clock: Clock; readonly watchers: Watchers },
+    changed: (change: WatchedChange | 'grown') => void,
+  ) {
     this.#watchers = watchers;
+    this.budgets = new WatchedBudgets(clock);
     this.#changed = changed;
   }
 
@@ -40,6 +51,7 @@ export class WatchedReads {
   /** A run begins. */
   beginRun(): void {
     this.#run += 1;
+    this.budgets.beginRun();
     this.#isTouched = false;
   }
 
@@ -90,7 +102,8 @@ export class WatchedReads {
 
   /** When the oldest answer was asked for, on the clock of the cache, and until when that is probably shown. */
   oldest(now: number): { readonly at: number; readonly nextRefreshInMs: number | null } {
-    let at = now;
+    let at = this.budgets.at ?? now;
+    let nextRefreshInMs = this.budgets.at === null ? null : Math.max(0, at + BUDGETS_MS - now);
     let oldest: Watch | null = null;
     for (const { seen, watch } of this.#watched.values()) {
       const { storedAt } = seen ?? { storedAt: now };
@@ -98,7 +111,8 @@ export class WatchedReads {
       at = storedAt;
       oldest = watch;
     }
-    return { at, nextRefreshInMs: oldest?.nextRefreshInMs() ?? null };
+    if (oldest) nextRefreshInMs = oldest.nextRefreshInMs();
+    return { at, nextRefreshInMs };
   }
 
   /** Nothing is watched any more, nor what is still read. */

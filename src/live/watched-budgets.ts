@@ -1,0 +1,87 @@
+import type { Credential } from '../auth/credential.ts';
+import type { Clock } from '../clock.ts';
+import type { KeyState } from '../upstream/budget/budgets.ts';
+import type { Client } from '../upstream/client.ts';
+
+/** A budget that the latest run told of. */
+interface SeenBudget {
+  readonly client: Client;
+  readonly credential: Credential;
+  readonly state: KeyState;
+  /** When nothing counts any more, on `clock.now()`; `null` when nothing did. */
+  readonly resetAt: number | null;
+  /** When it was like this last. */
+  at: number;
+}
+
+/** How often budgets are compared, in milliseconds: each request changes them. */
+export const BUDGETS_MS = 2000;
+/** The end of a window is told in whole seconds. */
+const SAME_RESET_MS = 1000;
+/** For so long many queries look at one state, in milliseconds: it takes a look at every slot. */
+const SAME_MOMENT_MS = 100;
+
+/** States of a moment ago, by the keys of a client. */
+const recent = new WeakMap<
+  Client,
+  { readonly at: number; readonly states: Map<string, KeyState> }
+>();
+
+/** The budgets that a query tells of with `rateLimit`, and whether they still are what it told. Costs no upstream call. */
+export class WatchedBudgets {
+  readonly #clock: Clock;
+  readonly #seen = new Map<string, SeenBudget>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** A run begins, which may tell of others. */
+  beginRun(): void {
+    this.#seen.clear();
+  }
+
+  /** How a budget stands; it is compared from then on. */
+  look(client: Client, credential: Credential): KeyState {
+    const at = this.#clock.now();
+    const state = client.budgetState(credential);
+    const resetAt = state.resetInMs === null ? null : at + state.resetInMs;
+    const name = `${client.upstream} ${credential.partition}`;
+    this.#seen.set(name, { client, credential, state, resetAt, at });
+    return state;
+  }
+
+  /** Whether one of them is another by now. */
+  haveChanged(): boolean {
+    const now = this.#clock.now();
+    for (const seen of this.#seen.values()) {
+      if (!isLike(seen, stateOf(seen, now), now)) return true;
+      seen.at = now;
+    }
+    return false;
+  }
+
+  /** When what was told of them was so last, on `clock.now()`; `null` where nothing was. */
+  get at(): number | null {
+    return this.#seen.size === 0 ? null : Math.min(...[...this.#seen.values()].map(({ at }) => at));
+  }
+}
+
+function isLike({ resetAt, state }: SeenBudget, other: KeyState, now: number): boolean {
+  const same = (['limit', 'used', 'remaining', 'queued'] as const).every(
+    (name) => state[name] === other[name],
+  );
+  if (resetAt === null || other.resetInMs === null) return same && resetAt === other.resetInMs;
+  return same && Math.abs(now + other.resetInMs - resetAt) < SAME_RESET_MS;
+}
+
+function stateOf({ client, credential }: SeenBudget, now: number): KeyState {
+  let known = recent.get(client);
+  if (!known || now - known.at >= SAME_MOMENT_MS) {
+    known = { at: now, states: new Map() };
+    recent.set(client, known);
+  }
+  const state = known.states.get(credential.partition) ?? client.budgetState(credential);
+  known.states.set(credential.partition, state);
+  return state;
+}
