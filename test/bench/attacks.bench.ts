@@ -8,6 +8,7 @@ import { type Outcome, Stage } from './attacks/stage.ts';
 import { textAttacks } from './attacks/texts.ts';
 import { unreadAttacks } from './attacks/unread.ts';
 import { uploadAttacks } from './attacks/uploads.ts';
+import { vanishedAttacks } from './attacks/vanished.ts';
 import { figuresOf, figuresOfAll } from './attacks/verdict.ts';
 import { record } from './report/measurement.ts';
 
@@ -23,6 +24,7 @@ const attacks = [
   ...dryRunAttacks,
   ...unreadAttacks,
   ...liveAttacks,
+  ...vanishedAttacks(),
   ...uploadAttacks,
   ...connectionAttacks,
   ...pageAttacks,
