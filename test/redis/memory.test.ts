@@ -8,7 +8,7 @@ import { type Actor, scriptStage } from '../support/script-stage.ts';
 afterEach(clearUp);
 
 const [, restore] = rollbacks as readonly [(typeof rollbacks)[number], (typeof rollbacks)[number]];
-const generationOf = ({ epoch }: Actor) => Number(/^g(\d+)\./.exec(epoch)?.[1]);
+const ordinalOf = ({ epoch }: Actor) => Number(/^#(\d+)\./.exec(epoch)?.[1]);
 
 /** Two replicas under one budget that is not blind any more. */
 async function twoReplicas() {
@@ -71,30 +71,30 @@ describeWith(redisServer, 'A Redis that goes back in time', () => {
 
   it('to an epoch before its own has lost its memory, and the next epoch is above both', async () => {
     const { server, a, b } = await twoReplicas();
-    const first = generationOf(a);
+    const first = ordinalOf(a);
     await restore.keep(server);
     await server.command('DEL', STATE);
     await a.beat();
-    expect(generationOf(a)).toBe(first + 1);
+    expect(ordinalOf(a)).toBe(first + 1);
     await restore.bring(server);
     await expectLoss(a);
-    expect(generationOf(a)).toBe(first + 2);
+    expect(ordinalOf(a)).toBe(first + 2);
     await b.beat();
     expect(b.epoch).toBe(a.epoch);
   });
 
-  it('to another epoch of the same generation has lost its memory', async () => {
+  it('to another epoch of the same ordinal has lost its memory', async () => {
     const { server, a, b } = await twoReplicas();
     await restore.keep(server);
-    // Each of them begins the next generation, on another branch.
+    // Each of them begins the next epoch, on another branch.
     await server.command('DEL', STATE);
     await a.beat();
     await restore.bring(server);
     await server.command('DEL', STATE);
     await b.beat();
-    expect(generationOf(a)).toBe(generationOf(b));
+    expect(ordinalOf(a)).toBe(ordinalOf(b));
     await expectLoss(a);
-    expect(generationOf(a)).toBe(generationOf(b) + 1);
+    expect(ordinalOf(a)).toBe(ordinalOf(b) + 1);
   });
 
   it.each([
@@ -130,15 +130,15 @@ describeWith(redisServer, 'A Redis that goes back in time', () => {
     expect((await a.claim([{ id: 'goes on' }])).verdicts).toEqual(['go']);
   });
 
-  it.each(['g1e99.x', `g${'9'.repeat(300)}.x`, 'g9999999999999.x', '', 'g.x'])(
+  it.each(['#1e99.x', `#${'9'.repeat(300)}.x`, '#9999999999999.x', '', '#.x'])(
     'is not stopped for good by an epoch that is called %s',
     async (id) => {
       const { server, stage, a, b } = await twoReplicas();
-      const before = generationOf(a);
+      const before = ordinalOf(a);
       const epoch = JSON.parse((await server.command('HGET', STATE, '#')) as string);
       await server.command('HSET', STATE, '#', JSON.stringify({ ...epoch, id }));
       await expectLoss(a);
-      expect(generationOf(a)).toBe(before + 1);
+      expect(ordinalOf(a)).toBe(before + 1);
       await b.beat();
       expect(b.epoch).toBe(a.epoch);
       await stage.age();

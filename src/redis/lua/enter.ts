@@ -31,8 +31,8 @@ local function leave()
 end
 
 local function begin(print)
-  local number = math.max(generation(SEEN), E and generation(E.id) or 0) + 1
-  local id = string.format('g%.0f.%s.%s.%s', number, string.sub(run, 1, 8), time[1], time[2])
+  local number = math.max(ordinal(SEEN), E and ordinal(E.id) or 0) + 1
+  local id = string.format('#%.0f.%s.%s.%s', number, string.sub(run, 1, 8), time[1], time[2])
   forget()
   E = {id = id, run = run, since = clock, off = 0, floor = clock, n = 0, low = 0, print = print, c = 0}
   own = nil

@@ -2,8 +2,8 @@
  * Whether Redis has gone back in time. A failover to a copy and back, `SWAPDB` or `RESTORE` bring an older state under
  * the same run id, in which requests are missing that were sent. Only callers can tell, by what they have seen:
  *
- * - Epochs are numbered: `E.id` begins with its generation, which is above all that Redis or the caller knew when
- *   it began. A caller that has seen a later generation, or another epoch of the same one, has seen what is missing here.
+ * - Epochs are numbered: `E.id` begins with its ordinal, which is above all that Redis or the caller knew when it
+ *   began. A caller that has seen a later ordinal, or another epoch of the same one, has seen what is missing here.
  * - Scripts are numbered within their epoch (`E.c`). Redis keeps the number of each replica's latest script in a field
  *   of its own (`s:<replica>`), so that others cannot make up for it however many scripts they run: a caller that has
  *   had a reply with a higher number than its field holds has seen a later state.
@@ -11,10 +11,10 @@
  */
 export const memory = `
 -- Above that, somebody else has written it.
-local GENERATIONS = 1e12
-local function generation(id)
-  local number = tonumber(string.match(id, '^g(%d+)%.') or 0)
-  return number < GENERATIONS and number or 0
+local ORDINALS = 1e12
+local function ordinal(id)
+  local number = tonumber(string.match(id, '^#(%d+)%.') or 0)
+  return number < ORDINALS and number or 0
 end
 
 -- Until then what a replica has seen is remembered, where its beats do not say how long, in milliseconds.
@@ -22,7 +22,7 @@ local REMEMBERED = 600000
 local own
 
 local function isOlder()
-  local seen, here = generation(SEEN), generation(E.id)
+  local seen, here = ordinal(SEEN), ordinal(E.id)
   if seen ~= here then return seen > here end
   if SEEN ~= E.id then return seen > 0 end
   return NUMBER > (own and tonumber(own[1]) or 0)

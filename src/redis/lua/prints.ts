@@ -19,7 +19,7 @@ local function strangersAt(at)
   local strangers = field('~') or {}
   for print, waiting in pairs(strangers) do
     if type(waiting) ~= 'table' or type(waiting.ids) ~= 'table' then unreadable() end
-    for id, life in pairs(waiting.ids) do if life <= at then waiting.ids[id] = nil end end
+    for id, life in pairs(waiting.ids) do if (tonumber(life) or 0) <= at then waiting.ids[id] = nil end end
     if next(waiting.ids) == nil then strangers[print] = nil end
   end
   return strangers
@@ -36,8 +36,8 @@ end
 local function comesIntoUse()
   local at = math.max(clock + E.off, E.floor)
   if E.left then return true end
-  local seen = generation(SEEN)
-  if seen > 0 and seen >= generation(E.id) and at - E.since < OUTNUMBERS then return true end
+  local seen = ordinal(SEEN)
+  if seen > 0 and seen >= ordinal(E.id) and at - E.since < OUTNUMBERS then return true end
   local strangers = strangersAt(at)
   local waiting = strangers[PRINT] or {ids = {}}
   waiting.ids[ME] = at + PRESENT
@@ -46,7 +46,7 @@ local function comesIntoUse()
   for _ in pairs(waiting.ids) do ours = ours + 1 end
   for _, life in pairs(field('@') or {}) do if life[1] > at then theirs = theirs + 1 end end
   if ours <= theirs then waiting.since = nil
-  elseif not waiting.since or at - waiting.at > PRESENT then waiting.since = at end
+  elseif not tonumber(waiting.since) or at - (tonumber(waiting.at) or 0) > PRESENT then waiting.since = at end
   waiting.at = at
   if waiting.since and at - waiting.since >= OUTNUMBERS then return true end
   put('~', strangers)
