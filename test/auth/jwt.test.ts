@@ -217,6 +217,16 @@ describe('the keys of an identity provider', () => {
     expect(fetched).toBe(1);
   });
 
+  it('are not fetched for a token that does not say which of several is its own', async () => {
+    await publish('one', first);
+    await publish('two', second);
+    await door.ask(query, await tokenOf('one', first));
+    await door.clock.advance(30_000);
+    const unnamed = await sign(first.privateKey, { header: { alg: 'ES256' } });
+    expect((await door.ask(query, unnamed)).status).toBe(401);
+    expect(fetched).toBe(1);
+  });
+
   it('are fetched again behind an answer once they are ten minutes old', async () => {
     await publish('one', first);
     const token = await tokenOf('one', first);
