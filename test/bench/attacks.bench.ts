@@ -1,4 +1,5 @@
 import { it } from 'vitest';
+import { compiledAttacks } from './attacks/compiled.ts';
 import { connectionAttacks } from './attacks/connections.ts';
 import { dryRunAttacks } from './attacks/dry-runs.ts';
 import { liveAttacks } from './attacks/live.ts';
@@ -21,6 +22,7 @@ const attacks = [
   },
   ...textAttacks,
   ...operationAttacks,
+  ...compiledAttacks,
   ...dryRunAttacks,
   ...unreadAttacks,
   ...liveAttacks,
