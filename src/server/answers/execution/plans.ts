@@ -2,7 +2,7 @@ import { BoundedMap } from '../../../bounded-map.ts';
 import type { FieldPlan, ObjectPlan } from './selection-plan.ts';
 
 /** Planned fields that are held, of all operations together: each takes about 400 bytes. */
-const MAX_FIELDS = 12 * 1024;
+const MAX_FIELDS = 8 * 1024;
 
 /** A field at the top of an operation. */
 interface RootField {
@@ -24,5 +24,5 @@ export type CompiledPlans = BoundedMap<CompiledPlan>;
 
 /** Makes the memory of plans of one gateway. */
 export function createCompiledPlans(): CompiledPlans {
-  return new BoundedMap({ max: MAX_FIELDS, maxShare: 1 / 2, weigh: (_key, { size }) => size });
+  return new BoundedMap({ max: MAX_FIELDS, maxShare: 3 / 4, weigh: (_key, { size }) => size });
 }
