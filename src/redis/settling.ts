@@ -1,8 +1,7 @@
 import { inBackground } from '../at-once.ts';
 import type { Clock } from '../clock.ts';
 import type { SettledHow } from '../observe/observer.ts';
-import { RedisUnavailable } from './failures.ts';
-import { scripts } from './lua/scripts.ts';
+import { Notices } from './notices.ts';
 import type { Replica } from './replica.ts';
 import type { ProtocolTimes } from './times.ts';
 
@@ -42,11 +41,14 @@ export class Settling {
   readonly #known = new Map<string, { readonly epoch: string; readonly n: number }>();
   /** The tags of the latest writes of this process. */
   readonly #latest: (readonly string[])[] = [];
-  #retry: (() => void)[] = [];
+  readonly #notices: Notices;
+  /** Whether the latest writes are to be told again, and are not yet. */
+  #isRetelling = false;
   #closed = false;
 
   constructor(options: SettlingOptions) {
     this.#options = options;
+    this.#notices = new Notices(options);
   }
 
   /**
@@ -85,19 +87,26 @@ export class Settling {
 
   /** Redis can be asked again, or has lost its memory: what was not told is told now. */
   again(): void {
-    for (const retry of this.#retry.splice(0)) retry();
+    this.#notices.again();
   }
 
   /** Redis has lost its memory: it is told again of the latest writes. */
   async retell(): Promise<void> {
-    const tags = [...new Set(this.#latest.flat())];
-    if (tags.length > 0) await this.#tell(tags, undefined);
+    // What waits to be told is told to whatever memory Redis has then.
+    if (this.#latest.length === 0 || this.#isRetelling) return;
+    this.#isRetelling = true;
+    const { replica } = this.#options;
+    for (;;) {
+      const noted = await this.#notices.tell([...new Set(this.#latest.flat())]);
+      if (!noted || noted.epoch === replica.epoch) break;
+    }
+    this.#isRetelling = false;
   }
 
   /** Nothing is told again. */
   close(): void {
     this.#closed = true;
-    this.again();
+    this.#notices.close();
   }
 
   async #settle(
@@ -107,7 +116,7 @@ export class Settling {
   ): Promise<SettledHow> {
     const { clock, replica, times } = this.#options;
     for (;;) {
-      const reply = await this.#tell(tags, permit);
+      const reply = await this.#notices.tell(tags, permit);
       if (!reply) return 'gave_up';
       const { ageMs, epoch, n, others } = reply;
       // Numbers of another epoch say nothing in this one.
@@ -147,34 +156,4 @@ export class Settling {
       this.#waiting.add(waiting);
     });
   }
-
-  /** Tells of a write until it gets through; `null` once there is no more use. */
-  async #tell(tags: readonly string[], permit: string | undefined) {
-    const { clock, replica, times } = this.#options;
-    const args = [JSON.stringify({ tags, ...(permit === undefined ? {} : { intent: permit }) })];
-    while (!this.#closed) {
-      try {
-        const { epoch, rest } = await replica.call(scripts.touched, args);
-        const [n, age, others] = rest;
-        return { epoch, n: Number(n), ageMs: Number(age), others: leasesOf(others) };
-      } catch (error) {
-        // One that was carried out and not heard of is told twice, which does no harm.
-        const waitMs = error instanceof RedisUnavailable ? times.leaseMs : times.beatMs;
-        await new Promise<void>((resolve) => {
-          this.#retry.push(resolve);
-          clock.after(waitMs, resolve);
-        });
-      }
-    }
-    return null;
-  }
-}
-
-function leasesOf(reply: unknown): ReadonlyMap<string, number> {
-  const leases = new Map<string, number>();
-  if (!Array.isArray(reply)) return leases;
-  for (let at = 0; at + 1 < reply.length; at += 2) {
-    leases.set(String(reply[at]), Number(reply[at + 1]));
-  }
-  return leases;
 }

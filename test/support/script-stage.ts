@@ -162,7 +162,7 @@ export async function scriptStage(limits: StageLimits = {}): Promise<ScriptStage
           await run(scripts.renew, [BUDGET, cfg, permit]);
         },
         async touched(tags, intent) {
-          const told = JSON.stringify({ tags, ...(intent === undefined ? {} : { intent }) });
+          const told = JSON.stringify({ tags, intents: intent === undefined ? [] : [intent] });
           const [n, , others] = await run(scripts.touched, [told]);
           return {
             n: Number(n),

@@ -65,17 +65,15 @@ return reply
 `;
 
 /**
- * A write has happened, or may have: `tags`, and the intent that stands for it. Answers {epoch, now, n, age, others}:
- * the replicas whose lease runs, each with what is left of it; the writer waits for them.
+ * Writes have happened, or may have: {tags, intents}, all that they touched and the intents that stand for them. Answers {epoch, now, n, age, others}:
+ * the replicas whose lease runs, each with what is left of it; the writers wait for them.
  */
 export const touched = `
 local A = cjson.decode(ARGV[6])
-if A.intent then
-  local intents = field('!')
-  if intents and intents[A.intent] then
-    intents[A.intent] = nil
-    put('!', intents)
-  end
+local intents = field('!')
+if intents and #A.intents > 0 then
+  for _, id in ipairs(A.intents) do intents[id] = nil end
+  put('!', intents)
 end
 touch(A.tags)
 local others = {}

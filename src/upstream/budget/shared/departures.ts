@@ -62,13 +62,19 @@ export class Departures {
   #renew({ id }: Permit): () => void {
     const { clock, ledger } = this.#options;
     let cancel = (): void => {};
+    // One that does not get through is tried again by itself: another beside it would be told the same.
+    const renew = async (): Promise<void> => {
+      await ledger.renew(id);
+      if (!isOver) renewLater();
+    };
+    let isOver = false;
     const renewLater = (): void => {
-      cancel = clock.after(ledger.holdMs / 4, () => {
-        inBackground(ledger.renew(id));
-        renewLater();
-      });
+      cancel = clock.after(ledger.holdMs / 4, () => inBackground(renew()));
     };
     renewLater();
-    return () => cancel();
+    return () => {
+      isOver = true;
+      cancel();
+    };
   }
 }
