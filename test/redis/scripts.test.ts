@@ -177,6 +177,36 @@ describeWith(redisServer, 'a read', () => {
     expect((await stage.budget()).log).toHaveLength(2);
   });
 
+  it('that landed is told of for its ttl only, and as of the epoch that it was asked for in', async () => {
+    const { actors, stage } = await stageOf(['a', 'b']);
+    const [a, b] = actors as [Actor, Actor];
+    const want = { key: 'campaigns', tags: ['t'] };
+    await a.claim([{ ...want, id: 'a1' }]);
+    await a.ended('a1', { key: 'campaigns', kept: true });
+    await stage.server.command('PING');
+    expect((await b.claim([{ ...want, id: 'b1', ttl: 0 }])).verdicts).toEqual(['go']);
+    await b.ended('b1', { sent: false });
+    // What it keeps was asked for before Redis lost its memory: nobody else may find it by that.
+    await a.claim([{ ...want, id: 'a2', key: 'pixels' }]);
+    await a.ended('a2', { key: 'pixels', kept: true, epoch: 'an epoch before' });
+    expect(stage.messages().at(-1)).toMatchObject({ key: 'pixels', kept: false });
+    const again = await b.claim([{ ...want, id: 'b2', key: 'pixels', ttl: 60_000 }]);
+    expect(again.verdicts).toEqual(['go']);
+  });
+
+  it('is offered neither to one that is late nor to one that knows another memory', async () => {
+    const { actors, stage } = await stageOf(['a', 'b']);
+    const [a, b] = actors as [Actor, Actor];
+    const want = { key: 'campaigns', tags: ['t'], ttl: 60_000 };
+    await a.claim([{ ...want, id: 'a1' }]);
+    const stranger = stage.actor('stranger');
+    expect((await stranger.claim([{ ...want, id: 's1' }])).verdicts).toEqual(['']);
+    b.upper = b.now - 5000;
+    expect(await b.claim([{ ...want, id: 'b1' }])).toMatchObject({ verdicts: [''], why: 'late' });
+    b.upper = 0;
+    expect((await b.claim([{ ...want, id: 'b2' }])).verdicts).toEqual(['join']);
+  });
+
   it('is asked for anew once a write has touched it, or its replica is not heard of any more', async () => {
     const { actors } = await stageOf(['a', 'b']);
     const [a, b] = actors as [Actor, Actor];
@@ -187,6 +217,66 @@ describeWith(redisServer, 'a read', () => {
     await a.goodbye();
     await a.claim([{ ...want, id: 'a2', key: 'pixels' }]);
     expect((await b.claim([{ ...want, id: 'b2', key: 'pixels' }])).verdicts).toEqual(['go']);
+  });
+});
+
+/** What stands of a permit in the budget's document. */
+const permitIn = (log: readonly Record<string, unknown>[], id: string) =>
+  log.find((permit) => permit['id'] === id);
+
+describeWith(redisServer, 'time', () => {
+  it('of a quarantine is the whole hold, to the end', async () => {
+    const { actors, stage } = await stageOf(['a'], { hold: 70_000 });
+    const [a] = actors;
+    const since = async (ms: number): Promise<void> => {
+      const text = (await stage.server.command('HGET', '{gateway:1}:state', '#')) as string;
+      const epoch = JSON.stringify({ ...JSON.parse(text), since: a.now - ms });
+      await stage.server.command('HSET', '{gateway:1}:state', '#', epoch);
+    };
+    await since(66_000);
+    const { stop, why } = await a.claim(reads(1));
+    expect(why).toBe('quarantine');
+    expect(stop).toBeGreaterThan(0);
+    expect(stop).toBeLessThanOrEqual(4000);
+    await since(70_001);
+    expect((await a.claim(reads(1))).verdicts).toEqual(['go']);
+  });
+
+  it('for which a permit counts is the hold, and after its request a window and its margin', async () => {
+    const { actors, stage } = await stageOf(['a'], { window: 60_000, hold: 70_000 });
+    const [a] = actors;
+    await a.claim([{ id: 'p' }]);
+    const granted = permitIn((await stage.budget()).log, 'p');
+    expect(granted).toMatchObject({ u: a.now + 70_000, g: a.now, h: 1 });
+    await a.ended('p', { ago: 1000 });
+    expect(permitIn((await stage.budget()).log, 'p')).toMatchObject({
+      u: a.now + 59_250,
+      e: a.now,
+    });
+    await a.ended('forgotten', { ago: 500 });
+    expect(permitIn((await stage.budget()).log, 'forgotten')).toMatchObject({ u: a.now + 59_750 });
+  });
+
+  it('of a lengthy request and of the intent of its write is the hold from each renewal on', async () => {
+    const { actors, stage } = await stageOf(['a'], { hold: 70_000 });
+    const [a] = actors;
+    await a.claim([{ id: 'long', lengthy: true, lane: 'write', tags: ['t'] }]);
+    const { now } = a;
+    while (a.now === now) await a.renew('long');
+    expect(permitIn((await stage.budget()).log, 'long')).toMatchObject({ u: a.now + 70_000 });
+    const intents = (await stage.server.command('HGET', '{gateway:1}:state', '!')) as string;
+    expect(JSON.parse(intents)).toEqual({ long: { u: a.now + 70_000, t: ['t'] } });
+  });
+
+  it('of a pause is what a refusal says, over all replicas', async () => {
+    const { actors } = await stageOf(['a', 'b']);
+    const [a, b] = actors as [Actor, Actor];
+    await a.claim([{ id: 'p' }]);
+    await a.ended('p', { refused: true, retry: 5000 });
+    const { stop, verdicts, why } = await b.claim(reads(1));
+    expect([verdicts, why]).toEqual([[''], 'paused']);
+    expect(stop).toBeGreaterThan(4000);
+    expect(stop).toBeLessThanOrEqual(5000);
   });
 });
 
