@@ -216,7 +216,7 @@ export class LiveGroup implements StreamSource {
     this.#isWaiting = false;
     this.#isQueued = false;
     if (this.#state !== 'due') return;
-    if (!this.#options.room.mayStay) {
+    if (!this.#options.room.mayStay()) {
       this.#options.onTooMuch();
       return;
     }

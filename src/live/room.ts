@@ -125,27 +125,44 @@ export class QueryRoom {
   }
 
   /**
-   * Its results take so many bytes now, `null` before the first, and it watches so many entries. Answers whether its
-   * caller may keep that.
+   * Its results take so many bytes now, `null` before the first, and it watches so many entries. Answers whether
+   * that may be kept.
    */
   hold(resultBytes: number | null, watched: number): boolean {
     const bytes = this.#keptBytes + (resultBytes ?? this.#reservedBytes);
     this.#count(bytes - this.#bytes, watched - this.#watched);
-    return this.mayStay;
+    return this.mayStay();
   }
 
-  /** Whether its caller may keep what it takes. */
-  get mayStay(): boolean {
+  /**
+   * Whether what it takes may be kept. Where its caller holds too much, it counts from then on for another caller
+   * who looks at it and has room: a query ends for the fault of none but those who look at it.
+   */
+  mayStay(): boolean {
+    if (this.#fits) return true;
+    const before = this.#caller;
+    for (const caller of this.#looking.keys()) {
+      this.#countFor(caller);
+      if (this.#fits) return true;
+    }
+    this.#countFor(before);
+    return false;
+  }
+
+  get #fits(): boolean {
     return this.#bytesOfAll.mayKeep(this.#caller) && this.#watchedOfAll.mayKeep(this.#caller);
   }
 
   /** It counts for who began it, as long as they look at it, and then for the next who does. */
   #settleCaller(): void {
     const [next] = this.#looking.keys();
-    if (next === undefined || this.#looking.has(this.#caller)) return;
+    if (next !== undefined && !this.#looking.has(this.#caller)) this.#countFor(next);
+  }
+
+  #countFor(caller: string): void {
     const [bytes, watched] = [this.#bytes, this.#watched];
     this.#count(-bytes, -watched);
-    this.#caller = next;
+    this.#caller = caller;
     this.#count(bytes, watched);
   }
 

@@ -124,6 +124,21 @@ describe('whatever one caller looks at', () => {
     expect((await settled(look('other', broad(30)))).ended).toBe(false);
   });
 
+  it('counts for another viewer who has room for it before it ends', async () => {
+    await door.close();
+    await open({ TTL_ITEMS_MS: '60000', LIVE_MAX_AGE_MS: '3600000' });
+    await Promise.all(Array.from({ length: 40 }, (_, n) => settled(look('greedy', heavy(n)))));
+    const other = await settled(look('other', heavy(0)));
+    // What these take is no longer free, so that the first has more than its share.
+    for (const [n, token] of callers.entries()) {
+      if (n > 1) await Promise.all([100, 101].map((m) => settled(look(token, heavy(m + 2 * n)))));
+    }
+    const before = await gauge('groups');
+    await door.clock.advance(120_000);
+    expect(await gauge('groups')).toBeLessThan(before);
+    expect(other.ended).toBe(false);
+  });
+
   it('counts for the next who looks when it has gone', async () => {
     const viewers = Array.from({ length: 8 }, (_, n) => look('greedy', heavy(n)));
     await Promise.all(viewers.map(settled));
