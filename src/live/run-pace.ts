@@ -15,7 +15,7 @@ const REMEMBERED = 10_000;
 /** What a run counts for at least, in milliseconds: callers whose queries take next to nothing take turns too. */
 const LEAST_MS = 0.1;
 /** First runs under way at once: nobody knows yet what their results take. */
-const FIRST_RUNS = 16;
+const FIRST_RUNS = 8;
 /** One that takes longer, in milliseconds, waits for an upstream, and others begin beside it. */
 const FIRST_RUN_MS = 1000;
 
