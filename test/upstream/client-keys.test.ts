@@ -127,6 +127,45 @@ describe('A caller’s key', () => {
   });
 });
 
+describe('The gateway’s own key', () => {
+  const own = { partition: 'own', secret: 'secret of ours' };
+
+  test('is as good as before when a write is refused in the words for a bad key', async () => {
+    const { client, clock, upstream } = await createWorld();
+    const access = () => ({
+      caller: {
+        name: 'someone',
+        receipt: new Receipt(clock),
+        maxWaitMs: 0,
+        signal: new AbortController().signal,
+      },
+      credential: own,
+    });
+    await client.read(read('a'), access());
+    await client.read(read('b'), access());
+    await clock.advance(1500);
+    upstream.onRequest = (arrival) => arrival.answer({ message: 'Unknown key' }, 401);
+    const write = {
+      method: 'POST',
+      path: '/api/write',
+      decode: (body: unknown) => body,
+      touches: () => ['b'],
+      check: null,
+    } as const;
+    await expect(client.write(write, access())).rejects.toMatchObject({
+      code: 'UPSTREAM_UNAUTHENTICATED',
+    });
+    // Callers choose what is written: what all others are served does not depend on it.
+    expect(client.peek(read('a'), { credential: own })?.state).toBe('stale');
+    expect(client.peek(read('b'), { credential: own })?.state).toBe('stale');
+    await expect(client.read(read('c'), access())).rejects.toMatchObject({
+      code: 'UPSTREAM_UNAUTHENTICATED',
+    });
+    // A read is refused for the key alone.
+    expect(client.peek(read('a'), { credential: own })).toBeUndefined();
+  });
+});
+
 describe('A copy past its ttl', () => {
   test('is what a patient reader gets after a second where nothing newer comes', async () => {
     const { ask, clock, upstream } = await createWorld();

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import type { Lane } from '../../src/upstream/budget/lanes.ts';
 import type { Caller } from '../../src/upstream/operation.ts';
 import { Receipt } from '../../src/upstream/receipt.ts';
 import type { Attempt } from '../../src/upstream/requests/attempt.ts';
@@ -19,7 +20,7 @@ async function createWorld(limit = 2) {
     key: string,
     options: {
       planned?: Receipt;
-      lane?: 'write' | 'interactive';
+      lane?: Lane;
       attempts?: (Attempt<string> | Promise<Attempt<string>>)[];
     } = {},
   ): SharedRequest<string> => {
@@ -295,5 +296,21 @@ describe('SharedRequest', () => {
     expect([shared.ageMs, shared.underWayMs]).toEqual([30_000, 0]);
     await clock.advance(32_000);
     expect([shared.ageMs, shared.underWayMs]).toEqual([62_000, 1000]);
+  });
+
+  test('is sent for a reader who comes while a refresh finds that it is not needed', async () => {
+    const { clock, sent, request, person } = await createWorld();
+    let looks: (attempt: Attempt<string>) => void = () => {};
+    const unsent = new Promise<Attempt<string>>((resolve) => {
+      looks = resolve;
+    });
+    const refresh = request('x', { lane: 'refresh', attempts: [unsent] });
+    await clock.advance(0);
+    const reader = person(1000);
+    const answer = refresh.wait(reader.caller);
+    looks({ kind: 'unsent' });
+    await clock.advance(0);
+    expect(await answer).toBe('x');
+    expect([sent, reader.caller.receipt.summary.calls]).toEqual([['x', 'x'], 1]);
   });
 });
