@@ -13,6 +13,7 @@ import { useMultipart } from '../door/multipart.ts';
 import { type Origins, useOrigins } from '../door/origins.ts';
 import { useJson } from '../door/use-json.ts';
 import type { ContextFactory } from './context.ts';
+import { useAcceptable } from './delivery/use-acceptable.ts';
 import { useBatchRefusal } from './delivery/use-batch-refusal.ts';
 import { useWholeAnswers } from './delivery/use-whole-answers.ts';
 import { InputLimits } from './limits/input-limits.ts';
@@ -68,6 +69,8 @@ export function gatewayPlugins(options: PluginOptions): readonly (GatewayPlugin 
     useRequestRecord(),
     // Before authentication: a foreign page is refused, and a preflight answered, without a token.
     useOrigins(origins),
+    // Before authentication, which may have to ask for keys.
+    useAcceptable(),
     // Before anything reads the body, so that an unknown caller costs nothing more.
     useAuthentication(callers),
     // Behind it: what a body takes is counted by its sender.

@@ -27,6 +27,7 @@ const JSON_ANSWER = '200 application/json';
 const GRAPHQL_ANSWER = '200 application/graphql-response+json';
 const STREAM = '200 text/event-stream';
 const PARTS = '200 multipart/mixed';
+const NOT_ACCEPTABLE = '406 application/json';
 const PAGE = '200 text/html';
 
 const LIVE = 'query @live { account { username } }';
@@ -41,7 +42,7 @@ describe.each(['GET', 'POST'] as const)('by %s', (method) => {
     ['text/event-stream;q=0.001', STREAM],
     ['TEXT/EVENT-STREAM ; Q=1.0', STREAM],
     ['text/event-stream;q=0, text/event-stream;live=patch', STREAM],
-    ['text/event-stream;q=0', '406 none'],
+    ['text/event-stream;q=0', NOT_ACCEPTABLE],
     ['text/event-stream;q=0.000, application/json', JSON_ANSWER],
     ['text/event-stream; q=0 , */*', JSON_ANSWER],
     ['text/event-stream;live=patch;q=0, application/json', JSON_ANSWER],
@@ -65,7 +66,7 @@ describe.each(['GET', 'POST'] as const)('by %s', (method) => {
     ['multipart/mixed;q=0, text/event-stream', STREAM],
     ['multipart/mixed;q=0.5, text/event-stream', STREAM],
     ['text/event-stream;q=0.5, multipart/mixed', PARTS],
-    ['multipart/mixed;q=0', '406 none'],
+    ['multipart/mixed;q=0', NOT_ACCEPTABLE],
   ])('a query in parts with Accept: %s is %s', async (accept, answer) => {
     expect(await typeFor(accept, DEFERRED, method)).toBe(answer);
   });
@@ -76,11 +77,12 @@ describe.each(['GET', 'POST'] as const)('by %s', (method) => {
     ['application/json;q=0, */*', GRAPHQL_ANSWER],
     ['application/graphql-response+json;q=0, application/*', JSON_ANSWER],
     ['text/event-stream;q=0, application/json;q=0.1', JSON_ANSWER],
-    ['application/json;q=0', '406 none'],
-    ['*/*;q=0', '406 none'],
+    ['application/json;q=0', NOT_ACCEPTABLE],
+    ['*/*;q=0', NOT_ACCEPTABLE],
     ['application/json;q=high', JSON_ANSWER],
     ['application/json;q=', JSON_ANSWER],
     ['application/json;q=-1', JSON_ANSWER],
+    ['text/plain, image/png', NOT_ACCEPTABLE],
     [`application/json, ${'a/b;q=0.1,'.repeat(1000)}`, JSON_ANSWER],
   ])('a query with Accept: %s is %s', async (accept, answer) => {
     expect(await typeFor(accept, PLAIN, method)).toBe(answer);
@@ -100,4 +102,14 @@ describe('a browser', () => {
   ])('with Accept: %s gets %s', async (accept, answer) => {
     expect(await typeFor(accept, PLAIN, 'GET')).toBe(answer);
   });
+});
+
+it('spends nothing on what a client does not accept', async () => {
+  const before = door.calls();
+  const mutation =
+    'mutation { createPixel(input: { type: GTM, name: "x", tag: "GTM-1" }) { __typename } }';
+  for (const query of [mutation, '{ plans { nodes { name } } }']) {
+    expect(await typeFor('text/csv', query, 'POST')).toBe(NOT_ACCEPTABLE);
+  }
+  expect(door.calls()).toBe(before);
 });

@@ -53,8 +53,6 @@ function setWantedType(payload: Pick<Payload, 'setResultProcessor'>, accept: str
     payload.setResultProcessor(processRegularResult, json.type);
   } else if (qualityOf(accept, 'text/event-stream') > 0) {
     payload.setResultProcessor(getSSEProcessor(), 'text/event-stream');
-  } else if (qualityOf(accept, 'multipart/mixed') === 0) {
-    payload.setResultProcessor((_, api) => new api.Response(null, { status: 406 }), '');
   }
 }
 
