@@ -123,6 +123,37 @@ export const faults: readonly Fault[] = [
     },
   },
   {
+    name: 'Redis is frozen for longer than any lease',
+    party: 'redis',
+    async strike({ redis, roll }) {
+      redis.stop();
+      await pause(1500 + roll(3000));
+      redis.cont();
+    },
+  },
+  {
+    name: 'the user of Redis loses permissions, one after the other',
+    party: 'redis',
+    async strike({ redis, roll }) {
+      for (const name of ['zadd', 'publish', 'hdel', 'mget', 'set']) {
+        await redis.command('ACL', 'SETUSER', 'default', `-${name}`);
+        await pause(200 + roll(500));
+        await redis.command('ACL', 'SETUSER', 'default', `+${name}`);
+        await pause(roll(200));
+      }
+    },
+  },
+  {
+    name: 'Redis is too small, and evicts the budgets again and again',
+    party: 'redis',
+    async strike({ redis, roll }) {
+      await redis.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
+      await redis.command('CONFIG', 'SET', 'maxmemory', '100kb');
+      await pause(3000 + roll(2000));
+      await redis.command('CONFIG', 'SET', 'maxmemory', '0');
+    },
+  },
+  {
     name: 'one Redis fails and another that followed it goes on',
     party: 'redis',
     failover: true,

@@ -35,6 +35,7 @@ export function expectWhole(
   const why = fails ? `${JSON.stringify(found)}\n${story(requests, events)}` : '';
   expect(most, why).toBeLessThanOrEqual(limit);
   expect(outdated, why).toEqual([]);
+  expect(truth.tally.rejuvenated, why).toEqual([]);
   expect(Object.keys(told).filter((code) => !codes.test(code))).toEqual([]);
   expect(upstream.unknown).toEqual([]);
   expect(reads.fresh, why).toBeGreaterThan(0);

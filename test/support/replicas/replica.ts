@@ -13,6 +13,7 @@ export interface ReplicaAnswer {
     readonly upstream?: {
       readonly calls: number;
       readonly stale: number;
+      readonly maxAgeMs: number;
       readonly waitedMs: number;
     };
   };

@@ -21,6 +21,8 @@ export interface TruthTally {
   readonly outdated: Outdated[];
   /** Outdated rows in answers that say that they are stale. */
   readonly outdatedStale: Outdated[];
+  /** Answers that say that they are younger than they are, by their list and how much: there must be none. */
+  readonly rejuvenated: string[];
   /** Errors by code. */
   readonly codes: Record<string, number>;
 }
@@ -54,6 +56,7 @@ export class Truth {
     reads: { fresh: 0, stale: 0, failed: 0 },
     outdated: [],
     outdatedStale: [],
+    rejuvenated: [],
     codes: {},
   };
   readonly #cluster: Cluster;
@@ -118,6 +121,7 @@ export class Truth {
       return 'failed';
     }
     const stale = (answer.extensions?.upstream?.stale ?? 0) > 0;
+    this.#checkAge(noun, began, answer.extensions?.upstream?.maxAgeMs ?? 0);
     reads[stale ? 'stale' : 'fresh'] += 1;
     const outdated = this.tally[stale ? 'outdatedStale' : 'outdated'];
     const { length } = outdated;
@@ -136,6 +140,20 @@ export class Truth {
     }
     if (stale) return 'stale';
     return outdated.length === length ? 'right' : 'outdated';
+  }
+
+  /** Whatever was read last is what an answer can show at best. */
+  #checkAge(noun: Noun, began: number, maxAgeMs: number): void {
+    const last = this.#cluster.upstream
+      .requestsTo(new RegExp(`/${noun}`))
+      .findLast(({ method }) => method === 'GET');
+    // One under way may be what was shown.
+    if (!last || !(last.endedAt < began)) return;
+    const ageMs = began - last.at;
+    // A thousandth is what clocks may differ by.
+    if (maxAgeMs < ageMs * 0.99 - 10) {
+      this.tally.rejuvenated.push(`${noun}: ${maxAgeMs.toFixed(0)} of ${ageMs.toFixed(0)} ms`);
+    }
   }
 
   #count({ errors }: Awaited<ReturnType<Cluster['ask']>>): void {
