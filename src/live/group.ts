@@ -230,6 +230,7 @@ export class LiveGroup implements StreamSource {
       isFirst: this.#revisions.latest === null,
       signal: this.#abort.signal,
     });
+    await this.#options.pace.turn();
     if (this.#hasEnded) {
       // What was still read after the end is not to be watched for ever.
       this.#reads.end();

@@ -56,6 +56,13 @@ export class RunPace {
     this.#queue.remove(run);
   }
 
+  /** Resolves when there is time to show a result: many that waited for the same read are there at once. */
+  turn(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#inTurn(resolve);
+    });
+  }
+
   /** Does something that belongs to a run, at once. */
   do<T>({ callers }: Pick<PacedRun, 'callers'>, work: () => T): T {
     const since = this.#clock.now();
