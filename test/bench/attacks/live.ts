@@ -9,18 +9,46 @@ const fields = 'id databaseId name category description options tags version';
 const much = (index: number) =>
   `query @live { pixels(first: 1) { nodes { name } } items(first: ${500 - (index % 400)}) { nodes { ${fields} a${index}: name } } }`;
 
-function head(query: string): string {
-  const body = JSON.stringify({ query });
+const PIXEL = 'pixels(first: 1) { nodes { name } }';
+/** Eight times as much, by a text that is the same for all: what is remembered of texts is not attacked here. */
+const heavy = `query ($first: Int) @live { ${PIXEL} ${Array.from(
+  { length: 8 },
+  (_, part) => `p${part}: items(first: $first) { nodes { ${fields} } }`,
+).join(' ')} }`;
+
+function head(
+  query: string,
+  { token = tokens.attacker, first }: { readonly token?: string; readonly first?: number } = {},
+): string {
+  const body = JSON.stringify({ query, variables: { first } });
   const lines = [
     'POST /graphql HTTP/1.1',
     'Host: localhost',
     'Content-Type: application/json',
     'Accept: text/event-stream;live=patch',
-    `Authorization: Bearer ${tokens.attacker}`,
+    `Authorization: Bearer ${token}`,
     `Content-Length: ${body.length}`,
   ];
   return `${lines.join('\r\n')}\r\n\r\n${body}`;
 }
+
+/** Resolves once a socket has brought a text, with the milliseconds that took; `null` where it ends before. */
+function says(socket: Socket, text: string): Promise<number | null> {
+  const since = performance.now();
+  let said = '';
+  return new Promise((resolve) => {
+    socket.setEncoding('utf8');
+    socket.on('data', (piece: string) => {
+      said += piece;
+      if (said.includes(text)) resolve(performance.now() - since);
+    });
+    socket.on('close', () => resolve(null));
+    socket.resume();
+  });
+}
+
+/** An update of one caller may wait for one heavy run of another, and for the rest after it. */
+const UPDATE_MS = 1000;
 
 /** Attacks by live queries: they last, and run again by themselves. */
 export const liveAttacks: readonly Attack[] = [
@@ -49,6 +77,45 @@ export const liveAttacks: readonly Attack[] = [
       for (const socket of sockets) socket.destroy();
       await target.wait(6000);
       return [othersServed('others served while live queries run', served)];
+    },
+  },
+  {
+    name: 'live-greedy',
+    about:
+      'A hundred and fifty heavy live queries at once, which take all that one caller may have, while others look at queries of their own and see changes.',
+    mayCall: 40,
+    lastsMs: 60_000,
+    connections: { count: 150, mayHoldBytes: 512 * KB },
+    async run(target) {
+      const sockets = await target.openMany(150, (index) => head(heavy, { first: 500 - index }));
+      await target.wait(5000);
+      const served: boolean[] = [];
+      const lateMs: number[] = [];
+      for (let n = 0; n < 5 && !target.isOver; n += 1) {
+        const viewer = await target.open(
+          head(`query @live { ${PIXEL} n${n}: __typename }`, { token: tokens.reader }),
+        );
+        const first = await Promise.race([says(viewer, 'event: next'), target.wait(5000)]);
+        served.push(typeof first === 'number');
+        const seen = says(viewer, `changed ${n}`);
+        await target.ask(
+          `mutation { createPixel(input: { type: GTM, name: "changed ${n}", tag: "GTM-1" }) { __typename } }`,
+        );
+        lateMs.push((await Promise.race([seen, target.wait(10_000)])) ?? 10_000);
+        viewer.destroy();
+      }
+      for (const socket of sockets) socket.destroy();
+      await target.wait(6000);
+      return [
+        othersServed('others see live queries of their own beside a greedy caller', served),
+        {
+          label: 'a change is seen beside a greedy caller after',
+          value: Math.max(...lateMs),
+          unit: ' ms',
+          target: { atMost: UPDATE_MS },
+          note: 'the slowest of five',
+        },
+      ];
     },
   },
   {
