@@ -14,6 +14,7 @@ export interface ReplicaAnswer {
       readonly calls: number;
       readonly stale: number;
       readonly maxAgeMs: number;
+      readonly saved: { readonly cache: number; readonly coalesced: number };
       readonly waitedMs: number;
     };
   };

@@ -121,7 +121,9 @@ export class Truth {
       return 'failed';
     }
     const stale = (answer.extensions?.upstream?.stale ?? 0) > 0;
-    this.#checkAge(noun, began, answer.extensions?.upstream?.maxAgeMs ?? 0);
+    const receipt = answer.extensions?.upstream;
+    // An answer that was waited for has no age: it can be on its way for a while after its request ended.
+    if (receipt && receipt.saved.cache > 0) this.#checkAge(noun, began, receipt.maxAgeMs);
     reads[stale ? 'stale' : 'fresh'] += 1;
     const outdated = this.tally[stale ? 'outdatedStale' : 'outdated'];
     const { length } = outdated;

@@ -20,12 +20,13 @@ const BODY = JSON.stringify({
  */
 export function useAcceptable(): Plugin {
   return {
-    onRequest({ endResponse, fetchAPI, request }) {
+    onRequest(payload) {
+      const { fetchAPI, request } = payload;
       const accept = request.headers.get('accept');
       if (request.method === 'OPTIONS' || acceptedJson(accept).quality > 0) return;
       if (OTHER_TYPES.some((type) => qualityOf(accept, type) > 0)) return;
       const headers = { 'Content-Type': 'application/json; charset=utf-8' };
-      endResponse(new fetchAPI.Response(BODY, { status: 406, headers }));
+      payload.endResponse(new fetchAPI.Response(BODY, { status: 406, headers }));
     },
   };
 }
