@@ -117,10 +117,10 @@ function stopper(gateway: Gateway, readable: boolean): (signal: string) => void 
 }
 
 /**
- * Logs the defects that no code of ours has caught. A promise that was rejected with nobody waiting for it has
+ * Logs the defects that no code of ours has caught. A promise that was rejected without a handler has
  * unwound through every `finally` on its way, so all that others use is in order, and the process goes on. An
  * exception from a callback of the event loop can have left anything half done, a queue, a slot, a connection: the
- * process lets running requests finish, then ends for its supervisor to start it anew; at a second exception, or
+ * process lets running requests finish, then ends for its supervisor to restart it; at a second exception, or
  * `stopMs` and a while after the first, it ends at once.
  */
 function surviveDefects(gateway: Gateway, stopMs: number): void {

@@ -4,7 +4,7 @@ import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 const FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0);
 
 /**
- * Reads a file as UTF-8, at once. A pipe would hold the process until somebody writes to it, a device for ever, and
+ * Reads a file as UTF-8, at once. A pipe would hold the process until it is written to, a device for ever, and
  * a huge file would take all memory: none of them is read.
  * @throws TypeError whose message says why a file is not read; the error of the file system otherwise.
  */

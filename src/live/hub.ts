@@ -12,7 +12,7 @@ import { LiveStream } from './stream.ts';
 
 /** How much there may be of live queries, and for how long. */
 interface LiveLimits extends RoomLimits {
-  /** A stream goes on for so long at most, in milliseconds, and for three quarters of it at least. */
+  /** Maximum age of a stream, in milliseconds; its minimum is three quarters of that. */
   readonly maxAgeMs: number;
 }
 

@@ -14,7 +14,7 @@ export interface RunResult {
 
 /** What a run has to know. */
 interface RunTerms {
-  /** Whether somebody looks at nothing until it has ended: whoever has an older result can wait for long. */
+  /** Whether viewers have no result until it has ended; with an older result they can wait for long. */
   readonly isFirst: boolean;
   readonly signal: AbortSignal;
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 
-/** For so long, in milliseconds, an event is as true as when it was made. */
+/** How long an event can be sent again after it was made, in milliseconds. */
 const SAME_MOMENT_MS = 100;
 
 /**

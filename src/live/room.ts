@@ -125,7 +125,7 @@ export class QueryRoom {
   }
 
   /**
-   * Its results take so many bytes now, `null` before the first, and it watches so many entries. Answers whether
+   * Sets the bytes of its results, `null` before the first, and the number of entries it watches. Returns whether
    * that may be kept.
    */
   hold(resultBytes: number | null, watched: number): boolean {

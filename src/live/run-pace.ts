@@ -8,20 +8,20 @@ import { SharedPool } from './shared-pool.ts';
 const BURST_MS = 100;
 /** ... and the share of the time that may be worked for longer. */
 const SHARE = 0.5;
-/** After so long, in milliseconds, work of a caller counts half. */
+/** Half-life of a caller's work, in milliseconds. */
 const HALF_LIFE_MS = 10_000;
 /** Callers whose work is remembered. */
 const REMEMBERED = 10_000;
 /** What a run counts for at least, in milliseconds: callers whose queries take next to nothing take turns too. */
 const LEAST_MS = 0.1;
-/** First runs under way at once: nobody knows yet what their results take. */
+/** First runs under way at once: the size of their results is not known yet. */
 const FIRST_RUNS = 8;
 /** One that takes longer, in milliseconds, waits for an upstream, and others begin beside it. */
 const FIRST_RUN_MS = 1000;
 
 /**
  * Begins the runs of live queries, one after the other. A write can make many of them due at once: they use half of
- * the processor for longer than a moment, and stand behind nobody's request but their own. The caller whose queries
+ * the processor for longer than a moment, and delay no request but their caller's. The caller whose queries
  * have taken the least of late goes first, so that heavy queries of one delay those of the others by one run at most.
  */
 export class RunPace {

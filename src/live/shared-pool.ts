@@ -1,6 +1,6 @@
-/** Who holds less than so many times what is free may take more: alone, a caller gets three quarters. */
+/** A caller that holds less than this multiple of what is free may take more: alone, it gets three quarters. */
 const TAKES = 3;
-/** ... and what is held may grow until it is so many times what is free: alone, to seven eighths. */
+/** ... and what it holds may grow to this multiple of what is free: alone, to seven eighths. */
 const KEEPS = 7;
 
 /**

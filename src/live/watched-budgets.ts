@@ -18,7 +18,7 @@ interface SeenBudget {
 export const BUDGETS_MS = 2000;
 /** The end of a window is told in whole seconds. */
 const SAME_RESET_MS = 1000;
-/** For so long many queries look at one state, in milliseconds: it takes a look at every slot. */
+/** How long queries share one look at a budget, in milliseconds: a look visits every slot. */
 const SAME_MOMENT_MS = 100;
 
 /** States of a moment ago, by the keys of a client. */

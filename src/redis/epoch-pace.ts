@@ -9,9 +9,9 @@ interface EpochPaceOptions {
   readonly longestMs: number;
 }
 
-/** An epoch that has lasted for so many pauses of the longest kind is no episode of a series. */
+/** An epoch that has lasted for this number of the longest pauses ends a series. */
 const CALM_PAUSES = 10;
-/** After so many losses in a row something is wrong that does not pass by itself. */
+/** Losses in a row that are a lasting fault. */
 const REPEATED = 2;
 
 /**

@@ -11,7 +11,7 @@ interface OutageWatchOptions {
   readonly changed: () => void;
 }
 
-/** The same refusal is logged again only after so many milliseconds. */
+/** Pause before the same refusal is logged again, in milliseconds. */
 const REPEAT_MS = 600_000;
 /** Refusals that are told apart. */
 const REASONS_REMEMBERED = 50;

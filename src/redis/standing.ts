@@ -107,7 +107,7 @@ export class Standing {
     };
   }
 
-  /** A beat was answered: so many replicas are alive, and so many are kept out. */
+  /** A beat was answered, with the numbers of replicas that are alive and that are kept out. */
   beaten(alive: number, strangers: number): void {
     const { log } = this.#options;
     this.#alive = alive;

@@ -146,7 +146,7 @@ export class Client implements UpstreamClient {
     return this.#shareElseCopy(key, read, access, willDo ? before : undefined);
   }
 
-  /** Answers from a request, or from the copy at hand where nothing newer can be had. */
+  /** Answers from a request, or from the cached copy where nothing newer can be had. */
   async #shareElseCopy<T>(key: string, read: Read<T>, access: Access, before?: Hit): Promise<T> {
     try {
       return await this.#share(key, read, access, before);
@@ -190,7 +190,7 @@ export class Client implements UpstreamClient {
 
   /**
    * Tells `changed` of all that becomes of the answer to a read, and keeps it fresh: past its ttl it is read again
-   * before what nobody watches, in the turn of one of its `watchers`, for as long as it is watched. 0 upstream calls by
+   * before what is not watched, in the turn of one of its `watchers`, for as long as it is watched. 0 upstream calls by
    * itself.
    */
   watch(

@@ -15,7 +15,7 @@ export interface Caller {
   readonly watches?: true;
 }
 
-/** On whose behalf what is at hand is looked at; without a caller for what an operation has no part in. */
+/** For whom the cache is read; without a caller where no operation is involved. */
 export type Looking = Pick<Access, 'credential'> & Partial<Pick<Access, 'caller'>>;
 
 /** On whose behalf a call is made: the operation, and the credential it uses here. */

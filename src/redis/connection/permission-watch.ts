@@ -9,7 +9,7 @@ interface PermissionWatchOptions {
   readonly changed: (denied: readonly string[]) => void;
 }
 
-/** While something is lacking, it is asked again after so many milliseconds: an operator may be granting it. */
+/** Pause before asking again while something is lacking, in milliseconds: an operator may be granting it. */
 const ASK_AGAIN_MS = 1000;
 
 /**

@@ -46,7 +46,7 @@ local function forget()
   fields, changed, touched, messages = {}, {}, {}, {}
 end
 
--- What cannot be read is a loss of memory: nobody knows what it said.
+-- What cannot be read is a loss of memory: its content is unknown.
 local function unreadable()
   forget()
   error({err = 'ERR what was there could not be read, and is forgotten'})

@@ -10,7 +10,7 @@
  * - The tags are another key: their highest number is that of the latest write.
  */
 export const memory = `
--- Above that, somebody else has written it.
+-- Above that, no replica has written it.
 local ORDINALS = 1e12
 local function ordinal(id)
   local number = tonumber(string.match(id, '^#(%d+)%.') or 0)

@@ -4,14 +4,14 @@
  *
  * `~` holds those that are kept out: {<print>: {ids: {<replica>: until}, since, at}}. A print that is kept out comes
  * into use only
- * - where nobody uses this Redis: the last replica has said goodbye (`E.left`) with no other print waiting;
+ * - where no replica uses this Redis: the last has said goodbye (`E.left`) with no other print waiting;
  * - after it has had more replicas than the print in use for a minute, in which they called all the time. A pause of
- *   Redis does not count for either side, since nobody can call in it;
+ *   Redis does not count for either side, since no replica can call in it;
  * - where Redis has just lost its memory and a newcomer with another secret was the first to come back: the caller
  *   knows of an epoch that is not before the one that this newcomer has begun.
  */
 export const prints = `
--- A replica counts as waiting for so long after its latest call, and has to outnumber the others for so long, in milliseconds.
+-- How long a replica counts as waiting after its latest call, and for how long its print has to outnumber, in milliseconds.
 local PRESENT, OUTNUMBERS = 1500, 60000
 
 -- Those that wait with other prints than this one at a time, without those that gave up.

@@ -10,7 +10,7 @@ const PASSED_ON = new RegExp(
     '^x-(?:scheme|url-scheme|http-host-override)$|^front-end-https$|^ssl-client-',
     // Networks that deliver for others.
     '^(?:x-)?(?:cf|cloudfront|fastly|akamai|amz|amzn|appengine|fly|vercel|nf|incap|ali-cdn|tailscale)-',
-    // Whoever was asked by: X-Real-IP, True-Client-IP, X-Client-IP, X-Cluster-Client-IP, CF-Connecting-IP, ...
+    // The address of the client: X-Real-IP, True-Client-IP, X-Client-IP, X-Cluster-Client-IP, CF-Connecting-IP, ...
     '(?:^|-|proxy)(?:real|client|connecting|remote|originating|source|peer|user)-?(?:ip|addr|address|host)$',
   ].join('|'),
 );

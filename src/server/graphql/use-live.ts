@@ -113,7 +113,7 @@ export function useLive({ callers, contexts, hub, maskError }: LiveOptions): Gat
   };
 }
 
-/** Runs a query. It is kept for as long as anybody looks: it must refer to nothing of the request. */
+/** Runs a query. It is kept for as long as it has viewers: it must refer to nothing of the request. */
 function runOf(
   operation: LiveOperation,
   terms: Pick<LiveOptions, 'contexts' | 'maskError'> & {

@@ -2,7 +2,7 @@ import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../../clock.ts';
 
-/** A connection is idle for so long at a stop before it is closed, in milliseconds: a request may be on its way. */
+/** How long a connection may be idle at a stop before it is closed, in milliseconds: a request may be on its way. */
 const IDLE_MS = 1000;
 
 /** Ends the connections of a server without cutting off an answer. */

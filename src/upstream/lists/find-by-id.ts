@@ -171,7 +171,7 @@ class Search<R extends Row> {
 
   /**
    * Takes rows whose own read met an outage from pages that are cached as a fallback. 1 upstream call at most for
-   * each such page, which is read anew if it can be.
+   * each such page, which is read again if it can be.
    */
   async #takeFallbacks(): Promise<void> {
     const lost = new Set<number>();
