@@ -60,7 +60,7 @@ end
 if not T.sent then
   if permit then table.remove(B.log, place) end
 else
-  local ends = now - T.ago + CFG.window + CFG.margin
+  local ends = ahead - T.ago + CFG.window + CFG.margin
   if not permit then
     -- Given before Redis lost its memory, or so long ago that it was forgotten.
     B.log[#B.log + 1] = {id = T.id, u = ends, e = now, g = now, r = ME, a = -1, c = 0, s = B.seq, era = B.era}
@@ -96,7 +96,7 @@ if not permit then
   permit = {id = id, h = 1, l = 1, r = ME, a = -1, c = #B.log + 1, s = B.seq, g = now, era = B.era}
   B.log[#B.log + 1] = permit
 end
-permit.u = now + CFG.hold
+permit.u = ahead + CFG.hold
 local intents = field('!')
 if intents and intents[id] then
   intents[id].u = now + CFG.hold

@@ -16,7 +16,7 @@ local ME, PRINT = ARGV[4], ARGV[5]
 -- What the caller has seen: the epoch, and in it the number of its own latest script.
 local SEEN, NUMBER = string.match(ARGV[3], '^([^/]*)/?(%d*)$')
 NUMBER = tonumber(NUMBER) or 0
-local now, late, time, clock, run
+local now, ahead, late, time, clock, run
 
 -- Whether another replica's lease runs.
 local function liveAt(lives, id)
@@ -67,8 +67,8 @@ local function enter()
     now = UPPER
     late = true
   end
-  -- Earlier than it certainly is: scripts that were late have held it up. What was noted meanwhile is off by no more than
-  -- the way back of a reply, which the margin of a slot is for.
+  -- Earlier than it certainly is: scripts that were late have held it up. Slots that were noted meanwhile would be free too
+  -- early after that, so their ends are counted from \`ahead\`, the latest that it can be.
   if SEEN == E.id and now < LOWER then
     E.off = E.off + (LOWER - now)
     now = LOWER
@@ -79,6 +79,7 @@ local function enter()
     now = E.floor
   end
   E.floor = now
+  ahead = SEEN == E.id and math.max(now, UPPER) or now
   return true
 end
 
