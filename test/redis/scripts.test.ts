@@ -65,6 +65,20 @@ describeWith(redisServer, 'a claim', () => {
     expect((await a.claim(reads(1))).verdicts).toEqual(['go']);
   });
 
+  it('counts a slot from the latest that the clock can be: another replica may set it right', async () => {
+    const stage = await scriptStage();
+    const a = stage.actor('a');
+    await a.beat();
+    await stage.age();
+    expect((await a.claim(reads(1))).verdicts).toEqual(['go']);
+    a.upper = a.now + 5000;
+    const latest = a.upper;
+    await a.ended('read 0');
+    const [slot] = (await stage.budget()).log;
+    // A window, and the margin.
+    expect(slot?.['u']).toBe(latest + 60_000 + 250);
+  });
+
   it('goes on at the time that a replica knows it to be at least, where others were late', async () => {
     const { actors, stage } = await stageOf(['a', 'b']);
     const [a, b] = actors as [Actor, Actor];
