@@ -5,7 +5,7 @@ import { RedisRefused, RedisUnavailable } from './failures.ts';
 import { scripts } from './lua/scripts.ts';
 import { type Message, readMessage } from './messages.ts';
 import type { Script } from './script.ts';
-import { SharedClock } from './shared-clock.ts';
+import { type LostTime, SharedClock } from './shared-clock.ts';
 import type { ProtocolTimes } from './times.ts';
 
 /** What a replica needs of the world. */
@@ -154,8 +154,9 @@ export class Replica {
     this.#keptOut = reply[0] === 'differs';
     if (this.#keptOut) throw new RedisRefused(OTHERS_DIFFER);
     const [mark, now, ...rest] = reply;
-    const [epoch = '', number] = String(mark).split('/');
-    const reads = { epoch, number: Number(number), now: Number(now), sentAt, rest };
+    const [epoch = '', number, until, ms] = String(mark).split('/');
+    const lost = ms === undefined ? null : { until: Number(until), ms: Number(ms) };
+    const reads = { epoch, number: Number(number), now: Number(now), lost, sentAt, rest };
     if (sentAt >= this.#time.heardAt) this.#hear(reads);
     return reads;
   }
@@ -207,8 +208,8 @@ export class Replica {
     return Math.max(SHORTEST_MEMORY_MS, 2 * this.#options.holdMs);
   }
 
-  #hear({ epoch, now, number, sentAt }: Reply): void {
-    if (epoch !== this.#epoch) this.#time.forget();
+  #hear({ epoch, lost, now, number, sentAt }: Reply): void {
+    if (epoch !== this.#epoch) this.#time.begin(lost);
     this.#time.heard(now, sentAt, this.#repliedAt.now);
     if (epoch === this.#epoch) {
       this.#number = Math.max(this.#number, number);
@@ -286,6 +287,8 @@ interface Reply {
   readonly number: number;
   /** On the shared clock. */
   readonly now: number;
+  /** To a replica that is new in the epoch. */
+  readonly lost: LostTime | null;
   /** When it was asked, on `clock.now()`. */
   readonly sentAt: number;
   readonly rest: readonly unknown[];

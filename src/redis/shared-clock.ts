@@ -10,6 +10,14 @@ interface Bounds {
   readonly upper: number;
 }
 
+/** Time that the shared clock may have lost before a replica first heard of it. */
+export interface LostTime {
+  /** The latest moment on the shared clock that was given out before. */
+  readonly until: number;
+  /** In milliseconds. */
+  readonly ms: number;
+}
+
 /** Monotonic clocks and that of Redis may differ by so much for each millisecond before that is a fault of one. */
 const DRIFT = 0.001;
 
@@ -24,6 +32,9 @@ const DRIFT = 0.001;
  *   clock back: the script goes forward to the bound. Without that, all that was lost makes answers look younger than they
  *   are, and slots come back late.
  *
+ * A replica that is new in an epoch has no lower bound of its own. Redis tells it what time may be lost, and moments from
+ * before that count as so much longer ago.
+ *
  * Monotonic time stands still while a machine is suspended; then the lower bound is merely lower.
  */
 export class SharedClock {
@@ -32,6 +43,7 @@ export class SharedClock {
   #sent: Pair | null = null;
   /** Of the reply that the clock can least be behind, with when it came. */
   #came: Pair | null = null;
+  #lost: LostTime | null = null;
 
   /** `slackMs`: how long a command may be on its way. */
   constructor(slackMs: number) {
@@ -43,18 +55,19 @@ export class SharedClock {
     return this.#sent?.local ?? Number.NEGATIVE_INFINITY;
   }
 
-  /** A reply in the same epoch as the one before. */
+  /** Another memory of Redis has a clock of its own, which may have `lost` some time before it was first heard of. */
+  begin(lost: LostTime | null): void {
+    this.#sent = null;
+    this.#came = null;
+    this.#lost = lost;
+  }
+
+  /** A reply in the epoch that has begun. */
   heard(shared: number, sentAt: number, cameAt: number): void {
     this.#sent = { shared, local: sentAt };
     if (this.#came === null || shared >= this.#leastAt(this.#came, cameAt)) {
       this.#came = { shared, local: cameAt };
     }
-  }
-
-  /** Another memory of Redis has a clock of its own. */
-  forget(): void {
-    this.#sent = null;
-    this.#came = null;
   }
 
   /** Bounds for a command that is sent at a moment on `clock.now()`; `null` before the first reply of an epoch. */
@@ -72,7 +85,8 @@ export class SharedClock {
   toLocal(shared: number): number {
     const of = (pair: Pair | null) =>
       pair === null ? Number.NEGATIVE_INFINITY : pair.local + (shared - pair.shared);
-    return Math.min(of(this.#sent), of(this.#came));
+    const lost = this.#lost !== null && shared <= this.#lost.until ? this.#lost.ms : 0;
+    return Math.min(of(this.#sent), of(this.#came)) - lost;
   }
 
   #leastAt({ local, shared }: Pair, now: number): number {

@@ -79,6 +79,46 @@ describeWith(redisServer, 'a claim', () => {
     expect(slot?.['u']).toBe(latest + 60_000 + 250);
   });
 
+  it('is told what time the clock may have lost where it is the first of a replica', async () => {
+    const { actors, stage } = await stageOf(['a', 'b']);
+    const [a, b] = actors as [Actor, Actor];
+    await a.beat();
+    const { now } = a;
+    expect(a.lost).toBeNull();
+    a.upper = now + 1000;
+    const moveClock = async (ms: number) => {
+      const epoch = JSON.parse(
+        (await stage.server.command('HGET', '{gateway:1}:state', '#')) as string,
+      );
+      const text = JSON.stringify({ ...epoch, off: epoch.off + ms });
+      await stage.server.command('HSET', '{gateway:1}:state', '#', text);
+    };
+    await moveClock(5000);
+    expect((await a.claim(reads(1))).why).toBe('late');
+    expect(a.lost).toBeNull();
+    const next = stage.actor('next');
+    await next.beat();
+    expect(next.lost?.until).toBe(now);
+    expect(next.lost?.ms).toBeGreaterThanOrEqual(4000);
+    expect(next.lost?.ms).toBeLessThan(6000);
+    // One that knows the clock sets it right.
+    b.upper = now + 60_000;
+    b.lower = now + 4000;
+    await b.beat();
+    const third = stage.actor('third');
+    await third.beat();
+    expect(third.lost?.until).toBe(now);
+    expect(third.lost?.ms).toBeLessThan(3500);
+    // By how much a clock was set back can only be known to those that were there before.
+    await moveClock(-3_600_000);
+    const fourth = stage.actor('fourth');
+    await fourth.beat();
+    const fifth = stage.actor('fifth');
+    await fifth.beat();
+    expect(fifth.lost?.until).toBe(fourth.now);
+    expect(fifth.lost?.ms).toBeGreaterThanOrEqual(86_400_000);
+  });
+
   it('goes on at the time that a replica knows it to be at least, where others were late', async () => {
     const { actors, stage } = await stageOf(['a', 'b']);
     const [a, b] = actors as [Actor, Actor];
@@ -100,6 +140,7 @@ describeWith(redisServer, 'a claim', () => {
     stranger.lower = stood;
     await stranger.beat();
     expect(stranger.now).toBeLessThan(stood - 4000);
+    b.upper = stood + 60_000;
     b.lower = stood;
     await b.beat();
     expect(b.now).toBeGreaterThanOrEqual(stood);

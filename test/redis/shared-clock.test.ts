@@ -7,7 +7,7 @@ describe('the shared clock, as a replica knows it', () => {
     expect([clock.boundsAt(0), clock.heardAt]).toEqual([null, Number.NEGATIVE_INFINITY]);
     clock.heard(5000, 10, 20);
     expect(clock.heardAt).toBe(10);
-    clock.forget();
+    clock.begin(null);
     expect([clock.boundsAt(0), clock.heardAt]).toEqual([null, Number.NEGATIVE_INFINITY]);
     clock.heard(1000, 30, 40);
     expect(clock.boundsAt(40)).toEqual({ lower: 1000, upper: 1110 });
@@ -31,6 +31,17 @@ describe('the shared clock, as a replica knows it', () => {
     expect(clock.toLocal(4000)).toBe(-980);
     clock.heard(10_150, 5150, 5160);
     expect(clock.boundsAt(5160)).toEqual({ lower: 10_150, upper: 10_260 });
+  });
+
+  it('counts moments from before it was heard of as longer ago by the time that may be lost', () => {
+    const clock = new SharedClock(100);
+    clock.begin({ until: 4900, ms: 700 });
+    clock.heard(5000, 10, 20);
+    expect([clock.toLocal(4900), clock.toLocal(4901)]).toEqual([-790, -89]);
+    expect(clock.boundsAt(20)).toEqual({ lower: 5000, upper: 5110 });
+    clock.begin(null);
+    clock.heard(5000, 10, 20);
+    expect(clock.toLocal(4900)).toBe(-90);
   });
 
   it('follows a reply that is ahead, as a clock set forward makes it', () => {

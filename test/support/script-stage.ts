@@ -1,6 +1,7 @@
 import { scripts } from '../../src/redis/lua/scripts.ts';
 import { redisNames } from '../../src/redis/names.ts';
 import type { Script } from '../../src/redis/script.ts';
+import type { LostTime } from '../../src/redis/shared-clock.ts';
 import type { Ended, SharedVerdict, Waits, Want } from '../../src/redis/shared-ledger.ts';
 import { connected, redis } from './redis-connection.ts';
 import type { RedisServer } from './redis-server.ts';
@@ -52,6 +53,8 @@ export interface Actor {
   goodbye(): Promise<void>;
   /** The time of the last reply, on the shared clock. */
   readonly now: number;
+  /** What time that reply says may be lost. */
+  readonly lost: LostTime | null;
 }
 
 /** A real Redis and replicas on it that do what a test tells them. */
@@ -106,11 +109,13 @@ export async function scriptStage(limits: StageLimits = {}): Promise<ScriptStage
         ];
         const reply = (await connection.run(script, [...first, ...args])) as unknown[];
         if (reply[0] === 'differs') throw new Error('differs');
-        actor.seen = String(reply[0]);
+        const [epoch, number, until, ms] = String(reply[0]).split('/');
+        actor.seen = `${epoch}/${number}`;
+        actor.lost = ms === undefined ? null : { until: Number(until), ms: Number(ms) };
         actor.now = Number(reply[1]);
         return reply.slice(2);
       };
-      const actor: Actor & { now: number } = {
+      const actor: Actor & { now: number; lost: LostTime | null } = {
         id,
         seen: '',
         get epoch() {
@@ -119,6 +124,7 @@ export async function scriptStage(limits: StageLimits = {}): Promise<ScriptStage
         upper: 0,
         lower: 0,
         now: 0,
+        lost: null,
         async beat(applied = 0) {
           const told = JSON.stringify({ lease: 1000, applied, remember: 600_000, budgets: [] });
           const [n, , , known, , tags, , strangers] = await run(scripts.beat, ['', '{}', told]);

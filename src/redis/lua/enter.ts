@@ -4,7 +4,7 @@ import { prints } from './prints.ts';
 /**
  * What every script begins with: shared time, and whether Redis remembers.
  *
- * `#` is the epoch: {id, run, since, off, floor, n, low, print, c, left}. It stands in one hash with all budgets, so that
+ * `#` is the epoch: {id, run, since, off, floor, n, low, print, c, left, lost}. It stands in one hash with all budgets, so that
  * whatever loses a budget loses the epoch with it, and that is noticed. `run` is Redis' own name of its process:
  * asked each time, so that no proxy or reconnect can hide a restart.
  */
@@ -38,13 +38,25 @@ local function begin(print)
   own = nil
 end
 
+local function set(moment)
+  E.off = E.off + (moment - now)
+  now = moment
+end
+
+-- The clock may be behind by that much, in milliseconds: moments up to the latest one given out can be so much longer ago
+-- than they look. Replicas that knew the clock before know better; \`mark\` tells the others.
+local UNKNOWN = 86400000
+local function lose(ms)
+  E.lost = {E.floor, (E.lost and E.lost[2] or 0) + ms}
+end
+
 -- False for a replica whose names of budgets are others than those in use: it would count elsewhere.
 local function enter()
   time = redis.call('TIME')
   clock = time[1] * 1000 + math.floor(time[2] / 1000)
   run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') or '?'
   E = field('#')
-  if E and not (tonumber(E.since) and tonumber(E.off) and tonumber(E.floor) and tonumber(E.n) and tonumber(E.low) and type(E.id) == 'string') then
+  if E and not (tonumber(E.since) and tonumber(E.off) and tonumber(E.floor) and tonumber(E.n) and tonumber(E.low) and type(E.id) == 'string' and (not E.lost or type(E.lost) == 'table')) then
     unreadable()
   end
   own = field('s:' .. ME)
@@ -61,25 +73,29 @@ local function enter()
   E.c = (tonumber(E.c) or 0) + 1
   now = clock + E.off
   late = false
+  local knows = SEEN == E.id and UPPER > 0
+  -- A clock set back neither frees slots nor stops time.
+  if now < E.floor then
+    if not knows then lose(UNKNOWN) end
+    set(E.floor)
+  end
   -- Later than this replica can have lived to see: Redis' clock was set forward, or the command was under way too long.
-  if UPPER > 0 and SEEN == E.id and now > UPPER then
-    E.off = E.off - (now - UPPER)
-    now = UPPER
+  if knows and now > UPPER then
     late = true
+    local bound = math.max(UPPER, E.floor)
+    if now > bound then
+      lose(now - bound)
+      set(bound)
+    end
   end
   -- Earlier than it certainly is: scripts that were late have held it up. Slots that were noted meanwhile would be free too
   -- early after that, so their ends are counted from \`ahead\`, the latest that it can be.
-  if SEEN == E.id and now < LOWER then
-    E.off = E.off + (LOWER - now)
-    now = LOWER
-  end
-  -- A clock set back neither frees slots nor stops time.
-  if now < E.floor then
-    E.off = E.off + (E.floor - now)
-    now = E.floor
+  if knows and now < LOWER then
+    if E.lost then E.lost[2] = math.max(0, E.lost[2] - (LOWER - now)) end
+    set(LOWER)
   end
   E.floor = now
-  ahead = SEEN == E.id and math.max(now, UPPER) or now
+  ahead = knows and math.max(now, UPPER) or now
   return true
 end
 

@@ -44,8 +44,11 @@ local function saveSeen()
   put('s:' .. ME, own)
 end
 
--- What a caller has seen once it has this reply.
+-- What a caller has seen once it has this reply; to one that is new in this epoch also what time the clock may have
+-- lost, as the latest moment before that and milliseconds.
 local function mark()
-  return E.id .. '/' .. string.format('%.0f', E.c)
+  local seen = E.id .. '/' .. string.format('%.0f', E.c)
+  if SEEN == E.id or not E.lost then return seen end
+  return seen .. string.format('/%.0f/%.0f', E.lost[1], E.lost[2])
 end
 `;

@@ -30,6 +30,15 @@ async function rollOut({ cluster }: Scene): Promise<void> {
   }
 }
 
+/** What the old ones sent is carried out before anything that the new ones send, and long after it was sent. */
+async function replaceFrozen({ cluster, redis }: Scene): Promise<void> {
+  redis.stop();
+  await pause(200);
+  for (const index of cluster.replicas.keys()) await cluster.replica(index).end('SIGKILL');
+  await Promise.all([...cluster.replicas.keys()].map((index) => cluster.replica(index).begin()));
+  redis.cont();
+}
+
 /** What happens to which replicas, one after the other. */
 const stages: readonly (readonly [string, SceneOptions, readonly (readonly [string, Strike])[]])[] =
   [
@@ -56,6 +65,7 @@ const stages: readonly (readonly [string, SceneOptions, readonly (readonly [stri
             await redis.start();
           },
         ],
+        ['each of them is replaced by another while Redis is frozen', replaceFrozen],
         ...of('link'),
       ],
     ],

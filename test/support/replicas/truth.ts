@@ -123,7 +123,7 @@ export class Truth {
     const stale = (answer.extensions?.upstream?.stale ?? 0) > 0;
     const receipt = answer.extensions?.upstream;
     // An answer that was waited for has no age: it can be on its way for a while after its request ended.
-    if (receipt && receipt.saved.cache > 0) this.#checkAge(noun, began, receipt.maxAgeMs);
+    if (receipt && receipt.saved.cache > 0) this.#checkAge(noun, replica, began, receipt.maxAgeMs);
     reads[stale ? 'stale' : 'fresh'] += 1;
     const outdated = this.tally[stale ? 'outdatedStale' : 'outdated'];
     const { length } = outdated;
@@ -145,7 +145,7 @@ export class Truth {
   }
 
   /** Whatever was read last is what an answer can show at best. */
-  #checkAge(noun: Noun, began: number, maxAgeMs: number): void {
+  #checkAge(noun: Noun, replica: number, began: number, maxAgeMs: number): void {
     const last = this.#cluster.upstream
       .requestsTo(new RegExp(`/${noun}`))
       .findLast(({ method }) => method === 'GET');
@@ -154,7 +154,10 @@ export class Truth {
     const ageMs = began - last.at;
     // A thousandth is what clocks may differ by.
     if (maxAgeMs < ageMs * 0.99 - 10) {
-      this.tally.rejuvenated.push(`${noun}: ${maxAgeMs.toFixed(0)} of ${ageMs.toFixed(0)} ms`);
+      const shown = `${maxAgeMs.toFixed(0)} of ${ageMs.toFixed(0)} ms`;
+      this.tally.rejuvenated.push(
+        `${noun} from replica ${replica} at ${began.toFixed(0)}: ${shown}`,
+      );
     }
   }
 
