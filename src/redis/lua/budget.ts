@@ -1,11 +1,11 @@
 /**
  * One key's budget, as scripts read and write it: a document of about 5 kB when the window is full, {log, co, limit,
- * conf, pausedUntil, refusals, era, blind, heard, heardAt, coAt, abreast, moreAt, unanswered, tokens, tokensAt, seq,
+ * conf, pausedUntil, pausedLag, refusals, era, blind, heard, heardAt, coAt, abreast, moreAt, unanswered, tokens, tokensAt, seq,
  * served, arrived, ticks, writes, latency, bids, at}. `served` has the turn that each caller had last, and `arrived` where in
  * the round those stand who wait and had none.
  *
  * A permit in `log` is {id, u: until, h: 1 while held, r: replica, k: key, a: asOf, c: count, s: seq, g: grantedAt,
- * e: endedAt, kept, l: lengthy, era, x: 1 for a ghost}. Rules are those of caution.ts, pause.ts, reconcile.ts and
+ * e: endedAt, kept, l: lengthy, era, x: 1 for a ghost, d: how far the clock was behind when `u` was noted}. Rules are those of caution.ts, pause.ts, reconcile.ts and
  * refresh-pace.ts, over all replicas.
  */
 export const budget = `
@@ -28,6 +28,9 @@ local function load()
       seq = 0, served = {}, arrived = {}, ticks = 0, writes = 0, latency = 200, bids = {}}
     B.tokens = burst()
   end
+  for _, p in ipairs(B.log) do p.u, p.d = catchUp(p.u, p.d) end
+  for _, c in ipairs(B.co) do c.u, c.d = catchUp(c.u, c.d) end
+  B.pausedUntil, B.pausedLag = catchUp(B.pausedUntil, B.pausedLag)
   if B.conf ~= CFG.limit then B.limit, B.conf = CFG.limit, CFG.limit end
 end
 

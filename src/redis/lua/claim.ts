@@ -108,12 +108,12 @@ local function grant(n)
   turns[want.caller] = B.seq + reserved
   B.writes = after(B.writes, want.lane)
   local own = #B.log
-  B.log[own + 1] = {id = want.id, u = ahead + CFG.hold, h = 1, r = ME, k = want.key, a = E.n, c = own + 1, s = B.seq, g = now,
+  B.log[own + 1] = {id = want.id, u = now + CFG.hold, d = lag(), h = 1, r = ME, k = want.key, a = E.n, c = own + 1, s = B.seq, g = now,
     l = want.lengthy and 1 or nil, era = B.era}
   if want.lane == 'write' and want.tags and #want.tags > 0 then
     local intents = field('!') or {}
     -- What takes long is renewed in good time.
-    intents[want.id] = {u = now + (want.lengthy and CFG.hold or CFG.intent), t = want.tags}
+    intents[want.id] = {u = now + (want.lengthy and CFG.hold or CFG.intent), d = lag(), t = want.tags}
     put('!', intents)
   end
   if wire == 0 then

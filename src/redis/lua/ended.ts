@@ -24,7 +24,8 @@ local function refused(era)
     B.refusals = B.refusals + 1
     B.era = B.era + 1
   end
-  B.pausedUntil = math.max(B.pausedUntil, now + math.min(math.max(ms, 1), 3 * CFG.window))
+  local ends = now + math.min(math.max(ms, 1), 3 * CFG.window)
+  if ends > B.pausedUntil then B.pausedUntil, B.pausedLag = ends, lag() end
   B.blind = true
   coTenantSeen()
 end
@@ -38,7 +39,7 @@ local function learn(p)
     if unknown > 0 then
       local lasts = CFG.window
       if B.heard then lasts = math.min(CFG.window, T.reset or T.retry or CFG.window) end
-      B.co[#B.co + 1] = {u = now + lasts, n = unknown}
+      B.co[#B.co + 1] = {u = now + lasts, d = lag(), n = unknown}
       if B.heard then coTenantSeen() end
     end
     B.heard = true
@@ -60,17 +61,17 @@ end
 if not T.sent then
   if permit then table.remove(B.log, place) end
 else
-  local ends = ahead - T.ago + CFG.window + CFG.margin
+  local ends = now - T.ago + CFG.window + CFG.margin
   if not permit then
     -- Given before Redis lost its memory, or so long ago that it was forgotten.
-    B.log[#B.log + 1] = {id = T.id, u = ends, e = now, g = now, r = ME, a = -1, c = 0, s = B.seq, era = B.era}
+    B.log[#B.log + 1] = {id = T.id, u = ends, d = lag(), e = now, g = now, r = ME, a = -1, c = 0, s = B.seq, era = B.era}
   elseif permit.h then
     learn(permit)
     if not permit.l then
       B.latency = B.latency + (math.max(0, now - T.ago - permit.g) - B.latency) / 8
     end
     permit.h, permit.x = nil, nil
-    permit.u, permit.e = ends, now
+    permit.u, permit.d, permit.e = ends, lag(), now
     if T.kept and T.epoch == E.id then permit.kept = 1 else permit.k = nil end
   end
 end
@@ -96,10 +97,10 @@ if not permit then
   permit = {id = id, h = 1, l = 1, r = ME, a = -1, c = #B.log + 1, s = B.seq, g = now, era = B.era}
   B.log[#B.log + 1] = permit
 end
-permit.u = ahead + CFG.hold
+permit.u, permit.d = now + CFG.hold, lag()
 local intents = field('!')
 if intents and intents[id] then
-  intents[id].u = now + CFG.hold
+  intents[id].u, intents[id].d = now + CFG.hold, lag()
   put('!', intents)
 end
 save()

@@ -16,11 +16,30 @@ local ME, PRINT = ARGV[4], ARGV[5]
 -- What the caller has seen: the epoch, and in it the number of its own latest script.
 local SEEN, NUMBER = string.match(ARGV[3], '^([^/]*)/?(%d*)$')
 NUMBER = tonumber(NUMBER) or 0
-local now, ahead, late, time, clock, run
+local now, late, time, clock, run
+
+-- By how much the clock may be behind, in milliseconds; nil where it is not.
+local function lag()
+  local ms = E.lost and E.lost[2] or 0
+  return ms > 0 and ms or nil
+end
+
+-- A moment to come that was noted while the clock was behind by \`noted\` comes so much later as was made good since, or
+-- it would come too early. Answers it with the lag that is noted with it now.
+local function catchUp(moment, noted)
+  local behind = lag() or 0
+  if not noted or behind >= noted then return moment, noted end
+  return moment + noted - behind, lag()
+end
+
+-- When a replica's lease ends.
+local function leaseEnds(life)
+  return (catchUp(life[1], life[3]))
+end
 
 -- Whether another replica's lease runs.
 local function liveAt(lives, id)
-  return lives[id] and lives[id][1] > now
+  return lives[id] and leaseEnds(lives[id]) > now
 end
 
 ${memory}
@@ -43,11 +62,11 @@ local function set(moment)
   now = moment
 end
 
--- The clock may be behind by that much, in milliseconds: moments up to the latest one given out can be so much longer ago
--- than they look. Replicas that knew the clock before know better; \`mark\` tells the others.
+-- From here the clock is behind by so much more. Moments up to the latest one given out can be so much longer ago than
+-- they look: replicas that knew the clock before know better, and \`mark\` tells the others.
 local UNKNOWN = 86400000
 local function lose(ms)
-  E.lost = {E.floor, (E.lost and E.lost[2] or 0) + ms}
+  E.lost = {E.floor, (lag() or 0) + ms}
 end
 
 -- False for a replica whose names of budgets are others than those in use: it would count elsewhere.
@@ -76,7 +95,7 @@ local function enter()
   local knows = SEEN == E.id and UPPER > 0
   -- A clock set back neither frees slots nor stops time.
   if now < E.floor then
-    if not knows then lose(UNKNOWN) end
+    lose(UNKNOWN)
     set(E.floor)
   end
   -- Later than this replica can have lived to see: Redis' clock was set forward, or the command was under way too long.
@@ -88,14 +107,12 @@ local function enter()
       set(bound)
     end
   end
-  -- Earlier than it certainly is: scripts that were late have held it up. Slots that were noted meanwhile would be free too
-  -- early after that, so their ends are counted from \`ahead\`, the latest that it can be.
+  -- Earlier than it certainly is: what was lost is made good.
   if knows and now < LOWER then
     if E.lost then E.lost[2] = math.max(0, E.lost[2] - (LOWER - now)) end
     set(LOWER)
   end
   E.floor = now
-  ahead = knows and math.max(now, UPPER) or now
   return true
 end
 

@@ -11,7 +11,7 @@ local intents = field('!')
 if intents then
   local over = {}
   for id, intent in pairs(intents) do
-    if intent.u <= now then
+    if catchUp(intent.u, intent.d) <= now then
       touch(intent.t)
       over[#over + 1] = id
     end
@@ -23,8 +23,8 @@ end
 remember(A.remember)
 local known = SEEN == E.id and A.applied >= 0
 local before = lives[ME] and lives[ME][2] or -1
-for id, life in pairs(lives) do if life[1] <= now then lives[id] = nil end end
-lives[ME] = {now + A.lease, known and A.applied or -1}
+for id, life in pairs(lives) do if leaseEnds(life) <= now then lives[id] = nil end end
+lives[ME] = {now + A.lease, known and A.applied or -1, lag()}
 put('@', lives)
 if known and A.applied > before then tell({kind = 'ack', epoch = E.id, by = ME, n = A.applied}) end
 local count = 0
@@ -39,8 +39,8 @@ for _, name in ipairs(redis.call('HRANDFIELD', STATE, 8)) do
   if string.sub(name, 1, 2) == 'b:' then
     B = field(name, 'log', 'co', 'served', 'arrived', 'bids')
     local counts = next(B.bids) ~= nil
-    for _, p in ipairs(B.log) do if p.u > now or p.h then counts = true end end
-    for _, c in ipairs(B.co) do if c.u > now then counts = true end end
+    for _, p in ipairs(B.log) do if catchUp(p.u, p.d) > now or p.h then counts = true end end
+    for _, c in ipairs(B.co) do if catchUp(c.u, c.d) > now then counts = true end end
     local idle = now - (B.at or 0)
     if idle > FORGOTTEN or (not counts and B.blind and idle > 1000) then put(name, {}) end
   end
@@ -78,9 +78,9 @@ end
 touch(A.tags)
 local others = {}
 for id, life in pairs(field('@') or {}) do
-  if id ~= ME and life[1] > now then
+  if id ~= ME and leaseEnds(life) > now then
     others[#others + 1] = id
-    others[#others + 1] = life[1] - now
+    others[#others + 1] = leaseEnds(life) - now
   end
 end
 local reply = {mark(), now, E.n, now - E.since, others}
