@@ -4,10 +4,10 @@ import { type Config, ConfigError, loadConfig } from './config/config.ts';
 import { settings } from './config/settings.ts';
 import { createGateway, type Gateway } from './gateway.ts';
 import { limitGarbage } from './heap.ts';
+import { ListenError } from './http/socket/listen.ts';
 import type { LogStream } from './observe/logger.ts';
 import { readableLines } from './observe/readable-lines.ts';
 import { standardOutput } from './observe/standard-output.ts';
-import { ListenError } from './server/socket/listen.ts';
 
 /** How the process ended. `0` after a clean stop. */
 const exitCode = { fault: 1, usage: 2 } as const;

@@ -1,46 +1,46 @@
+import { AnswerParts } from './answers/answer-parts.ts';
+import { AnswerTally } from './answers/answer-tally.ts';
+import { OperationsAtHand } from './answers/operations-at-hand.ts';
+import { answerBytes, RememberedAnswers } from './answers/remembered-answers.ts';
+import { Replies } from './answers/replies.ts';
+import { createShortWay } from './answers/short-way.ts';
 import { createAuthenticator } from './auth/authenticator.ts';
 import type { Backends } from './backends.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config/config.ts';
 import { credentialOf, type Endpoints } from './config/endpoints.ts';
+import { createConsoleRoutes } from './console/console-routes.ts';
+import { createConsole } from './console/create-console.ts';
+import type { ConsoleFeed } from './console/feed.ts';
 import type { Digest } from './digest.ts';
+import { createFilesRoute } from './files/files.ts';
+import { UploadPlaces } from './files/upload-places.ts';
 import type { GraphContext } from './graph/context.ts';
-import { LiveHub } from './live/hub.ts';
-import type { Telemetry } from './observe/telemetry.ts';
-import { schema } from './schema.ts';
-import { AnswerParts } from './server/answers/answer-parts.ts';
-import { AnswerTally } from './server/answers/answer-tally.ts';
-import { OperationsAtHand } from './server/answers/operations-at-hand.ts';
-import { answerBytes, RememberedAnswers } from './server/answers/remembered-answers.ts';
-import { Replies } from './server/answers/replies.ts';
-import { createShortWay } from './server/answers/short-way.ts';
-import { createConsoleRoutes } from './server/console/console-routes.ts';
-import { createConsole } from './server/console/create-console.ts';
-import type { ConsoleFeed } from './server/console/feed.ts';
-import { type Callers, createCallers } from './server/door/caller.ts';
-import { createHostGuard } from './server/door/host-guard.ts';
-import { Origins } from './server/door/origins.ts';
-import { currentRequestId } from './server/door/request-context.ts';
-import { createFilesRoute } from './server/files/files.ts';
-import { UploadPlaces } from './server/files/upload-places.ts';
-import { exampleOperations } from './server/graphiql/examples.ts';
-import { createGraphiqlPage } from './server/graphiql/graphiql.ts';
+import { exampleOperations } from './graphiql/examples.ts';
+import { createGraphiqlPage } from './graphiql/graphiql.ts';
 import {
   type ContextFactory,
   createContextFactory,
   createSources,
   type Sources,
-} from './server/graphql/context.ts';
-import { createMaskError, type MaskError } from './server/graphql/mask-error.ts';
-import { gatewayPlugins } from './server/graphql/plugins.ts';
-import { createSchemaPage } from './server/graphql/schema-page.ts';
-import { createGraphqlServer, type GraphqlServer } from './server/graphql/yoga.ts';
-import { createHttpServer, type HttpServer } from './server/http.ts';
-import { createGatewayState, type GatewayState } from './server/operators/gateway-state.ts';
-import { createOperatorPages } from './server/operators/operator-pages.ts';
-import type { SharedState } from './server/operators/readiness.ts';
-import { createBuiltPages } from './server/pages/built-pages.ts';
-import { LoopTurns } from './server/socket/loop-turns.ts';
+} from './graphql/context.ts';
+import { createMaskError, type MaskError } from './graphql/mask-error.ts';
+import { gatewayPlugins } from './graphql/plugins.ts';
+import { createSchemaPage } from './graphql/schema-page.ts';
+import { createGraphqlServer, type GraphqlServer } from './graphql/yoga.ts';
+import { type Callers, createCallers } from './http/door/caller.ts';
+import { createHostGuard } from './http/door/host-guard.ts';
+import { Origins } from './http/door/origins.ts';
+import { currentRequestId } from './http/door/request-context.ts';
+import { createBuiltPages } from './http/pages/built-pages.ts';
+import { createHttpServer, type HttpServer } from './http/server.ts';
+import { LoopTurns } from './http/socket/loop-turns.ts';
+import { LiveHub } from './live/hub.ts';
+import type { Telemetry } from './observe/telemetry.ts';
+import { createGatewayState, type GatewayState } from './operators/gateway-state.ts';
+import { createOperatorPages } from './operators/operator-pages.ts';
+import type { SharedState } from './operators/readiness.ts';
+import { schema } from './schema.ts';
 import type { Cache } from './upstream/cache/cache.ts';
 
 /** Largest GraphQL request without files. */

@@ -42,14 +42,14 @@ const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['processes', /^((main|heap)\.ts$|commands\/)/],
   ['gateway', /^gateway\.ts$/],
   ['backends, replicas, servers', /^(backends|replicas|servers)\.ts$/],
-  ['server', /^server\/(http|shutdown)\.ts$/],
+  ['http', /^http\/(server|shutdown)\.ts$/],
   [
-    'server/graphiql, server/files, server/operators, server/console, server/pages, server/socket',
-    /^server\/(graphiql|files|operators|console|pages|socket)\//,
+    'graphiql, files, operators, console, http/pages, http/socket',
+    /^(graphiql|files|operators|console|http\/pages|http\/socket)\//,
   ],
-  ['server/graphql', /^server\/graphql\//],
-  ['server/answers', /^server\/answers\//],
-  ['server/door', /^server\/door\//],
+  ['graphql', /^graphql\//],
+  ['answers', /^answers\//],
+  ['http/door', /^http\/door\//],
   ['live', /^live\//],
   ['schema', /^schema\.ts$/],
   ['graph of a noun', /^(links|market)\/.*\.graph\.ts$/],
@@ -101,11 +101,13 @@ describe('an import', () => {
     expect(upward.map(named)).toEqual([]);
   });
 
-  it('of the configuration comes from processes, the gateway and the server only', () => {
+  it('of the configuration comes from processes, the gateway and what answers requests only', () => {
     const below = edges.filter(
       ({ from, to }) =>
         to.startsWith('config/') &&
-        !/^(config|server|commands)\/|^(main|gateway|backends|replicas|servers)\.ts$/.test(from),
+        !/^(config|http|graphql|answers|files|console|graphiql|operators|commands)\/|^(main|gateway|backends|replicas|servers)\.ts$/.test(
+          from,
+        ),
     );
     expect(below.map(named)).toEqual([]);
   });

@@ -1,4 +1,4 @@
-import type { ConsoleState } from '../../src/server/console/console-state.ts';
+import type { ConsoleState } from '../../src/console/console-state.ts';
 
 /** What becomes of what the gateway tells. */
 interface FeedListener {

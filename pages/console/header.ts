@@ -1,4 +1,4 @@
-import type { ConsoleState } from '../../src/server/console/console-state.ts';
+import type { ConsoleState } from '../../src/console/console-state.ts';
 import { byId, html, keyedChildren, setAttribute, setText } from './dom.ts';
 import { type ReasonInWords, reasonsInWords } from './reasons.ts';
 import { counted, timePassed } from './words.ts';

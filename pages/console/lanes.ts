@@ -1,4 +1,4 @@
-import type { SlotOwner } from '../../src/server/console/console-state.ts';
+import type { SlotOwner } from '../../src/console/console-state.ts';
 import { html, svg } from './dom.ts';
 
 /** How an owner of slots is shown: by a colour, and by a shape for those who do not tell colours apart. */

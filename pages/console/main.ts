@@ -1,4 +1,4 @@
-import type { ConsoleState } from '../../src/server/console/console-state.ts';
+import type { ConsoleState } from '../../src/console/console-state.ts';
 import { byId, keyedChildren } from './dom.ts';
 import { Feed } from './feed.ts';
 import { createHeader } from './header.ts';

@@ -1,8 +1,4 @@
-import type {
-  SlotOwner,
-  SlotState,
-  UpstreamState,
-} from '../../src/server/console/console-state.ts';
+import type { SlotOwner, SlotState, UpstreamState } from '../../src/console/console-state.ts';
 import { html, setAttribute, svg } from './dom.ts';
 import { looks, ownerMark, owners } from './lanes.ts';
 import type { Tooltip } from './tooltip.ts';

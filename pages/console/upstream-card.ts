@@ -1,4 +1,4 @@
-import type { ConsoleState, UpstreamState } from '../../src/server/console/console-state.ts';
+import type { ConsoleState, UpstreamState } from '../../src/console/console-state.ts';
 import { html, type Keyed, setText } from './dom.ts';
 import { HistoryPlot } from './plot/history-plot.ts';
 import { Slots } from './slots.ts';

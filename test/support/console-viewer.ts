@@ -1,5 +1,5 @@
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
-import type { ConsoleState } from '../../src/server/console/console-state.ts';
+import type { ConsoleState } from '../../src/console/console-state.ts';
 
 /** Somebody who looks at `/console/events` over a socket of their own. */
 export class ConsoleViewer {

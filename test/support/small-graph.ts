@@ -1,11 +1,11 @@
 import { GraphQLError, GraphQLScalarType, type GraphQLSchema } from 'graphql';
 import { createSchema } from 'graphql-yoga';
 import { BadUserInput, BudgetExhausted, GatewayError } from '../../src/errors.ts';
-import { useBodyLimit } from '../../src/server/door/body-limit.ts';
-import { Origins, useOrigins } from '../../src/server/door/origins.ts';
-import { createMaskError } from '../../src/server/graphql/mask-error.ts';
-import { useRequestFaults } from '../../src/server/graphql/use-request-faults.ts';
-import { createGraphqlServer, type GraphqlServer } from '../../src/server/graphql/yoga.ts';
+import { createMaskError } from '../../src/graphql/mask-error.ts';
+import { useRequestFaults } from '../../src/graphql/plugins/use-request-faults.ts';
+import { createGraphqlServer, type GraphqlServer } from '../../src/graphql/yoga.ts';
+import { useBodyLimit } from '../../src/http/door/body-limit.ts';
+import { Origins, useOrigins } from '../../src/http/door/origins.ts';
 
 /** One error, broken into many fields: what a shared call does when it fails. */
 export const shared = new Error('connect ECONNREFUSED https://secret.example/?api_key=s3cret');

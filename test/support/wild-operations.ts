@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import * as fc from 'fast-check';
 import type { GraphQLSchema } from 'graphql';
 import { encodeGlobalId } from '../../src/graph/global-id.ts';
-import { anyQuery } from '../server/answers/any-query.ts';
+import { anyQuery } from '../answers/any-query.ts';
 import type { Message } from './wild.ts';
 import * as wild from './wild.ts';
 

@@ -1,4 +1,4 @@
-import type { SlotOwner, UpstreamState } from '../../../src/server/console/console-state.ts';
+import type { SlotOwner, UpstreamState } from '../../../src/console/console-state.ts';
 import { html } from '../dom.ts';
 import { looks, ownerMark } from '../lanes.ts';
 import { counted, timeOfDay } from '../words.ts';

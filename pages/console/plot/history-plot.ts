@@ -1,4 +1,4 @@
-import type { SendHistory, UpstreamState } from '../../../src/server/console/console-state.ts';
+import type { SendHistory, UpstreamState } from '../../../src/console/console-state.ts';
 import { html, setAttribute, setText, svg } from '../dom.ts';
 import type { Tooltip } from '../tooltip.ts';
 import { timePassed } from '../words.ts';

@@ -1,4 +1,4 @@
-import type { SendHistory } from '../../../src/server/console/console-state.ts';
+import type { SendHistory } from '../../../src/console/console-state.ts';
 
 /** Who sends, from the bottom of a column to its top. */
 export const layers = ['write', 'interactive', 'refresh', 'foreign'] as const;

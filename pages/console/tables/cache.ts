@@ -1,4 +1,4 @@
-import type { CacheState, ConsoleState } from '../../../src/server/console/console-state.ts';
+import type { CacheState, ConsoleState } from '../../../src/console/console-state.ts';
 import { html, setText } from '../dom.ts';
 import { createTable, textColumn } from '../table.ts';
 import { count, counted, mebibytes, share, timePassed } from '../words.ts';

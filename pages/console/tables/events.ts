@@ -1,5 +1,5 @@
+import type { ConsoleState } from '../../../src/console/console-state.ts';
 import type { Happening } from '../../../src/observe/history/happenings.ts';
-import type { ConsoleState } from '../../../src/server/console/console-state.ts';
 import { html, setAttribute, setText } from '../dom.ts';
 import { createTable, textColumn } from '../table.ts';
 import { timeOfDay } from '../words.ts';

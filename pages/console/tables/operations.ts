@@ -1,4 +1,4 @@
-import type { ConsoleState, OperationState } from '../../../src/server/console/console-state.ts';
+import type { ConsoleState, OperationState } from '../../../src/console/console-state.ts';
 import { html } from '../dom.ts';
 import { createTable, textColumn } from '../table.ts';
 import { count, duration, share } from '../words.ts';

@@ -1,4 +1,4 @@
-import type { ConsoleState, ReplicaState } from '../../../src/server/console/console-state.ts';
+import type { ConsoleState, ReplicaState } from '../../../src/console/console-state.ts';
 import { createTable, textColumn } from '../table.ts';
 import { count, timePassed } from '../words.ts';
 

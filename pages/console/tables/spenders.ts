@@ -1,4 +1,4 @@
-import type { ConsoleState, SpenderState } from '../../../src/server/console/console-state.ts';
+import type { ConsoleState, SpenderState } from '../../../src/console/console-state.ts';
 import { html, setText } from '../dom.ts';
 import { ownerLabel } from '../lanes.ts';
 import { createTable, textColumn } from '../table.ts';

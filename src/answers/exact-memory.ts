@@ -1,0 +1,61 @@
+import { BoundedMap } from '../bounded-map.ts';
+import type { Clock } from '../clock.ts';
+import type { Cache } from '../upstream/cache/cache.ts';
+
+/** So long something is given again without its cache entries being looked at, which keeps those wanted. */
+const LIFE_MS = 1000;
+/** What takes a larger share of the memory than this is not worth it. */
+const MAX_SHARE = 1 / 8;
+
+/** What an `ExactMemory` is made of. */
+export interface ExactMemoryOptions {
+  readonly cache: Cache;
+  readonly clock: Clock;
+  readonly maxBytes: number;
+}
+
+/** What was made of the cache, and until when it would be made alike. */
+interface Made<V> {
+  readonly value: V;
+  /** The version of the cache that it was made from. */
+  readonly version: number;
+  /** On `clock.now()`. */
+  readonly until: number;
+}
+
+/**
+ * What was made of cache entries, for as long as it would be made alike: nothing in the cache has changed since,
+ * by an answer or by a write, none of the entries has come to the moment at which it is refreshed or
+ * stale, and a second is not over.
+ */
+export class ExactMemory<V> {
+  readonly #cache: Cache;
+  readonly #clock: Clock;
+  readonly #made: BoundedMap<Made<V>>;
+
+  /** `weigh` is in bytes, and leaves the key out. */
+  constructor(options: ExactMemoryOptions, weigh: (value: V) => number) {
+    this.#cache = options.cache;
+    this.#clock = options.clock;
+    this.#made = new BoundedMap({
+      max: options.maxBytes,
+      maxShare: MAX_SHARE,
+      weigh: (key, { value }) => key.length + weigh(value),
+    });
+  }
+
+  /** What is remembered under a key and still holds at `now`, on `clock.now()`. */
+  find(key: string, now: number): V | undefined {
+    const made = this.#made.get(key);
+    if (!made) return undefined;
+    if (made.version === this.#cache.version && now < made.until) return made.value;
+    this.#made.delete(key);
+    return undefined;
+  }
+
+  /** Remembers what was made of the cache as it is now, at most until `until`. */
+  set(key: string, value: V, until: number): void {
+    const { version } = this.#cache;
+    this.#made.set(key, { value, version, until: Math.min(until, this.#clock.now() + LIFE_MS) });
+  }
+}

@@ -1,0 +1,68 @@
+import type { Cache } from '../upstream/cache/cache.ts';
+import type { ServedKind } from '../upstream/receipt.ts';
+import { Doorkeeper } from './doorkeeper.ts';
+import { ExactMemory, type ExactMemoryOptions } from './exact-memory.ts';
+
+/** The share of the memory for cache entries that is given to answers. */
+const ANSWERS_SHARE = 1 / 8;
+/** What an answer takes besides its texts. */
+const OVERHEAD_BYTES = 512;
+
+/** What answers may take, in bytes, of all that is given to answers and cache entries. */
+export function answerBytes(all: number): number {
+  return Math.max(1, Math.floor(all * ANSWERS_SHARE));
+}
+
+/** What is left to cache entries. */
+export function entryBytes(all: number): number {
+  return Math.max(1, all - answerBytes(all));
+}
+
+/** The answer to one operation as bytes, which are held as latin1. */
+export interface RememberedAnswer {
+  /** Its body up to the age of its oldest part, in milliseconds, and from there on. */
+  readonly head: string;
+  readonly tail: string;
+  readonly contentType: string;
+  /** Of an answer to a GET. */
+  readonly etag: string | null;
+  /** When its oldest part was read, on `clock.now()`. */
+  readonly oldestAt: number;
+  readonly name: string | null;
+  readonly reads: readonly ServedKind[];
+}
+
+/** The answers to operations that were asked more than once, by all that they depend on. See `ExactMemory`. */
+export class RememberedAnswers {
+  readonly #cache: Cache;
+  readonly #answers: ExactMemory<RememberedAnswer>;
+  /** What is asked for once must not drive out what is asked for again. */
+  readonly #doorkeeper = new Doorkeeper();
+
+  constructor(options: ExactMemoryOptions) {
+    this.#cache = options.cache;
+    const weigh = ({ head, tail }: RememberedAnswer) => OVERHEAD_BYTES + head.length + tail.length;
+    this.#answers = new ExactMemory(options, weigh);
+  }
+
+  /** What the cache is now; an answer made between two equal versions was made of one state. */
+  get version(): number {
+    return this.#cache.version;
+  }
+
+  /** The answer of a key, if it is still what the whole way would answer at `now`, on `clock.now()`. */
+  find(key: string, now: number): RememberedAnswer | undefined {
+    return this.#answers.find(key, now);
+  }
+
+  /**
+   * Notes that an operation was answered. `make` is called for one that was asked before, and answers
+   * `null` for what cannot be given again; `until` is when one of its entries is not what it was.
+   */
+  note(key: string, make: () => (RememberedAnswer & { readonly until: number }) | null): void {
+    const made = this.#doorkeeper.admits(key) ? make() : null;
+    if (!made) return;
+    const { until, ...answer } = made;
+    this.#answers.set(key, answer, until);
+  }
+}

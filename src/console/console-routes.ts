@@ -1,0 +1,111 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { GatewayError } from '../errors.ts';
+import { headOf, type MaskError } from '../graphql/mask-error.ts';
+import type { Callers } from '../http/door/caller.ts';
+import { isForeignPage } from '../http/door/foreign-page.ts';
+import { isLocal } from '../http/door/local-caller.ts';
+import { headerOf } from '../http/door/origins.ts';
+import type { ConsoleFeed, ConsoleRights } from './feed.ts';
+
+interface ConsoleOptions {
+  /** Answers with the page that shows the state. */
+  readonly page: ConsoleRoute;
+  readonly feed: ConsoleFeed;
+  readonly callers: Callers;
+  readonly maskError: MaskError;
+  /** Whether tokens tell who somebody is: else everybody is an administrator of their own. */
+  readonly hasRoles: boolean;
+}
+
+/** Answers a path of the console. Never rejects. */
+type ConsoleRoute = (request: IncomingMessage, response: ServerResponse) => void;
+
+/**
+ * The console: its page, and the state of the gateway for it. `/console.json` answers that once, `/console/events`
+ * tells it every second as server-sent events. Names of callers are in it for viewers on this machine, and for tokens
+ * of administrators.
+ * 0 upstream calls.
+ */
+export function createConsoleRoutes(
+  options: ConsoleOptions,
+): Readonly<Record<'/console' | '/console.json' | '/console/events', ConsoleRoute>> {
+  const { feed, page } = options;
+  const withRights =
+    (answer: (response: ServerResponse, rights: ConsoleRights, isHead: boolean) => void) =>
+    (request: IncomingMessage, response: ServerResponse): void => {
+      response.setHeader('Cache-Control', 'no-store');
+      const answered = rightsOf(request, options).then((rights) => {
+        return request.destroyed ? undefined : answer(response, rights, request.method === 'HEAD');
+      });
+      answered.catch((error: unknown) => refuse(response, error, options));
+    };
+  return {
+    '/console': page,
+    '/console.json': withRights((response, { named }) => {
+      response.writeHead(200, { 'Content-Type': 'application/json; charset=utf-8' });
+      response.end(`${feed.text(named)}\n`);
+    }),
+    '/console/events': withRights((response, rights, isHead) => {
+      if (!feed.hasRoom(rights.named)) {
+        response.writeHead(503, {
+          'Content-Type': 'text/plain; charset=utf-8',
+          'Retry-After': '5',
+        });
+        response.end('As many look at the console as can: close one, or ask again later.\n');
+        return;
+      }
+      response.writeHead(200, {
+        'Content-Type': 'text/event-stream; charset=utf-8',
+        // Proxies would hold back what is told, to send more at a time.
+        'X-Accel-Buffering': 'no',
+      });
+      if (isHead) response.end();
+      else feed.show(response, rights);
+    }),
+  };
+}
+
+/** What a request may see. Rejects with a coded error where it carries a token that is none. */
+async function rightsOf(
+  request: IncomingMessage,
+  { callers, hasRoles }: ConsoleOptions,
+): Promise<ConsoleRights> {
+  const { authorization } = request.headers;
+  // Names are for the gateway's own pages: not even for those that may call.
+  const local = isLocal(request) && !isForeignPage(headerOf(request), () => false);
+  if (!hasRoles || authorization === undefined) return { named: local, still: null };
+  const mayKnowNames = async (): Promise<boolean> => {
+    try {
+      // An invalid token is refused on this machine too, where it would not be needed.
+      return (await callers.identify(authorization, request)).role === 'admin' || local;
+    } catch (error) {
+      // An identity provider that is out of order does not take the console from its operator.
+      if (local && error instanceof GatewayError) return true;
+      throw error;
+    }
+  };
+  const named = await mayKnowNames();
+  return {
+    named,
+    still: () =>
+      mayKnowNames().then(
+        (may) => may === named,
+        () => false,
+      ),
+  };
+}
+
+function refuse(response: ServerResponse, error: unknown, { maskError }: ConsoleOptions): void {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  const masked = maskError(error);
+  const { headers = {}, status = 500 } = headOf(masked);
+  const { code } = masked.extensions;
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  response.writeHead(status, { 'Content-Type': 'application/json; charset=utf-8' });
+  response.end(
+    `${JSON.stringify({ errors: [{ message: masked.message, extensions: { code } }] })}\n`,
+  );
+}

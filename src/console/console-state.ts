@@ -1,0 +1,165 @@
+import type { UpstreamName } from '../errors.ts';
+import type { Happening } from '../observe/history/happenings.ts';
+import type { QueueLane } from '../observe/observer.ts';
+import type { Readiness } from '../operators/readiness.ts';
+
+/** Whom a slot of the window went to: a lane of this process, another process on the budget, or another user of the key. */
+export type SlotOwner = QueueLane | 'replica' | 'co-tenant';
+
+/** A slot of the window that is taken. */
+export interface SlotState {
+  readonly owner: SlotOwner;
+  /** Milliseconds until it is free again; `null` while its request is on the wire. */
+  readonly freeInMs: number | null;
+  /** What it was about, e.g. `channels`; `null` where this process did not send it. */
+  readonly resource: string | null;
+}
+
+/** Fifteen minutes of one upstream, as columns of equal length: the last step is still under way. */
+export interface SendHistory {
+  readonly stepMs: number;
+  /** When the last step began, in milliseconds since 1970. */
+  readonly lastStepAt: number;
+  /** Requests that left, by step. */
+  readonly write: readonly number[];
+  readonly interactive: readonly number[];
+  readonly refresh: readonly number[];
+  /** Slots that other users of the key, and other processes, took. */
+  readonly foreign: readonly number[];
+  /** Requests that waited at most. */
+  readonly queued: readonly number[];
+  /** Requests that the upstream refused for its rate limit. */
+  readonly refused: readonly number[];
+  /** Of each step, who asked for most: at most 3, absent where nothing was sent. */
+  readonly top: Readonly<
+    Record<number, readonly { resource: string; operation: string | null; sends: number }[]>
+  >;
+}
+
+/** One upstream with the budget of its busiest key. */
+export interface UpstreamState {
+  readonly upstream: UpstreamName;
+  readonly title: string;
+  /** Keys in use, each with a limit of its own; the rest is about the one with the fewest slots left. */
+  readonly keys: number;
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly free: number;
+  /** Milliseconds until one more is free; `null` where nothing is taken. */
+  readonly nextInMs: number | null;
+  /** Milliseconds until all are; `null` where nothing is taken. */
+  readonly allInMs: number | null;
+  /** Milliseconds for which nothing leaves, after a refusal; 0 otherwise. */
+  readonly pausedMs: number;
+  readonly reachable: boolean;
+  /** Milliseconds since its last answer; `null` before the first. */
+  readonly answeredMsAgo: number | null;
+  /** Those that are taken, the first to be free first; the first 120 of them. */
+  readonly slots: readonly SlotState[];
+  readonly history: SendHistory;
+}
+
+/** A request that waits for a slot. */
+export interface WaitingState {
+  readonly upstream: UpstreamName;
+  readonly lane: QueueLane;
+  readonly resource: string;
+  /** The operation's own name; `null` where it has none, and for a refresh. */
+  readonly operation: string | null;
+  /** `null` where the viewer may not know it, and for a refresh. */
+  readonly caller: string | null;
+  readonly waitedMs: number;
+  /** Milliseconds until it leaves, as far as can be known now; `null` for a refresh, which gives way to everyone. */
+  readonly leavesInMs: number | null;
+}
+
+/** Who spent requests in the last hour. */
+export interface SpenderState {
+  readonly kind: 'caller' | 'refreshes' | 'foreign';
+  /** Of a caller; `Caller 1`, `Caller 2` where the viewer may not know names. */
+  readonly name: string | null;
+  readonly sends: number;
+  /** By resource, the most first; at most 8. */
+  readonly resources: readonly { readonly resource: string; readonly sends: number }[];
+}
+
+/** One operation over the last hour, by its name. */
+export interface OperationState {
+  /** `null`: all without a name. */
+  readonly name: string | null;
+  readonly type: string;
+  readonly runs: number;
+  /** Upstream calls that it caused. */
+  readonly calls: number;
+  /** Calls that the cache or a request under way spared. */
+  readonly saved: number;
+  readonly waitP95Ms: number;
+  readonly durationP95Ms: number;
+  /** Runs with an error. */
+  readonly errors: number;
+}
+
+/** The cache entries of one resource. */
+export interface CacheState {
+  readonly resource: string;
+  readonly upstream: UpstreamName;
+  readonly fresh: number;
+  readonly stale: number;
+  /** Of the oldest entry. */
+  readonly oldestMs: number | null;
+  readonly ttlMs: number;
+  /** Reads of the last hour, and those of them that cost nothing. */
+  readonly reads: number;
+  readonly hits: number;
+  /** Requests of the last hour that only its ttl made necessary: refreshes, and misses of expired entries. */
+  readonly renewals: number;
+  /** A sentence where a longer ttl would save much; `null` otherwise. */
+  readonly hint: string | null;
+}
+
+/** Another process on the same budget. */
+export interface ReplicaState {
+  readonly name: string;
+  readonly self: boolean;
+  readonly sentMsAgo: number | null;
+  /** Requests that wait there. */
+  readonly queued: number;
+}
+
+/** What the console shows. A viewer who may not know callers is told none. */
+export interface ConsoleState {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly version: string;
+  readonly uptimeMs: number;
+  readonly readiness: Readiness;
+  /** Whether it names callers. */
+  readonly named: boolean;
+  /** What else can be opened here. */
+  readonly links: {
+    readonly graphiql: boolean;
+    readonly metrics: boolean;
+    readonly schema: boolean;
+  };
+  readonly upstreams: readonly UpstreamState[];
+  /** Those that leave first; at most 50. */
+  readonly waiting: readonly WaitingState[];
+  /** How many wait in all. */
+  readonly waitingCount: number;
+  /** The most first; at most 20. */
+  readonly spenders: readonly SpenderState[];
+  /** The most calls first; at most 20. */
+  readonly operations: readonly OperationState[];
+  readonly cache: {
+    readonly entries: number;
+    readonly bytes: number;
+    readonly maxBytes: number;
+    readonly resources: readonly CacheState[];
+  };
+  /** The latest first; at most 50. */
+  readonly events: readonly Happening[];
+  /** `null` where this process is alone. */
+  readonly replicas: readonly ReplicaState[] | null;
+  /** `null` where there are no live queries. */
+  readonly live: { readonly streams: number; readonly groups: number } | null;
+}

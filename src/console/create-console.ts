@@ -1,0 +1,47 @@
+import type { AnswerTally } from '../answers/answer-tally.ts';
+import { entryBytes } from '../answers/remembered-answers.ts';
+import type { Clock } from '../clock.ts';
+import type { Config } from '../config/config.ts';
+import type { Telemetry } from '../observe/telemetry.ts';
+import type { GatewayState } from '../operators/gateway-state.ts';
+import type { Cache } from '../upstream/cache/cache.ts';
+import type { Client } from '../upstream/client.ts';
+import { ConsoleFeed } from './feed.ts';
+import { createSnapshots } from './snapshot.ts';
+
+/** Puts the feed of the console together, for a gateway that starts now; `null` where nothing is counted. */
+export function createConsole(
+  { cacheMaxBytes, graphiql, introspection, links, market, ttlMs }: Config,
+  parts: {
+    readonly cache: Cache;
+    readonly clients: readonly Client[];
+    readonly clock: Clock;
+    readonly state: GatewayState;
+    readonly tally: AnswerTally | null;
+    readonly telemetry: Pick<Telemetry, 'health' | 'history' | 'scrub'>;
+  } & Pick<Parameters<typeof createSnapshots>[0], 'live' | 'shared'>,
+): ConsoleFeed | null {
+  const { cache, clients, clock, live, shared, state, tally } = parts;
+  const { health, history, scrub } = parts.telemetry;
+  if (!history) return null;
+  const snapshot = createSnapshots({
+    clock,
+    clients,
+    state,
+    health,
+    history,
+    limits: { LINKS: links, MARKET: market },
+    cache,
+    cacheMaxBytes: entryBytes(cacheMaxBytes),
+    ttlMs,
+    links: { graphiql, metrics: true, schema: introspection },
+    live,
+    shared,
+    scrub,
+  });
+  return new ConsoleFeed(clock, (draining) => {
+    // What was answered in front of everything else is counted apart.
+    tally?.tell();
+    return snapshot(draining);
+  });
+}

@@ -1,0 +1,130 @@
+import type { ServerResponse } from 'node:http';
+import { inBackground } from '../at-once.ts';
+import type { Clock } from '../clock.ts';
+import { type TakeSnapshot, withoutNames } from './snapshot.ts';
+
+/** A new state is told so often, in milliseconds. */
+const TELL_MS = 1000;
+/** A state is shown again to those who ask within so many milliseconds: to ask more often costs nothing. */
+const SAME_MS = 200;
+/** Streams at a time. */
+const MOST_VIEWERS = 32;
+/** Of those, places for viewers who may know names: strangers cannot take the console from its operators. */
+const KEPT_FOR_OPERATORS = 8;
+/** How often it is asked whether a viewer may still see what they see, in milliseconds. */
+const CHECK_MS = 60_000;
+
+/** What somebody may see, and whether they still may. */
+export interface ConsoleRights {
+  /** Whether they may know callers' names. */
+  readonly named: boolean;
+  /** Looks at it again; `null` where nothing can have changed. */
+  readonly still: (() => Promise<boolean>) | null;
+}
+
+interface Viewer {
+  readonly response: ServerResponse;
+  readonly rights: ConsoleRights;
+  checkedAt: number;
+}
+
+/**
+ * The state of the console as text: looked up at most once for all who look at a moment, and only while somebody
+ * does. A viewer who has not taken the last state is told no other until they have: never a queue.
+ */
+export class ConsoleFeed {
+  readonly #clock: Clock;
+  readonly #take: TakeSnapshot;
+  readonly #viewers = new Set<Viewer>();
+  #texts: { readonly at: number; readonly named: string; readonly unnamed: string } | null = null;
+  #isTelling = false;
+  #draining = false;
+  #ended = false;
+
+  constructor(clock: Clock, take: TakeSnapshot) {
+    this.#clock = clock;
+    this.#take = take;
+  }
+
+  /** The state of this moment as JSON. */
+  text(named: boolean): string {
+    const now = this.#clock.now();
+    if (!this.#texts || now - this.#texts.at >= SAME_MS) this.#texts = this.#look(now);
+    return named ? this.#texts.named : this.#texts.unnamed;
+  }
+
+  /** Whether one more may look, who may know names or not. */
+  hasRoom(named: boolean): boolean {
+    const places = named ? MOST_VIEWERS : MOST_VIEWERS - KEPT_FOR_OPERATORS;
+    const taken = [...this.#viewers].filter(({ rights }) => named || !rights.named).length;
+    return taken < places && this.#viewers.size < MOST_VIEWERS && !this.#ended;
+  }
+
+  /** Tells a viewer the state from now on, whose response has its head. */
+  show(response: ServerResponse, rights: ConsoleRights): void {
+    const viewer: Viewer = { response, rights, checkedAt: this.#clock.now() };
+    this.#viewers.add(viewer);
+    response.once('close', () => this.#viewers.delete(viewer));
+    response.write(this.#eventFor(viewer));
+    if (!this.#isTelling) this.#tellLater();
+  }
+
+  /** The gateway is about to stop: states say so from now on. */
+  drain(): void {
+    this.#draining = true;
+    this.#texts = null;
+  }
+
+  /** Ends all streams with a last state. */
+  end(): void {
+    this.drain();
+    this.#ended = true;
+    for (const viewer of this.#viewers) {
+      const { response } = viewer;
+      if (isBusy(response)) response.destroy();
+      else response.end(this.#eventFor(viewer));
+    }
+  }
+
+  #tellLater(): void {
+    this.#isTelling = true;
+    this.#clock.after(TELL_MS, () => {
+      this.#isTelling = false;
+      if (this.#viewers.size === 0 || this.#ended) return;
+      for (const viewer of this.#viewers) this.#tell(viewer);
+      this.#tellLater();
+    });
+  }
+
+  #tell(viewer: Viewer): void {
+    const now = this.#clock.now();
+    if (viewer.rights.still && now - viewer.checkedAt >= CHECK_MS) {
+      viewer.checkedAt = now;
+      inBackground(this.#check(viewer, viewer.rights.still));
+    }
+    if (!isBusy(viewer.response)) viewer.response.write(this.#eventFor(viewer));
+  }
+
+  async #check({ response }: Viewer, still: () => Promise<boolean>): Promise<void> {
+    // Who comes again learns why.
+    if (!(await still())) response.end();
+  }
+
+  #eventFor({ rights }: Viewer): string {
+    return `event: state\ndata: ${this.text(rights.named)}\n\n`;
+  }
+
+  #look(now: number): { at: number; named: string; unnamed: string } {
+    const state = this.#take(this.#draining);
+    return {
+      at: now,
+      named: JSON.stringify(state),
+      unnamed: JSON.stringify(withoutNames(state)),
+    };
+  }
+}
+
+/** Whether a viewer has not taken all that was said. */
+function isBusy({ destroyed, writableEnded, writableLength }: ServerResponse): boolean {
+  return destroyed || writableEnded || writableLength > 0;
+}

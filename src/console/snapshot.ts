@@ -1,0 +1,81 @@
+import manifest from '../../package.json' with { type: 'json' };
+import type { Scrub } from '../observe/scrub.ts';
+import type { GatewayState } from '../operators/gateway-state.ts';
+import type { SharedState } from '../operators/readiness.ts';
+import type { Resource } from '../resources.ts';
+import type { Cache } from '../upstream/cache/cache.ts';
+import { CacheSurvey } from '../upstream/cache/survey.ts';
+import type { ConsoleState, ReplicaState } from './console-state.ts';
+import { cacheStates, operationStates, spenderStates, spendersUnnamed } from './hour-states.ts';
+import { type UpstreamParts, upstreamStates, waitingStates } from './upstream-states.ts';
+
+/** What the console is filled from: parts of a running gateway, which is taken to have started now. */
+interface SnapshotParts extends UpstreamParts {
+  readonly state: Pick<GatewayState, 'readiness'>;
+  readonly cache: Cache;
+  /** Bytes that entries may take. */
+  readonly cacheMaxBytes: number;
+  readonly ttlMs: Readonly<Record<Resource, number>>;
+  readonly links: ConsoleState['links'];
+  /** `null` where there are no live queries. */
+  readonly live: { readonly size: { readonly streams: number; readonly groups: number } } | null;
+  /** `null` where this process is alone. */
+  readonly shared: SharedState | null;
+  readonly scrub: Scrub;
+}
+
+/** Looks at everything at once, for viewers who may know callers' names: 0 upstream calls, some milliseconds. */
+export type TakeSnapshot = (draining: boolean) => ConsoleState;
+
+/** Makes what fills the console. */
+export function createSnapshots(parts: SnapshotParts): TakeSnapshot {
+  const { cache, clients, clock, history, live, scrub } = parts;
+  const startedAt = clock.now();
+  const survey = new CacheSurvey(cache);
+  return (draining) => ({
+    at: clock.wall(),
+    version: manifest.version,
+    uptimeMs: Math.round(clock.now() - startedAt),
+    readiness: parts.state.readiness(draining),
+    named: true,
+    links: parts.links,
+    upstreams: upstreamStates(parts),
+    ...waitingStates(clients, scrub),
+    spenders: spenderStates(history, scrub),
+    operations: operationStates(history, scrub),
+    cache: {
+      ...cache.size,
+      maxBytes: parts.cacheMaxBytes,
+      resources: cacheStates(
+        clients.map(({ upstream }) => upstream),
+        { history, surveyed: survey.take(), ttlMs: parts.ttlMs },
+      ),
+    },
+    events: history.happenings.latest.map((each) => ({ ...each, text: scrub(each.text) })),
+    replicas: replicaStates(parts),
+    live: live && { streams: live.size.streams, groups: live.size.groups },
+  });
+}
+
+/** The processes that share budgets; `null` where this one is alone. */
+function replicaStates({
+  clients,
+  history,
+  shared,
+}: SnapshotParts): readonly ReplicaState[] | null {
+  if (!shared) return null;
+  const budgets = clients.flatMap((client) => [...client.budgets]);
+  const queued = budgets.reduce((sum, budget) => sum + budget.state.queued, 0);
+  const ms = history.sentMsAgo;
+  return shared.members({ sentMsAgo: ms === null ? null : Math.round(ms), queued });
+}
+
+/** The same for viewers who may not know names. */
+export function withoutNames(state: ConsoleState): ConsoleState {
+  return {
+    ...state,
+    named: false,
+    waiting: state.waiting.map((each) => ({ ...each, caller: null })),
+    spenders: spendersUnnamed(state.spenders),
+  };
+}

@@ -1,0 +1,171 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { inBackground } from '../at-once.ts';
+import { requireRole, type Viewer } from '../auth/viewer.ts';
+import type { Clock } from '../clock.ts';
+import { BadUserInput, BudgetExhausted, GatewayError, InvalidInput } from '../errors.ts';
+import { fault } from '../graph/checks.ts';
+import { encodeGlobalId } from '../graph/global-id.ts';
+import type { Source } from '../graph/source.ts';
+import type { MaskError } from '../graphql/mask-error.ts';
+import { asksForDryRun, dryRunHeader } from '../graphql/plugins/use-dry-run.ts';
+import type { Callers } from '../http/door/caller.ts';
+import { expectsContinue } from '../http/door/linger.ts';
+import { headerOf, type Origins } from '../http/door/origins.ts';
+import type { LoopTurns } from '../http/socket/loop-turns.ts';
+import { uploadFile } from '../links/content/file.ts';
+import type { KeyState } from '../upstream/budget/budgets.ts';
+import type { Caller } from '../upstream/operation.ts';
+import { SpentPieces } from './spent-pieces.ts';
+import { answerUpload, refusalOf } from './upload-answer.ts';
+import { UploadBody, uploadTooLarge } from './upload-body.ts';
+import { observeUpload, type UploadObservers } from './upload-observation.ts';
+import { readUpload } from './upload-options.ts';
+import type { UploadPlace, UploadPlaces } from './upload-places.ts';
+
+/** What the route for uploads is made of. */
+export interface FilesOptions extends UploadObservers {
+  readonly callers: Callers;
+  /** The link API as a viewer and the caller of one request see it. */
+  readonly linksFor: (viewer: Viewer, caller: Caller) => Source;
+  /** Uploads that may be under way. */
+  readonly places: UploadPlaces;
+  readonly turns: LoopTurns;
+  /** Largest file. */
+  readonly maxBytes: number;
+  readonly origins: Origins;
+  readonly maskError: MaskError;
+}
+
+/** Answers everything under `/files/`. `Expect: 100-continue` is left to it. */
+export type FilesRoute = (request: IncomingMessage, response: ServerResponse) => void;
+
+/**
+ * `PUT /files/:filename` streams a file of any size to the upstream. No more than its first bytes is read
+ * before the upload has its slot under the rate limit, and then no faster than the upstream takes it; a
+ * slot is asked for when the first bytes have come. 1 upstream call. Answers `{ id, databaseId, shortUrl }`
+ * with status 201, or `{ errors }` as `/graphql` has them.
+ * A body that ends early, or grows too large, cuts the upstream's request off instead of ending it.
+ * Implements: Link API > Files > POST /api/files/upload/:filename.
+ */
+export function createFilesRoute(options: FilesOptions): FilesRoute {
+  const spent = new SpentPieces();
+  return (request, response) => {
+    if (request.method === 'PUT') {
+      inBackground(upload(request, response, options, spent));
+      return;
+    }
+    response.setHeader('Allow', 'PUT, OPTIONS');
+    if (request.method === 'OPTIONS') {
+      response.writeHead(204, options.origins.preflightHeaders(headerOf(request), 'PUT')).end();
+    } else {
+      const error = new GatewayError('BAD_USER_INPUT', 'Files are uploaded with PUT.');
+      const refusal = refusalOf(error, options.maskError);
+      answerUpload(request, response, options.clock, { ...refusal, status: 405 });
+    }
+  };
+}
+
+async function upload(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: FilesOptions,
+  spent: SpentPieces,
+): Promise<void> {
+  const running = observeUpload(request, response, options);
+  const { clock, maxBytes } = options;
+  const left = new AbortController();
+  response.once('close', () => left.abort());
+  let place: UploadPlace | undefined;
+  const body = new UploadBody({
+    request,
+    clock,
+    maxBytes,
+    hold: (bytes) => place?.hold(bytes) ?? false,
+    onSpent: (bytes) => spent.add(bytes),
+    onStart: () => {
+      if (expectsContinue(request)) response.writeContinue();
+    },
+    onLost: (reason) => left.abort(reason),
+  });
+  try {
+    const { caller, links, viewer } = await callerOf(request, left.signal, options);
+    running.of(caller);
+    refuseDryRun(request);
+    refusePart(request);
+    const input = readUpload(request.url ?? '');
+    if (body.length !== null && body.length > maxBytes) throw uploadTooLarge(maxBytes);
+    if (body.length === 0) throw emptyFile();
+    const key = await links.budgetState(async () => {});
+    place = options.places.take(caller.name, {
+      name: viewer.linksCredential?.partition ?? '',
+      accepted: key?.accepted ?? true,
+    });
+    refuseLate(key, caller, clock);
+    await body.begin();
+    if (body.bytes === 0) throw emptyFile();
+    await options.turns.turn();
+    const { id, shortUrl = null } = await running.run(() => links.write(uploadFile(input, body)));
+    body.close();
+    const file = { id: encodeGlobalId('File', id), databaseId: id, shortUrl };
+    answerUpload(request, response, clock, { status: 201, body: file });
+    running.ended(201, null);
+  } catch (error) {
+    // A fault of the body also breaks the upstream's request, whose error is only the consequence.
+    const refusal = refusalOf(body.fault ?? error, options.maskError);
+    body.close();
+    answerUpload(request, response, clock, refusal);
+    running.ended(refusal.status, refusal.code);
+  } finally {
+    place?.leave();
+  }
+}
+
+function emptyFile(): InvalidInput {
+  return new InvalidInput([{ path: ['file'], ...fault('EMPTY', 'is empty.') }]);
+}
+
+/**
+ * Spares a sender the first bytes of a file whose turn comes too late.
+ * @throws BudgetExhausted `BUDGET_EXHAUSTED`, without a call.
+ */
+function refuseLate(key: KeyState | null, { maxWaitMs }: Caller, clock: Clock): void {
+  const waitMs = Math.ceil(key?.writeInMs ?? 0);
+  if (waitMs <= maxWaitMs) return;
+  throw new BudgetExhausted('LINKS', waitMs, new Date(clock.wall() + waitMs));
+}
+
+/**
+ * Who uploads, and the link API on behalf of this request. The checks of `/graphql` come in the same order.
+ * @throws GatewayError `FORBIDDEN` for a page of an origin or a role that may not upload.
+ * @throws GraphQLError `UNAUTHENTICATED`.
+ */
+async function callerOf(
+  request: IncomingMessage,
+  signal: AbortSignal,
+  { callers, linksFor, origins }: FilesOptions,
+): Promise<{ readonly viewer: Viewer; readonly caller: Caller; readonly links: Source }> {
+  const header = headerOf(request);
+  origins.refuseForeign(header);
+  const viewer = await callers.identify(header('authorization'), request);
+  requireRole(viewer, 'editor', 'Uploading a file');
+  const caller = callers.callerOf(viewer, { prefer: header('prefer'), signal });
+  return { viewer, caller, links: linksFor(viewer, caller) };
+}
+
+/**
+ * A part would be taken for the whole file.
+ * Implements: RFC 9110 section 14.5.
+ * @throws BadUserInput `BAD_USER_INPUT`.
+ */
+function refusePart({ headers }: IncomingMessage): void {
+  if (headers['content-range'] === undefined) return;
+  throw new BadUserInput('A file is uploaded whole: send it without the header Content-Range.');
+}
+
+/** @throws BadUserInput `BAD_USER_INPUT`: an upload that was only to be priced must not happen. */
+function refuseDryRun({ headers }: IncomingMessage): void {
+  if (!asksForDryRun(headers[dryRunHeader]?.toString())) return;
+  throw new BadUserInput(
+    'An upload has no dry run: it always costs 1 request. Leave the header out.',
+  );
+}

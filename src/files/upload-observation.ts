@@ -1,0 +1,72 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Clock } from '../clock.ts';
+import { headerOf } from '../http/door/origins.ts';
+import { requestIdOf } from '../http/door/request-id.ts';
+import type { Observer } from '../observe/observer.ts';
+import type { OperationTrace, Tracing } from '../observe/tracing.ts';
+import type { Caller } from '../upstream/operation.ts';
+
+/** Who learns of uploads. */
+export interface UploadObservers {
+  readonly clock: Clock;
+  readonly observer: Observer;
+  readonly tracing: Tracing;
+}
+
+/** An upload as it is observed: an operation like those of the graph. */
+interface UploadObservation {
+  /** It is known who sends it, and what it costs is on the receipt of this request. */
+  of(caller: Caller): void;
+  /** Runs the upload itself, as the parent of its upstream request. */
+  run<T>(work: () => T): T;
+  /** It has been answered; `code` is `null` when it was made. */
+  ended(status: number, code: string | null): void;
+}
+
+/** What an upload is called among operations. */
+const NAME = 'PUT /files';
+
+/** Tells the observer of an upload once, when it is over, also of one that was refused. */
+export function observeUpload(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { clock, observer, tracing }: UploadObservers,
+): UploadObservation {
+  const startedAt = clock.now();
+  const header = headerOf(request);
+  let caller: Caller | null = null;
+  let trace: OperationTrace | null = null;
+  return {
+    of(known) {
+      caller = known;
+      known.receipt.asker = { requestId: requestIdOf(header('x-request-id')), operation: NAME };
+      const context = ['traceparent', 'tracestate'].flatMap((name): [string, string][] => {
+        const value = header(name);
+        return value ? [[name, value]] : [];
+      });
+      trace = tracing.start(known.receipt, 'upload', new Headers(context));
+    },
+    run: (work) => (trace ? trace.run(work) : work()),
+    ended(status, code) {
+      // An answer is on its way while its sender can still read it.
+      const canceled = response.destroyed && !response.writableEnded;
+      const summary = caller?.receipt.summary;
+      const record = {
+        requestId: requestIdOf(header('x-request-id')),
+        name: NAME,
+        type: 'upload',
+        caller: caller?.name ?? null,
+        status,
+        codes: code === null || canceled ? [] : [code],
+        outcome: canceled ? 'canceled' : code === null ? 'ok' : 'failed',
+        durationMs: clock.now() - startedAt,
+        calls: summary?.calls ?? 0,
+        saved: 0,
+        waitedMs: summary?.waitedMs ?? 0,
+        stale: 0,
+      } as const;
+      trace?.end(record);
+      observer.operation?.(record);
+    },
+  };
+}

@@ -1,0 +1,98 @@
+import { GatewayError } from '../errors.ts';
+
+/** Uploads at a time over all keys: each holds some memory and a connection. */
+const MOST_OF_ALL = 1000;
+/** Of these, with keys that the upstream has not accepted: anybody can make those up. */
+const MOST_UNKNOWN = 64;
+/** Memory for the first bytes of all uploads together, in case they must be sent again. */
+const REPLAY_BYTES = 8 * 1024 * 1024;
+/** When to try again for a place: nobody knows how long the uploads under way will take. */
+const RETRY_AFTER_MS = 5000;
+
+/** An upload under way. */
+export interface UploadPlace {
+  /** Whether so many bytes more may be held in memory. They are until the place is left. */
+  hold(bytes: number): boolean;
+  /** Gives the place to the next. */
+  leave(): void;
+}
+
+/** `BUDGET_EXHAUSTED` for an upload that is not even begun. */
+export class TooManyUploads extends GatewayError {
+  override readonly name = 'TooManyUploads';
+  /** 429 where it is the caller's own doing, else 503. */
+  readonly status: 429 | 503;
+  constructor(status: 429 | 503) {
+    const whose = status === 429 ? 'of yours are' : 'are';
+    super(
+      'BUDGET_EXHAUSTED',
+      `As many uploads ${whose} under way as may be at a time. Try again when one has ended.`,
+      { details: { upstream: 'LINKS', retryAfterMs: RETRY_AFTER_MS } },
+    );
+    this.status = status;
+  }
+}
+
+/**
+ * Limits the uploads under way, since each can hold a slot of its key's budget for as long as it takes: over
+ * all callers of a key, and to half of that for one caller, so that none can shut out the others.
+ */
+export class UploadPlaces {
+  readonly #perKey: number;
+  readonly #perCaller: number;
+  readonly #taken = new Map<string, number>();
+  #all = 0;
+  #unknown = 0;
+  #heldBytes = 0;
+
+  constructor(perKey: number) {
+    this.#perKey = perKey;
+    this.#perCaller = Math.ceil(perKey / 2);
+  }
+
+  /**
+   * Takes a place for a caller. The key's name says whose budget is spent, and is no secret.
+   * @throws TooManyUploads `BUDGET_EXHAUSTED` when there is none.
+   */
+  take(caller: string, key: { readonly name: string; readonly accepted: boolean }): UploadPlace {
+    const ofKey = `key ${key.name}`;
+    const ofCaller = `caller ${key.name} ${caller}`;
+    if (this.#count(ofCaller) >= this.#perCaller) throw new TooManyUploads(429);
+    if (this.#count(ofKey) >= this.#perKey || this.#all >= MOST_OF_ALL) {
+      throw new TooManyUploads(503);
+    }
+    if (!key.accepted && this.#unknown >= MOST_UNKNOWN) throw new TooManyUploads(503);
+    if (!key.accepted) this.#unknown += 1;
+    this.#add(1, ofKey, ofCaller);
+    let held = 0;
+    let left = false;
+    return {
+      hold: (bytes) => {
+        if (left || this.#heldBytes + bytes > REPLAY_BYTES) return false;
+        held += bytes;
+        this.#heldBytes += bytes;
+        return true;
+      },
+      leave: () => {
+        if (left) return;
+        left = true;
+        if (!key.accepted) this.#unknown -= 1;
+        this.#heldBytes -= held;
+        this.#add(-1, ofKey, ofCaller);
+      },
+    };
+  }
+
+  #count(name: string): number {
+    return this.#taken.get(name) ?? 0;
+  }
+
+  #add(change: number, ...names: readonly string[]): void {
+    this.#all += change;
+    for (const name of names) {
+      const count = this.#count(name) + change;
+      if (count === 0) this.#taken.delete(name);
+      else this.#taken.set(name, count);
+    }
+  }
+}

@@ -1,0 +1,235 @@
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import {
+  type DocumentNode,
+  type ExecutionArgs,
+  type ExecutionResult,
+  GraphQLError,
+  type GraphQLSchema,
+  getDirectiveValues,
+  getOperationAST,
+  getVariableValues,
+} from 'graphql';
+import type { FetchAPI } from 'graphql-yoga';
+import { operationName } from '../../answers/request-names.ts';
+import { BadUserInput } from '../../errors.ts';
+import type { GraphContext } from '../../graph/context.ts';
+import { liveDirective } from '../../graph/directives/live.ts';
+import { rangesNaming } from '../../http/door/accept.ts';
+import type { Callers } from '../../http/door/caller.ts';
+import { requestIdOf } from '../../http/door/request-id.ts';
+import type { LiveMode } from '../../live/events.ts';
+import type { LiveHub } from '../../live/hub.ts';
+import type { LiveRun, RunResult } from '../../live/live-run.ts';
+import type { LiveStream } from '../../live/stream.ts';
+import { copiedName } from '../../observe/copied-name.ts';
+import type { ContextFactory } from '../context.ts';
+import { documentOf, type LiveOperation, liveOperationOf } from '../live-operation.ts';
+import type { MaskError } from '../mask-error.ts';
+import type { GatewayPlugin } from '../request-record.ts';
+
+interface LiveOptions {
+  readonly hub: LiveHub;
+  readonly callers: Callers;
+  readonly contexts: Pick<ContextFactory, 'live'>;
+  readonly maskError: MaskError;
+}
+
+/** Longest time between two changes that may be asked for, in milliseconds. */
+const LONGEST_THROTTLE_MS = 60_000;
+
+/** After so many quiet milliseconds the system asks whether a viewer is still there: all of it is one heartbeat. */
+const QUIET_MS = 5000;
+
+/** Errors that another try may be without. */
+const PASSING = new Set([
+  'BUDGET_EXHAUSTED',
+  'UPSTREAM_UNAVAILABLE',
+  'UPSTREAM_TIMEOUT',
+  'UPSTREAM_INVALID_RESPONSE',
+]);
+
+/**
+ * Answers a query with `@live` as a stream of events, if the client's `Accept` names `text/event-stream`. It
+ * has passed all limits by then; from here on the hub runs it, once for all who look at the same. What it tells is
+ * written down in docs/live.md.
+ */
+export function useLive({ callers, contexts, hub, maskError }: LiveOptions): GatewayPlugin {
+  return {
+    onExecute({ args, executeFn, setResultAndStopExecution }) {
+      const { dryRun, record, req, request, viewer } = args.contextValue;
+      const mode = modeOf(request.headers.get('accept'));
+      if (mode === null || dryRun) return;
+      const document = args.document as DocumentNode;
+      const operation = getOperationAST(document, args.operationName);
+      if (!operation?.directives?.some(({ name }) => name.value === liveDirective.name)) return;
+      const schema = args.schema as GraphQLSchema;
+      const variables = (args.variableValues ?? {}) as Readonly<Record<string, unknown>>;
+      const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variables);
+      // Wrong ones are answered as in any query, and do not become right.
+      if (!coerced) return;
+      const live = getDirectiveValues(liveDirective, operation, coerced) ?? {};
+      if (record.holdsSecrets) {
+        // Each run would send the secret again.
+        throw new BadUserInput(
+          'A secret cannot be selected in a live query. Ask for it by itself.',
+        );
+      }
+
+      const kept = liveOperationOf(document, operation, variables);
+      const authorization = request.headers.get('authorization');
+      const name = operationName(operation);
+      const stream = hub.open({
+        key: JSON.stringify([kept.key, rightsOf(viewer)]),
+        keptBytes: kept.key.length,
+        run: runOf(kept, { contexts, execute: executeFn, maskError, schema, viewer }),
+        throttleMs: throttleOf(live),
+        mode,
+        lastEventId: request.headers.get('last-event-id'),
+        viewer: {
+          name: name === null ? null : copiedName(name),
+          requestId: requestIdOf(request.headers.get('x-request-id')),
+          caller: viewer.name,
+          check: checkOf(viewer, { authorization, over: req ?? null, callers, maskError }),
+        },
+      });
+      // One that is gone without a word is noticed by the system, which asks ten times, a second apart.
+      req?.socket.setKeepAlive(true, QUIET_MS);
+      endWith(stream, req?.socket);
+      // The hub tells of it when it begins and when it ends.
+      record.observation = null;
+      record.live = stream;
+      record.letGoOfBody();
+      // Its body has been read, and whoever has read it would be kept for as long as the stream.
+      req?.removeAllListeners('data').removeAllListeners('end');
+      // Others may look at the result: there is none.
+      setResultAndStopExecution({});
+    },
+    onResultProcess(payload) {
+      const { live } = payload.serverContext.record;
+      if (!live) return;
+      payload.setResultProcessor((_, api) => answerOf(live, api), 'text/event-stream');
+    },
+  };
+}
+
+/** Runs a query. It is kept for as long as it has viewers: it must refer to nothing of the request. */
+function runOf(
+  operation: LiveOperation,
+  terms: Pick<LiveOptions, 'contexts' | 'maskError'> & {
+    readonly execute: (input: ExecutionArgs) => unknown;
+    readonly schema: GraphQLSchema;
+    readonly viewer: GraphContext['viewer'];
+  },
+): LiveRun {
+  const { contexts, execute, maskError, schema, viewer } = terms;
+  const { variables } = operation;
+  return async (reads, { isFirst, signal }) => {
+    const contextValue = contexts.live(viewer, { reads, signal, isPatient: !isFirst });
+    const document = documentOf(operation);
+    const input = { schema, document, variableValues: variables, contextValue };
+    const result = await executed(() => execute(input));
+    return runResultOf(result, contextValue, maskError);
+  };
+}
+
+/** The result, and where there is none an error that will do for one. */
+async function executed(execute: () => unknown): Promise<ExecutionResult> {
+  try {
+    return (await execute()) as ExecutionResult;
+  } catch (error) {
+    return { data: null, errors: [new GraphQLError('', { originalError: error as Error })] };
+  }
+}
+
+/**
+ * Finds out whether a viewer may still see what they may now. All that it refers to is kept as long as they look. Where
+ * a role has changed, or nobody can say what it is, asking again settles what they may see.
+ */
+function checkOf(
+  viewer: GraphContext['viewer'],
+  terms: Pick<LiveOptions, 'callers' | 'maskError'> & {
+    readonly authorization: string | null;
+    readonly over: IncomingMessage | null;
+  },
+): () => Promise<object | 'changed' | null> {
+  const { authorization, callers, maskError, over } = terms;
+  const rights = rightsOf(viewer);
+  return async () => {
+    try {
+      const now = rightsOf(await callers.identify(authorization, over));
+      return now === rights ? null : 'changed';
+    } catch (error) {
+      const masked = maskError(error);
+      const isFinal = ['UNAUTHENTICATED', 'FORBIDDEN'].includes(String(masked.extensions['code']));
+      return isFinal ? shown(masked) : 'changed';
+    }
+  };
+}
+
+/** What a client can read that names events, and wants them as much as JSON; `null` for any other. */
+function modeOf(accept: string | null): LiveMode | null {
+  const wanted = rangesNaming(accept, 'text/event-stream');
+  if (wanted.length === 0) return null;
+  return wanted.some(({ parameters }) => parameters.includes('live=patch')) ? 'patch' : 'whole';
+}
+
+/** A stream that is cut off takes its connection with it: what is piped into a response does not end it then. */
+function endWith(stream: LiveStream, socket: Socket | undefined): void {
+  stream.once('close', () => {
+    if (!stream.readableEnded) socket?.destroy();
+  });
+}
+
+/** Yoga's own `Response` takes a stream of Node's as it is, and ends it when its connection is gone. */
+function answerOf(stream: LiveStream, { Response: YogaResponse }: FetchAPI): Response {
+  return new YogaResponse(stream as unknown as ReadableStream, {
+    headers: {
+      'Content-Type': 'text/event-stream; charset=utf-8',
+      // For nginx, which otherwise waits until it has a page of it.
+      'X-Accel-Buffering': 'no',
+    },
+  });
+}
+
+/** @throws BadUserInput `BAD_USER_INPUT` */
+function throttleOf({ throttle }: Readonly<Record<string, unknown>>): number {
+  const ms = throttle ?? 0;
+  if (typeof ms !== 'number' || !Number.isInteger(ms) || ms < 0 || ms > LONGEST_THROTTLE_MS) {
+    throw new BadUserInput(
+      `The "throttle" of @live is a number of milliseconds from 0 to ${LONGEST_THROTTLE_MS}.`,
+    );
+  }
+  return ms;
+}
+
+function rightsOf({ linksCredential, role }: GraphContext['viewer']): string {
+  return `${role ?? ''} ${linksCredential?.partition ?? ''}`;
+}
+
+function runResultOf(
+  { data, errors = [] }: ExecutionResult,
+  { receipt, viewer }: GraphContext,
+  maskError: MaskError,
+): RunResult {
+  const masked = errors.map((error) => maskError(error));
+  const waits = masked.flatMap(({ extensions: { code, retryAfterMs } }) =>
+    PASSING.has(String(code)) ? [typeof retryAfterMs === 'number' ? retryAfterMs : 0] : [],
+  );
+  const isRefused =
+    viewer.linksCredential !== undefined &&
+    masked.some(({ extensions: { code } }) => code === 'UPSTREAM_UNAUTHENTICATED');
+  return {
+    document: { data: data ?? null, ...(masked.length > 0 && { errors: masked.map(shown) }) },
+    upstream: receipt.summary,
+    ...(waits.length > 0 && { retryAfterMs: Math.max(...waits) }),
+    ...(isRefused && { refused: true }),
+  };
+}
+
+/** An error as it goes over the wire: what Yoga reads of it stays here. */
+function shown(error: GraphQLError): object {
+  const { extensions, ...rest } = error.toJSON();
+  const { http: _, ...told } = extensions ?? {};
+  return { ...rest, extensions: told };
+}

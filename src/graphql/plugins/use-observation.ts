@@ -1,0 +1,121 @@
+import { type DocumentNode, type GraphQLErrorExtensions, getOperationAST } from 'graphql';
+import { operationName } from '../../answers/request-names.ts';
+import type { Clock } from '../../clock.ts';
+import { requestIdOf } from '../../http/door/request-id.ts';
+import type { Observer, OperationRecord } from '../../observe/observer.ts';
+import type { Tracing } from '../../observe/tracing.ts';
+import { CANCELED } from '../mask-error.ts';
+import type { GatewayPlugin, Observation } from '../request-record.ts';
+
+/** Tells the observer of every operation once, when its answer is complete, also of those that failed. */
+export function useObservation(options: {
+  readonly clock: Clock;
+  readonly observer: Observer;
+  readonly tracing: Tracing;
+}): GatewayPlugin {
+  const { clock, observer, tracing } = options;
+
+  const finish = (running: Observation): void => {
+    const { name, type, caller, codes, requestId, status } = running;
+    const summary = running.receipt?.summary;
+    const failed = codes.size > 0 || status >= 400;
+    const answered = failed ? (running.hasData ? 'partial' : 'failed') : 'ok';
+    const record: OperationRecord = {
+      name,
+      type,
+      caller,
+      requestId,
+      status,
+      codes: [...codes],
+      // Before its answer was complete: afterwards nobody asks.
+      outcome: running.signal.aborted ? 'canceled' : answered,
+      durationMs: clock.now() - running.startedAt,
+      calls: summary?.calls ?? 0,
+      saved: summary ? summary.saved.cache + summary.saved.coalesced : 0,
+      waitedMs: summary?.waitedMs ?? 0,
+      stale: summary?.stale ?? 0,
+    };
+    running.trace?.end(record);
+    observer.operation?.(record);
+  };
+
+  return {
+    onRequest({ request, serverContext: { record } }) {
+      // A preflight is no operation.
+      if (request.method === 'OPTIONS') return;
+      record.observation = {
+        requestId: requestIdOf(request.headers.get('x-request-id')),
+        signal: request.signal,
+        startedAt: clock.now(),
+        name: null,
+        type: 'unknown',
+        caller: null,
+        receipt: null,
+        trace: null,
+        codes: new Set(),
+        hasData: false,
+        streams: false,
+        status: 0,
+      };
+    },
+    onExecute({ args, executeFn, setExecuteFn }) {
+      const { receipt, record, request, viewer } = args.contextValue;
+      const running = record.observation;
+      if (!running) return undefined;
+      const operation = getOperationAST(args.document as DocumentNode, args.operationName);
+      // The schema has no subscriptions, and any other word would be a series of its own.
+      running.type = operation?.operation ?? 'unknown';
+      running.name = operation ? operationName(operation) : null;
+      running.caller = viewer.name;
+      running.receipt = receipt;
+      receipt.asker = { requestId: running.requestId, operation: running.name };
+      const trace = tracing.start(receipt, running.type, request.headers);
+      running.trace = trace;
+      setExecuteFn((input) => trace.run(() => executeFn(input) as unknown));
+      return {
+        onExecuteDone({ result }) {
+          if (!(Symbol.asyncIterator in result)) return undefined;
+          running.streams = true;
+          return {
+            onNext: ({ result: part }) => note(running, part),
+            onEnd: () => finish(running),
+          };
+        },
+      };
+    },
+    onResultProcess({ result, serverContext }) {
+      const running = serverContext.record.observation;
+      if (!running || Symbol.asyncIterator in result) return;
+      for (const each of Array.isArray(result) ? result : [result]) note(running, each);
+    },
+    onResponse({ response, serverContext }) {
+      const running = serverContext.record.observation;
+      if (!running) return;
+      running.status = response.status;
+      if (!response.headers.has('x-request-id')) {
+        response.headers.set('x-request-id', running.requestId);
+      }
+      if (!running.streams) finish(running);
+    },
+  };
+}
+
+/** An answer, or a part of one that is delivered in parts. */
+interface Noted {
+  readonly data?: unknown;
+  readonly items?: unknown;
+  readonly errors?: readonly { readonly extensions: GraphQLErrorExtensions }[] | undefined;
+  readonly incremental?: readonly Noted[];
+  readonly completed?: readonly Noted[];
+}
+
+function note(running: Observation, result: Noted): void {
+  const { data, items, errors = [], incremental = [], completed = [] } = result;
+  running.hasData ||= (data ?? items ?? null) !== null;
+  for (const { extensions } of errors) {
+    const { code } = extensions;
+    if (code !== CANCELED) running.codes.add(typeof code === 'string' ? code : 'NONE');
+  }
+  for (const each of incremental) note(running, each);
+  for (const each of completed) note(running, each);
+}

@@ -1,0 +1,74 @@
+import {
+  type DocumentNode,
+  type ExecutionResult,
+  type GraphQLSchema,
+  getOperationAST,
+  OperationTypeNode,
+} from 'graphql';
+import { cutAtAge } from '../../answers/answer-text.ts';
+import type { OperationsAtHand } from '../../answers/operations-at-hand.ts';
+import type { RememberedAnswers } from '../../answers/remembered-answers.ts';
+import { operationName } from '../../answers/request-names.ts';
+import type { Clock } from '../../clock.ts';
+import type { InputLimits } from '../limits/input-limits.ts';
+import type { GatewayPlugin } from '../request-record.ts';
+
+/** The types of an answer whose bytes are those of its JSON: others wrap it into parts or events. */
+const BARE = /^application\/(graphql-response\+)?json\b/;
+/** Where it is remembered. */
+interface RememberingOptions {
+  readonly answers: RememberedAnswers;
+  readonly operations: OperationsAtHand;
+  readonly clock: Clock;
+}
+
+/**
+ * Remembers what came the whole way for the short one: queries that were answered without an error, and their
+ * answers where they can be given again as they are, because they were made from fresh cache entries alone.
+ * See `OperationsAtHand` and `RememberedAnswers`.
+ */
+export function useRemembering(
+  { answers, clock, operations }: RememberingOptions,
+  input: InputLimits,
+): GatewayPlugin {
+  return {
+    onExecute({ args }) {
+      const { dryRun, receipt, record } = args.contextValue;
+      if (!record.names || record.holdsSecrets || dryRun) return;
+      const document = args.document as DocumentNode;
+      const operation = getOperationAST(document, args.operationName);
+      if (operation?.operation !== OperationTypeNode.QUERY) return;
+      const schema = args.schema as GraphQLSchema;
+      const { version } = answers;
+      record.remembering = { schema, document, operation, receipt, result: null, version };
+    },
+    onResultProcess({ result, serverContext: { record } }) {
+      if (record.remembering) record.remembering.result = result;
+    },
+    onResponse({ response, serverContext: { record } }) {
+      const { names, remembering } = record;
+      if (!names || !remembering?.result) return;
+      const { receipt, result, version, ...query } = remembering;
+      const contentType = response.headers.get('content-type') ?? '';
+      if (response.status !== 200 || !BARE.test(contentType) || !isWhole(result)) return;
+      if (names.operation !== null) {
+        const check = (variables: Readonly<Record<string, unknown>>): void =>
+          input.check(query, variables);
+        operations.note(names.operation, () => ({ ...query, contentType, check }));
+      }
+      answers.note(names.answer, () => {
+        const isOfOneState = version === answers.version;
+        const text = isOfOneState ? cutAtAge(JSON.stringify(result), receipt) : null;
+        if (!text) return null;
+        const name = operationName(query.operation);
+        const etag = record.validators?.etag ?? null;
+        return { ...text, contentType, etag, name, ...receipt.served(clock.now()) };
+      });
+    },
+  };
+}
+
+/** Whether an answer has data, a receipt, and nothing else. */
+function isWhole({ extensions, ...rest }: ExecutionResult): boolean {
+  return Object.keys(rest).join() === 'data' && Object.keys(extensions ?? {}).join() === 'upstream';
+}

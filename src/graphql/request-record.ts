@@ -1,0 +1,107 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { DocumentNode, GraphQLSchema, OperationDefinitionNode } from 'graphql';
+import type { Plugin } from 'graphql-yoga';
+import type { RequestNames } from '../answers/request-names.ts';
+import type { Viewer } from '../auth/viewer.ts';
+import type { GraphContext } from '../graph/context.ts';
+import type { LiveStream } from '../live/stream.ts';
+import type { OperationRecord } from '../observe/observer.ts';
+import type { OperationTrace } from '../observe/tracing.ts';
+import type { Receipt } from '../upstream/receipt.ts';
+
+/** What Node gave, when the request came over a socket; absent when it came through `fetch`. */
+interface SocketContext {
+  readonly req?: IncomingMessage;
+  readonly res?: ServerResponse;
+}
+
+/** What a plugin has learned of a request, for its own later hooks and for the other plugins. */
+export interface RequestRecord {
+  /** Who sent it; `null` until that is settled. */
+  viewer: Viewer | null;
+  /** Whether its answer holds secrets: such an answer is not stored, tagged or compressed. */
+  holdsSecrets: boolean;
+  /** What its answer's caching headers say; `null` for an answer that is not cached. */
+  validators: Validators | null;
+  /** How many operations it brought as a list, which is refused; `null` when it brought one. */
+  batch: number | null;
+  /** What it goes by where it came the short way; `null` where nothing of it is remembered. */
+  readonly names: RequestNames | null;
+  /** What the answer will be made of, once it is known to be one that can be remembered. */
+  remembering: Remembering | null;
+  /** Gives back the room that its body has taken, once nothing of the request is kept any more. */
+  letGoOfBody: () => void;
+  /** The events that answer it, where it is a live query. */
+  live: LiveStream | null;
+  /** What is observed of it; `null` for a preflight, which is no operation. */
+  observation: Observation | null;
+}
+
+/** What a browser needs to know to reuse an answer. */
+interface Validators {
+  /** Of the oldest thing in the answer. */
+  readonly ageSeconds: number;
+  readonly etag: string;
+}
+
+/** An operation whose answer may be remembered. */
+interface Remembering {
+  readonly document: DocumentNode;
+  readonly operation: OperationDefinitionNode;
+  readonly schema: GraphQLSchema;
+  readonly receipt: Receipt;
+  /** The whole answer, once there is one. */
+  result: object | null;
+  /** Of the cache, when the execution began. */
+  readonly version: number;
+}
+
+/** What is known of an operation while it runs. */
+export interface Observation {
+  readonly requestId: string;
+  /** Aborts when the caller hangs up. */
+  readonly signal: AbortSignal;
+  /** On `clock.now()`. */
+  readonly startedAt: number;
+  name: string | null;
+  type: OperationRecord['type'];
+  /** `null` for an operation that was refused before its execution. */
+  caller: string | null;
+  receipt: Receipt | null;
+  trace: OperationTrace | null;
+  readonly codes: Set<string>;
+  hasData: boolean;
+  /** Parts of its answer follow after the response's head. */
+  streams: boolean;
+  status: number;
+}
+
+/** What Yoga hands to every hook: one object per request. */
+export interface ServerContext extends SocketContext {
+  /** For requests that came the short way. */
+  readonly names?: RequestNames | null;
+  /** There from the first plugin on. */
+  record: RequestRecord;
+}
+
+/** A plugin that knows the record of the request and the context of the operation. */
+export type GatewayPlugin = Plugin<ServerContext & GraphContext, ServerContext, GraphContext>;
+
+/** Begins the record of each request. */
+export function useRequestRecord(): GatewayPlugin {
+  return {
+    onRequest({ serverContext }) {
+      serverContext.record = {
+        viewer: null,
+        holdsSecrets: false,
+        validators: null,
+        batch: null,
+        names: serverContext.names ?? null,
+        remembering: null,
+        letGoOfBody: () => {},
+        live: null,
+        observation: null,
+      };
+    },
+  };
+}

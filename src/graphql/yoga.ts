@@ -1,0 +1,61 @@
+import type { GraphQLSchema } from 'graphql';
+import {
+  createYoga,
+  type Plugin,
+  type YogaInitialContext,
+  type YogaServerInstance,
+} from 'graphql-yoga';
+import { BoundedMap } from '../bounded-map.ts';
+import type { MaskError } from './mask-error.ts';
+import { useMaskedParts } from './plugins/use-masked-parts.ts';
+import type { ServerContext } from './request-record.ts';
+
+/** Text whose parsed form is cached, in characters; that form takes some hundred times the memory. */
+const MAX_PARSED_CHARACTERS = 512 * 1024;
+
+/** What Yoga is made of here. Everything about a noun is in `schema` and what `createContext` returns. */
+export interface GraphqlOptions<Context extends object> {
+  readonly schema: GraphQLSchema;
+  /** Called once per operation, after it was found valid. */
+  readonly createContext: (initial: YogaInitialContext & ServerContext) => Context;
+  /** In the order in which their hooks run. */
+  readonly plugins: readonly (Plugin<ServerContext & Context, ServerContext, Context> | Plugin)[];
+  readonly maskError: MaskError;
+}
+
+/** Yoga as this gateway uses it: `fetch` for tests and embedding, callable as a `node:http` listener. */
+export type GraphqlServer<Context extends object> = YogaServerInstance<ServerContext, Context>;
+
+/**
+ * Builds the GraphQL server: GraphQL over HTTP on `/graphql`, with errors as `maskError` says. What Yoga
+ * would do of its own accord about origins, pages, logs and sizes is off: the door and `plugins` do it.
+ */
+export function createGraphqlServer<Context extends object>(
+  options: GraphqlOptions<Context>,
+): GraphqlServer<Context> {
+  const { createContext, maskError, plugins, schema } = options;
+  return createYoga<ServerContext, Context>({
+    schema,
+    context: (initial) => createContext(initial),
+    plugins: [useMaskedParts(maskError), ...plugins],
+    maskedErrors: { maskError },
+    cors: false,
+    graphiql: false,
+    landingPage: false,
+    logging: false,
+    maxRequestBodySize: false,
+    multipart: false,
+    parserAndValidationCache: {
+      documentCache: rememberByText(MAX_PARSED_CHARACTERS),
+      errorCache: rememberByText(MAX_PARSED_CHARACTERS / 4),
+    },
+  });
+}
+
+/**
+ * Something for each of the texts that callers send. It is bounded by the characters of the texts and
+ * not by their number, which would let a few long ones take all memory.
+ */
+function rememberByText<V extends object>(maxCharacters: number): BoundedMap<V> {
+  return new BoundedMap({ max: maxCharacters, maxShare: 1 / 8, weigh: ({ length }) => length });
+}

@@ -1,0 +1,47 @@
+import type { Clock } from '../clock.ts';
+import type { Client } from '../upstream/client.ts';
+import type { HttpServer } from './server.ts';
+
+/** Share of the grace in which queued writes may still be sent; the rest is for their answers. */
+const LAST_WRITES = 0.8;
+/** Share of the grace in which upstreams may answer; in the rest, callers are told that they did not. */
+const LAST_ANSWERS = 0.95;
+
+/**
+ * Stops in an order that leaves no caller without an answer. The gateway reports that it is not ready,
+ * tells queued reads when to try again, takes no new connection, and lets running operations and writes
+ * finish. It then gives up what an upstream has not answered, and after `graceMs` closes everything.
+ */
+export async function shutDown(parts: {
+  readonly clock: Clock;
+  readonly http: HttpServer;
+  /** Ends what would never end by itself. */
+  readonly endStreams: () => void;
+  readonly clients: readonly Client[];
+  /** The connections to the upstreams. */
+  readonly dispatcher: { close(): Promise<void>; destroy(): Promise<void> };
+  readonly delayMs: number;
+  readonly graceMs: number;
+}): Promise<void> {
+  const { clients, clock, delayMs, dispatcher, endStreams, graceMs, http } = parts;
+  http.retire();
+  if (delayMs > 0) {
+    await new Promise<void>((resolve) => {
+      clock.after(delayMs, resolve);
+    });
+  }
+  endStreams();
+  for (const client of clients) client.drain(graceMs * LAST_WRITES);
+  let overdue = false;
+  let cancel = (): void => {};
+  const cut = new Promise<void>((resolve) => {
+    cancel = clock.after(graceMs * LAST_ANSWERS, () => {
+      overdue = true;
+      resolve(dispatcher.destroy());
+    });
+  });
+  await http.close();
+  // A write whose caller hung up has no connection here, but its outcome must still be learned.
+  await (overdue ? cut : Promise.race([dispatcher.close(), cut]));
+  cancel();
+}

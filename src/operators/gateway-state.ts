@@ -1,0 +1,45 @@
+import type { Health } from '../observe/health.ts';
+import type { BudgetGauges } from '../observe/metrics.ts';
+import type { Client } from '../upstream/client.ts';
+import { type Readiness, readiness, type SharedState } from './readiness.ts';
+
+/** How the gateway is, looked up when an operator asks. `draining`: it is about to stop. */
+export interface GatewayState {
+  readonly readiness: (draining: boolean) => Readiness;
+}
+
+/** Reads the state off the parts of a running gateway. */
+export function createGatewayState(parts: {
+  readonly clients: readonly Client[];
+  readonly health: Health;
+  /** `null` where this process is alone. */
+  readonly shared: SharedState | null;
+}): GatewayState {
+  const { clients, health, shared } = parts;
+  return { readiness: (draining) => readiness(clients, health, draining, shared) };
+}
+
+/** The budgets that a scrape shows. One without keys is left out: its limit of 0 would look alarming. */
+export function budgetGauges(clients: readonly Client[]): BudgetGauges[] {
+  return clients.map((client) => gaugesOf(client)).filter(({ keys }) => keys > 0);
+}
+
+/** All keys of an upstream together; a key counts from its first request on. */
+function gaugesOf(client: Client): BudgetGauges {
+  const budgets = [...client.budgets];
+  const sum = (read: (budget: (typeof budgets)[number]) => number): number =>
+    budgets.reduce((total, budget) => total + read(budget), 0);
+  return {
+    upstream: client.upstream,
+    keys: budgets.length,
+    limit: sum(({ state }) => state.limit),
+    used: sum(({ state }) => state.used),
+    remaining: sum(({ state }) => state.remaining),
+    paused: sum(({ pausedMs }) => (pausedMs > 0 ? 1 : 0)),
+    queued: {
+      write: sum((budget) => budget.queuedIn('write')),
+      interactive: sum((budget) => budget.queuedIn('interactive')),
+      refresh: sum((budget) => budget.queuedIn('refresh')),
+    },
+  };
+}

@@ -1,0 +1,100 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { inBackground } from '../at-once.ts';
+import { isLocal } from '../http/door/local-caller.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type { GatewayState } from './gateway-state.ts';
+
+/** Who may see `/metrics` and the console: callers on this machine, everyone, or no one. */
+type MetricsAccess = 'local' | 'open' | 'off';
+
+/** Answers a request for one path; `draining` while the gateway is about to stop. */
+export type OperatorPage = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  draining: boolean,
+) => void;
+
+/** What answers the paths for probes and operators; a path that is switched off is not in it. */
+export type OperatorPages = Readonly<Record<'/livez' | '/readyz', OperatorPage>> &
+  Readonly<Partial<Record<'/metrics' | '/status' | ConsolePath, OperatorPage>>>;
+
+/** The console, what fills it, and what keeps it filled. */
+type ConsolePath = '/console' | '/console.json' | '/console/events';
+
+/**
+ * The pages `/livez` (the process runs), `/readyz` (requests should be sent here), `/metrics`, and those
+ * of the console, to which `/status` leads. They answer GET and HEAD, and cost no upstream call.
+ */
+export function createOperatorPages(options: {
+  readonly access: MetricsAccess;
+  /** `null` when nothing is counted. */
+  readonly metrics: Pick<Metrics, 'render'> | null;
+  /** What answers the paths of the console that there are. */
+  readonly console: Readonly<Partial<Record<ConsolePath, OperatorPage>>>;
+  readonly state: GatewayState;
+}): OperatorPages {
+  const { access, metrics, state } = options;
+  const probes = {
+    '/livez': forReaders((_, response) => answer(response, 200, 'text/plain', 'ok\n')),
+    '/readyz': forReaders((_, response, draining) => {
+      const readiness = state.readiness(draining);
+      const status = readiness.ready ? 200 : 503;
+      answer(response, status, 'application/json', `${JSON.stringify(readiness)}\n`);
+    }),
+  };
+  if (access === 'off') return probes;
+  const restrict = access === 'local' ? forLocalCallers : (page: OperatorPage) => page;
+  const pages = {
+    ...options.console,
+    '/metrics': (_: IncomingMessage, response: ServerResponse) =>
+      inBackground(scrape(metrics, response)),
+    '/status': (_: IncomingMessage, response: ServerResponse) =>
+      void response.writeHead(302, { Location: '/console' }).end(),
+  };
+  const restricted = Object.entries(pages).map(([path, page]) => [
+    path,
+    forReaders(restrict(page)),
+  ]);
+  return { ...probes, ...(Object.fromEntries(restricted) as Partial<OperatorPages>) };
+}
+
+function forReaders(page: OperatorPage): OperatorPage {
+  return (request, response, draining) => {
+    if (request.method === 'GET' || request.method === 'HEAD') {
+      page(request, response, draining);
+      return;
+    }
+    response.setHeader('Allow', 'GET, HEAD');
+    answer(response, 405, 'text/plain', 'Only GET and HEAD are understood here.\n');
+  };
+}
+
+function forLocalCallers(page: OperatorPage): OperatorPage {
+  const refusal = 'Only callers on this machine may see this; METRICS=open lets everyone.\n';
+  return (request, response, draining) => {
+    if (isLocal(request)) page(request, response, draining);
+    else answer(response, 403, 'text/plain', refusal);
+  };
+}
+
+async function scrape(
+  metrics: Pick<Metrics, 'render'> | null,
+  response: ServerResponse,
+): Promise<void> {
+  if (!metrics) {
+    answer(response, 404, 'text/plain', 'Nothing is counted here.\n');
+    return;
+  }
+  try {
+    const { contentType, text } = await metrics.render();
+    answer(response, 200, contentType, text);
+  } catch {
+    answer(response, 500, 'text/plain', 'The metrics cannot be shown.\n');
+  }
+}
+
+function answer(response: ServerResponse, status: number, type: string, body: string): void {
+  response.setHeader('Cache-Control', 'no-store');
+  response.setHeader('Content-Type', /charset/.test(type) ? type : `${type}; charset=utf-8`);
+  response.writeHead(status).end(body);
+}

@@ -1,0 +1,81 @@
+import type { UpstreamName } from '../errors.ts';
+import type { Health } from '../observe/health.ts';
+import type { Client } from '../upstream/client.ts';
+
+/** Whether requests should be sent here, and what is wrong otherwise. */
+export interface Readiness {
+  readonly ready: boolean;
+  /** Why it is not ready. */
+  readonly reasons: readonly {
+    readonly reason: 'draining' | 'redis-unreachable' | 'secret-differs';
+  }[];
+  /** What it makes do without: cached answers are served all the same, and no other replica does better. */
+  readonly degraded: readonly Degradation[];
+}
+
+/** Something that it makes do without; `upstream` where it is about one of them alone. */
+interface Degradation {
+  readonly reason:
+    | 'budget-paused'
+    | 'upstream-unreachable'
+    | 'redis-unreachable'
+    | 'redis-permissions'
+    | 'secret-differs'
+    | 'foreign-secret'
+    | 'redis-forgets'
+    | 'quarantine'
+    | 'lease-lost'
+    | 'ghost-slots';
+  readonly upstream?: UpstreamName;
+  /** How many slots it is about. */
+  readonly slots?: number;
+  readonly retryAfterMs?: number;
+  /** What the user of Redis may not do, as commands with their keys. */
+  readonly permissions?: readonly string[];
+}
+
+/** What the other processes are to this one, where budgets and answers are shared. */
+export interface SharedState {
+  /** Why this one may not answer at all; `null` where it may. */
+  readonly unready: 'redis-unreachable' | 'secret-differs' | null;
+  readonly faults: readonly Degradation[];
+  /** All that are alive, this one first, of which it is told what it knows of itself. */
+  members(self: Pick<Fellow, 'sentMsAgo' | 'queued'>): readonly Fellow[];
+}
+
+/** A process on the budgets that are shared, as this one knows it. */
+interface Fellow {
+  readonly name: string;
+  readonly self: boolean;
+  /** Milliseconds since it sent last; `null` where that is not known. */
+  readonly sentMsAgo: number | null;
+  /** Requests that wait there. */
+  readonly queued: number;
+}
+
+/**
+ * Not ready only while it drains, and where budgets are shared before it has heard of the others. It is degraded while an upstream has paused every key in use, and while
+ * an upstream did not answer lately. A gateway that has not asked anything yet is neither.
+ */
+export function readiness(
+  clients: readonly Client[],
+  health: Health,
+  draining: boolean,
+  shared: SharedState | null,
+): Readiness {
+  const degraded: Readiness['degraded'][number][] = [];
+  for (const client of clients) {
+    const { upstream } = client;
+    const pauses = [...client.budgets].map(({ pausedMs }) => pausedMs);
+    const retryAfterMs = Math.ceil(pauses.reduce((least, ms) => Math.min(least, ms), Infinity));
+    if (pauses.length > 0 && retryAfterMs > 0) {
+      degraded.push({ reason: 'budget-paused', upstream, retryAfterMs });
+    }
+    if (!health.isReachable(upstream)) degraded.push({ reason: 'upstream-unreachable', upstream });
+  }
+  const reasons: Readiness['reasons'][number][] = [];
+  if (draining) reasons.push({ reason: 'draining' });
+  if (shared?.unready) reasons.push({ reason: shared.unready });
+  degraded.push(...(shared?.faults ?? []));
+  return { ready: reasons.length === 0, reasons, degraded };
+}

@@ -1,0 +1,63 @@
+import manifest from '../../package.json' with { type: 'json' };
+import type { Config, UpstreamConfig } from '../config/config.ts';
+
+/**
+ * What an operator wants to know at a start: where the gateway listens, what it stands on, and how much of
+ * it may be spent. Hosts are named, keys and paths never.
+ */
+export function startReport(config: Config, url: string): string[] {
+  const facts = startFacts(config, url);
+  return [
+    `version   ${facts.version}`,
+    `GraphQL   ${facts.url}${config.graphiql ? '  (open it in a browser for GraphiQL)' : ''}`,
+    ...(config.introspection ? [`schema    ${url}/schema.graphql`] : []),
+    ...(config.metrics === 'off' ? [] : [`console   ${url}/console`, `metrics   ${url}/metrics`]),
+    `links     ${facts.links}`,
+    `market    ${facts.market}`,
+    `callers   ${facts.callers}`,
+    ...(facts.redis === undefined ? [] : [`redis     ${facts.redis}`]),
+    ...(config.sandbox
+      ? [
+          'No upstream is configured, so all data is made up. Set LINKS_BASE_URL and LINKS_API_KEY,',
+        ].concat(['or MARKET_BASE_URL and MARKET_API_KEY, to use real ones.'])
+      : []),
+  ];
+}
+
+/** The same for a log. */
+export function startFacts(
+  { sandbox, links, market, auth, redis }: Config,
+  url: string,
+): Readonly<
+  Record<'version' | 'url' | 'links' | 'market' | 'callers', string> & { redis?: string }
+> {
+  return {
+    version: manifest.version,
+    url: `${url}/graphql`,
+    links: upstream(links, sandbox),
+    market: upstream(market, sandbox),
+    callers: callers[auth.mode],
+    ...(redis ? { redis: `${placesOf(redis.urls)}, shared as ${redis.prefix}` } : {}),
+  };
+}
+
+const callers: Readonly<Record<Config['auth']['mode'], string>> = {
+  none: 'everyone who reaches this port',
+  token: 'who has a token of AUTH_TOKENS_FILE',
+  jwt: 'who has a token of the identity provider',
+  passthrough: 'who has a key of the link-management API',
+};
+
+/** Where a Redis or its Sentinels are, without what else is in their URLs. */
+function placesOf(urls: readonly string[]): string {
+  return urls.map((url) => new URL(url).host).join(' and ');
+}
+
+function upstream(config: UpstreamConfig, sandbox: boolean): string {
+  const { endpoint, rateLimit, rateWindowMs } = config;
+  if (!endpoint && !sandbox) {
+    return 'not configured: its fields answer UPSTREAM_NOT_CONFIGURED';
+  }
+  const where = endpoint ? new URL(endpoint.baseUrl).host : 'embedded sandbox';
+  return `${where}, at most ${rateLimit} requests in any ${rateWindowMs / 1000} s`;
+}

@@ -1,0 +1,249 @@
+import { hash } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { formatTokenFile } from '../../src/auth/token-file.ts';
+import { type Door, openDoor } from '../support/door.ts';
+import { anyQuery } from './any-query.ts';
+
+const CAMPAIGN = 'query C($id: ID!) { campaign(id: $id) { name } account { username } }';
+const LIST = 'query L($first: Int!) { campaigns(first: $first) { nodes { name } totalCount } }';
+
+interface Receipt {
+  readonly calls: number;
+  readonly saved: { readonly cache: number };
+}
+
+/** The JSON of an answer, behind its status and type. */
+function bodyOf(answer: string) {
+  return JSON.parse(answer.slice(answer.indexOf('{')));
+}
+
+describe('An operation over what is at hand', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'answers-'));
+  const file = join(folder, 'tokens.json');
+  let door: Door;
+
+  /** How many operations were executed at once. */
+  const atHand = async (): Promise<number> => {
+    const { text } = await door.send('/metrics');
+    return Number(/^gateway_operations_at_hand_total (\d+)/m.exec(text)?.[1]);
+  };
+  const post = (query: string, variables: object, token = 'admin'): RequestInit => ({
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json',
+      authorization: `Bearer ${token}`,
+    },
+    body: JSON.stringify({ query, variables }),
+  });
+  /** What comes through `fetch` has no socket, and goes the whole way. */
+  const whole = async (query: string, variables: object, token?: string): Promise<string> => {
+    const request = new Request('http://gateway/graphql', post(query, variables, token));
+    const response = await door.gateway.fetch(request);
+    return `${response.status} ${response.headers.get('content-type')} ${await response.text()}`;
+  };
+  const short = async (query: string, variables: object, token?: string): Promise<string> => {
+    const { headers, status, text } = await door.send('/graphql', post(query, variables, token));
+    return `${status} ${headers.get('content-type')} ${text}`;
+  };
+
+  beforeEach(async () => {
+    const tokens = (['viewer', 'admin'] as const).map((name) => ({
+      name,
+      role: name,
+      sha256: hash('sha256', name),
+    }));
+    writeFileSync(file, formatTokenFile(tokens));
+    door = await openDoor({ AUTH_MODE: 'token', AUTH_TOKENS_FILE: file });
+  });
+  afterEach(async () => {
+    await door.close();
+    rmSync(file, { force: true });
+  });
+
+  it('is what the whole way answers, whatever is selected', { timeout: 120_000 }, async () => {
+    let asked = 0;
+    await fc.assert(
+      fc.asyncProperty(anyQuery(door.gateway.schema), async ({ query, variables: [one, two] }) => {
+        const learnt = await whole(query, one);
+        await whole(query, two);
+        await short(query, one);
+        const before = await whole(query, two);
+        const answers = [await short(query, two), await short(query, one)];
+        expect(answers).toEqual([before, await whole(query, one)]);
+        if (!learnt.includes('"errors"') && !before.includes('"errors"')) asked += 1;
+      }),
+      { numRuns: Number(process.env['QUERY_RUNS'] ?? 150) },
+    );
+    // Not each can be: some values are read one by one, and `node` waits for what it reads.
+    expect(await atHand()).toBeGreaterThan(asked / 2);
+  });
+
+  /** Ids of the first campaigns, whose page is cached from then on. */
+  const campaigns = async (): Promise<string[]> => {
+    const answer = await whole('{ campaigns(first: 5) { nodes { id } } }', {});
+    return bodyOf(answer).data.campaigns.nodes.map(({ id }: { readonly id: string }) => id);
+  };
+
+  it('is executed at once when its text was answered before, with other variables', async () => {
+    const [one, two, three] = await campaigns();
+    await short(CAMPAIGN, { id: one });
+    expect(await atHand()).toBe(0);
+    for (const id of [two, three]) {
+      expect(await short(CAMPAIGN, { id })).toBe(await whole(CAMPAIGN, { id }));
+    }
+    expect(await atHand()).toBe(2);
+    expect(door.calls()).toBe(2);
+  });
+
+  it('is executed for a GET as well, with its tag and its age', async () => {
+    const ids = await campaigns();
+    const get = async (id: string | undefined, headers: Readonly<Record<string, string>> = {}) => {
+      const address = new URLSearchParams({ query: CAMPAIGN, variables: JSON.stringify({ id }) });
+      const init = {
+        headers: { authorization: 'Bearer admin', accept: 'application/json', ...headers },
+      };
+      const request = new Request(`http://gateway/graphql?${address}`, init);
+      return {
+        short: await door.send(`/graphql?${address}`, init),
+        whole: await door.gateway.fetch(request),
+      };
+    };
+    await get(ids[0]);
+    await door.clock.advance(2500);
+    const { short: reply, whole: response } = await get(ids[1]);
+    expect(await atHand()).toBe(1);
+    expect(reply.text).toBe(await response.text());
+    for (const name of ['etag', 'age', 'cache-control', 'vary', 'content-type']) {
+      expect(`${name}: ${reply.headers.get(name)}`).toBe(`${name}: ${response.headers.get(name)}`);
+    }
+    const known = await get(ids[2], { 'if-none-match': reply.headers.get('etag') ?? '' });
+    expect([known.short.status, known.whole.status]).toEqual([200, 200]);
+    const { short: again } = await get(ids[1], {
+      'if-none-match': reply.headers.get('etag') ?? '',
+    });
+    expect({ status: again.status, text: again.text }).toEqual({ status: 304, text: '' });
+  });
+
+  it('goes the whole way where a read is not at hand, which costs what it costs', async () => {
+    const CODE =
+      'query Q($id: ID!) { account { username } qrCode(id: $id) { statistics { __typename } } }';
+    const answer = bodyOf(await whole('{ qrCodes(first: 2) { nodes { id } } }', {}));
+    const [one, two] = answer.data.qrCodes.nodes as readonly { readonly id: string }[];
+    await short(CODE, { id: one?.id });
+    const before = door.calls();
+    // Statistics are read for each by itself.
+    const { calls, saved } = bodyOf(await short(CODE, { id: two?.id })).extensions
+      .upstream as Receipt;
+    expect({ calls, cached: saved.cache }).toEqual({ calls: door.calls() - before, cached: 1 });
+    expect(calls).toBeGreaterThan(0);
+    expect(await atHand()).toBe(0);
+  });
+
+  it('refuses what the whole way refuses: roles, sizes and variables', async () => {
+    const USERS =
+      'query U($first: Int!) { users { username } campaigns(first: $first) { totalCount } }';
+    await short(USERS, { first: 1 });
+    await short(USERS, { first: 2 });
+    await short(LIST, { first: 1 });
+    const learnt = await atHand();
+    expect(learnt).toBe(1);
+    for (const [query, variables, token] of [
+      [USERS, { first: 3 }, 'viewer'],
+      [LIST, { first: 501 }, 'admin'],
+      [LIST, { first: 4_000_000_000 }, 'admin'],
+      [LIST, { first: 'one' }, 'admin'],
+      [LIST, {}, 'admin'],
+      [CAMPAIGN, { id: 'x'.repeat(5000) }, 'admin'],
+    ] as const) {
+      const answer = await short(query, variables, token);
+      expect(answer).toContain('"errors"');
+      expect(answer).toBe(await whole(query, variables, token));
+    }
+    expect(await atHand()).toBe(learnt);
+  });
+
+  it('keeps what it is made of fresh, though nothing else asks for it', async () => {
+    await short(LIST, { first: 1 });
+    const before = door.calls();
+    for (let second = 0; second < 290; second += 1) {
+      await door.clock.advance(1000);
+      await short(LIST, { first: 1 + (second % 20) });
+    }
+    expect(bodyOf(await short(LIST, { first: 21 })).extensions.upstream.maxAgeMs).toBeLessThan(
+      60_000,
+    );
+    // Once for each time that four fifths of its minute were over.
+    expect(door.calls() - before).toBe(6);
+    expect(await atHand()).toBeGreaterThan(200);
+  });
+
+  it('uses parts again that no variable is in, for as long as they are what they would be', async () => {
+    const PARTS = `query P($id: ID!) { account { username } campaigns(first: 2) { nodes { name } }
+      campaign(id: $id) { name } ...F } fragment F on Query { other: campaign(id: $id) { name } }`;
+    const ids = await campaigns();
+    await short(PARTS, { id: ids[0] });
+    const rename =
+      'mutation($id: ID!, $name: String!) { updateCampaign(input: { id: $id, name: $name }) { __typename } }';
+    for (let step = 0; step < 60; step += 1) {
+      await door.clock.advance([10, 400, 1001, 7000][step % 4] ?? 0);
+      const id = ids[step % ids.length];
+      if (step % 9 === 0) await short(rename, { id: ids[0], name: `name ${step}` });
+      if (step % 13 === 0) await elsewhere(door, ids[0] ?? '', `other ${step}`);
+      const token = step % 2 === 0 ? 'viewer' : 'admin';
+      const before = await whole(PARTS, { id }, token);
+      const answer = await short(PARTS, { id }, token);
+      if (before === (await whole(PARTS, { id }, token))) expect(answer).toBe(before);
+    }
+    expect(await atHand()).toBeGreaterThan(40);
+  });
+
+  it('tells parts apart that a condition around them makes different', async () => {
+    const AROUND = `query A($more: Boolean!, $id: ID!) { campaign(id: $id) { name }
+      campaigns(first: 2) { nodes { name } } ...F @include(if: $more)
+      ... @skip(if: $more) { campaigns(first: 2) { totalCount } } }
+      fragment F on Query { campaigns(first: 2) { nodes { id } } }`;
+    const ids = await campaigns();
+    await short(AROUND, { more: true, id: ids[0] });
+    for (const [n, more] of [true, false, true, false].entries()) {
+      const variables = { more, id: ids[n] };
+      expect(await short(AROUND, variables)).toBe(await whole(AROUND, variables));
+    }
+    expect(await atHand()).toBe(4);
+  });
+
+  it('shows a write at once', async () => {
+    const [id] = await campaigns();
+    const names = async (first: number): Promise<unknown> => {
+      const answer = bodyOf(await short(LIST, { first }));
+      return answer.data.campaigns.nodes.map(({ name }: { readonly name: string }) => name);
+    };
+    await names(1);
+    for (const [n, name] of ['one', 'two', 'three'].entries()) {
+      const mutation =
+        'mutation($id: ID!, $name: String!) { updateCampaign(input: { id: $id, name: $name }) { __typename } }';
+      await short(mutation, { id, name });
+      expect(await names(20 - n)).toContain(name);
+      expect(await names(30 - n)).toContain(name);
+    }
+    expect(await atHand()).toBeGreaterThanOrEqual(3);
+  });
+});
+
+/** Renames a campaign behind the gateway's back. */
+async function elsewhere(
+  { sandbox: { links } }: Door,
+  globalId: string,
+  name: string,
+): Promise<void> {
+  const id = Buffer.from(globalId, 'base64url').toString().split(':')[1];
+  await fetch(`${links.url}/api/campaign/${id}/update`, {
+    method: 'PUT',
+    headers: { authorization: `Bearer ${links.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ name }),
+  });
+}

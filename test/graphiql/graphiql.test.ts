@@ -1,0 +1,77 @@
+import { readFileSync, statSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { buildSchema, getOperationAST, parse, validate } from 'graphql';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { exampleOperations } from '../../src/graphiql/examples.ts';
+import { createGraphiqlPage } from '../../src/graphiql/graphiql.ts';
+import { createBuiltPages } from '../../src/http/pages/built-pages.ts';
+import { LoopTurns } from '../../src/http/socket/loop-turns.ts';
+
+const pages = createBuiltPages(new LoopTurns(systemClock));
+const page = createGraphiqlPage(exampleOperations('code-1'), pages);
+const server = createServer((request, response) => page.send(request, response));
+let url = '';
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const address = server.address();
+  url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/graphql`;
+});
+afterAll(() => server.close());
+
+describe('the GraphiQL page', () => {
+  it('holds the examples, in their order, and the purchase code', async () => {
+    const html = await (await fetch(url)).text();
+    const names = ['Dashboard', 'Channel', 'QrStatistics', 'Storefront', 'Purchase'];
+    const places = names.map((name) => html.lastIndexOf(`query ${name}`));
+    expect(places.every((place) => place > 0)).toBe(true);
+    expect(places).toEqual([...places].sort((a, b) => a - b));
+    expect(html).toContain('code-1');
+  });
+
+  it('is sent packed to whoever can unpack it, and as it is to others', async () => {
+    const packed = await fetch(url);
+    expect(packed.headers.get('content-encoding')).toBe('gzip');
+    const plain = await fetch(url, { headers: { 'accept-encoding': 'identity' } });
+    expect(plain.headers.get('content-encoding')).toBeNull();
+    expect(await plain.text()).toBe(await packed.text());
+  });
+
+  it('is not sent again to a browser that has it', async () => {
+    const etag = (await fetch(url, { method: 'HEAD' })).headers.get('etag') ?? '';
+    const again = await fetch(url, { headers: { 'if-none-match': etag } });
+    expect(again.status).toBe(304);
+    expect(await again.text()).toBe('');
+  });
+
+  it('allows its own scripts, its own origin and nothing else', async () => {
+    const csp = (await fetch(url, { method: 'HEAD' })).headers.get('content-security-policy') ?? '';
+    expect(csp).toContain("default-src 'none'");
+    expect(csp).toContain("script-src 'self';");
+    expect(csp).not.toMatch(/https?:|blob:|\*|unsafe-eval|script-src[^;]*unsafe-inline/);
+  });
+
+  it('is small: what it works with follows, packed and kept by the browser', async () => {
+    const html = await (await fetch(url)).text();
+    expect(html.length).toBeLessThan(20_000);
+    const first = [...html.matchAll(/"\.\/assets\/([^"]+\.(?:js|css))"/g)].map(([, name]) => name);
+    expect(first.length).toBeGreaterThan(1);
+    const bytes = first.map((name) => statSync(`dist/pages/assets/${name}.gz`).size);
+    expect(bytes.reduce((sum, each) => sum + each, 0)).toBeLessThan(16_000);
+  });
+});
+
+describe('the examples', () => {
+  it('fit the graph, each under a name of its own', () => {
+    const schema = buildSchema(readFileSync('schema.graphql', 'utf8'));
+    const names = exampleOperations('x').map(({ query }) => {
+      const document = parse(query);
+      expect(validate(schema, document)).toEqual([]);
+      return getOperationAST(document)?.name?.value;
+    });
+    expect(new Set(names).size).toBe(names.length);
+  });
+});

@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startWorld, type World } from '../support/gateway.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+describe('how answers are delivered', () => {
+  const clock = new VirtualClock();
+  let world: World;
+
+  beforeAll(async () => {
+    world = await startWorld({ clock, env: { TTL_ACCOUNT_MS: '60000' } });
+  });
+  afterAll(() => world.close());
+
+  const send = (query: string, init: { method?: 'POST'; headers?: Record<string, string> } = {}) =>
+    world.gateway.fetch(
+      init.method === 'POST'
+        ? new Request('http://gateway/graphql', {
+            ...init,
+            headers: { 'content-type': 'application/json', ...init.headers },
+            body: JSON.stringify({ query }),
+          })
+        : new Request(`http://gateway/graphql?query=${encodeURIComponent(query)}`, init),
+    );
+
+  it('tells with a GET answer how old it is, and that it is private', async () => {
+    await send('{ account { email } }');
+    await clock.advance(7_300);
+    const answer = await send('{ account { email } }');
+    expect(answer.headers.get('age')).toBe('7');
+    expect(answer.headers.get('cache-control')).toContain('private');
+  });
+
+  it('does not send an answer again that the browser has', async () => {
+    const first = await send('{ account { username } }');
+    const etag = first.headers.get('etag') ?? '';
+    const again = await send('{ account { username } }', {
+      headers: { 'if-none-match': `"other", ${etag}` },
+    });
+    expect([again.status, await again.text()]).toEqual([304, '']);
+    const other = await send('{ account { id } }', { headers: { 'if-none-match': etag } });
+    expect(other.status).toBe(200);
+  });
+
+  it('lets nothing keep the answer to a POST', async () => {
+    const answer = await send('{ account { email } }', { method: 'POST' });
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect(answer.headers.get('etag')).toBeNull();
+  });
+
+  it('delivers a deferred part later, and the receipt with the last one', async () => {
+    const answer = await send(
+      '{ account { username } ... @defer { channels(first: 1) { nodes { name } } } }',
+      { method: 'POST', headers: { accept: 'multipart/mixed' } },
+    );
+    const parts = [...(await answer.text()).matchAll(/^\{.*\}$/gm)].map(([part]) =>
+      JSON.parse(part),
+    );
+    expect(parts[0]).toMatchObject({ data: { account: {} }, hasNext: true });
+    expect(parts[0]).not.toHaveProperty('extensions');
+    expect(parts.at(-1)).toMatchObject({ hasNext: false, extensions: { upstream: { calls: 1 } } });
+  });
+});

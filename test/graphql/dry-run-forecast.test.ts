@@ -1,0 +1,202 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { OperationPlan } from '../../src/upstream/dry-run/dry-run.ts';
+import { startWorld, type World } from '../support/gateway.ts';
+import { describeWith, redisServer } from '../support/needs.ts';
+import { RedisServer } from '../support/redis-server.ts';
+import { startReplicas } from '../support/replica-worlds.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+const worlds: World[] = [];
+afterEach(() => Promise.all(worlds.splice(0).map((world) => world.close())));
+
+async function planOf(world: World, query: string): Promise<OperationPlan> {
+  const { text } = await world.ask(query, {}, { 'x-gateway-dry-run': '1' });
+  return JSON.parse(text).extensions.plan;
+}
+
+const files = (name: string): string => `files(search: "${name}", first: 1) { totalCount }`;
+
+describe('The requests of a plan', () => {
+  async function requestsOf(query: string): Promise<OperationPlan['requests']> {
+    const world = await startWorld();
+    worlds.push(world);
+    const { requests, more } = await planOf(world, query);
+    expect(more).toBe(0);
+    return requests;
+  }
+  const read = { upstream: 'LINKS', kind: 'read' };
+
+  it('say which field wants them, the most expensive first', async () => {
+    const requests = await requestsOf(`{
+      seller { username }
+      channels(first: 10) { nodes { name mine: items(first: 5) { totalCount } } }
+    }`);
+    expect(requests).toEqual([
+      { ...read, resource: 'channelItems', calls: 10, fields: ['channels.nodes.mine'] },
+      { ...read, upstream: 'MARKET', resource: 'seller', calls: 1, fields: ['seller'] },
+      { ...read, resource: 'channels', calls: 1, fields: ['channels'] },
+    ]);
+  });
+
+  it('name all fields that share one, and apart what they do not share', async () => {
+    expect(await requestsOf('{ a: account { username } b: account { email } }')).toEqual([
+      { ...read, resource: 'account', calls: 1, fields: ['a', 'b'] },
+    ]);
+    expect(
+      await requestsOf('{ a: user(id: 105) { username } b: user(id: 106) { username } }'),
+    ).toEqual([{ ...read, resource: 'users', calls: 1, fields: ['a', 'b'] }]);
+    expect(
+      await requestsOf(
+        '{ a: qrCode(id: 1) { statistics { clicks } } b: qrCode(id: 2) { statistics { clicks } } }',
+      ),
+    ).toEqual([
+      { ...read, resource: 'qrStatistics', calls: 1, fields: ['a'] },
+      { ...read, resource: 'qrStatistics', calls: 1, fields: ['b'] },
+    ]);
+  });
+
+  it('name the field that follows from a write, and the write', async () => {
+    const query =
+      'mutation { updateChannel(input: { id: 99, name: "Dry" }) { ... on Channel { name color } } }';
+    expect(await requestsOf(query)).toEqual([
+      { ...read, resource: 'channel', kind: 'write', calls: 1, fields: ['updateChannel'] },
+      { ...read, resource: 'channels', calls: 1, fields: ['updateChannel.color'] },
+    ]);
+  });
+
+  it('name the field of parts that come later', async () => {
+    expect(await requestsOf('{ ... @defer { seller { username } } }')).toEqual([
+      { ...read, upstream: 'MARKET', resource: 'seller', calls: 1, fields: ['seller'] },
+    ]);
+  });
+});
+
+describe('The forecast of a plan', () => {
+  const LIMIT = 3;
+  const ANSWER_MS = 300;
+  let clock: VirtualClock;
+
+  async function open(): Promise<World> {
+    clock = new VirtualClock();
+    const world = await startWorld({
+      clock,
+      sandbox: { clock, limit: { requests: LIMIT, mode: 'sliding' } },
+      env: { LINKS_RATE_LIMIT: String(LIMIT), MAX_WAIT_MS: '3600000' },
+    });
+    worlds.push(world);
+    for (const api of [world.sandbox.links, world.sandbox.market]) {
+      api.fault({ kind: 'slow', delayMs: ANSWER_MS });
+    }
+    return world;
+  }
+
+  /** Asks, and moves time on until the answer is there; how long that took. */
+  async function readyMs(world: World, query: string): Promise<number> {
+    const begun = clock.now();
+    const ready = { at: Number.NaN };
+    const asked = world.ask(query, {}, { prefer: 'wait=3600' }).finally(() => {
+      ready.at = clock.now();
+    });
+    while (Number.isNaN(ready.at)) if (!(await clock.step())) await clock.settle();
+    expect((await asked).errors).toEqual([]);
+    return ready.at - begun;
+  }
+
+  /** Lets the gateway find out how long answers take, and forget what it has spent. */
+  async function learn(world: World): Promise<void> {
+    for (let n = 0; n < 12; n += 1) {
+      await readyMs(world, `{ ${files(`known ${n}`)} purchase(code: "known ${n}") { code } }`);
+      await clock.advance(61_000);
+    }
+  }
+
+  it.each([
+    ['nothing at all', '{ __typename }', 0],
+    ['one request, for which a slot is free', `{ ${files('a')} }`, 1],
+    ['more than a window has left', `{ a: ${files('a')} b: ${files('b')} c: ${files('c')} }`, 3],
+    ['requests that lead to others', '{ user(id: 105) { username plan { name } } }', 2],
+    ['both APIs side by side', `{ purchase(code: "new") { code } a: ${files('a')} }`, 2],
+    [
+      'writes one after the other',
+      'mutation { a: deletePixel(id: 3) { __typename } b: deletePixel(id: 4) { __typename } }',
+      2,
+    ],
+  ])('is right about %s', async (_what, query, calls) => {
+    const world = await open();
+    await learn(world);
+    // One of three slots is not free.
+    await readyMs(world, `{ ${files('before')} }`);
+    await clock.advance(10_000);
+    const plan = await planOf(world, query);
+    expect(plan.calls).toBe(calls);
+    expect(plan.startsInMs).toBe(0);
+    expect(Math.abs((await readyMs(world, query)) - plan.readyInMs)).toBeLessThan(ANSWER_MS);
+  });
+
+  it('is right behind others who wait, and with a request of theirs', async () => {
+    const world = await open();
+    await learn(world);
+    const before = ['a', 'b', 'c', 'd', 'e'].map((name) =>
+      world.ask(`{ ${files(name)} }`, {}, { prefer: 'wait=3600' }),
+    );
+    await clock.advance(20_000);
+    const query = `{ e: ${files('e')} f: ${files('f')} g: ${files('g')} }`;
+    const plan = await planOf(world, query);
+    expect(plan).toMatchObject({ calls: 2, saved: { coalesced: 1 } });
+    const asked = clock.wall();
+    const took = await readyMs(world, query);
+    expect(Math.abs(took - plan.readyInMs)).toBeLessThan(ANSWER_MS);
+    const left = world.sandbox.links.requests.find(({ query }) => query['name'] === 'f');
+    expect(Math.abs(Number(left?.at) - asked - plan.startsInMs)).toBeLessThan(ANSWER_MS);
+    await Promise.all(before);
+  });
+
+  it('tells how long it would be, though that is longer than the caller waits', async () => {
+    const world = await open();
+    await learn(world);
+    await readyMs(world, `{ a: ${files('a')} b: ${files('b')} c: ${files('c')} }`);
+    const query = `{ ${files('d')} }`;
+    const { fits, startsInMs } = await planOf(world, query);
+    const { errors } = await world.ask(query, {}, { prefer: 'wait=1' });
+    expect(errors[0]?.extensions).toMatchObject({ code: 'BUDGET_EXHAUSTED' });
+    expect(Math.abs(Number(errors[0]?.extensions?.['retryAfterMs']) - startsInMs)).toBeLessThan(2);
+    expect(fits).toBe(true);
+  });
+
+  it('reckons with a window for every limit of requests that an operation can never make', async () => {
+    const world = await open();
+    await learn(world);
+    const { calls, fits, readyInMs } = await planOf(
+      world,
+      '{ channels(first: 100) { nodes { items(first: 100) { totalCount } } } }',
+    );
+    expect({ calls, fits }).toEqual({ calls: 101, fits: false });
+    expect(Math.floor(readyInMs / 60_000)).toBe(Math.floor((calls - 1) / LIMIT));
+  });
+});
+
+describeWith(redisServer, 'The forecast of a budget that replicas share', () => {
+  let redis: RedisServer;
+  beforeAll(async () => {
+    redis = await RedisServer.run();
+  });
+  afterAll(() => redis.stop());
+
+  it('waits for slots as well', async () => {
+    const env = { LINKS_RATE_LIMIT: '2', LINKS_RATE_WINDOW_MS: '600000' };
+    const sandbox = { limit: { requests: 2, windowMs: 600_000 } };
+    const [world] = (await startReplicas(1, redis, { env, sandbox })) as [World];
+    worlds.push(world);
+    const plan = async (name: string) => planOf(world, `{ a: ${files(name)} }`);
+    // Until it has heard for how long Redis remembers, nothing leaves.
+    while ((await plan('a')).startsInMs > 0);
+    await world.data(`{ a: ${files('b')} b: ${files('c')} }`);
+    let told = await plan('d');
+    // What was spent is heard of with the next beat.
+    while (told.startsInMs === 0) told = await plan('d');
+    const { startsInMs, readyInMs } = told;
+    expect(readyInMs).toBeGreaterThan(startsInMs);
+    // What is known needs no slot.
+    expect(await plan('b')).toMatchObject({ startsInMs: 0, readyInMs: 0 });
+  });
+});

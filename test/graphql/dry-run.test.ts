@@ -1,0 +1,178 @@
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import type { OperationPlan } from '../../src/upstream/dry-run/dry-run.ts';
+import { startWorld, type World } from '../support/gateway.ts';
+
+const DASHBOARD = `{
+  account { username }
+  channels(first: 10) { nodes { name items(first: 5) { nodes { __typename } } } }
+}`;
+
+describe('A dry run', () => {
+  const worlds: World[] = [];
+  let world: World;
+
+  beforeEach(async () => {
+    world = await startWorld();
+    worlds.push(world);
+  });
+  afterAll(() => Promise.all(worlds.map((each) => each.close())));
+
+  async function plan(
+    query: string,
+    of: World = world,
+    headers: Record<string, string> = {},
+  ): Promise<OperationPlan> {
+    of.forgetCalls();
+    const response = await of.gateway.fetch(
+      new Request('http://gateway/graphql', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-gateway-dry-run': '1', ...headers },
+        body: JSON.stringify({ query }),
+      }),
+    );
+    const { data, errors, extensions } = (await response.json()) as {
+      data: unknown;
+      errors?: unknown;
+      extensions: { plan: OperationPlan };
+    };
+    expect({ data, errors, sent: of.calls() }).toEqual({
+      data: null,
+      errors: undefined,
+      sent: [],
+    });
+    return extensions.plan;
+  }
+
+  /** What the same operation costs when it is meant. */
+  async function price(query: string): Promise<number> {
+    return (await world.ask(query)).receipt.calls;
+  }
+
+  it('sends nothing, and says what the operation would cost', async () => {
+    expect(await plan('{ account { username } seller { username } }')).toMatchObject({
+      calls: 2,
+      callsByUpstream: { LINKS: 1, MARKET: 1 },
+      saved: { cache: 0, coalesced: 0 },
+      exact: true,
+      fits: true,
+    });
+  });
+
+  it('reckons with as many rows as are asked for where it does not know them', async () => {
+    const cold = await plan(DASHBOARD);
+    expect(cold).toMatchObject({ calls: 12, exact: false });
+    expect(await price(DASHBOARD)).toBe(cold.calls);
+  });
+
+  it('is exact about what follows from kept rows', async () => {
+    await price('{ channels(first: 1) { nodes { id } } }');
+    expect(await plan(DASHBOARD)).toMatchObject({ calls: 11, saved: { cache: 1 }, exact: true });
+    await price(DASHBOARD);
+    expect(await plan(DASHBOARD)).toMatchObject({ calls: 0, saved: { cache: 12 }, exact: true });
+  });
+
+  it.each([
+    ['users with their plans', '{ users { username plan { name } } }'],
+    [
+      'the QR codes of a channel',
+      '{ channel(id: 99) { items(first: 20) { nodes { ... on QrItem { qrCode { scans } } } } } }',
+    ],
+    ['one QR code with its statistics', '{ qrCode(id: 1) { name statistics { clicks } } }'],
+    ['one campaign', '{ campaign(id: 53) { name } }'],
+    ['one channel and its items', '{ channel(id: 99) { name items(first: 5) { totalCount } } }'],
+    ['the end of a list', '{ channels(last: 3) { nodes { name } } }'],
+    ['more than one page', '{ channel(id: 104) { items(first: 120) { totalCount } } }'],
+    ['a write', 'mutation { createCampaign(input: { name: "Dry" }) { __typename } }'],
+  ])('prices %s as it will cost', async (_what, query) => {
+    const { calls } = await plan(query);
+    expect(await price(query)).toBe(calls);
+  });
+
+  it.each([
+    ['what hangs off a row that is not known', '{ user(id: 105) { plan { name } } }', 2],
+    [
+      'what a write leaves to be read',
+      'mutation { updateChannel(input: { id: 99, name: "Dry" }) { ... on Channel { name color } } }',
+      2,
+    ],
+    [
+      'several writes',
+      'mutation { a: deletePixel(id: 3) { __typename } b: deletePixel(id: 4) { __typename } }',
+      2,
+    ],
+  ])('prices %s, and is not exact where an answer decides', async (_what, query, calls) => {
+    const plan1 = await plan(query);
+    expect(plan1.calls).toBe(calls);
+    expect(await price(query)).toBe(calls);
+    expect(plan1.exact).toBe(!query.includes('{ plan') && !query.includes('color'));
+  });
+
+  it('counts what a write makes unknown again', async () => {
+    await price('{ channels(first: 1) { nodes { id } } }');
+    const query =
+      'mutation { updateChannel(input: { id: 99, name: "Dry" }) { ... on Channel { name color } } }';
+    expect(await plan(query)).toMatchObject({ calls: 2, exact: false });
+    expect(await price(query)).toBe(2);
+  });
+
+  it('is not exact about a list that can be cut shorter than is asked for', async () => {
+    expect(await plan('{ channels(first: 50) { nodes { name } } }')).toMatchObject({
+      calls: 1,
+      exact: false,
+    });
+  });
+
+  it('is not exact about a row that a list read beside it may hold', async () => {
+    const id = Buffer.from('User:105').toString('base64url');
+    const query = `{ users { username } node(id: "${id}") { id } }`;
+    expect((await plan(query)).exact).toBe(false);
+    expect(await price(query)).toBe(1);
+  });
+
+  it('reckons with the rows’ own reads beside any other field of theirs', async () => {
+    await price('{ campaigns(first: 1) { totalCount } }');
+    const query = '{ channels(first: 3) { nodes { databaseId id items { totalCount } } } }';
+    expect(await plan(query)).toMatchObject({ calls: 4, exact: false });
+    expect(await price(query)).toBe(4);
+  });
+
+  it('is not exact about more than an operation may ask for', async () => {
+    const other = await startWorld({ on: world.sandbox, env: { LINKS_RATE_LIMIT: '1' } });
+    worlds.push(other);
+    const query = '{ account { username } plans { name } }';
+    expect(await plan(query, other)).toMatchObject({ calls: 2, exact: false });
+  });
+
+  it('counts for a key that a caller brings once that was accepted', async () => {
+    const other = await startWorld({
+      on: world.sandbox,
+      env: { AUTH_MODE: 'passthrough', LINKS_API_KEY: '' },
+    });
+    worlds.push(other);
+    const key = { authorization: `Bearer ${world.sandbox.links.key}` };
+    const query = '{ seller { username } }';
+    const dry = await other.ask(query, {}, { ...key, 'x-gateway-dry-run': '1' });
+    expect(dry.errors[0]?.extensions?.code).toBe('UPSTREAM_UNAUTHENTICATED');
+    await other.ask('{ account { id } }', {}, key);
+    expect((await plan(query, other, key)).callsByUpstream).toEqual({ LINKS: 0, MARKET: 1 });
+    expect((await other.ask(query, {}, key)).receipt.calls).toBe(1);
+  });
+
+  it('has one answer for an operation in parts, without any data', async () => {
+    const query =
+      '{ account { username } ... @defer { channels(first: 2) { nodes { databaseId } } } }';
+    expect(await plan(query)).toMatchObject({ calls: 2 });
+  });
+
+  it('still complains about the request itself', async () => {
+    const response = await world.gateway.fetch(
+      new Request('http://gateway/graphql', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-gateway-dry-run': '1' },
+        body: JSON.stringify({ query: '{ channels(first: -1) { totalCount } }' }),
+      }),
+    );
+    const { errors } = (await response.json()) as { errors: { extensions: { code: string } }[] };
+    expect(errors.map(({ extensions }) => extensions.code)).toEqual(['BAD_USER_INPUT']);
+  });
+});

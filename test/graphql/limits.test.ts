@@ -1,0 +1,321 @@
+import { hash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type IncomingMessage, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { getIntrospectionQuery } from 'graphql';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { exampleOperations } from '../../src/graphiql/examples.ts';
+import { type Door, openDoor, type Reply } from '../support/door.ts';
+
+let door: Door;
+beforeAll(async () => {
+  door = await openDoor({ AUTH_MODE: 'none' });
+});
+afterAll(() => door.close());
+
+const json = { 'content-type': 'application/json' };
+const account = '{ account { username } }';
+
+/** Something that costs no upstream call is refused: that is what the refusals here have in common. */
+async function refused(reply: Promise<Reply>): Promise<[number, string | undefined]> {
+  const before = door.calls();
+  const { status, code } = await reply;
+  expect(door.calls()).toBe(before);
+  return [status, code];
+}
+
+describe('an operation', () => {
+  const deep = (depth: number) =>
+    `${'{ node(id: "x") { ... on QrCode '.repeat(depth)}{ id }${'}}'.repeat(depth)}`;
+
+  it.each([
+    [
+      'deeper than 15',
+      '{ __type(name: "A") { '.concat('ofType { '.repeat(14), 'name', ' }'.repeat(16)),
+    ],
+    ['deeper than 15 by way of fragments', `query { ...A } ${chain(16)}`],
+    [
+      'with more than 50 aliases',
+      `{ ${Array.from({ length: 51 }, (_, n) => `a${n}: account { id }`).join(' ')} }`,
+    ],
+    ['with more than 50 directives', `{ account ${'@skip(if: false) '.repeat(51)} { id } }`],
+    ['with more than 2000 tokens', `{ account { ${'id '.repeat(2000)} } }`],
+    [
+      'with more than 2000 tokens of every kind',
+      `{ ${'items(search: "a b c", first: 2) @skip(if: $no) { ...F } # one two\n'.repeat(150)} }`,
+    ],
+    ['nested without end', deep(1000)],
+  ])('%s is refused, and told so', async (_, query) => {
+    expect(await refused(door.ask(query))).toEqual([400, 'OPERATION_TOO_EXPENSIVE']);
+  });
+
+  const nodes = (count: number, n: number) =>
+    `a${n}: nodes(ids: [${'"Q2hhbm5lbDox" '.repeat(count)}]) { id }`;
+
+  it.each([
+    ['15 deep', '{ __type(name: "A") { '.concat('ofType { '.repeat(13), 'name', ' }'.repeat(15))],
+    [
+      '15 deep with fragments between, which are no depth of their own',
+      '{ __type(name: "A") { '.concat(
+        '... on __Type { ofType { '.repeat(13),
+        'name',
+        ' } }'.repeat(13),
+        ' } }',
+      ),
+    ],
+    [
+      'with 50 aliases',
+      `{ ${Array.from({ length: 50 }, (_, n) => `a${n}: account { id }`).join(' ')} }`,
+    ],
+    ['whose comments are long', `{ account { id } } # ${'word '.repeat(5000)}`],
+    [
+      'whose strings are long',
+      `{ files(search: """ \\""" ${'"word" '.repeat(3000)} """, first: 1) { totalCount } }`,
+    ],
+    ['with just 2000 tokens', `{ ${[487, 487, 488, 488].map(nodes).join(' ')} }`],
+  ])('%s is answered', async (_, query) => {
+    expect((await door.ask(query)).code).not.toBe('OPERATION_TOO_EXPENSIVE');
+  });
+
+  it.each(exampleOperations('x'))(
+    'of GraphiQL’s examples is answered: %o',
+    async ({ query, variables }) => {
+      const { errors } = await door.ask(query, null, variables ? { variables } : {});
+      expect(errors).toEqual([]);
+    },
+  );
+
+  it('is one a request: a batch is refused as a whole', async () => {
+    const body = JSON.stringify([{ query: account }, { query: account }]);
+    const headers = { ...json, accept: 'application/graphql-response+json' };
+    const before = door.calls();
+    const { status, text } = await door.send('/graphql', { method: 'POST', headers, body });
+    const refusal = { errors: [{ extensions: { code: 'BAD_USER_INPUT' } }] };
+    expect([status, JSON.parse(text)]).toMatchObject([400, [refusal, refusal]]);
+    expect(door.calls()).toBe(before);
+  });
+
+  it('that writes is refused by GET', async () => {
+    const query = encodeURIComponent('mutation { deleteCampaign(id: "1") { __typename } }');
+    expect(await refused(door.send(`/graphql?query=${query}`))).toEqual([405, 'BAD_USER_INPUT']);
+  });
+});
+
+/** `depth` fragments, each with one more selection around the next. */
+function chain(depth: number): string {
+  const name = (n: number): string => 'A'.repeat(n + 1);
+  return Array.from({ length: depth }, (_, n) =>
+    n === depth - 1
+      ? `fragment ${name(n)} on Query { account { id } }`
+      : `fragment ${name(n)} on Query { node(id: "x") { ... on Query { ...${name(n + 1)} } } }`,
+  ).join(' ');
+}
+
+describe('the schema', () => {
+  let open: Door;
+  beforeAll(async () => {
+    open = await openDoor({ AUTH_MODE: 'none', INTROSPECTION: 'true' });
+  });
+  afterAll(() => open.close());
+
+  it('of a real upstream is not told without leave, nor piece by piece', async () => {
+    expect(await refused(door.ask(getIntrospectionQuery()))).toEqual([
+      400,
+      'GRAPHQL_VALIDATION_FAILED',
+    ]);
+    for (const [query, variables] of [
+      ['{ acount { username } }', {}],
+      ['{ channel(di: "1") { name } }', {}],
+      [
+        'mutation ($i: CreatePixelInput!) { createPixel(input: $i) { __typename } }',
+        { i: { typ: 1 } },
+      ],
+      ['query ($f: UserFilter) { users(filter: $f) { id } }', { f: 'ADMINS' }],
+    ] as const) {
+      const { errors } = await door.ask(query, null, { variables });
+      expect(errors.length).toBeGreaterThan(0);
+      for (const { message } of errors) expect(message).not.toMatch(/did you mean/i);
+    }
+  });
+
+  it('is told with leave, as GraphiQL asks for it, and misspelled names are helped with', async () => {
+    const { status, data } = await open.ask(getIntrospectionQuery({ inputValueDeprecation: true }));
+    expect([status, data]).toMatchObject([200, { __schema: { queryType: { name: 'Query' } } }]);
+    const { errors } = await open.ask('{ acount { username } }');
+    expect(errors[0]?.message).toMatch(/Did you mean "account"/);
+  });
+});
+
+describe('a text that is sent as its hash', () => {
+  const persisted = (query: string) => ({
+    persistedQuery: { version: 1, sha256Hash: hash('sha256', query) },
+  });
+  const post = (body: object) =>
+    door.send('/graphql', { method: 'POST', headers: json, body: JSON.stringify(body) });
+
+  it('is asked for when nobody knows it, and known from then on, by GET too', async () => {
+    const extensions = persisted(account);
+    const { status, code, errors } = await post({ extensions });
+    expect([status, code]).toEqual([200, 'PERSISTED_QUERY_NOT_FOUND']);
+    expect(errors[0]?.message).toBe('PersistedQueryNotFound');
+    expect((await post({ query: account, extensions })).errors).toEqual([]);
+    const { data } = await door.send(
+      `/graphql?extensions=${encodeURIComponent(JSON.stringify(extensions))}`,
+    );
+    expect(data).toEqual({ account: { username: expect.any(String) } });
+  });
+
+  it('is refused under the hash of another', async () => {
+    const extensions = persisted('{ seller { username } }');
+    expect(await refused(post({ query: account, extensions }))).toEqual([400, 'BAD_USER_INPUT']);
+    const { errors } = await post({ extensions });
+    expect(errors[0]?.message).toBe('PersistedQueryNotFound');
+  });
+
+  it('does not make a write of a GET', async () => {
+    const write = 'mutation { deleteCampaign(id: "1") { __typename } }';
+    const extensions = persisted(write);
+    await post({ query: write, operationName: 'none', extensions });
+    const sent = door.send(`/graphql?extensions=${encodeURIComponent(JSON.stringify(extensions))}`);
+    expect(await refused(sent)).toEqual([405, 'BAD_USER_INPUT']);
+  });
+
+  it('is forgotten before texts take too much memory', async () => {
+    const first = `{ account { id } } #first`;
+    await post({ query: first, extensions: persisted(first) });
+    for (let n = 0; n < 10; n += 1) {
+      const long = `{ account { id } } #${n}`.padEnd(500_000, '-');
+      await post({ query: long, extensions: persisted(long) });
+    }
+    const { errors } = await post({ extensions: persisted(first) });
+    expect(errors[0]?.message).toBe('PersistedQueryNotFound');
+  });
+});
+
+describe('a list of allowed operations', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'operations-'));
+  const file = join(folder, 'operations.json');
+  let listed: Door;
+  afterAll(async () => {
+    await listed.close();
+    rmSync(folder, { recursive: true });
+  });
+  const post = (body: object) =>
+    listed.send('/graphql', { method: 'POST', headers: json, body: JSON.stringify(body) });
+
+  it.each([
+    ['Relay’s map', { 'id-1': account }],
+    ['Apollo’s manifest', { format: 'x', version: 1, operations: [{ id: 'id-1', body: account }] }],
+  ])('as %s lets these through by their ids, and nothing else', async (_, content) => {
+    await listed?.close();
+    writeFileSync(file, JSON.stringify(content));
+    listed = await openDoor({ AUTH_MODE: 'none', PERSISTED_OPERATIONS_FILE: file });
+    for (const body of [
+      { documentId: 'id-1' },
+      { extensions: { persistedQuery: { version: 1, sha256Hash: 'id-1' } } },
+    ]) {
+      expect((await post(body)).data).toEqual({ account: { username: expect.any(String) } });
+    }
+    const before = listed.calls();
+    for (const [body, answer] of [
+      [{ query: '{ seller { username } }' }, [403, 'FORBIDDEN']],
+      [{ query: account }, [403, 'FORBIDDEN']],
+      [{}, [403, 'FORBIDDEN']],
+      [{ documentId: 'id-2' }, [200, 'PERSISTED_QUERY_NOT_FOUND']],
+      [{ documentId: '__proto__' }, [200, 'PERSISTED_QUERY_NOT_FOUND']],
+    ] as const) {
+      const { status, code } = await post(body);
+      expect([status, code]).toEqual(answer);
+    }
+    expect(listed.calls()).toBe(before);
+  });
+});
+
+describe('a Host header', () => {
+  const ask = async (from: Door, host: string, path = '/graphql?query={__typename}') => {
+    const { port } = new URL(from.url);
+    const sent = request({ host: '127.0.0.1', port, path, headers: { host } }).end();
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    return [response.statusCode, await text(response)] as const;
+  };
+
+  it.each(['localhost', 'LOCALHOST:4000', '127.0.0.1:4000', '[::1]:4000', '10.0.0.7'])(
+    'of %s is this machine’s own',
+    async (host) => {
+      expect((await ask(door, host))[0]).toBe(200);
+    },
+  );
+
+  it.each([
+    'evil.example',
+    'localhost.evil.example:4000',
+    '127.0.0.1.evil.example',
+    'x',
+    'evillocalhost',
+    'evil-localhost:4000',
+    'evil.localhost',
+    'evil127.0.0.1',
+    '[::1].evil.example',
+    'localhost:4000:80',
+    'localhost.',
+  ])('of %s is refused by a gateway on loopback, so that no page can be it', async (host) => {
+    const [status, body] = await ask(door, host);
+    expect([status, body]).toEqual([403, expect.stringContaining('"code":"FORBIDDEN"')]);
+    expect((await ask(door, host, '/livez'))[0]).toBe(200);
+  });
+
+  it('may have the names of ALLOWED_HOSTS, and these only where they are set', async () => {
+    const named = await openDoor({
+      AUTH_MODE: 'none',
+      HOST: '0.0.0.0',
+      ALLOWED_HOSTS: 'Api.Example.com, other.example',
+    });
+    const wide = await openDoor({ AUTH_MODE: 'none', HOST: '0.0.0.0' });
+    expect((await ask(named, 'API.example.com:443'))[0]).toBe(200);
+    expect((await ask(named, 'other.example'))[0]).toBe(200);
+    for (const host of [
+      'evil.example',
+      // Names that only end in an allowed one, begin with it, or have it in them.
+      'evilapi.example.com',
+      'evil.api.example.com',
+      'evil-api.example.com:443',
+      'api.example.com.evil.example',
+      'api.example.comevil',
+      'api.example',
+      'example.com',
+      'apixexample.com',
+    ]) {
+      // Twice: the last one that was looked at is remembered.
+      expect((await ask(named, host))[0]).toBe(403);
+      expect((await ask(named, host))[0]).toBe(403);
+      expect((await ask(named, 'api.example.com'))[0]).toBe(200);
+    }
+    expect((await ask(wide, 'anything.example'))[0]).toBe(200);
+    await Promise.all([named.close(), wide.close()]);
+  });
+});
+
+describe('every answer', () => {
+  it.each([
+    ['/graphql?query={__typename}', {}],
+    ['/graphql', { headers: { accept: 'text/html' } }],
+    ['/graphql', { method: 'POST', body: 'no' }],
+    ['/files/x.txt', { method: 'PUT' }],
+    ['/livez', {}],
+    ['/readyz', {}],
+    ['/console.json', {}],
+    ['/nothing', {}],
+  ])('%s %j tells browsers to trust nothing', async (path, init) => {
+    const { headers } = await door.send(path, init);
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('x-frame-options')).toBe('DENY');
+    expect(headers.get('referrer-policy')).toBe('no-referrer');
+    expect(headers.get('cross-origin-resource-policy')).toBe('same-origin');
+    expect(headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+    expect(headers.get('x-powered-by')).toBeNull();
+  });
+});

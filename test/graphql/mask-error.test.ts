@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../src/errors.ts';
+import { ask, shared, smallServer } from '../support/small-graph.ts';
+
+describe('an error of a field', () => {
+  it('shows a GatewayError with its code and details, and leaves the other fields intact', async () => {
+    const { server, unexpected } = smallServer();
+    const answer = await ask(server, '{ gateway budget hello }');
+    expect(answer.status).toBe(200);
+    expect(answer.data).toEqual({ gateway: null, budget: null, hello: 'hello world' });
+    expect(answer.errors).toMatchObject([
+      {
+        message: 'Give a smaller first.',
+        path: ['gateway'],
+        extensions: { code: 'BAD_USER_INPUT', field: 'first' },
+      },
+      {
+        path: ['budget'],
+        extensions: {
+          code: 'BUDGET_EXHAUSTED',
+          upstream: 'LINKS',
+          retryAfterMs: 1500,
+          availableAt: '1970-01-01T00:00:00.000Z',
+        },
+      },
+    ]);
+    expect(unexpected).toEqual([]);
+  });
+
+  it.each(['plain', 'internal', 'foreign', 'number', 'required { hello }'])(
+    'says nothing of %s but its place, and reports it',
+    async (field) => {
+      const { server, unexpected } = smallServer();
+      const answer = await ask(server, `{ ${field} }`);
+      expect(answer.errors).toEqual([
+        {
+          message: 'Something went wrong',
+          locations: [{ line: 1, column: 3 }],
+          path: [field.split(' ')[0]],
+          extensions: { code: 'INTERNAL_SERVER_ERROR' },
+        },
+      ]);
+      expect(answer.text).not.toMatch(/secret|s3cret|srv|row 7|stack/);
+      expect(unexpected).toHaveLength(1);
+    },
+  );
+
+  it('is reported once, however many fields it broke', async () => {
+    const { server, unexpected } = smallServer();
+    const answer = await ask(server, '{ plain again }');
+    expect(answer.errors).toHaveLength(2);
+    expect(unexpected).toEqual([shared]);
+  });
+
+  it('is not reported when the request was only aborted', async () => {
+    const { server, unexpected } = smallServer();
+    const answer = await ask(server, '{ aborted }');
+    expect(answer.data).toEqual({ aborted: null });
+    expect(answer.errors).toMatchObject([{ extensions: { code: 'CANCELED' } }]);
+    expect(unexpected).toEqual([]);
+  });
+});
+
+describe('a request that cannot be executed', () => {
+  it.each([
+    ['{ hello', 'GRAPHQL_PARSE_FAILED'],
+    ['{ hullo }', 'GRAPHQL_VALIDATION_FAILED'],
+    ['{ count(first: "x") }', 'GRAPHQL_VALIDATION_FAILED'],
+    ['query A { hello } query B { hello }', 'BAD_USER_INPUT'],
+    ['query ($n: Int!) { count(first: $n) }', 'BAD_USER_INPUT'],
+  ])('%s is refused as %s', async (query, code) => {
+    const { server, unexpected } = smallServer();
+    const answer = await ask(server, query);
+    expect(answer.status).toBe(400);
+    expect(answer.errors?.[0]?.extensions).toEqual({ code });
+    expect(answer).not.toHaveProperty('data');
+    expect(unexpected).toEqual([]);
+  });
+
+  it('names the variable that does not fit', async () => {
+    const { server } = smallServer();
+    const answer = await ask(server, 'query ($n: Int!) { count(first: $n) }', { n: 'x' });
+    expect(answer.errors?.[0]?.message).toContain('Variable "$n"');
+    expect(answer.errors?.[0]?.extensions).toEqual({ code: 'BAD_USER_INPUT' });
+  });
+
+  it('names the variable that a custom scalar refuses', async () => {
+    const { server, unexpected } = smallServer();
+    const answer = await ask(server, 'query ($v: Odd) { odd(value: $v) }', { v: 2 });
+    expect(answer.status).toBe(400);
+    expect(answer.errors?.[0]?.message).toMatch(/Variable "\$v".*not odd/);
+    expect(answer.errors?.[0]?.extensions).toEqual({ code: 'BAD_USER_INPUT' });
+    expect(unexpected).toEqual([]);
+  });
+
+  it('gives an argument that comes to nothing the code of bad input', async () => {
+    const { server, unexpected } = smallServer();
+    const answer = await ask(server, 'query ($n: Int = 1) { count(first: $n) }', { n: null });
+    expect(answer.errors?.[0]?.extensions).toEqual({ code: 'BAD_USER_INPUT' });
+    expect(unexpected).toEqual([]);
+  });
+
+  it('has the status of its code when its context cannot be made', async () => {
+    const { server } = smallServer({
+      createContext: () => {
+        throw new GatewayError('UNAUTHENTICATED', 'Send a token.');
+      },
+    });
+    const answer = await ask(server, '{ hello }');
+    expect(answer.status).toBe(401);
+    expect(answer.errors).toEqual([
+      { message: 'Send a token.', extensions: { code: 'UNAUTHENTICATED' } },
+    ]);
+  });
+});

@@ -1,0 +1,56 @@
+import { readFileSync } from 'node:fs';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Door, openDoor } from '../support/door.ts';
+
+let door: Door;
+afterEach(() => door.close());
+
+const PATH = '/schema.graphql';
+
+describe('the schema as a file', () => {
+  it('is what the repository has, and is not sent twice to the same client', async () => {
+    door = await openDoor({ AUTH_MODE: 'none', INTROSPECTION: 'true' });
+    const first = await door.send(PATH);
+    expect(first.text).toBe(readFileSync('schema.graphql', 'utf8'));
+    expect(first.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+    const etag = first.headers.get('etag') ?? '';
+    const again = await door.send(PATH, { headers: { 'if-none-match': etag } });
+    expect([again.status, again.text]).toEqual([304, '']);
+    expect(door.calls()).toBe(0);
+  });
+
+  it('is told to whoever may ask for it by introspection, and nobody else', async () => {
+    door = await openDoor({ AUTH_MODE: 'passthrough', INTROSPECTION: 'true' });
+    const nobody = await door.send(PATH);
+    expect([nobody.status, nobody.code]).toEqual([401, 'UNAUTHENTICATED']);
+    expect(nobody.headers.get('www-authenticate')).toContain('Bearer');
+    const authorization = `Bearer ${door.sandbox.links.keys.pro}`;
+    const caller = await door.send(PATH, { headers: { authorization } });
+    expect(caller.text).toContain('type Query');
+  });
+
+  it('is not told where introspection is off', async () => {
+    door = await openDoor({ AUTH_MODE: 'none', INTROSPECTION: 'false' });
+    const { code, status, text } = await door.send(PATH);
+    expect([status, code]).toEqual([403, 'FORBIDDEN']);
+    expect(text).toContain('INTROSPECTION=true');
+  });
+
+  it('is for reading alone, and for pages that are listed', async () => {
+    door = await openDoor({
+      AUTH_MODE: 'none',
+      INTROSPECTION: 'true',
+      CORS_ORIGINS: 'https://app.example',
+    });
+    expect((await door.send(PATH, { method: 'POST' })).status).toBe(405);
+    const listed = await door.send(PATH, {
+      method: 'OPTIONS',
+      headers: { origin: 'https://app.example' },
+    });
+    expect(listed.headers.get('access-control-allow-methods')).toBe('GET');
+    const foreign = await door.send(PATH, {
+      headers: { origin: 'https://other.example', 'sec-fetch-site': 'cross-site' },
+    });
+    expect(foreign.code).toBe('FORBIDDEN');
+  });
+});

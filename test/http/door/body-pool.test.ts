@@ -1,0 +1,158 @@
+import { hash } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { connect, Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { formatTokenFile } from '../../../src/auth/token-file.ts';
+import { useBodyPool } from '../../../src/graphql/plugins/use-body-pool.ts';
+import { BodyPool } from '../../../src/http/door/body-pool.ts';
+import { type Door, openDoor } from '../../support/door.ts';
+import { LiveViewer } from '../../support/live-viewer.ts';
+
+const MIB = 1024 * 1024;
+/** Half of what all may send together. */
+const MOST_OF_ONE = 64;
+
+describe('Who sends much at a time', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'body-pool-'));
+  const file = join(folder, 'tokens.json');
+  const sockets: Socket[] = [];
+  let door: Door;
+
+  beforeEach(async () => {
+    const tokens = ['one', 'other'].map(
+      (name) => ({ name, role: 'viewer', sha256: hash('sha256', name) }) as const,
+    );
+    writeFileSync(file, formatTokenFile(tokens));
+    door = await openDoor({ AUTH_MODE: 'token', AUTH_TOKENS_FILE: file });
+  });
+  afterEach(async () => {
+    LiveViewer.closeAll();
+    for (const socket of sockets.splice(0)) socket.destroy();
+    await door.close();
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  /** Announces a body that never comes; answers what comes back, once everything has come to rest. */
+  async function announce(token: string, count: number): Promise<string[]> {
+    const answers: string[] = [];
+    for (let n = 0; n < count; n += 1) {
+      const socket = connect(Number(new URL(door.url).port), '127.0.0.1').setEncoding('utf8');
+      socket.on('error', () => {});
+      socket.on('data', (text: string) => answers.push(text));
+      socket.write(
+        `POST /graphql HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\ncontent-length: ${MIB}\r\n\r\n{`,
+      );
+      sockets.push(socket);
+    }
+    for (let turn = 0; turn < 5; turn += 1) await door.clock.settle();
+    return answers;
+  }
+
+  const askLarge = (token: string) =>
+    door.ask(`{ account { username } } #${'x'.repeat(MIB / 2)}`, token);
+
+  it('is refused beyond a share of the memory, and nobody else is', async () => {
+    const refused = await announce('one', MOST_OF_ONE + 6);
+    while (refused.length < 6) await door.clock.settle();
+    for (let turn = 0; turn < 5; turn += 1) await door.clock.settle();
+    expect(refused).toHaveLength(6);
+    expect(refused[0]).toMatch(/^HTTP\/1.1 503/);
+    expect(refused[0]).toMatch(/\r\nretry-after: 1\r\n/i);
+    expect(refused[0]).toContain('BUDGET_EXHAUSTED');
+    expect((await askLarge('one')).status).toBe(503);
+    expect((await door.ask('{ account { username } }', 'one')).errors).toEqual([]);
+    // Too many words, but that is found out once it was read.
+    expect((await askLarge('other')).status).toBe(200);
+    for (const socket of sockets) socket.destroy();
+    for (let turn = 0; turn < 5; turn += 1) await door.clock.settle();
+    expect((await askLarge('one')).status).toBe(200);
+    expect(door.calls()).toBe(1);
+  });
+
+  /** Sends an operation in a body of unknown length; answers once something has come back, or everything rests. */
+  async function sendChunked(token: string, query: string, accept: string): Promise<void> {
+    const body = JSON.stringify({ query });
+    const socket = connect(Number(new URL(door.url).port), '127.0.0.1').setEncoding('utf8');
+    socket.on('error', () => {});
+    sockets.push(socket);
+    socket.write(
+      `POST /graphql HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\naccept: ${accept}\r\ntransfer-encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
+    );
+    await new Promise((resolve) => socket.once('data', resolve));
+  }
+
+  it('gives all of it back when a live query begins', async () => {
+    const query = 'query @live { account { username } }';
+    for (let n = 0; n < 2 * MOST_OF_ONE + 2; n += 1)
+      await sendChunked('one', query, 'text/event-stream;live=patch');
+    const announced = `${query} #${'x'.repeat(MIB - 200)}`;
+    for (let n = 0; n < MOST_OF_ONE + 2; n += 1) {
+      const viewer = LiveViewer.open(door.url, { query: announced, token: 'one' });
+      await viewer.until(({ revision }) => revision > 0);
+    }
+    expect((await askLarge('one')).status).toBe(200);
+    expect((await askLarge('other')).status).toBe(200);
+  });
+
+  it('counts a body that announced no length as what it was, once it has been read', async () => {
+    let release = (): void => {};
+    const until = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    door.sandbox.links.fault({ kind: 'hold', until, path: '/api/account' });
+    const waiting = Array.from({ length: MOST_OF_ONE + 6 }, () =>
+      sendChunked('one', '{ account { username } }', 'application/json'),
+    );
+    for (let turn = 0; turn < 20; turn += 1) await door.clock.settle();
+    expect(sockets.every(({ bytesRead }) => bytesRead === 0)).toBe(true);
+    const large = await door.ask(`{ __typename } #${'x'.repeat(MIB / 2)}`, 'one');
+    release();
+    expect(large.status).toBe(200);
+    await Promise.all(waiting);
+  });
+});
+
+it('Who hangs up while it is found out who that is takes no room for ever', () => {
+  const pool = new BodyPool(2 * MIB);
+  const plugin = useBodyPool(pool, { maxBodyBytes: MIB });
+  const request = new Request('http://gateway/graphql', {
+    method: 'POST',
+    headers: { 'content-length': String(MIB) },
+  });
+  const res = new ServerResponse(new IncomingMessage(new Socket()));
+  res.destroy();
+  const serverContext = { res, record: { viewer: { name: 'one', role: 'viewer' } } };
+  for (let n = 0; n < 3; n += 1) {
+    void plugin.onRequestParse?.({ request, serverContext } as never);
+  }
+  expect(() => pool.take('one', MIB)).not.toThrow();
+});
+
+describe('The memory for large bodies', () => {
+  const KIB = 1024;
+
+  it('has a limit for all, which one caller may have half of', () => {
+    const pool = new BodyPool(200 * KIB);
+    pool.take('one', 100 * KIB);
+    expect(() => pool.take('one', 17 * KIB)).toThrow('Try again soon');
+    pool.take('two', 99 * KIB);
+    // One kilobyte is left, which is of a size that is always taken.
+    expect(() => pool.take('three', 17 * KIB)).toThrow('Try again soon');
+    expect(() => pool.take('three', 16 * KIB)).not.toThrow();
+  });
+
+  it('comes back once, however often it is given back', () => {
+    const pool = new BodyPool(200 * KIB);
+    const first = pool.take('one', 50 * KIB);
+    pool.take('one', 50 * KIB);
+    first(0);
+    first(0);
+    pool.take('one', 50 * KIB);
+    expect(() => pool.take('one', 17 * KIB)).toThrow('Try again soon');
+    pool.take('two', 100 * KIB);
+    expect(() => pool.take('three', 17 * KIB)).toThrow('Try again soon');
+  });
+});

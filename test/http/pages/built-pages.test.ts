@@ -1,0 +1,124 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, request, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/clock.ts';
+import { createBuiltPages } from '../../../src/http/pages/built-pages.ts';
+import { LoopTurns } from '../../../src/http/socket/loop-turns.ts';
+
+const pages = createBuiltPages(new LoopTurns(systemClock));
+const page = pages.document('console', { data: { text: '</script><b>' } });
+const missing = pages.document('nothing');
+
+/** A build of its own, to be made anew. */
+const folder = mkdtempSync(join(tmpdir(), 'pages-'));
+const own = createBuiltPages(new LoopTurns(systemClock), folder);
+const ownPage = own.document('own');
+let server: Server;
+let port = 0;
+
+beforeAll(async () => {
+  server = createServer((asked, response) => {
+    if (asked.url === '/own') ownPage(asked, response);
+    else if (asked.url?.startsWith('/own/')) own.asset(asked, response);
+    else if (asked.url?.startsWith('/assets/')) pages.asset(asked, response);
+    else (asked.url === '/nothing' ? missing : page)(asked, response);
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  ({ port } = server.address() as AddressInfo);
+});
+afterAll(() => {
+  server.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** Asks without a library that unpacks. */
+async function ask(path: string, headers: Record<string, string> = {}, method = 'GET') {
+  return new Promise<{ status: number; headers: Record<string, unknown>; body: Buffer }>(
+    (resolve, reject) => {
+      const sent = request({ port, path, headers, method }, (response) => {
+        void buffer(response).then((body) =>
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, body }),
+        );
+      });
+      sent.on('error', reject).end();
+    },
+  );
+}
+
+const asset = readdirSync('dist/pages/assets').find((name) => name.endsWith('.js')) ?? '';
+const content = readFileSync(`dist/pages/assets/${asset}`);
+
+describe('an asset', () => {
+  it.each([
+    ['gzip, deflate, br', 'br', brotliDecompressSync],
+    ['gzip;q=0.5, br;q=0', 'gzip', gunzipSync],
+    ['identity', undefined, (body: Buffer) => body],
+  ])('is sent to one that takes %s as %s', async (accepted, packing, unpack) => {
+    const { body, headers, status } = await ask(`/assets/${asset}`, {
+      'accept-encoding': accepted,
+    });
+    expect(status).toBe(200);
+    expect(headers['content-encoding']).toBe(packing);
+    expect(unpack(body).equals(content)).toBe(true);
+    expect(headers).toMatchObject({
+      'cache-control': 'public, max-age=31536000, immutable',
+      'content-type': 'text/javascript; charset=utf-8',
+      vary: 'Accept-Encoding',
+    });
+  });
+
+  it.each([
+    '/assets/../made-from',
+    '/assets/%2e%2e%2fmade-from',
+    '/assets/x.js',
+    '/assets/',
+    `/assets/${asset}.br`,
+  ])('is nothing that is asked for by %s', async (path) => {
+    expect((await ask(path)).status).toBe(404);
+  });
+
+  it('is read only', async () => {
+    expect((await ask(`/assets/${asset}`, {}, 'POST')).status).toBe(405);
+    const head = await ask(`/assets/${asset}`, {}, 'HEAD');
+    expect([head.status, head.body.length]).toEqual([200, 0]);
+  });
+});
+
+describe('a page', () => {
+  it('brings its data along, as no part of a script', async () => {
+    const { body, headers } = await ask('/');
+    const [, json = ''] =
+      /<script type="application\/json" id="data">(.*?)<\/script>/.exec(body.toString()) ?? [];
+    expect(JSON.parse(json)).toEqual({ text: '</script><b>' });
+    expect(headers['content-security-policy']).toContain("script-src 'self'");
+    expect(headers['content-security-policy']).not.toMatch(/unsafe|https?:|\*/);
+  });
+
+  it('is not sent again to a browser that has it', async () => {
+    const etag = String((await ask('/')).headers['etag']);
+    const again = await ask('/', { 'if-none-match': etag });
+    expect([again.status, again.body.length]).toEqual([304, 0]);
+  });
+
+  it('says what to do where it is not built', async () => {
+    const { body, status } = await ask('/nothing');
+    expect([status, body.toString()]).toEqual([503, expect.stringContaining('npm run build')]);
+  });
+
+  it('is the newest one that was built, with its assets', async () => {
+    mkdirSync(join(folder, 'assets'));
+    for (const name of ['first', 'second']) {
+      writeFileSync(join(folder, 'assets', `${name}.js`), name);
+      writeFileSync(join(folder, 'own.html'), `<body>${name}</body>`);
+      expect((await ask('/own')).body.toString()).toContain(name);
+      expect((await ask(`/own/${name}.js`)).body.toString()).toBe(name);
+    }
+  });
+});

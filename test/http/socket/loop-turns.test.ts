@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import { LoopTurns } from '../../../src/http/socket/loop-turns.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+
+/** A clock that work moves on, as work does. */
+class Working extends VirtualClock {
+  #worked = 0;
+
+  override now(): number {
+    return super.now() + this.#worked;
+  }
+
+  work(ms: number): void {
+    this.#worked += ms;
+  }
+}
+
+/** Lets the event loop turn, and tells what was begun in each turn. */
+async function turnsOf(begun: readonly number[], count: number): Promise<number[][]> {
+  const turns: number[][] = [];
+  let seen = 0;
+  while (seen < count) {
+    turns.push(begun.slice(seen));
+    seen = begun.length;
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+  }
+  return turns.filter(({ length }) => length > 0);
+}
+
+describe('Requests that arrive together', () => {
+  it('are begun in order, some in each turn', async () => {
+    const clock = new Working();
+    const turns = new LoopTurns(clock);
+    const begun: number[] = [];
+    for (let n = 0; n < 100; n += 1) {
+      turns.run(() => {
+        begun.push(n);
+        clock.work(5);
+      });
+    }
+    const found = await turnsOf(begun, 100);
+    expect(begun).toEqual(Array.from({ length: 100 }, (_, n) => n));
+    expect(Math.max(...found.map(({ length }) => length))).toBeLessThanOrEqual(2);
+  });
+
+  it('stand behind those that wait, also when they come between two turns', async () => {
+    const clock = new Working();
+    const turns = new LoopTurns(clock);
+    const begun: number[] = [];
+    const ask = (n: number): void =>
+      turns.run(() => {
+        begun.push(n);
+        clock.work(15);
+      });
+    for (let n = 0; n < 5; n += 1) ask(n);
+    for (let n = 5; n < 15; n += 1) {
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+      ask(n);
+    }
+    await turnsOf(begun, 15);
+    expect(begun).toEqual(Array.from({ length: 15 }, (_, n) => n));
+  });
+
+  it('are begun at once when they cost little', () => {
+    const turns = new LoopTurns(new Working());
+    let begun = 0;
+    for (let n = 0; n < 1000; n += 1) {
+      turns.run(() => {
+        begun += 1;
+      });
+    }
+    expect(begun).toBe(1000);
+  });
+});

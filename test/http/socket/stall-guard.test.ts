@@ -1,0 +1,151 @@
+import { once } from 'node:events';
+import { readdirSync, statSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/clock.ts';
+import { Origins } from '../../../src/http/door/origins.ts';
+import { createBuiltPages } from '../../../src/http/pages/built-pages.ts';
+import { createHttpServer, type HttpServer } from '../../../src/http/server.ts';
+import { LoopTurns } from '../../../src/http/socket/loop-turns.ts';
+import { createOperatorPages } from '../../../src/operators/operator-pages.ts';
+import { until } from '../../support/uploads.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+
+/** More than the system takes in for a client that does not read. */
+const LARGE = Buffer.alloc(40_000_000, 'x');
+
+const clock = new VirtualClock();
+const opened: { server: HttpServer; sockets: Socket[] }[] = [];
+afterEach(async () => {
+  for (const { server, sockets } of opened.splice(0)) {
+    for (const socket of sockets) socket.destroy();
+    await server.close();
+  }
+});
+
+/** A server with a large answer at `/graphql`, and connections to it that do not read. */
+async function serve(
+  graphql = (_: IncomingMessage, response: ServerResponse): unknown => response.end(LARGE),
+): Promise<{ ask: (head: string) => Promise<Socket>; answers: ServerResponse[] }> {
+  const answers: ServerResponse[] = [];
+  const server = createHttpServer({
+    turns: new LoopTurns(systemClock),
+    shortWay: null,
+    graphql: (request, response) => {
+      answers.push(response);
+      return graphql(request, response);
+    },
+    graphiql: null,
+    files: null,
+    assets: createBuiltPages(new LoopTurns(systemClock)).asset,
+    pages: createOperatorPages({
+      access: 'off',
+      metrics: null,
+      console: {},
+      state: {
+        readiness: () => ({ ready: true, reasons: [], degraded: [] }),
+      },
+    }),
+    hostGuard: null,
+    schemaPage: (_, response) => response.end(),
+    origins: new Origins([]),
+    bodyLimits: { maxBodyBytes: 1000 },
+    clock,
+    graceMs: 0,
+  });
+  const sockets: Socket[] = [];
+  opened.push({ server, sockets });
+  const port = Number(new URL((await server.listen(0, '127.0.0.1')).url).port);
+  return {
+    answers,
+    async ask(head) {
+      const socket = connect(port, '127.0.0.1');
+      // Cut off while it sends: what came of it is looked at instead.
+      socket.on('error', () => undefined);
+      sockets.push(socket);
+      await once(socket, 'connect');
+      socket.pause();
+      socket.write(head);
+      return socket;
+    },
+  };
+}
+
+const GET = 'GET /graphql?query={hello} HTTP/1.1\r\nHost: localhost\r\n\r\n';
+
+/** How much has come by the time the connection is at its end. */
+async function rest(socket: Socket): Promise<number> {
+  socket.on('data', () => undefined).resume();
+  await once(socket, 'close');
+  return socket.bytesRead;
+}
+
+describe('A client that has stopped reading its answer', () => {
+  it('is cut off after half a minute', async () => {
+    const { ask, answers } = await serve();
+    const socket = await ask(GET);
+    await until(() => answers.length === 1);
+    await clock.advance(29_000);
+    expect(answers[0]?.destroyed).toBe(false);
+    await clock.advance(20_000);
+    expect(answers[0]?.destroyed).toBe(true);
+    expect(await rest(socket)).toBeLessThan(LARGE.byteLength);
+  });
+
+  it('gains no time by sending more', async () => {
+    const { ask, answers } = await serve();
+    const socket = await ask(GET);
+    await until(() => answers.length === 1);
+    for (let count = 0; count < 5; count += 1) {
+      socket.write(GET);
+      await clock.advance(10_000);
+    }
+    expect(answers[0]?.destroyed).toBe(true);
+  });
+
+  it('is let alone as long as it reads, however slowly', async () => {
+    const { ask, answers } = await serve();
+    const socket = await ask(GET);
+    await until(() => answers.length === 1);
+    for (let count = 0; count < 8; count += 1) {
+      const wanted = socket.bytesRead + 4_000_000;
+      const reader = (): void => void (socket.bytesRead >= wanted && socket.pause());
+      socket.on('data', reader).resume();
+      await until(() => socket.bytesRead >= wanted);
+      socket.off('data', reader);
+      await clock.advance(25_000);
+    }
+    expect(answers[0]?.destroyed).toBe(false);
+  });
+
+  it('is not taken for one that waits for its answer', async () => {
+    const { ask, answers } = await serve(() => undefined);
+    const socket = await ask(GET);
+    await until(() => answers.length === 1);
+    await clock.advance(600_000);
+    answers[0]?.end('late');
+    socket.resume();
+    await once(socket, 'data');
+  });
+});
+
+describe('A large asset', () => {
+  const names = readdirSync('dist/pages/assets').filter((name) => name.endsWith('.js'));
+  const [largest] = names
+    .map((name) => ({ name, bytes: statSync(`dist/pages/assets/${name}`).size }))
+    .sort((a, b) => b.bytes - a.bytes);
+
+  it('takes no memory for each who asks for it unpacked and does not read', async () => {
+    const { bytes, name } = largest as { bytes: number; name: string };
+    const { ask } = await serve();
+    const head = `GET /assets/${name} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
+    const first = await ask(head);
+    first.resume();
+    await once(first, 'data');
+    const before = process.memoryUsage().arrayBuffers;
+    const others = await Promise.all(Array.from({ length: 40 }, () => ask(head)));
+    for (const socket of others) await once(socket, 'readable');
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(10 * bytes);
+  });
+});

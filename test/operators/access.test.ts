@@ -1,0 +1,157 @@
+import { once } from 'node:events';
+import { createServer, IncomingMessage, request } from 'node:http';
+import { type AddressInfo, connect, Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it } from 'vitest';
+import { isLocal } from '../../src/http/door/local-caller.ts';
+import { createOperatorPages } from '../../src/operators/operator-pages.ts';
+import { busyGateway } from '../support/busy-gateway.ts';
+
+describe('METRICS', () => {
+  const statuses = async (env: Record<string, string>, headers: Record<string, string> = {}) => {
+    const started = await busyGateway(env);
+    const paths = ['/metrics', '/console.json', '/readyz'];
+    const answers = await Promise.all(paths.map((path) => fetch(started.url + path, { headers })));
+    await started.close();
+    return answers.map(({ status }) => status);
+  };
+
+  it('local shows them to this machine', async () => {
+    expect(await statuses({})).toEqual([200, 200, 200]);
+  });
+
+  it.each([
+    'Forwarded',
+    'Via',
+    'X-Real-IP',
+    'X-Forwarded-For',
+    'X-Forwarded-Host',
+    'X-Forwarded-Proto',
+    'X-Forwarded',
+    'X-Original-Forwarded-For',
+    'X-Original-Host',
+    'X-Client-IP',
+    'Client-IP',
+    'X-Cluster-Client-IP',
+    'WL-Proxy-Client-IP',
+    'True-Client-IP',
+    'Fastly-Client-IP',
+    'CF-Connecting-IP',
+    'CF-Ray',
+    'CDN-Loop',
+    'X-Envoy-External-Address',
+    'X-Envoy-Peer-Metadata',
+    'X-Azure-ClientIP',
+    'X-Azure-SocketIP',
+    'X-AppEngine-User-IP',
+    'X-Amz-Cf-Id',
+    'X-Amzn-Trace-Id',
+    'CloudFront-Viewer-Address',
+    'Fly-Client-IP',
+    'X-Vercel-Id',
+    'X-NF-Client-Connection-IP',
+    'DO-Connecting-IP',
+    'X-ProxyUser-IP',
+    'X-Remote-Addr',
+    'X-Originating-IP',
+    'X-Scheme',
+    'Front-End-Https',
+    'Tailscale-User-Login',
+  ])('local shows them to nobody whose request has %s, as one behind a proxy has', async (name) => {
+    expect(await statuses({}, { [name]: 'for=127.0.0.1' })).toEqual([403, 403, 200]);
+  });
+
+  it('local shows them to this machine, whatever else its programs send', async () => {
+    const usual =
+      'accept cookie traceparent tracestate baggage x-request-id x-correlation-id prefer x-b3-traceid apollographql-client-name x-client-version x-requested-with x-gateway-dry-run dnt sec-ch-ua';
+    const headers = Object.fromEntries(usual.split(' ').map((name) => [name, 'x']));
+    expect(await statuses({}, headers)).toEqual([200, 200, 200]);
+  });
+
+  it('local shows them to nobody who speaks HTTP/1.0, as nginx does in front of it', async () => {
+    const started = await busyGateway();
+    await started.ask('{ account { username } }');
+    const { port } = new URL(started.url);
+    const ask = async (path: string, version: string): Promise<string> => {
+      const socket = connect(Number(port), '127.0.0.1');
+      socket.write(`GET ${path} HTTP/${version}\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
+      return text(socket);
+    };
+    for (const path of ['/metrics', '/console.json', '/console', '/console/events', '/status']) {
+      expect(await ask(path, '1.0')).toMatch(/^HTTP\/1\.1 403 /);
+    }
+    expect(await ask('/readyz', '1.0')).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await ask('/metrics', '1.1')).toMatch(/^HTTP\/1\.1 200 /);
+    await started.close();
+    const open = await busyGateway({ METRICS: 'open' });
+    const asked = { port: new URL(open.url).port };
+    const socket = connect(Number(asked.port), '127.0.0.1');
+    socket.write('GET /console.json HTTP/1.0\r\nHost: localhost\r\n\r\n');
+    expect(await text(socket)).toContain('"named":false');
+    await open.close();
+  });
+
+  it('local does not show them to a page whose name was made to point at this machine', async () => {
+    const pages = createOperatorPages({
+      access: 'local',
+      metrics: { render: async () => ({ contentType: 'text/plain', text: '' }) },
+      console: {},
+      state: {
+        readiness: () => ({ ready: true, reasons: [], degraded: [] }),
+      },
+    });
+    const server = createServer((asked, answer) => pages['/metrics']?.(asked, answer, false));
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const statusFor = async (host: string): Promise<number | undefined> => {
+      const sent = request({ port, host: '127.0.0.1', headers: { host } }).end();
+      const [response] = (await once(sent, 'response')) as [IncomingMessage];
+      response.resume();
+      return response.statusCode;
+    };
+    expect(await statusFor('localhost:4000')).toBe(200);
+    expect(await statusFor('[::1]:4000')).toBe(200);
+    expect(await statusFor('evil.example')).toBe(403);
+    expect(await statusFor('localhost.evil.example')).toBe(403);
+    expect(await statusFor('evillocalhost')).toBe(403);
+    expect(await statusFor('evillocalhost:4000')).toBe(403);
+    expect(await statusFor('evil.127.0.0.1')).toBe(403);
+    expect(await statusFor('127.0.0.1.evil.example')).toBe(403);
+    expect(await statusFor('evil[::1]')).toBe(403);
+    expect(await statusFor('[::1].evil')).toBe(403);
+    expect(await statusFor('localhost:4000:80')).toBe(403);
+    server.close();
+  });
+
+  it('open shows them to everyone, off to nobody', async () => {
+    const proxied = { 'x-forwarded-for': '203.0.113.9' };
+    expect(await statuses({ METRICS: 'open' }, proxied)).toEqual([200, 200, 200]);
+    expect(await statuses({ METRICS: 'off' })).toEqual([404, 404, 200]);
+  });
+});
+
+describe('A connection', () => {
+  const from = (remoteAddress: string | undefined): boolean => {
+    const asked = new IncomingMessage(new Socket());
+    Object.defineProperty(asked.socket, 'remoteAddress', { value: remoteAddress });
+    return isLocal(Object.assign(asked, { httpVersion: '1.1', headers: { host: 'LocalHost' } }));
+  };
+
+  it.each(['127.0.0.1', '127.8.9.10', '::1', '::ffff:127.0.0.1'])('from %s is local', (address) => {
+    expect(from(address)).toBe(true);
+  });
+
+  it.each([
+    '192.0.2.127',
+    '10.127.0.0',
+    '::ffff:192.0.2.7',
+    '2001:db8::1',
+    '::1:2',
+    'fe80::1',
+    '2127.0.0.1',
+    '',
+    undefined,
+  ])('from %s is not, whatever host it asks for', (address) => {
+    expect(from(address)).toBe(false);
+  });
+});
