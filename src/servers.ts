@@ -1,9 +1,9 @@
 import { AnswerParts } from './answers/answer-parts.ts';
 import { AnswerTally } from './answers/answer-tally.ts';
-import { OperationsAtHand } from './answers/operations-at-hand.ts';
+import { CompiledQueries } from './answers/compiled-queries.ts';
+import { createFastPath } from './answers/fast-path.ts';
 import { answerBytes, RememberedAnswers } from './answers/remembered-answers.ts';
 import { Replies } from './answers/replies.ts';
-import { createShortWay } from './answers/short-way.ts';
 import { createAuthenticator } from './auth/authenticator.ts';
 import type { Backends } from './backends.ts';
 import type { Clock } from './clock.ts';
@@ -68,7 +68,7 @@ interface Shared {
   readonly contexts: ContextFactory;
   readonly live: LiveHub | null;
   readonly maskError: MaskError;
-  readonly operations: OperationsAtHand;
+  readonly operations: CompiledQueries;
   readonly origins: Origins;
   readonly sources: Sources;
   readonly turns: LoopTurns;
@@ -156,7 +156,7 @@ function createShared(
       loopback: config.sandbox,
       onRefused: (sentence) => log.complaint(sentence),
     }),
-    operations: new OperationsAtHand(contexts.atHand, new AnswerParts({ cache, clock, maxBytes })),
+    operations: new CompiledQueries(contexts.atHand, new AnswerParts({ cache, clock, maxBytes })),
     sources,
     turns,
   };
@@ -238,10 +238,10 @@ function createHttp(
     turns,
     graphql,
     // With spans each operation has one of its own, and such tokens are not known at once.
-    shortWay:
+    fastPath:
       telemetry.traced || config.auth.mode === 'jwt'
         ? null
-        : createShortWay({ answers, operations, replies, callers, clock, origins }),
+        : createFastPath({ answers, operations, replies, callers, clock, origins }),
     graphiql: config.graphiql
       ? createGraphiqlPage(exampleOperations(purchaseCode), builtPages)
       : null,

@@ -7,7 +7,7 @@ import { securityHeaders } from '../http/door/security-headers.ts';
 import type { Observer } from '../observe/observer.ts';
 import type { AnswerTally } from './answer-tally.ts';
 import { cutAtAge } from './answer-text.ts';
-import type { OperationsAtHand } from './operations-at-hand.ts';
+import type { CompiledQueries } from './compiled-queries.ts';
 import type { RememberedAnswer, RememberedAnswers } from './remembered-answers.ts';
 import type { AskedOperation, RequestNames } from './request-names.ts';
 
@@ -20,7 +20,7 @@ export interface Recipient {
 
 interface RepliesOptions {
   readonly answers: RememberedAnswers;
-  readonly operations: OperationsAtHand;
+  readonly operations: CompiledQueries;
   readonly clock: Clock;
   /** Told of every operation; `null` where that is not logged. */
   readonly log: Observer | null;

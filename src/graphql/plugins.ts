@@ -1,6 +1,6 @@
 import { useDeferStream } from '@graphql-yoga/plugin-defer-stream';
 import type { Plugin } from 'graphql-yoga';
-import type { OperationsAtHand } from '../answers/operations-at-hand.ts';
+import type { CompiledQueries } from '../answers/compiled-queries.ts';
 import type { RememberedAnswers } from '../answers/remembered-answers.ts';
 import type { Clock } from '../clock.ts';
 import { type BodyLimits, useBodyLimit } from '../http/door/body-limit.ts';
@@ -49,7 +49,7 @@ export interface PluginOptions {
   readonly contexts: ContextFactory;
   readonly maskError: MaskError;
   readonly answers: RememberedAnswers;
-  readonly operations: OperationsAtHand;
+  readonly operations: CompiledQueries;
   readonly clock: Clock;
   readonly observer: Observer;
   readonly tracing: Tracing;

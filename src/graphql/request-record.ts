@@ -25,7 +25,7 @@ export interface RequestRecord {
   validators: Validators | null;
   /** How many operations it brought as a list, which is refused; `null` when it brought one. */
   batch: number | null;
-  /** What it goes by where it came the short way; `null` where nothing of it is remembered. */
+  /** What it goes by where it came the fast path; `null` where nothing of it is remembered. */
   readonly names: RequestNames | null;
   /** What the answer will be made of, once it is known to be one that can be remembered. */
   remembering: Remembering | null;
@@ -78,7 +78,7 @@ export interface Observation {
 
 /** What Yoga hands to every hook: one object per request. */
 export interface ServerContext extends SocketContext {
-  /** For requests that came the short way. */
+  /** For requests that came the fast path. */
   readonly names?: RequestNames | null;
   /** There from the first plugin on. */
   record: RequestRecord;

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { GraphQLError } from 'graphql';
+import type { FastPath } from '../answers/fast-path.ts';
 import type { RequestNames } from '../answers/request-names.ts';
-import type { ShortWay } from '../answers/short-way.ts';
 import type { Clock } from '../clock.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { FilesRoute } from '../files/files.ts';
@@ -33,7 +33,7 @@ export interface HttpOptions {
     context: { readonly names: RequestNames | null },
   ) => unknown;
   /** Answers what can be answered at once from memory; `null` when nothing is. */
-  readonly shortWay: ShortWay | null;
+  readonly fastPath: FastPath | null;
   /** What a browser gets on `/graphql`; `null` when GraphiQL is off. */
   readonly graphiql: GraphiqlPage | null;
   /** Answers `/files/...`; `null` when nothing can be uploaded. */
@@ -115,20 +115,20 @@ function routesOf(options: HttpOptions): ReadonlyMap<string, Route> {
 /** Serves every route behind one door: names, headers, origins and limits are settled here for all. */
 export function createHttpServer(options: HttpOptions): HttpServer {
   const routes = routesOf(options);
-  const { shortWay } = options;
+  const { fastPath } = options;
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
     if (refused.has(request.socket)) return;
     const isReadable = readTarget(request);
-    const isPlain = isReadable && shortWay !== null && !drain.begun && shortWay.takes(request);
+    const isPlain = isReadable && fastPath !== null && !drain.begun && fastPath.takes(request);
     if (!isPlain || options.hostGuard?.(request.headers.host) === false) {
       watch(request, response);
       whole(request, response, null);
     } else {
-      shortWay.answer(request, response, otherwise);
+      fastPath.answer(request, response, fallback);
     }
   };
-  /** For every request that came the short way: to make this anew each time would be felt. */
-  const otherwise: Parameters<ShortWay['answer']>[2] = {
+  /** For every request that came the fast path: to make this anew each time would be felt. */
+  const fallback: Parameters<FastPath['answer']>[2] = {
     whole: (request, response, { names, waited }) => {
       if (!waited) watch(request, response);
       whole(request, response, names);

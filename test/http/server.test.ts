@@ -27,7 +27,7 @@ const page = {
 function small(options: Partial<HttpOptions> = {}): HttpServer {
   return createHttpServer({
     turns: new LoopTurns(systemClock),
-    shortWay: null,
+    fastPath: null,
     graphql: () => undefined,
     graphiql: null,
     files: null,

@@ -6,7 +6,7 @@ import {
   OperationTypeNode,
 } from 'graphql';
 import { cutAtAge } from '../../answers/answer-text.ts';
-import type { OperationsAtHand } from '../../answers/operations-at-hand.ts';
+import type { CompiledQueries } from '../../answers/compiled-queries.ts';
 import type { RememberedAnswers } from '../../answers/remembered-answers.ts';
 import { operationName } from '../../answers/request-names.ts';
 import type { Clock } from '../../clock.ts';
@@ -18,14 +18,14 @@ const BARE = /^application\/(graphql-response\+)?json\b/;
 /** Where it is remembered. */
 interface RememberingOptions {
   readonly answers: RememberedAnswers;
-  readonly operations: OperationsAtHand;
+  readonly operations: CompiledQueries;
   readonly clock: Clock;
 }
 
 /**
- * Remembers what came the whole way for the short one: queries that were answered without an error, and their
+ * Remembers what came the whole way for the fast path: queries that were answered without an error, and their
  * answers where they can be given again as they are, because they were made from fresh cache entries alone.
- * See `OperationsAtHand` and `RememberedAnswers`.
+ * See `CompiledQueries` and `RememberedAnswers`.
  */
 export function useRemembering(
   { answers, clock, operations }: RememberingOptions,

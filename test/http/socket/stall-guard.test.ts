@@ -31,7 +31,7 @@ async function serve(
   const answers: ServerResponse[] = [];
   const server = createHttpServer({
     turns: new LoopTurns(systemClock),
-    shortWay: null,
+    fastPath: null,
     graphql: (request, response) => {
       answers.push(response);
       return graphql(request, response);

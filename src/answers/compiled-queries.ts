@@ -27,7 +27,7 @@ interface AnsweredQuery {
 }
 
 /** An answer that was made at once, of copies that were at hand. */
-export interface AnswerAtHand {
+export interface CompiledAnswer {
   /** Its data as JSON. */
   readonly data: string;
   readonly receipt: Receipt;
@@ -49,7 +49,7 @@ interface Known {
  * answered at once from what is at hand. What is not at hand as a whole, fails, or would take a call leaves
  * no trace here and goes the whole way.
  */
-export class OperationsAtHand {
+export class CompiledQueries {
   readonly #known = new BoundedMap<Known>({
     max: MAX_CHARACTERS,
     maxShare: 1 / 8,
@@ -83,7 +83,7 @@ export class OperationsAtHand {
     key: string,
     variables: Readonly<Record<string, unknown>>,
     viewer: Viewer,
-  ): AnswerAtHand | null {
+  ): CompiledAnswer | null {
     const known = this.#known.get(key);
     if (!known || known.compiled === null) return null;
     if (known.misses >= MOST_MISSES && known.misses % TRY_EVERY !== 0) {

@@ -5,7 +5,7 @@ import type { Callers } from '../http/door/caller.ts';
 import { isJson } from '../http/door/envelope.ts';
 import { repeatedHeader } from '../http/door/host-guard.ts';
 import { headerOf, type Origins } from '../http/door/origins.ts';
-import type { OperationsAtHand } from './operations-at-hand.ts';
+import type { CompiledQueries } from './compiled-queries.ts';
 import type { RememberedAnswers } from './remembered-answers.ts';
 import type { Recipient, Replies } from './replies.ts';
 import { answerKeyOf, askedOperation, type RequestNames } from './request-names.ts';
@@ -24,8 +24,8 @@ const UNUSUAL = [
   'x-gateway-dry-run',
 ] as const;
 
-/** What else becomes of requests that came the short way. */
-interface Otherwise {
+/** What else becomes of requests that came the fast path. */
+interface Fallback {
   /**
    * One is not answered here. `names` is null where nothing of it is to be remembered; `waited` tells
    * whether `waits` was called.
@@ -47,38 +47,38 @@ interface Otherwise {
 
 /** A request whose sender is known, and whose body may have come. */
 interface Arrival extends Recipient {
-  readonly otherwise: Otherwise;
+  readonly fallback: Fallback;
 }
 
 /** What a host looks like; of any other it is found out on the whole way what is wrong with it. */
 const HOST = /^[\w.:[\]-]+$/;
 
 /** Answers an operation in front of everything else, or hands it on with the name that it goes by. */
-export interface ShortWay {
+export interface FastPath {
   /** Whether a request is of the plain kind: a small operation, with nothing unusual about it. */
   takes(request: IncomingMessage): boolean;
   /** Answers, or hands on: at the end of this turn of the event loop, or once the body is there. */
-  answer(request: IncomingMessage, response: ServerResponse, otherwise: Otherwise): void;
+  answer(request: IncomingMessage, response: ServerResponse, fallback: Fallback): void;
 }
 
-/** Makes the short way over what is remembered. */
-export function createShortWay(options: {
+/** Makes the fast path over what is remembered. */
+export function createFastPath(options: {
   readonly answers: RememberedAnswers;
-  readonly operations: OperationsAtHand;
+  readonly operations: CompiledQueries;
   readonly replies: Replies;
   readonly callers: Callers;
   readonly clock: Clock;
   readonly origins: Origins;
-}): ShortWay {
+}): FastPath {
   const { answers, callers, clock, operations, origins, replies } = options;
 
   /** Answers an operation from memory, or hands it on. `body` is null of a GET. */
   const settle = (arrival: Arrival, body: Buffer | null, waited: boolean): void => {
-    const { caller, otherwise, request, response } = arrival;
+    const { caller, fallback, request, response } = arrival;
     const key = answerKeyOf(caller, request, body?.toString('latin1') ?? request.url ?? '');
     const now = clock.now();
     const answer = answers.find(key, now);
-    if (answer && !otherwise.closing()) {
+    if (answer && !fallback.closing()) {
       replies.give(arrival, answer, now);
       noteUnread(arrival);
       return;
@@ -88,12 +88,12 @@ export function createShortWay(options: {
     const asked = askedOperation(request, body);
     const names = { answer: key, operation: asked?.key ?? null };
     if (!asked || !operations.knows(asked.key)) {
-      otherwise.whole(request, response, { names, waited });
+      fallback.whole(request, response, { names, waited });
       return;
     }
-    otherwise.inTurn(request, () => {
-      if (otherwise.closing() || !replies.execute(arrival, names, asked)) {
-        otherwise.whole(request, response, { names, waited });
+    fallback.inTurn(request, () => {
+      if (fallback.closing() || !replies.execute(arrival, names, asked)) {
+        fallback.whole(request, response, { names, waited });
       } else {
         request.resume();
         noteUnread(arrival);
@@ -101,19 +101,19 @@ export function createShortWay(options: {
     });
   };
 
-  const noteUnread = ({ otherwise, response }: Arrival): void => {
-    if ((response.socket?.writableLength ?? 0) > 0) otherwise.onUnread(response);
+  const noteUnread = ({ fallback, response }: Arrival): void => {
+    if ((response.socket?.writableLength ?? 0) > 0) fallback.onUnread(response);
   };
 
   const waitFor = (arrival: Arrival): void => {
-    const { otherwise, request, response } = arrival;
-    otherwise.waits(request, response);
+    const { fallback, request, response } = arrival;
+    fallback.waits(request, response);
     const look = (): void => {
       const body = readBody(request);
       if (body === null && !request.complete) return;
       request.removeListener('readable', look);
       if (body) settle(arrival, body, true);
-      else otherwise.whole(request, response, { names: null, waited: true });
+      else fallback.whole(request, response, { names: null, waited: true });
     };
     request.on('readable', look);
   };
@@ -160,14 +160,14 @@ export function createShortWay(options: {
       }
       return isHost(headers.host) && repeatedHeader(request) === null;
     },
-    answer(request, response, otherwise) {
+    answer(request, response, fallback) {
       const caller = identified(callers, request);
       if (!caller) {
         // Whoever cannot be known at once goes the whole way, and hears there why.
-        otherwise.whole(request, response, { names: null, waited: false });
+        fallback.whole(request, response, { names: null, waited: false });
         return;
       }
-      const arrival = { caller, otherwise, request, response };
+      const arrival = { caller, fallback, request, response };
       if (request.method === 'GET') settle(arrival, null, false);
       else if (arrivals.push(arrival) === 1) setImmediate(readArrivals);
     },
