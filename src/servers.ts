@@ -231,7 +231,6 @@ function createHttp(
     clock,
     log: config.logLevel === 'info' || config.logLevel === 'debug' ? telemetry.log : null,
     tally,
-    headers: origins.allowsOthers ? ['Vary', 'Origin'] : [],
   });
   const builtPages = createBuiltPages(turns);
   return createHttpServer({

@@ -17,9 +17,7 @@ const MAX_BODY_BYTES = 16 * 1024;
 const UNUSUAL = [
   'content-encoding',
   'expect',
-  'origin',
   'prefer',
-  'sec-fetch-site',
   'transfer-encoding',
   'x-gateway-dry-run',
 ] as const;
@@ -167,7 +165,8 @@ export function createFastPath(options: {
         fallback.whole(request, response, { names: null, waited: false });
         return;
       }
-      const arrival = { caller, fallback, request, response };
+      const { headers } = origins.rightsOf(request.headers.origin);
+      const arrival = { caller, fallback, headers, request, response };
       if (request.method === 'GET') settle(arrival, null, false);
       else if (arrivals.push(arrival) === 1) setImmediate(readArrivals);
     },

@@ -16,6 +16,8 @@ export interface Recipient {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly caller: Viewer;
+  /** What the door adds to the answer, as of CORS: names and values by turns. */
+  readonly headers: readonly string[];
 }
 
 interface RepliesOptions {
@@ -26,8 +28,6 @@ interface RepliesOptions {
   readonly log: Observer | null;
   /** `null` where nothing is counted. */
   readonly tally: AnswerTally | null;
-  /** Headers of every answer besides those of security, such as `Vary`. */
-  readonly headers: readonly string[];
 }
 
 /** A body to send, with what its headers say of it. */
@@ -50,7 +50,7 @@ export class Replies {
 
   constructor(options: RepliesOptions) {
     this.#options = options;
-    const common = [...securityHeaders.flat(), ...options.headers];
+    const common = securityHeaders.flat();
     this.#ofPost = [...common, 'Cache-Control', 'no-store'];
     const caching = ['Cache-Control', 'private, no-cache', 'Vary', 'Accept, Authorization'];
     this.#ofGet = [...common, ...caching];
@@ -98,10 +98,19 @@ export class Replies {
   }
 
   /** Sends an answer, or that it has not changed; the status. */
-  #send({ request, response }: Recipient, requestId: string, reply: Reply): 200 | 304 {
+  #send(
+    { headers: added, request, response }: Recipient,
+    requestId: string,
+    reply: Reply,
+  ): 200 | 304 {
     const { ageMs, body, contentType, encoding, etag, length } = reply;
     // One array: each header that is set on its own costs more than all of these.
-    const headers = [...(etag === null ? this.#ofPost : this.#ofGet), 'X-Request-Id', requestId];
+    const headers = [
+      ...added,
+      ...(etag === null ? this.#ofPost : this.#ofGet),
+      'X-Request-Id',
+      requestId,
+    ];
     if (etag !== null) {
       headers.push('Age', String(Math.floor(ageMs / 1000)), 'ETag', etag);
       if (holdsETag(request.headers['if-none-match'] ?? null, etag)) {

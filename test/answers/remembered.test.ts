@@ -256,7 +256,6 @@ describe('An operation that is asked again', () => {
   it.each([
     ['Prefer', { prefer: 'wait=1' }],
     ['X-Gateway-Dry-Run', { 'x-gateway-dry-run': '1' }],
-    ['Origin', { origin: 'https://app.example' }],
   ])('goes the whole way with %s', async (_, headers) => {
     await teach(CAMPAIGNS, 'viewer');
     const before = await remembered();

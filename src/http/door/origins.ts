@@ -19,6 +19,18 @@ const LOOPBACK = /^https?:\/\/(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/
 /** Origins that the operator is told of at most: whoever asks makes them up. */
 const MOST_TOLD = 20;
 
+/** What pages of one origin may do. */
+export interface OriginRights {
+  /** Whether they may call. */
+  readonly isListed: boolean;
+  /**
+   * The CORS headers of every answer, names and values by turns. The answer to an origin that is not listed has none,
+   * not even `null`, which is what every sandboxed frame calls its origin; where some are listed, `Vary` prevents a
+   * shared cache from giving one origin's answer to another.
+   */
+  readonly headers: readonly string[];
+}
+
 interface OriginsOptions {
   /** Whether pages of this machine may call without being listed. */
   readonly loopback: boolean;
@@ -35,6 +47,10 @@ export class Origins {
   readonly #options: OriginsOptions;
   /** Those that the operator has been told of. */
   readonly #told = new Set<string>();
+  /** Of origins that are not listed, and of requests that name none. */
+  readonly #others: OriginRights;
+  /** Most requests in a row come from pages of one origin. */
+  #last: { readonly origin: string; readonly rights: OriginRights };
 
   /** Pages of the `listed` origins may call; without any, only the gateway's own pages may. */
   constructor(
@@ -43,6 +59,8 @@ export class Origins {
   ) {
     this.#listed = listed;
     this.#options = options;
+    this.#others = { isListed: false, headers: this.allowsOthers ? ['Vary', 'Origin'] : [] };
+    this.#last = { origin: '', rights: this.#others };
   }
 
   /** Whether pages of any other origin may call. If not, preflights have no answer of their own. */
@@ -62,17 +80,23 @@ export class Origins {
     );
   }
 
-  /**
-   * The headers that let a page of a listed origin read an answer, whatever its status. For any other
-   * page there are none, not even `null`, which is what every sandboxed frame calls its origin.
-   */
-  answerHeaders(header: HeaderReader): Readonly<Record<string, string>> {
-    const origin = this.#listedOrigin(header);
-    if (origin === null) return {};
-    return { 'Access-Control-Allow-Origin': origin, 'Access-Control-Expose-Headers': EXPOSED };
+  /** What pages of an origin may do, by the `Origin` header of a request. Parses no URL. */
+  rightsOf(origin: string | null | undefined): OriginRights {
+    if (!origin) return this.#others;
+    if (origin !== this.#last.origin && this.#isListed(origin)) {
+      const cors = [
+        'Access-Control-Allow-Origin',
+        origin,
+        'Access-Control-Expose-Headers',
+        EXPOSED,
+      ];
+      const rights = { isListed: true, headers: [...this.#others.headers, ...cors] };
+      this.#last = { origin, rights };
+    }
+    return origin === this.#last.origin ? this.#last.rights : this.#others;
   }
 
-  /** The headers that answer a preflight beside `answerHeaders`: these methods, and any header. */
+  /** The headers that answer a preflight beside those of every answer: these methods, and any header. */
   preflightHeaders(header: HeaderReader, methods: string): Readonly<Record<string, string>> {
     if (this.#listedOrigin(header) === null) return {};
     const wanted = header('access-control-request-headers');
@@ -127,10 +151,10 @@ export function allowOrigin(
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
-  // Prevents a shared cache from giving one origin's answer to another.
-  if (origins.allowsOthers) response.appendHeader('Vary', 'Origin');
-  const headers = origins.answerHeaders(headerOf(request));
-  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  const { headers } = origins.rightsOf(request.headers.origin);
+  for (let at = 0; at < headers.length; at += 2) {
+    response.appendHeader(headers[at] ?? '', headers[at + 1] ?? '');
+  }
 }
 
 /** Reads the headers of a request that Node parsed. */
@@ -176,9 +200,9 @@ export function useOrigins(origins: Origins): Plugin {
       }
     },
     onResponse({ request, response: { headers } }) {
-      if (origins.allowsOthers) headers.append('Vary', 'Origin');
-      const readable = origins.answerHeaders((name) => request.headers.get(name));
-      for (const [name, value] of Object.entries(readable)) headers.set(name, value);
+      const cors = origins.rightsOf(request.headers.get('origin')).headers;
+      for (let at = 0; at < cors.length; at += 2)
+        headers.append(cors[at] ?? '', cors[at + 1] ?? '');
     },
   };
 }

@@ -1,0 +1,160 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Door, openDoor } from '../support/door.ts';
+
+const LISTED = 'https://app.example';
+const OTHER = 'http://localhost:5173';
+const UNKNOWN = 'https://evil.example';
+const BROWSER = {
+  'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/141.0.0.0',
+  'accept-language': 'en-US,en;q=0.9',
+  'sec-ch-ua': '"Chromium";v="141", "Not?A_Brand";v="8"',
+  'sec-fetch-dest': 'empty',
+  'sec-fetch-mode': 'cors',
+};
+
+let door: Door;
+let own: string;
+beforeAll(async () => {
+  door = await openDoor({ AUTH_MODE: 'none', CORS_ORIGINS: `${LISTED},${OTHER}` });
+  own = door.url;
+});
+afterAll(() => door.close());
+
+interface Answered {
+  readonly status: number | undefined;
+  readonly headers: IncomingMessage['headers'];
+  readonly text: string;
+}
+
+type Headers = Readonly<Record<string, string | string[]>>;
+
+let operations = 0;
+/** An operation that was never asked before. */
+function anotherQuery(): string {
+  operations += 1;
+  return `query Q${operations} { account { username } }`;
+}
+
+async function send(query: string, headers: Headers, method: 'GET' | 'POST'): Promise<Answered> {
+  const body = method === 'POST' ? JSON.stringify({ query }) : '';
+  const sent = request(`${door.url}/graphql${body ? '' : `?query=${encodeURIComponent(query)}`}`, {
+    method,
+    headers: {
+      accept: '*/*',
+      ...BROWSER,
+      ...(body ? { 'content-type': 'application/json', 'content-length': body.length } : {}),
+      ...headers,
+    },
+  }).end(body);
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  return { status: response.statusCode, headers: response.headers, text: await text(response) };
+}
+
+/** All that an answer says, but for what is another each time. */
+function told({ headers, status, text: body }: Answered): object {
+  const others = ['x-request-id', 'date', 'content-length'];
+  const rest = Object.entries(headers).filter(([name]) => !others.includes(name));
+  return { status, rest: Object.fromEntries(rest), body: body.replace(/"extensions".*/, '') };
+}
+
+async function fromMemory(): Promise<number> {
+  const { text: metrics } = await door.send('/metrics');
+  return Number(/^gateway_remembered_answers_total (\d+)/m.exec(metrics)?.[1]);
+}
+
+const page = (origin: string, site: string): Headers => ({ origin, 'sec-fetch-site': site });
+
+describe('A page that asks again', () => {
+  const senders: [who: string, headers: () => Headers, readableBy: string | undefined][] = [
+    ['of the gateway’s own origin', () => page(own, 'same-origin'), undefined],
+    ['of a listed origin', () => page(LISTED, 'cross-site'), LISTED],
+    ['of another port of this machine, listed', () => page(OTHER, 'same-site'), OTHER],
+    ['typed into a browser', () => ({ 'sec-fetch-site': 'none' }), undefined],
+    ['over plain HTTP, of a listed origin', () => ({ origin: LISTED }), LISTED],
+  ];
+
+  it.each(senders)('%s is answered from memory, as it was at first', async (...given) => {
+    const [, headers, readableBy] = given;
+    for (const method of ['GET', 'POST'] as const) {
+      const query = anotherQuery();
+      const answers: Answered[] = [];
+      const before = await fromMemory();
+      for (let n = 0; n < 4; n += 1) answers.push(await send(query, headers(), method));
+      expect(await fromMemory()).toBe(before + 2);
+      const [first, ...later] = answers.map(told);
+      expect(later).toEqual([first, first, first]);
+      for (const { headers: answered, status } of answers) {
+        expect(status).toBe(200);
+        expect(answered['access-control-allow-origin']).toBe(readableBy);
+        expect(answered['vary']?.split(', ')).toContain('Origin');
+      }
+    }
+  });
+
+  it('gets the CORS headers of its own origin, whichever asked before', async () => {
+    const query = anotherQuery();
+    const origins = [LISTED, OTHER, UNKNOWN, own, 'null', 'HTTPS://APP.EXAMPLE'];
+    for (let round = 0; round < 3; round += 1) {
+      for (const origin of origins) {
+        const { headers, status } = await send(query, { origin }, 'POST');
+        expect(status).toBe(200);
+        const mayRead = [LISTED, OTHER].includes(origin);
+        expect(headers['access-control-allow-origin']).toBe(mayRead ? origin : undefined);
+        expect(headers['access-control-allow-credentials']).toBeUndefined();
+        expect(headers['vary']).toContain('Origin');
+      }
+    }
+  });
+
+  it('has CORS headers on an answer that has not changed', async () => {
+    const query = anotherQuery();
+    const from = page(LISTED, 'cross-site');
+    for (let n = 0; n < 3; n += 1) {
+      const { headers } = await send(query, from, 'GET');
+      const again = await send(query, { ...from, 'if-none-match': headers['etag'] ?? '' }, 'GET');
+      expect(again.status).toBe(304);
+      expect(again.headers['access-control-allow-origin']).toBe(LISTED);
+      expect(again.headers['vary']).toBe(headers['vary']);
+    }
+  });
+});
+
+describe('A GET of a page that is not listed', () => {
+  const foreign: [what: string, headers: () => Headers][] = [
+    ['another port of the same host', () => ({ origin: own.replace(/\d+$/, '1') })],
+    ['an opaque origin', () => ({ origin: 'null', 'sec-fetch-site': 'cross-site' })],
+    ['an opaque origin over plain HTTP', () => ({ origin: 'null' })],
+    ['a listed origin in capitals', () => page('HTTPS://APP.EXAMPLE', 'cross-site')],
+    ['two origins', () => ({ origin: [LISTED, UNKNOWN] })],
+    ['two origins, the other way', () => ({ origin: [UNKNOWN, LISTED] })],
+    ['two marks', () => ({ 'sec-fetch-site': ['same-origin', 'cross-site'] })],
+    ['a mark that says less than its origin', () => page(UNKNOWN, 'same-site')],
+    ['an image', () => ({ 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' })],
+    ['an image over plain HTTP', () => ({})],
+    ['an image of a page elsewhere', () => ({ referer: `${UNKNOWN}/page` })],
+  ];
+
+  it.each(foreign)('is refused, remembered or not, and spends nothing: %s', async (...given) => {
+    const [, headers] = given;
+    const query = anotherQuery();
+    const atFirst = door.calls();
+    const cold = await send(query, headers(), 'GET');
+    expect([cold.status, door.calls()]).toEqual([403, atFirst]);
+    for (let n = 0; n < 3; n += 1) {
+      expect((await send(query, page(own, 'same-origin'), 'GET')).status).toBe(200);
+    }
+    const before = await fromMemory();
+    const warm = await send(query, headers(), 'GET');
+    // Now all that it is made of is past its ttl.
+    await door.clock.advance(600_000);
+    const calls = door.calls();
+    const stale = await send(query, headers(), 'GET');
+    expect([told(warm), told(stale)]).toEqual([told(cold), told(cold)]);
+    expect(warm.headers['access-control-allow-origin']).toBeUndefined();
+    expect(await fromMemory()).toBe(before);
+    expect(door.calls()).toBe(calls);
+  });
+});
