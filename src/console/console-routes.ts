@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '../errors.ts';
-import { headOf, type MaskError } from '../graphql/mask-error.ts';
+import type { MaskError } from '../graphql/mask-error.ts';
 import type { Callers } from '../http/door/caller.ts';
 import { isForeignPage } from '../http/door/foreign-page.ts';
 import { isLocal } from '../http/door/local-caller.ts';
 import { headerOf } from '../http/door/origins.ts';
+import { errorAnswer, jsonAnswer, respond, textAnswer } from '../http/respond.ts';
 import type { ConsoleFeed, ConsoleRights } from './feed.ts';
 
 interface ConsoleOptions {
@@ -33,7 +34,6 @@ export function createConsoleRoutes(
   const withRights =
     (answer: (response: ServerResponse, rights: ConsoleRights, isHead: boolean) => void) =>
     (request: IncomingMessage, response: ServerResponse): void => {
-      response.setHeader('Cache-Control', 'no-store');
       const answered = rightsOf(request, options).then((rights) => {
         return request.destroyed ? undefined : answer(response, rights, request.method === 'HEAD');
       });
@@ -41,21 +41,18 @@ export function createConsoleRoutes(
     };
   return {
     '/console': page,
-    '/console.json': withRights((response, { named }) => {
-      response.writeHead(200, { 'Content-Type': 'application/json; charset=utf-8' });
-      response.end(`${feed.text(named)}\n`);
-    }),
+    '/console.json': withRights((response, { named }) =>
+      respond(response, jsonAnswer(200, feed.text(named))),
+    ),
     '/console/events': withRights((response, rights, isHead) => {
       if (!feed.hasRoom(rights.named)) {
-        response.writeHead(503, {
-          'Content-Type': 'text/plain; charset=utf-8',
-          'Retry-After': '5',
-        });
-        response.end('As many look at the console as can: close one, or ask again later.\n');
+        const full = 'As many look at the console as can: close one, or ask again later.';
+        respond(response, { ...textAnswer(503, full), headers: { 'Retry-After': '5' } });
         return;
       }
       response.writeHead(200, {
         'Content-Type': 'text/event-stream; charset=utf-8',
+        'Cache-Control': 'no-store',
         // Proxies would hold back what is told, to send more at a time.
         'X-Accel-Buffering': 'no',
       });
@@ -96,16 +93,6 @@ async function rightsOf(
 }
 
 function refuse(response: ServerResponse, error: unknown, { maskError }: ConsoleOptions): void {
-  if (response.headersSent) {
-    response.destroy();
-    return;
-  }
-  const masked = maskError(error);
-  const { headers = {}, status = 500 } = headOf(masked);
-  const { code } = masked.extensions;
-  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  response.writeHead(status, { 'Content-Type': 'application/json; charset=utf-8' });
-  response.end(
-    `${JSON.stringify({ errors: [{ message: masked.message, extensions: { code } }] })}\n`,
-  );
+  if (response.headersSent) response.destroy();
+  else respond(response, errorAnswer(maskError(error)));
 }

@@ -9,14 +9,15 @@ import type { Source } from '../graph/source.ts';
 import type { MaskError } from '../graphql/mask-error.ts';
 import { asksForDryRun, dryRunHeader } from '../graphql/plugins/use-dry-run.ts';
 import type { Callers } from '../http/door/caller.ts';
-import { expectsContinue } from '../http/door/linger.ts';
+import { expectsContinue, lingering } from '../http/door/linger.ts';
 import { headerOf, type Origins } from '../http/door/origins.ts';
+import { jsonAnswer, respond } from '../http/respond.ts';
 import type { LoopTurns } from '../http/socket/loop-turns.ts';
 import { uploadFile } from '../links/content/file.ts';
 import type { KeyState } from '../upstream/budget/budgets.ts';
 import type { Caller } from '../upstream/operation.ts';
 import { SpentPieces } from './spent-pieces.ts';
-import { answerUpload, refusalOf } from './upload-answer.ts';
+import { refusalOf } from './upload-answer.ts';
 import { UploadBody, uploadTooLarge } from './upload-body.ts';
 import { observeUpload, type UploadObservers } from './upload-observation.ts';
 import { readUpload } from './upload-options.ts';
@@ -54,13 +55,14 @@ export function createFilesRoute(options: FilesOptions): FilesRoute {
       inBackground(upload(request, response, options, spent));
       return;
     }
-    response.setHeader('Allow', 'PUT, OPTIONS');
+    const Allow = 'PUT, OPTIONS';
     if (request.method === 'OPTIONS') {
-      response.writeHead(204, options.origins.preflightHeaders(headerOf(request), 'PUT')).end();
+      const headers = { Allow, ...options.origins.preflightHeaders(headerOf(request), 'PUT') };
+      respond(response, { status: 204, headers });
     } else {
       const error = new GatewayError('BAD_USER_INPUT', 'Files are uploaded with PUT.');
-      const refusal = refusalOf(error, options.maskError);
-      answerUpload(request, response, options.clock, { ...refusal, status: 405 });
+      const { answer } = refusalOf(error, options.maskError);
+      respond(response, { ...answer, status: 405, headers: { Allow } }, lingering(options.clock));
     }
   };
 }
@@ -107,14 +109,14 @@ async function upload(
     const { id, shortUrl = null } = await running.run(() => links.write(uploadFile(input, body)));
     body.close();
     const file = { id: encodeGlobalId('File', id), databaseId: id, shortUrl };
-    answerUpload(request, response, clock, { status: 201, body: file });
+    respond(response, jsonAnswer(201, file), lingering(clock));
     running.ended(201, null);
   } catch (error) {
     // A fault of the body also breaks the upstream's request, whose error is only the consequence.
-    const refusal = refusalOf(body.fault ?? error, options.maskError);
+    const { answer, code } = refusalOf(body.fault ?? error, options.maskError);
     body.close();
-    answerUpload(request, response, clock, refusal);
-    running.ended(refusal.status, refusal.code);
+    respond(response, answer, lingering(clock));
+    running.ended(answer.status, code);
   } finally {
     place?.leave();
   }

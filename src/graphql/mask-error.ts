@@ -103,14 +103,6 @@ function graphqlCode(error: GraphQLError, inField: boolean): ShownCode | null {
   return inField ? null : 'BAD_USER_INPUT';
 }
 
-/** The status and the headers that a masked error wants for an answer that holds nothing else. */
-export function headOf({ extensions }: GraphQLError): {
-  readonly status?: number;
-  readonly headers?: Readonly<Record<string, string>>;
-} {
-  return extensions['http'] ?? {};
-}
-
 /** A caller who has hung up: a signal says so or, where the body was still being read, Node itself. */
 function isAbort(reason: unknown): boolean {
   if (!(reason instanceof Error)) return false;

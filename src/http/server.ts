@@ -12,13 +12,14 @@ import type { OperatorPages } from '../operators/operator-pages.ts';
 import { rangesNaming } from './door/accept.ts';
 import { type BodyLimits, bodyLimit, bodyTooLarge, limitBodyTime } from './door/body-limit.ts';
 import { type HostGuard, repeatedHeader } from './door/host-guard.ts';
-import { endLingering, limitLateBody } from './door/linger.ts';
+import { limitLateBody, lingering } from './door/linger.ts';
 import { allowOrigin, type Origins } from './door/origins.ts';
 import { inRequest } from './door/request-context.ts';
 import { requestIdOf } from './door/request-id.ts';
-import { readTarget, refuseTunnel } from './door/request-target.ts';
+import { ALLOWED_METHODS, readTarget, refuseTunnel } from './door/request-target.ts';
 import { setSecurityHeaders } from './door/security-headers.ts';
 import type { BuiltPages } from './pages/built-pages.ts';
+import { errorAnswer, redirect, respond, textAnswer } from './respond.ts';
 import { Drain } from './socket/drain.ts';
 import { listen } from './socket/listen.ts';
 import type { LoopTurns } from './socket/loop-turns.ts';
@@ -216,11 +217,9 @@ function graphql(
   const maxBytes = bodyLimit(type, options.bodyLimits);
   if (host !== undefined && !URL.canParse(`http://${host}`)) {
     // Yoga would answer what it cannot make a URL of with a stack trace.
-    text(response, 400, 'The Host header is not valid.');
+    respond(response, textAnswer(400, 'The Host header is not valid.'));
   } else if (Number(length) > maxBytes) {
-    response.statusCode = 413;
-    response.setHeader('Content-Type', 'application/json');
-    endLingering(request, response, options.clock, errorBody(bodyTooLarge(maxBytes)));
+    respond(response, errorAnswer(bodyTooLarge(maxBytes)), lingering(options.clock));
   } else if (options.graphiql && isBrowser(request)) {
     options.graphiql.send(request, response);
   } else {
@@ -242,17 +241,18 @@ function inTurn(
 
 /** Brings a browser that opens the bare address to GraphiQL. */
 function showGraphiql(request: IncomingMessage, response: ServerResponse): void {
-  if (isBrowser(request)) response.writeHead(302, { Location: '/graphql' }).end();
+  if (isBrowser(request)) respond(response, redirect('/graphql'));
   else nothing.answer(request, response, false, null);
 }
 
 /** Answers OPTIONS about the gateway as a whole. */
 function tellMethods(_: IncomingMessage, response: ServerResponse): void {
-  response.writeHead(204, { Allow: 'GET, HEAD, POST, PUT, OPTIONS' }).end();
+  respond(response, { status: 204, headers: { Allow: ALLOWED_METHODS } });
 }
 
 const nothing: Route = {
-  answer: (_, response) => text(response, 404, 'There is nothing here. The graph is at /graphql.'),
+  answer: (_, response) =>
+    respond(response, textAnswer(404, 'There is nothing here. The graph is at /graphql.')),
 };
 
 const unknownHost =
@@ -267,17 +267,8 @@ const refused = new WeakSet<Socket>();
  */
 function refuse(response: ServerResponse, status: number, sentence: string, code: ErrorCode): void {
   refused.add(response.req.socket);
-  response.writeHead(status, { 'Content-Type': 'application/json', Connection: 'close' });
-  response.end(errorBody(new GraphQLError(sentence, { extensions: { code } })));
-}
-
-function errorBody({ message, extensions: { code } }: GraphQLError): string {
-  return JSON.stringify({ errors: [{ message, extensions: { code } }] });
-}
-
-function text(response: ServerResponse, status: number, sentence: string): void {
-  response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8' });
-  response.end(`${sentence}\n`);
+  const http = { status, headers: { Connection: 'close' } };
+  respond(response, errorAnswer(new GraphQLError(sentence, { extensions: { code, http } })));
 }
 
 /** A person's browser opening a page, and not a program that asks for data. */

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { inBackground } from '../at-once.ts';
 import { isLocal } from '../http/door/local-caller.ts';
+import { isReading, jsonAnswer, redirect, respond, textAnswer } from '../http/respond.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { GatewayState } from './gateway-state.ts';
 
@@ -35,11 +36,10 @@ export function createOperatorPages(options: {
 }): OperatorPages {
   const { access, metrics, state } = options;
   const probes = {
-    '/livez': forReaders((_, response) => answer(response, 200, 'text/plain', 'ok\n')),
+    '/livez': forReaders((_, response) => respond(response, textAnswer(200, 'ok'))),
     '/readyz': forReaders((_, response, draining) => {
       const readiness = state.readiness(draining);
-      const status = readiness.ready ? 200 : 503;
-      answer(response, status, 'application/json', `${JSON.stringify(readiness)}\n`);
+      respond(response, jsonAnswer(readiness.ready ? 200 : 503, readiness));
     }),
   };
   if (access === 'off') return probes;
@@ -49,7 +49,7 @@ export function createOperatorPages(options: {
     '/metrics': (_: IncomingMessage, response: ServerResponse) =>
       inBackground(scrape(metrics, response)),
     '/status': (_: IncomingMessage, response: ServerResponse) =>
-      void response.writeHead(302, { Location: '/console' }).end(),
+      respond(response, redirect('/console')),
   };
   const restricted = Object.entries(pages).map(([path, page]) => [
     path,
@@ -60,20 +60,15 @@ export function createOperatorPages(options: {
 
 function forReaders(page: OperatorPage): OperatorPage {
   return (request, response, draining) => {
-    if (request.method === 'GET' || request.method === 'HEAD') {
-      page(request, response, draining);
-      return;
-    }
-    response.setHeader('Allow', 'GET, HEAD');
-    answer(response, 405, 'text/plain', 'Only GET and HEAD are understood here.\n');
+    if (isReading(request, response)) page(request, response, draining);
   };
 }
 
 function forLocalCallers(page: OperatorPage): OperatorPage {
-  const refusal = 'Only callers on this machine may see this; METRICS=open lets everyone.\n';
+  const refusal = 'Only callers on this machine may see this; METRICS=open lets everyone.';
   return (request, response, draining) => {
     if (isLocal(request)) page(request, response, draining);
-    else answer(response, 403, 'text/plain', refusal);
+    else respond(response, textAnswer(403, refusal));
   };
 }
 
@@ -82,19 +77,13 @@ async function scrape(
   response: ServerResponse,
 ): Promise<void> {
   if (!metrics) {
-    answer(response, 404, 'text/plain', 'Nothing is counted here.\n');
+    respond(response, textAnswer(404, 'Nothing is counted here.'));
     return;
   }
   try {
-    const { contentType, text } = await metrics.render();
-    answer(response, 200, contentType, text);
+    const { contentType: type, text: body } = await metrics.render();
+    respond(response, { status: 200, content: { type, body } });
   } catch {
-    answer(response, 500, 'text/plain', 'The metrics cannot be shown.\n');
+    respond(response, textAnswer(500, 'The metrics cannot be shown.'));
   }
-}
-
-function answer(response: ServerResponse, status: number, type: string, body: string): void {
-  response.setHeader('Cache-Control', 'no-store');
-  response.setHeader('Content-Type', /charset/.test(type) ? type : `${type}; charset=utf-8`);
-  response.writeHead(status).end(body);
 }

@@ -155,6 +155,17 @@ describeWith(chromium, 'the console in a browser', () => {
     expect(complaints).toEqual([]);
   });
 
+  it('may do the same when it is opened again and has not changed', async () => {
+    // In a page of its own: to look at a page's requests would turn its cache off.
+    const visitor = await browser.newPage();
+    for (const visit of ['the first', 'the second, answered with 304', 'the third']) {
+      await visitor.goto(`${busy.url}/console`);
+      await visitor.locator('.upstream').first().waitFor();
+      expect(await visitor.locator('.upstream').count(), visit).toBe(2);
+    }
+    await visitor.close();
+  });
+
   it('says that the gateway is gone, and goes on when it is back', async () => {
     const { port } = new URL(busy.url);
     await busy.close();

@@ -1,40 +1,37 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { inBackground } from '../../at-once.ts';
 import type { Clock } from '../../clock.ts';
+import type { SendBody } from '../respond.ts';
 
 /** How long the rest of a body is read and discarded, so that its sender can read the answer. */
 const LINGER_MS = 1000;
 
 /**
- * Sends a whole answer, head included, to a request whose body may not have arrived yet. To close the
- * connection on a sender who is still sending would reset it, and the answer would be lost.
+ * Sends an answer to a request whose body may not have arrived yet. To close the connection on a sender who is still
+ * sending would reset it, and the answer would be lost.
  */
-export function endLingering(
-  request: IncomingMessage,
-  response: ServerResponse,
-  clock: Clock,
-  text: string,
-): void {
-  response.setHeader('Content-Length', Buffer.byteLength(text));
-  const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers;
-  if (request.complete || (length === '0' && encoding === undefined)) {
-    response.end(text);
-    return;
-  }
-  response.setHeader('Connection', 'close');
-  // A sender who waits for `100 Continue` sends nothing after a final answer.
-  if (expectsContinue(request) && !request.readableDidRead) {
-    response.end(text);
-    return;
-  }
-  response.write(text);
-  const cancel = clock.after(LINGER_MS, () => response.end());
-  inBackground(
-    drain(request).finally(() => {
-      cancel();
-      response.end();
-    }),
-  );
+export function lingering(clock: Clock): SendBody {
+  return (response, body) => {
+    const request = response.req;
+    if (request.complete || !hasBody(request)) {
+      response.end(body);
+      return;
+    }
+    response.setHeader('Connection', 'close');
+    // A sender who waits for `100 Continue` sends nothing after a final answer.
+    if (expectsContinue(request) && !request.readableDidRead) {
+      response.end(body);
+      return;
+    }
+    response.write(body);
+    const cancel = clock.after(LINGER_MS, () => response.end());
+    inBackground(
+      drain(request).finally(() => {
+        cancel();
+        response.end();
+      }),
+    );
+  };
 }
 
 /**
@@ -46,14 +43,18 @@ export function limitLateBody(
   response: ServerResponse,
   clock: Clock,
 ): void {
-  const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers;
-  if (length === '0' && encoding === undefined) return;
+  if (!hasBody(request)) return;
   response.once('finish', () => {
     if (request.complete) return;
     clock.after(LINGER_MS, () => {
       if (!request.complete) request.socket.destroy();
     });
   });
+}
+
+/** Whether a request announces a body. */
+function hasBody({ headers }: IncomingMessage): boolean {
+  return (headers['content-length'] ?? '0') !== '0' || headers['transfer-encoding'] !== undefined;
 }
 
 /** Whether the sender of a request waits for `100 Continue` before it sends the body. */

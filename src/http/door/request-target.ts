@@ -1,5 +1,8 @@
-import type { IncomingMessage } from 'node:http';
+import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { respond, textAnswer } from '../respond.ts';
+import { setSecurityHeaders } from './security-headers.ts';
 
 /** What clients of a proxy send, and what every server must take: the whole address. */
 const ABSOLUTE = /^https?:\/\/([^/?#@]+)((?:[/?][^#]*)?)$/i;
@@ -22,12 +25,18 @@ export function readTarget(request: IncomingMessage): boolean {
   return true;
 }
 
+/** The methods that some route answers, as `Allow` lists them. */
+export const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, OPTIONS';
+
 /** Answers a CONNECT, by which a client takes the gateway for a proxy. Node would only close the connection. */
-export function refuseTunnel(_: IncomingMessage, socket: Duplex): void {
+export function refuseTunnel(request: IncomingMessage, socket: Duplex): void {
   // The sender can be gone by now.
   socket.on('error', () => {});
-  socket.end(
-    'HTTP/1.1 405 Method Not Allowed\r\nAllow: GET, HEAD, POST, PUT, OPTIONS\r\nContent-Length: 0\r\nConnection: close\r\n\r\n',
-    () => socket.destroy(),
-  );
+  const response = new ServerResponse(request);
+  response.shouldKeepAlive = false;
+  response.assignSocket(socket as Socket);
+  response.once('finish', () => socket.destroy());
+  setSecurityHeaders(response);
+  const refusal = textAnswer(405, 'The gateway is no proxy.');
+  respond(response, { ...refusal, headers: { Allow: ALLOWED_METHODS } });
 }

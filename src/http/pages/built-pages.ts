@@ -3,9 +3,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import { etagOfText, holdsETag } from '../door/etag.ts';
+import { inBackground } from '../../at-once.ts';
+import { type Content, isReading, respond, sharedContent, textAnswer } from '../respond.ts';
 import type { LoopTurns } from '../socket/loop-turns.ts';
-import { SharedFile } from './shared-file.ts';
+import { inPieces, SharedFile } from './shared-file.ts';
 
 /** Answers a request for a page or a part of one, by GET or HEAD. Never rejects. */
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
@@ -50,27 +51,56 @@ export function createBuiltPages(turns: LoopTurns, folder = folderOfPages()): Bu
     files ??= assetsIn(join(folder, 'assets'));
     return files;
   };
+  const send = inPieces(turns);
   return {
-    asset: forReaders((request, response) => {
+    asset(request, response) {
+      if (!isReading(request, response)) return;
       const name = (request.url ?? '').replace(/^.*\/|\?.*$/g, '');
-      sendAsset(name, assets(), request, response, turns);
-    }),
+      const file = assetFor(name, assets(), request);
+      if (!file) {
+        respond(response, missingAsset);
+        return;
+      }
+      const { bytes, ...kind } = file;
+      inBackground(
+        bytes.bytesFor(response).then(
+          (body) => respond(response, { ...assetAnswer, content: { ...kind, body } }, send),
+          () => respond(response, missingAsset),
+        ),
+      );
+    },
     document(name, { data, policy = ["style-src 'self'"] } = {}) {
       const path = join(folder, `${name}.html`);
+      const headers = { 'Content-Security-Policy': [...POLICY, ...policy].join('; ') };
       let made: Document | undefined;
-      return forReaders((request, response) => {
+      return (request, response) => {
+        if (!isReading(request, response)) return;
         const madeAt = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
         if (made?.madeAt !== madeAt) {
           // Another build, which has assets of other names.
           files = undefined;
           made = madeAt === undefined ? undefined : readDocument(path, madeAt, data);
         }
-        if (made) sendDocument(made, [...POLICY, ...policy].join('; '), request, response);
-        else tell(response, 503, 'This page is not built yet: npm run build.\n');
-      });
+        if (!made) {
+          respond(response, textAnswer(503, 'This page is not built yet: npm run build.'));
+          return;
+        }
+        const packing = packingFor(request, (each) => each === 'gzip');
+        const content = packing ? made.gzipped : made.plain;
+        respond(response, { ...documentAnswer, headers, content });
+      };
     },
   };
 }
+
+/** A name says what is in an asset. */
+const assetAnswer = {
+  status: 200,
+  cacheControl: 'public, max-age=31536000, immutable',
+  vary: 'Accept-Encoding',
+};
+const documentAnswer = { status: 200, cacheControl: 'no-cache', vary: 'Accept, Accept-Encoding' };
+const missingAsset = textAnswer(404, 'There is no such asset. Load the page again.');
 
 /** Where the build has put the pages, looked for from this file, in the sources, or from the bundle that it is in. */
 function folderOfPages(): string {
@@ -87,33 +117,20 @@ function assetsIn(folder: string): Map<string, SharedFile> {
   return new Map(names.map((name) => [name, new SharedFile(join(folder, name))]));
 }
 
-function sendAsset(
+/** The file of an asset in the smallest form that a request accepts; `null` where there is none. */
+function assetFor(
   name: string,
   assets: ReadonlyMap<string, SharedFile>,
   request: IncomingMessage,
-  response: ServerResponse,
-  turns: LoopTurns,
-): void {
+): (Omit<Content, 'body'> & { readonly bytes: SharedFile }) | null {
   const type = types[extname(name)];
   const plain = assets.get(name);
-  if (!type || !plain) {
-    tell(response, 404, 'There is no such asset. Load the page anew.\n');
-    return;
-  }
-  const packing = packingFor(request, (each) => assets.has(name + suffixes[each]));
-  response.setHeader('Cache-Control', 'public, max-age=31536000, immutable');
-  response.setHeader('Content-Type', type);
-  response.appendHeader('Vary', 'Accept-Encoding');
-  if (packing) response.setHeader('Content-Encoding', packing);
-  if (request.method === 'HEAD') {
-    response.end();
-    return;
-  }
-  const file = packing ? assets.get(name + suffixes[packing]) : plain;
-  (file ?? plain).send(response, turns).catch(() => {
-    response.removeHeader('Content-Encoding');
-    tell(response, 404, 'There is no such asset any more. Load the page anew.\n');
-  });
+  if (!type || !plain) return null;
+  const encoding = packingFor(request, (each) => assets.has(name + suffixes[each]));
+  const packed = encoding && assets.get(name + suffixes[encoding]);
+  return encoding && packed
+    ? { type, encoding, bytes: packed }
+    : { type, encoding: 'identity', bytes: plain };
 }
 
 /** How a file can be packed, the smallest first. */
@@ -135,9 +152,8 @@ function packingFor(
 interface Document {
   /** When it was built. */
   readonly madeAt: number;
-  readonly text: string;
-  readonly gzipped: Buffer;
-  readonly etag: string;
+  readonly plain: Content;
+  readonly gzipped: Content;
 }
 
 function readDocument(path: string, madeAt: number, data: unknown): Document {
@@ -145,40 +161,6 @@ function readDocument(path: string, madeAt: number, data: unknown): Document {
   const json = JSON.stringify(data ?? null).replaceAll('<', '\\u003c');
   const script = `<script type="application/json" id="data">${json}</script>`;
   const text = readFileSync(path, 'utf8').replace('</body>', () => `${script}</body>`);
-  return { madeAt, text, gzipped: gzipSync(text), etag: etagOfText(text) };
-}
-
-function sendDocument(
-  { etag, gzipped, text }: Document,
-  policy: string,
-  request: IncomingMessage,
-  response: ServerResponse,
-): void {
-  response.setHeader('ETag', etag);
-  response.setHeader('Cache-Control', 'no-cache');
-  response.appendHeader('Vary', 'Accept, Accept-Encoding');
-  if (holdsETag(request.headers['if-none-match'] ?? null, etag)) {
-    response.writeHead(304).end();
-    return;
-  }
-  response.setHeader('Content-Type', 'text/html; charset=utf-8');
-  response.setHeader('Content-Security-Policy', policy);
-  const packing = packingFor(request, (each) => each === 'gzip');
-  if (packing) response.setHeader('Content-Encoding', packing);
-  response.end(request.method === 'HEAD' ? undefined : packing ? gzipped : text);
-}
-
-function forReaders(answer: Answer): Answer {
-  return (request, response) => {
-    if (request.method === 'GET' || request.method === 'HEAD') answer(request, response);
-    else {
-      response.setHeader('Allow', 'GET, HEAD');
-      tell(response, 405, 'Only GET and HEAD are understood here.\n');
-    }
-  };
-}
-
-function tell(response: ServerResponse, status: number, sentence: string): void {
-  response.setHeader('Cache-Control', 'no-store');
-  response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8' }).end(sentence);
+  const plain = sharedContent('text/html; charset=utf-8', text);
+  return { madeAt, plain, gzipped: { ...plain, body: gzipSync(plain.body), encoding: 'gzip' } };
 }

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
+import type { SendBody } from '../respond.ts';
 import type { LoopTurns } from '../socket/loop-turns.ts';
 
 const PIECE_BYTES = 64 * 1024;
@@ -15,17 +16,14 @@ export class SharedFile {
   }
 
   /**
-   * Answers with the file, in pieces and no faster than it is read: a piece is a view, so that a reader who does not
-   * read holds no memory of ours. Many readers share the turns of the event loop, since the system takes megabytes
-   * at once of each.
-   *
-   * @throws Error of the file system; nothing has been sent then.
+   * Its bytes, for as long as a response is open.
+   * @throws Error of the file system.
    */
-  async send(response: ServerResponse, turns: LoopTurns): Promise<void> {
+  bytesFor(response: ServerResponse): Promise<Buffer> {
     this.#bytes ??= readFile(this.#path);
     this.#readers += 1;
     response.once('close', () => this.#leave());
-    stream(await this.#bytes, response, turns);
+    return this.#bytes;
   }
 
   #leave(): void {
@@ -34,18 +32,24 @@ export class SharedFile {
   }
 }
 
-function stream(bytes: Buffer, response: ServerResponse, turns: LoopTurns): void {
-  response.setHeader('Content-Length', bytes.byteLength);
-  let start = 0;
-  const next = (): void => {
-    if (response.destroyed) return;
-    const piece = bytes.subarray(start, start + PIECE_BYTES);
-    start += piece.byteLength;
-    if (start >= bytes.byteLength) response.end(piece);
-    else if (response.write(piece)) later();
-    // Which can be in this very turn.
-    else response.once('drain', later);
+/**
+ * Sends a body in pieces and no faster than it is read: a piece is a view, so that a reader who does not read holds no
+ * memory of ours. Many readers share the turns of the event loop, since the system takes megabytes at once of each.
+ */
+export function inPieces(turns: LoopTurns): SendBody {
+  return (response, body) => {
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+    let start = 0;
+    const next = (): void => {
+      if (response.destroyed) return;
+      const piece = bytes.subarray(start, start + PIECE_BYTES);
+      start += piece.byteLength;
+      if (start >= bytes.byteLength) response.end(piece);
+      else if (response.write(piece)) later();
+      // Which can be in this very turn.
+      else response.once('drain', later);
+    };
+    const later = (): void => turns.run(next);
+    later();
   };
-  const later = (): void => turns.run(next);
-  later();
 }

@@ -1,0 +1,111 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { GraphQLError } from 'graphql';
+import { etagOfText, holdsETag } from './door/etag.ts';
+
+/** A body with what its headers say of it. */
+export interface Content {
+  /** Its media type, with the charset where it is text. */
+  readonly type: string;
+  readonly body: string | Buffer;
+  /** With a tag, a caller that has this content gets a 304. */
+  readonly etag?: string;
+  /**
+   * How the body is encoded already; it is sent as it is. Absent where it is not encoded and may be compressed: no
+   * content that is sent here holds a secret.
+   */
+  readonly encoding?: 'br' | 'gzip' | 'identity';
+}
+
+/** An HTTP answer that is complete before its head is sent. */
+export interface PlainAnswer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** @default 'no-store' */
+  readonly cacheControl?: string;
+  /** Request headers that choose between several contents. */
+  readonly vary?: string;
+  /** Absent for an answer without a body. */
+  readonly content?: Content;
+}
+
+/** Sends the body, after which the response has ended. The head is set, but has not been sent yet. */
+export type SendBody = (response: ServerResponse, body: string | Buffer) => void;
+
+/**
+ * The one writer of plain HTTP answers: of everything but operations, streams of events and their like. It sets all
+ * headers besides those of the door, answers HEAD with the head of GET, and 304 where the caller has the content. Does
+ * nothing once the caller has left.
+ * Implements: RFC 9110 sections 9.3.2, 13.1.2 and 15.4.5.
+ */
+export function respond(
+  response: ServerResponse,
+  { cacheControl = 'no-store', content, headers = {}, status, vary }: PlainAnswer,
+  send: SendBody = sendAtOnce,
+): void {
+  if (response.destroyed) return;
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  response.setHeader('Cache-Control', cacheControl);
+  if (vary !== undefined) response.appendHeader('Vary', vary);
+  response.statusCode = status;
+  if (!content) {
+    if (status !== 204) response.setHeader('Content-Length', 0);
+    response.end();
+    return;
+  }
+  const { body, encoding = 'identity', etag, type } = content;
+  if (etag !== undefined) {
+    response.setHeader('ETag', etag);
+    if (holdsETag(response.req.headers['if-none-match'] ?? null, etag)) {
+      // With all headers but those of the body: a browser takes them over for the page that it has.
+      response.statusCode = 304;
+      response.end();
+      return;
+    }
+  }
+  response.setHeader('Content-Type', type);
+  if (encoding !== 'identity') response.setHeader('Content-Encoding', encoding);
+  response.setHeader('Content-Length', Buffer.byteLength(body));
+  if (response.req.method === 'HEAD') response.end();
+  else send(response, body);
+}
+
+const sendAtOnce: SendBody = (response, body) => void response.end(body);
+
+/** A sentence for people. */
+export function textAnswer(status: number, sentence: string): PlainAnswer {
+  return { status, content: { type: 'text/plain; charset=utf-8', body: `${sentence}\n` } };
+}
+
+/** Content that is made once and sent many times: all responses share its bytes. */
+export function sharedContent(type: string, text: string): Content {
+  return { type, body: Buffer.from(text), etag: etagOfText(text) };
+}
+
+/** JSON, made from a value or given as it is. */
+export function jsonAnswer(status: number, json: object | string): PlainAnswer {
+  const text = typeof json === 'string' ? json : JSON.stringify(json);
+  return { status, content: { type: 'application/json; charset=utf-8', body: `${text}\n` } };
+}
+
+/** An error as `/graphql` answers it, with the status and the headers that it brings along. */
+export function errorAnswer({
+  extensions,
+  message,
+}: Pick<GraphQLError, 'extensions' | 'message'>): PlainAnswer {
+  const { http, ...shown } = extensions;
+  const { headers = {}, status = 500 } = (http ?? {}) as Partial<PlainAnswer>;
+  return { ...jsonAnswer(status, { errors: [{ message, extensions: shown }] }), headers };
+}
+
+/** Leads to another path. */
+export function redirect(path: string): PlainAnswer {
+  return { status: 302, headers: { Location: path } };
+}
+
+/** Lets GET and HEAD through to a route; `also` are other methods that it answers elsewhere. */
+export function isReading(request: IncomingMessage, response: ServerResponse, also = ''): boolean {
+  if (request.method === 'GET' || request.method === 'HEAD') return true;
+  const refusal = textAnswer(405, 'Only GET and HEAD are understood here.');
+  respond(response, { ...refusal, headers: { Allow: `GET, HEAD${also}` } });
+  return false;
+}

@@ -1,0 +1,123 @@
+import { request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { securityHeaders } from '../../src/http/door/security-headers.ts';
+import { type Door, openDoor } from '../support/door.ts';
+
+const ORIGIN = 'https://app.example';
+
+let door: Door;
+beforeAll(async () => {
+  door = await openDoor({
+    AUTH_MODE: 'none',
+    CORS_ORIGINS: ORIGIN,
+    GRAPHIQL: 'true',
+    INTROSPECTION: 'true',
+  });
+});
+afterAll(() => door.close());
+
+interface Sent {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly body: string;
+}
+
+/** Asks without a library that adds headers or hides any. */
+function ask(method: string, path: string, headers: Record<string, string> = {}): Promise<Sent> {
+  const { port } = new URL(door.url);
+  return new Promise((resolve, reject) => {
+    const asked = request({ port, path, method, headers, agent: false }, (response) => {
+      void text(response).then((body) =>
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body }),
+      );
+    });
+    asked.on('error', reject).end();
+  });
+}
+
+const html = { accept: 'text/html' };
+const reads: [path: string, status: number, headers: Record<string, string>][] = [
+  ['/livez', 200, {}],
+  ['/readyz', 200, {}],
+  ['/metrics', 200, {}],
+  ['/metrics', 403, { via: '1.1 proxy' }],
+  ['/status', 302, {}],
+  ['/console', 200, {}],
+  ['/console.json', 200, {}],
+  ['/schema.graphql', 200, {}],
+  ['/schema.graphql', 403, { origin: 'https://foreign.example' }],
+  ['/graphql', 200, html],
+  ['/', 302, html],
+  ['/', 404, {}],
+  ['/assets/none.js', 404, {}],
+  ['/files/a.txt', 405, {}],
+];
+
+describe('a plain answer', () => {
+  it.each(reads)(
+    'of %s with status %i announces its length, to HEAD as to GET',
+    async (path, status, headers) => {
+      // Whose text is another at another time.
+      const isMoving = path === '/metrics' || path === '/console.json';
+      const get = await ask('GET', path, headers);
+      const head = await ask('HEAD', path, headers);
+      expect([get.status, head.status]).toEqual([status, status]);
+      expect(head.body).toBe('');
+      expect(get.headers['content-length']).toBe(String(Buffer.byteLength(get.body)));
+      const its = { date: '', 'x-request-id': '', ...(isMoving && { 'content-length': '' }) };
+      expect({ ...head.headers, ...its }).toEqual({ ...get.headers, ...its });
+    },
+  );
+
+  it.each(reads)(
+    'of %s with status %i is stored by no cache that was not told to',
+    async (path, status, headers) => {
+      const { headers: sent } = await ask('GET', path, headers);
+      const isContent = status === 200 && 'etag' in sent;
+      expect(sent['cache-control']).toMatch(isContent ? /^(private, )?no-cache$/ : /^no-store$/);
+    },
+  );
+
+  it.each(reads)(
+    'of %s with status %i has the headers of security and of origins',
+    async (path, _, headers) => {
+      const { headers: sent } = await ask('GET', path, { origin: ORIGIN, ...headers });
+      for (const [name] of securityHeaders) expect(sent).toHaveProperty(name.toLowerCase());
+      expect(sent['vary']).toContain('Origin');
+    },
+  );
+
+  it('says what kind of JSON it is, and which characters', async () => {
+    const answers = await Promise.all([
+      ask('GET', '/readyz'),
+      ask('GET', '/graphql?query={__typename}', { host: 'foreign.example' }),
+      ask('GET', '/files/a.txt'),
+    ]);
+    for (const { body, headers } of answers) {
+      expect(headers['content-type']).toBe('application/json; charset=utf-8');
+      expect(() => JSON.parse(body) as unknown).not.toThrow();
+    }
+  });
+});
+
+describe('content that a browser has', () => {
+  it.each([
+    ['/console', {}],
+    ['/graphql', html],
+    ['/schema.graphql', {}],
+  ])('of %s is not sent again, and keeps its headers', async (path, headers) => {
+    const first = await ask('GET', path, headers);
+    const etag = String(first.headers['etag']);
+    for (const method of ['GET', 'HEAD']) {
+      const again = await ask(method, path, { ...headers, 'if-none-match': `"other", ${etag}` });
+      expect([again.status, again.body]).toEqual([304, '']);
+      // A browser replaces what it has stored with what comes along: a page would have another policy.
+      for (const name of ['content-security-policy', 'cache-control', 'vary', 'etag']) {
+        expect(again.headers[name]).toBe(first.headers[name]);
+      }
+      expect(again.headers).not.toHaveProperty('content-length');
+      expect(again.headers).not.toHaveProperty('content-type');
+    }
+  });
+});
