@@ -40,7 +40,7 @@ interface Took {
 
 it('passes 500 MB on in little memory, and about as fast as a bare pipe', async () => {
   makeRoom();
-  const upstream = await startText('bench-sink.mjs', sink, {}, 'ours');
+  const upstream = await startText('bench-sink.mjs', sink, {}, { core: 'ours' });
   const address = `http://127.0.0.1:${upstream.port}`;
   const bare = await startText('bench-pipe.mjs', barePipe, { UPSTREAM: address });
   const gateway = await startGateway({

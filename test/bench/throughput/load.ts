@@ -1,94 +1,122 @@
 import { connect, type Socket } from 'node:net';
+import { type Answer, parseAnswer } from './answer.ts';
 
-/** What came of asking one server for so long. */
+/** What a server did under load. */
 export interface Load {
   readonly answers: number;
   readonly seconds: number;
   /** Milliseconds from each request to the end of its answer, in the order in which they came. */
   readonly latencies: readonly number[];
+  /** Bytes of all answers with their heads. */
+  readonly bytes: number;
 }
 
-const END_OF_HEAD = '\r\n\r\n';
-const LENGTH = /\r\ncontent-length: *(\d+)/i;
-const STATUS = /^HTTP\/1\.1 (\d+)/;
-
-/**
- * Keeps so many connections busy with one request each, over bare sockets: a client that costs more than the
- * server would measure itself. Fails on an answer with another status than `status`.
- */
-export async function load(options: {
+/** How a server is asked. */
+interface LoadOptions {
   readonly port: number;
   readonly connections: number;
   readonly seconds: number;
   readonly status?: number;
   /** The next request, as it stands on the wire. */
   readonly next: () => string;
-}): Promise<Load> {
-  const { port, connections, seconds, next, status = 200 } = options;
+}
+
+/**
+ * Keeps so many connections busy with one request each, over bare sockets: a client that costs more than the
+ * server would measure itself. Fails on an answer with another status than `status`.
+ */
+export async function load(options: LoadOptions): Promise<Load> {
+  const { port, connections, seconds, status = 200, next } = options;
   const latencies: number[] = [];
+  let bytes = 0;
   const begin = performance.now();
   const end = begin + seconds * 1000;
-  await Promise.all(
-    Array.from({ length: connections }, async () => {
-      const socket = connect({ port, host: '127.0.0.1', noDelay: true }).setEncoding('latin1');
-      try {
-        await keepAsking(socket, { status, next, end, latencies });
-      } finally {
-        socket.destroy();
-      }
-    }),
-  );
+  const keepAsking = (connection: Connection): Promise<void> =>
+    new Promise((resolve, reject) => {
+      let sentAt = performance.now();
+      const settle = (outcome: Answer | Error): void => {
+        if (outcome instanceof Error) return reject(outcome);
+        if (outcome.status !== status) {
+          return reject(new Error(`answered ${outcome.head} ${outcome.body.slice(0, 500)}`));
+        }
+        const now = performance.now();
+        latencies.push(now - sentAt);
+        bytes += outcome.bytes;
+        if (now >= end) return resolve();
+        sentAt = now;
+        connection.ask(next(), settle);
+      };
+      connection.ask(next(), settle);
+    });
+  const all = Array.from({ length: connections }, () => new Connection(port));
+  try {
+    await Promise.all(all.map(keepAsking));
+  } finally {
+    for (const connection of all) connection.end();
+  }
   return {
     answers: latencies.length,
     seconds: (performance.now() - begin) / 1000,
     latencies,
+    bytes,
   };
 }
 
-function keepAsking(
-  socket: Socket,
-  options: {
-    readonly status: number;
-    readonly next: () => string;
-    readonly end: number;
-    readonly latencies: number[];
-  },
-): Promise<void> {
-  const { status, next, end, latencies } = options;
-  return new Promise((resolve, reject) => {
-    let text = '';
-    let needs = 0;
-    let sentAt = performance.now();
-    const ask = (): void => {
-      text = '';
-      needs = 0;
-      sentAt = performance.now();
-      socket.write(next(), 'latin1');
-    };
-    socket.on('error', reject).on('close', () => reject(new Error('The server hung up.')));
-    socket.on('data', (piece: string) => {
-      text = text === '' ? piece : text + piece;
-      if (needs === 0) needs = lengthOf(text);
-      if (needs === 0 || text.length < needs) return;
-      if (Number(STATUS.exec(text)?.[1]) !== status) {
-        reject(new Error(`answered ${text.slice(0, 500)}`));
-        return;
-      }
-      const now = performance.now();
-      latencies.push(now - sentAt);
-      if (now < end) ask();
-      else resolve();
+/** Sends the same request so many times over one connection, and resolves with the last answer. */
+export async function sample(port: number, request: string, times = 1): Promise<Answer> {
+  const connection = new Connection(port);
+  const ask = (): Promise<Answer> =>
+    new Promise((resolve, reject) => {
+      connection.ask(request, (outcome) => {
+        if (outcome instanceof Error) reject(outcome);
+        else resolve(outcome);
+      });
     });
-    ask();
-  });
+  try {
+    let answer = await ask();
+    for (let n = 1; n < times; n += 1) answer = await ask();
+    return answer;
+  } finally {
+    connection.end();
+  }
 }
 
-/** Bytes of the whole answer, once its head is there; 0 before. */
-function lengthOf(text: string): number {
-  const head = text.indexOf(END_OF_HEAD);
-  if (head < 0) return 0;
-  const length = LENGTH.exec(text.slice(0, head));
-  if (!length && !text.startsWith('HTTP/1.1 304'))
-    throw new Error(`no length:\n${text.slice(0, head)}`);
-  return head + END_OF_HEAD.length + Number(length?.[1] ?? 0);
+/** One connection, kept alive, with one request at a time. */
+class Connection {
+  readonly #socket: Socket;
+  #text = '';
+  #settle: (outcome: Answer | Error) => void = () => {};
+
+  constructor(port: number) {
+    this.#socket = connect({ port, host: '127.0.0.1', noDelay: true })
+      .setEncoding('latin1')
+      .on('error', (error) => this.#settle(error))
+      .on('close', () => this.#settle(new Error('The server hung up.')))
+      .on('data', (piece: string) => this.#take(piece));
+  }
+
+  /** Calls back rather than resolving: at 60,000 answers a second a promise for each would be felt. */
+  ask(request: string, settle: (outcome: Answer | Error) => void): void {
+    this.#settle = settle;
+    this.#socket.write(request, 'latin1');
+  }
+
+  end(): void {
+    this.#settle = () => {};
+    this.#socket.destroy();
+  }
+
+  #take(piece: string): void {
+    this.#text = this.#text === '' ? piece : this.#text + piece;
+    let answer: Answer | null;
+    try {
+      answer = parseAnswer(this.#text);
+    } catch (error) {
+      this.#settle(error as Error);
+      return;
+    }
+    if (!answer) return;
+    this.#text = '';
+    this.#settle(answer);
+  }
 }

@@ -22,50 +22,9 @@ const OUR_CORE = '1';
 /** What `/proc` counts time in: every Linux says 100 a second. */
 const MS_PER_TICK = 10;
 
-/** Reads the body and sends an answer that it has at hand: what no server in Node is faster than. */
-const bare = `
-import { createServer } from 'node:http';
-const answer = process.env.ANSWER;
-const head = { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(answer) };
-const server = createServer((request, response) => {
-  let body = '';
-  request.setEncoding('latin1').on('data', (piece) => { body += piece; }).on('end', () => {
-    response.writeHead(200, head).end(answer);
-  });
-}).listen(process.env.PORT, '127.0.0.1');
-`;
-
-/** Yoga as it comes, over a schema of the same shape whose resolvers have everything at hand. */
-const yoga = `
-import { createServer } from 'node:http';
-import { createSchema, createYoga } from 'graphql-yoga';
-const data = JSON.parse(process.env.ANSWER).data;
-const typeDefs = \`
-  type Query { account: Account channels(first: Int): Channels }
-  type Account { username: String }
-  type Channels { nodes: [Channel!]! }
-  type Channel { id: ID! name: String items(first: Int): Items }
-  type Items { totalCount: Int nodes: [Item!]! }
-  type Item { title: String link: String }
-\`;
-const resolvers = { Query: { account: () => data.account, channels: () => data.channels } };
-const server = createServer(createYoga({ schema: createSchema({ typeDefs, resolvers }), logging: false }));
-server.listen(process.env.PORT, '127.0.0.1');
-`;
-
 /** Keeps this process, which asks, off the core of the servers. */
 export function makeRoom(): void {
   pin(OUR_CORE, process.pid);
-}
-
-/** A bare `node:http` server that answers everything with `answer`. */
-export function startBare(answer: string): Promise<Server> {
-  return startText('bench-bare.mjs', bare, { ANSWER: answer });
-}
-
-/** A Yoga server that answers the dashboard with what `answer` says. */
-export function startYoga(answer: string): Promise<Server> {
-  return startText('bench-yoga.mjs', yoga, { ANSWER: answer });
 }
 
 /** The built gateway, on its sandbox unless `env` says otherwise. */
@@ -74,8 +33,8 @@ export async function startGateway(env: Readonly<Record<string, string>>): Promi
   return startFile(join('dist', 'main.js'), { PORT, STATE_DIR: 'off', ...env });
 }
 
-/** In production a gateway tells its port in the log alone, of which there may be none. */
-async function freePort(): Promise<number> {
+/** A port that was free a moment ago. In production a gateway tells its port in the log alone, of which there may be none. */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -84,15 +43,20 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** A program of one file, given as text, that listens on `PORT`; on our core if it is not measured. */
+/**
+ * A program of one file, given as text, that listens on `PORT`; on our core if it is not measured. In `folder` it
+ * finds its libraries: by default beside the gateway's own files, which are the same.
+ */
 export async function startText(
   name: string,
   program: string,
   env: Readonly<Record<string, string>>,
-  core: 'its own' | 'ours' = 'its own',
+  {
+    core = 'its own',
+    folder = 'dist',
+  }: { readonly core?: 'its own' | 'ours'; readonly folder?: string } = {},
 ): Promise<Server> {
-  // Beside the gateway's own files, where it finds the same libraries.
-  const file = join('dist', name);
+  const file = join(folder, name);
   writeFileSync(file, program);
   const server = await startFile(file, { PORT: String(await freePort()), ...env });
   if (core === 'ours') pin(OUR_CORE, server.pid);
