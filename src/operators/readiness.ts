@@ -1,5 +1,6 @@
 import type { UpstreamName } from '../errors.ts';
 import type { Health } from '../observe/health.ts';
+import type { ReplicaFault } from '../redis/standing.ts';
 import type { Client } from '../upstream/client.ts';
 
 /** Whether requests should be sent here, and what is wrong otherwise. */
@@ -13,32 +14,21 @@ export interface Readiness {
   readonly degraded: readonly Degradation[];
 }
 
-/** Something that it makes do without; `upstream` where it is about one of them alone. */
-interface Degradation {
-  readonly reason:
-    | 'budget-paused'
-    | 'upstream-unreachable'
-    | 'redis-unreachable'
-    | 'redis-permissions'
-    | 'secret-differs'
-    | 'foreign-secret'
-    | 'redis-forgets'
-    | 'quarantine'
-    | 'lease-lost'
-    | 'ghost-slots';
-  readonly upstream?: UpstreamName;
-  /** How many slots it is about. */
-  readonly slots?: number;
-  readonly retryAfterMs?: number;
-  /** What the user of Redis may not do, as commands with their keys. */
-  readonly permissions?: readonly string[];
-}
+/** What is wrong with an upstream, or between this process and the other replicas. */
+type Degradation =
+  | ReplicaFault
+  | {
+      readonly reason: 'budget-paused' | 'upstream-unreachable';
+      readonly upstream: UpstreamName;
+      /** Milliseconds until it is over by itself. */
+      readonly retryAfterMs?: number;
+    };
 
 /** What the other processes are to this one, where budgets and answers are shared. */
 export interface SharedState {
   /** Why this one may not answer at all; `null` where it may. */
   readonly unready: 'redis-unreachable' | 'secret-differs' | null;
-  readonly faults: readonly Degradation[];
+  readonly faults: readonly ReplicaFault[];
   /** All that are alive, this one first, of which it is told what it knows of itself. */
   members(self: Pick<Fellow, 'sentMsAgo' | 'queued'>): readonly Fellow[];
 }
@@ -54,8 +44,9 @@ interface Fellow {
 }
 
 /**
- * Not ready only while it drains, and where budgets are shared before it has heard of the others. It is degraded while an upstream has paused every key in use, and while
- * an upstream did not answer lately. A gateway that has not asked anything yet is neither.
+ * Not ready only while it drains, and where budgets are shared before it has heard of the others. It is degraded while
+ * an upstream has paused every key in use, and while an upstream did not answer lately. A gateway that has not asked
+ * anything yet is neither.
  */
 export function readiness(
   clients: readonly Client[],
