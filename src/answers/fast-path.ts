@@ -33,8 +33,8 @@ interface Fallback {
     response: ServerResponse,
     how: { readonly names: RequestNames | null; readonly waited: boolean },
   ) => void;
-  /** Runs what takes a while, now or in a later turn of the event loop, if somebody still waits then. */
-  readonly inTurn: (request: IncomingMessage, work: () => void) => void;
+  /** Runs what takes a while for an owner, now or in a later turn of the event loop, if its sender still waits then. */
+  readonly inTurn: (request: IncomingMessage, owner: string, work: () => void) => void;
   /** The body of one has not come yet. Until it has, nothing else is called for it. */
   readonly waits: (request: IncomingMessage, response: ServerResponse) => void;
   /** One was answered, and its sender has not taken all of that yet. */
@@ -89,7 +89,7 @@ export function createFastPath(options: {
       fallback.whole(request, response, { names, waited });
       return;
     }
-    fallback.inTurn(request, () => {
+    fallback.inTurn(request, caller.name, () => {
       if (fallback.closing() || !replies.execute(arrival, names, asked)) {
         fallback.whole(request, response, { names, waited });
       } else {

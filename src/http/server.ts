@@ -134,10 +134,10 @@ export function createHttpServer(options: HttpOptions): HttpServer {
       if (!waited) watch(request, response);
       whole(request, response, names);
     },
-    inTurn: (request, work) =>
+    inTurn: (request, owner, work) =>
       options.turns.run(() => {
         if (!request.destroyed) inRequest(request, work);
-      }),
+      }, owner),
     waits: (request, response) => watch(request, response),
     onUnread: (response) => stalls.watch(response),
     closing: () => drain.begun,
@@ -183,6 +183,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     route.answer(request, response, drain.begun, names);
   };
   const server = createServer({ connectionsCheckingInterval: CHECK_MS }, handle);
+  server.on('connection', () => options.turns.accepted());
   const drain = new Drain(server, { clock: options.clock, graceMs: options.graceMs });
   // Node would answer `Expect: 100-continue` at once, before anything is known of the request.
   server.on('checkContinue', handle);
@@ -234,9 +235,13 @@ function inTurn(
   answer: (request: IncomingMessage, response: ServerResponse) => unknown,
 ): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) =>
-    turns.run(() => {
-      if (!request.destroyed) inRequest(request, () => void answer(request, response));
-    });
+    turns.run(
+      () => {
+        if (!request.destroyed) inRequest(request, () => void answer(request, response));
+      },
+      // Who sent it is found out only when it is begun.
+      request.socket.remoteAddress,
+    );
 }
 
 /** Brings a browser that opens the bare address to GraphiQL. */

@@ -22,9 +22,7 @@ async function turnsOf(begun: readonly number[], count: number): Promise<number[
   while (seen < count) {
     turns.push(begun.slice(seen));
     seen = begun.length;
-    await new Promise((resolve) => {
-      setImmediate(resolve);
-    });
+    await turnEnds();
   }
   return turns.filter(({ length }) => length > 0);
 }
@@ -56,9 +54,7 @@ describe('Requests that arrive together', () => {
       });
     for (let n = 0; n < 5; n += 1) ask(n);
     for (let n = 5; n < 15; n += 1) {
-      await new Promise((resolve) => {
-        setImmediate(resolve);
-      });
+      await turnEnds();
       ask(n);
     }
     await turnsOf(begun, 15);
@@ -75,4 +71,46 @@ describe('Requests that arrive together', () => {
     }
     expect(begun).toBe(1000);
   });
+
+  it('of one owner do not delay those of another, and stay in order', async () => {
+    const clock = new Working();
+    const turns = new LoopTurns(clock);
+    const begun: string[] = [];
+    const ask = (owner: string, n: number): void =>
+      turns.run(() => {
+        begun.push(`${owner}${n}`);
+        clock.work(5);
+      }, owner);
+    for (let n = 0; n < 50; n += 1) ask('a', n);
+    for (let n = 0; n < 3; n += 1) ask('b', n);
+    while (begun.length < 53) await turnEnds();
+    // The first began at once.
+    expect(begun.slice(0, 7)).toEqual(['a0', 'a1', 'b0', 'a2', 'b1', 'a3', 'b2']);
+    expect(begun.filter((each) => each.startsWith('a'))).toEqual(
+      Array.from({ length: 50 }, (_, n) => `a${n}`),
+    );
+  });
+
+  it('leave turns to connections that arrive, though not all', async () => {
+    const turns = new LoopTurns(new Working());
+    let begun = 0;
+    for (let turn = 0; turn < 1000; turn += 1) {
+      turns.accepted();
+      turns.run(() => {
+        begun += 1;
+      });
+      if (turn === 20) expect(begun).toBe(0);
+      await turnEnds();
+    }
+    expect(begun).toBeGreaterThan(900);
+    await turnEnds();
+    await turnEnds();
+    expect(begun).toBe(1000);
+  });
 });
+
+async function turnEnds(): Promise<void> {
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
