@@ -38,10 +38,24 @@ export interface CompiledAnswer {
 
 interface Known {
   readonly query: AnsweredQuery;
+  readonly attempts: Attempts;
+}
+
+/** What is known of the attempts to answer one operation at once. */
+interface Attempts {
   /** Made when it is first wanted; null for one that cannot be. */
   compiled: CompiledOperation | null | undefined;
   /** Attempts in a row that came to nothing. */
   misses: number;
+}
+
+/** A run of an operation on the whole path, after every check. */
+interface ValidRun {
+  readonly query: Pick<AnsweredQuery, 'schema' | 'document' | 'operation'>;
+  readonly variables: Readonly<Record<string, unknown>>;
+  readonly viewer: Viewer;
+  /** Notes what the answer was made of, where there is one. */
+  readonly receipt: Receipt;
 }
 
 /**
@@ -55,6 +69,8 @@ export class CompiledQueries {
     maxShare: 1 / 8,
     weigh: ({ length }) => length,
   });
+  /** Shared by all keys of one parsed operation, and by both paths. */
+  readonly #attempts = new WeakMap<OperationDefinitionNode, Attempts>();
   readonly #plans = createCompiledPlans();
   readonly #open: (viewer: Viewer, copies: CopiesAtHand) => GraphContext;
   readonly #parts: AnswerParts;
@@ -67,15 +83,15 @@ export class CompiledQueries {
 
   /** Notes a query under all that says which one it is, beside its variables. */
   note(key: string, query: () => AnsweredQuery): void {
-    if (!this.#known.peek(key)) {
-      this.#known.set(key, { query: query(), compiled: undefined, misses: 0 });
-    }
+    if (this.#known.peek(key)) return;
+    const answered = query();
+    this.#known.set(key, { query: answered, attempts: this.#attemptsOf(answered.operation) });
   }
 
   /** Whether it is worth to try and answer one here. */
   knows(key: string): boolean {
     const known = this.#known.peek(key);
-    return known !== undefined && known.compiled !== null;
+    return known !== undefined && known.attempts.compiled !== null;
   }
 
   /** Answers one at once; `null` where that cannot be. 0 upstream calls. */
@@ -85,33 +101,75 @@ export class CompiledQueries {
     viewer: Viewer,
   ): CompiledAnswer | null {
     const known = this.#known.get(key);
-    if (!known || known.compiled === null) return null;
-    if (known.misses >= MOST_MISSES && known.misses % TRY_EVERY !== 0) {
-      known.misses += 1;
-      return null;
-    }
-    const { query } = known;
-    const compiled = known.compiled ?? compile(query, this.#plans);
-    known.compiled = compiled;
-    if (!compiled) return null;
-    const copies = new CopiesAtHand();
-    const context = this.#open(viewer, copies);
-    try {
+    if (!known) return null;
+    const { attempts, query } = known;
+    return this.#attempt(attempts, query, (compiled) => {
+      const copies = new CopiesAtHand();
+      const context = this.#open(viewer, copies);
       query.check(variables);
       const data = compiled.run(context, variables, this.#parts.of(viewer, copies));
       copies.settle(context.receipt);
-      known.misses = 0;
       const { contentType, operation } = query;
       return { data, receipt: context.receipt, contentType, name: operationName(operation) };
+    });
+  }
+
+  /**
+   * Executes a query of the whole path at once, if it was executed before and all it needs is cached: its data as
+   * JSON, or `null`. 0 upstream calls.
+   */
+  execute({ query, receipt, variables, viewer }: ValidRun): string | null {
+    const attempts = this.#attempts.get(query.operation);
+    if (!attempts) {
+      // Most texts that are sent once are never sent again.
+      this.#attemptsOf(query.operation);
+      return null;
+    }
+    return this.#attempt(attempts, query, (compiled) => {
+      const copies = new CopiesAtHand();
+      const context = this.#open(viewer, copies);
+      const data = compiled.run(context, variables, this.#parts.of(viewer, copies));
+      copies.settle(receipt);
+      if (context.receipt.passing) receipt.changesWithTime();
+      return data;
+    });
+  }
+
+  #attemptsOf(operation: OperationDefinitionNode): Attempts {
+    let attempts = this.#attempts.get(operation);
+    if (!attempts) {
+      attempts = { compiled: undefined, misses: 0 };
+      this.#attempts.set(operation, attempts);
+    }
+    return attempts;
+  }
+
+  /** One attempt, unless the last ones came to nothing. Whatever goes wrong happens again on the whole path. */
+  #attempt<T>(
+    attempts: Attempts,
+    query: ValidRun['query'],
+    run: (compiled: CompiledOperation) => T,
+  ): T | null {
+    if (attempts.compiled === null) return null;
+    if (attempts.misses >= MOST_MISSES && attempts.misses % TRY_EVERY !== 0) {
+      attempts.misses += 1;
+      return null;
+    }
+    const compiled = attempts.compiled ?? compile(query, this.#plans);
+    attempts.compiled = compiled;
+    if (!compiled) return null;
+    try {
+      const answer = run(compiled);
+      attempts.misses = 0;
+      return answer;
     } catch {
-      // Whatever it was, on the whole way it happens again and is answered there.
-      known.misses += 1;
+      attempts.misses += 1;
       return null;
     }
   }
 }
 
-function compile(query: AnsweredQuery, plans: CompiledPlans): CompiledOperation | null {
+function compile(query: ValidRun['query'], plans: CompiledPlans): CompiledOperation | null {
   try {
     return new CompiledOperation(query, plans);
   } catch {

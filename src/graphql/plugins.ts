@@ -20,6 +20,7 @@ import { InputLimits } from './limits/input-limits.ts';
 import type { MaskError } from './mask-error.ts';
 import { useAuthentication } from './plugins/use-authentication.ts';
 import { useBodyPool } from './plugins/use-body-pool.ts';
+import { useCompiledQueries } from './plugins/use-compiled-queries.ts';
 import { useDryRun } from './plugins/use-dry-run.ts';
 import { useHttpCaching } from './plugins/use-http-caching.ts';
 import { useLive } from './plugins/use-live.ts';
@@ -92,6 +93,9 @@ export function gatewayPlugins(options: PluginOptions): readonly (GatewayPlugin 
     // Behind the limits, and behind those who know how parts go out: a stream has a way of its own. Before all
     // that look at one answer.
     ...(hub ? [useLive({ ...options, hub })] : []),
+    // Innermost around the executor, so that its work is in the operation's span. Behind those that note secrets
+    // and take live queries, since it leaves both to the executor.
+    useCompiledQueries(options),
     // Before the dry run, which leaves the receipt where it is.
     useReceipt(),
     // Before the 304, which copies its header.

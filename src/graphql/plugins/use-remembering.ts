@@ -1,12 +1,7 @@
-import {
-  type DocumentNode,
-  type ExecutionResult,
-  type GraphQLSchema,
-  getOperationAST,
-  OperationTypeNode,
-} from 'graphql';
+import { type DocumentNode, type GraphQLSchema, getOperationAST, OperationTypeNode } from 'graphql';
 import { cutAtAge } from '../../answers/answer-text.ts';
 import type { CompiledQueries } from '../../answers/compiled-queries.ts';
+import { jsonOfResult, type WrittenResult } from '../../answers/json-text.ts';
 import type { RememberedAnswers } from '../../answers/remembered-answers.ts';
 import { operationName } from '../../answers/request-names.ts';
 import type { Clock } from '../../clock.ts';
@@ -58,7 +53,7 @@ export function useRemembering(
       }
       answers.note(names.answer, () => {
         const isOfOneState = version === answers.version;
-        const text = isOfOneState ? cutAtAge(JSON.stringify(result), receipt) : null;
+        const text = isOfOneState ? cutAtAge(jsonOfResult(result), receipt) : null;
         if (!text) return null;
         const name = operationName(query.operation);
         const etag = record.validators?.etag ?? null;
@@ -69,6 +64,9 @@ export function useRemembering(
 }
 
 /** Whether an answer has data, a receipt, and nothing else. */
-function isWhole({ extensions, ...rest }: ExecutionResult): boolean {
-  return Object.keys(rest).join() === 'data' && Object.keys(extensions ?? {}).join() === 'upstream';
+function isWhole(result: WrittenResult): boolean {
+  const members = Object.keys(result).filter((name) => name !== 'stringify');
+  const { upstream, ...others } = result.extensions ?? {};
+  const isOnlyReceipt = upstream !== undefined && Object.keys(others).length === 0;
+  return isOnlyReceipt && result.data !== undefined && members.length === 2;
 }
