@@ -15,8 +15,8 @@ interface Bound<V> {
    * @default 1 each
    */
   readonly weigh?: (key: string, value: V) => number;
-  /** Told of every key that is no longer in the map, for want of room or because it was deleted. */
-  readonly onForget?: (key: string) => void;
+  /** Called with every entry that left the map, for want of room or because it was deleted. */
+  readonly onForget?: (key: string, value: V) => void;
 }
 
 /**
@@ -32,8 +32,8 @@ export class BoundedMap<V extends object | string | number> {
     this.#entries = new LRUCache<string, V>({
       maxSize: max,
       ...(onForget && {
-        dispose: (_value: V, key: string, reason: LRUCache.DisposeReason) => {
-          if (reason !== 'set') onForget(key);
+        dispose: (value: V, key: string, reason: LRUCache.DisposeReason) => {
+          if (reason !== 'set') onForget(key, value);
         },
       }),
     });
