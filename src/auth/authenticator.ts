@@ -11,8 +11,14 @@ export function createAuthenticator(config: AuthConfig, world: AuthWorld): Authe
       return createTokenCheck(config.file, world);
     case 'jwt': {
       // Loaded only where it is used: every other gateway starts sooner for it.
-      const check = import('./jwt.ts').then(({ createJwtCheck }) => createJwtCheck(config, world));
-      return async (presented) => (await check)(presented);
+      let check: Authenticate | null = null;
+      const loading = import('./jwt.ts').then(({ createJwtCheck }) => {
+        check = createJwtCheck(config, world);
+        return check;
+      });
+      // Without a promise once it is loaded: a remembered token costs no turn of the event loop.
+      return (presented) =>
+        check ? check(presented) : loading.then((loaded) => loaded(presented));
     }
     default:
       return createPassthrough(world.digest);

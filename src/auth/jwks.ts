@@ -1,6 +1,36 @@
-import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey } from 'jose';
+import { hash } from 'node:crypto';
+import {
+  type CryptoKey,
+  createRemoteJWKSet,
+  customFetch,
+  errors,
+  type FlattenedJWSInput,
+  type JWSHeaderParameters,
+} from 'jose';
 import type { Clock } from '../clock.ts';
 import { GatewayError } from '../errors.ts';
+
+/** The keys that tokens are verified with. */
+export interface KeySet {
+  /** Another number whenever the keys are others than before. */
+  readonly revision: number;
+  /**
+   * Whether the keys may be used as they are. Has them refreshed once they are due, so it is asked with
+   * every request, also with one that needs no key because its token was verified before.
+   */
+  readonly isUsable: () => boolean;
+  /**
+   * The key of a token, and the revision that it was taken from.
+   * @throws JOSEError when the set has no such key.
+   * @throws GatewayError `UPSTREAM_UNAVAILABLE` when keys are needed and cannot be had.
+   */
+  readonly find: (header: JWSHeaderParameters, token: FlattenedJWSInput) => Promise<FoundKey>;
+}
+
+interface FoundKey {
+  readonly key: CryptoKey | Uint8Array;
+  readonly revision: number;
+}
 
 /** Keys of this age are refreshed while they are still used. */
 const REFRESH_AFTER_MS = 600_000;
@@ -19,7 +49,6 @@ const MAX_BYTES = 1024 * 1024;
  * The keys of an identity provider, by their address. New ones are noticed when a token comes that needs
  * them, and an outage of the provider is bridged for a day. Ages are measured on the gateway's clock,
  * so jose never fetches of its own accord.
- * @throws GatewayError `UPSTREAM_UNAVAILABLE` when a key is needed and cannot be had.
  */
 export function createJwks(
   url: string,
@@ -28,7 +57,7 @@ export function createJwks(
     readonly fetch: typeof fetch;
     readonly complain: (sentence: string) => void;
   },
-): JWTVerifyGetKey {
+): KeySet {
   const { clock } = world;
   const remote = createRemoteJWKSet(new URL(url), {
     cacheMaxAge: Number.POSITIVE_INFINITY,
@@ -38,6 +67,8 @@ export function createJwks(
   });
   let loadedAt = Number.NEGATIVE_INFINITY;
   let triedAt = Number.NEGATIVE_INFINITY;
+  let revision = 0;
+  let contents = '';
 
   const mayTry = (everyMs: number): boolean => remote.reloading || clock.now() - triedAt >= everyMs;
   /** `everyMs` is how often it may be tried. */
@@ -45,29 +76,50 @@ export function createJwks(
     if (!remote.reloading) triedAt = clock.now();
     try {
       await remote.reload();
-      loadedAt = clock.now();
     } catch (cause) {
       world.complain('The keys behind AUTH_JWT_JWKS_URL cannot be had at the moment.');
       throw unavailable(everyMs, cause);
     }
+    loadedAt = clock.now();
+    const loaded = hash('sha256', JSON.stringify(remote.jwks()));
+    if (loaded !== contents) revision += 1;
+    contents = loaded;
   };
 
-  return async (header, token) => {
+  const isUsable = (): boolean => {
     const ageMs = clock.now() - loadedAt;
-    if (ageMs >= WORTHLESS_AFTER_MS) {
-      if (!mayTry(RETRY_AFTER_MS)) throw unavailable(RETRY_AFTER_MS);
-      await load(RETRY_AFTER_MS);
-    } else if (ageMs >= REFRESH_AFTER_MS && mayTry(COOL_DOWN_MS) && !remote.reloading) {
-      // This token is checked with the keys at hand; `load` has told the operator.
+    if (ageMs >= WORTHLESS_AFTER_MS) return false;
+    if (ageMs >= REFRESH_AFTER_MS && mayTry(COOL_DOWN_MS) && !remote.reloading) {
+      // This token is checked with the keys from before; `load` has told the operator.
       load(COOL_DOWN_MS).catch(() => undefined);
     }
-    try {
-      return await remote(header, token);
-    } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey) || !mayTry(COOL_DOWN_MS)) throw error;
-      await load(COOL_DOWN_MS);
-      return remote(header, token);
-    }
+    return true;
+  };
+
+  /** jose chooses among the keys at once; to import the chosen one may outlast the set that it is of. */
+  const take = async (header: JWSHeaderParameters, token: FlattenedJWSInput): Promise<FoundKey> => {
+    const takenFrom = revision;
+    return { key: await remote(header, token), revision: takenFrom };
+  };
+
+  return {
+    get revision() {
+      return revision;
+    },
+    isUsable,
+    async find(header, token) {
+      if (!isUsable()) {
+        if (!mayTry(RETRY_AFTER_MS)) throw unavailable(RETRY_AFTER_MS);
+        await load(RETRY_AFTER_MS);
+      }
+      try {
+        return await take(header, token);
+      } catch (error) {
+        if (!(error instanceof errors.JWKSNoMatchingKey) || !mayTry(COOL_DOWN_MS)) throw error;
+        await load(COOL_DOWN_MS);
+        return take(header, token);
+      }
+    },
   };
 }
 

@@ -1,0 +1,116 @@
+import { errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from 'jose';
+import type { Clock } from '../clock.ts';
+import { GatewayError } from '../errors.ts';
+import type { JwtConfig } from './authenticate.ts';
+import type { KeySet } from './jwks.ts';
+import { unauthenticated } from './refusal.ts';
+import type { VerifiedToken } from './verified-tokens.ts';
+import { highestRole } from './viewer.ts';
+
+/**
+ * Signatures by a key that only the provider has. The list is fixed, so that no token can choose
+ * how it is checked, and least of all by a public key used as a secret.
+ */
+const ASYMMETRIC = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'EdDSA',
+];
+
+/** Characters that a `sub` may have: a name is compared, remembered and logged with each request. */
+const LONGEST_NAME = 1024;
+
+/**
+ * Verifies a token, and calls `onKey` as soon as its key is found, with the revision of the set that the
+ * key is of. A token without `exp` would be good for ever and is refused.
+ * Implements: RFC 7519 section 7.2, RFC 8725.
+ * @throws GraphQLError `UNAUTHENTICATED` when the token is not valid.
+ * @throws GatewayError `UPSTREAM_UNAVAILABLE` when its key cannot be had.
+ */
+type VerifyJwt = (token: string, onKey: (revision: number) => void) => Promise<VerifiedToken>;
+
+/** Verifies the tokens that `config` describes, with `keys`. */
+export function createJwtVerifier(config: JwtConfig, keys: KeySet, clock: Clock): VerifyJwt {
+  const options: JWTVerifyOptions = {
+    algorithms: 'jwksUrl' in config.keys ? ASYMMETRIC : ['HS256'],
+    issuer: config.issuer,
+    audience: config.audience,
+    clockTolerance: config.clockToleranceSeconds,
+    requiredClaims: ['exp', 'sub'],
+    // jose reads it behind the signature: a token can expire while its key is fetched.
+    get currentDate() {
+      return new Date(clock.wall());
+    },
+  };
+  return async (token, onKey) => {
+    let payload: JWTPayload;
+    let { revision } = keys;
+    try {
+      const verified = await jwtVerify(
+        token,
+        async (header, input) => {
+          const found = await keys.find(header, input);
+          revision = found.revision;
+          onKey(revision);
+          return found.key;
+        },
+        options,
+      );
+      payload = verified.payload;
+    } catch (error) {
+      if (error instanceof GatewayError) throw error;
+      // A reason would help who forges tokens; that one has expired helps an honest client.
+      throw error instanceof errors.JWTExpired
+        ? unauthenticated('This token has expired.', true)
+        : notValid();
+    }
+    const { exp, nbf = Number.NEGATIVE_INFINITY, sub } = payload;
+    if (!isName(sub) || exp === undefined) throw notValid();
+    const role = highestRole(rolesIn(payload, config.rolesClaim));
+    return { viewer: { name: sub, role }, revision, notBefore: nbf, expires: exp };
+  };
+}
+
+/**
+ * Whether the clock is between a token's `nbf` and `exp`, give or take the tolerance. jose compares the
+ * same way, with the time rounded down to whole seconds.
+ */
+export function isTimely(
+  { expires, notBefore }: VerifiedToken,
+  wallMs: number,
+  toleranceSeconds: number,
+): boolean {
+  const now = Math.floor(wallMs / 1000);
+  return notBefore <= now + toleranceSeconds && expires > now - toleranceSeconds;
+}
+
+function notValid(): Error {
+  return unauthenticated('This token is not valid here.', true);
+}
+
+/** Whether a `sub` can name a caller: other JSON would make one caller of many, e.g. `[object Object]`. */
+function isName(sub: unknown): sub is string {
+  return typeof sub === 'string' && sub.trim() !== '' && sub.length <= LONGEST_NAME;
+}
+
+/** A claim by its name, or else by its path, as in `realm_access.roles`: a list, or words in a text. */
+function rolesIn(payload: JWTPayload, claim: string): readonly unknown[] {
+  let value: unknown = payload[claim];
+  if (value === undefined) {
+    value = payload;
+    for (const step of claim.split('.')) {
+      const object: unknown = typeof value === 'object' && value !== null ? value : {};
+      value = Object.hasOwn(object as object, step)
+        ? (object as Record<string, unknown>)[step]
+        : undefined;
+    }
+  }
+  if (typeof value === 'string') return value.split(/[\s,]+/);
+  return Array.isArray(value) ? value : [];
+}
