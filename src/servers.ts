@@ -28,6 +28,7 @@ import { createMaskError, type MaskError } from './graphql/mask-error.ts';
 import { gatewayPlugins } from './graphql/plugins.ts';
 import { createSchemaPage } from './graphql/schema-page.ts';
 import { createGraphqlServer, type GraphqlServer } from './graphql/yoga.ts';
+import { Door } from './http/door/admission.ts';
 import { type Callers, createCallers } from './http/door/caller.ts';
 import { createHostGuard } from './http/door/host-guard.ts';
 import { Origins } from './http/door/origins.ts';
@@ -69,7 +70,7 @@ interface Shared {
   readonly live: LiveHub | null;
   readonly maskError: MaskError;
   readonly operations: CompiledQueries;
-  readonly origins: Origins;
+  readonly door: Door;
   readonly sources: Sources;
   readonly turns: LoopTurns;
 }
@@ -120,7 +121,7 @@ function createShared(
     fetch: (address, options) => globalThis.fetch(address, options),
     complain: (sentence) => log.complaint(sentence),
   });
-  const callers = createCallers({ authenticate, clock, maxWaitMs: config.maxWaitMs });
+  const callers = createCallers({ clock, maxWaitMs: config.maxWaitMs });
   const sources = createSources(
     { backend: backends.links, credential: credentialOf(endpoints.links) },
     { backend: backends.market, credential: credentialOf(endpoints.market) },
@@ -151,10 +152,14 @@ function createShared(
     maskError: createMaskError((error) => log.unexpected(error, currentRequestId()), {
       suggestions: config.introspection,
     }),
-    origins: new Origins(config.corsOrigins, {
-      // What they could read is made up.
-      loopback: config.sandbox,
-      onRefused: (sentence) => log.complaint(sentence),
+    door: new Door({
+      authenticate,
+      hostGuard: createHostGuard(config.host, config.allowedHosts),
+      origins: new Origins(config.corsOrigins, {
+        // What they could read is made up.
+        loopback: config.sandbox,
+        onRefused: (sentence) => log.complaint(sentence),
+      }),
     }),
     operations: new CompiledQueries(contexts.atHand, new AnswerParts({ cache, clock, maxBytes })),
     sources,
@@ -189,7 +194,7 @@ function createLive(
 function createGraphql(
   config: Config,
   { clock, telemetry }: Parts,
-  { answers, bodyLimits, callers, contexts, live, maskError, operations, origins }: Shared,
+  { answers, bodyLimits, callers, contexts, door, live, maskError, operations }: Shared,
 ): Servers['graphql'] {
   const plugins = gatewayPlugins({
     answers,
@@ -197,7 +202,7 @@ function createGraphql(
     hub: live,
     contexts,
     maskError,
-    origins,
+    door,
     callers,
     bodyLimits,
     operationLimits: config.operationLimits,
@@ -221,7 +226,7 @@ interface HttpParts {
 function createHttp(
   config: Config,
   { clock, purchaseCode, telemetry }: Parts,
-  { answers, bodyLimits, callers, maskError, operations, origins, sources, turns }: Shared,
+  { answers, bodyLimits, callers, door, maskError, operations, sources, turns }: Shared,
   { graphql, tally, state, console }: HttpParts,
 ): HttpServer {
   const { metrics } = telemetry;
@@ -236,11 +241,8 @@ function createHttp(
   return createHttpServer({
     turns,
     graphql,
-    // With spans each operation has one of its own, and such tokens are not known at once.
-    fastPath:
-      telemetry.traced || config.auth.mode === 'jwt'
-        ? null
-        : createFastPath({ answers, operations, replies, callers, clock, origins }),
+    // With spans each operation has one of its own.
+    fastPath: telemetry.traced ? null : createFastPath({ answers, operations, replies, clock }),
     graphiql: config.graphiql
       ? createGraphiqlPage(exampleOperations(purchaseCode), builtPages)
       : null,
@@ -253,14 +255,11 @@ function createHttp(
       tracing: telemetry.tracing,
       places: new UploadPlaces(uploadsAtATime(config)),
       maxBytes: config.uploadMaxBytes,
-      origins,
       maskError,
     }),
     schemaPage: createSchemaPage({
       schema,
       introspection: config.introspection,
-      callers,
-      origins,
       maskError,
     }),
     assets: config.graphiql || config.metrics !== 'off' ? builtPages.asset : null,
@@ -276,15 +275,13 @@ function createHttp(
         ? createConsoleRoutes({
             page: builtPages.document('console'),
             feed: console,
-            callers,
             maskError,
             hasRoles: config.auth.mode === 'token' || config.auth.mode === 'jwt',
           })
         : {},
       state,
     }),
-    hostGuard: createHostGuard(config.host, config.allowedHosts),
-    origins,
+    door,
     bodyLimits,
     clock,
     graceMs: config.shutdownGraceMs,

@@ -1,10 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type AtOnce, inBackground } from '../at-once.ts';
 import type { Viewer } from '../auth/viewer.ts';
 import type { Clock } from '../clock.ts';
-import type { Callers } from '../http/door/caller.ts';
+import type { Admission } from '../http/door/admission.ts';
 import { isJson } from '../http/door/envelope.ts';
-import { repeatedHeader } from '../http/door/host-guard.ts';
-import { headerOf, type Origins } from '../http/door/origins.ts';
 import type { CompiledQueries } from './compiled-queries.ts';
 import type { RememberedAnswers } from './remembered-answers.ts';
 import type { Recipient, Replies } from './replies.ts';
@@ -22,41 +21,41 @@ const UNUSUAL = [
   'x-gateway-dry-run',
 ] as const;
 
-/** What else becomes of requests that came the fast path. */
-interface Fallback {
-  /**
-   * One is not answered here. `names` is null where nothing of it is to be remembered; `waited` tells
-   * whether `waits` was called.
-   */
-  readonly whole: (
-    request: IncomingMessage,
-    response: ServerResponse,
-    how: { readonly names: RequestNames | null; readonly waited: boolean },
-  ) => void;
-  /** Runs what takes a while for an owner, now or in a later turn of the event loop, if its sender still waits then. */
-  readonly inTurn: (request: IncomingMessage, owner: string, work: () => void) => void;
-  /** The body of one has not come yet. Until it has, nothing else is called for it. */
-  readonly waits: (request: IncomingMessage, response: ServerResponse) => void;
-  /** One was answered, and its sender has not taken all of that yet. */
-  readonly onUnread: (response: ServerResponse) => void;
+/** A request that the door has admitted. */
+export interface Arrival {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly admission: Admission;
+  /** Whether timeouts apply to it, and a graceful stop waits for it. */
+  isWatched: boolean;
+}
+
+/** What the server does for requests on the fast path. */
+export interface FastPathServer {
+  /** Answers one on the slow path. `names` is null where nothing of its answer is to be remembered. */
+  serve(arrival: Arrival, names: RequestNames | null): void;
+  /** Runs work that takes a while, now or in a later turn of the event loop, if the sender still waits then. */
+  inTurn(arrival: Arrival, work: () => void): void;
+  /** Applies timeouts to a request that is waited for, and lets a graceful stop wait for it. */
+  watch(arrival: Arrival): void;
+  /** Applies timeouts to an answer that its sender has not taken all of yet. */
+  onUnread(response: ServerResponse): void;
   /** Whether connections end with their next answer. */
-  readonly closing: () => boolean;
+  closing(): boolean;
 }
 
-/** A request whose sender is known, and whose body may have come. */
-interface Arrival extends Recipient {
-  readonly fallback: Fallback;
+/** An arrival whose sender is known. */
+interface Known extends Recipient {
+  readonly arrival: Arrival;
+  readonly server: FastPathServer;
 }
-
-/** What a host looks like; of any other it is found out on the whole way what is wrong with it. */
-const HOST = /^[\w.:[\]-]+$/;
 
 /** Answers an operation in front of everything else, or hands it on with the name that it goes by. */
 export interface FastPath {
   /** Whether a request is of the plain kind: a small operation, with nothing unusual about it. */
-  takes(request: IncomingMessage): boolean;
-  /** Answers, or hands on: at the end of this turn of the event loop, or once the body is there. */
-  answer(request: IncomingMessage, response: ServerResponse, fallback: Fallback): void;
+  takes(request: IncomingMessage, admission: Admission): boolean;
+  /** Answers, or has the server do it: at the end of this turn of the event loop, or once all of it is there. */
+  answer(arrival: Arrival, server: FastPathServer): void;
 }
 
 /** Makes the fast path over what is remembered. */
@@ -64,89 +63,95 @@ export function createFastPath(options: {
   readonly answers: RememberedAnswers;
   readonly operations: CompiledQueries;
   readonly replies: Replies;
-  readonly callers: Callers;
   readonly clock: Clock;
-  readonly origins: Origins;
 }): FastPath {
-  const { answers, callers, clock, operations, origins, replies } = options;
+  const { answers, clock, operations, replies } = options;
 
   /** Answers an operation from memory, or hands it on. `body` is null of a GET. */
-  const settle = (arrival: Arrival, body: Buffer | null, waited: boolean): void => {
-    const { caller, fallback, request, response } = arrival;
+  const settle = (known: Known, body: Buffer | null): void => {
+    const { arrival, caller, request, server } = known;
     const key = answerKeyOf(caller, request, body?.toString('latin1') ?? request.url ?? '');
     const now = clock.now();
     const answer = answers.find(key, now);
-    if (answer && !fallback.closing()) {
-      replies.give(arrival, answer, now);
-      noteUnread(arrival);
+    if (answer && !server.closing()) {
+      replies.give(known, answer, now);
+      noteUnread(known);
       return;
     }
-    // Whoever answers it, here or there, reads it again.
+    // The slow path, and compiled queries, read it again.
     if (body) request.unshift(body);
     const asked = askedOperation(request, body);
     const names = { answer: key, operation: asked?.key ?? null };
     if (!asked || !operations.knows(asked.key)) {
-      fallback.whole(request, response, { names, waited });
+      server.serve(arrival, names);
       return;
     }
-    fallback.inTurn(request, caller.name, () => {
-      if (fallback.closing() || !replies.execute(arrival, names, asked)) {
-        fallback.whole(request, response, { names, waited });
+    server.inTurn(arrival, () => {
+      if (server.closing() || !replies.execute(known, names, asked)) {
+        server.serve(arrival, names);
       } else {
         request.resume();
-        noteUnread(arrival);
+        noteUnread(known);
       }
     });
   };
 
-  const noteUnread = ({ fallback, response }: Arrival): void => {
-    if ((response.socket?.writableLength ?? 0) > 0) fallback.onUnread(response);
+  const noteUnread = ({ response, server }: Known): void => {
+    if ((response.socket?.writableLength ?? 0) > 0) server.onUnread(response);
   };
 
-  const waitFor = (arrival: Arrival): void => {
-    const { fallback, request, response } = arrival;
-    fallback.waits(request, response);
+  const waitForBody = (known: Known): void => {
+    const { arrival, request, server } = known;
+    server.watch(arrival);
     const look = (): void => {
       const body = readBody(request);
       if (body === null && !request.complete) return;
       request.removeListener('readable', look);
-      if (body) settle(arrival, body, true);
-      else fallback.whole(request, response, { names: null, waited: true });
+      if (body) settle(known, body);
+      else server.serve(arrival, null);
     };
     request.on('readable', look);
   };
 
-  let arrivals: Arrival[] = [];
+  let bodies: Known[] = [];
   /** Most bodies come along with their head: all of those are read at once, and without a listener. */
-  const readArrivals = (): void => {
-    const arrived = arrivals;
-    arrivals = [];
-    for (const arrival of arrived) {
+  const readBodies = (): void => {
+    const arrived = bodies;
+    bodies = [];
+    for (const known of arrived) {
       // Nobody waits for the answer to one that was broken off.
-      if (arrival.request.destroyed) continue;
-      const body = readBody(arrival.request);
-      if (body) settle(arrival, body, false);
-      else waitFor(arrival);
+      if (known.request.destroyed) continue;
+      const body = readBody(known.request);
+      if (body) settle(known, body);
+      else waitForBody(known);
     }
   };
 
-  /** Nearly always it is the same one again. */
-  let lastHost = '';
-  const isHost = (host = ''): boolean => {
-    if (host === '' || (host !== lastHost && !HOST.test(host))) return false;
-    lastHost = host;
-    return true;
+  const goOn = (arrival: Arrival, caller: Viewer | null, server: FastPathServer): void => {
+    const { admission, request, response } = arrival;
+    if (request.destroyed) return;
+    if (!caller) {
+      server.serve(arrival, null);
+      return;
+    }
+    const { headers } = admission.origin;
+    const known = { arrival, caller, headers, request, response, server };
+    if (request.method === 'GET') settle(known, null);
+    else if (bodies.push(known) === 1) setImmediate(readBodies);
   };
 
   return {
-    takes(request) {
+    takes(request, admission) {
       const { headers, method, url = '' } = request;
+      if (admission.fault !== null || !admission.host.isKnown || !admission.host.isValid) {
+        return false;
+      }
       if (method === 'GET') {
         // A browser that opens the page gets GraphiQL.
         if (!url.startsWith('/graphql?') || headers.accept?.includes('text/html')) return false;
         if (headers['content-length'] !== undefined) return false;
         // Even an answer from memory can bring about a refresh.
-        if (!origins.trustsGet(headerOf(request))) return false;
+        if (admission.getRefusal !== null) return false;
       } else {
         if (method !== 'POST' || url !== '/graphql') return false;
         const length = Number(headers['content-length']);
@@ -156,19 +161,16 @@ export function createFastPath(options: {
       for (const name of UNUSUAL) {
         if (headers[name] !== undefined) return false;
       }
-      return isHost(headers.host) && repeatedHeader(request) === null;
+      return true;
     },
-    answer(request, response, fallback) {
-      const caller = identified(callers, request);
-      if (!caller) {
-        // Whoever cannot be known at once goes the whole way, and hears there why.
-        fallback.whole(request, response, { names: null, waited: false });
+    answer(arrival, server) {
+      const caller = callerOf(arrival.admission);
+      if (!(caller instanceof Promise)) {
+        goOn(arrival, caller, server);
         return;
       }
-      const { headers } = origins.rightsOf(request.headers.origin);
-      const arrival = { caller, fallback, headers, request, response };
-      if (request.method === 'GET') settle(arrival, null, false);
-      else if (arrivals.push(arrival) === 1) setImmediate(readArrivals);
+      server.watch(arrival);
+      inBackground(caller.then((known) => goOn(arrival, known, server)));
     },
   };
 }
@@ -182,14 +184,11 @@ function readBody(request: IncomingMessage): Buffer | null {
   return null;
 }
 
-/** Who sent a request, where that is known at once. */
-function identified(callers: Callers, request: IncomingMessage): Viewer | null {
+/** Who sent a request; `null` where that is refused, which the slow path answers. */
+function callerOf(admission: Admission): AtOnce<Viewer | null> {
   try {
-    const viewer = callers.identify(request.headers.authorization, request);
-    if (!(viewer instanceof Promise)) return viewer;
-    // It is asked once more on the whole way, and answered there.
-    viewer.catch(() => {});
-    return null;
+    const viewer = admission.identify();
+    return viewer instanceof Promise ? viewer.catch(() => null) : viewer;
   } catch {
     return null;
   }

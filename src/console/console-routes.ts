@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AtOnce } from '../at-once.ts';
+import type { Viewer } from '../auth/viewer.ts';
 import { GatewayError } from '../errors.ts';
 import type { MaskError } from '../graphql/mask-error.ts';
-import type { Callers } from '../http/door/caller.ts';
-import { isForeignPage } from '../http/door/foreign-page.ts';
+import type { Admission } from '../http/door/admission.ts';
 import { isLocal } from '../http/door/local-caller.ts';
-import { headerOf } from '../http/door/origins.ts';
 import { errorAnswer, jsonAnswer, respond, textAnswer } from '../http/respond.ts';
 import type { ConsoleFeed, ConsoleRights } from './feed.ts';
 
@@ -12,14 +12,17 @@ interface ConsoleOptions {
   /** Answers with the page that shows the state. */
   readonly page: ConsoleRoute;
   readonly feed: ConsoleFeed;
-  readonly callers: Callers;
   readonly maskError: MaskError;
   /** Whether tokens tell who somebody is: else everybody is an administrator of their own. */
   readonly hasRoles: boolean;
 }
 
 /** Answers a path of the console. Never rejects. */
-type ConsoleRoute = (request: IncomingMessage, response: ServerResponse) => void;
+type ConsoleRoute = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  admission: Admission,
+) => void;
 
 /**
  * The console: its page, and the state of the gateway for it. `/console.json` answers that once, `/console/events`
@@ -33,8 +36,8 @@ export function createConsoleRoutes(
   const { feed, page } = options;
   const withRights =
     (answer: (response: ServerResponse, rights: ConsoleRights, isHead: boolean) => void) =>
-    (request: IncomingMessage, response: ServerResponse): void => {
-      const answered = rightsOf(request, options).then((rights) => {
+    (request: IncomingMessage, response: ServerResponse, admission: Admission): void => {
+      const answered = rightsOf(request, admission, options).then((rights) => {
         return request.destroyed ? undefined : answer(response, rights, request.method === 'HEAD');
       });
       answered.catch((error: unknown) => refuse(response, error, options));
@@ -65,27 +68,29 @@ export function createConsoleRoutes(
 /** What a request may see. Rejects with a coded error where it carries a token that is none. */
 async function rightsOf(
   request: IncomingMessage,
-  { callers, hasRoles }: ConsoleOptions,
+  admission: Admission,
+  { hasRoles }: ConsoleOptions,
 ): Promise<ConsoleRights> {
-  const { authorization } = request.headers;
   // Names are for the gateway's own pages: not even for those that may call.
-  const local = isLocal(request) && !isForeignPage(headerOf(request), () => false);
-  if (!hasRoles || authorization === undefined) return { named: local, still: null };
-  const mayKnowNames = async (): Promise<boolean> => {
+  const local = isLocal(request) && admission.isOwn;
+  if (!hasRoles || request.headers.authorization === undefined)
+    return { named: local, still: null };
+  const mayKnowNames = async (identify: () => AtOnce<Viewer>): Promise<boolean> => {
     try {
       // An invalid token is refused on this machine too, where it would not be needed.
-      return (await callers.identify(authorization, request)).role === 'admin' || local;
+      return (await identify()).role === 'admin' || local;
     } catch (error) {
       // An identity provider that is out of order does not take the console from its operator.
       if (local && error instanceof GatewayError) return true;
       throw error;
     }
   };
-  const named = await mayKnowNames();
+  const named = await mayKnowNames(() => admission.identify());
+  const identifyAgain = admission.identifyAgain();
   return {
     named,
     still: () =>
-      mayKnowNames().then(
+      mayKnowNames(identifyAgain).then(
         (may) => may === named,
         () => false,
       ),

@@ -8,9 +8,9 @@ import { encodeGlobalId } from '../graph/global-id.ts';
 import type { Source } from '../graph/source.ts';
 import type { MaskError } from '../graphql/mask-error.ts';
 import { asksForDryRun, dryRunHeader } from '../graphql/plugins/use-dry-run.ts';
+import type { Admission } from '../http/door/admission.ts';
 import type { Callers } from '../http/door/caller.ts';
 import { expectsContinue, lingering } from '../http/door/linger.ts';
-import { headerOf, type Origins } from '../http/door/origins.ts';
 import { jsonAnswer, respond } from '../http/respond.ts';
 import type { LoopTurns } from '../http/socket/loop-turns.ts';
 import { uploadFile } from '../links/content/file.ts';
@@ -33,12 +33,15 @@ export interface FilesOptions extends UploadObservers {
   readonly turns: LoopTurns;
   /** Largest file. */
   readonly maxBytes: number;
-  readonly origins: Origins;
   readonly maskError: MaskError;
 }
 
 /** Answers everything under `/files/`. `Expect: 100-continue` is left to it. */
-export type FilesRoute = (request: IncomingMessage, response: ServerResponse) => void;
+export type FilesRoute = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  admission: Admission,
+) => void;
 
 /**
  * `PUT /files/:filename` streams a file of any size to the upstream. No more than its first bytes is read
@@ -50,14 +53,14 @@ export type FilesRoute = (request: IncomingMessage, response: ServerResponse) =>
  */
 export function createFilesRoute(options: FilesOptions): FilesRoute {
   const spent = new SpentPieces();
-  return (request, response) => {
+  return (request, response, admission) => {
     if (request.method === 'PUT') {
-      inBackground(upload(request, response, options, spent));
+      inBackground(upload(request, response, { ...options, admission }, spent));
       return;
     }
     const Allow = 'PUT, OPTIONS';
     if (request.method === 'OPTIONS') {
-      const headers = { Allow, ...options.origins.preflightHeaders(headerOf(request), 'PUT') };
+      const headers = { Allow, ...admission.preflightHeaders('PUT') };
       respond(response, { status: 204, headers });
     } else {
       const error = new GatewayError('BAD_USER_INPUT', 'Files are uploaded with PUT.');
@@ -70,7 +73,7 @@ export function createFilesRoute(options: FilesOptions): FilesRoute {
 async function upload(
   request: IncomingMessage,
   response: ServerResponse,
-  options: FilesOptions,
+  options: FilesOptions & { readonly admission: Admission },
   spent: SpentPieces,
 ): Promise<void> {
   const running = observeUpload(request, response, options);
@@ -144,13 +147,12 @@ function refuseLate(key: KeyState | null, { maxWaitMs }: Caller, clock: Clock): 
 async function callerOf(
   request: IncomingMessage,
   signal: AbortSignal,
-  { callers, linksFor, origins }: FilesOptions,
+  { admission, callers, linksFor }: FilesOptions & { readonly admission: Admission },
 ): Promise<{ readonly viewer: Viewer; readonly caller: Caller; readonly links: Source }> {
-  const header = headerOf(request);
-  origins.refuseForeign(header);
-  const viewer = await callers.identify(header('authorization'), request);
+  admission.refuseForeign();
+  const viewer = await admission.identify();
   requireRole(viewer, 'editor', 'Uploading a file');
-  const caller = callers.callerOf(viewer, { prefer: header('prefer'), signal });
+  const caller = callers.callerOf(viewer, { prefer: request.headers.prefer?.toString(), signal });
   return { viewer, caller, links: linksFor(viewer, caller) };
 }
 

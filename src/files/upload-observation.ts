@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../clock.ts';
-import { headerOf } from '../http/door/origins.ts';
 import { requestIdOf } from '../http/door/request-id.ts';
 import type { Observer } from '../observe/observer.ts';
 import type { OperationTrace, Tracing } from '../observe/tracing.ts';
@@ -33,7 +32,7 @@ export function observeUpload(
   { clock, observer, tracing }: UploadObservers,
 ): UploadObservation {
   const startedAt = clock.now();
-  const header = headerOf(request);
+  const header = (name: string) => request.headers[name]?.toString();
   let caller: Caller | null = null;
   let trace: OperationTrace | null = null;
   return {

@@ -3,11 +3,11 @@ import type { Plugin } from 'graphql-yoga';
 import type { CompiledQueries } from '../answers/compiled-queries.ts';
 import type { RememberedAnswers } from '../answers/remembered-answers.ts';
 import type { Clock } from '../clock.ts';
+import type { Door } from '../http/door/admission.ts';
 import { type BodyLimits, useBodyLimit } from '../http/door/body-limit.ts';
 import { BodyPool } from '../http/door/body-pool.ts';
 import type { Callers } from '../http/door/caller.ts';
 import { useMultipart } from '../http/door/multipart.ts';
-import { type Origins, useOrigins } from '../http/door/origins.ts';
 import { useJson } from '../http/door/use-json.ts';
 import type { LiveHub } from '../live/hub.ts';
 import type { Observer } from '../observe/observer.ts';
@@ -27,6 +27,7 @@ import { useLive } from './plugins/use-live.ts';
 import { useNoSuggestions } from './plugins/use-no-suggestions.ts';
 import { useObservation } from './plugins/use-observation.ts';
 import { type OperationLimits, useOperationLimits } from './plugins/use-operation-limits.ts';
+import { useOrigins } from './plugins/use-origins.ts';
 import { useAllowList, useAutomaticPersistence } from './plugins/use-persisted-operations.ts';
 import { usePreference } from './plugins/use-preference.ts';
 import { useReceipt } from './plugins/use-receipt.ts';
@@ -37,7 +38,7 @@ import { type GatewayPlugin, useRequestRecord } from './request-record.ts';
 
 /** What the plugins are made of. */
 export interface PluginOptions {
-  readonly origins: Origins;
+  readonly door: Door;
   readonly callers: Callers;
   readonly bodyLimits: BodyLimits;
   readonly operationLimits: OperationLimits;
@@ -61,19 +62,19 @@ export interface PluginOptions {
  * next hook begins; parsers of request bodies are wrapped, so the last in the list is outermost.
  */
 export function gatewayPlugins(options: PluginOptions): readonly (GatewayPlugin | Plugin)[] {
-  const { bodyLimits, callers, clock, introspection, observer, operationLimits, origins, tracing } =
+  const { bodyLimits, callers, clock, introspection, observer, door, operationLimits, tracing } =
     options;
   const { hub, persistedOperations } = options;
   const input = new InputLimits(operationLimits.maxNodes);
   return [
     // First, since the hooks of all others may write to the record.
-    useRequestRecord(),
+    useRequestRecord(door),
     // Before authentication: a foreign page is refused, and a preflight answered, without a token.
-    useOrigins(origins),
+    useOrigins(),
     // Before authentication, which may have to ask for keys.
     useAcceptable(),
     // Before anything reads the body, so that an unknown caller costs nothing more.
-    useAuthentication(callers),
+    useAuthentication(),
     // Behind it: what a body takes is counted by its sender.
     useBodyPool(new BodyPool(), bodyLimits),
     // Before the observation, which tells the status that it sets.

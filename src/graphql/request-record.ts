@@ -4,6 +4,7 @@ import type { Plugin } from 'graphql-yoga';
 import type { RequestNames } from '../answers/request-names.ts';
 import type { Viewer } from '../auth/viewer.ts';
 import type { GraphContext } from '../graph/context.ts';
+import type { Admission, Door } from '../http/door/admission.ts';
 import type { LiveStream } from '../live/stream.ts';
 import type { OperationRecord } from '../observe/observer.ts';
 import type { OperationTrace } from '../observe/tracing.ts';
@@ -17,6 +18,8 @@ interface SocketContext {
 
 /** What a plugin has learned of a request, for its own later hooks and for the other plugins. */
 export interface RequestRecord {
+  /** What the door has decided about it. */
+  readonly admission: Admission;
   /** Who sent it; `null` until that is settled. */
   viewer: Viewer | null;
   /** Whether its answer holds secrets: such an answer is not stored, tagged or compressed. */
@@ -78,6 +81,8 @@ export interface Observation {
 
 /** What Yoga hands to every hook: one object per request. */
 export interface ServerContext extends SocketContext {
+  /** Absent when the request came through `fetch`. */
+  readonly admission?: Admission;
   /** For requests that came the fast path. */
   readonly names?: RequestNames | null;
   /** There from the first plugin on. */
@@ -87,11 +92,12 @@ export interface ServerContext extends SocketContext {
 /** A plugin that knows the record of the request and the context of the operation. */
 export type GatewayPlugin = Plugin<ServerContext & GraphContext, ServerContext, GraphContext>;
 
-/** Begins the record of each request. */
-export function useRequestRecord(): GatewayPlugin {
+/** Begins the record of each request. The door admits those that came through `fetch` here, and all others in front. */
+export function useRequestRecord(door: Door): GatewayPlugin {
   return {
-    onRequest({ serverContext }) {
+    onRequest({ request, serverContext }) {
       serverContext.record = {
+        admission: serverContext.admission ?? door.admitFetched(request),
         viewer: null,
         holdsSecrets: false,
         validators: null,

@@ -3,8 +3,7 @@ import type { GraphQLSchema } from 'graphql';
 import { inBackground } from '../at-once.ts';
 import { GatewayError } from '../errors.ts';
 import { printGraph } from '../graph/directives/print-graph.ts';
-import type { Callers } from '../http/door/caller.ts';
-import { headerOf, type Origins } from '../http/door/origins.ts';
+import type { Admission } from '../http/door/admission.ts';
 import {
   type Content,
   errorAnswer,
@@ -19,13 +18,15 @@ interface SchemaPageOptions {
   readonly schema: GraphQLSchema;
   /** Whether the schema may be asked for. */
   readonly introspection: boolean;
-  readonly callers: Callers;
-  readonly origins: Origins;
   readonly maskError: MaskError;
 }
 
 /** Answers `/schema.graphql`. Never rejects. */
-export type SchemaPage = (request: IncomingMessage, response: ServerResponse) => void;
+export type SchemaPage = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  admission: Admission,
+) => void;
 
 /**
  * `GET /schema.graphql` answers the graph as SDL, for code generators and editors: to whoever may ask for it by
@@ -37,24 +38,24 @@ export function createSchemaPage(options: SchemaPageOptions): SchemaPage {
     printed ??= sharedContent('text/plain; charset=utf-8', printGraph(options.schema));
     return printed;
   };
-  return (request, response) => {
+  return (request, response, admission) => {
     if (request.method === 'OPTIONS') {
-      const headers = options.origins.preflightHeaders(headerOf(request), 'GET');
+      const headers = admission.preflightHeaders('GET');
       respond(response, { status: 204, headers });
     } else if (isReading(request, response, ', OPTIONS')) {
-      inBackground(answer(request, options, print).then((made) => respond(response, made)));
+      inBackground(answer(admission, options, print).then((made) => respond(response, made)));
     }
   };
 }
 
 async function answer(
-  request: IncomingMessage,
-  { callers, introspection, maskError, origins }: SchemaPageOptions,
+  admission: Admission,
+  { introspection, maskError }: SchemaPageOptions,
   print: () => Content,
 ): Promise<PlainAnswer> {
   try {
-    origins.refuseForeign(headerOf(request));
-    await callers.identify(request.headers.authorization, request);
+    admission.refuseForeign();
+    await admission.identify();
     if (!introspection) throw notTold();
     return { status: 200, cacheControl: 'private, no-cache', content: print() };
   } catch (error) {

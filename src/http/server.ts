@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { GraphQLError } from 'graphql';
-import type { FastPath } from '../answers/fast-path.ts';
+import type { Arrival, FastPath, FastPathServer } from '../answers/fast-path.ts';
 import type { RequestNames } from '../answers/request-names.ts';
 import type { Clock } from '../clock.ts';
 import type { ErrorCode } from '../errors.ts';
@@ -10,13 +10,12 @@ import type { GraphiqlPage } from '../graphiql/graphiql.ts';
 import type { SchemaPage } from '../graphql/schema-page.ts';
 import type { OperatorPages } from '../operators/operator-pages.ts';
 import { rangesNaming } from './door/accept.ts';
+import type { Admission, Door } from './door/admission.ts';
 import { type BodyLimits, bodyLimit, bodyTooLarge, limitBodyTime } from './door/body-limit.ts';
-import { type HostGuard, repeatedHeader } from './door/host-guard.ts';
 import { limitLateBody, lingering } from './door/linger.ts';
-import { allowOrigin, type Origins } from './door/origins.ts';
 import { inRequest } from './door/request-context.ts';
 import { requestIdOf } from './door/request-id.ts';
-import { ALLOWED_METHODS, readTarget, refuseTunnel } from './door/request-target.ts';
+import { ALLOWED_METHODS, refuseTunnel } from './door/request-target.ts';
 import { setSecurityHeaders } from './door/security-headers.ts';
 import type { BuiltPages } from './pages/built-pages.ts';
 import { errorAnswer, redirect, respond, textAnswer } from './respond.ts';
@@ -31,7 +30,7 @@ export interface HttpOptions {
   readonly graphql: (
     request: IncomingMessage,
     response: ServerResponse,
-    context: { readonly names: RequestNames | null },
+    context: { readonly admission: Admission; readonly names: RequestNames | null },
   ) => unknown;
   /** Answers what can be answered at once from memory; `null` when nothing is. */
   readonly fastPath: FastPath | null;
@@ -45,9 +44,8 @@ export interface HttpOptions {
   readonly pages: OperatorPages;
   /** Answers `/assets/...`, what pages for people are made of; `null` where there are none. */
   readonly assets: BuiltPages['asset'] | null;
-  /** Refuses names that are not the gateway's; `null` when all are taken. */
-  readonly hostGuard: HostGuard | null;
-  readonly origins: Origins;
+  /** Decides about each request in front of all of these. */
+  readonly door: Door;
   readonly bodyLimits: BodyLimits;
   readonly clock: Clock;
   /** Which all routes share whose work can be much. */
@@ -74,7 +72,7 @@ interface Route {
   readonly answer: (
     request: IncomingMessage,
     response: ServerResponse,
-    draining: boolean,
+    admission: Admission,
     names: RequestNames | null,
   ) => void;
   /** Probes ask by whatever name they know the process under. */
@@ -95,10 +93,11 @@ function routesOf(options: HttpOptions): ReadonlyMap<string, Route> {
     [
       '/graphql',
       {
-        answer: (request, response, _, names) => graphql(request, response, options, names),
+        answer: (request, response, admission, names) =>
+          graphql({ request, response, admission }, options, names),
       },
     ],
-    ['/files/', files ? { answer: inTurn(turns, files), limitsBody: true } : nothing],
+    ['/files/', files ? { answer: filesInTurn(files, turns), limitsBody: true } : nothing],
     ['/assets/', assets ? { answer: assets } : nothing],
     ['/schema.graphql', { answer: schemaPage }],
     ['/livez', { answer: pages['/livez'], anyHost: true }],
@@ -113,74 +112,59 @@ function routesOf(options: HttpOptions): ReadonlyMap<string, Route> {
   ]);
 }
 
-/** Serves every route behind one door: names, headers, origins and limits are settled here for all. */
+/** Serves every route behind one door, which decides about each request once. */
 export function createHttpServer(options: HttpOptions): HttpServer {
   const routes = routesOf(options);
-  const { fastPath } = options;
+  const { door, fastPath } = options;
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
     if (refused.has(request.socket)) return;
-    const isReadable = readTarget(request);
-    const isPlain = isReadable && fastPath !== null && !drain.begun && fastPath.takes(request);
-    if (!isPlain || options.hostGuard?.(request.headers.host) === false) {
-      watch(request, response);
-      whole(request, response, null);
-    } else {
-      fastPath.answer(request, response, fallback);
-    }
+    const admission = door.admit(request, drain.begun);
+    const arrival = { request, response, admission, isWatched: false };
+    if (fastPath?.takes(request, admission) && !drain.begun) fastPath.answer(arrival, fastServer);
+    else fastServer.serve(arrival, null);
   };
-  /** For every request that came the fast path: to make this anew each time would be felt. */
-  const fallback: Parameters<FastPath['answer']>[2] = {
-    whole: (request, response, { names, waited }) => {
-      if (!waited) watch(request, response);
-      whole(request, response, names);
+  /** For every request on the fast path: to make this anew each time would be felt. */
+  const fastServer: FastPathServer = {
+    serve: (arrival, names) => {
+      fastServer.watch(arrival);
+      serve(arrival, names);
     },
-    inTurn: (request, owner, work) =>
-      options.turns.run(() => {
-        if (!request.destroyed) inRequest(request, work);
-      }, owner),
-    waits: (request, response) => watch(request, response),
+    inTurn: (arrival, work) => runInTurn(options.turns, arrival, work),
+    watch: (arrival) => {
+      const { request, response } = arrival;
+      if (arrival.isWatched) return;
+      arrival.isWatched = true;
+      drain.watch(response);
+      stalls.watch(response);
+      limitLateBody(request, response, options.clock);
+      if (!routeOf(request).limitsBody) limitBodyTime(request, options.clock);
+    },
     onUnread: (response) => stalls.watch(response),
     closing: () => drain.begun,
-  };
-  /** Sees to it that a request neither holds its connection for ever nor is cut off by a stop. */
-  const watch = (request: IncomingMessage, response: ServerResponse): void => {
-    drain.watch(response);
-    stalls.watch(response);
-    limitLateBody(request, response, options.clock);
-    if (!routeOf(request).limitsBody) limitBodyTime(request, options.clock);
   };
   const routeOf = ({ url = '/' }: IncomingMessage): Route => {
     const [path = '/'] = url.split('?', 1);
     const below = /^\/(?:files|assets)\//.exec(path);
     return routes.get(below ? below[0] : path) ?? nothing;
   };
-  const whole = (
-    request: IncomingMessage,
-    response: ServerResponse,
-    names: RequestNames | null,
-  ): void => {
+  const serve = ({ admission, request, response }: Arrival, names: RequestNames | null): void => {
     setSecurityHeaders(response);
     const requestId = requestIdOf(request.headers['x-request-id']);
     // Also into the request, where the log finds it.
     request.headers['x-request-id'] = requestId;
     response.setHeader('X-Request-Id', requestId);
-    allowOrigin(options.origins, request, response);
-
+    const cors = admission.origin.headers;
+    for (let at = 0; at < cors.length; at += 2) {
+      response.appendHeader(cors[at] ?? '', cors[at + 1] ?? '');
+    }
     const route = routeOf(request);
-    if (!readTarget(request)) {
-      refuse(response, 400, 'The request target is not valid.', 'BAD_USER_INPUT');
-      return;
-    }
-    const repeated = repeatedHeader(request);
-    if (repeated !== null) {
-      refuse(response, 400, `The header ${repeated} must be given once only.`, 'BAD_USER_INPUT');
-      return;
-    }
-    if (!route.anyHost && options.hostGuard?.(request.headers.host) === false) {
+    if (admission.fault !== null) {
+      refuse(response, 400, admission.fault, 'BAD_USER_INPUT');
+    } else if (!route.anyHost && !admission.host.isKnown) {
       refuse(response, 403, unknownHost, 'FORBIDDEN');
-      return;
+    } else {
+      route.answer(request, response, admission, names);
     }
-    route.answer(request, response, drain.begun, names);
   };
   const server = createServer({ connectionsCheckingInterval: CHECK_MS }, handle);
   server.on('connection', () => options.turns.accepted());
@@ -209,14 +193,13 @@ export function createHttpServer(options: HttpOptions): HttpServer {
 }
 
 function graphql(
-  request: IncomingMessage,
-  response: ServerResponse,
+  { admission, request, response }: Omit<Arrival, 'isWatched'>,
   options: HttpOptions,
   names: RequestNames | null,
 ): void {
-  const { host, 'content-length': length, 'content-type': type } = request.headers;
+  const { 'content-length': length, 'content-type': type } = request.headers;
   const maxBytes = bodyLimit(type, options.bodyLimits);
-  if (host !== undefined && !URL.canParse(`http://${host}`)) {
+  if (!admission.host.isValid) {
     // Yoga would answer what it cannot make a URL of with a stack trace.
     respond(response, textAnswer(400, 'The Host header is not valid.'));
   } else if (Number(length) > maxBytes) {
@@ -225,29 +208,38 @@ function graphql(
     options.graphiql.send(request, response);
   } else {
     if (request.headers.expect !== undefined) response.writeContinue();
-    inTurn(options.turns, () => options.graphql(request, response, { names }))(request, response);
+    const context = { admission, names };
+    runInTurn(options.turns, { request, admission }, () =>
+      options.graphql(request, response, context),
+    );
   }
 }
 
-/** Answers in a turn of the event loop that has time for it, if by then somebody still waits. */
-function inTurn(
+/** Runs the work of a request in a turn of the event loop that has time for it, if by then its sender still waits. */
+function runInTurn(
   turns: LoopTurns,
-  answer: (request: IncomingMessage, response: ServerResponse) => unknown,
-): (request: IncomingMessage, response: ServerResponse) => void {
-  return (request, response) =>
-    turns.run(
-      () => {
-        if (!request.destroyed) inRequest(request, () => void answer(request, response));
-      },
-      // Who sent it is found out only when it is begun.
-      request.socket.remoteAddress,
-    );
+  { admission, request }: Pick<Arrival, 'admission' | 'request'>,
+  work: () => unknown,
+): void {
+  turns.run(() => {
+    if (!request.destroyed) inRequest(request, work);
+  }, admission.owner);
+}
+
+/** Uploads share the turns of the event loop with operations. */
+function filesInTurn(files: FilesRoute, turns: LoopTurns): Route['answer'] {
+  return (request, response, admission) =>
+    runInTurn(turns, { request, admission }, () => files(request, response, admission));
 }
 
 /** Brings a browser that opens the bare address to GraphiQL. */
-function showGraphiql(request: IncomingMessage, response: ServerResponse): void {
+function showGraphiql(
+  request: IncomingMessage,
+  response: ServerResponse,
+  admission: Admission,
+): void {
   if (isBrowser(request)) respond(response, redirect('/graphql'));
-  else nothing.answer(request, response, false, null);
+  else nothing.answer(request, response, admission, null);
 }
 
 /** Answers OPTIONS about the gateway as a whole. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { inBackground } from '../at-once.ts';
+import type { Admission } from '../http/door/admission.ts';
 import { isLocal } from '../http/door/local-caller.ts';
 import { isReading, jsonAnswer, redirect, respond, textAnswer } from '../http/respond.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -8,11 +9,11 @@ import type { GatewayState } from './gateway-state.ts';
 /** Who may see `/metrics` and the console: callers on this machine, everyone, or no one. */
 type MetricsAccess = 'local' | 'open' | 'off';
 
-/** Answers a request for one path; `draining` while the gateway is about to stop. */
+/** Answers a request for one path. */
 export type OperatorPage = (
   request: IncomingMessage,
   response: ServerResponse,
-  draining: boolean,
+  admission: Admission,
 ) => void;
 
 /** What answers the paths for probes and operators; a path that is switched off is not in it. */
@@ -37,7 +38,7 @@ export function createOperatorPages(options: {
   const { access, metrics, state } = options;
   const probes = {
     '/livez': forReaders((_, response) => respond(response, textAnswer(200, 'ok'))),
-    '/readyz': forReaders((_, response, draining) => {
+    '/readyz': forReaders((_, response, { draining }) => {
       const readiness = state.readiness(draining);
       respond(response, jsonAnswer(readiness.ready ? 200 : 503, readiness));
     }),
@@ -59,15 +60,15 @@ export function createOperatorPages(options: {
 }
 
 function forReaders(page: OperatorPage): OperatorPage {
-  return (request, response, draining) => {
-    if (isReading(request, response)) page(request, response, draining);
+  return (request, response, admission) => {
+    if (isReading(request, response)) page(request, response, admission);
   };
 }
 
 function forLocalCallers(page: OperatorPage): OperatorPage {
   const refusal = 'Only callers on this machine may see this; METRICS=open lets everyone.';
-  return (request, response, draining) => {
-    if (isLocal(request)) page(request, response, draining);
+  return (request, response, admission) => {
+    if (isLocal(request)) page(request, response, admission);
     else respond(response, textAnswer(403, refusal));
   };
 }

@@ -4,11 +4,11 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../src/clock.ts';
-import { Origins } from '../../src/http/door/origins.ts';
 import { createHttpServer, type HttpOptions, type HttpServer } from '../../src/http/server.ts';
 import { ListenError } from '../../src/http/socket/listen.ts';
 import { LoopTurns } from '../../src/http/socket/loop-turns.ts';
 import { createOperatorPages } from '../../src/operators/operator-pages.ts';
+import { anyDoor } from '../support/any-door.ts';
 import { smallServer } from '../support/small-graph.ts';
 
 const opened: HttpServer[] = [];
@@ -40,9 +40,8 @@ function small(options: Partial<HttpOptions> = {}): HttpServer {
         readiness: (draining) => ({ ready: !draining, reasons: [], degraded: [] }),
       },
     }),
-    hostGuard: null,
     schemaPage: (_, response) => response.end(),
-    origins: new Origins([]),
+    door: anyDoor(),
     bodyLimits: { maxBodyBytes: 1000 },
     clock: systemClock,
     graceMs: 10_000,

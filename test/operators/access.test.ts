@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { isLocal } from '../../src/http/door/local-caller.ts';
 import { createOperatorPages } from '../../src/operators/operator-pages.ts';
+import { anyDoor } from '../support/any-door.ts';
 import { busyGateway } from '../support/busy-gateway.ts';
 
 describe('METRICS', () => {
@@ -100,7 +101,10 @@ describe('METRICS', () => {
         readiness: () => ({ ready: true, reasons: [], degraded: [] }),
       },
     });
-    const server = createServer((asked, answer) => pages['/metrics']?.(asked, answer, false));
+    const door = anyDoor();
+    const server = createServer((asked, answer) =>
+      pages['/metrics']?.(asked, answer, door.admit(asked, false)),
+    );
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const { port } = server.address() as AddressInfo;
     const statusFor = async (host: string): Promise<number | undefined> => {

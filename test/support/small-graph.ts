@@ -1,11 +1,13 @@
 import { GraphQLError, GraphQLScalarType, type GraphQLSchema } from 'graphql';
-import { createSchema } from 'graphql-yoga';
+import { createSchema, type Plugin } from 'graphql-yoga';
 import { BadUserInput, BudgetExhausted, GatewayError } from '../../src/errors.ts';
 import { createMaskError } from '../../src/graphql/mask-error.ts';
+import { useOrigins } from '../../src/graphql/plugins/use-origins.ts';
 import { useRequestFaults } from '../../src/graphql/plugins/use-request-faults.ts';
+import { useRequestRecord } from '../../src/graphql/request-record.ts';
 import { createGraphqlServer, type GraphqlServer } from '../../src/graphql/yoga.ts';
 import { useBodyLimit } from '../../src/http/door/body-limit.ts';
-import { Origins, useOrigins } from '../../src/http/door/origins.ts';
+import { anyDoor } from './any-door.ts';
 
 /** One error, broken into many fields: what a shared call does when it fails. */
 export const shared = new Error('connect ECONNREFUSED https://secret.example/?api_key=s3cret');
@@ -81,7 +83,8 @@ export function smallServer(
     createContext: options.createContext ?? (() => ({})),
     maskError: createMaskError((error) => unexpected.push(error)),
     plugins: [
-      useOrigins(new Origins(options.corsOrigins ?? [])),
+      useRequestRecord(anyDoor(options.corsOrigins)) as unknown as Plugin,
+      useOrigins() as unknown as Plugin,
       useBodyLimit({ maxBodyBytes: 1000 }),
       useRequestFaults(),
     ],

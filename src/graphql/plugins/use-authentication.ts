@@ -1,12 +1,11 @@
 import type { Viewer } from '../../auth/viewer.ts';
-import type { Callers } from '../../http/door/caller.ts';
 import type { GatewayPlugin, RequestRecord } from '../request-record.ts';
 
 /** Settles who sent a request before its body is read, so that refusing costs nothing more. */
-export function useAuthentication(callers: Callers): GatewayPlugin {
+export function useAuthentication(): GatewayPlugin {
   return {
-    onRequestParse({ request, serverContext: { record, req } }) {
-      const viewer = callers.identify(request.headers.get('authorization'), req ?? null);
+    onRequestParse({ serverContext: { record } }) {
+      const viewer = record.admission.identify();
       if (viewer instanceof Promise) return settle(record, viewer);
       // At once where that can be: a promise would cost every request a turn.
       record.viewer = viewer;

@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import {
   type DocumentNode,
@@ -12,11 +11,12 @@ import {
 } from 'graphql';
 import type { FetchAPI } from 'graphql-yoga';
 import { operationName } from '../../answers/request-names.ts';
+import type { AtOnce } from '../../at-once.ts';
+import type { Viewer } from '../../auth/viewer.ts';
 import { BadUserInput } from '../../errors.ts';
 import type { GraphContext } from '../../graph/context.ts';
 import { liveDirective } from '../../graph/directives/live.ts';
 import { rangesNaming } from '../../http/door/accept.ts';
-import type { Callers } from '../../http/door/caller.ts';
 import { requestIdOf } from '../../http/door/request-id.ts';
 import type { LiveMode } from '../../live/events.ts';
 import type { LiveHub } from '../../live/hub.ts';
@@ -30,7 +30,6 @@ import type { GatewayPlugin } from '../request-record.ts';
 
 interface LiveOptions {
   readonly hub: LiveHub;
-  readonly callers: Callers;
   readonly contexts: Pick<ContextFactory, 'live'>;
   readonly maskError: MaskError;
 }
@@ -54,7 +53,7 @@ const PASSING = new Set([
  * has passed all limits by then; from here on the hub runs it, once for all who look at the same. What it tells is
  * written down in docs/live.md.
  */
-export function useLive({ callers, contexts, hub, maskError }: LiveOptions): GatewayPlugin {
+export function useLive({ contexts, hub, maskError }: LiveOptions): GatewayPlugin {
   return {
     onExecute({ args, executeFn, setResultAndStopExecution }) {
       const { dryRun, record, req, request, viewer } = args.contextValue;
@@ -77,7 +76,6 @@ export function useLive({ callers, contexts, hub, maskError }: LiveOptions): Gat
       }
 
       const kept = liveOperationOf(document, operation, variables);
-      const authorization = request.headers.get('authorization');
       const name = operationName(operation);
       const stream = hub.open({
         key: JSON.stringify([kept.key, rightsOf(viewer)]),
@@ -90,7 +88,7 @@ export function useLive({ callers, contexts, hub, maskError }: LiveOptions): Gat
           name: name === null ? null : copiedName(name),
           requestId: requestIdOf(request.headers.get('x-request-id')),
           caller: viewer.name,
-          check: checkOf(viewer, { authorization, over: req ?? null, callers, maskError }),
+          check: checkOf(viewer, record.admission.identifyAgain(), maskError),
         },
       });
       // One that is gone without a word is noticed by the system, which asks ten times, a second apart.
@@ -148,16 +146,13 @@ async function executed(execute: () => unknown): Promise<ExecutionResult> {
  */
 function checkOf(
   viewer: GraphContext['viewer'],
-  terms: Pick<LiveOptions, 'callers' | 'maskError'> & {
-    readonly authorization: string | null;
-    readonly over: IncomingMessage | null;
-  },
+  identify: () => AtOnce<Viewer>,
+  maskError: MaskError,
 ): () => Promise<object | 'changed' | null> {
-  const { authorization, callers, maskError, over } = terms;
   const rights = rightsOf(viewer);
   return async () => {
     try {
-      const now = rightsOf(await callers.identify(authorization, over));
+      const now = rightsOf(await identify());
       return now === rights ? null : 'changed';
     } catch (error) {
       const masked = maskError(error);

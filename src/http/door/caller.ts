@@ -1,21 +1,11 @@
-import type { IncomingMessage } from 'node:http';
-import type { Authenticate } from '../../auth/authenticate.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import type { Clock } from '../../clock.ts';
 import type { Caller } from '../../upstream/operation.ts';
 import { Receipt } from '../../upstream/receipt.ts';
 import { preferenceApplied, preferredWaitMs } from './prefer.ts';
 
-/** Settles who sends a request, and on what terms upstreams are called for it: once for every route. */
+/** Settles on what terms upstreams are called for a request: once for every route. */
 export interface Callers {
-  /**
-   * Who sent a request, by its `Authorization` header and its connection; `null` for one that came
-   * through `fetch`. See `Authenticate` for what it throws and costs.
-   */
-  identify(
-    authorization: string | null | undefined,
-    over: IncomingMessage | null,
-  ): ReturnType<Authenticate>;
   /** A viewer as the upstreams' clients know it for one request, with a receipt of its own. */
   callerOf(viewer: Viewer, request: CallerTerms): Caller;
   /** The `Preference-Applied` header of an answer; `null` where a `Prefer` header brings about none. */
@@ -32,17 +22,11 @@ interface CallerTerms {
 
 /** `maxWaitMs`: how long a request waits for turns under the rate limits unless it prefers a shorter wait. */
 export function createCallers(options: {
-  readonly authenticate: Authenticate;
   readonly clock: Clock;
   readonly maxWaitMs: number;
 }): Callers {
-  const { authenticate, clock, maxWaitMs } = options;
+  const { clock, maxWaitMs } = options;
   return {
-    identify: (authorization, over) =>
-      authenticate({
-        authorization: authorization ?? undefined,
-        address: over?.socket.remoteAddress ?? '',
-      }),
     callerOf: (viewer, { prefer, signal }) => ({
       name: viewer.name,
       receipt: new Receipt(clock),

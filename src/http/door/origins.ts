@@ -1,13 +1,5 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { useCSRFPrevention } from '@graphql-yoga/plugin-csrf-prevention';
-import type { Plugin } from 'graphql-yoga';
 import { GatewayError } from '../../errors.ts';
-import {
-  type HeaderReader,
-  isForeignPage,
-  isUnmarkedByBrowser,
-  PREFLIGHT_HEADERS,
-} from './foreign-page.ts';
+import { type HeaderReader, isForeignPage, isUnmarkedByBrowser } from './foreign-page.ts';
 
 /** Headers of answers that a page of a listed origin may read, beside those that CORS always shows. */
 const EXPOSED = 'X-Request-Id, Age, ETag, Retry-After, Preference-Applied';
@@ -69,9 +61,9 @@ export class Origins {
   }
 
   /** Tells the operator of each origin whose preflight is refused, once, and which setting would allow it. */
-  noteRefusal(header: HeaderReader): void {
+  #noteRefusal(header: HeaderReader): void {
     const origin = header('origin') ?? '';
-    if (this.#listedOrigin(header) !== null || this.#told.size >= MOST_TOLD) return;
+    if (this.rightsOf(origin).isListed || this.#told.size >= MOST_TOLD) return;
     if (!URL.canParse(origin) || new URL(origin).origin !== origin || this.#told.has(origin))
       return;
     this.#told.add(origin);
@@ -96,9 +88,13 @@ export class Origins {
     return origin === this.#last.origin ? this.#last.rights : this.#others;
   }
 
-  /** The headers that answer a preflight beside those of every answer: these methods, and any header. */
+  /**
+   * The headers that answer a preflight beside those of every answer: these methods, and any header. The operator is
+   * told of one that is refused.
+   */
   preflightHeaders(header: HeaderReader, methods: string): Readonly<Record<string, string>> {
-    if (this.#listedOrigin(header) === null) return {};
+    this.#noteRefusal(header);
+    if (!this.rightsOf(header('origin')).isListed) return {};
     const wanted = header('access-control-request-headers');
     return {
       'Access-Control-Allow-Methods': methods,
@@ -108,101 +104,28 @@ export class Origins {
   }
 
   /**
-   * Refuses what a page of another origin sent, which is how a GET arrives without a preflight. It changes
-   * nothing, but it would spend the upstream's rate limit.
-   * @throws GatewayError `FORBIDDEN`.
+   * Why a request is refused that a page of another origin sent, which is how a GET arrives without a preflight. It
+   * changes nothing, but it would spend the upstream's rate limit. `null` for any other.
    */
-  refuseForeign(header: HeaderReader): void {
-    if (!isForeignPage(header, this.#isListed)) return;
-    this.noteRefusal(header);
-    throw new GatewayError('FORBIDDEN', 'Pages of this origin may not call the gateway.');
+  foreignRefusal(header: HeaderReader): GatewayError | null {
+    if (!isForeignPage(header, this.#isListed)) return null;
+    this.#noteRefusal(header);
+    return new GatewayError('FORBIDDEN', 'Pages of this origin may not call the gateway.');
   }
 
   /**
-   * Refuses a GET that can be from a page of another origin; see `refuseForeign` and `isUnmarkedByBrowser`.
-   * @throws GatewayError `FORBIDDEN`.
+   * Why a GET is refused that can be from a page of another origin; see `foreignRefusal` and `isUnmarkedByBrowser`.
+   * `null` for any other.
    */
-  refuseUntrustedGet(header: HeaderReader): void {
-    this.refuseForeign(header);
-    if (!isUnmarkedByBrowser(header, this.#isListed)) return;
-    throw new GatewayError(
+  getRefusal(header: HeaderReader): GatewayError | null {
+    const refusal = this.foreignRefusal(header);
+    if (refusal || !isUnmarkedByBrowser(header, this.#isListed)) return refusal;
+    return new GatewayError(
       'FORBIDDEN',
       'A browser did not say which page sent this. Use POST, or add the header "Apollo-Require-Preflight: true".',
     );
   }
 
-  /** Whether `refuseUntrustedGet` refuses a GET. */
-  trustsGet(header: HeaderReader): boolean {
-    return !isForeignPage(header, this.#isListed) && !isUnmarkedByBrowser(header, this.#isListed);
-  }
-
-  #listedOrigin(header: HeaderReader): string | null {
-    const origin = header('origin') ?? '';
-    return this.#isListed(origin) ? origin : null;
-  }
-
   readonly #isListed = (origin: string): boolean =>
     this.#listed.includes(origin) || (this.#options.loopback && LOOPBACK.test(origin));
-}
-
-/** Puts the CORS headers on an answer before anything else is known of the request. */
-export function allowOrigin(
-  origins: Origins,
-  request: IncomingMessage,
-  response: ServerResponse,
-): void {
-  const { headers } = origins.rightsOf(request.headers.origin);
-  for (let at = 0; at < headers.length; at += 2) {
-    response.appendHeader(headers[at] ?? '', headers[at + 1] ?? '');
-  }
-}
-
-/** Reads the headers of a request that Node parsed. */
-export function headerOf({ headers }: IncomingMessage): HeaderReader {
-  return (name) => headers[name]?.toString();
-}
-
-/**
- * Applies the rules of origins to GraphQL over HTTP, also to requests that come through `fetch`. Beside
- * what `Origins` refuses, it refuses with `FORBIDDEN` a form or plain text without one of the headers
- * that cause a preflight: a page of any origin can send those.
- */
-export function useOrigins(origins: Origins): Plugin {
-  const prevention = useCSRFPrevention({ requestHeaders: [...PREFLIGHT_HEADERS] });
-  return {
-    onRequest(payload) {
-      const { fetchAPI, request } = payload;
-      if (request.method !== 'OPTIONS') return;
-      const header: HeaderReader = (name) => request.headers.get(name);
-      origins.noteRefusal(header);
-      if (!origins.allowsOthers) return;
-      // Safari waits for a body unless it is told that there is none.
-      const headers = { ...origins.preflightHeaders(header, 'GET, POST'), 'Content-Length': '0' };
-      payload.endResponse(new fetchAPI.Response(null, { status: 204, headers }));
-    },
-    onRequestParse(payload) {
-      const { headers, method, url } = payload.request;
-      if (method === 'GET') {
-        origins.refuseUntrustedGet(
-          // A request that comes through `fetch` names its host in its address only.
-          (name) => headers.get(name) ?? (name === 'host' ? new URL(url).host : null),
-        );
-        return undefined;
-      }
-      try {
-        return prevention.onRequestParse?.(payload);
-      } catch (cause) {
-        throw new GatewayError(
-          'FORBIDDEN',
-          'Send the operation as "Content-Type: application/json", or add the header "Apollo-Require-Preflight: true".',
-          { cause },
-        );
-      }
-    },
-    onResponse({ request, response: { headers } }) {
-      const cors = origins.rightsOf(request.headers.get('origin')).headers;
-      for (let at = 0; at < cors.length; at += 2)
-        headers.append(cors[at] ?? '', cors[at + 1] ?? '');
-    },
-  };
 }

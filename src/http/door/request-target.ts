@@ -40,3 +40,30 @@ export function refuseTunnel(request: IncomingMessage, socket: Duplex): void {
   const refusal = textAnswer(405, 'The gateway is no proxy.');
   respond(response, { ...refusal, headers: { Allow: ALLOWED_METHODS } });
 }
+
+/** What may be said once only: a proxy in front may have gone by another one than Node does. */
+const ONCE = ['host', 'authorization'] as const;
+
+/** Which header of a request stands there twice though it may not; `null` when none does. */
+export function repeatedHeader({ rawHeaders }: IncomingMessage): string | null {
+  for (const name of ONCE) {
+    if (isRepeated(rawHeaders, name)) return name;
+  }
+  return null;
+}
+
+/** `headers`: names and values by turns. */
+function isRepeated(headers: readonly string[], name: string): boolean {
+  let seen = false;
+  for (let at = 0; at < headers.length; at += 2) {
+    if (!isNamed(headers[at] ?? '', name)) continue;
+    if (seen) return true;
+    seen = true;
+  }
+  return false;
+}
+
+/** Compares the lengths first: nearly all headers differ there. */
+function isNamed(header: string, name: string): boolean {
+  return header.length === name.length && (header === name || header.toLowerCase() === name);
+}

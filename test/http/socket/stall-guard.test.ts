@@ -4,11 +4,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
-import { Origins } from '../../../src/http/door/origins.ts';
 import { createBuiltPages } from '../../../src/http/pages/built-pages.ts';
 import { createHttpServer, type HttpServer } from '../../../src/http/server.ts';
 import { LoopTurns } from '../../../src/http/socket/loop-turns.ts';
 import { createOperatorPages } from '../../../src/operators/operator-pages.ts';
+import { anyDoor } from '../../support/any-door.ts';
 import { until } from '../../support/uploads.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
@@ -47,9 +47,8 @@ async function serve(
         readiness: () => ({ ready: true, reasons: [], degraded: [] }),
       },
     }),
-    hostGuard: null,
     schemaPage: (_, response) => response.end(),
-    origins: new Origins([]),
+    door: anyDoor(),
     bodyLimits: { maxBodyBytes: 1000 },
     clock,
     graceMs: 0,

@@ -1,0 +1,177 @@
+import type { IncomingMessage } from 'node:http';
+import type { AtOnce } from '../../at-once.ts';
+import type { Authenticate } from '../../auth/authenticate.ts';
+import type { Viewer } from '../../auth/viewer.ts';
+import type { GatewayError } from '../../errors.ts';
+import { type HeaderReader, isForeignPage } from './foreign-page.ts';
+import type { HostGuard, HostStanding } from './host-guard.ts';
+import type { OriginRights, Origins } from './origins.ts';
+import { readTarget, repeatedHeader } from './request-target.ts';
+
+/** The rules of the door, which are the same for every route. */
+interface DoorRules {
+  readonly origins: Origins;
+  readonly authenticate: Authenticate;
+  readonly hostGuard: HostGuard;
+}
+
+/** Decides about each request once, in front of all routes. */
+export class Door {
+  readonly #rules: DoorRules;
+  /** Most requests in a row name the same host. */
+  #lastHost: string | undefined;
+  #lastStanding: HostStanding;
+
+  constructor(rules: DoorRules) {
+    this.#rules = rules;
+    this.#lastStanding = rules.hostGuard(undefined);
+  }
+
+  /** Admits a request that came over a socket. `draining`: whether its connection ends with its answer. */
+  admit(request: IncomingMessage, draining: boolean): Admission {
+    // First: the target can name another host than the header does.
+    const fault = faultOf(request);
+    const { host } = request.headers;
+    if (host !== this.#lastHost) {
+      this.#lastHost = host;
+      this.#lastStanding = this.#rules.hostGuard(host);
+    }
+    const header: HeaderReader = (name) => request.headers[name]?.toString();
+    return new Admission(this.#rules, header, {
+      draining,
+      fault,
+      host: this.#lastStanding,
+      over: request,
+    });
+  }
+
+  /** Admits a request that came through `fetch`, which has no connection and names its host in its address only. */
+  admitFetched({ headers, url }: Request): Admission {
+    const header: HeaderReader = (name) =>
+      headers.get(name) ?? (name === 'host' ? new URL(url).host : null);
+    const host = this.#rules.hostGuard(undefined);
+    return new Admission(this.#rules, header, { draining: false, fault: null, host, over: null });
+  }
+}
+
+/** What is known of a request by the way it came. */
+interface Arrived {
+  readonly draining: boolean;
+  /** What is wrong with its target or its head, as a sentence; `null` where nothing is. */
+  readonly fault: string | null;
+  readonly host: HostStanding;
+  /** `null` for one that came through `fetch`. */
+  readonly over: IncomingMessage | null;
+}
+
+/** What the door has decided about one request. Every route reads it, and none decides any of it again. */
+export class Admission implements Omit<Arrived, 'over'> {
+  readonly draining: boolean;
+  readonly fault: string | null;
+  readonly host: HostStanding;
+  /** What its `Origin` may do, with the CORS headers of the answer. */
+  readonly origin: OriginRights;
+  readonly #rules: DoorRules;
+  readonly #header: HeaderReader;
+  readonly #over: IncomingMessage | null;
+  /** Why it is refused as a GET; `undefined` until that is asked. */
+  #getRefusal: GatewayError | null | undefined;
+  /** Who sent it, or a function that throws why that is not known; `undefined` until that is asked. */
+  #identity: AtOnce<Viewer> | (() => never) | undefined;
+
+  constructor(rules: DoorRules, header: HeaderReader, { draining, fault, host, over }: Arrived) {
+    this.draining = draining;
+    this.fault = fault;
+    this.host = host;
+    this.origin = rules.origins.rightsOf(header('origin'));
+    this.#rules = rules;
+    this.#header = header;
+    this.#over = over;
+  }
+
+  /** Why it is refused as a GET, where it can be from a page of another origin; else `null`. See `Origins`. */
+  get getRefusal(): GatewayError | null {
+    if (this.#getRefusal === undefined) {
+      this.#getRefusal = this.#rules.origins.getRefusal(this.#header);
+    }
+    return this.#getRefusal;
+  }
+
+  /** Whether a page of the gateway's own host sent it, or no page at all. */
+  get isOwn(): boolean {
+    return !isForeignPage(this.#header, () => false);
+  }
+
+  /**
+   * Refuses what a page of another origin sent.
+   * @throws GatewayError `FORBIDDEN`.
+   */
+  refuseForeign(): void {
+    const refusal = this.#rules.origins.foreignRefusal(this.#header);
+    if (refusal) throw refusal;
+  }
+
+  /** Whether pages of any other origin may call. If not, preflights have no answer of their own. */
+  get allowsOthers(): boolean {
+    return this.#rules.origins.allowsOthers;
+  }
+
+  /** The headers of the answer to a preflight beside those of every answer: these methods, and any header. */
+  preflightHeaders(methods: string): Readonly<Record<string, string>> {
+    return this.#rules.origins.preflightHeaders(this.#header, methods);
+  }
+
+  /** Whose share of the event loop it takes: its sender's where that is known by now, else its address's. */
+  get owner(): string {
+    const sender = this.#identity;
+    if (typeof sender === 'object' && 'name' in sender) return sender.name;
+    return this.#over?.socket.remoteAddress ?? '';
+  }
+
+  /**
+   * Who sent it: asked once, however often this is called. See `Authenticate` for what it throws and costs.
+   */
+  identify(): AtOnce<Viewer> {
+    this.#identity ??= this.#ask();
+    return typeof this.#identity === 'function' ? this.#identity() : this.#identity;
+  }
+
+  /**
+   * A way to ask again, for an answer that goes on for long: a token can be taken away meanwhile. It throws and costs
+   * the same, and keeps nothing of the request but its credential.
+   */
+  identifyAgain(): () => AtOnce<Viewer> {
+    const { authenticate } = this.#rules;
+    const presented = {
+      authorization: this.#header('authorization') ?? undefined,
+      address: this.#over?.socket.remoteAddress ?? '',
+    };
+    return () => authenticate(presented);
+  }
+
+  #ask(): AtOnce<Viewer> | (() => never) {
+    try {
+      const asked = this.identifyAgain()();
+      if (asked instanceof Promise) return this.#wait(asked);
+      return asked;
+    } catch (error) {
+      return () => {
+        throw error;
+      };
+    }
+  }
+
+  /** Once it is known, nothing waits for it any more. */
+  async #wait(asked: Promise<Viewer>): Promise<Viewer> {
+    const viewer = await asked;
+    this.#identity = viewer;
+    return viewer;
+  }
+}
+
+/** Reads the target of a request, and tells what no route could make of it. */
+function faultOf(request: IncomingMessage): string | null {
+  if (!readTarget(request)) return 'The request target is not valid.';
+  const repeated = repeatedHeader(request);
+  return repeated === null ? null : `The header ${repeated} must be given once only.`;
+}

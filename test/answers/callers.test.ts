@@ -1,0 +1,171 @@
+import { hash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, request, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { formatTokenFile } from '../../src/auth/token-file.ts';
+import { type Door, openDoor } from '../support/door.ts';
+
+const QUERY = '{ campaigns(first: 2) { nodes { name } } }';
+const ISSUER = 'https://login.example';
+const AUDIENCE = 'links-market-gateway';
+const SECRET = 'a-secret-of-more-than-32-letters';
+const JWT = { AUTH_MODE: 'jwt', AUTH_JWT_ISSUER: ISSUER, AUTH_JWT_AUDIENCE: AUDIENCE };
+const NOW = Date.UTC(2030, 0, 1) / 1000;
+
+const folder = mkdtempSync(join(tmpdir(), 'callers-'));
+const file = join(folder, 'tokens.json');
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let door: Door | undefined;
+afterEach(async () => {
+  await door?.close();
+  door = undefined;
+});
+
+function jwt(subject: string, role = 'viewer'): SignJWT {
+  return new SignJWT({ roles: [role] })
+    .setIssuer(ISSUER)
+    .setAudience(AUDIENCE)
+    .setSubject(subject)
+    .setExpirationTime(NOW + 3600);
+}
+
+const shared = (subject: string): Promise<string> =>
+  jwt(subject).setProtectedHeader({ alg: 'HS256' }).sign(new TextEncoder().encode(SECRET));
+
+async function fromMemory({ url }: Door): Promise<number> {
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+  return Number(/^gateway_remembered_answers_total (\d+)/m.exec(metrics)?.[1]);
+}
+
+describe('An answer is given from memory', () => {
+  const modes: [string, Record<string, string>, (door: Door) => Promise<string | null>][] = [
+    ['to all callers', { AUTH_MODE: 'none' }, async () => null],
+    ['to a token', { AUTH_MODE: 'token', AUTH_TOKENS_FILE: file }, async () => 'mia'],
+    ['to a JWT', { ...JWT, AUTH_JWT_SECRET: SECRET }, async () => shared('mia')],
+    ['to a key passed through', { AUTH_MODE: 'passthrough' }, async (of) => of.sandbox.links.key],
+  ];
+
+  it.each(modes)('%s, and not to a stranger', async (_, env, tokenFor) => {
+    const sha256 = hash('sha256', 'mia');
+    writeFileSync(file, formatTokenFile([{ name: 'mia', role: 'viewer', sha256 }]));
+    door = await openDoor(env);
+    const token = await tokenFor(door);
+    const replies = [];
+    for (let n = 0; n < 4; n += 1) replies.push(await door.ask(QUERY, token));
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect(await fromMemory(door)).toBe(2);
+    for (const { data } of replies) expect(data).toEqual(replies[0]?.data);
+    const calls = door.calls();
+    for (const stranger of token === null ? [] : [null, `${token}x`]) {
+      const { code, headers, status } = await door.ask(QUERY, stranger);
+      if (env['AUTH_MODE'] === 'passthrough' && stranger !== null) {
+        // Its key is a partition of its own, which the upstream refuses.
+        expect(code).toBe('UPSTREAM_UNAUTHENTICATED');
+        continue;
+      }
+      expect([status, code]).toEqual([401, 'UNAUTHENTICATED']);
+      expect(headers.get('www-authenticate')).toContain('Bearer');
+      expect(door.calls()).toBe(calls);
+    }
+    expect(await fromMemory(door)).toBe(2);
+  });
+});
+
+describe('While the keys of an identity provider are fetched', () => {
+  let provider: Server;
+  let url: string;
+  let keys: Awaited<ReturnType<typeof generateKeyPair>>;
+  /** Answers the fetches that wait. */
+  let waiting: (() => void)[] = [];
+  let fetches = 0;
+  beforeAll(async () => {
+    keys = await generateKeyPair('ES256');
+    const jwk = { ...(await exportJWK(keys.publicKey)), kid: 'one', alg: 'ES256' };
+    provider = createServer((_, response) => {
+      fetches += 1;
+      waiting.push(() => void response.end(JSON.stringify({ keys: [jwk] })));
+    });
+    await once(provider.listen(0, '127.0.0.1'), 'listening');
+    url = `http://127.0.0.1:${(provider.address() as AddressInfo).port}/jwks`;
+  });
+  afterAll(() => provider.close());
+
+  const token = (subject: string): Promise<string> =>
+    jwt(subject).setProtectedHeader({ alg: 'ES256', kid: 'one' }).sign(keys.privateKey);
+
+  /** Opens a gateway that has no keys yet. */
+  const open = async (): Promise<Door> => {
+    waiting = [];
+    fetches = 0;
+    door = await openDoor({ ...JWT, AUTH_JWT_JWKS_URL: url });
+    return door;
+  };
+
+  const until = async (what: () => boolean): Promise<void> => {
+    while (!what()) await new Promise((resolve) => setImmediate(resolve));
+  };
+
+  it('many requests by POST and by GET wait, and are then answered', async () => {
+    const opened = await open();
+    const authorization = `Bearer ${await token('mia')}`;
+    const address = `/graphql?query=${encodeURIComponent(QUERY)}`;
+    const asked = Array.from({ length: 20 }, (_, n) =>
+      n % 2 === 0
+        ? opened.ask(QUERY, authorization.slice(7))
+        : opened.send(address, { headers: { authorization, accept: 'application/json' } }),
+    );
+    await until(() => waiting.length > 0);
+    waiting.forEach((answer) => answer());
+    const replies = await Promise.all(asked);
+    expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200));
+    for (const { data } of replies) expect(data).toEqual(replies[0]?.data);
+    expect(fetches).toBe(1);
+  });
+
+  it('a request can be given up, and the gateway goes on', async () => {
+    const opened = await open();
+    const authorization = `Bearer ${await token('mia')}`;
+    const body = JSON.stringify({ query: QUERY });
+    const headers = { authorization, 'content-type': 'application/json' };
+    const sent = request(`${opened.url}/graphql`, {
+      method: 'POST',
+      headers: { ...headers, 'content-length': body.length },
+    });
+    sent.on('error', () => {}).end(body);
+    await until(() => waiting.length > 0);
+    sent.destroy();
+    const calls = opened.calls();
+    await new Promise((resolve) => sent.once('close', resolve));
+    // Another connection: its answer proves that the gateway knows of the end of the first.
+    await opened.send('/livez');
+    waiting.forEach((answer) => answer());
+    const { status } = await opened.ask('{ __typename }', authorization.slice(7));
+    expect([status, opened.calls()]).toEqual([200, calls]);
+  });
+
+  it('a stop waits for a request, which ends its connection', async () => {
+    const opened = await open();
+    const asked = opened.ask('{ __typename }', await token('mia'));
+    await until(() => waiting.length > 0);
+    const closed = opened.gateway.close();
+    waiting.forEach((answer) => answer());
+    const { headers, status } = await asked;
+    expect([status, headers.get('connection')]).toEqual([200, 'close']);
+    await closed;
+  });
+
+  it('a foreign page is refused, and has none fetched', async () => {
+    const opened = await open();
+    const { code, status } = await opened.send(`/graphql?query=${encodeURIComponent(QUERY)}`, {
+      headers: { origin: 'https://evil.example', authorization: `Bearer ${await token('mia')}` },
+    });
+    expect([status, code]).toEqual([403, 'FORBIDDEN']);
+    expect(fetches).toBe(0);
+  });
+});
