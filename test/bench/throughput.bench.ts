@@ -11,8 +11,10 @@ import {
 } from './throughput/figures.ts';
 import { Gateways } from './throughput/gateways.ts';
 import { load, sample } from './throughput/load.ts';
+import { hasBrowser, measurePages, pagePlans, startPageOrigin } from './throughput/pages.ts';
+import { PAGE_ORIGIN } from './throughput/requests.ts';
 import { makeRoom, type Server } from './throughput/servers.ts';
-import { type Row, startRows } from './throughput/start-rows.ts';
+import { isSelected, type Row, startRows } from './throughput/start-rows.ts';
 
 const CONNECTIONS = 32;
 const WARM_UP_SECONDS = 1.5;
@@ -29,9 +31,13 @@ const selected = process.env['ROWS']?.split(',') ?? null;
 
 it('throughput', async () => {
   makeRoom();
-  const gateways = new Gateways();
+  const page = await startPageOrigin();
+  const gateways = new Gateways([PAGE_ORIGIN, page.origin]);
   const { rows, peers, missing } = await startRows(gateways, selected);
-  if (rows.length === 0) throw new Error('No row begins so: see test/bench/throughput/rows.ts.');
+  const pages = pagePlans.filter(({ name }) => isSelected(name, selected));
+  if (rows.length + pages.length === 0) {
+    throw new Error('No row begins so: see test/bench/throughput/rows.ts.');
+  }
   const { contests, stop } = await prepare(rows);
   for (const { row } of contests) await run(row, row.server, WARM_UP_SECONDS);
   for (const { row, bare } of contests) await run(row, bare.server, BARE_SECONDS / 2);
@@ -42,15 +48,20 @@ it('throughput', async () => {
       rounds.push(await run(row, row.server, SECONDS));
     }
   }
+  const inBrowser = hasBrowser()
+    ? await measurePages(pages, (await gateways.get('open')).server, page.origin)
+    : [];
+  if (!hasBrowser()) missing.push(...pages.map(({ label }) => label));
   const memory = memoryOf(await gateways.all());
   await stop();
   for (const peer of peers) await peer.stop();
   await gateways.stop();
+  page.stop();
 
   record({
     bench: 'throughput',
     about: `Answers a dashboard of account and ten channels with five items, all cached, over ${CONNECTIONS} connections to a server on one core. Beside each row stands a bare node:http server that reads the same requests and sends the same bytes; Yoga and Apollo Server resolve them from an object at hand. Medians of ${ROUNDS} rounds by turns.${missing.length > 0 ? ` Not installed, so left out: ${missing.join('; ')}.` : ''}`,
-    figures: [...contests.flatMap(figuresOf), ...memory],
+    figures: [...contests.flatMap(figuresOf), ...inBrowser, ...memory],
   });
 });
 
@@ -59,6 +70,7 @@ async function prepare(rows: readonly Row[]): Promise<{
   readonly contests: readonly Contest[];
   readonly stop: () => Promise<void>;
 }> {
+  if (rows.length === 0) return { contests: [], stop: () => Promise.resolve() };
   const samples: { readonly row: Row; readonly answer: Answer; readonly key: string }[] = [];
   for (const row of rows) {
     const request = row.next();

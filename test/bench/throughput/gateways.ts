@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { formatTokenFile } from '../../../src/auth/token-file.ts';
-import { DASHBOARD, PAGE_ORIGIN } from './requests.ts';
+import { DASHBOARD } from './requests.ts';
 import { type Server, startGateway } from './servers.ts';
 
 /** By which id the dashboard is persisted. */
@@ -19,7 +19,6 @@ const AUDIENCE = 'links-market-gateway';
 /** What all gateways have in common: nothing of the dashboard has to be refreshed while it is measured. */
 const everywhere = {
   LOG_LEVEL: 'warn',
-  CORS_ORIGINS: PAGE_ORIGIN,
   TTL_ACCOUNT_MS: '3600000',
   TTL_CHANNELS_MS: '3600000',
   TTL_CHANNEL_ITEMS_MS: '3600000',
@@ -29,7 +28,13 @@ const everywhere = {
 export class Gateways {
   readonly #folder = mkdtempSync(join(tmpdir(), 'bench-throughput-'));
   readonly #running = new Map<Configuration, Promise<Gateway>>();
+  readonly #origins: readonly string[];
   #keys: HttpServer | null = null;
+
+  /** Pages of these origins may call. */
+  constructor(origins: readonly string[]) {
+    this.#origins = origins;
+  }
 
   get(configuration: Configuration): Promise<Gateway> {
     const running = this.#running.get(configuration) ?? this.#start(configuration);
@@ -50,7 +55,11 @@ export class Gateways {
 
   async #start(configuration: Configuration): Promise<Gateway> {
     const { env, authorization = null } = await this.#settings(configuration);
-    const server = await startGateway({ ...everywhere, ...env });
+    const server = await startGateway({
+      ...everywhere,
+      CORS_ORIGINS: this.#origins.join(),
+      ...env,
+    });
     return { configuration, server, authorization, restMb: server.memoryMb() };
   }
 

@@ -23,7 +23,7 @@ export async function startRows(
 ): Promise<{
   readonly rows: readonly Row[];
   readonly peers: readonly Server[];
-  readonly missing: readonly string[];
+  readonly missing: string[];
 }> {
   const chosen = rowPlans.filter(({ name }) => isSelected(name, selected));
   const needsPeers = chosen.some(({ of }) => typeof of === 'object');
@@ -54,7 +54,7 @@ export async function startRows(
 }
 
 /** Whether a row is selected, by the beginning of its name. */
-function isSelected(name: string, selected: readonly string[] | null): boolean {
+export function isSelected(name: string, selected: readonly string[] | null): boolean {
   return selected?.some((beginning) => name.startsWith(beginning)) ?? true;
 }
 
