@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Viewer } from '../auth/viewer.ts';
 import type { Clock } from '../clock.ts';
-import { etagOfText, holdsETag } from '../http/door/etag.ts';
+import { holdsETag } from '../http/door/etag.ts';
 import { requestIdOf } from '../http/door/request-id.ts';
 import { securityHeaders } from '../http/door/security-headers.ts';
 import type { Observer } from '../observe/observer.ts';
+import { AnswerJson, written } from './answer-json.ts';
 import type { AnswerTally } from './answer-tally.ts';
 import { cutAtAge } from './answer-text.ts';
 import type { CompiledQueries } from './compiled-queries.ts';
@@ -80,10 +81,11 @@ export class Replies {
     if (!made) return false;
     const { contentType, data, name, receipt } = made;
     const { summary } = receipt;
-    const body = `{"data":${data},"extensions":${JSON.stringify({ upstream: summary })}}`;
+    const json = new AnswerJson({ data: written(data), extensions: { upstream: summary } });
+    const { text: body } = json;
     const requestId = requestIdOf(request.headers['x-request-id']);
     const length = Buffer.byteLength(body);
-    const etag = request.method === 'GET' ? etagOfText(`{"data":${data}}`) : null;
+    const etag = request.method === 'GET' ? json.etag : null;
     const reply = { body, length, contentType, etag, ageMs: summary.maxAgeMs };
     const status = this.#send(recipient, requestId, { ...reply, encoding: 'utf8' });
     answers.note(names.answer, () => {

@@ -34,6 +34,7 @@ import { useReceipt } from './plugins/use-receipt.ts';
 import { useRemembering } from './plugins/use-remembering.ts';
 import { useRequestFaults } from './plugins/use-request-faults.ts';
 import { useSecrets } from './plugins/use-secrets.ts';
+import { useSerialization } from './plugins/use-serialization.ts';
 import { type GatewayPlugin, useRequestRecord } from './request-record.ts';
 
 /** What the plugins are made of. */
@@ -107,6 +108,8 @@ export function gatewayPlugins(options: PluginOptions): readonly (GatewayPlugin 
     useHttpCaching(),
     // Last to change a result: it leaves nothing of the answer but the receipt and its own plan.
     useDryRun(),
+    // Last to see a result as an object, besides the observation.
+    useSerialization(),
     // Behind all that can change an answer, so that it tells what the caller got.
     useObservation({ clock, observer, tracing }),
     // Take the place of the parsers for operations as JSON, and with files.

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { DocumentNode, GraphQLSchema, OperationDefinitionNode } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
+import type { AnswerJson } from '../answers/answer-json.ts';
 import type { RequestNames } from '../answers/request-names.ts';
 import type { Viewer } from '../auth/viewer.ts';
 import type { GraphContext } from '../graph/context.ts';
@@ -24,8 +25,10 @@ export interface RequestRecord {
   viewer: Viewer | null;
   /** Whether its answer holds secrets: such an answer is not stored, tagged or compressed. */
   holdsSecrets: boolean;
-  /** What its answer's caching headers say; `null` for an answer that is not cached. */
-  validators: Validators | null;
+  /** The age of the oldest thing in its answer; `null` for an answer that no browser may cache. */
+  ageSeconds: number | null;
+  /** Its whole answer as it is sent; `null` until it is serialised, and for one that goes out in parts or events. */
+  json: AnswerJson | null;
   /** How many operations it brought as a list, which is refused; `null` when it brought one. */
   batch: number | null;
   /** What it goes by where it came the fast path; `null` where nothing of it is remembered. */
@@ -38,13 +41,6 @@ export interface RequestRecord {
   live: LiveStream | null;
   /** What is observed of it; `null` for a preflight, which is no operation. */
   observation: Observation | null;
-}
-
-/** What a browser needs to know to reuse an answer. */
-interface Validators {
-  /** Of the oldest thing in the answer. */
-  readonly ageSeconds: number;
-  readonly etag: string;
 }
 
 /** An operation whose answer may be remembered. */
@@ -100,7 +96,8 @@ export function useRequestRecord(door: Door): GatewayPlugin {
         admission: serverContext.admission ?? door.admitFetched(request),
         viewer: null,
         holdsSecrets: false,
-        validators: null,
+        ageSeconds: null,
+        json: null,
         batch: null,
         names: serverContext.names ?? null,
         remembering: null,

@@ -1,6 +1,6 @@
 import { type DocumentNode, type GraphQLSchema, getOperationAST, OperationTypeNode } from 'graphql';
+import { written } from '../../answers/answer-json.ts';
 import type { CompiledQueries } from '../../answers/compiled-queries.ts';
-import { writtenResult } from '../../answers/json-text.ts';
 import type { GatewayPlugin } from '../request-record.ts';
 
 /**
@@ -25,7 +25,7 @@ export function useCompiledQueries({
       setExecuteFn((input) => {
         const json = operations.execute({ query, receipt, variables, viewer });
         if (json === null) return executeFn(input) as unknown;
-        return writtenResult(json);
+        return { data: written(json) };
       });
     },
   };

@@ -1,4 +1,4 @@
-import { etagOf, holdsETag } from '../../http/door/etag.ts';
+import { holdsETag } from '../../http/door/etag.ts';
 import type { GatewayPlugin } from '../request-record.ts';
 
 /**
@@ -17,30 +17,27 @@ export function useHttpCaching(): GatewayPlugin {
       return {
         onExecuteDone({ result }) {
           if (Symbol.asyncIterator in result) return;
-          record.validators = {
-            ageSeconds: Math.floor(receipt.summary.maxAgeMs / 1000),
-            etag: etagOf(result),
-          };
+          record.ageSeconds = Math.floor(receipt.summary.maxAgeMs / 1000);
         },
       };
     },
     onResponse(payload) {
-      const { request, response, serverContext } = payload;
-      const { validators } = serverContext.record;
-      if (!validators) {
+      const { fetchAPI, request, response, serverContext } = payload;
+      const { ageSeconds, json } = serverContext.record;
+      if (ageSeconds === null) {
         if (request.method !== 'OPTIONS') response.headers.set('Cache-Control', 'no-store');
         return;
       }
       const { headers } = response;
       headers.set('Cache-Control', 'private, no-cache');
-      headers.set('Age', String(validators.ageSeconds));
+      headers.set('Age', String(ageSeconds));
       headers.append('Vary', 'Accept, Authorization');
-      if (response.status !== 200) return;
-      headers.set('ETag', validators.etag);
-      if (holdsETag(request.headers.get('if-none-match'), validators.etag)) {
+      if (response.status !== 200 || !json) return;
+      headers.set('ETag', json.etag);
+      if (holdsETag(request.headers.get('if-none-match'), json.etag)) {
         headers.delete('Content-Type');
         headers.delete('Content-Length');
-        payload.setResponse(new Response(null, { status: 304, headers }));
+        payload.setResponse(new fetchAPI.Response(null, { status: 304, headers }));
       }
     },
   };

@@ -1,7 +1,12 @@
-import { type DocumentNode, type GraphQLSchema, getOperationAST, OperationTypeNode } from 'graphql';
+import {
+  type DocumentNode,
+  type ExecutionResult,
+  type GraphQLSchema,
+  getOperationAST,
+  OperationTypeNode,
+} from 'graphql';
 import { cutAtAge } from '../../answers/answer-text.ts';
 import type { CompiledQueries } from '../../answers/compiled-queries.ts';
-import { jsonOfResult, type WrittenResult } from '../../answers/json-text.ts';
 import type { RememberedAnswers } from '../../answers/remembered-answers.ts';
 import { operationName } from '../../answers/request-names.ts';
 import type { Clock } from '../../clock.ts';
@@ -41,8 +46,8 @@ export function useRemembering(
       if (record.remembering) record.remembering.result = result;
     },
     onResponse({ response, serverContext: { record } }) {
-      const { names, remembering } = record;
-      if (!names || !remembering?.result) return;
+      const { json, names, remembering } = record;
+      if (!json || !names || !remembering?.result) return;
       const { receipt, result, version, ...query } = remembering;
       const contentType = response.headers.get('content-type') ?? '';
       if (response.status !== 200 || !BARE.test(contentType) || !isWhole(result)) return;
@@ -53,10 +58,10 @@ export function useRemembering(
       }
       answers.note(names.answer, () => {
         const isOfOneState = version === answers.version;
-        const text = isOfOneState ? cutAtAge(jsonOfResult(result), receipt) : null;
+        const text = isOfOneState ? cutAtAge(json.text, receipt) : null;
         if (!text) return null;
         const name = operationName(query.operation);
-        const etag = record.validators?.etag ?? null;
+        const etag = record.ageSeconds === null ? null : json.etag;
         return { ...text, contentType, etag, name, ...receipt.served(clock.now()) };
       });
     },
@@ -64,9 +69,6 @@ export function useRemembering(
 }
 
 /** Whether an answer has data, a receipt, and nothing else. */
-function isWhole(result: WrittenResult): boolean {
-  const members = Object.keys(result).filter((name) => name !== 'stringify');
-  const { upstream, ...others } = result.extensions ?? {};
-  const isOnlyReceipt = upstream !== undefined && Object.keys(others).length === 0;
-  return isOnlyReceipt && result.data !== undefined && members.length === 2;
+function isWhole({ extensions, ...rest }: ExecutionResult): boolean {
+  return Object.keys(rest).join() === 'data' && Object.keys(extensions ?? {}).join() === 'upstream';
 }

@@ -1,14 +1,10 @@
 import { createHash } from 'node:crypto';
 
-/** The tag of the data and the errors of an answer. Weak: what it cost to get them may differ. */
-export function etagOf(answer: { readonly data?: unknown; readonly errors?: unknown }): string {
-  const { data, errors } = answer;
-  return etagOfText(JSON.stringify({ data, errors }));
-}
-
-/** The same, of data and errors as JSON. */
-export function etagOfText(json: string): string {
-  return `W/"${createHash('sha256').update(json).digest('base64url').slice(0, 27)}"`;
+/** The tag of a text, given in one piece or in several. Weak: it may be sent in several encodings. */
+export function etagOfText(...pieces: readonly string[]): string {
+  const hash = createHash('sha256');
+  for (const piece of pieces) hash.update(piece);
+  return `W/"${hash.digest('base64url').slice(0, 27)}"`;
 }
 
 /** Whether a list of tags names this one, compared weakly, as RFC 9110 section 13.1.2 wants. */

@@ -1,0 +1,50 @@
+import { etagOfText } from '../http/door/etag.ts';
+
+/** A value that was written as JSON when it was made. */
+class Written {
+  readonly json: string;
+
+  constructor(json: string) {
+    this.json = json;
+  }
+}
+
+/** Stands for a value as a member of an `AnswerJson`. `json` is valid JSON, and not checked again. */
+export function written(json: string): object {
+  return new Written(json);
+}
+
+/**
+ * The answer to an operation as JSON. Its response, its tag and what is remembered of it are made of the same text:
+ * each member is serialised once.
+ */
+export class AnswerJson {
+  /** As `JSON.stringify` has it. */
+  readonly text: string;
+  readonly #data: string;
+  readonly #errors: string;
+  #etag: string | undefined;
+
+  constructor(answer: object) {
+    const members = new Map<string, string>();
+    for (const [name, value] of Object.entries(answer)) {
+      const json = jsonOf(value);
+      if (json !== undefined) members.set(name, json);
+    }
+    this.text = `{${[...members].map(([name, json]) => `"${name}":${json}`).join()}}`;
+    this.#data = members.get('data') ?? '';
+    this.#errors = members.get('errors') ?? '';
+  }
+
+  /** The tag of data and errors. Weak: what it cost to get them may differ. */
+  get etag(): string {
+    // No JSON has a line break in it.
+    this.#etag ??= etagOfText(this.#data, '\n', this.#errors);
+    return this.#etag;
+  }
+}
+
+/** `undefined` for what JSON has no word for, such as a function. */
+function jsonOf(value: unknown): string | undefined {
+  return value instanceof Written ? value.json : (JSON.stringify(value) as string | undefined);
+}
