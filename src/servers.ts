@@ -234,15 +234,15 @@ function createHttp(
     answers,
     operations,
     clock,
-    log: config.logLevel === 'info' || config.logLevel === 'debug' ? telemetry.log : null,
+    answered: telemetry.answered,
     tally,
   });
   const builtPages = createBuiltPages(turns);
   return createHttpServer({
     turns,
     graphql,
-    // With spans each operation has one of its own.
-    fastPath: telemetry.traced ? null : createFastPath({ answers, operations, replies, clock }),
+    arrived: (request) => telemetry.tracing.arrived(request),
+    fastPath: createFastPath({ answers, operations, replies, clock }),
     graphiql: config.graphiql
       ? createGraphiqlPage(exampleOperations(purchaseCode), builtPages)
       : null,

@@ -39,11 +39,7 @@ export function observeUpload(
     of(known) {
       caller = known;
       known.receipt.asker = { requestId: requestIdOf(header('x-request-id')), operation: NAME };
-      const context = ['traceparent', 'tracestate'].flatMap((name): [string, string][] => {
-        const value = header(name);
-        return value ? [[name, value]] : [];
-      });
-      trace = tracing.start(known.receipt, 'upload', new Headers(context));
+      trace = tracing.start(known.receipt, 'upload', { header, request });
     },
     run: (work) => (trace ? trace.run(work) : work()),
     ended(status, code) {

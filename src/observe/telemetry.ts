@@ -1,10 +1,11 @@
+import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../clock.ts';
 import { Health } from './health.ts';
 import { History } from './history/history.ts';
 import { createLazyMetrics } from './lazy-metrics.ts';
 import { createLog, type Log, type LogLevel, type LogStream } from './logger.ts';
 import type { Gauges, Metrics } from './metrics.ts';
-import { type Observer, observeWith } from './observer.ts';
+import { type Observer, type OperationRecord, observeWith } from './observer.ts';
 import { createScrub, type Scrub } from './scrub.ts';
 import type { Tracing } from './tracing.ts';
 
@@ -12,8 +13,8 @@ import type { Tracing } from './tracing.ts';
 export interface Telemetry {
   readonly log: Log;
   readonly tracing: Tracing;
-  /** Whether spans go anywhere. */
-  readonly traced: boolean;
+  /** Logs and traces an operation that the fast path has answered; `null` where neither is wanted. */
+  readonly answered: ((record: OperationRecord, request: IncomingMessage) => void) | null;
   readonly health: Health;
   /** `null` when nothing is counted. */
   readonly metrics: Metrics | null;
@@ -50,14 +51,29 @@ export async function createTelemetry(options: TelemetryOptions): Promise<Teleme
     clock,
   });
   const traced = isTraced();
-  const tracing = traced ? (await import('./tracing.ts')).createTracing() : noTracing;
+  const tracing = traced ? (await import('./tracing.ts')).createTracing(clock) : noTracing;
   const health = new Health(clock);
   const reachable: Gauges['reachable'] = (upstream) => health.isReachable(upstream);
   const metrics = gauges && createLazyMetrics(clock, { ...gauges, reachable });
   const history = gauges && new History({ clock, isReachable: reachable });
   const counting = metrics && history && observeWith([metrics, history]);
   const observer = observeWith([tracing, log, health, ...(counting ? [counting] : [])]);
-  return { log, tracing, traced, health, metrics, history, counting, scrub, observer };
+  const logged = logLevel === 'info' || logLevel === 'debug' ? log : null;
+  const answered: Telemetry['answered'] = (record, request) => {
+    if (traced) tracing.answered(record, request);
+    logged?.operation?.(record);
+  };
+  return {
+    log,
+    tracing,
+    answered: traced || logged ? answered : null,
+    health,
+    metrics,
+    history,
+    counting,
+    scrub,
+    observer,
+  };
 }
 
 /** Where every version 1 of the OpenTelemetry API registers an SDK. */
@@ -68,4 +84,8 @@ function isTraced(): boolean {
   return registered in globalThis;
 }
 
-const noTracing: Tracing = { start: () => ({ run: (work) => work(), end: () => {} }) };
+const noTracing: Tracing = {
+  arrived: () => {},
+  start: () => ({ run: (work) => work(), end: () => {} }),
+  answered: () => {},
+};

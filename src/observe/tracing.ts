@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import {
   type Context,
   context,
@@ -8,6 +9,7 @@ import {
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api';
+import type { Clock } from '../clock.ts';
 import type { Observer, OperationRecord } from './observer.ts';
 
 /** The span of one operation. */
@@ -17,31 +19,60 @@ export interface OperationTrace {
   end(record: OperationRecord): void;
 }
 
+/** Where an operation came from, for the trace that its span belongs to. */
+export interface TraceOrigin {
+  /** Reads a header. Only those of the trace context are asked for. */
+  readonly header: (name: string) => string | null | undefined;
+  /** What Node gave; absent where the operation came without a socket. */
+  readonly request: IncomingMessage | undefined;
+}
+
 /** Spans for operations and upstream requests, for the SDK that the process was started with. */
 export interface Tracing extends Observer {
   /**
-   * `operation` is the key that `UpstreamRequest.operation` repeats. Of the caller's `headers`, only
-   * the trace context is read, and only when the process has no active span already.
+   * A request has arrived, in the span that an instrumentation of the server may have begun for it. What follows
+   * can run in the context of another: bodies are read together, and work waits for its turn.
    */
-  start(operation: object, type: string, headers: Headers): OperationTrace;
+  arrived(request: IncomingMessage): void;
+  /**
+   * `operation` is the key that `UpstreamRequest.operation` repeats. The parent is the span of the request; where
+   * there is none, the one that the caller's headers name.
+   */
+  start(operation: object, type: OperationRecord['type'], origin: TraceOrigin): OperationTrace;
+  /** An operation was answered on the fast path, just now: its span begins and ends here. */
+  answered(record: OperationRecord, request: IncomingMessage): void;
 }
 
-/** Makes spans by the API only: without an SDK they are empty and cost next to nothing. */
-export function createTracing(): Tracing {
+/** Makes spans by the API only: whether one is recorded is up to the SDK's sampler. */
+export function createTracing(clock: Clock): Tracing {
   const tracer = trace.getTracer('links-market-gateway');
   const contexts = new WeakMap<object, Context>();
+  const parentOf = (origin: TraceOrigin): Context => {
+    const { request } = origin;
+    const active = request ? (contexts.get(request) ?? ROOT_CONTEXT) : context.active();
+    return trace.getSpan(active) ? active : propagation.extract(active, origin, getter);
+  };
   return {
-    start(operation, type, headers) {
+    arrived(request) {
       const active = context.active();
-      const parent = trace.getSpan(active) ? active : propagation.extract(active, headers, getter);
-      const name = type === 'upload' ? type : `graphql ${type}`;
-      const span = tracer.startSpan(name, { kind: SpanKind.SERVER }, parent);
+      if (active !== ROOT_CONTEXT) contexts.set(request, active);
+    },
+    start(operation, type, origin) {
+      const parent = parentOf(origin);
+      const span = tracer.startSpan(nameOf(type), { kind: SpanKind.SERVER }, parent);
       const inside = trace.setSpan(parent, span);
       contexts.set(operation, inside);
       return {
         run: (work) => context.with(inside, work),
         end: (record) => finish(span, record),
       };
+    },
+    answered(record, request) {
+      const endTime = clock.wall();
+      const options = { kind: SpanKind.SERVER, startTime: endTime - record.durationMs };
+      const header = (name: string): string | undefined => request.headers[name] as string;
+      const parent = parentOf({ header, request });
+      finish(tracer.startSpan(nameOf(record.type), options, parent), record, endTime);
     },
     request({ upstream, method, resource, operation }) {
       // Not the active context: a queued request is sent from wherever a slot became free.
@@ -71,7 +102,11 @@ export function createTracing(): Tracing {
   };
 }
 
-function finish(span: Span, record: OperationRecord): void {
+function nameOf(type: OperationRecord['type']): string {
+  return type === 'upload' ? type : `graphql ${type}`;
+}
+
+function finish(span: Span, record: OperationRecord, endTime?: number): void {
   if (span.isRecording()) {
     if (record.name) span.setAttribute('graphql.operation.name', record.name);
     span.setAttributes({
@@ -88,11 +123,11 @@ function finish(span: Span, record: OperationRecord): void {
       span.setStatus({ code: SpanStatusCode.ERROR, message: record.codes.join(' ') });
     }
   }
-  span.end();
+  span.end(endTime);
 }
 
 const getter = {
-  get: (headers: Headers, name: string) => headers.get(name) ?? undefined,
+  get: ({ header }: TraceOrigin, name: string) => header(name) ?? undefined,
   // Propagators read these two; other headers, such as credentials, stay invisible to them.
   keys: () => ['traceparent', 'tracestate'],
 };

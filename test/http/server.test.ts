@@ -28,6 +28,7 @@ function small(options: Partial<HttpOptions> = {}): HttpServer {
   return createHttpServer({
     turns: new LoopTurns(systemClock),
     fastPath: null,
+    arrived: () => {},
     graphql: () => undefined,
     graphiql: null,
     files: null,

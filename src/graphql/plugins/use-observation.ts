@@ -59,7 +59,7 @@ export function useObservation(options: {
       };
     },
     onExecute({ args, executeFn, setExecuteFn }) {
-      const { receipt, record, request, viewer } = args.contextValue;
+      const { receipt, record, req, request, viewer } = args.contextValue;
       const running = record.observation;
       if (!running) return undefined;
       const operation = getOperationAST(args.document as DocumentNode, args.operationName);
@@ -69,7 +69,10 @@ export function useObservation(options: {
       running.caller = viewer.name;
       running.receipt = receipt;
       receipt.asker = { requestId: running.requestId, operation: running.name };
-      const trace = tracing.start(receipt, running.type, request.headers);
+      const trace = tracing.start(receipt, running.type, {
+        header: (name) => request.headers.get(name),
+        request: req,
+      });
       running.trace = trace;
       setExecuteFn((input) => trace.run(() => executeFn(input) as unknown));
       return {

@@ -32,6 +32,7 @@ async function serve(
   const server = createHttpServer({
     turns: new LoopTurns(systemClock),
     fastPath: null,
+    arrived: () => {},
     graphql: (request, response) => {
       answers.push(response);
       return graphql(request, response);
