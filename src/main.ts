@@ -7,7 +7,7 @@ import { limitGarbage } from './heap.ts';
 import { ListenError } from './http/socket/listen.ts';
 import type { LogStream } from './observe/logger.ts';
 import { readableLines } from './observe/readable-lines.ts';
-import { standardOutput } from './observe/standard-output.ts';
+import { type StandardOutput, standardOutput } from './observe/standard-output.ts';
 
 /** How the process ended. `0` after a clean stop. */
 const exitCode = { fault: 1, usage: 2 } as const;
@@ -20,6 +20,9 @@ const sameSignalMs = 500;
 
 /** How much longer than it may take a stop is given before the process is ended, in milliseconds. */
 const stopSlackMs = 5000;
+
+/** How long the log may take to be written at the end, in milliseconds: it may be that nobody reads it. */
+const drainMs = 2000;
 
 /** What goes together on a command line. */
 const checks = new Set(['--check-config', '--probe']);
@@ -63,22 +66,22 @@ async function main(flags: readonly string[]): Promise<void> {
   }
   limitGarbage([...process.execArgv, process.env['NODE_OPTIONS'] ?? '']);
   const config = loadConfig(process.env);
-  const gateway = await createGateway(config, {
-    log: logOutput(),
-  });
-  surviveDefects(gateway, config.shutdownDelayMs + config.shutdownGraceMs);
+  const output = standardOutput(systemClock);
+  const gateway = await createGateway(config, { log: logTo(output) });
+  const end = ender(output);
+  surviveDefects(gateway, { stopMs: config.shutdownDelayMs + config.shutdownGraceMs, end });
   const readable = process.stdout.isTTY || process.env['NODE_ENV'] !== 'production';
-  const stop = stopper(gateway, readable);
+  const say = readable ? (text: string) => output.writeNow(`${text}\n`) : null;
+  const stop = stopper(gateway, { say, end });
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
   await gateway.listen();
-  if (readable) process.stdout.write(`${gateway.report().join('\n')}\n`);
+  if (say) say(gateway.report().join('\n'));
   else gateway.logStart();
 }
 
-/** Where the log goes: as JSON to programs, and in words to a person at a terminal. */
-function logOutput(): LogStream {
-  const output = standardOutput(systemClock);
+/** How the log is written: as JSON to programs, and in words to a person at a terminal. */
+function logTo(output: StandardOutput): LogStream {
   if (!process.stdout.isTTY) return output;
   // As https://no-color.org has it.
   return readableLines(output, { color: !process.env['NO_COLOR'] });
@@ -94,7 +97,23 @@ async function runProbe(config: Config): Promise<void> {
   }
 }
 
-function stopper(gateway: Gateway, readable: boolean): (signal: string) => void {
+/** Ends the process, once the log is written. */
+type End = (code: number) => void;
+
+function ender(output: StandardOutput): End {
+  return (code) => {
+    const exit = (): never => process.exit(code);
+    // Also keeps the process alive until then.
+    setTimeout(exit, drainMs);
+    output.onceDrained(exit);
+  };
+}
+
+/** `say` tells a person at the terminal. */
+function stopper(
+  gateway: Gateway,
+  { end, say }: { readonly end: End; readonly say: ((text: string) => void) | null },
+): (signal: string) => void {
   let stoppedAt: number | undefined;
   return (signal) => {
     if (stoppedAt !== undefined) {
@@ -104,13 +123,13 @@ function stopper(gateway: Gateway, readable: boolean): (signal: string) => void 
       return;
     }
     stoppedAt = performance.now();
-    if (readable) process.stdout.write(`${signal}: finishing what runs\n`);
+    if (say) say(`${signal}: finishing what runs`);
     else gateway.log.event('stopping', { signal });
     gateway.close().then(
-      () => process.exit(0),
+      () => end(0),
       (error: unknown) => {
         fail(describe(error), exitCode.fault);
-        process.exit();
+        end(exitCode.fault);
       },
     );
   };
@@ -123,16 +142,20 @@ function stopper(gateway: Gateway, readable: boolean): (signal: string) => void 
  * process lets running requests finish, then ends for its supervisor to restart it; at a second exception, or
  * `stopMs` and a while after the first, it ends at once.
  */
-function surviveDefects(gateway: Gateway, stopMs: number): void {
+function surviveDefects(
+  gateway: Gateway,
+  { end, stopMs }: { readonly end: End; readonly stopMs: number },
+): void {
   process.on('unhandledRejection', (reason) => gateway.reportDefect(reason));
   let stopping = false;
   process.on('uncaughtException', (thrown) => {
     gateway.reportDefect(thrown);
-    const end = (): never => process.exit(exitCode.fault);
-    if (stopping) end();
+    const exit = (): never => process.exit(exitCode.fault);
+    if (stopping) exit();
     stopping = true;
-    setTimeout(end, stopMs + stopSlackMs).unref();
-    gateway.close().then(end, end);
+    setTimeout(exit, stopMs + stopSlackMs).unref();
+    const fault = (): void => end(exitCode.fault);
+    gateway.close().then(fault, fault);
   });
 }
 

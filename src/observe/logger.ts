@@ -1,15 +1,27 @@
-import { type DestinationStream, pino } from 'pino';
+import { type DestinationStream, pino, symbols } from 'pino';
 import type { Clock } from '../clock.ts';
-import type { Observer, OperationRecord } from './observer.ts';
+import type { Observer } from './observer.ts';
+import { operationLine, shortCaller } from './operation-line.ts';
 import type { Scrub } from './scrub.ts';
 
-/** Characters of a caller's name that are written: an identity provider may give long ones. */
-const LONGEST_CALLER = 64;
 /** Lines of a stack that are written: a message can have any number of lines that look like these. */
 const MOST_STACK_LINES = 20;
+/** The library's number of the level. */
+const WARN = 40;
 
 /** Where lines go: standard output, or a test's array. */
-export type LogStream = DestinationStream;
+export interface LogStream {
+  /** Takes a line, which may wait for others to be written with. */
+  write(line: string): unknown;
+  /** Writes a line at once, behind those that wait. Without it none waits. */
+  writeNow?(line: string): unknown;
+}
+
+/** Writes a line as soon as a stream can. */
+export function writeNow(stream: LogStream, line: string): void {
+  if (stream.writeNow) stream.writeNow(line);
+  else stream.write(line);
+}
 
 /** The least severe lines that are written; `silent` writes none. */
 export type LogLevel = 'error' | 'warn' | 'info' | 'debug' | 'silent';
@@ -43,7 +55,7 @@ export function createLog(options: {
       timestamp: () => `,"time":"${time()}"`,
       formatters: { level: (label) => ({ level: label }) },
     },
-    stream,
+    byLevel(stream),
   );
   const tellsOperations = logger.isLevelEnabled('info');
   return {
@@ -55,7 +67,7 @@ export function createLog(options: {
       if (tellsOperations) stream.write(operationLine(record, time()));
     },
     live: ({ caller, kind, name, requestId, ...facts }) => {
-      const known = { requestId, operation: name, caller: cut(caller) };
+      const known = { requestId, operation: name, caller: shortCaller(caller) };
       if (!('reason' in facts)) {
         logger.info(known, `live query ${kind}`);
         return;
@@ -85,24 +97,18 @@ export function createLog(options: {
   };
 }
 
-/** What the library would write of the same, for a small part of the time: every answer leaves such a line. */
-function operationLine(record: OperationRecord, time: string): string {
-  const { requestId, name, type, caller, status, outcome, codes } = record;
-  const line = JSON.stringify({
-    level: 'info',
-    time,
-    requestId,
-    operation: name,
-    type,
-    caller: caller && cut(caller),
-    status,
-    outcome,
-    codes: codes.length > 0 ? codes : undefined,
-    durationMs: Math.round(record.durationMs),
-    upstream: { calls: record.calls, waitedMs: record.waitedMs, stale: record.stale },
-    msg: 'operation',
-  });
-  return `${line}\n`;
+/** Lines of warnings and errors are written at once: the process may be about to end. */
+function byLevel(stream: LogStream): DestinationStream {
+  const destination = {
+    // The library sets the level of each line before it writes the line.
+    [symbols.needsMetadataGsym]: true,
+    lastLevel: 0,
+    write(line: string) {
+      if (destination.lastLevel < WARN) stream.write(line);
+      else writeNow(stream, line);
+    },
+  };
+  return destination;
 }
 
 /** Tells the time as lines do; all lines of a millisecond share one text. */
@@ -117,10 +123,6 @@ function isoTime(clock: Clock): () => string {
     }
     return text;
   };
-}
-
-function cut(caller: string): string {
-  return caller.length <= LONGEST_CALLER ? caller : `${caller.slice(0, LONGEST_CALLER - 1)}…`;
 }
 
 /** A cause and the causes of it, each as one line. */

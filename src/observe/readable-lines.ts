@@ -1,4 +1,4 @@
-import type { LogStream } from './logger.ts';
+import { type LogStream, writeNow } from './logger.ts';
 
 /** What every line has, and one of a defect. */
 interface LogLine extends Readonly<Record<string, unknown>> {
@@ -16,24 +16,29 @@ const DIM = 2;
  * Lets a person read the log: `12:30:05 warn  upstream failed  upstream=LINKS code=UPSTREAM_TIMEOUT`, and the lines
  * of a stack below. For a terminal; programs read the lines as they are.
  */
-export function readableLines(stream: LogStream, options: { readonly color: boolean }): LogStream {
+export function readableLines(
+  stream: LogStream,
+  options: { readonly color: boolean },
+): Required<LogStream> {
   const paint = (code: number, text: string): string =>
     options.color && text !== '' ? `\u001b[${code}m${text}\u001b[0m` : text;
+  const readable = (line: string): string => {
+    const { level, msg = '', time, error, ...facts } = JSON.parse(line) as LogLine;
+    const { message, stack = [] } = error ?? {};
+    const clock = new Date(time).toTimeString().slice(0, 8);
+    const told = message === undefined ? facts : { ...facts, error: message };
+    const words = [
+      paint(DIM, clock),
+      paint(colors[level] ?? DIM, level.padEnd(5)),
+      msg,
+      paint(DIM, pairs(told).join(' ')),
+    ];
+    const lines = [words.filter((word) => word !== '').join(' ')];
+    return `${[...lines, ...stack.map((at) => `    ${at}`)].join('\n')}\n`;
+  };
   return {
-    write(line) {
-      const { level, msg = '', time, error, ...facts } = JSON.parse(line) as LogLine;
-      const { message, stack = [] } = error ?? {};
-      const clock = new Date(time).toTimeString().slice(0, 8);
-      const told = message === undefined ? facts : { ...facts, error: message };
-      const words = [
-        paint(DIM, clock),
-        paint(colors[level] ?? DIM, level.padEnd(5)),
-        msg,
-        paint(DIM, pairs(told).join(' ')),
-      ];
-      const lines = [words.filter((word) => word !== '').join(' ')];
-      stream.write(`${[...lines, ...stack.map((at) => `    ${at}`)].join('\n')}\n`);
-    },
+    write: (line) => stream.write(readable(line)),
+    writeNow: (line) => writeNow(stream, readable(line)),
   };
 }
 

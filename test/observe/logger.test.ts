@@ -252,6 +252,30 @@ describe('a text that is not ours', () => {
   });
 });
 
+describe('a warning or an error', () => {
+  it('is written at once, and any other line with those that follow', () => {
+    const calls: [string, string][] = [];
+    const stream = {
+      write: (line: string) => calls.push(['later', JSON.parse(line).msg]),
+      writeNow: (line: string) => calls.push(['now', JSON.parse(line).msg]),
+    };
+    const scrub = createScrub([]);
+    const log = createLog({ level: 'info', stream, scrub, clock: systemClock });
+    log.event('started');
+    log.complaint('mend this');
+    log.event('stopping');
+    log.unexpected(new Error('a defect'));
+    log.event('stopped');
+    expect(calls).toEqual([
+      ['later', 'started'],
+      ['now', 'mend this'],
+      ['later', 'stopping'],
+      ['now', 'unexpected error'],
+      ['later', 'stopped'],
+    ]);
+  });
+});
+
 describe('LOG_LEVEL', () => {
   it.each([
     ['info', ['operation', 'upstream failed']],
