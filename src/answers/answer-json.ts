@@ -46,5 +46,5 @@ export class AnswerJson {
 
 /** `undefined` for what JSON has no word for, such as a function. */
 function jsonOf(value: unknown): string | undefined {
-  return value instanceof Written ? value.json : (JSON.stringify(value) as string | undefined);
+  return value instanceof Written ? value.json : JSON.stringify(value);
 }

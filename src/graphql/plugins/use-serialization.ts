@@ -4,15 +4,17 @@ import type { GatewayPlugin } from '../request-record.ts';
 /** Has each whole answer serialised once, by Yoga for the response, and keeps the text for those that need it too. */
 export function useSerialization(): GatewayPlugin {
   return {
-    onResultProcess({ result, serverContext: { record }, setResult }) {
+    onResultProcess(payload) {
+      const { result, serverContext } = payload;
       if (Symbol.asyncIterator in result || Array.isArray(result)) return;
       // Yoga calls it with what it shows of the result.
       const stringify = (shown: object): string => {
-        record.json = new AnswerJson(shown);
-        return record.json.text;
+        const json = new AnswerJson(shown);
+        serverContext.record.json = json;
+        return json.text;
       };
       const serialisable = { ...result, stringify };
-      setResult(serialisable);
+      payload.setResult(serialisable);
     },
   };
 }
