@@ -34,11 +34,14 @@ export function isUnmarkedByBrowser(header: HeaderReader, isListed: IsListed): b
   if (header('origin') || header('sec-fetch-site')) return false;
   if (/^Bearer /i.test(header('authorization') ?? '')) return false;
   if (PREFLIGHT_HEADERS.some((name) => header(name) != null)) return false;
-  const referer = header('referer') ?? '';
-  if (!URL.canParse(referer)) return true;
-  const { origin } = new URL(referer);
-  return !isListed(origin) && !isOwn(origin, header);
+  const origin = originOf(header('referer') ?? '');
+  return origin === null || (!isListed(origin) && !isOwn(origin, header));
 }
+
+/** The origin of an address; `null` where it is none. */
+const originOf = keepLast((address: string): string | null =>
+  URL.canParse(address) ? new URL(address).origin : null,
+);
 
 /** Names of proxies, one behind the other, that are looked at: a request can have thousands. */
 const MOST_HOSTS = 8;
@@ -49,15 +52,31 @@ const MOST_HOSTS = 8;
  * which a proxy was asked for counts as well.
  */
 function isOwn(origin: string, header: HeaderReader): boolean {
+  return isOneOf(origin, header('host') ?? '', header('x-forwarded-host') ?? '');
+}
+
+const isOneOf = keepLast((origin: string, host: string, forwardedHosts: string): boolean => {
   const own = hostOf(origin);
   if (own === null) return false;
-  const named = [header('host'), ...(header('x-forwarded-host')?.split(',', MOST_HOSTS) ?? [])];
   const { protocol } = new URL(origin);
-  return named.some((host) => host != null && hostOf(`${protocol}//${host.trim()}`) === own);
-}
+  return [host, ...forwardedHosts.split(',', MOST_HOSTS)].some(
+    (named) => hostOf(`${protocol}//${named.trim()}`) === own,
+  );
+});
 
 /** Host and port of an origin as the URL standard writes them, without the scheme's own port. */
 function hostOf(origin: string): string | null {
   if (!/^https?:\/\/[^/?#@\\\s]+$/i.test(origin) || !URL.canParse(origin)) return null;
   return new URL(origin).host;
+}
+
+/** The same function, which answers at once for the texts that it was last asked about: URLs take long to parse. */
+function keepLast<A extends readonly string[], T>(of: (...texts: A) => T): (...texts: A) => T {
+  let last: { readonly texts: A; readonly answer: T } | undefined;
+  return (...texts) => {
+    if (!last || texts.some((text, at) => text !== last?.texts[at])) {
+      last = { texts, answer: of(...texts) };
+    }
+    return last.answer;
+  };
 }

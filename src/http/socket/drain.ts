@@ -12,7 +12,8 @@ export class Drain {
   readonly #graceMs: number;
   readonly #running = new Set<ServerResponse>();
   readonly #connections = new Set<Socket>();
-  #begun = false;
+  /** Whether every connection ends with its next answer. Set by `begin` alone; a field, as each request reads it. */
+  begun = false;
   #closed: Promise<void> | undefined;
   #cancelLook = (): void => {};
 
@@ -27,11 +28,6 @@ export class Drain {
     });
   }
 
-  /** Whether every connection ends with its next answer. */
-  get begun(): boolean {
-    return this.#begun;
-  }
-
   /** Takes note of a request that has just arrived. */
   watch(response: ServerResponse): void {
     this.#running.add(response);
@@ -40,12 +36,12 @@ export class Drain {
       // Only after this event does Node count the connection as idle.
       if (this.#closed) setImmediate(() => this.#server.closeIdleConnections());
     });
-    if (this.#begun) response.setHeader('Connection', 'close');
+    if (this.begun) response.setHeader('Connection', 'close');
   }
 
   /** Ends every connection with its next answer from now on. */
   begin(): void {
-    this.#begun = true;
+    this.begun = true;
   }
 
   /** Takes no new connection, lets running requests finish within the grace, then ends them. */
