@@ -148,6 +148,30 @@ describe('Over plain HTTP, a GET is answered', () => {
     expect((await send(QUERY, from('https://evil.example', proxied))).status).toBe(403);
   });
 
+  it('by turns, to a page of one host and not of another', async () => {
+    const origin = 'https://www.example';
+    const referer = `${origin}/page`;
+    const pages = [from(origin), from(null, { referer })];
+    const hosts: [status: number, headers: Record<string, string>][] = [
+      [200, { host: 'www.example' }],
+      [403, { host: 'inner.example' }],
+      [200, { host: 'inner.example', 'x-forwarded-host': 'www.example' }],
+      [403, { host: 'inner.example', 'x-forwarded-host': 'evil.example' }],
+      [403, { host: HOST }],
+    ];
+    for (let round = 0; round < 2; round += 1) {
+      for (const { headers } of pages) {
+        for (const [status, host] of hosts) {
+          expect((await send(QUERY, { headers: { ...headers, ...host } })).status).toBe(status);
+        }
+        const other = { ...from(null).headers, referer: 'https://evil.example/' };
+        expect((await send(QUERY, { headers: { ...other, host: 'www.example' } })).status).toBe(
+          403,
+        );
+      }
+    }
+  });
+
   it('to a page of a listed origin', async () => {
     expect((await send(QUERY, from(LISTED))).status).toBe(200);
     const accept = 'text/event-stream';
