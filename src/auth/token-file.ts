@@ -11,7 +11,7 @@ export interface KnownToken {
   readonly expires?: string;
 }
 
-/** Some seven thousand tokens, all of which are compared with each request. */
+/** Some seven thousand tokens: it is read within one turn of the event loop. */
 export const MAX_TOKEN_FILE_BYTES = 1024 * 1024;
 
 /**

@@ -1,4 +1,4 @@
-import { hash, timingSafeEqual } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import type { Clock } from '../clock.ts';
 import { reasonOf } from '../errors.ts';
@@ -6,21 +6,22 @@ import { readTextFile } from '../text-file.ts';
 import type { Authenticate, AuthWorld } from './authenticate.ts';
 import { bearerOf, unauthenticated } from './refusal.ts';
 import { type KnownToken, MAX_TOKEN_FILE_BYTES, parseTokenFile } from './token-file.ts';
-import type { Role } from './viewer.ts';
+import type { Viewer } from './viewer.ts';
 
 /** How often the file is looked at while requests come, in milliseconds. */
 const LOOK_EVERY_MS = 1000;
 
 interface Entry {
-  readonly name: string;
-  readonly role: Role;
-  readonly sha256: Buffer;
+  readonly viewer: Viewer;
   /** On the wall clock; infinite for a token that does not run out. */
   readonly expiresAt: number;
 }
 
+/** The tokens of a file by their SHA-256, in lower-case hex. */
+type Entries = ReadonlyMap<string, Entry>;
+
 /**
- * Knows callers by the tokens of a file, which is read anew when it changes, so that giving and
+ * Knows callers by the tokens of a file, which is read again when it changes, so that giving and
  * taking a token needs no restart. A new file that cannot be used changes nothing, and is
  * complained about once if it stays so.
  *
@@ -30,17 +31,14 @@ interface Entry {
 export function createTokenCheck(file: string, world: AuthWorld): Authenticate {
   const tokens = new TokenFile(file, world);
   return ({ authorization }) => {
-    const presented = hash('sha256', bearerOf(authorization, 'a token'), 'buffer');
-    let found: Entry | undefined;
-    // All are compared, each in constant time: how long it takes says nothing about any of them.
-    for (const entry of tokens.current) {
-      if (timingSafeEqual(entry.sha256, presented)) found = entry;
-    }
+    // How long a lookup takes can depend on the digest that is looked for and on those in the file. That
+    // tells nothing about a token: nobody can choose a token for its digest, nor get back from one.
+    const found = tokens.current.get(hash('sha256', bearerOf(authorization, 'a token')));
     if (!found) throw unauthenticated('This token is not known here.', true);
     if (found.expiresAt <= world.clock.wall()) {
       throw unauthenticated('This token has expired.', true);
     }
-    return { name: found.name, role: found.role };
+    return found.viewer;
   };
 }
 
@@ -54,7 +52,7 @@ class TokenFile {
   readonly #file: string;
   readonly #clock: Clock;
   readonly #complain: (sentence: string) => void;
-  #entries: readonly Entry[] = [];
+  #entries: Entries = new Map();
   /** What the file looked like from outside when it was last read twice; empty while it is in doubt. */
   #settled = '';
   /** ... and when it was read once. */
@@ -72,7 +70,7 @@ class TokenFile {
     this.#look();
   }
 
-  get current(): readonly Entry[] {
+  get current(): Entries {
     if (this.#clock.now() - this.#lookedAt >= LOOK_EVERY_MS) {
       this.#lookedAt = this.#clock.now();
       this.#look();
@@ -85,7 +83,7 @@ class TokenFile {
       const before = this.#outside();
       if (before === this.#settled) return;
       this.#settled = '';
-      const entries = parseTokenFile(readTextFile(this.#file, MAX_TOKEN_FILE_BYTES)).map(entryOf);
+      const entries = entriesOf(parseTokenFile(readTextFile(this.#file, MAX_TOKEN_FILE_BYTES)));
       // Written while it was read: the next look will tell.
       if (this.#outside() !== before) return;
       this.#entries = entries;
@@ -118,11 +116,14 @@ class TokenFile {
   }
 }
 
-function entryOf({ name, role, sha256, expires }: KnownToken): Entry {
-  return {
-    name,
-    role,
-    sha256: Buffer.from(sha256, 'hex'),
-    expiresAt: expires ? Date.parse(expires) : Number.POSITIVE_INFINITY,
-  };
+function entriesOf(tokens: readonly KnownToken[]): Entries {
+  return new Map(
+    tokens.map(({ name, role, sha256, expires }) => [
+      sha256,
+      {
+        viewer: { name, role },
+        expiresAt: expires ? Date.parse(expires) : Number.POSITIVE_INFINITY,
+      },
+    ]),
+  );
 }

@@ -271,6 +271,20 @@ describe('the file of tokens', () => {
     expect((await door.ask(query, 'token-b')).status).toBe(200);
   });
 
+  it('may hold thousands, each with its own name and role', async () => {
+    const all = Array.from({ length: 5000 }, (_, n) =>
+      known(`name-${n}`, `token-${n}`, { role: n % 2 === 0 ? 'viewer' : 'editor' }),
+    );
+    keep(...all);
+    const door = await open();
+    for (const n of [0, 1, 2499, 2500, 4998, 4999]) {
+      const { code } = await door.ask(write, `token-${n}`);
+      expect([n, code]).toEqual([n, n % 2 === 0 ? 'FORBIDDEN' : undefined]);
+      expect(door.log()).toContain(`"caller":"name-${n}"`);
+    }
+    expect((await door.ask(query, 'token-5000')).status).toBe(401);
+  });
+
   it('gives each token its role', async () => {
     keep(known('reader', 'token-v', { role: 'viewer' }), known('writer', 'token-e'));
     const door = await open();
