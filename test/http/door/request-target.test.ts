@@ -155,7 +155,10 @@ describe('A request target', () => {
   it('of CONNECT is no place to go to, and the gateway goes on', async () => {
     const { answer, status } = await exchange('CONNECT evil.example:443 HTTP/1.1');
     expect(status).toBe(405);
-    expect(answer).toContain('Allow: ');
+    for (const header of ['Allow: ', 'X-Content-Type-Options: nosniff', 'Connection: close']) {
+      expect(answer).toContain(header);
+    }
+    expect(answer).toMatch(/\r\n\r\nThe gateway is no proxy\.\n$/);
     expect((await exchange('GET /livez HTTP/1.1')).status).toBe(200);
   });
 });
