@@ -6,6 +6,7 @@ import {
   type YogaServerInstance,
 } from 'graphql-yoga';
 import { BoundedMap } from '../bounded-map.ts';
+import { combinedPlugins } from './combined-plugins.ts';
 import type { MaskError } from './mask-error.ts';
 import { useMaskedParts } from './plugins/use-masked-parts.ts';
 import type { ServerContext } from './request-record.ts';
@@ -37,7 +38,7 @@ export function createGraphqlServer<Context extends object>(
   return createYoga<ServerContext, Context>({
     schema,
     context: (initial) => createContext(initial),
-    plugins: [useMaskedParts(maskError), ...plugins],
+    plugins: combinedPlugins([useMaskedParts(maskError), ...plugins] as readonly Plugin[]),
     maskedErrors: { maskError },
     cors: false,
     graphiql: false,
