@@ -5,6 +5,7 @@ import { startBare } from './throughput/bare.ts';
 import {
   type Baseline,
   type Contest,
+  comparisonOf,
   figuresOf,
   memoryOf,
   type Outcome,
@@ -60,8 +61,9 @@ it('throughput', async () => {
 
   record({
     bench: 'throughput',
-    about: `Answers a dashboard of account and ten channels with five items, all cached, over ${CONNECTIONS} connections to a server on one core. Beside each row stands a bare node:http server that reads the same requests and sends the same bytes; Yoga and Apollo Server resolve them from an object at hand. Medians of ${ROUNDS} rounds by turns.${missing.length > 0 ? ` Not installed, so left out: ${missing.join('; ')}.` : ''}`,
+    about: `Answers a dashboard of account and ten channels with five items, all cached, over ${CONNECTIONS} connections to a server on one core. Each is a share of what a bare node:http server answers that reads the same requests and sends the same bytes; Yoga and Apollo Server resolve them from an object at hand. Medians of ${ROUNDS} rounds by turns.${missing.length > 0 ? ` Not installed, so left out: ${missing.join('; ')}.` : ''}`,
     figures: [...contests.flatMap(figuresOf), ...inBrowser, ...memory],
+    comparison: comparisonOf(contests),
   });
 });
 

@@ -1,13 +1,18 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { plot } from './plot.ts';
-import type { Run } from './run.ts';
+import { merged, type Run } from './run.ts';
 import { headline, section } from './table.ts';
 
 const RESULTS = 'test/bench/results.json';
 const PICTURE = 'test/bench/results.svg';
 const PAGE = 'docs/measured.md';
 const README = 'README.md';
+
+/** Writes a run of some of the benches down beside what was kept of the others. */
+export function keepSome(run: Run): string[] {
+  return keep(merged(JSON.parse(readFileSync(RESULTS, 'utf8')) as Run, run));
+}
 
 /** Writes a run down: as JSON, as a picture, and into two pages. Answers which files those are. */
 export function keep(run: Run): string[] {

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, inject } from 'vitest';
+import type { Circumstances } from './run.ts';
 
 /** One number that a bench has measured. */
 export interface Figure {
@@ -31,6 +32,21 @@ export interface Timeline {
   readonly marks: readonly { readonly x: number; readonly label: string }[];
 }
 
+/** How fast several are, each as a share of the same one. */
+export interface Comparison {
+  readonly title: string;
+  readonly about: string;
+  readonly groups: readonly {
+    readonly label: string;
+    readonly bars: readonly {
+      readonly label: string;
+      readonly value: number;
+      /** Whether it is the gateway that was measured, and not a peer. */
+      readonly isOurs: boolean;
+    }[];
+  }[];
+}
+
 /** What one bench has found. */
 export interface Measurement {
   /** The name of its file, without `.bench.ts`. */
@@ -40,6 +56,9 @@ export interface Measurement {
   readonly figures: readonly Figure[];
   readonly curves?: readonly Curve[];
   readonly timeline?: Timeline;
+  readonly comparison?: Comparison;
+  /** When and where, if that was in an earlier run. */
+  readonly measured?: Circumstances;
 }
 
 declare module 'vitest' {

@@ -1,3 +1,4 @@
+import { comparison } from './comparison.ts';
 import {
   type Curve,
   type Figure,
@@ -6,7 +7,7 @@ import {
   written,
   writtenTarget,
 } from './measurement.ts';
-import { type Run, writtenCircumstances } from './run.ts';
+import { type Run, writtenRun } from './run.ts';
 import { FAINT, INK, LINES, line, type Part, RULE, round, text } from './svg.ts';
 import { timeline } from './timeline.ts';
 
@@ -31,6 +32,9 @@ export function plot(run: Run): string {
   const parts = [
     title(run),
     ...run.measurements.map(bars),
+    ...run.measurements.flatMap((each) =>
+      each.comparison ? [comparison(each.comparison, FRAME)] : [],
+    ),
     ...run.measurements.flatMap(({ curves }) => (curves ? [chart(curves)] : [])),
     ...run.measurements.flatMap((each) => (each.timeline ? [timeline(each.timeline, FRAME)] : [])),
   ];
@@ -51,15 +55,17 @@ ${placed.join('\n')}
 function title(run: Run): Part {
   const svg = [
     text(MARGIN, 16, 'Measured against its targets', { size: 18, weight: 600 }),
-    text(MARGIN, 38, writtenCircumstances(run), { color: FAINT }),
+    ...wrap(writtenRun(run), 135).map((words, index) =>
+      text(MARGIN, 38 + index * 17, words, { color: FAINT }),
+    ),
     text(
       MARGIN,
-      58,
+      58 + (wrap(writtenRun(run), 135).length - 1) * 17,
       'The upright line is the target. Where it is a most (≤), a bar may reach it; where it is a least (≥), it must.',
       { color: FAINT },
     ),
   ];
-  return { svg: svg.join(''), height: 70 };
+  return { svg: svg.join(''), height: 70 + (wrap(writtenRun(run), 135).length - 1) * 17 };
 }
 
 function bars({ bench, about, figures }: Measurement): Part {

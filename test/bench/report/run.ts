@@ -35,6 +35,28 @@ export function writtenCircumstances({ date, node, cpu, cores, commit }: Circums
   return `${date.slice(0, 10)}, ${cpu} (${cores} cores), Node ${node}, commit ${commit}`;
 }
 
+/** The circumstances of a run and, where some benches were measured in earlier ones, of those. */
+export function writtenRun(run: Run): string {
+  const earlier = new Map<string, string[]>();
+  for (const { bench, measured } of run.measurements) {
+    if (!measured) continue;
+    const circumstances = writtenCircumstances(measured);
+    earlier.set(circumstances, [...(earlier.get(circumstances) ?? []), bench]);
+  }
+  const others = [...earlier].map(([when, benches]) => `${benches.join(', ')}: ${when}`);
+  return [writtenCircumstances(run), ...others].join('. Earlier, ');
+}
+
+/** A run in place of the same benches of an earlier one, and all others of that. */
+export function merged(earlier: Run, run: Run): Run {
+  const { measurements, ...when } = earlier;
+  const others = measurements
+    .filter(({ bench }) => !run.measurements.some((each) => each.bench === bench))
+    .map((each) => ({ measured: when, ...each }));
+  const all = [...others, ...run.measurements].sort((a, b) => (a.bench < b.bench ? -1 : 1));
+  return { ...run, measurements: all };
+}
+
 function commit(): string {
   const git = (...args: string[]) => execFileSync('git', args, { encoding: 'utf8' }).trim();
   try {

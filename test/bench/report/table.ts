@@ -1,5 +1,5 @@
 import { type Figure, meets, written, writtenTarget } from './measurement.ts';
-import { type Run, writtenCircumstances } from './run.ts';
+import { type Run, writtenCircumstances, writtenRun } from './run.ts';
 
 /** A run as a person reads it in a terminal. */
 export function tableForTerminal(run: Run): string {
@@ -41,7 +41,7 @@ export function section(run: Run, picture: string): string {
     }),
   );
   return [
-    `Last run: ${writtenCircumstances(run)}.`,
+    `Last run: ${writtenRun(run)}.`,
     `![The figures against their targets, the age of answers over time, and requests over time while replicas are killed](${picture})`,
     ['| Bench | Figure | Measured | Target | |', '|---|---|--:|--:|---|', ...rows].join('\n'),
     run.measurements.map(({ bench, about }) => `- *${bench}*: ${about}`).join('\n'),

@@ -1,4 +1,4 @@
-import { type Figure, percentile } from '../report/measurement.ts';
+import { type Comparison, type Figure, percentile } from '../report/measurement.ts';
 import { type Answer, textOf } from './answer.ts';
 import type { Gateway } from './gateways.ts';
 import type { Server } from './servers.ts';
@@ -30,17 +30,14 @@ export interface Baseline {
 }
 
 /** What a row and its baseline came to, against the row’s targets. */
-export function figuresOf({ row, answer, bare, rounds }: Contest): Figure[] {
+export function figuresOf(contest: Contest): Figure[] {
+  const { row, answer, bare, rounds } = contest;
   const { label, targets = {} } = row;
   const of = (outcomes: readonly Outcome[], member: keyof Outcome): number =>
     percentile(
       outcomes.map((outcome) => outcome[member]),
       0.5,
     );
-  const ratio = percentile(
-    rounds.map(({ perSecond }, round) => perSecond / (bare.rounds[round]?.perSecond ?? Number.NaN)),
-    0.5,
-  );
   const note = [
     `${Math.round(of(rounds, 'perSecond'))} over ${Math.round(of(bare.rounds, 'perSecond'))} a second`,
     `${Math.round(of(rounds, 'cpuMicros'))} over ${Math.round(of(bare.rounds, 'cpuMicros'))} µs of processor each`,
@@ -49,8 +46,8 @@ export function figuresOf({ row, answer, bare, rounds }: Contest): Figure[] {
   ];
   const figures: Figure[] = [
     {
-      label: `${label}, over bare node:http`,
-      value: ratio,
+      label,
+      value: ratioOf(contest),
       digits: 3,
       note: note.join('; '),
       ...(targets.ratio === undefined ? {} : { target: { atLeast: targets.ratio } }),
@@ -84,6 +81,45 @@ export function figuresOf({ row, answer, bare, rounds }: Contest): Figure[] {
     });
   }
   return figures;
+}
+
+/** Answers a second over those of bare node. */
+function ratioOf({ bare, rounds }: Contest): number {
+  return percentile(
+    rounds.map(({ perSecond }, round) => perSecond / (bare.rounds[round]?.perSecond ?? Number.NaN)),
+    0.5,
+  );
+}
+
+/** What of the rows the chart shows together: the same requests to the gateway and to its peers. */
+const TOGETHER = [
+  { label: 'Plain headers', names: ['plain', 'apollo-cache', 'yoga-cache', 'yoga'] },
+  {
+    label: 'Chromium’s headers, page of another origin',
+    names: ['browser-other', 'apollo-cache-browser', 'yoga-cache-browser', 'yoga-browser'],
+  },
+];
+
+/** Draws how fast all rows are beside bare node. */
+export function comparisonOf(contests: readonly Contest[]): Comparison {
+  const barOf = (contest: Contest) => {
+    const { label, name } = contest.row;
+    return { label, value: ratioOf(contest), isOurs: !/^(yoga|apollo)/.test(name) };
+  };
+  const compared = TOGETHER.map(({ label, names }) => ({
+    label,
+    bars: names.flatMap((name) => contests.filter(({ row }) => row.name === name)).map(barOf),
+  }));
+  const others = contests.filter(
+    ({ row }) => !TOGETHER.some(({ names }) => names.includes(row.name)),
+  );
+  const groups = [...compared, { label: 'Other requests', bars: others.map(barOf) }];
+  return {
+    title: 'Answers a second, over those of bare node:http',
+    about:
+      'The dashed line is a bare server that reads the same requests and sends the same bytes. Blue is the gateway, grey are its peers.',
+    groups: groups.filter(({ bars }) => bars.length > 0),
+  };
 }
 
 /** The memory of the gateways before anything is asked and now, of whichever holds most. */
