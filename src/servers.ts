@@ -24,6 +24,7 @@ import {
   createSources,
   type Sources,
 } from './graphql/context.ts';
+import { OperationTexts } from './graphql/limits/operation-texts.ts';
 import { createMaskError, type MaskError } from './graphql/mask-error.ts';
 import { gatewayPlugins } from './graphql/plugins.ts';
 import { createSchemaPage } from './graphql/schema-page.ts';
@@ -72,6 +73,7 @@ interface Shared {
   readonly operations: CompiledQueries;
   readonly door: Door;
   readonly sources: Sources;
+  readonly texts: OperationTexts;
   readonly turns: LoopTurns;
 }
 
@@ -136,6 +138,7 @@ function createShared(
     // Until every slot that is taken now is free again, and whoever waits before it has had a turn.
     patienceMs: 2 * Math.max(config.links.rateWindowMs, config.market.rateWindowMs),
   });
+  const texts = new OperationTexts(schema, config.operationLimits, config.introspection);
   const turns = new LoopTurns(clock);
   // Whole ones and parts share what there is for answers.
   const maxBytes = Math.ceil(answerBytes(config.cacheMaxBytes) / 2);
@@ -161,8 +164,14 @@ function createShared(
         onRefused: (sentence) => log.complaint(sentence),
       }),
     }),
-    operations: new CompiledQueries(contexts.atHand, new AnswerParts({ cache, clock, maxBytes })),
+    operations: new CompiledQueries({
+      open: contexts.atHand,
+      parts: new AnswerParts({ cache, clock, maxBytes }),
+      // Where operations are listed, no text is taken for its own sake.
+      read: config.persistedOperations ? null : (text, name) => texts.read(text, name),
+    }),
     sources,
+    texts,
     turns,
   };
 }
@@ -194,7 +203,7 @@ function createLive(
 function createGraphql(
   config: Config,
   { clock, telemetry }: Parts,
-  { answers, bodyLimits, callers, contexts, door, live, maskError, operations }: Shared,
+  { answers, bodyLimits, callers, contexts, door, live, maskError, operations, texts }: Shared,
 ): Servers['graphql'] {
   const plugins = gatewayPlugins({
     answers,
@@ -205,7 +214,7 @@ function createGraphql(
     door,
     callers,
     bodyLimits,
-    operationLimits: config.operationLimits,
+    texts,
     persistedOperations: config.persistedOperations,
     introspection: config.introspection,
     clock,

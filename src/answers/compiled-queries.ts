@@ -1,13 +1,15 @@
-import type { DocumentNode, GraphQLSchema, OperationDefinitionNode } from 'graphql';
+import type { OperationDefinitionNode } from 'graphql';
 import type { Viewer } from '../auth/viewer.ts';
 import { BoundedMap } from '../bounded-map.ts';
 import type { GraphContext } from '../graph/context.ts';
 import { CopiesAtHand } from '../upstream/at-hand-client.ts';
 import type { Receipt } from '../upstream/receipt.ts';
 import type { AnswerParts } from './answer-parts.ts';
-import { CompiledOperation } from './compiled/compiled-operation.ts';
+import { CompiledOperation, type Parts } from './compiled/compiled-operation.ts';
 import { type CompiledPlans, createCompiledPlans } from './compiled/plans.ts';
-import { operationName } from './request-names.ts';
+import { Doorkeeper } from './doorkeeper.ts';
+import type { ReadQuery, TextReader } from './read-text.ts';
+import { type AskedOperation, operationName, type RequestNames } from './request-names.ts';
 
 /** Characters of the texts of operations that are held: parsed they take some hundred times the memory. */
 const MAX_CHARACTERS = 128 * 1024;
@@ -15,16 +17,8 @@ const MAX_CHARACTERS = 128 * 1024;
 const MOST_MISSES = 8;
 /** ... of which one in so many is made all the same. */
 const TRY_EVERY = 16;
-
-/** A query that was answered the whole way. */
-interface AnsweredQuery {
-  readonly schema: GraphQLSchema;
-  readonly document: DocumentNode;
-  readonly operation: OperationDefinitionNode;
-  readonly contentType: string;
-  /** @throws GatewayError for variables that are out of proportion, or ask for too much. */
-  readonly check: (variables: Readonly<Record<string, unknown>>) => void;
-}
+/** Characters of the `Accept` headers whose types are known. */
+const MAX_ACCEPTED_CHARACTERS = 8 * 1024;
 
 /** An answer that was made at once, of copies that were at hand. */
 export interface CompiledAnswer {
@@ -37,7 +31,8 @@ export interface CompiledAnswer {
 }
 
 interface Known {
-  readonly query: AnsweredQuery;
+  readonly query: ReadQuery;
+  readonly contentType: string;
   readonly attempts: Attempts;
 }
 
@@ -49,19 +44,38 @@ interface Attempts {
   misses: number;
 }
 
+/** How a query is run at once. */
+interface RunTerms {
+  readonly compiled: CompiledOperation;
+  readonly contentType: string;
+  readonly copies: CopiesAtHand;
+  readonly parts: Parts | null;
+  readonly viewer: Viewer;
+}
+
 /** A run of an operation on the whole path, after every check. */
 interface ValidRun {
-  readonly query: Pick<AnsweredQuery, 'schema' | 'document' | 'operation'>;
+  readonly query: Pick<ReadQuery, 'schema' | 'document' | 'operation'>;
   readonly variables: Readonly<Record<string, unknown>>;
   readonly viewer: Viewer;
   /** Notes what the answer was made of, where there is one. */
   readonly receipt: Receipt;
 }
 
+/** What the compiled queries of a gateway are made of. */
+interface CompiledQueriesOptions {
+  /** Makes the context of an attempt. */
+  readonly open: (viewer: Viewer, copies: CopiesAtHand) => GraphContext;
+  readonly parts: AnswerParts;
+  /** `null` where a text alone is not answered. */
+  readonly read: TextReader | null;
+}
+
 /**
- * The queries that were answered the whole way, so that the next time, with whatever variables, they can be
- * answered at once from what is at hand. What is not at hand as a whole, fails, or would take a call leaves
- * no trace here and goes the whole way.
+ * Answers queries at once from what is cached, without Yoga: each by a plan, which is kept once its text was seen
+ * twice, and used with whatever variables. A text that was never seen is read here too, and what was found out of it
+ * is handed on where it is not answered. What is not cached as a whole, fails, or would take a call leaves no
+ * other trace, and is answered the whole way.
  */
 export class CompiledQueries {
   readonly #known = new BoundedMap<Known>({
@@ -69,49 +83,96 @@ export class CompiledQueries {
     maxShare: 1 / 8,
     weigh: ({ length }) => length,
   });
+  /** In which form Yoga answers by the `Accept` header, once it did. */
+  readonly #contentTypes = new BoundedMap<string>({
+    max: MAX_ACCEPTED_CHARACTERS,
+    maxShare: 1 / 8,
+    weigh: ({ length }) => length,
+  });
+  /** Texts that were read: those that come once must not drive out those that come again. */
+  readonly #seen = new Doorkeeper();
+  /** Texts that were read, and are for Yoga to answer. */
+  readonly #unfit = new Doorkeeper();
   /** Shared by all keys of one parsed operation, and by both paths. */
   readonly #attempts = new WeakMap<OperationDefinitionNode, Attempts>();
   readonly #plans = createCompiledPlans();
-  readonly #open: (viewer: Viewer, copies: CopiesAtHand) => GraphContext;
+  readonly #open: CompiledQueriesOptions['open'];
   readonly #parts: AnswerParts;
+  readonly #read: TextReader | null;
 
-  /** `open` makes the context of an attempt. */
-  constructor(open: (viewer: Viewer, copies: CopiesAtHand) => GraphContext, parts: AnswerParts) {
+  constructor({ open, parts, read }: CompiledQueriesOptions) {
     this.#open = open;
     this.#parts = parts;
+    this.#read = read;
   }
 
-  /** Notes a query under all that says which one it is, beside its variables. */
-  note(key: string, query: () => AnsweredQuery): void {
-    if (this.#known.peek(key)) return;
-    const answered = query();
-    this.#known.set(key, { query: answered, attempts: this.#attemptsOf(answered.operation) });
+  /** Notes that Yoga has answered a query, and in which form. */
+  note(names: RequestNames, contentType: string, query: () => ReadQuery): void {
+    this.#contentTypes.set(names.accept, contentType);
+    // A text is read when it is wanted again.
+    if (names.operation === null || (names.isText && this.#read)) return;
+    this.#keep(names.operation, contentType, query);
   }
 
   /** Whether it is worth to try and answer one here. */
-  knows(key: string): boolean {
+  mayAnswer(names: RequestNames, { key, text }: AskedOperation): boolean {
     const known = this.#known.peek(key);
-    return known !== undefined && known.attempts.compiled !== null;
+    if (known) return known.attempts.compiled !== null;
+    if (text === null || !this.#read || this.#unfit.knows(key)) return false;
+    return this.#contentTypes.peek(names.accept) !== undefined;
   }
 
   /** Answers one at once; `null` where that cannot be. 0 upstream calls. */
-  answer(
-    key: string,
-    variables: Readonly<Record<string, unknown>>,
-    viewer: Viewer,
-  ): CompiledAnswer | null {
-    const known = this.#known.get(key);
-    if (!known) return null;
-    const { attempts, query } = known;
+  answer(names: RequestNames, asked: AskedOperation, viewer: Viewer): CompiledAnswer | null {
+    const known = this.#known.get(asked.key);
+    if (!known) return this.#answerText(names, asked, viewer);
+    const { attempts, contentType, query } = known;
     return this.#attempt(attempts, query, (compiled) => {
       const copies = new CopiesAtHand();
-      const context = this.#open(viewer, copies);
-      query.check(variables);
-      const data = compiled.run(context, variables, this.#parts.of(viewer, copies));
-      copies.settle(context.receipt);
-      const { contentType, operation } = query;
-      return { data, receipt: context.receipt, contentType, name: operationName(operation) };
+      const parts = this.#parts.of(viewer, copies);
+      return this.#run(query, asked, { compiled, contentType, copies, parts, viewer });
     });
+  }
+
+  /** Answers a text that is not known. */
+  #answerText(names: RequestNames, asked: AskedOperation, viewer: Viewer): CompiledAnswer | null {
+    const { key, operationName: wanted, text } = asked;
+    const contentType = this.#contentTypes.get(names.accept);
+    if (text === null || contentType === undefined || !this.#read) return null;
+    const read = this.#read(text, wanted);
+    names.read = read;
+    const query = read?.query;
+    const compiled = query ? compile(query, null) : null;
+    if (!query || !compiled) {
+      this.#unfit.admits(key);
+      return null;
+    }
+    if (this.#seen.admits(key)) this.#keep(key, contentType, () => query);
+    try {
+      const terms = { compiled, contentType, copies: new CopiesAtHand(), parts: null, viewer };
+      return this.#run(query, asked, terms);
+    } catch {
+      // Whatever it was, on the whole way it happens again and is answered there.
+      return null;
+    }
+  }
+
+  /** @throws NOT_AT_HAND, or whatever a check or a resolver throws. */
+  #run(query: ReadQuery, { variables }: AskedOperation, terms: RunTerms): CompiledAnswer {
+    const { compiled, contentType, copies, parts, viewer } = terms;
+    const context = this.#open(viewer, copies);
+    query.check(variables);
+    const data = compiled.run(context, variables, parts);
+    copies.settle(context.receipt);
+    const name = operationName(query.operation);
+    return { data, receipt: context.receipt, contentType, name };
+  }
+
+  #keep(key: string, contentType: string, query: () => ReadQuery): void {
+    if (this.#known.peek(key)) return;
+    const kept = query();
+    const attempts = this.#attemptsOf(kept.operation);
+    this.#known.set(key, { query: kept, contentType, attempts });
   }
 
   /**
@@ -169,7 +230,7 @@ export class CompiledQueries {
   }
 }
 
-function compile(query: ValidRun['query'], plans: CompiledPlans): CompiledOperation | null {
+function compile(query: ValidRun['query'], plans: CompiledPlans | null): CompiledOperation | null {
   try {
     return new CompiledOperation(query, plans);
   } catch {

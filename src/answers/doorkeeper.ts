@@ -17,6 +17,12 @@ export class Doorkeeper {
     this.#seen[slot] = number;
     return false;
   }
+
+  /** Whether a key was seen lately. */
+  knows(key: string): boolean {
+    const number = hashOf(key);
+    return this.#seen[number % SLOTS] === number;
+  }
 }
 
 /** FNV-1a over UTF-16 code units, of 32 bits. */

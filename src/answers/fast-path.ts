@@ -81,8 +81,14 @@ export function createFastPath(options: {
     // The slow path, and compiled queries, read it again.
     if (body) request.unshift(body);
     const asked = askedOperation(request, body);
-    const names = { answer: key, operation: asked?.key ?? null };
-    if (!asked || !operations.knows(asked.key)) {
+    const names: RequestNames = {
+      answer: key,
+      operation: asked?.key ?? null,
+      accept: request.headers.accept ?? '',
+      isText: asked !== null && asked.text !== null,
+      read: null,
+    };
+    if (!asked || !operations.mayAnswer(names, asked)) {
       server.serve(arrival, names);
       return;
     }

@@ -77,7 +77,7 @@ export class Replies {
     const { answers, clock, operations, tally } = this.#options;
     const { caller, request } = recipient;
     const startedAt = clock.now();
-    const made = operations.answer(asked.key, asked.variables, caller);
+    const made = operations.answer(names, asked, caller);
     if (!made) return false;
     const { contentType, data, name, receipt } = made;
     const { summary } = receipt;

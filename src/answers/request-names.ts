@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { OperationDefinitionNode } from 'graphql';
 import type { Viewer } from '../auth/viewer.ts';
-import { envelopeFault, isObject } from '../http/door/envelope.ts';
+import { envelopeFault, isAbsent, isObject } from '../http/door/envelope.ts';
+import type { ReadText } from './read-text.ts';
 
 /** What a request of the plain kind goes by. */
 export interface RequestNames {
@@ -9,11 +10,21 @@ export interface RequestNames {
   readonly answer: string;
   /** All that says which operation it is, and in which form it is answered; `null` where that is not plain. */
   readonly operation: string | null;
+  /** What its client accepts, which says in which form it is answered. */
+  readonly accept: string;
+  /** Whether the operation is asked for by its text alone. */
+  readonly isText: boolean;
+  /** What was read of the text so far. */
+  read: ReadText | null;
 }
 
 /** An operation as a request of the plain kind asks for it. */
 export interface AskedOperation {
   readonly key: string;
+  /** Its text, where nothing but that says what it is; `null` where there is an id, or anything of an extension. */
+  readonly text: string | null;
+  /** Which operation of the text is wanted. */
+  readonly operationName: string | null;
   readonly variables: Readonly<Record<string, unknown>>;
 }
 
@@ -43,7 +54,12 @@ export function askedOperation(
   const given = (variables ?? {}) as AskedOperation['variables'];
   // As JSON, which has no line break in it: a text can have any.
   const names = JSON.stringify([headers.accept, operationName, documentId, extensions]);
-  return { key: `${names}\n${query}`, variables: given };
+  return {
+    key: `${names}\n${query}`,
+    text: query !== '' && isAbsent(documentId) && isAbsent(extensions) ? query : null,
+    operationName: (operationName ?? null) as string | null,
+    variables: given,
+  };
 }
 
 /** The parameters in an address, of which some are JSON; `undefined` where one is none, or is there twice. */

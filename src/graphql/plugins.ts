@@ -16,7 +16,7 @@ import type { ContextFactory } from './context.ts';
 import { useAcceptable } from './delivery/use-acceptable.ts';
 import { useBatchRefusal } from './delivery/use-batch-refusal.ts';
 import { useWholeAnswers } from './delivery/use-whole-answers.ts';
-import { InputLimits } from './limits/input-limits.ts';
+import type { OperationTexts } from './limits/operation-texts.ts';
 import type { MaskError } from './mask-error.ts';
 import { useAuthentication } from './plugins/use-authentication.ts';
 import { useBodyPool } from './plugins/use-body-pool.ts';
@@ -26,7 +26,7 @@ import { useHttpCaching } from './plugins/use-http-caching.ts';
 import { useLive } from './plugins/use-live.ts';
 import { useNoSuggestions } from './plugins/use-no-suggestions.ts';
 import { useObservation } from './plugins/use-observation.ts';
-import { type OperationLimits, useOperationLimits } from './plugins/use-operation-limits.ts';
+import { useOperationLimits } from './plugins/use-operation-limits.ts';
 import { useOrigins } from './plugins/use-origins.ts';
 import { useAllowList, useAutomaticPersistence } from './plugins/use-persisted-operations.ts';
 import { usePreference } from './plugins/use-preference.ts';
@@ -42,7 +42,7 @@ export interface PluginOptions {
   readonly door: Door;
   readonly callers: Callers;
   readonly bodyLimits: BodyLimits;
-  readonly operationLimits: OperationLimits;
+  readonly texts: OperationTexts;
   /** The only operations that are answered, by id; `null` when all are. */
   readonly persistedOperations: ReadonlyMap<string, string> | null;
   /** Whether the schema may be asked for. */
@@ -63,10 +63,8 @@ export interface PluginOptions {
  * next hook begins; parsers of request bodies are wrapped, so the last in the list is outermost.
  */
 export function gatewayPlugins(options: PluginOptions): readonly (GatewayPlugin | Plugin)[] {
-  const { bodyLimits, callers, clock, introspection, observer, door, operationLimits, tracing } =
-    options;
+  const { bodyLimits, callers, clock, door, introspection, observer, texts, tracing } = options;
   const { hub, persistedOperations } = options;
-  const input = new InputLimits(operationLimits.maxNodes);
   return [
     // First, since the hooks of all others may write to the record.
     useRequestRecord(door),
@@ -83,7 +81,7 @@ export function gatewayPlugins(options: PluginOptions): readonly (GatewayPlugin 
     // Behind authentication: an unknown caller may not add a text to those that are remembered.
     persistedOperations ? useAllowList(persistedOperations) : useAutomaticPersistence(),
     // Takes the place of the parser, so that what it refuses is never validated.
-    useOperationLimits(operationLimits, { introspection, input }),
+    useOperationLimits(texts),
     // After validation, whose complaints it shortens.
     ...(introspection ? [] : [useNoSuggestions()]),
     // Before all that handle answers with secrets in another way.
@@ -103,7 +101,7 @@ export function gatewayPlugins(options: PluginOptions): readonly (GatewayPlugin 
     // Before the 304, which copies its header.
     usePreference(callers),
     // Before a 304 leaves out the body, and its type with it.
-    useRemembering(options, input),
+    useRemembering(options, texts.input),
     // Behind the CORS headers, which its 304 copies.
     useHttpCaching(),
     // Last to change a result: it leaves nothing of the answer but the receipt and its own plan.

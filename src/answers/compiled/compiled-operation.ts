@@ -38,14 +38,14 @@ export class CompiledOperation {
   readonly #operation: OperationDefinitionNode;
   readonly #fragments: Fragments;
   readonly #conditions: readonly string[];
-  readonly #plans: CompiledPlans;
+  readonly #plans: CompiledPlans | null;
   readonly #name = newName();
 
   /**
-   * `plans` holds what is planned, with that of all other operations.
+   * `plans` holds what is planned, with that of all other operations; `null` for one that is run once.
    * @throws NOT_AT_HAND for an operation that is executed in other ways as well, such as in parts.
    */
-  constructor({ document, operation, schema }: Compilable, plans: CompiledPlans) {
+  constructor({ document, operation, schema }: Compilable, plans: CompiledPlans | null) {
     this.#schema = schema;
     this.#operation = operation;
     this.#plans = plans;
@@ -61,10 +61,10 @@ export class CompiledOperation {
 
   /**
    * The data of the answer as JSON, executed at once. `parts` gives what was made before of the fields at the
-   * top that are the same whatever the variables are.
+   * top that are the same whatever the variables are; `null` where none is to be kept.
    * @throws NOT_AT_HAND, or whatever else a resolver throws.
    */
-  run(context: unknown, given: Variables, parts: Parts): string {
+  run(context: unknown, given: Variables, parts: Parts | null): string {
     const definitions = this.#operation.variableDefinitions ?? [];
     const { coerced } = getVariableValues(this.#schema, definitions, given, { maxErrors: 1 });
     if (!coerced) throw NOT_AT_HAND;
@@ -79,14 +79,16 @@ export class CompiledOperation {
     let json = '';
     for (const { part, plan } of fields) {
       const make = () => JSON.stringify(completeField(plan, type, undefined, { context, shared }));
-      const text = part === null ? make() : parts.part(part, make);
+      const text = part === null || !parts ? make() : parts.part(part, make);
       json += `${json && ','}"${plan.key}":${text}`;
     }
     return `{${json}}`;
   }
 
   #planFor(variables: Variables): CompiledPlan {
-    const key = `${this.#name} ${conditionKey(this.#conditions, variables)}`;
+    const condition = conditionKey(this.#conditions, variables);
+    if (!this.#plans) return this.#plan(variables);
+    const key = `${this.#name} ${condition}`;
     let plan = this.#plans.get(key);
     if (!plan) {
       plan = this.#plan(variables);

@@ -26,14 +26,14 @@ const MAX_PAIRS = 10_000;
 /**
  * Counts the fields that all operations of a text, and its fragments that none of them uses, come to, and
  * the pairs among them that stand for one field of the answer. Each fragment is counted once, however often
- * it is used, until it is known that the fields are few.
+ * it is used, until it is known that the fields are few. Returns the number of those pairs.
  * @throws GatewayError `OPERATION_TOO_EXPENSIVE` with their number.
  * @throws GraphQLError `GRAPHQL_VALIDATION_FAILED` for a fragment that contains itself.
  */
 export function checkFields(
   document: DocumentNode,
   limits: { readonly maxFields: number; readonly maxNesting: number },
-): void {
+): number {
   const { maxFields } = limits;
   const count = new FieldCount(document, limits.maxNesting);
   const fields = count.fields();
@@ -48,6 +48,7 @@ export function checkFields(
       `The operation selects the same fields over and over: ${pairs} pairs of them, and at most ${MAX_PAIRS} are compared. Select each field once in one place.`,
     );
   }
+  return pairs;
 }
 
 class FieldCount {

@@ -48,6 +48,11 @@ export class InputLimits {
     checkRows(countRows(schema, document, operation, variables), this.#maxNodes);
   }
 
+  /** Takes what was found out of a document on another walk. */
+  learn(document: DocumentNode, input: InputPlan): void {
+    this.#plans.set(document, { input, most: new Map() });
+  }
+
   #planOf(schema: GraphQLSchema, document: DocumentNode): DocumentPlan {
     const plan = this.#plans.get(document) ?? {
       input: planInput(schema, document),

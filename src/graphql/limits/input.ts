@@ -1,4 +1,5 @@
 import {
+  type ASTVisitor,
   BREAK,
   type DocumentNode,
   GraphQLError,
@@ -35,7 +36,17 @@ export interface InputPlan {
 
 /** Measures the values written in a valid document, and finds out where its variables go. O(n). */
 export function planInput(schema: GraphQLSchema, document: DocumentNode): InputPlan {
-  const info = new TypeInfo(schema);
+  const types = new TypeInfo(schema);
+  const { plan, visitor } = inputVisitor(types);
+  visit(document, visitWithTypeInfo(types, visitor));
+  return plan();
+}
+
+/** As `planInput`, on a walk that others are on: `plan` is to be asked for behind it. */
+export function inputVisitor(info: TypeInfo): {
+  readonly visitor: ASTVisitor;
+  readonly plan: () => InputPlan;
+} {
   const texts = new Map<string, number>();
   /** Of the arguments and members around the value that is looked at. */
   const limits: number[] = [];
@@ -48,7 +59,7 @@ export function planInput(schema: GraphQLSchema, document: DocumentNode): InputP
     return BREAK;
   };
   const leave = (): void => void limits.pop();
-  const visitor = visitWithTypeInfo(info, {
+  const visitor: ASTVisitor = {
     VariableDefinition: {
       enter({ variable: { name } }) {
         variable = name.value;
@@ -102,13 +113,17 @@ export function planInput(schema: GraphQLSchema, document: DocumentNode): InputP
       node.fields.length > MAX_ENTRIES
         ? complain(node, tooMany('An object', node.fields.length))
         : undefined,
-  });
-  visit(document, visitor);
-  for (const { name, node, length } of defaults) {
-    const limit = texts.get(name) ?? LONGEST_TEXT;
-    if (length > limit && !fault) complain(node, tooLong(`"$${name}"`, limit, length));
-  }
-  return { fault, texts };
+  };
+  return {
+    visitor,
+    plan() {
+      for (const { name, node, length } of defaults) {
+        const limit = texts.get(name) ?? LONGEST_TEXT;
+        if (length > limit && !fault) complain(node, tooLong(`"$${name}"`, limit, length));
+      }
+      return { fault, texts };
+    },
+  };
 }
 
 function nameOf(type: GraphQLInputType | null | undefined): string {

@@ -54,7 +54,7 @@ export function useRemembering(
       if (names.operation !== null) {
         const check = (variables: Readonly<Record<string, unknown>>): void =>
           input.check(query, variables);
-        operations.note(names.operation, () => ({ ...query, contentType, check }));
+        operations.note(names, contentType, () => ({ ...query, check }));
       }
       answers.note(names.answer, () => {
         const isOfOneState = version === answers.version;

@@ -26,6 +26,7 @@ export function envelopeFault({
   return isName ? null : '`operationName` must be the name of an operation.';
 }
 
-function isAbsent(value: unknown): value is null | undefined {
+/** Whether a member of an envelope is left out, in either way. */
+export function isAbsent(value: unknown): value is null | undefined {
   return value === null || value === undefined;
 }

@@ -1,0 +1,22 @@
+import type { DocumentNode, GraphQLSchema, OperationDefinitionNode } from 'graphql';
+
+/** A query of a valid document that selects no secret. */
+export interface ReadQuery {
+  readonly schema: GraphQLSchema;
+  readonly document: DocumentNode;
+  readonly operation: OperationDefinitionNode;
+  /** @throws GatewayError for variables that are out of proportion, or ask for too much. */
+  readonly check: (variables: Readonly<Record<string, unknown>>) => void;
+}
+
+/** A text that could be parsed within its limits. */
+export interface ReadText {
+  readonly document: DocumentNode;
+  /** Whether it was found valid. One that was not may be. */
+  readonly isValid: boolean;
+  /** The operation that is wanted; `null` where it is to be answered by Yoga. */
+  readonly query: ReadQuery | null;
+}
+
+/** Reads a text for an operation of that name; `null` where Yoga is to say what is wrong with it. */
+export type TextReader = (text: string, operationName: string | null) => ReadText | null;
