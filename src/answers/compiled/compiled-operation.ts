@@ -102,7 +102,7 @@ export class CompiledOperation {
     const { type, fields } = planner.ofRoot(this.#operation);
     // Of one plan: under another it is another part.
     const partOf = (nodes: (typeof fields)[number]['nodes']) =>
-      dependsOnVariables(nodes, this.#fragments) ? null : newName();
+      !this.#plans || dependsOnVariables(nodes, this.#fragments) ? null : newName();
     const { size } = planner;
     return { type, size, fields: fields.map((plan) => ({ plan, part: partOf(plan.nodes) })) };
   }

@@ -1,11 +1,11 @@
 import {
-  type ASTNode,
-  type ASTVisitor,
-  BREAK,
+  type ArgumentNode,
+  type FieldNode,
   type FragmentDefinitionNode,
   Kind,
   type OperationDefinitionNode,
-  visit,
+  type SelectionNode,
+  type ValueNode,
 } from 'graphql';
 import { NOT_AT_HAND } from '../../upstream/at-hand-client.ts';
 import type { Variables } from './selection-plan.ts';
@@ -23,14 +23,18 @@ export type Fragments = Readonly<Record<string, FragmentDefinitionNode>>;
  */
 export function conditionsOf(operation: OperationDefinitionNode, fragments: Fragments): string[] {
   const names = new Set<string>();
-  visitReached([operation], fragments, {
-    Directive({ name, arguments: given = [] }) {
+  eachReached([operation], fragments, ({ directives = [] }) => {
+    for (const { name, arguments: given = [] } of directives) {
       if (name.value !== 'skip' && name.value !== 'include') throw NOT_AT_HAND;
       for (const { value } of given) {
         if (value.kind === Kind.VARIABLE) names.add(value.name.value);
       }
-    },
+    }
+    return false;
   });
+  for (const { directives = [] } of operation.variableDefinitions ?? []) {
+    if (directives.length > 0) throw NOT_AT_HAND;
+  }
   if (names.size > MOST_CONDITIONS) throw NOT_AT_HAND;
   return [...names];
 }
@@ -49,31 +53,48 @@ export function conditionKey(conditions: readonly string[], variables: Variables
   return key;
 }
 
-/** Whether some nodes are others with other variables, by themselves or, where these are given, by fragments. */
-export function dependsOnVariables(
-  nodes: readonly ASTNode[] = [],
-  fragments: Fragments = {},
-): boolean {
-  let depends = false;
-  visitReached(nodes, fragments, {
-    Variable() {
-      depends = true;
-      return BREAK;
-    },
+/** Whether some fields are others with other variables, by themselves or by the fragments that they spread. */
+export function dependsOnVariables(nodes: readonly FieldNode[], fragments: Fragments): boolean {
+  return eachReached(nodes, fragments, (node) => {
+    if (node.kind === Kind.FIELD && hasVariables(node.arguments)) return true;
+    return node.directives?.some((directive) => hasVariables(directive.arguments)) ?? false;
   });
-  return depends;
 }
 
-/** Visits nodes, and once each the fragments that they spread. */
-function visitReached(nodes: readonly ASTNode[], fragments: Fragments, visitor: ASTVisitor): void {
-  const reached = new Set<ASTNode>(nodes);
-  const spreading: ASTVisitor = {
-    ...visitor,
-    FragmentSpread({ name }) {
-      const fragment = fragments[name.value];
+/** Whether there is a variable in the values of some arguments. */
+export function hasVariables(given: readonly ArgumentNode[] = []): boolean {
+  return given.some(({ value }) => isVariable(value));
+}
+
+function isVariable(value: ValueNode): boolean {
+  if (value.kind === Kind.LIST) return value.values.some(isVariable);
+  if (value.kind === Kind.OBJECT) return value.fields.some((field) => isVariable(field.value));
+  return value.kind === Kind.VARIABLE;
+}
+
+/** What has a selection or directives. */
+type Selecting = OperationDefinitionNode | FragmentDefinitionNode | SelectionNode;
+
+/**
+ * Looks at some nodes and all selections below, and once each at the fragments that they spread, until `look` says
+ * that this is enough. Whether it did.
+ */
+function eachReached(
+  nodes: readonly Selecting[],
+  fragments: Fragments,
+  look: (node: Selecting) => boolean,
+): boolean {
+  const reached = new Set<Selecting>(nodes);
+  const below = (node: Selecting): boolean => {
+    if (look(node)) return true;
+    if (node.kind === Kind.FRAGMENT_SPREAD) {
+      const fragment = fragments[node.name.value];
       if (fragment) reached.add(fragment);
-    },
+      return false;
+    }
+    return node.selectionSet?.selections.some(below) ?? false;
   };
   // A set goes on to what is added to it meanwhile.
-  for (const node of reached) visit(node, spreading);
+  for (const node of reached) if (below(node)) return true;
+  return false;
 }

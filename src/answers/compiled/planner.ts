@@ -17,7 +17,7 @@ import {
 } from 'graphql';
 import { collectFields, collectSubfields } from 'graphql/execution/collectFields.js';
 import { NOT_AT_HAND } from '../../upstream/at-hand-client.ts';
-import { dependsOnVariables, type Fragments } from './conditions.ts';
+import { type Fragments, hasVariables } from './conditions.ts';
 import {
   atHand,
   type Complete,
@@ -74,7 +74,7 @@ export class Planner {
     return {
       key,
       resolve: resolve ?? null,
-      args: dependsOnVariables(node.arguments) ? null : getArgumentValues(field, node),
+      args: hasVariables(node.arguments) ? null : getArgumentValues(field, node),
       field,
       nodes: [node, ...nodes.slice(1)],
       complete: this.#completion(field.type, nodes),

@@ -15,13 +15,13 @@ import {
   visit,
 } from 'graphql';
 import type { ReadQuery, ReadText } from '../../answers/read-text.ts';
-import { type DocumentTraits, traitsOf } from './document-traits.ts';
+import { traitsOf } from './document-traits.ts';
 import { checkFields } from './fields.ts';
 import { type InputPlan, inputVisitor } from './input.ts';
 import { InputLimits } from './input-limits.ts';
 import { isSecret, noSecretIn } from './secrets.ts';
 import { checkText, hasMoreLines, tooExpensive } from './text.ts';
-import { isValid } from './validity.ts';
+import { type Candidate, isValid } from './validity.ts';
 
 /** How large an operation may be: its text, fragments counted wherever they are used, and its answer. */
 export interface OperationLimits {
@@ -51,8 +51,8 @@ export class OperationTexts {
   readonly #limits: OperationLimits & { readonly maxNesting: number };
   readonly #introspection: boolean;
   readonly #rules: readonly ((context: ValidationContext) => object)[];
-  /** Fields that are answered under one name, in pairs, of documents that were parsed. */
-  readonly #pairs = new WeakMap<DocumentNode, number>();
+  /** What was found out of documents that were parsed. */
+  readonly #parsed = new WeakMap<DocumentNode, Omit<Candidate, 'document'>>();
 
   /** `introspection`: whether the schema may be asked for. */
   constructor(schema: GraphQLSchema, limits: OperationLimits, introspection: boolean) {
@@ -83,26 +83,28 @@ export class OperationTexts {
     checkText(source, this.#limits);
     const noLocation = hasMoreLines(source, MAX_LINES);
     const document = parse(source, { ...options, noLocation });
-    this.#pairs.set(document, checkFields(document, { maxFields, maxNesting }));
+    const pairs = checkFields(document, { maxFields, maxNesting });
     for (const rule of this.#rules) apply(rule, document);
-    if (!this.#introspection) refuseIntrospection(document);
+    const traits = traitsOf(document);
+    if (traits.introspection && !this.#introspection) refuseIntrospection(document);
+    this.#parsed.set(document, { pairs, traits });
     return document;
   }
 
   /** Reads the text of an operation that is wanted by its name; `null` where it cannot be parsed. */
   read(text: string, operationName: string | null): ReadText | null {
-    const document = this.#parsed(text);
-    if (!document) return null;
-    const traits = traitsOf(document);
+    const document = this.#parse(text);
+    const found = document && this.#parsed.get(document);
+    if (!found) return null;
     // There are more rules for other directives, and other ways to answer.
-    if (traits.otherDirectives) return { document, isValid: false, query: null };
-    const found = this.#validate(document, traits);
-    if (!found) return { document, isValid: false, query: null };
-    const query = found.hasSecrets ? null : this.#queryOf(document, operationName);
+    if (found.traits.otherDirectives) return { document, isValid: false, query: null };
+    const valid = this.#validate({ ...found, document });
+    if (!valid) return { document, isValid: false, query: null };
+    const query = valid.hasSecrets ? null : this.#queryOf(document, operationName);
     return { document, isValid: true, query };
   }
 
-  #parsed(text: string): DocumentNode | null {
+  #parse(text: string): DocumentNode | null {
     try {
       return this.parse(text);
     } catch {
@@ -112,14 +114,11 @@ export class OperationTexts {
   }
 
   /** What a walk over a document finds; `null` where it is not valid. */
-  #validate(
-    document: DocumentNode,
-    traits: DocumentTraits,
-  ): { readonly hasSecrets: boolean } | null {
-    const pairs = this.#pairs.get(document) ?? Number.POSITIVE_INFINITY;
+  #validate(candidate: Candidate): { readonly hasSecrets: boolean } | null {
+    const { document } = candidate;
     let hasSecrets = false;
     let plan: (() => InputPlan) | null = null;
-    const valid = isValid(this.#schema, { document, traits, pairs }, (types) => {
+    const valid = isValid(this.#schema, candidate, (types) => {
       const input = inputVisitor(types);
       plan = input.plan;
       const secrets = {

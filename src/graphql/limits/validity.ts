@@ -31,13 +31,13 @@ import {
   VariablesAreInputTypesRule,
   VariablesInAllowedPositionRule,
   visit,
-  visitInParallel,
   visitWithTypeInfo,
 } from 'graphql';
 import type { DocumentTraits } from './document-traits.ts';
+import { inParallel } from './in-parallel.ts';
 
 /** A document that may be valid. */
-interface Candidate {
+export interface Candidate {
   readonly document: DocumentNode;
   readonly traits: DocumentTraits;
   /** Fields that are answered under one name, in pairs. */
@@ -99,7 +99,7 @@ export function isValid(
   const rules = specifiedRules.filter((rule) => idle.get(rule)?.(candidate) !== true);
   const visitors = [...rules.map((rule) => rule(context)), ...others(types)];
   try {
-    visit(document, visitWithTypeInfo(types, visitInParallel(visitors)));
+    visit(document, visitWithTypeInfo(types, inParallel(visitors)));
     return true;
   } catch (error) {
     if (error === NOT_VALID) return false;
