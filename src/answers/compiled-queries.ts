@@ -139,9 +139,8 @@ export class CompiledQueries {
     const { key, operationName: wanted, text } = asked;
     const contentType = this.#contentTypes.get(names.accept);
     if (text === null || contentType === undefined || !this.#read) return null;
-    const read = this.#read(text, wanted);
-    names.read = read;
-    const query = read?.query;
+    names.read = this.#read(text, wanted);
+    const query = names.read?.query;
     const compiled = query ? compile(query, null) : null;
     if (!query || !compiled) {
       this.#unfit.admits(key);

@@ -91,10 +91,18 @@ export class OperationTexts {
     return document;
   }
 
-  /** Reads the text of an operation that is wanted by its name; `null` where it cannot be parsed. */
+  /** Reads the text of an operation that is wanted by its name; `null` where Yoga is to say what is wrong. */
   read(text: string, operationName: string | null): ReadText | null {
-    const document = this.#parse(text);
-    const found = document && this.#parsed.get(document);
+    try {
+      return this.#readValid(this.parse(text), operationName);
+    } catch {
+      // Whatever it is, Yoga comes upon it too, and answers with it.
+      return null;
+    }
+  }
+
+  #readValid(document: DocumentNode, operationName: string | null): ReadText | null {
+    const found = this.#parsed.get(document);
     if (!found) return null;
     // There are more rules for other directives, and other ways to answer.
     if (found.traits.otherDirectives) return { document, isValid: false, query: null };
@@ -102,15 +110,6 @@ export class OperationTexts {
     if (!valid) return { document, isValid: false, query: null };
     const query = valid.hasSecrets ? null : this.#queryOf(document, operationName);
     return { document, isValid: true, query };
-  }
-
-  #parse(text: string): DocumentNode | null {
-    try {
-      return this.parse(text);
-    } catch {
-      // It is parsed again by Yoga, and what it throws is answered.
-      return null;
-    }
   }
 
   /** What a walk over a document finds; `null` where it is not valid. */
