@@ -63,9 +63,18 @@ export class BoundedMap<V extends object | string | number> {
 
   /** Holds a value as the one used last. One that is too heavy is not taken, and its key forgotten. */
   set(key: string, value: V): void {
-    const size = Math.max(1, this.#weigh(key, value));
+    const size = this.#sizeOf(key, value);
     if (size > this.#heaviest) this.#entries.delete(key);
     else this.#entries.set(key, value, { size });
+  }
+
+  /** Whether a value is light enough to be taken. */
+  takes(key: string, value: V): boolean {
+    return this.#sizeOf(key, value) <= this.#heaviest;
+  }
+
+  #sizeOf(key: string, value: V): number {
+    return Math.max(1, this.#weigh(key, value));
   }
 
   /** Forgets a key. */

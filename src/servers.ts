@@ -34,6 +34,7 @@ import { type Callers, createCallers } from './http/door/caller.ts';
 import { createHostGuard } from './http/door/host-guard.ts';
 import { Origins } from './http/door/origins.ts';
 import { currentRequestId } from './http/door/request-context.ts';
+import { Codings } from './http/encoding/codings.ts';
 import { createBuiltPages } from './http/pages/built-pages.ts';
 import { createHttpServer, type HttpServer } from './http/server.ts';
 import { LoopTurns } from './http/socket/loop-turns.ts';
@@ -239,14 +240,16 @@ function createHttp(
   { graphql, tally, state, console }: HttpParts,
 ): HttpServer {
   const { metrics } = telemetry;
+  const codings = new Codings(config.compression);
   const replies = new Replies({
     answers,
     operations,
     clock,
     answered: telemetry.answered,
     tally,
+    codings,
   });
-  const builtPages = createBuiltPages(turns);
+  const builtPages = createBuiltPages(turns, codings);
   return createHttpServer({
     turns,
     graphql,
@@ -292,6 +295,7 @@ function createHttp(
     }),
     door,
     bodyLimits,
+    codings,
     clock,
     graceMs: config.shutdownGraceMs,
   });

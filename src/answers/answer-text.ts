@@ -1,5 +1,5 @@
 import type { Receipt } from '../upstream/receipt.ts';
-import type { RememberedAnswer } from './remembered-answers.ts';
+import type { AnswerToRemember } from './remembered-answers.ts';
 
 /** Where the age of an answer's oldest part stands on its receipt. */
 const AGE = '"maxAgeMs":';
@@ -11,7 +11,7 @@ const AGE = '"maxAgeMs":';
 export function cutAtAge(
   text: string,
   receipt: Receipt,
-): Pick<RememberedAnswer, 'head' | 'tail'> | null {
+): Pick<AnswerToRemember, 'head' | 'tail'> | null {
   const { calls, saved, stale, waitedMs } = receipt.summary;
   if (calls + saved.coalesced + stale + waitedMs > 0 || receipt.passing) return null;
   const at = text.lastIndexOf(AGE) + AGE.length;

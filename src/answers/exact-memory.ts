@@ -48,9 +48,21 @@ export class ExactMemory<V> {
   find(key: string, now: number): V | undefined {
     const made = this.#made.get(key);
     if (!made) return undefined;
-    if (made.version === this.#cache.version && now < made.until) return made.value;
-    this.#made.delete(key);
-    return undefined;
+    return made.version === this.#cache.version && now < made.until ? made.value : undefined;
+  }
+
+  /** What was remembered last under a key, whether or not it still holds. */
+  last(key: string): V | undefined {
+    return this.#made.peek(key)?.value;
+  }
+
+  /** Weighs what is remembered under a key again. Where that is too much, all stays as it was; whether it was taken. */
+  weighAgain(key: string): boolean {
+    const made = this.#made.peek(key);
+    if (!made || !this.#made.takes(key, made)) return false;
+    // To the map only another object is another value.
+    this.#made.set(key, { ...made });
+    return true;
   }
 
   /** Remembers what was made of the cache as it is now, at most until `until`. */

@@ -1,3 +1,5 @@
+import type { Coding } from '../http/encoding/codings.ts';
+import { SplicedBody } from '../http/encoding/spliced-body.ts';
 import type { Cache } from '../upstream/cache/cache.ts';
 import type { ServedKind } from '../upstream/receipt.ts';
 import { Doorkeeper } from './doorkeeper.ts';
@@ -18,8 +20,8 @@ export function entryBytes(all: number): number {
   return Math.max(1, all - answerBytes(all));
 }
 
-/** The answer to one operation as bytes, which are held as latin1. */
-export interface RememberedAnswer {
+/** What is known of an answer that can be given again. */
+export interface AnswerToRemember {
   /** Its body up to the age of its oldest part, in milliseconds, and from there on. */
   readonly head: string;
   readonly tail: string;
@@ -32,6 +34,13 @@ export interface RememberedAnswer {
   readonly reads: readonly ServedKind[];
 }
 
+/** The answer to one operation as bytes, which are held as latin1. */
+export interface RememberedAnswer extends AnswerToRemember {
+  readonly key: string;
+  /** Its head in each coding that was asked for. */
+  readonly spliced: SplicedBody;
+}
+
 /** The answers to operations that were asked more than once, by all that they depend on. See `ExactMemory`. */
 export class RememberedAnswers {
   readonly #cache: Cache;
@@ -41,7 +50,8 @@ export class RememberedAnswers {
 
   constructor(options: ExactMemoryOptions) {
     this.#cache = options.cache;
-    const weigh = ({ head, tail }: RememberedAnswer) => OVERHEAD_BYTES + head.length + tail.length;
+    const weigh = ({ head, spliced, tail }: RememberedAnswer) =>
+      OVERHEAD_BYTES + head.length + tail.length + spliced.weight;
     this.#answers = new ExactMemory(options, weigh);
   }
 
@@ -59,10 +69,21 @@ export class RememberedAnswers {
    * Notes that an operation was answered. `make` is called for one that was asked before, and answers
    * `null` for what cannot be given again; `until` is when one of its entries is not what it was.
    */
-  note(key: string, make: () => (RememberedAnswer & { readonly until: number }) | null): void {
+  note(key: string, make: () => (AnswerToRemember & { readonly until: number }) | null): void {
     const made = this.#doorkeeper.admits(key) ? make() : null;
     if (!made) return;
     const { until, ...answer } = made;
-    this.#answers.set(key, answer, until);
+    const before = this.#answers.last(key);
+    // Mostly it is the same again, and need not be compressed again.
+    const spliced = before?.head === answer.head ? before.spliced : new SplicedBody(answer.head);
+    this.#answers.set(key, { ...answer, key, spliced }, until);
+  }
+
+  /** The body of an answer, its head and what follows on that, compressed: in bytes that are held as latin1. */
+  encoded({ key, spliced }: RememberedAnswer, coding: Coding, rest: string): string {
+    const isNew = !spliced.has(coding);
+    const body = spliced.encoded(coding, rest);
+    if (isNew && !this.#answers.weighAgain(key)) spliced.forget(coding);
+    return body;
   }
 }

@@ -4,6 +4,8 @@ import type { Clock } from '../clock.ts';
 import { holdsETag } from '../http/door/etag.ts';
 import { requestIdOf } from '../http/door/request-id.ts';
 import { securityHeaders } from '../http/door/security-headers.ts';
+import type { Coding, Codings } from '../http/encoding/codings.ts';
+import { compress, MIN_BYTES } from '../http/encoding/compress.ts';
 import type { OperationRecord } from '../observe/observer.ts';
 import type { Telemetry } from '../observe/telemetry.ts';
 import { AnswerJson, written } from './answer-json.ts';
@@ -25,6 +27,7 @@ export interface Recipient {
 interface RepliesOptions {
   readonly answers: RememberedAnswers;
   readonly operations: CompiledQueries;
+  readonly codings: Codings;
   readonly clock: Clock;
   /** Logs and traces every operation; `null` where neither is wanted. */
   readonly answered: Telemetry['answered'];
@@ -38,6 +41,7 @@ interface Reply {
   readonly encoding: 'latin1' | 'utf8';
   /** In bytes. */
   readonly length: number;
+  readonly coding: Coding | null;
   readonly contentType: string;
   /** Of an answer to a GET. */
   readonly etag: string | null;
@@ -52,21 +56,24 @@ export class Replies {
 
   constructor(options: RepliesOptions) {
     this.#options = options;
+    const vary = options.codings.on ? ['Vary', 'Accept-Encoding'] : [];
     const common = securityHeaders.flat();
-    this.#ofPost = [...common, 'Cache-Control', 'no-store'];
+    this.#ofPost = [...common, 'Cache-Control', 'no-store', ...vary];
     const caching = ['Cache-Control', 'private, no-cache', 'Vary', 'Accept, Authorization'];
-    this.#ofGet = [...common, ...caching];
+    this.#ofGet = [...common, ...caching, ...vary];
   }
 
   /** Gives an answer again. */
   give(recipient: Recipient, answer: RememberedAnswer, startedAt: number): void {
-    const { tally } = this.#options;
+    const { answers, tally } = this.#options;
     const { contentType, etag, head, name, oldestAt, tail } = answer;
     const ageMs = startedAt - oldestAt;
-    const body = head + Math.round(ageMs) + tail;
-    const { length } = body;
+    const rest = Math.round(ageMs) + tail;
+    const coding = this.#codingFor(recipient, head.length + rest.length);
+    const body = coding ? answers.encoded(answer, coding, rest) : head + rest;
     const requestId = requestIdOf(recipient.request.headers['x-request-id']);
-    const reply: Reply = { body, encoding: 'latin1', length, contentType, etag, ageMs };
+    const { length } = body;
+    const reply: Reply = { body, encoding: 'latin1', length, coding, contentType, etag, ageMs };
     const status = this.#send(recipient, requestId, reply);
     tally?.count(answer);
     this.#tell(recipient, { requestId, name, status, stale: 0, startedAt });
@@ -82,15 +89,19 @@ export class Replies {
     const { contentType, data, name, receipt } = made;
     const { summary } = receipt;
     const json = new AnswerJson({ data: written(data), extensions: { upstream: summary } });
-    const { text: body } = json;
+    const { text } = json;
     const requestId = requestIdOf(request.headers['x-request-id']);
-    const length = Buffer.byteLength(body);
+    const bytes = Buffer.byteLength(text);
+    const coding = this.#codingFor(recipient, bytes);
+    const body = coding ? compress(Buffer.from(text), coding, 'once').toString('latin1') : text;
+    const encoding: Reply['encoding'] = coding ? 'latin1' : 'utf8';
+    const length = coding ? body.length : bytes;
     const etag = request.method === 'GET' ? json.etag : null;
-    const reply = { body, length, contentType, etag, ageMs: summary.maxAgeMs };
-    const status = this.#send(recipient, requestId, { ...reply, encoding: 'utf8' });
+    const reply = { body, encoding, length, coding, contentType, etag, ageMs: summary.maxAgeMs };
+    const status = this.#send(recipient, requestId, reply);
     answers.note(names.answer, () => {
-      const text = cutAtAge(body, receipt);
-      return text && { ...text, contentType, etag, name, ...receipt.served(clock.now()) };
+      const parts = cutAtAge(text, receipt);
+      return parts && { ...parts, contentType, etag, name, ...receipt.served(clock.now()) };
     });
     const { saved, stale } = summary;
     tally?.countExecuted(name, saved.cache);
@@ -125,13 +136,19 @@ export class Replies {
     answered(record, request);
   }
 
+  /** The coding of a body of so many bytes; `null` where it goes out as it is. No answer here holds secrets. */
+  #codingFor({ request }: Recipient, bytes: number): Coding | null {
+    const { refusesIdentity, whole } = this.#options.codings.for(request);
+    return bytes > MIN_BYTES || refusesIdentity ? whole : null;
+  }
+
   /** Sends an answer, or that it has not changed; the status. */
   #send(
     { headers: added, request, response }: Recipient,
     requestId: string,
     reply: Reply,
   ): 200 | 304 {
-    const { ageMs, body, contentType, encoding, etag, length } = reply;
+    const { ageMs, body, coding, contentType, encoding, etag, length } = reply;
     // One array: each header that is set on its own costs more than all of these.
     const headers = [
       ...added,
@@ -146,6 +163,7 @@ export class Replies {
         return 304;
       }
     }
+    if (coding !== null) headers.push('Content-Encoding', coding);
     headers.push('Content-Type', contentType, 'Content-Length', String(length));
     response.writeHead(200, headers).end(body, encoding);
     return 200;

@@ -88,6 +88,8 @@ export interface Config {
   readonly redis: RedisConfig | null;
   readonly logLevel: 'error' | 'warn' | 'info' | 'debug' | 'silent';
   readonly metrics: 'local' | 'open' | 'off';
+  /** Whether answers are compressed. */
+  readonly compression: boolean;
   readonly shutdownDelayMs: number;
   readonly shutdownGraceMs: number;
   readonly staleWhileRevalidateMs: number;
@@ -178,6 +180,7 @@ export function loadConfig(
     redis: readRedis(reader, sandbox, rateLimits),
     logLevel: reader.choice('LOG_LEVEL', ['info', 'error', 'warn', 'debug', 'silent']),
     metrics: reader.choice('METRICS', ['local', 'open', 'off']),
+    compression: reader.choice('COMPRESSION', ['on', 'off']) === 'on',
     shutdownDelayMs: reader.integer('SHUTDOWN_DELAY_MS'),
     shutdownGraceMs: reader.integer('SHUTDOWN_GRACE_MS'),
     staleWhileRevalidateMs: reader.integer('STALE_WHILE_REVALIDATE_MS'),

@@ -299,6 +299,12 @@ export const settings: readonly Setting[] = [
     doc: 'Whether a browser that opens `/graphql` gets GraphiQL.',
   },
   {
+    name: 'COMPRESSION',
+    kind: { type: 'choice', choices: ['on', 'off'] },
+    default: 'on',
+    doc: 'Whether responses above 1 kB are compressed as `Accept-Encoding` asks, except those with secrets; `off` behind a proxy that compresses.',
+  },
+  {
     name: 'CACHE_MAX_BYTES',
     kind: integer(1, 2 ** 40),
     default: String(64 * 1024 * 1024),

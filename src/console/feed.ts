@@ -22,6 +22,12 @@ export interface ConsoleRights {
   readonly still: (() => Promise<boolean>) | null;
 }
 
+/** A state as JSON, and as the event that all viewers share: so it is compressed once for all. */
+interface Shown {
+  readonly text: string;
+  readonly event: Buffer;
+}
+
 interface Viewer {
   readonly response: ServerResponse;
   readonly rights: ConsoleRights;
@@ -36,7 +42,7 @@ export class ConsoleFeed {
   readonly #clock: Clock;
   readonly #take: TakeSnapshot;
   readonly #viewers = new Set<Viewer>();
-  #texts: { readonly at: number; readonly named: string; readonly unnamed: string } | null = null;
+  #texts: { readonly at: number; readonly named: Shown; readonly unnamed: Shown } | null = null;
   #isTelling = false;
   #draining = false;
   #ended = false;
@@ -48,6 +54,10 @@ export class ConsoleFeed {
 
   /** The state of this moment as JSON. */
   text(named: boolean): string {
+    return this.#shown(named).text;
+  }
+
+  #shown(named: boolean): Shown {
     const now = this.#clock.now();
     if (!this.#texts || now - this.#texts.at >= SAME_MS) this.#texts = this.#look(now);
     return named ? this.#texts.named : this.#texts.unnamed;
@@ -110,18 +120,19 @@ export class ConsoleFeed {
     if (!(await still())) response.end();
   }
 
-  #eventFor({ rights }: Viewer): string {
-    return `event: state\ndata: ${this.text(rights.named)}\n\n`;
+  #eventFor({ rights }: Viewer): Buffer {
+    return this.#shown(rights.named).event;
   }
 
-  #look(now: number): { at: number; named: string; unnamed: string } {
+  #look(now: number): { at: number; named: Shown; unnamed: Shown } {
     const state = this.#take(this.#draining);
-    return {
-      at: now,
-      named: JSON.stringify(state),
-      unnamed: JSON.stringify(withoutNames(state)),
-    };
+    return { at: now, named: shownAs(state), unnamed: shownAs(withoutNames(state)) };
   }
+}
+
+function shownAs(state: object): Shown {
+  const text = JSON.stringify(state);
+  return { text, event: Buffer.from(`event: state\ndata: ${text}\n\n`) };
 }
 
 /** Whether a viewer has not taken all that was said. */

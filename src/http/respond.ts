@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { GraphQLError } from 'graphql';
 import { etagOfText, holdsETag } from './door/etag.ts';
+import { keepCompressed } from './encoding/compress.ts';
 
 /** A body with what its headers say of it. */
 export interface Content {
@@ -76,9 +77,9 @@ export function textAnswer(status: number, sentence: string): PlainAnswer {
   return { status, content: { type: 'text/plain; charset=utf-8', body: `${sentence}\n` } };
 }
 
-/** Content that is made once and sent many times: all responses share its bytes. */
+/** Content that is made once and sent many times: all responses share its bytes, and what they are compressed to. */
 export function sharedContent(type: string, text: string): Content {
-  return { type, body: Buffer.from(text), etag: etagOfText(text) };
+  return { type, body: keepCompressed(Buffer.from(text)), etag: etagOfText(text) };
 }
 
 /** JSON, made from a value or given as it is. */

@@ -17,6 +17,8 @@ import { inRequest } from './door/request-context.ts';
 import { requestIdOf } from './door/request-id.ts';
 import { ALLOWED_METHODS, refuseTunnel } from './door/request-target.ts';
 import { setSecurityHeaders } from './door/security-headers.ts';
+import type { Codings } from './encoding/codings.ts';
+import { encodeResponse } from './encoding/encode-response.ts';
 import type { BuiltPages } from './pages/built-pages.ts';
 import { errorAnswer, redirect, respond, textAnswer } from './respond.ts';
 import { Drain } from './socket/drain.ts';
@@ -49,6 +51,7 @@ export interface HttpOptions {
   /** Decides about each request in front of all of these. */
   readonly door: Door;
   readonly bodyLimits: BodyLimits;
+  readonly codings: Codings;
   readonly clock: Clock;
   /** Which all routes share whose work can be much. */
   readonly turns: LoopTurns;
@@ -151,6 +154,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     return routes.get(below ? below[0] : path) ?? nothing;
   };
   const serve = ({ admission, request, response }: Arrival, names: RequestNames | null): void => {
+    if (options.codings.on) encodeResponse(response, options.codings.for(request));
     setSecurityHeaders(response);
     const requestId = requestIdOf(request.headers['x-request-id']);
     // Also into the request, where the log finds it.

@@ -12,6 +12,8 @@ export interface StreamSource {
 /** So much of an event is given away at a time: what a slow reader has not taken is not copied into its connection. */
 const PIECE_BYTES = 16 * 1024;
 
+const NOTHING: readonly Buffer[] = [];
+
 /**
  * The events for one viewer, who takes them as fast as they can: whoever is slow gets the latest state next, and never
  * a queue. Events are shared between streams, so that an idle or a slow one holds none of its own.
@@ -35,9 +37,10 @@ export class LiveStream extends Readable {
   readonly #clock: Clock;
   /** Whether the viewer would take something. */
   #wants = false;
-  /** What is left of the event that is under way. */
-  #rest: Buffer | null = null;
-  #last: Buffer | null = null;
+  /** The event that is under way, and how many of its pieces were given away. */
+  #event = NOTHING;
+  #given = 0;
+  #last: readonly Buffer[] | null = null;
 
   constructor(options: {
     readonly mode: LiveMode;
@@ -82,26 +85,27 @@ export class LiveStream extends Readable {
   /** Ends with these last words, which follow what is under way. */
   finish(words: Buffer): void {
     if (this.destroyed || this.#last) return;
-    this.#last = words;
+    this.#last = piecesOf(words);
     if (this.#wants) this.#goOn();
   }
 
   override _read(): void {
     this.#wants = true;
-    if (this.#rest || this.#last) this.#goOn();
+    if (this.#event.length > 0 || this.#last) this.#goOn();
     else this.look();
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     const source = this.#source;
     this.#source = null;
-    this.#rest = null;
+    this.#event = NOTHING;
     source?.left(this);
     done(error);
   }
 
   #begin(event: Buffer): void {
-    this.#rest = event;
+    this.#event = piecesOf(event);
+    this.#given = 0;
     this.events += 1;
     this.#goOn();
   }
@@ -109,20 +113,33 @@ export class LiveStream extends Readable {
   #goOn(): void {
     this.#wants = false;
     this.spokeAt = this.#clock.now();
-    const rest = this.#rest ?? this.#last;
-    if (!rest) {
-      this.push(null);
-      return;
+    if (this.#event.length === 0 && this.#last) {
+      this.#event = this.#last;
+      this.#last = NOTHING;
     }
-    const piece = rest.length > PIECE_BYTES ? rest.subarray(0, PIECE_BYTES) : rest;
-    const left = piece === rest ? null : rest.subarray(PIECE_BYTES);
-    if (this.#rest) this.#rest = left;
-    else this.#last = left ?? NOTHING;
-    this.bytes += piece.length;
-    if (piece.length === 0) this.push(null);
-    else this.push(piece);
+    const piece = this.#event[this.#given];
+    this.#given += 1;
+    if (this.#given >= this.#event.length) {
+      // An idle stream keeps no event.
+      this.#event = NOTHING;
+      this.#given = 0;
+    }
+    this.bytes += piece?.length ?? 0;
+    this.push(piece ?? null);
   }
 }
 
-/** After the last words. */
-const NOTHING = Buffer.alloc(0);
+/** The pieces of events, for as long as somebody holds those: what is sent to many is compressed once by its object. */
+const pieces = new WeakMap<Buffer, readonly Buffer[]>();
+
+function piecesOf(event: Buffer): readonly Buffer[] {
+  let known = pieces.get(event);
+  if (!known) {
+    const count = Math.ceil(event.length / PIECE_BYTES);
+    known = Array.from({ length: count }, (_, index) =>
+      event.subarray(index * PIECE_BYTES, (index + 1) * PIECE_BYTES),
+    );
+    pieces.set(event, known);
+  }
+  return known;
+}

@@ -5,12 +5,18 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { exampleOperations } from '../../src/graphiql/examples.ts';
 import { createGraphiqlPage } from '../../src/graphiql/graphiql.ts';
+import { Codings } from '../../src/http/encoding/codings.ts';
+import { encodeResponse } from '../../src/http/encoding/encode-response.ts';
 import { createBuiltPages } from '../../src/http/pages/built-pages.ts';
 import { LoopTurns } from '../../src/http/socket/loop-turns.ts';
 
-const pages = createBuiltPages(new LoopTurns(systemClock));
+const codings = new Codings(true);
+const pages = createBuiltPages(new LoopTurns(systemClock), codings);
 const page = createGraphiqlPage(exampleOperations('code-1'), pages);
-const server = createServer((request, response) => page.send(request, response));
+const server = createServer((request, response) => {
+  encodeResponse(response, codings.for(request));
+  page.send(request, response);
+});
 let url = '';
 
 beforeAll(async () => {

@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../src/clock.ts';
+import { Codings } from '../../src/http/encoding/codings.ts';
 import { createHttpServer, type HttpOptions, type HttpServer } from '../../src/http/server.ts';
 import { ListenError } from '../../src/http/socket/listen.ts';
 import { LoopTurns } from '../../src/http/socket/loop-turns.ts';
@@ -26,6 +27,7 @@ const page = {
 /** A server that answers probes and nothing else, unless `options` say more. */
 function small(options: Partial<HttpOptions> = {}): HttpServer {
   return createHttpServer({
+    codings: new Codings(true),
     turns: new LoopTurns(systemClock),
     fastPath: null,
     arrived: () => {},

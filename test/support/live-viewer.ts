@@ -1,4 +1,5 @@
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { createGunzip } from 'node:zlib';
 import { applyPatch } from '../../client/live.ts';
 import type { AnswerError } from './gateway.ts';
 
@@ -157,12 +158,18 @@ export class LiveViewer {
     this.status = response.statusCode ?? 0;
     this.headers = response.headers;
     const isStream = response.headers['content-type']?.startsWith('text/event-stream') ?? false;
-    response.setEncoding('utf8');
-    response.on('data', (piece: string) => {
+    const isPacked = response.headers['content-encoding'] === 'gzip';
+    const body = isPacked ? response.pipe(createGunzip()) : response;
+    body.setEncoding('utf8');
+    body.on('data', (piece: string) => {
       if (isStream) this.#read(piece);
       else this.text += piece;
     });
-    response.on('close', () => this.#end());
+    // What was compressed is read behind the end of the response, if that has come.
+    if (isPacked) body.on('end', () => this.#end());
+    response.on('close', () => {
+      if (!isPacked || !response.complete) this.#end();
+    });
     this.#wake();
   }
 

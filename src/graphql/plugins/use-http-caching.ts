@@ -4,9 +4,10 @@ import type { GatewayPlugin } from '../request-record.ts';
 /**
  * Lets browsers cache the answer to a GET privately and revalidate it (`ETag`) before they reuse it, and
  * tells how old the oldest thing in it is (`Age`, in seconds). An answer that the browser already has
- * is a 304. The tag depends on data and errors, and not on what the operation cost. Every other answer
- * is `no-store`, among them each that holds secrets.
- * Implements: RFC 9111 section 5.1, RFC 9110 section 8.8.3.
+ * is a 304. The tag depends on data and errors, and not on what the operation cost: it is weak, and so
+ * the same in every coding. Every other answer is `no-store`, and each that holds secrets `no-transform`
+ * as well: neither the gateway nor a proxy may compress it.
+ * Implements: RFC 9111 sections 5.1 and 5.2.2.6, RFC 9110 sections 8.8.1 and 8.8.3.
  */
 export function useHttpCaching(): GatewayPlugin {
   return {
@@ -23,9 +24,11 @@ export function useHttpCaching(): GatewayPlugin {
     },
     onResponse(payload) {
       const { fetchAPI, request, response, serverContext } = payload;
-      const { ageSeconds, json } = serverContext.record;
+      const { ageSeconds, holdsSecrets, json } = serverContext.record;
       if (ageSeconds === null) {
-        if (request.method !== 'OPTIONS') response.headers.set('Cache-Control', 'no-store');
+        if (request.method === 'OPTIONS') return;
+        // By its length, what is compressed tells of secrets to whoever has a hand in the text beside them.
+        response.headers.set('Cache-Control', holdsSecrets ? 'no-store, no-transform' : 'no-store');
         return;
       }
       const { headers } = response;

@@ -1,4 +1,4 @@
-/** A type that a client accepts, and how much it wants it. */
+/** A type, or a coding, that a client accepts, and how much it wants it. */
 interface AcceptedRange {
   /** In lower case; `*` stands for any part of it. */
   readonly type: string;
@@ -10,8 +10,8 @@ interface AcceptedRange {
 
 const QUALITY = /^q=/;
 
-/** The ranges of an `Accept` header in their order; none without one. */
-function acceptedRanges(accept: string | null | undefined): readonly AcceptedRange[] {
+/** The ranges of an `Accept` or `Accept-Encoding` header in their order; none without one. */
+export function acceptedRanges(accept: string | null | undefined): readonly AcceptedRange[] {
   if (!accept) return [];
   return accept
     .toLowerCase()

@@ -2,8 +2,8 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { gzipSync } from 'node:zlib';
 import { inBackground } from '../../at-once.ts';
+import type { Codings } from '../encoding/codings.ts';
 import { type Content, isReading, respond, sharedContent, textAnswer } from '../respond.ts';
 import type { LoopTurns } from '../socket/loop-turns.ts';
 import { inPieces, SharedFile } from './shared-file.ts';
@@ -45,7 +45,11 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /** Looks at the build when a page is first asked for: a start without a browser pays nothing. */
-export function createBuiltPages(turns: LoopTurns, folder = folderOfPages()): BuiltPages {
+export function createBuiltPages(
+  turns: LoopTurns,
+  codings: Codings,
+  folder = folderOfPages(),
+): BuiltPages {
   let files: ReadonlyMap<string, SharedFile> | undefined;
   const assets = (): ReadonlyMap<string, SharedFile> => {
     files ??= assetsIn(join(folder, 'assets'));
@@ -56,7 +60,7 @@ export function createBuiltPages(turns: LoopTurns, folder = folderOfPages()): Bu
     asset(request, response) {
       if (!isReading(request, response)) return;
       const name = (request.url ?? '').replace(/^.*\/|\?.*$/g, '');
-      const file = assetFor(name, assets(), request);
+      const file = assetFor(name, assets(), (available) => codings.packed(request, available));
       if (!file) {
         respond(response, missingAsset);
         return;
@@ -85,9 +89,7 @@ export function createBuiltPages(turns: LoopTurns, folder = folderOfPages()): Bu
           respond(response, textAnswer(503, 'This page is not built yet: npm run build.'));
           return;
         }
-        const packing = packingFor(request, (each) => each === 'gzip');
-        const content = packing ? made.gzipped : made.plain;
-        respond(response, { ...documentAnswer, headers, content });
+        respond(response, { ...documentAnswer, headers, content: made.content });
       };
     },
   };
@@ -99,7 +101,7 @@ const assetAnswer = {
   cacheControl: 'public, max-age=31536000, immutable',
   vary: 'Accept-Encoding',
 };
-const documentAnswer = { status: 200, cacheControl: 'no-cache', vary: 'Accept, Accept-Encoding' };
+const documentAnswer = { status: 200, cacheControl: 'no-cache', vary: 'Accept' };
 const missingAsset = textAnswer(404, 'There is no such asset. Load the page again.');
 
 /** Where the build has put the pages, looked for from this file, in the sources, or from the bundle that it is in. */
@@ -121,39 +123,28 @@ function assetsIn(folder: string): Map<string, SharedFile> {
 function assetFor(
   name: string,
   assets: ReadonlyMap<string, SharedFile>,
-  request: IncomingMessage,
+  choose: (available: readonly Packing[]) => Packing | null,
 ): (Omit<Content, 'body'> & { readonly bytes: SharedFile }) | null {
   const type = types[extname(name)];
   const plain = assets.get(name);
   if (!type || !plain) return null;
-  const encoding = packingFor(request, (each) => assets.has(name + suffixes[each]));
+  const available = packings.filter((each) => assets.has(name + suffixes[each]));
+  const encoding = choose(available);
   const packed = encoding && assets.get(name + suffixes[encoding]);
   return encoding && packed
     ? { type, encoding, bytes: packed }
     : { type, encoding: 'identity', bytes: plain };
 }
 
-/** How a file can be packed, the smallest first. */
-const suffixes = { br: '.br', gzip: '.gz' } as const;
-
-function packingFor(
-  request: IncomingMessage,
-  has: (packing: keyof typeof suffixes) => boolean,
-): keyof typeof suffixes | undefined {
-  const accepted = (request.headers['accept-encoding'] ?? '').split(',');
-  const takes = (packing: string): boolean =>
-    accepted.some((each) => {
-      const [name = '', ...terms] = each.split(';').map((word) => word.trim().toLowerCase());
-      return name === packing && !terms.some((term) => /^q=0(\.0*)?$/.test(term));
-    });
-  return (['br', 'gzip'] as const).find((packing) => takes(packing) && has(packing));
-}
+/** How the build packs files, the smallest first. */
+const packings = ['br', 'gzip'] as const;
+type Packing = (typeof packings)[number];
+const suffixes: Readonly<Record<Packing, string>> = { br: '.br', gzip: '.gz' };
 
 interface Document {
   /** When it was built. */
   readonly madeAt: number;
-  readonly plain: Content;
-  readonly gzipped: Content;
+  readonly content: Content;
 }
 
 function readDocument(path: string, madeAt: number, data: unknown): Document {
@@ -161,6 +152,5 @@ function readDocument(path: string, madeAt: number, data: unknown): Document {
   const json = JSON.stringify(data ?? null).replaceAll('<', '\\u003c');
   const script = `<script type="application/json" id="data">${json}</script>`;
   const text = readFileSync(path, 'utf8').replace('</body>', () => `${script}</body>`);
-  const plain = sharedContent('text/html; charset=utf-8', text);
-  return { madeAt, plain, gzipped: { ...plain, body: gzipSync(plain.body), encoding: 'gzip' } };
+  return { madeAt, content: sharedContent('text/html; charset=utf-8', text) };
 }

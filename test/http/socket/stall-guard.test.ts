@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
+import { Codings } from '../../../src/http/encoding/codings.ts';
 import { createBuiltPages } from '../../../src/http/pages/built-pages.ts';
 import { createHttpServer, type HttpServer } from '../../../src/http/server.ts';
 import { LoopTurns } from '../../../src/http/socket/loop-turns.ts';
@@ -30,6 +31,7 @@ async function serve(
 ): Promise<{ ask: (head: string) => Promise<Socket>; answers: ServerResponse[] }> {
   const answers: ServerResponse[] = [];
   const server = createHttpServer({
+    codings: new Codings(true),
     turns: new LoopTurns(systemClock),
     fastPath: null,
     arrived: () => {},
@@ -39,7 +41,7 @@ async function serve(
     },
     graphiql: null,
     files: null,
-    assets: createBuiltPages(new LoopTurns(systemClock)).asset,
+    assets: createBuiltPages(new LoopTurns(systemClock), new Codings(true)).asset,
     pages: createOperatorPages({
       access: 'off',
       metrics: null,

@@ -1,0 +1,93 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import * as zlib from 'node:zlib';
+import { BoundedMap } from '../../bounded-map.ts';
+import { acceptedRanges } from '../door/accept.ts';
+
+/** A content coding that the gateway can send. */
+export type Coding = 'br' | 'zstd' | 'gzip';
+
+/** What a client can decode, by its `Accept-Encoding`. */
+export interface AcceptedCodings {
+  /** The coding for a body whose length is known; `null`: send it as it is. */
+  readonly whole: Coding | null;
+  /** The coding for a body that goes out in pieces: the one whose pieces need no memory between them. */
+  readonly pieces: 'gzip' | null;
+  /** Whether the client refuses a body without a coding, however small it is. */
+  readonly refusesIdentity: boolean;
+}
+
+/** Every coding that this version of Node can make, the preferred one first. Node has Zstandard from 22.15 on. */
+export const codings: readonly Coding[] =
+  'zstdCompressSync' in zlib ? ['br', 'zstd', 'gzip'] : ['br', 'gzip'];
+
+/** Headers that are remembered, and up to which length: browsers send a few, and short ones. */
+const MOST_HEADERS = 64;
+const MOST_CHARACTERS = 256;
+
+const NONE: AcceptedCodings = { whole: null, pieces: null, refusesIdentity: false };
+
+/**
+ * Chooses the coding with the highest quality, and of those with the same the first of `available`. Identity
+ * is chosen where it is named with a higher quality, where there is no header, and where nothing else is left:
+ * RFC 9110 permits to answer 406 then, but a body that can be read is of more use.
+ * Implements: RFC 9110 section 12.5.3.
+ */
+export function negotiate(
+  acceptEncoding: string | undefined,
+  available: readonly Coding[] = codings,
+): AcceptedCodings {
+  const ranges = acceptedRanges(acceptEncoding);
+  const qualityOf = (...names: readonly string[]): number | undefined => {
+    const named = ranges.filter(({ type }) => names.includes(type));
+    return named.length > 0 ? Math.max(...named.map(({ quality }) => quality)) : undefined;
+  };
+  const others = qualityOf('*');
+  const of = (coding: Coding): number =>
+    // Some old clients call it so; RFC 9110 section 8.4.1.3 says that it is the same.
+    (coding === 'gzip' ? qualityOf('gzip', 'x-gzip') : qualityOf(coding)) ?? others ?? 0;
+  const identity = qualityOf('identity');
+  const best = Math.max(0, ...available.map(of));
+  const isWanted = (coding: Coding): boolean => of(coding) > 0 && of(coding) >= (identity ?? 0);
+  return {
+    whole: available.find((coding) => of(coding) === best && isWanted(coding)) ?? null,
+    pieces: available.includes('gzip') && isWanted('gzip') ? 'gzip' : null,
+    refusesIdentity: (identity ?? others) === 0,
+  };
+}
+
+/** Whether a `Cache-Control` header forbids to change how a body is encoded. RFC 9111 section 5.2.2.6. */
+export function forbidsTransform(cacheControl: string | undefined): boolean {
+  return cacheControl !== undefined && /(^|[\s,])no-transform($|[\s,;=])/i.test(cacheControl);
+}
+
+/** Finds out how the answers to requests are encoded. */
+export class Codings {
+  /** Whether anything is compressed at all. */
+  readonly on: boolean;
+  readonly #known = new BoundedMap<AcceptedCodings>({ max: MOST_HEADERS });
+
+  constructor(on: boolean) {
+    this.on = on;
+  }
+
+  /** The first of these codings, in which something is packed already, that a request wants as much as any other. */
+  packed<C extends Coding>(
+    { headers }: { readonly headers: IncomingHttpHeaders },
+    available: readonly C[],
+  ): C | null {
+    if (!this.on || forbidsTransform(headers['cache-control'])) return null;
+    const { whole } = negotiate(headers['accept-encoding'], available);
+    return available.find((each) => each === whole) ?? null;
+  }
+
+  /** What may be sent to the client of a request. */
+  for({ headers }: { readonly headers: IncomingHttpHeaders }): AcceptedCodings {
+    const header = headers['accept-encoding'];
+    if (!this.on || header === undefined || forbidsTransform(headers['cache-control'])) return NONE;
+    const known = this.#known.get(header);
+    if (known) return known;
+    const found = negotiate(header);
+    if (header.length <= MOST_CHARACTERS) this.#known.set(header, found);
+    return found;
+  }
+}

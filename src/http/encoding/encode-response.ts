@@ -1,0 +1,229 @@
+import type { OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { type AcceptedCodings, type Coding, forbidsTransform } from './codings.ts';
+import { compress, compressLarge, keptForm, MIN_BYTES } from './compress.ts';
+import { GzipPieces } from './gzip-pieces.ts';
+
+/** Types that compress well. What is packed already, as pictures are, would only grow. */
+const COMPRESSIBLE =
+  /^(text\/|multipart\/mixed|image\/svg\+xml|application\/(([\w.-]+\+)?(json|xml)|javascript|openmetrics-text))/i;
+
+/** A larger body is compressed on another thread, in bytes. */
+const MAX_SYNC_BYTES = 128 * 1024;
+
+type Done = () => void;
+type Chunk = string | Uint8Array | null;
+type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
+
+/** The methods of a response by which its head and body are written. */
+type Writer = Pick<ServerResponse, 'writeHead' | 'flushHeaders'> & {
+  write(chunk: Chunk, encoding?: BufferEncoding | Done | null, done?: Done | null): boolean;
+  end(chunk?: Chunk | Done, encoding?: BufferEncoding | Done | null, done?: Done | null): unknown;
+};
+
+/**
+ * Lets whatever answers a request write its response as ever, and compresses it on its way: a body that is known as
+ * a whole with its new length, any other in pieces, each of which leaves at once. Headers decide: what has
+ * a coding, is of another type or must not be transformed goes out as it is. So does an answer with secrets, which
+ * says `no-transform`: the length of what is compressed together with a text that somebody else has a hand in
+ * tells how alike both are (BREACH).
+ *
+ * The head leaves with the first bytes of the body. `write`, `drain` and `writableLength` tell of the client what
+ * they tell without it: nothing is kept back here, but for one large body while it is compressed.
+ */
+export function encodeResponse(response: ServerResponse, accepted: AcceptedCodings): void {
+  const encoder = new ResponseEncoder(response, accepted);
+  Object.assign(response, {
+    writeHead: encoder.writeHead.bind(encoder),
+    flushHeaders: encoder.flushHeaders.bind(encoder),
+    write: encoder.write.bind(encoder),
+    end: encoder.end.bind(encoder),
+  });
+}
+
+class ResponseEncoder {
+  readonly #response: ServerResponse;
+  readonly #accepted: AcceptedCodings;
+  /** Node's own. */
+  readonly #own: Writer;
+  /**
+   * `open` until the first bytes of the body, `waiting` for a large one to be compressed, and then `sending`: what
+   * comes goes to Node, in pieces where there are some.
+   */
+  #state: 'open' | 'waiting' | 'sending' = 'open';
+  #pieces: GzipPieces | null = null;
+  #isEnded = false;
+  #onEnd: Done | null = null;
+
+  constructor(response: ServerResponse, accepted: AcceptedCodings) {
+    this.#response = response;
+    this.#accepted = accepted;
+    this.#own = {
+      writeHead: response.writeHead.bind(response),
+      flushHeaders: response.flushHeaders.bind(response),
+      write: response.write.bind(response) as Writer['write'],
+      end: response.end.bind(response) as Writer['end'],
+    };
+  }
+
+  /** Also called by Node, where it finds that the head has not been made. */
+  writeHead(status: number, ...more: [(string | Headers)?, Headers?]): ServerResponse {
+    const response = this.#response;
+    if (this.#state !== 'open') {
+      (this.#own.writeHead as (...all: unknown[]) => unknown)(status, ...more);
+      return response;
+    }
+    const [message, headers] = typeof more[0] === 'string' ? more : [undefined, more[0]];
+    response.statusCode = status;
+    if (typeof message === 'string') response.statusMessage = message;
+    setHeaders(response, headers);
+    return response;
+  }
+
+  flushHeaders(): void {
+    if (this.#state === 'open') this.#begin(null);
+    this.#own.flushHeaders();
+  }
+
+  write(chunk: Chunk, encoding?: BufferEncoding | Done | null, done?: Done | null): boolean {
+    const [characters, callback] = argumentsOf(encoding, done);
+    const bytes = bytesOf(chunk, characters);
+    if (this.#state === 'open') {
+      const isWhole = Number(this.#response.getHeader('content-length')) === bytes.length;
+      const coding = this.#begin(isWhole ? bytes : null);
+      if (coding) {
+        this.#sendWhole(bytes, coding);
+        if (callback) process.nextTick(callback);
+        return true;
+      }
+    }
+    // All that there is was given before.
+    if (this.#state === 'waiting') return true;
+    const sent = this.#pieces && bytes.length > 0 ? this.#pieces.piece(bytes) : bytes;
+    return this.#own.write(sent, callback);
+  }
+
+  end(
+    chunk?: Chunk | Done,
+    encoding?: BufferEncoding | Done | null,
+    done?: Done | null,
+  ): ServerResponse {
+    const [characters, callback] =
+      typeof chunk === 'function' ? [undefined, chunk] : argumentsOf(encoding, done);
+    const bytes = bytesOf(typeof chunk === 'function' ? null : (chunk ?? null), characters);
+    this.#isEnded = true;
+    this.#onEnd = callback;
+    if (this.#state === 'open') {
+      const coding = this.#begin(bytes);
+      if (coding) {
+        this.#sendWhole(bytes, coding);
+        return this.#response;
+      }
+    }
+    if (this.#state === 'sending') this.#finish(bytes);
+    return this.#response;
+  }
+
+  /** Settles how the body goes out, of which `whole` is all, or null where that is not known; the coding of all. */
+  #begin(whole: Buffer | null): Coding | null {
+    this.#state = 'sending';
+    const response = this.#response;
+    if (!this.#mayEncode()) return null;
+    const { pieces, refusesIdentity, whole: coding } = this.#accepted;
+    const length = Number(response.getHeader('content-length') ?? whole?.length ?? Number.NaN);
+    if (length <= MIN_BYTES && !(refusesIdentity && length > 0)) return null;
+    if (whole && whole.length > 0) return coding;
+    if (response.req.method === 'HEAD') {
+      // The same as for a GET, whose length is not known here.
+      if (coding && length > 0) this.#setCoding(coding, null);
+    } else if (!whole && pieces) {
+      this.#pieces = new GzipPieces();
+      this.#setCoding(pieces, null);
+    }
+    return null;
+  }
+
+  /** Whether the body may be compressed by what its head says, which tells then that it depends on the client. */
+  #mayEncode(): boolean {
+    const response = this.#response;
+    const header = (name: string): string => String(response.getHeader(name) ?? '');
+    // Yoga says so of events, to whatever would hold them back: it is no coding.
+    if (header('content-encoding') === 'none') response.removeHeader('content-encoding');
+    const { statusCode } = response;
+    const isKnown = statusCode === 304;
+    if (!isKnown && !COMPRESSIBLE.test(header('content-type'))) return false;
+    if (response.hasHeader('content-encoding') || response.hasHeader('content-range')) return false;
+    if (forbidsTransform(header('cache-control'))) return false;
+    if (!/(^|[\s,])(accept-encoding|\*)($|[\s,])/i.test(header('vary'))) {
+      response.appendHeader('Vary', 'Accept-Encoding');
+    }
+    return !isKnown;
+  }
+
+  #setCoding(coding: Coding, bytes: number | null): void {
+    this.#response.setHeader('Content-Encoding', coding);
+    if (bytes === null) this.#response.removeHeader('Content-Length');
+    else this.#response.setHeader('Content-Length', bytes);
+  }
+
+  #sendWhole(bytes: Buffer, coding: Coding): void {
+    const kept = keptForm(bytes, coding);
+    if (kept || bytes.length <= MAX_SYNC_BYTES) {
+      this.#sendEncoded(kept ?? compress(bytes, coding, 'once'), coding, bytes);
+      return;
+    }
+    this.#state = 'waiting';
+    compressLarge(bytes, coding, (encoded) => this.#sendEncoded(encoded, coding, bytes));
+  }
+
+  #sendEncoded(encoded: Buffer | null, coding: Coding, plain: Buffer): void {
+    this.#state = 'sending';
+    // Who has left takes nothing more.
+    if (this.#response.destroyed) return;
+    const isWorthIt = encoded !== null && encoded.length < plain.length;
+    if (isWorthIt) this.#setCoding(coding, encoded.length);
+    const body = isWorthIt ? encoded : plain;
+    if (this.#isEnded) this.#own.end(body, this.#onEnd);
+    else this.#own.write(body);
+  }
+
+  #finish(bytes: Buffer): void {
+    const pieces = this.#pieces;
+    if (!pieces) this.#own.end(bytes.length > 0 ? bytes : null, this.#onEnd);
+    else if (bytes.length === 0) this.#own.end(pieces.end(), this.#onEnd);
+    else this.#own.end(Buffer.concat([pieces.piece(bytes), pieces.end()]), this.#onEnd);
+  }
+}
+
+/** As Node does it: one that is given in a list twice is there twice. */
+function setHeaders(response: ServerResponse, headers: Headers | undefined): void {
+  if (!Array.isArray(headers)) {
+    for (const [name, value] of Object.entries(headers ?? {})) {
+      if (value !== undefined) response.setHeader(name, value);
+    }
+    return;
+  }
+  const names = headers.filter((_, index) => index % 2 === 0).map(String);
+  for (const name of names) response.removeHeader(name);
+  for (const [index, name] of names.entries()) {
+    response.appendHeader(name, String(headers[2 * index + 1]));
+  }
+}
+
+/** The encoding of the characters and the callback, of arguments of which each can be left out. */
+function argumentsOf(
+  encoding: BufferEncoding | Done | null | undefined,
+  done: Done | null | undefined,
+): [BufferEncoding | undefined, Done | null] {
+  return typeof encoding === 'function'
+    ? [undefined, encoding]
+    : [encoding ?? undefined, done ?? null];
+}
+
+function bytesOf(chunk: Chunk, characters: BufferEncoding | undefined): Buffer {
+  if (chunk === null) return NO_BYTES;
+  if (typeof chunk === 'string') return Buffer.from(chunk, characters);
+  if (Buffer.isBuffer(chunk)) return chunk;
+  return Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+}
+
+const NO_BYTES = Buffer.alloc(0);
