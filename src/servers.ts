@@ -253,7 +253,7 @@ function createHttp(
   return createHttpServer({
     turns,
     graphql,
-    arrived: (request) => telemetry.tracing.arrived(request),
+    arrived: telemetry.tracing.arrived,
     fastPath: createFastPath({ answers, operations, replies, clock }),
     graphiql: config.graphiql
       ? createGraphiqlPage(exampleOperations(purchaseCode), builtPages)

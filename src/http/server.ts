@@ -34,8 +34,8 @@ export interface HttpOptions {
     response: ServerResponse,
     context: { readonly admission: Admission; readonly names: RequestNames | null },
   ) => unknown;
-  /** Told of every request before anything is done with it. */
-  readonly arrived: (request: IncomingMessage) => void;
+  /** Told of every request before anything is done with it; `null` where nothing is traced. */
+  readonly arrived: ((request: IncomingMessage) => void) | null;
   /** Answers what can be answered at once from memory; `null` when nothing is. */
   readonly fastPath: FastPath | null;
   /** What a browser gets on `/graphql`; `null` when GraphiQL is off. */
@@ -123,7 +123,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   const { door, fastPath } = options;
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
     if (refused.has(request.socket)) return;
-    options.arrived(request);
+    options.arrived?.(request);
     const admission = door.admit(request, drain.begun);
     const arrival = { request, response, admission, isWatched: false };
     if (fastPath?.takes(request, admission) && !drain.begun) fastPath.answer(arrival, fastServer);

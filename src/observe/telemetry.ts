@@ -85,7 +85,7 @@ function isTraced(): boolean {
 }
 
 const noTracing: Tracing = {
-  arrived: () => {},
+  arrived: null,
   start: () => ({ run: (work) => work(), end: () => {} }),
   answered: () => {},
 };

@@ -31,9 +31,9 @@ export interface TraceOrigin {
 export interface Tracing extends Observer {
   /**
    * A request has arrived, in the span that an instrumentation of the server may have begun for it. What follows
-   * can run in the context of another: bodies are read together, and work waits for its turn.
+   * can run in the context of another: bodies are read together, and work waits for its turn. `null` without an SDK.
    */
-  arrived(request: IncomingMessage): void;
+  readonly arrived: ((request: IncomingMessage) => void) | null;
   /**
    * `operation` is the key that `UpstreamRequest.operation` repeats. The parent is the span of the request; where
    * there is none, the one that the caller's headers name.

@@ -83,7 +83,8 @@ export class Admission implements Omit<Arrived, 'over'> {
     this.draining = draining;
     this.fault = fault;
     this.host = host;
-    this.origin = rules.origins.rightsOf(header('origin'));
+    const origin = header('origin');
+    this.origin = origin ? rules.origins.rightsOf(origin) : rules.origins.ofNone;
     this.#rules = rules;
     this.#header = header;
     this.#over = over;

@@ -39,8 +39,8 @@ export class Origins {
   readonly #options: OriginsOptions;
   /** Those that the operator has been told of. */
   readonly #told = new Set<string>();
-  /** Of origins that are not listed, and of requests that name none. */
-  readonly #others: OriginRights;
+  /** The rights of origins that are not listed, and of requests that name none. */
+  readonly ofNone: OriginRights;
   /** Most requests in a row come from pages of one origin. */
   #last: { readonly origin: string; readonly rights: OriginRights };
 
@@ -51,8 +51,8 @@ export class Origins {
   ) {
     this.#listed = listed;
     this.#options = options;
-    this.#others = { isListed: false, headers: this.allowsOthers ? ['Vary', 'Origin'] : [] };
-    this.#last = { origin: '', rights: this.#others };
+    this.ofNone = { isListed: false, headers: this.allowsOthers ? ['Vary', 'Origin'] : [] };
+    this.#last = { origin: '', rights: this.ofNone };
   }
 
   /** Whether pages of any other origin may call. If not, preflights have no answer of their own. */
@@ -74,7 +74,7 @@ export class Origins {
 
   /** What pages of an origin may do, by the `Origin` header of a request. Parses no URL. */
   rightsOf(origin: string | null | undefined): OriginRights {
-    if (!origin) return this.#others;
+    if (!origin) return this.ofNone;
     if (origin !== this.#last.origin && this.#isListed(origin)) {
       const cors = [
         'Access-Control-Allow-Origin',
@@ -82,10 +82,10 @@ export class Origins {
         'Access-Control-Expose-Headers',
         EXPOSED,
       ];
-      const rights = { isListed: true, headers: [...this.#others.headers, ...cors] };
+      const rights = { isListed: true, headers: [...this.ofNone.headers, ...cors] };
       this.#last = { origin, rights };
     }
-    return origin === this.#last.origin ? this.#last.rights : this.#others;
+    return origin === this.#last.origin ? this.#last.rights : this.ofNone;
   }
 
   /**
