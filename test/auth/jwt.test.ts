@@ -6,7 +6,7 @@ import {
   type JWTPayload,
   SignJWT,
 } from 'jose';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Door, openDoor } from '../support/door.ts';
 
 const query = '{ account { username } }';
@@ -115,6 +115,38 @@ describe('a token signed with the shared secret', () => {
     };
     if (has && has !== 'none') expect((await door.ask(ask[has] ?? '', token)).errors).toEqual([]);
     if (hasNot) expect((await door.ask(ask[hasNot] ?? '', token)).code).toBe('FORBIDDEN');
+  });
+
+  it('is verified once, however often it is presented', async () => {
+    const verify = vi.spyOn(crypto.subtle, 'verify');
+    const token = await sign(key, { subject: 'once' });
+    for (let time = 0; time < 3; time += 1) {
+      const replies = await Promise.all([1, 2, 3, 4].map(() => door.ask(query, token)));
+      expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    }
+    expect(verify).toHaveBeenCalledTimes(1);
+    verify.mockRestore();
+  });
+
+  it('with another role for the same subject applies at once, and leaves the first as it is', async () => {
+    const plans = '{ plans { name } }';
+    const asViewer = await sign(key);
+    const asAdmin = await sign(key, { payload: { roles: ['admin'] } });
+    expect((await door.ask(plans, asViewer)).code).toBe('FORBIDDEN');
+    expect((await door.ask(plans, asAdmin)).errors).toEqual([]);
+    expect((await door.ask(plans, asViewer)).code).toBe('FORBIDDEN');
+  });
+
+  it('follows the wall clock where that is set forward and back', async () => {
+    const nbf = epoch + 7200;
+    const token = await sign(key, { payload: { roles: ['viewer'], nbf }, expires: 10_000 });
+    const statuses: number[] = [];
+    for (const hours of [0, 2, -2, 2, 1, -1]) {
+      door.clock.jumpWall(hours * 3_600_000);
+      statuses.push((await door.ask(query, token)).status);
+    }
+    door.clock.jumpWall(-2 * 3_600_000);
+    expect(statuses).toEqual([401, 200, 401, 200, 401, 200]);
   });
 
   it('is good until its expiry, give or take the tolerance, by the clock of the gateway', async () => {
@@ -246,6 +278,20 @@ describe('the keys of an identity provider', () => {
     await door.clock.advance(30_000);
     expect((await door.ask(query, token)).status).toBe(401);
     expect((await door.ask(query, await tokenOf('two', second))).status).toBe(200);
+  });
+
+  it('that come under the name of another are used for its tokens, remembered or not', async () => {
+    await publish('one', first);
+    const token = await tokenOf('one', first);
+    expect((await door.ask(query, token)).status).toBe(200);
+    published = [];
+    await publish('one', second);
+    await door.clock.advance(600_000);
+    expect((await door.ask(query, token)).status).toBe(200);
+    for (let turn = 0; turn < 5; turn += 1) await door.clock.settle();
+    expect(fetched).toBe(2);
+    expect((await door.ask(query, token)).status).toBe(401);
+    expect((await door.ask(query, await tokenOf('one', second))).status).toBe(200);
   });
 
   it('are asked for twice a minute at most while they are old and cannot be had', async () => {

@@ -1,11 +1,16 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage } from 'node:http';
 
-const requests = new AsyncLocalStorage<IncomingMessage>();
+/**
+ * The id alone, not the request: Node keeps it with each timer and socket that was made in its work, for
+ * as long as these last, and a connection to an upstream outlasts the request and its credential by far.
+ */
+const requests = new AsyncLocalStorage<string | undefined>();
 
 /** Runs the work of a request, so that `currentRequestId` knows it in all that follows from that work. */
-export function inRequest<T>(request: IncomingMessage, work: () => T): T {
-  return requests.run(request, work);
+export function inRequest<T>({ headers }: IncomingMessage, work: () => T): T {
+  const id = headers['x-request-id'];
+  return requests.run(typeof id === 'string' ? id : undefined, work);
 }
 
 /**
@@ -13,6 +18,5 @@ export function inRequest<T>(request: IncomingMessage, work: () => T): T {
  * `undefined` outside of any. Of what several requests share it is the one that began it.
  */
 export function currentRequestId(): string | undefined {
-  const id = requests.getStore()?.headers['x-request-id'];
-  return typeof id === 'string' ? id : undefined;
+  return requests.getStore();
 }
