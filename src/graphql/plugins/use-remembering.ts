@@ -52,8 +52,7 @@ export function useRemembering(
       const contentType = response.headers.get('content-type') ?? '';
       if (response.status !== 200 || !BARE.test(contentType) || !isWhole(result)) return;
       if (names.operation !== null) {
-        const check = (variables: Readonly<Record<string, unknown>>): void =>
-          input.check(query, variables);
+        const check = checkOf(query, input);
         operations.note(names, contentType, () => ({ ...query, check }));
       }
       answers.note(names.answer, () => {
@@ -66,6 +65,17 @@ export function useRemembering(
       });
     },
   };
+}
+
+/**
+ * Checks the variables of a query. It is kept for as long as the query, so it is made where nothing of the
+ * request is in scope: a closure keeps all that those beside it refer to.
+ */
+function checkOf(
+  query: Parameters<InputLimits['check']>[0],
+  input: InputLimits,
+): (variables: Readonly<Record<string, unknown>>) => void {
+  return (variables) => input.check(query, variables);
 }
 
 /** Whether an answer has data, a receipt, and nothing else. */

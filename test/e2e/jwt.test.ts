@@ -1,0 +1,75 @@
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SignJWT } from 'jose';
+import { expect, it } from 'vitest';
+import { start } from '../support/process.ts';
+
+const secret = 'a secret of more than 32 letters'.replaceAll(' ', '-');
+const issuer = 'https://login.example';
+const audience = 'links-market-gateway';
+
+function sign(sub: string): Promise<string> {
+  return new SignJWT({ roles: ['viewer'] })
+    .setProtectedHeader({ alg: 'HS256' })
+    .setIssuer(issuer)
+    .setAudience(audience)
+    .setSubject(sub)
+    .setExpirationTime('1h')
+    .sign(new TextEncoder().encode(secret));
+}
+
+/** Asks on a connection of its own, which is closed behind the answer. */
+async function ask(url: string, token: string): Promise<number | undefined> {
+  const agent = new Agent();
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
+  const asking = request(`${url}/graphql`, { agent, method: 'POST', headers });
+  asking.end('{"query":"{ account { username } }"}');
+  const [response] = await once(asking, 'response');
+  await once(response.resume(), 'end');
+  agent.destroy();
+  return response.statusCode;
+}
+
+it('a token that was verified is nowhere in the heap, and who sent it is', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'heap-'));
+  const flags = ['--heapsnapshot-signal=SIGUSR2', `--diagnostic-dir=${folder}`];
+  const gateway = start(process.execPath, [...flags, 'dist/main.js'], {
+    cwd: '.',
+    env: {
+      PORT: '0',
+      STATE_DIR: 'off',
+      AUTH_MODE: 'jwt',
+      AUTH_JWT_SECRET: secret,
+      AUTH_JWT_ISSUER: issuer,
+      AUTH_JWT_AUDIENCE: audience,
+    },
+  });
+  try {
+    const url = (await gateway.says(/(http:\/\/localhost:\d+)\/graphql/))[1] ?? '';
+    const token = await sign('the-sender');
+    for (let time = 0; time < 3; time += 1) expect(await ask(url, token)).toBe(200);
+    // What Node keeps of a request, it keeps of the last one.
+    for (let time = 0; time < 3; time += 1) {
+      expect(await ask(url, await sign(`another-${time}`))).toBe(200);
+    }
+    gateway.child.kill('SIGUSR2');
+    const read = (): string =>
+      readdirSync(folder)
+        .map((file) => readFileSync(join(folder, file), 'utf8'))
+        .join('');
+    await expect.poll(() => read().endsWith('}'), { timeout: 60_000, interval: 500 }).toBe(true);
+    const heap = read();
+    const [, claims = '', signature = ''] = token.split('.');
+    expect(heap).toContain('the-sender');
+    // The end of the claims tells the sender; what is before it is the same in all of them.
+    expect(heap.includes(claims.slice(-40))).toBe(false);
+    expect(heap.includes(signature)).toBe(false);
+  } finally {
+    gateway.child.kill('SIGKILL');
+    await gateway.ended;
+    rmSync(folder, { recursive: true });
+  }
+});
