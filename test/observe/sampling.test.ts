@@ -12,6 +12,7 @@ import {
 } from '@opentelemetry/sdk-trace-node';
 import * as fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { ConsoleState } from '../../src/console/console-state.ts';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
 
 const exporter = new InMemorySpanExporter();
@@ -159,7 +160,7 @@ describe('requests that arrive together', () => {
 });
 
 describe('what is counted', () => {
-  it('is what was asked: in lines, metrics and spans', async () => {
+  it('is what was asked: in lines, metrics, spans, and by name on the console', async () => {
     const text = 'query Counted { account { username } }';
     await busy.ask(text);
     const lines = busy.lines().length;
@@ -168,7 +169,14 @@ describe('what is counted', () => {
       const count = /^gateway_operations_total\{type="query",outcome="ok"\} (\d+)$/m.exec(metrics);
       return Number(count?.[1]);
     };
+    const byName = async (): Promise<{ runs: number; saved: number }> => {
+      const response = await fetch(`${busy.url}/console.json`);
+      const { operations } = (await response.json()) as ConsoleState;
+      const { runs = 0, saved = 0 } = operations.find(({ name }) => name === 'Counted') ?? {};
+      return { runs, saved };
+    };
     const before = await total();
+    const named = await byName();
     exporter.reset();
     for (let count = 0; count < 10; count += 1) {
       await Promise.all(
@@ -178,6 +186,8 @@ describe('what is counted', () => {
       );
     }
     expect((await total()) - before).toBe(100);
+    // Each reads the account from the cache.
+    expect(await byName()).toEqual({ runs: named.runs + 100, saved: named.saved + 100 });
     expect(busy.lines().length - lines).toBe(100);
     expect(operations()).toHaveLength(100);
   });
