@@ -47,7 +47,9 @@ describe('the memory for verified tokens', () => {
   async function presentAll(tokens: readonly string[]): Promise<number> {
     let admitted = 0;
     for (let at = 0; at < tokens.length; at += 500) {
-      const some = await Promise.allSettled(tokens.slice(at, at + 500).map(present));
+      const some = await Promise.allSettled(
+        tokens.slice(at, at + 500).map(async (token) => present(token)),
+      );
       admitted += some.filter(({ status }) => status === 'fulfilled').length;
     }
     return admitted;
