@@ -1,4 +1,4 @@
-import type { OperationDefinitionNode } from 'graphql';
+import { Kind, type OperationDefinitionNode } from 'graphql';
 import type { Viewer } from '../auth/viewer.ts';
 import { BoundedMap } from '../bounded-map.ts';
 import type { GraphContext } from '../graph/context.ts';
@@ -9,7 +9,13 @@ import { CompiledOperation, type Parts } from './compiled/compiled-operation.ts'
 import { type CompiledPlans, createCompiledPlans } from './compiled/plans.ts';
 import { Doorkeeper } from './doorkeeper.ts';
 import type { ReadQuery, TextReader } from './read-text.ts';
-import { type AskedOperation, operationName, type RequestNames } from './request-names.ts';
+import {
+  type AskedOperation,
+  operationName,
+  type RequestNames,
+  shortName,
+} from './request-names.ts';
+import { shapeOf } from './text-shape.ts';
 
 /** Characters of the texts of operations that are held: parsed they take some hundred times the memory. */
 const MAX_CHARACTERS = 128 * 1024;
@@ -33,6 +39,8 @@ export interface CompiledAnswer {
 interface Known {
   readonly query: ReadQuery;
   readonly contentType: string;
+  /** The operation's name, shortened: that of its own text. */
+  readonly name: string | null;
   readonly attempts: Attempts;
 }
 
@@ -47,7 +55,6 @@ interface Attempts {
 /** How a query is run at once. */
 interface RunTerms {
   readonly compiled: CompiledOperation;
-  readonly contentType: string;
   readonly copies: CopiesAtHand;
   readonly parts: Parts | null;
   readonly viewer: Viewer;
@@ -125,20 +132,31 @@ export class CompiledQueries {
   /** Answers one at once; `null` where that cannot be. 0 upstream calls. */
   answer(names: RequestNames, asked: AskedOperation, viewer: Viewer): CompiledAnswer | null {
     const known = this.#known.get(asked.key);
-    if (!known) return this.#answerText(names, asked, viewer);
-    const { attempts, contentType, query } = known;
-    return this.#attempt(attempts, query, (compiled) => {
+    return known ? this.#answerKnown(known, asked, viewer) : this.#answerText(names, asked, viewer);
+  }
+
+  #answerKnown(known: Known, { variables }: AskedOperation, viewer: Viewer): CompiledAnswer | null {
+    return this.#attempt(known.attempts, known.query, (compiled) => {
       const copies = new CopiesAtHand();
       const parts = this.#parts.of(viewer, copies);
-      return this.#run(query, asked, { compiled, contentType, copies, parts, viewer });
+      return this.#run(known, variables, { compiled, copies, parts, viewer });
     });
   }
 
-  /** Answers a text that is not known. */
+  /** Answers a text that is not known, by the plan of another that differs in name, comments or whitespace. */
   #answerText(names: RequestNames, asked: AskedOperation, viewer: Viewer): CompiledAnswer | null {
-    const { key, operationName: wanted, text } = asked;
+    const { key, operationName: wanted, text, variables } = asked;
     const contentType = this.#contentTypes.get(names.accept);
     if (text === null || contentType === undefined || !this.#read) return null;
+    const shape = shapeOf(text);
+    // No other key begins like this: they are JSON.
+    const shapeKey = shape && `shape\n${names.accept}\n${shape.text}`;
+    const alike = shapeKey === null ? undefined : this.#known.get(shapeKey);
+    if (shape && alike && (wanted === null || wanted === shape.name)) {
+      const known = { ...alike, name: shortName(shape.name) };
+      if (this.#seen.admits(key)) this.#known.set(key, known);
+      return this.#answerKnown(known, asked, viewer);
+    }
     names.read = this.#read(text, wanted);
     const query = names.read?.query;
     const compiled = query ? compile(query, null) : null;
@@ -147,9 +165,13 @@ export class CompiledQueries {
       return null;
     }
     if (this.#seen.admits(key)) this.#keep(key, contentType, () => query);
+    if (shapeKey !== null && hasOneOperation(query) && this.#seen.admits(shapeKey)) {
+      this.#keep(shapeKey, contentType, () => query);
+    }
     try {
-      const terms = { compiled, contentType, copies: new CopiesAtHand(), parts: null, viewer };
-      return this.#run(query, asked, terms);
+      const name = operationName(query.operation);
+      const terms = { compiled, copies: new CopiesAtHand(), parts: null, viewer };
+      return this.#run({ query, contentType, name }, variables, terms);
     } catch {
       // Whatever it was, on the whole way it happens again and is answered there.
       return null;
@@ -157,13 +179,15 @@ export class CompiledQueries {
   }
 
   /** @throws NOT_AT_HAND, or whatever a check or a resolver throws. */
-  #run(query: ReadQuery, { variables }: AskedOperation, terms: RunTerms): CompiledAnswer {
-    const { compiled, contentType, copies, parts, viewer } = terms;
+  #run(
+    { contentType, name, query }: Omit<Known, 'attempts'>,
+    variables: Readonly<Record<string, unknown>>,
+    { compiled, copies, parts, viewer }: RunTerms,
+  ): CompiledAnswer {
     const context = this.#open(viewer, copies);
     query.check(variables);
     const data = compiled.run(context, variables, parts);
     copies.settle(context.receipt);
-    const name = operationName(query.operation);
     return { data, receipt: context.receipt, contentType, name };
   }
 
@@ -171,7 +195,12 @@ export class CompiledQueries {
     if (this.#known.peek(key)) return;
     const kept = query();
     const attempts = this.#attemptsOf(kept.operation);
-    this.#known.set(key, { query: kept, contentType, attempts });
+    this.#known.set(key, {
+      query: kept,
+      contentType,
+      name: operationName(kept.operation),
+      attempts,
+    });
   }
 
   /**
@@ -227,6 +256,12 @@ export class CompiledQueries {
       return null;
     }
   }
+}
+
+/** Whether its document has no other operation. */
+function hasOneOperation({ document }: ReadQuery): boolean {
+  const operations = document.definitions.filter(({ kind }) => kind === Kind.OPERATION_DEFINITION);
+  return operations.length === 1;
 }
 
 function compile(query: ValidRun['query'], plans: CompiledPlans | null): CompiledOperation | null {

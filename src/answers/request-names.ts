@@ -84,5 +84,10 @@ function parse(json: string): unknown {
 
 /** What logs and spans call an operation: its name, as far as that is not longer than a name should be. */
 export function operationName({ name }: OperationDefinitionNode): string | null {
-  return name?.value.slice(0, 64) ?? null;
+  return shortName(name?.value ?? null);
+}
+
+/** A name, as far as it is not longer than a name should be. */
+export function shortName(name: string | null): string | null {
+  return name?.slice(0, 64) ?? null;
 }

@@ -90,6 +90,44 @@ describe('An operation over what is at hand', () => {
     expect(neverSeen).toBeGreaterThan(asked / 4);
   });
 
+  it('shares its plan with texts of other names, comments and whitespace', async () => {
+    let asked = 0;
+    await short('{ account { username } }', {});
+    await fc.assert(
+      fc.asyncProperty(anyQuery(door.gateway.schema), async ({ query, variables: [one, two] }) => {
+        const texts = [
+          query,
+          query.replace('Any', `Other${asked}`),
+          query.replace('Any', '').replaceAll(' ', ' \n,'),
+          `# ${asked}\n${query.replaceAll(' }', ' # not this }\n}').replace('Any', 'Commented')}`,
+          `${query} query Second { __typename }`,
+          query.replace('query', 'query query'),
+        ];
+        for (const [n, text] of texts.entries()) {
+          asked += 1;
+          const variables = n % 2 === 0 ? one : two;
+          await whole(text, variables);
+          expect(await short(text, variables)).toBe(await whole(text, variables));
+        }
+      }),
+      { numRuns: Number(process.env['SHAPE_RUNS'] ?? 30) },
+    );
+    expect(await atHand()).toBeGreaterThan(asked / 4);
+  });
+
+  it('goes by the name that its own text has', async () => {
+    const ask = async (name: string, operationName: string): Promise<string> => {
+      const init = post(`query ${name} { account { email } }`, {});
+      const body = { ...JSON.parse(String(init.body)), operationName };
+      const { status, text } = await door.send('/graphql', { ...init, body: JSON.stringify(body) });
+      return `${status} ${text.slice(0, 30)}`;
+    };
+    for (const name of ['One', 'Two', 'Three']) expect(await ask(name, name)).toContain('email');
+    expect(await ask('Four', 'Three')).toContain('errors');
+    expect(await atHand()).toBe(2);
+    expect(door.log()).toContain('Three');
+  });
+
   /** Ids of the first campaigns, whose page is cached from then on. */
   const campaigns = async (): Promise<string[]> => {
     const answer = await whole('{ campaigns(first: 5) { nodes { id } } }', {});
