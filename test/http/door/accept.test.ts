@@ -104,12 +104,16 @@ describe('a browser', () => {
   });
 });
 
-it('spends nothing on what a client does not accept', async () => {
+it('spends nothing on what a client does not accept, and counts no operation', async () => {
+  const counted = async () =>
+    /^gateway_operations_total.*type="unknown".*$/m.exec((await door.send('/metrics')).text)?.[0];
   const before = door.calls();
+  const operations = await counted();
   const mutation =
     'mutation { createPixel(input: { type: GTM, name: "x", tag: "GTM-1" }) { __typename } }';
   for (const query of [mutation, '{ plans { nodes { name } } }']) {
     expect(await typeFor('text/csv', query, 'POST')).toBe(NOT_ACCEPTABLE);
   }
   expect(door.calls()).toBe(before);
+  expect(await counted()).toBe(operations);
 });
