@@ -138,6 +138,7 @@ export class Replies {
 
   /** The coding of a body of so many bytes; `null` where it goes out as it is. No answer here holds secrets. */
   #codingFor({ request }: Recipient, bytes: number): Coding | null {
+    if (request.headers['accept-encoding'] === undefined) return null;
     const { refusesIdentity, whole } = this.#options.codings.for(request);
     return bytes > MIN_BYTES || refusesIdentity ? whole : null;
   }
