@@ -30,8 +30,8 @@ export function inParallel(visitors: readonly ASTVisitor[]): ASTVisitor {
       else steps.set(kind, [step]);
     }
   }
-  /** At which node each visitor skips what is below. */
-  const skipping = new Array<ASTNode | typeof BREAK | null>(visitors.length).fill(null);
+  /** At which node each visitor skips what is below; `BREAK` for one that is done. */
+  const skipping: unknown[] = visitors.map(() => null);
   const merged: Partial<Record<Kind, unknown>> = {};
   for (const [kind, ofKind] of steps) {
     merged[kind] = {
