@@ -4,7 +4,7 @@ import { FAINT, INK, LINES, line, type Part, RULE, round, text } from './svg.ts'
 const ROW = 20;
 const GROUP = 30;
 /** Where bars begin. */
-const BARS = 420;
+const BARS = 480;
 /** For values behind the longest. */
 const ROOM = 90;
 

@@ -49,21 +49,25 @@ export function section(run: Run, picture: string): string {
 }
 
 /**
- * The two figures of a run that the README shows.
+ * The figures of a run that the README shows.
  * @throws Error when the run has not measured them.
  */
 export function headline(run: Run): string {
   const figure = (label: string): Figure => {
     const found = run.measurements
       .flatMap(({ figures }) => figures)
-      .find((each) => each.label === `sliding window: ${label}`);
+      .find((each) => each.label === label);
     if (!found) throw new Error(`no figure is called ${label}`);
     return found;
   };
-  const views = figure('views complete and right');
-  const busiest = figure('upstream calls in the busiest minute');
-  const slowest = figure('p99 of warm answers over that with no limit');
+  const views = figure('sliding window: views complete and right');
+  const busiest = figure('sliding window: upstream calls in the busiest minute');
+  const slowest = figure('sliding window: p99 of warm answers over that with no limit');
+  const plain = figure('repeated, plain headers');
+  const browser = figure('repeated, Chromium’s headers, other origin');
+  const jwt = figure('repeated, JWT signed with a provider’s key (RS256)');
   return [
+    `- A repeated query, over a bare \`node:http\` server that sends the same bytes: ${written(plain)}; with the headers of a browser, for a page of another origin, ${written(browser)}; with a JWT ${written(jwt)}.`,
     `- 20 page views a second under 30 requests a minute: ${written(views)} complete and right (${views.note}), with ${written(busiest)} requests in the busiest minute (${busiest.note}).`,
     `- p99 of a warm answer, over that of a gateway with no limit: ${written(slowest)} (${slowest.note}).`,
   ].join('\n');
