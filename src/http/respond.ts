@@ -10,11 +10,8 @@ export interface Content {
   readonly body: string | Buffer;
   /** With a tag, a caller that has this content gets a 304. */
   readonly etag?: string;
-  /**
-   * How the body is encoded already; it is sent as it is. Absent where it is not encoded and may be compressed: no
-   * content that is sent here holds a secret.
-   */
-  readonly encoding?: 'br' | 'gzip' | 'identity';
+  /** How the body is compressed already. Any other may be compressed on its way: none holds a secret. */
+  readonly encoding?: 'br' | 'gzip';
 }
 
 /** An HTTP answer that is complete before its head is sent. */
@@ -53,7 +50,7 @@ export function respond(
     response.end();
     return;
   }
-  const { body, encoding = 'identity', etag, type } = content;
+  const { body, encoding, etag, type } = content;
   if (etag !== undefined) {
     response.setHeader('ETag', etag);
     if (holdsETag(response.req.headers['if-none-match'] ?? null, etag)) {
@@ -64,7 +61,7 @@ export function respond(
     }
   }
   response.setHeader('Content-Type', type);
-  if (encoding !== 'identity') response.setHeader('Content-Encoding', encoding);
+  if (encoding !== undefined) response.setHeader('Content-Encoding', encoding);
   response.setHeader('Content-Length', Buffer.byteLength(body));
   if (response.req.method === 'HEAD') response.end();
   else send(response, body);

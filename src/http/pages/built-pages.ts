@@ -131,9 +131,7 @@ function assetFor(
   const available = packings.filter((each) => assets.has(name + suffixes[each]));
   const encoding = choose(available);
   const packed = encoding && assets.get(name + suffixes[encoding]);
-  return encoding && packed
-    ? { type, encoding, bytes: packed }
-    : { type, encoding: 'identity', bytes: plain };
+  return encoding && packed ? { type, encoding, bytes: packed } : { type, bytes: plain };
 }
 
 /** How the build packs files, the smallest first. */
