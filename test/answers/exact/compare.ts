@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import type { Role } from '../../../src/auth/viewer.ts';
 import type { Asked, Scene } from './scene.ts';
 import { methods, type Sender } from './senders.ts';
 import type { Sent, Told } from './wire.ts';
@@ -45,6 +46,8 @@ export async function compare(
     expect({ request, answers: rounds[index] }).toEqual(expected);
     if (executed[index])
       expect({ request, ...ofTheGraph(answer) }).toEqual({ request, ...executed[index] });
+    const role = scene.roleOf(senders[index]?.caller ?? '');
+    if (role !== undefined) expectRights({ request, answer }, role);
     return [{ request, answer }];
   });
   for (const one of same) for (const other of same) expectTold(one, other);
@@ -63,6 +66,17 @@ export async function wholePath(scene: Scene, asked: Asked): Promise<void> {
 interface Exchange {
   readonly request: Sent;
   readonly answer: Told;
+}
+
+/** Expects a caller to be let in or not, and to see what needs a role or not: both paths could be wrong alike. */
+function expectRights({ request, answer }: Exchange, role: Role | null): void {
+  const { body, headers, status } = answer;
+  const isKnown = headers['www-authenticate'] === undefined && !body.includes('"UNAUTHENTICATED"');
+  // A page that may not call is told so first.
+  if (status !== 403) expect({ request, isKnown }).toEqual({ request, isKnown: role !== null });
+  const seen = /"plans":(null|\[)/.exec(body);
+  if (seen && role)
+    expect({ request, seen: seen[1] }).toEqual({ request, seen: role === 'admin' ? '[' : 'null' });
 }
 
 /**

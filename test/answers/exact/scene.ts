@@ -23,6 +23,8 @@ export interface Asked {
 
 /** The token of `brief` is good until then, in milliseconds of the scene. */
 const BRIEF_MS = 150_000;
+/** How far clocks may be apart, and a second that is rounded. */
+const TOLERANCE_MS = 6000;
 const SECRET = '0123456789abcdef0123456789abcdef';
 const CLAIMS = { AUTH_JWT_ISSUER: 'https://login.example', AUTH_JWT_AUDIENCE: 'gateway' };
 
@@ -117,6 +119,15 @@ export class Scene {
     }
     const parameters = new URLSearchParams({ ...named, variables: JSON.stringify(variables) });
     return { method: 'GET', path: `/graphql?${parameters}`, headers: all, body: null };
+  }
+
+  /** What a caller may do at this moment; `null` for one that is not let in, `undefined` where its token is about to end. */
+  roleOf(caller: string): Role | null | undefined {
+    if (this.#mode === 'none') return 'admin';
+    const now = this.door.clock.now();
+    if (caller === 'brief' && now >= BRIEF_MS)
+      return now > BRIEF_MS + TOLERANCE_MS ? null : undefined;
+    return this.#roles.get(caller) ?? null;
   }
 
   #post(body: object): Promise<Reply> {

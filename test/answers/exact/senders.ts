@@ -52,6 +52,8 @@ const encodings: readonly Readonly<Record<string, string>>[] = [
     'gzip, deflate, br, zstd',
     'br;q=0.5, gzip;q=0.8',
     'gzip;q=0, *;q=0.1',
+    'br, identity;q=0',
+    'gzip, *;q=0',
     'identity;q=0',
     'identity, br;q=0.2',
     'deflate',
