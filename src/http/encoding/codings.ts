@@ -20,8 +20,9 @@ export interface AcceptedCodings {
 export const codings: readonly Coding[] =
   'zstdCompressSync' in zlib ? ['br', 'zstd', 'gzip'] : ['br', 'gzip'];
 
-/** Headers that are remembered, and up to which length: browsers send a few, and short ones. */
+/** Headers that are remembered: browsers send a few. */
 const MOST_HEADERS = 64;
+/** A longer header is not read: it names no more codings than there are, and would be read for each request. */
 const MOST_CHARACTERS = 256;
 
 const NONE: AcceptedCodings = { whole: null, pieces: null, refusesIdentity: false };
@@ -76,18 +77,20 @@ export class Codings {
     available: readonly C[],
   ): C | null {
     if (!this.on || forbidsTransform(headers['cache-control'])) return null;
-    const { whole } = negotiate(headers['accept-encoding'], available);
+    const header = headers['accept-encoding'] ?? '';
+    const { whole } = header.length > MOST_CHARACTERS ? NONE : negotiate(header, available);
     return available.find((each) => each === whole) ?? null;
   }
 
   /** What may be sent to the client of a request. */
   for({ headers }: { readonly headers: IncomingHttpHeaders }): AcceptedCodings {
     const header = headers['accept-encoding'];
-    if (!this.on || header === undefined || forbidsTransform(headers['cache-control'])) return NONE;
+    if (!this.on || header === undefined || header.length > MOST_CHARACTERS) return NONE;
+    if (forbidsTransform(headers['cache-control'])) return NONE;
     const known = this.#known.get(header);
     if (known) return known;
     const found = negotiate(header);
-    if (header.length <= MOST_CHARACTERS) this.#known.set(header, found);
+    this.#known.set(header, found);
     return found;
   }
 }
