@@ -24,8 +24,12 @@ export class SplicedBody {
   readonly #encoded = new Map<Coding, EncodedHead>();
   #weight = 0;
 
-  /** `head` is in bytes, each as one character. */
+  /**
+   * `head` is in bytes, each as one character.
+   * @throws RangeError for an empty one, for which Zstandard does not begin a frame.
+   */
   constructor(head: string) {
+    if (head.length === 0) throw new RangeError('nothing to compress');
     this.#head = head;
   }
 
