@@ -116,9 +116,11 @@ export class CompiledQueries {
   /** Notes that Yoga has answered a query, and in which form. */
   note(names: RequestNames, contentType: string, query: () => ReadQuery): void {
     this.#contentTypes.set(names.accept, contentType);
-    // A text is read when it is wanted again.
-    if (names.operation === null || (names.isText && this.#read)) return;
-    this.#keep(names.operation, contentType, query);
+    const { isText, operation, read } = names;
+    if (operation === null) return;
+    // A text is read when it is wanted again. What was read of it already is in Yoga's memory: no second one is made.
+    if (!isText || !this.#read) this.#keep(operation, contentType, query);
+    else if (read?.query) this.#keep(operation, contentType, () => read.query ?? query());
   }
 
   /** Whether it is worth to try and answer one here. */
