@@ -22,7 +22,7 @@ export interface Asked {
 }
 
 /** The token of `brief` is good until then, in milliseconds of the scene. */
-const BRIEF_MS = 150_000;
+const BRIEF_MS = 10_000;
 /** How far clocks may be apart, and a second that is rounded. */
 const TOLERANCE_MS = 6000;
 const SECRET = '0123456789abcdef0123456789abcdef';
