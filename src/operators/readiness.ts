@@ -1,4 +1,3 @@
-import type { UpstreamName } from '../errors.ts';
 import type { Health } from '../observe/health.ts';
 import type { ReplicaFault } from '../redis/standing.ts';
 import type { Client } from '../upstream/client.ts';
@@ -15,14 +14,9 @@ export interface Readiness {
 }
 
 /** What is wrong with an upstream, or between this process and the other replicas. */
-type Degradation =
-  | ReplicaFault
-  | {
-      readonly reason: 'budget-paused' | 'upstream-unreachable';
-      readonly upstream: UpstreamName;
-      /** Milliseconds until it is over by itself. */
-      readonly retryAfterMs?: number;
-    };
+type Degradation = Omit<ReplicaFault, 'reason'> & {
+  readonly reason: ReplicaFault['reason'] | 'budget-paused' | 'upstream-unreachable';
+};
 
 /** What the other processes are to this one, where budgets and answers are shared. */
 export interface SharedState {
