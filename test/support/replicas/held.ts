@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { LIMIT, WINDOW_MS } from './cluster.ts';
+import { LIMIT, TIMEOUT_MS, WINDOW_MS } from './cluster.ts';
 import { Press } from './press.ts';
 import type { Scene } from './scene.ts';
 import { mostArrivals } from './window.ts';
@@ -28,7 +28,11 @@ export function expectWhole(
   const { longestLagMs } = upstream;
   const stale = outdatedStale.length;
   const found = { longestLagMs, writes, reads, outdatedStale: stale, ...pressed, codes: told };
-  const requests = upstream.requests.filter(({ at }) => at >= sinceMs);
+  // One that was given up as soon as it was seen waited in the backlog of a busy machine for longer than the timeout: Node
+  // accepts one connection in a turn of the event loop.
+  const requests = upstream.requests.filter(
+    ({ at, givenUpAt }) => at >= sinceMs && givenUpAt - at >= TIMEOUT_MS / 2,
+  );
   const most = mostArrivals(requests, WINDOW_MS);
   const cold = pressed.warmFailures.length > 0;
   const fails = [

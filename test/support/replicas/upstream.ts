@@ -24,6 +24,8 @@ export interface UpstreamRequest {
   endedAt: number;
   /** HTTP status of its answer; 0 while, or if, there is none. */
   status: number;
+  /** When its sender gave it up before it was answered; infinite where it did not. */
+  givenUpAt: number;
 }
 
 /** How the upstream behaves; a test may change it while it runs. */
@@ -113,10 +115,12 @@ export class VersionedUpstream implements AsyncDisposable {
       at: performance.now(),
       endedAt: Number.POSITIVE_INFINITY,
       status: 0,
+      givenUpAt: Number.POSITIVE_INFINITY,
     };
     this.requests.push(request);
     response.once('close', () => {
       request.endedAt = Math.min(request.endedAt, performance.now());
+      if (request.status === 0) request.givenUpAt = performance.now();
     });
     const waitMs = this.#quota?.take() ?? null;
     const reply = waitMs === null ? await this.#run(request, incoming) : refusal(waitMs);
