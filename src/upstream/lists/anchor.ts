@@ -1,6 +1,6 @@
 import { type AtOnce, type Steps, takeSteps, until } from '../../at-once.ts';
 import type { Row } from '../request.ts';
-import type { Cursor } from './cursor.ts';
+import { type Cursor, NEIGHBORS } from './cursor.ts';
 import type { ListPage } from './list-page.ts';
 
 /** A place between two rows of a list: before the row at `index`. */
@@ -144,16 +144,37 @@ class Anchor<R extends Row> {
   #placeByNumber(): Place {
     const { before = [], behind = [], total } = this.#cursor;
     const offset = this.#originOffset;
-    const gone = offset - before.length;
-    const shrunk = offset + 1 + Math.min(0, this.#growth);
-    const gained = 1 + behind.length + this.#growth;
-    // Fewer rows in all can have gone behind the place as well as before it.
-    const grown = total === undefined ? offset : offset + Math.max(0, gained);
-    return placeOf(this.#side === 'after' ? Math.min(gone, shrunk) : grown, this.#perPage);
+    // The row itself and those named behind it are gone, and none of them from before the place.
+    const grown = 1 + behind.length + this.#growth;
+    if (this.#side === 'before') {
+      return placeOf(total === undefined ? offset : offset + Math.max(0, grown), this.#perPage);
+    }
+    if (total === undefined ? this.#wasOnLastPage : offset + 1 + behind.length === total) {
+      // All rows that stood behind the place are gone: each one that is left was before it, or is new.
+      return total === undefined ? this.#lastPlace : placeOf(offset + grown, this.#perPage);
+    }
+    return placeOf(offset + Math.min(-before.length, grown), this.#perPage);
   }
 
   get #originOffset(): number {
     return (this.#origin.page - 1) * this.#perPage + this.#origin.index;
+  }
+
+  /** Whether the cursor's page was not full, and all rows behind the cursor's are named. */
+  get #wasOnLastPage(): boolean {
+    const { index, perPage, behind = [] } = this.#cursor;
+    const named = behind.length > 0 && behind.length < NEIGHBORS.behind;
+    return named && index + 1 + behind.length < perPage;
+  }
+
+  /** Behind the last row of the pages that were looked into. */
+  get #lastPlace(): Place {
+    const pages = [...this.#looked.values()].filter(({ rows }) => rows.length > 0);
+    const last = pages.reduce<ListPage<R> | null>(
+      (a, b) => (a && a.number > b.number ? a : b),
+      null,
+    );
+    return last ? { page: last.number, index: last.rows.length } : FIRST_PLACE;
   }
 
   /** The first of some pages that is in the list and was not looked into yet. */

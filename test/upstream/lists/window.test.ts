@@ -234,6 +234,22 @@ describe('readWindow', () => {
     );
   });
 
+  // The first row of the last page has no neighbor before it to go by.
+  test.each([
+    { total: true, insertions: 0 },
+    { total: true, insertions: 2 },
+    { total: false, insertions: 0 },
+    { total: false, insertions: 2 },
+  ])('shows no row again when the whole last page is gone: %o', async ({ total, insertions }) => {
+    const habits = { ...honest, total };
+    const { window, rows } = createSource(ids(8), habits, { pageSize: 6, keeps: false });
+    const { cursors } = await window({ first: 7 });
+    rows.splice(6, 2);
+    rows.unshift(...Array.from({ length: insertions }, (_, n) => 100 + n));
+    const { ids: shown } = await window({ first: 7, after: cursors.at(-1) });
+    expect(shown).toEqual([]);
+  });
+
   test('understands a cursor after the page size has changed', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 119 }), async (size) => {
