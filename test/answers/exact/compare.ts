@@ -5,7 +5,7 @@ import { methods, type Sender } from './senders.ts';
 import type { Sent, Told } from './wire.ts';
 
 /** How often each asks: at first the answer is noted, then remembered, and from then on given from memory. */
-const TIMES = 3;
+const TIMES = 4;
 /** What the executor's own answer, without a socket, is answerable for. */
 const OF_THE_GRAPH = ['content-type', 'cache-control', 'www-authenticate', 'retry-after'];
 

@@ -7,10 +7,7 @@ import { KEY, type VersionedUpstream } from './upstream.ts';
 export const LIMIT = 30;
 /** The shortest window that the times of the replicas' protocol are in proportion to. */
 export const WINDOW_MS = 2000;
-/**
- * How long an upstream request may take in the tests. What the upstream sees later than this, because the machine is
- * busy, is in no window that anybody could keep.
- */
+/** How long an upstream request may take in the tests. */
 export const TIMEOUT_MS = 1000;
 /** How long nothing is sent when Redis has no memory: window, margin, last moment of sending, timeout. */
 export const HOLD_MS = WINDOW_MS + 250 + 300 + TIMEOUT_MS;

@@ -1,9 +1,7 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { json } from 'node:stream/consumers';
+import { hrtime } from 'node:process';
 import { setTimeout as pause } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import { Quota, type QuotaOptions } from './quota.ts';
 import { type Noun, VersionedRows } from './rows.ts';
 
@@ -17,16 +15,25 @@ export interface UpstreamRequest {
   readonly path: string;
   readonly key: string;
   readonly at: number;
-  /**
-   * When the last of its answer was given away, or its connection was gone; infinite until then. Not when that was
-   * noticed: this process may be busy, and whoever has the answer reckons from there.
-   */
+  /** When its answer was given away, or its connection was gone; infinite until then. */
   endedAt: number;
   /** HTTP status of its answer; 0 while, or if, there is none. */
   status: number;
-  /** When its sender gave it up before it was answered; infinite where it did not. */
-  givenUpAt: number;
 }
+
+/** What the thread at the socket tells; times are of `hrtime`, in milliseconds. */
+type Told =
+  | { readonly kind: 'listening'; readonly port: number }
+  | {
+      readonly kind: 'request';
+      readonly id: number;
+      readonly at: number;
+      readonly method: string;
+      readonly path: string;
+      readonly key: string;
+    }
+  | { readonly kind: 'whole'; readonly id: number; readonly body: string }
+  | { readonly kind: 'answered' | 'closed'; readonly id: number; readonly at: number };
 
 /** How the upstream behaves; a test may change it while it runs. */
 export interface Conduct {
@@ -63,31 +70,27 @@ export class VersionedUpstream implements AsyncDisposable {
     onEffect: () => undefined,
   };
   readonly #quota: Quota | null;
-  readonly #lag = monitorEventLoopDelay({ resolution: 10 });
-  readonly #server = createServer((request, response) => {
-    // Whoever is killed in mid-request leaves a body that ends too soon.
-    this.#answer(request, response).catch(() => response.destroy());
-  });
+  readonly #door = new Worker(new URL('upstream-door.mjs', import.meta.url));
+  /** The requests whose connections are not closed yet. */
+  readonly #open = new Map<number, UpstreamRequest>();
+  /** From `hrtime` to `performance.now()`, in milliseconds. */
+  readonly #offset = performance.now() - Number(hrtime.bigint()) / 1e6;
+  #port = 0;
 
   private constructor(quota: QuotaOptions | null) {
     this.#quota = quota && new Quota(quota);
-    this.#lag.enable();
+    this.#door.on('message', (told: Told) => this.#hear(told));
   }
 
   /** Starts one on a free port; without a quota it takes everything and says nothing of a limit. */
   static async start(quota: QuotaOptions | null = null): Promise<VersionedUpstream> {
     const upstream = new VersionedUpstream(quota);
-    await once(upstream.#server.listen(0, '127.0.0.1'), 'listening');
+    await once(upstream.#door, 'message');
     return upstream;
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
-  }
-
-  /** For how long, at most, it did not look whether a request had come: its log is no better than that. */
-  get longestLagMs(): number {
-    return Math.round(this.#lag.max / 1e6);
+    return `http://127.0.0.1:${this.#port}`;
   }
 
   /** Requests of somebody else who uses the same key; they are in no log. */
@@ -101,38 +104,44 @@ export class VersionedUpstream implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#lag.disable();
-    this.#server.closeAllConnections();
-    this.#server.close();
-    await once(this.#server, 'close');
+    await this.#door.terminate();
   }
 
-  async #answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-    const request: UpstreamRequest = {
-      method: incoming.method ?? '',
-      path: incoming.url ?? '',
-      key: incoming.headers.authorization ?? '',
-      at: performance.now(),
-      endedAt: Number.POSITIVE_INFINITY,
-      status: 0,
-      givenUpAt: Number.POSITIVE_INFINITY,
-    };
-    this.requests.push(request);
-    response.once('close', () => {
-      request.endedAt = Math.min(request.endedAt, performance.now());
-      if (request.status === 0) request.givenUpAt = performance.now();
-    });
+  #hear(told: Told): void {
+    if (told.kind === 'listening') {
+      this.#port = told.port;
+      return;
+    }
+    if (told.kind === 'request') {
+      const { id, method, path, key } = told;
+      const at = told.at + this.#offset;
+      const request = { method, path, key, at, endedAt: Number.POSITIVE_INFINITY, status: 0 };
+      this.requests.push(request);
+      this.#open.set(id, request);
+      return;
+    }
+    const request = this.#open.get(told.id);
+    if (!request) return;
+    if (told.kind === 'whole') void this.#answer(told.id, request, told.body);
+    else request.endedAt = Math.min(request.endedAt, told.at + this.#offset);
+    if (told.kind === 'closed') this.#open.delete(told.id);
+  }
+
+  async #answer(id: number, request: UpstreamRequest, sent: string): Promise<void> {
     const waitMs = this.#quota?.take() ?? null;
-    const reply = waitMs === null ? await this.#run(request, incoming) : refusal(waitMs);
-    if (reply === null) return;
+    const reply = waitMs === null ? await this.#run(request, sent) : refusal(waitMs);
+    if (reply === null || !this.#open.has(id)) return;
     request.status = reply.status;
-    const headers = { ...this.#quota?.headers(), ...reply.headers };
-    request.endedAt = performance.now();
-    response.writeHead(reply.status, { 'content-type': 'application/json', ...headers });
-    response.end(JSON.stringify(reply.body));
+    const headers = {
+      'content-type': 'application/json',
+      ...this.#quota?.headers(),
+      ...reply.headers,
+    };
+    const body = JSON.stringify(reply.body);
+    this.#door.postMessage({ id, status: reply.status, headers, body }, []);
   }
 
-  async #run(request: UpstreamRequest, incoming: IncomingMessage): Promise<Reply | null> {
+  async #run(request: UpstreamRequest, sent: string): Promise<Reply | null> {
     const [before, after] = this.conduct.delays(request);
     // What never takes effect is left alone until its connection goes.
     if (before === Number.POSITIVE_INFINITY) return null;
@@ -140,7 +149,7 @@ export class VersionedUpstream implements AsyncDisposable {
     const failure = this.conduct.fails(request);
     const body =
       failure === null
-        ? await this.#effect(request, incoming)
+        ? this.#effect(request, sent)
         : { error: failure, message: 'Something is wrong here' };
     if (failure === null && request.method !== 'GET') this.conduct.onEffect(request);
     if (after === Number.POSITIVE_INFINITY) return null;
@@ -148,7 +157,7 @@ export class VersionedUpstream implements AsyncDisposable {
     return { status: failure ?? 200, headers: {}, body };
   }
 
-  async #effect(request: UpstreamRequest, incoming: IncomingMessage): Promise<object> {
+  #effect(request: UpstreamRequest, sent: string): object {
     const { method } = request;
     const [, what = '', name = '', action = ''] = request.path
       .replace(/\?.*/, '')
@@ -173,12 +182,11 @@ export class VersionedUpstream implements AsyncDisposable {
     }
     const noun = `${what}s`;
     if (method === 'PUT' && action === 'update' && isNoun(noun)) {
-      const sent = (await json(incoming)) as { name: string };
-      this.rows.rename(noun, Number(name), sent.name);
+      const input = JSON.parse(sent) as { name: string };
+      this.rows.rename(noun, Number(name), input.name);
       return { error: 0, id: Number(name) };
     }
     if (method === 'POST' && what === 'files') {
-      await incoming.resume().toArray();
       return { error: 0, id: this.requests.length };
     }
     this.unknown.push(`${method} ${request.path}`);
