@@ -254,7 +254,7 @@ function createHttp(
     turns,
     graphql,
     arrived: telemetry.tracing.arrived,
-    fastPath: createFastPath({ answers, operations, replies, clock }),
+    fastPath: createFastPath({ answers, operations, replies, callers, clock }),
     graphiql: config.graphiql
       ? createGraphiqlPage(exampleOperations(purchaseCode), builtPages)
       : null,

@@ -3,6 +3,7 @@ import { type AtOnce, inBackground } from '../at-once.ts';
 import type { Viewer } from '../auth/viewer.ts';
 import type { Clock } from '../clock.ts';
 import type { Admission } from '../http/door/admission.ts';
+import type { Callers } from '../http/door/caller.ts';
 import { isJson } from '../http/door/envelope.ts';
 import type { CompiledQueries } from './compiled-queries.ts';
 import type { RememberedAnswers } from './remembered-answers.ts';
@@ -13,13 +14,7 @@ import { answerKeyOf, askedOperation, type RequestNames } from './request-names.
 const MAX_BODY_BYTES = 16 * 1024;
 
 /** Headers with any of which an answer can be another, or has others of its own. */
-const UNUSUAL = [
-  'content-encoding',
-  'expect',
-  'prefer',
-  'transfer-encoding',
-  'x-gateway-dry-run',
-] as const;
+const UNUSUAL = ['content-encoding', 'expect', 'transfer-encoding', 'x-gateway-dry-run'] as const;
 
 /** A request that the door has admitted. */
 export interface Arrival {
@@ -63,9 +58,10 @@ export function createFastPath(options: {
   readonly answers: RememberedAnswers;
   readonly operations: CompiledQueries;
   readonly replies: Replies;
+  readonly callers: Callers;
   readonly clock: Clock;
 }): FastPath {
-  const { answers, clock, operations, replies } = options;
+  const { answers, callers, clock, operations, replies } = options;
 
   /** Answers an operation from memory, or hands it on. `body` is null of a GET. */
   const settle = (known: Known, body: Buffer | null): void => {
@@ -140,7 +136,10 @@ export function createFastPath(options: {
       server.serve(arrival, null);
       return;
     }
-    const { headers } = admission.origin;
+    const cors = admission.origin.headers;
+    // What is cached is not waited for: a preferred wait changes nothing else.
+    const applied = callers.preferenceApplied(request.headers.prefer?.toString());
+    const headers = applied === null ? cors : [...cors, 'Preference-Applied', applied];
     const known = { arrival, caller, headers, request, response, server };
     if (request.method === 'GET') settle(known, null);
     else if (bodies.push(known) === 1) setImmediate(readBodies);

@@ -20,7 +20,7 @@ export interface Recipient {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly caller: Viewer;
-  /** What the door adds to the answer, as of CORS: names and values by turns. */
+  /** What is added to the answer, as of CORS: names and values by turns. */
   readonly headers: readonly string[];
 }
 

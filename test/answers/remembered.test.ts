@@ -254,7 +254,7 @@ describe('An operation that is asked again', () => {
   });
 
   it.each([
-    ['Prefer', { prefer: 'wait=1' }],
+    ['Content-Encoding', { 'content-encoding': 'identity' }],
     ['X-Gateway-Dry-Run', { 'x-gateway-dry-run': '1' }],
   ])('goes the whole way with %s', async (_, headers) => {
     await teach(CAMPAIGNS, 'viewer');
@@ -262,6 +262,23 @@ describe('An operation that is asked again', () => {
     await door.ask(CAMPAIGNS, 'viewer', { headers });
     expect(await remembered()).toBe(before);
   });
+
+  it.each(['wait=1', 'wait=99, handling=lenient', 'wait=soon', 'return=minimal'])(
+    'is given to Prefer: %s, with the wait that was in force',
+    async (prefer) => {
+      const whole = await door.ask(CAMPAIGNS, 'viewer', {
+        headers: { prefer, 'content-encoding': 'identity' },
+      });
+      await teach(CAMPAIGNS, 'viewer');
+      const before = await remembered();
+      const answer = await door.ask(CAMPAIGNS, 'viewer', { headers: { prefer } });
+      expect(await remembered()).toBe(before + 1);
+      const applied = 'preference-applied';
+      expect(answer.headers.get(applied)).toBe(whole.headers.get(applied));
+      expect(answer.headers.has(applied)).toBe(/wait=\d/.test(prefer));
+      expect(answer.data).toEqual(whole.data);
+    },
+  );
 
   it('is answered whatever the pieces in which it arrives', async () => {
     await teach(CAMPAIGNS, 'viewer');

@@ -71,6 +71,14 @@ const types = [
   'application/graphql-response+json, application/json;q=0.9',
 ];
 
+const waits: readonly Readonly<Record<string, string>>[] = [
+  {},
+  { prefer: 'wait=5' },
+  { prefer: 'wait=3600' },
+  { prefer: 'wait=soon' },
+  { prefer: 'handling=lenient, wait=2' },
+];
+
 /** Any sender by one of these callers. The usual ones come often, so that much is answered from memory. */
 export function anySender(callers: readonly string[]): fc.Arbitrary<Sender> {
   const often = <T>(of: readonly T[], usual: number): fc.Arbitrary<T> =>
@@ -82,12 +90,13 @@ export function anySender(callers: readonly string[]): fc.Arbitrary<Sender> {
       origin: often(origins, 3),
       encoding: often(encodings, 4),
       accept: often(types, 1),
+      wait: often(waits, 2),
       has: often(['nothing', 'this', 'this uncompressed', 'anything', 'another'] as const, 2),
     })
-    .map(({ caller, method, origin, encoding, accept, has }) => ({
+    .map(({ caller, method, origin, encoding, accept, wait, has }) => ({
       caller,
       method,
-      headers: { accept, ...origin, ...encoding },
+      headers: { accept, ...origin, ...encoding, ...wait },
       has,
     }));
 }
