@@ -10,8 +10,8 @@ export function createDigest(secret: string): Digest {
 
 /**
  * Digests for keys of maps that never leave this process: another secret for each, and a third of the
- * cost of `createDigest`, since one call of OpenSSL makes it. Whoever were shown one could make that of a
- * longer text (SHA-256 is not HMAC), so none may be sent, logged or stored elsewhere.
+ * cost of `createDigest`, since one call of OpenSSL makes it. From one of these, that of a
+ * longer text can be computed (SHA-256 is not HMAC), so none may be sent, logged or stored elsewhere.
  */
 export function createLocalDigest(): Digest {
   const secret = randomBytes(32).toString('base64');

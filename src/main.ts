@@ -21,7 +21,7 @@ const sameSignalMs = 500;
 /** How much longer than it may take a stop is given before the process is ended, in milliseconds. */
 const stopSlackMs = 5000;
 
-/** How long the log may take to be written at the end, in milliseconds: it may be that nobody reads it. */
+/** How long the log may take to be written at the end, in milliseconds: its pipe may have no reader. */
 const drainMs = 2000;
 
 /** What goes together on a command line. */
@@ -109,7 +109,7 @@ function ender(output: StandardOutput): End {
   };
 }
 
-/** `say` tells a person at the terminal. */
+/** `say` writes to a person at the terminal. */
 function stopper(
   gateway: Gateway,
   { end, say }: { readonly end: End; readonly say: ((text: string) => void) | null },

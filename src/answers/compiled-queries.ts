@@ -19,14 +19,14 @@ import { shapeOf } from './text-shape.ts';
 
 /** Characters of the texts of operations that are held: parsed they take some hundred times the memory. */
 const MAX_CHARACTERS = 128 * 1024;
-/** So often in a row an attempt may come to nothing before most are left out, */
+/** Failed attempts in a row after which most are left out, */
 const MOST_MISSES = 8;
-/** ... of which one in so many is made all the same. */
+/** ... except for one in this many. */
 const TRY_EVERY = 16;
 /** Characters of the `Accept` headers whose types are known. */
 const MAX_ACCEPTED_CHARACTERS = 8 * 1024;
 
-/** An answer that was made at once, of copies that were at hand. */
+/** An answer that was made at once, from cached copies. */
 export interface CompiledAnswer {
   /** Its data as JSON. */
   readonly data: string;

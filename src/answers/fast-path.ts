@@ -121,7 +121,7 @@ export function createFastPath(options: {
     const arrived = bodies;
     bodies = [];
     for (const known of arrived) {
-      // Nobody waits for the answer to one that was broken off.
+      // The sender of one that was broken off reads no answer.
       if (known.request.destroyed) continue;
       const body = readBody(known.request);
       if (body) settle(known, body);

@@ -76,10 +76,10 @@ export class Replies {
     const reply: Reply = { body, encoding: 'latin1', length, coding, contentType, etag, ageMs };
     const status = this.#send(recipient, requestId, reply);
     tally?.count(answer);
-    this.#tell(recipient, { requestId, name, status, stale: 0, startedAt });
+    this.#observe(recipient, { requestId, name, status, stale: 0, startedAt });
   }
 
-  /** Answers an operation whose answer is not remembered, if it can be made at once; tells whether. */
+  /** Answers an operation whose answer is not remembered, if it can be made at once; returns whether it did. */
   execute(recipient: Recipient, names: RequestNames, asked: AskedOperation): boolean {
     const { answers, clock, operations, tally } = this.#options;
     const { caller, request } = recipient;
@@ -105,11 +105,11 @@ export class Replies {
     });
     const { saved, stale } = summary;
     tally?.countExecuted(name, saved.cache);
-    this.#tell(recipient, { requestId, name, status, stale, startedAt });
+    this.#observe(recipient, { requestId, name, status, stale, startedAt });
     return true;
   }
 
-  #tell(
+  #observe(
     { caller, request }: Recipient,
     answer: Pick<OperationRecord, 'requestId' | 'name' | 'status' | 'stale'> & {
       readonly startedAt: number;
@@ -136,7 +136,7 @@ export class Replies {
     answered(record, request);
   }
 
-  /** The coding of a body of so many bytes; `null` where it goes out as it is. No answer here holds secrets. */
+  /** The coding of a body of that length; `null` where it goes out as it is. No answer here holds secrets. */
   #codingFor({ request }: Recipient, bytes: number): Coding | null {
     if (request.headers['accept-encoding'] === undefined) return null;
     const { refusesIdentity, whole } = this.#options.codings.for(request);

@@ -90,7 +90,7 @@ export function createJwks(
     const ageMs = clock.now() - loadedAt;
     if (ageMs >= WORTHLESS_AFTER_MS) return false;
     if (ageMs >= REFRESH_AFTER_MS && mayTry(COOL_DOWN_MS) && !remote.reloading) {
-      // This token is checked with the keys from before; `load` has told the operator.
+      // This token is checked with the keys from before; `load` has complained to the operator.
       load(COOL_DOWN_MS).catch(() => undefined);
     }
     return true;

@@ -32,7 +32,7 @@ export function createTokenCheck(file: string, world: AuthWorld): Authenticate {
   const tokens = new TokenFile(file, world);
   return ({ authorization }) => {
     // How long a lookup takes can depend on the digest that is looked for and on those in the file. That
-    // tells nothing about a token: nobody can choose a token for its digest, nor get back from one.
+    // reveals nothing about a token: none can be chosen for its digest, nor be found from it.
     const found = tokens.current.get(hash('sha256', bearerOf(authorization, 'a token')));
     if (!found) throw unauthenticated('This token is not known here.', true);
     if (found.expiresAt <= world.clock.wall()) {
@@ -45,7 +45,7 @@ export function createTokenCheck(file: string, world: AuthWorld): Authenticate {
 /**
  * The tokens of a file, as they were when it could last be used. It may be replaced (another inode) or
  * written in place, as a single file that is mounted into a container must be: both change what `stat`
- * tells. Who reads while it is written finds half of it, or what the next write changes within the same
+ * returns. Who reads while it is written finds half of it, or what the next write changes within the same
  * tick of the file system's clock; so what was read is read once more at the next look.
  */
 class TokenFile {
@@ -84,7 +84,7 @@ class TokenFile {
       if (before === this.#settled) return;
       this.#settled = '';
       const entries = entriesOf(parseTokenFile(readTextFile(this.#file, MAX_TOKEN_FILE_BYTES)));
-      // Written while it was read: the next look will tell.
+      // Written while it was read: the next look reads it again.
       if (this.#outside() !== before) return;
       this.#entries = entries;
       this.#failure = '';
@@ -95,7 +95,7 @@ class TokenFile {
     }
   }
 
-  /** What tells a file, or the same file written anew, from another. */
+  /** What differs between two files, or one file before and after it is written. */
   #outside(): string {
     const { dev, ino, size, mtimeNs, ctimeNs } = statSync(this.#file, { bigint: true });
     return [dev, ino, size, mtimeNs, ctimeNs].join(' ');

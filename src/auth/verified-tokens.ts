@@ -21,9 +21,9 @@ const BYTES_PER_TOKEN = 600;
 const MAX_PER_CALLER = 1000;
 
 /**
- * The tokens that were verified, by their keyed digests: a copy of this memory lets nobody in. It is
+ * The tokens that were verified, by their keyed digests: a copy of this memory admits no caller. It is
  * bounded in bytes, and in tokens of one caller, who could otherwise have the provider make tokens until
- * those of everybody else were forgotten. What is forgotten is verified again. Tokens that failed are not
+ * those of all others were forgotten. What is forgotten is verified again. Tokens that failed are not
  * kept, so that made-up ones, of which there is no end, take nothing.
  */
 export class VerifiedTokens {

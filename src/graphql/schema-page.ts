@@ -29,7 +29,7 @@ export type SchemaPage = (
 ) => void;
 
 /**
- * `GET /schema.graphql` answers the graph as SDL, for code generators and editors: to whoever may ask for it by
+ * `GET /schema.graphql` answers the graph as SDL, for code generators and editors: to callers who may ask for it by
  * introspection, and with the directives on fields that introspection leaves out. 0 upstream calls.
  */
 export function createSchemaPage(options: SchemaPageOptions): SchemaPage {
@@ -66,6 +66,6 @@ async function answer(
 function notTold(): GatewayError {
   return new GatewayError(
     'FORBIDDEN',
-    'This gateway does not tell its schema. INTROSPECTION=true allows it.',
+    'This gateway does not publish its schema. INTROSPECTION=true allows it.',
   );
 }

@@ -34,7 +34,7 @@ export interface HttpOptions {
     response: ServerResponse,
     context: { readonly admission: Admission; readonly names: RequestNames | null },
   ) => unknown;
-  /** Told of every request before anything is done with it; `null` where nothing is traced. */
+  /** Called with every request before anything is done with it; `null` where nothing is traced. */
   readonly arrived: ((request: IncomingMessage) => void) | null;
   /** Answers what can be answered at once from memory; `null` when nothing is. */
   readonly fastPath: FastPath | null;
@@ -129,7 +129,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     if (fastPath?.takes(request, admission) && !drain.begun) fastPath.answer(arrival, fastServer);
     else fastServer.serve(arrival, null);
   };
-  /** For every request on the fast path: to make this anew each time would be felt. */
+  /** Made once for all requests on the fast path: one for each would cost noticeable time. */
   const fastServer: FastPathServer = {
     serve: (arrival, names) => {
       fastServer.watch(arrival);

@@ -129,7 +129,7 @@ export class LiveStream extends Readable {
   }
 }
 
-/** The pieces of events, for as long as somebody holds those: what is sent to many is compressed once by its object. */
+/** The pieces of events, for as long as those are referenced: what is sent to many is compressed once by its object. */
 const pieces = new WeakMap<Buffer, readonly Buffer[]>();
 
 function piecesOf(event: Buffer): readonly Buffer[] {

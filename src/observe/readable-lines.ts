@@ -26,12 +26,12 @@ export function readableLines(
     const { level, msg = '', time, error, ...facts } = JSON.parse(line) as LogLine;
     const { message, stack = [] } = error ?? {};
     const clock = new Date(time).toTimeString().slice(0, 8);
-    const told = message === undefined ? facts : { ...facts, error: message };
+    const shown = message === undefined ? facts : { ...facts, error: message };
     const words = [
       paint(DIM, clock),
       paint(colors[level] ?? DIM, level.padEnd(5)),
       msg,
-      paint(DIM, pairs(told).join(' ')),
+      paint(DIM, pairs(shown).join(' ')),
     ];
     const lines = [words.filter((word) => word !== '').join(' ')];
     return `${[...lines, ...stack.map((at) => `    ${at}`)].join('\n')}\n`;

@@ -4,7 +4,7 @@ import type { LogStream } from './logger.ts';
 
 /** How long a line waits for others to be written with, in milliseconds. */
 const GATHER_MS = 5;
-/** So many characters do not wait any longer: as much as a pipe takes at once. */
+/** As many characters as a pipe takes at once do not wait any longer. */
 const GATHER_LENGTH = 64 * 1024;
 /** How long a reader that does not keep up is given before the next attempt, in milliseconds. */
 const RETRY_MS = 5;
@@ -15,7 +15,7 @@ const MOST_HELD_URGENT = 64 * 1024;
 
 /** Standard output as the log and the process share it: all that is written through here keeps its order. */
 export interface StandardOutput extends Required<LogStream> {
-  /** Runs `task` when all is written: never, where nobody reads. */
+  /** Runs `task` when all is written: never, where the pipe is not read. */
   onceDrained(task: () => void): void;
 }
 
@@ -34,7 +34,7 @@ export function standardOutput(clock: Clock, descriptor = 1): StandardOutput {
   let held: Buffer[] = [];
   let heldBytes = 0;
   let leftOut = 0;
-  /** Nobody will ever read again. */
+  /** The reader is gone for good. */
   let closed = false;
   /** When anything waits: until the next attempt. */
   let cancel: (() => void) | null = null;
@@ -80,7 +80,7 @@ export function standardOutput(clock: Clock, descriptor = 1): StandardOutput {
       cancel = clock.after(RETRY_MS, flush);
       return;
     }
-    for (const tell of onDrained) tell();
+    for (const task of onDrained) task();
     onDrained = [];
   };
 

@@ -32,8 +32,8 @@ const DRIFT = 0.001;
  *   clock back: the script goes forward to the bound. Without that, all that was lost makes answers look younger than they
  *   are, and slots come back late.
  *
- * A replica that is new in an epoch has no lower bound of its own. Redis tells it what time may be lost, and moments from
- * before that count as so much longer ago.
+ * A replica that is new in an epoch has no lower bound of its own. Redis reports what time may be lost, and moments from
+ * before that count as that much longer ago.
  *
  * Monotonic time stands still while a machine is suspended; then the lower bound is merely lower.
  */

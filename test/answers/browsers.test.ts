@@ -54,7 +54,7 @@ async function send(query: string, headers: Headers, method: 'GET' | 'POST'): Pr
 }
 
 /** All that an answer says, but for what is another each time. */
-function told({ headers, status, text: body }: Answered): object {
+function visible({ headers, status, text: body }: Answered): object {
   const others = ['x-request-id', 'date', 'content-length'];
   const rest = Object.entries(headers).filter(([name]) => !others.includes(name));
   return { status, rest: Object.fromEntries(rest), body: body.replace(/"extensions".*/, '') };
@@ -84,7 +84,7 @@ describe('A page that asks again', () => {
       const before = await fromMemory();
       for (let n = 0; n < 4; n += 1) answers.push(await send(query, headers(), method));
       expect(await fromMemory()).toBe(before + 2);
-      const [first, ...later] = answers.map(told);
+      const [first, ...later] = answers.map(visible);
       expect(later).toEqual([first, first, first]);
       for (const { headers: answered, status } of answers) {
         expect(status).toBe(200);
@@ -152,7 +152,7 @@ describe('A GET of a page that is not listed', () => {
     await door.clock.advance(600_000);
     const calls = door.calls();
     const stale = await send(query, headers(), 'GET');
-    expect([told(warm), told(stale)]).toEqual([told(cold), told(cold)]);
+    expect([visible(warm), visible(stale)]).toEqual([visible(cold), visible(cold)]);
     expect(warm.headers['access-control-allow-origin']).toBeUndefined();
     expect(await fromMemory()).toBe(before);
     expect(door.calls()).toBe(calls);

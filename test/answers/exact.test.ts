@@ -6,7 +6,7 @@ import { anyPlay } from './exact/play.ts';
 import { type Asked, Scene } from './exact/scene.ts';
 
 describe('A response', () => {
-  it('is the same on every path, whoever asks from wherever', { timeout: 240_000 }, async () => {
+  it('is the same on every path, for every sender and origin', { timeout: 240_000 }, async () => {
     let compared = 0;
     let fromMemory = 0;
     await fc.assert(
@@ -33,7 +33,7 @@ describe('A response', () => {
       }),
       {
         numRuns: Number(process.env['ANSWER_RUNS'] ?? 40),
-        // A fault is told as small as it could be made until then: each attempt takes a gateway of its own.
+        // A fault is reported as small as it could be made until then: each attempt takes a gateway of its own.
         interruptAfterTimeLimit: Number(process.env['ANSWER_MS'] ?? 60_000),
       },
     );

@@ -26,7 +26,7 @@ describe('A query on the whole path that is executed by its compiled plan', () =
     },
     body: JSON.stringify({ query, variables }),
   });
-  const told = (status: number, headers: Headers, text: string): string => {
+  const visible = (status: number, headers: Headers, text: string): string => {
     const names = ['content-type', 'cache-control', 'preference-applied', 'etag', 'age', 'vary'];
     return [status, ...names.map((name) => headers.get(name)), text].join('\n');
   };
@@ -35,11 +35,11 @@ describe('A query on the whole path that is executed by its compiled plan', () =
     const response = await door.gateway.fetch(new Request(`http://gateway${path}`, init));
     // What comes over a socket can be compressed, and says so.
     response.headers.append('vary', 'Accept-Encoding');
-    return told(response.status, response.headers, await response.text());
+    return visible(response.status, response.headers, await response.text());
   };
   const compiled = async (path: string, init: RequestInit): Promise<string> => {
     const { headers, status, text } = await door.send(path, init);
-    return told(status, headers, text);
+    return visible(status, headers, text);
   };
 
   it('is what the executor answers, whatever is selected', { timeout: 120_000 }, async () => {

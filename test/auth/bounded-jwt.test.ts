@@ -10,7 +10,7 @@ const secret = 'a secret of more than 32 letters'.replaceAll(' ', '-');
 const clock = new VirtualClock();
 const encoded = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url');
 
-/** A token of a caller; `serial` tells it from others of the same. */
+/** A token of a caller; `serial` makes it differ from others of the same. */
 function tokenOf(sub: string, serial: number, key = secret): string {
   const claims = {
     iss: 'https://login.example',

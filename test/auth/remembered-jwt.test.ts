@@ -64,8 +64,8 @@ beforeAll(async () => {
   await sign('of the second key', two, {}, 'two');
   await sign('that names no key', one, {}, null);
   await sign('of the key that comes under the same name', again);
-  await sign('of a key that nobody knows', two, {}, 'three');
-  await sign('for somebody else', one, { aud: 'another' });
+  await sign('of an unknown key', two, {}, 'three');
+  await sign('for another audience', one, { aud: 'another' });
   tokens['that is none'] = 'abc.def.ghi';
 });
 
@@ -213,8 +213,8 @@ describe('a remembered token', () => {
     'of the second key',
     'that names no key',
     'of the key that comes under the same name',
-    'of a key that nobody knows',
-    'for somebody else',
+    'of an unknown key',
+    'for another audience',
     'that is none',
   ];
   const sets = [[], ['one'], ['two'], ['one', 'two'], ['again'], ['again', 'two']];
@@ -344,7 +344,7 @@ describe('a remembered token', () => {
     const before = world.present(token);
     await world.clock.advance(30_000);
     world.keys = [published['one'] as JWK];
-    const other = outcomeOf(() => world.present(tokens['of a key that nobody knows'] ?? ''));
+    const other = outcomeOf(() => world.present(tokens['of an unknown key'] ?? ''));
     await world.clock.settle();
     go();
     expect(await before).toEqual({ name: 'mia', role: 'viewer' });

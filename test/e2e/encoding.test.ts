@@ -91,7 +91,7 @@ describeWith(chromium, 'a browser, which decodes every coding that it names', ()
     }
   });
 
-  it('is told of an event in gzip as soon as it is there', async () => {
+  it('gets an event in gzip as soon as it is there', async () => {
     const first = await page.evaluate(
       (address) =>
         new Promise<string>((resolve, reject) => {

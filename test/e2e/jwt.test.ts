@@ -64,7 +64,7 @@ it('a token that was verified is nowhere in the heap, and who sent it is', async
     const heap = read();
     const [, claims = '', signature = ''] = token.split('.');
     expect(heap).toContain('the-sender');
-    // The end of the claims tells the sender; what is before it is the same in all of them.
+    // The end of the claims differs by sender; what is before it is the same in all of them.
     expect(heap.includes(claims.slice(-40))).toBe(false);
     expect(heap.includes(signature)).toBe(false);
   } finally {

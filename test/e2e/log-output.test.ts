@@ -18,7 +18,7 @@ afterEach(async () => {
   children = [];
 });
 
-/** The built gateway, whose log nobody reads yet. */
+/** The built gateway, whose log is not read yet. */
 async function unread(...flags: string[]): Promise<{ child: Child; url: string }> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -56,7 +56,7 @@ async function ask(
 /** With this header a request goes the whole way, on which its body is parsed once. */
 const whole = { prefer: 'wait=5' };
 
-/** Asks so many times, several at once. Ids are long, so that lines are. */
+/** Asks the given number of times, several at once. Ids are long, so that lines are. */
 async function askMany(url: string, count: number): Promise<void> {
   for (let at = 0; at < count; at += 20) {
     const ids = Array.from({ length: 20 }, (_, n) => `${at + n}:`.padEnd(120, 'x'));
@@ -81,8 +81,8 @@ const operationsOf = (log: string): number[] =>
     .filter(({ msg }) => msg === 'operation')
     .map(({ requestId = '' }) => Number.parseInt(requestId, 10));
 
-describe('a log that nobody reads', () => {
-  it('holds up no request, and is there once somebody reads', async () => {
+describe('a log that is not read', () => {
+  it('holds up no request, and is there once it is read', async () => {
     const { child, url } = await unread();
     // More than the pipe and the megabyte that is held take.
     await askMany(url, 6000);
@@ -104,7 +104,7 @@ describe('a log that nobody reads', () => {
     expect(linesOf(log).at(-1)).toMatchObject({ msg: 'stopping' });
   });
 
-  it('is written whole where somebody begins to read at the end', async () => {
+  it('is written whole where reading begins at the end', async () => {
     const { child, url } = await unread();
     await askMany(url, 2000);
     child.kill('SIGTERM');

@@ -71,7 +71,7 @@ describe('a plain answer', () => {
   );
 
   it.each(reads)(
-    'of %s with status %i is stored by no cache that was not told to',
+    'of %s with status %i is stored by no cache without permission',
     async (path, status, headers) => {
       const { headers: sent } = await ask('GET', path, headers);
       const isContent = status === 200 && 'etag' in sent;

@@ -55,7 +55,7 @@ class Pipe {
     return all;
   }
 
-  /** Nobody reads from now on. */
+  /** Closes the reading end. */
   hangUp(): void {
     closeSync(this.#reading);
     this.#isRead = false;
@@ -116,8 +116,8 @@ describe('a line', () => {
   });
 });
 
-describe('a pipe that nobody reads', () => {
-  it('costs a megabyte, and later tells how many lines are missing', async () => {
+describe('a pipe that is not read', () => {
+  it('costs a megabyte, and later reports how many lines are missing', async () => {
     const COUNT = 20_000;
     for (let count = 0; count < COUNT; count += 1) {
       pipe.output.write(lineOf(count));

@@ -96,7 +96,7 @@ describeWith(redisServer, 'a claim', () => {
     expect((await b.beat()).tags).not.toContain('t');
   });
 
-  it('is told what time the clock may have lost where it is the first of a replica', async () => {
+  it('learns what time the clock may have lost where it is the first of a replica', async () => {
     const { actors, stage } = await stageOf(['a', 'b']);
     const [a, b] = actors as [Actor, Actor];
     await a.beat();

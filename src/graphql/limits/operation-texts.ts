@@ -41,7 +41,7 @@ interface Rule {
 
 /** How deep selections may ever stand inside one another: parsers call themselves for each. */
 const MAX_NESTING = 1000;
-/** Lines of a text in which errors tell where they are: to find the line, all before it are counted. */
+/** Lines of a text in which errors have locations: to find the line, all before it are counted. */
 const MAX_LINES = 300;
 
 /** Reads the texts of operations for all paths: parses them within their limits, and finds out what they are. */
@@ -164,7 +164,7 @@ function refuseIntrospection(document: DocumentNode): void {
       const { value } = node.name;
       if (value !== '__schema' && value !== '__type') return;
       throw new GraphQLError(
-        'This gateway does not tell its schema. INTROSPECTION=true allows it.',
+        'This gateway does not publish its schema. INTROSPECTION=true allows it.',
         {
           nodes: [node],
           extensions: { code: 'GRAPHQL_VALIDATION_FAILED', http: { status: 400, spec: true } },

@@ -3,7 +3,7 @@ import type { GatewayPlugin } from '../request-record.ts';
 
 /**
  * Lets browsers cache the answer to a GET privately and revalidate it (`ETag`) before they reuse it, and
- * tells how old the oldest thing in it is (`Age`, in seconds). An answer that the browser already has
+ * states how old the oldest thing in it is (`Age`, in seconds). An answer that the browser already has
  * is a 304. The tag depends on data and errors, and not on what the operation cost: it is weak, and so
  * the same in every coding. Every other answer is `no-store`, and each that holds secrets `no-transform`
  * as well: neither the gateway nor a proxy may compress it.
@@ -13,7 +13,7 @@ export function useHttpCaching(): GatewayPlugin {
   return {
     onExecute({ args }) {
       const { dryRun, receipt, record, request } = args.contextValue;
-      // A dry run has no data: a tag of those that it was made from would tell of them.
+      // A dry run has no data: a tag of those that it was made from would reveal something of them.
       if (request.method !== 'GET' || dryRun || record.holdsSecrets) return undefined;
       return {
         onExecuteDone({ result }) {
@@ -27,7 +27,7 @@ export function useHttpCaching(): GatewayPlugin {
       const { ageSeconds, holdsSecrets, json } = serverContext.record;
       if (ageSeconds === null) {
         if (request.method === 'OPTIONS') return;
-        // By its length, what is compressed tells of secrets to whoever has a hand in the text beside them.
+        // The length of a compressed body reveals secrets to a caller who controls some of the text beside them.
         response.headers.set('Cache-Control', holdsSecrets ? 'no-store, no-transform' : 'no-store');
         return;
       }

@@ -4,7 +4,7 @@ import type { GatewayPlugin } from '../request-record.ts';
 
 /**
  * Refuses a text that would take long to check or to answer, with `OPERATION_TOO_EXPENSIVE`, and one
- * that asks for the schema where that is not told. All of it is done with the parsing, so that a
+ * that asks for the schema where that is not published. All of it is done with the parsing, so that a
  * refusal costs no validation, and a text in Yoga's cache of parsed documents is not checked again. What
  * depends on variables, the rows asked for and the size of each input, is checked before the execution.
  * What the fast path has parsed and found valid is neither parsed nor validated again.

@@ -170,7 +170,7 @@ export class Admission implements Omit<Arrived, 'over'> {
   }
 }
 
-/** Reads the target of a request, and tells what no route could make of it. */
+/** Reads the target of a request, and finds the fault of one that no route can serve. */
 function faultOf(request: IncomingMessage): string | null {
   if (!readTarget(request)) return 'The request target is not valid.';
   const repeated = repeatedHeader(request);

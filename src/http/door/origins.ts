@@ -8,8 +8,8 @@ const PREFLIGHT_SECONDS = '600';
 
 /** Pages that this machine serves itself, as a developer's server does. */
 const LOOPBACK = /^https?:\/\/(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/;
-/** Origins that the operator is told of at most: whoever asks makes them up. */
-const MOST_TOLD = 20;
+/** Refused origins that are reported to the operator at most: any caller can make them up. */
+const MOST_REPORTED = 20;
 
 /** What pages of one origin may do. */
 export interface OriginRights {
@@ -26,7 +26,7 @@ export interface OriginRights {
 interface OriginsOptions {
   /** Whether pages of this machine may call without being listed. */
   readonly loopback: boolean;
-  /** Told, in one sentence, of a page that was refused. */
+  /** Called with a sentence about each page that was refused. */
   readonly onRefused: (sentence: string) => void;
 }
 
@@ -37,8 +37,8 @@ interface OriginsOptions {
 export class Origins {
   readonly #listed: readonly string[];
   readonly #options: OriginsOptions;
-  /** Those that the operator has been told of. */
-  readonly #told = new Set<string>();
+  /** Those that were reported to the operator. */
+  readonly #reported = new Set<string>();
   /** The rights of origins that are not listed, and of requests that name none. */
   readonly ofNone: OriginRights;
   /** Most requests in a row come from pages of one origin. */
@@ -60,13 +60,13 @@ export class Origins {
     return this.#listed.length > 0 || this.#options.loopback;
   }
 
-  /** Tells the operator of each origin whose preflight is refused, once, and which setting would allow it. */
+  /** Reports each origin whose preflight is refused to the operator, once, with the setting that would allow it. */
   #noteRefusal(header: HeaderReader): void {
     const origin = header('origin') ?? '';
-    if (this.rightsOf(origin).isListed || this.#told.size >= MOST_TOLD) return;
-    if (!URL.canParse(origin) || new URL(origin).origin !== origin || this.#told.has(origin))
+    if (this.rightsOf(origin).isListed || this.#reported.size >= MOST_REPORTED) return;
+    if (!URL.canParse(origin) || new URL(origin).origin !== origin || this.#reported.has(origin))
       return;
-    this.#told.add(origin);
+    this.#reported.add(origin);
     this.#options.onRefused(
       `A page of ${origin} was refused. If it is yours, add it: CORS_ORIGINS=${[...this.#listed, origin].join(',')}`,
     );
@@ -89,8 +89,8 @@ export class Origins {
   }
 
   /**
-   * The headers that answer a preflight beside those of every answer: these methods, and any header. The operator is
-   * told of one that is refused.
+   * The headers that answer a preflight beside those of every answer: these methods, and any header. One that is
+   * refused is reported to the operator.
    */
   preflightHeaders(header: HeaderReader, methods: string): Readonly<Record<string, string>> {
     this.#noteRefusal(header);

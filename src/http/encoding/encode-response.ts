@@ -24,11 +24,11 @@ type Writer = Pick<ServerResponse, 'writeHead' | 'flushHeaders'> & {
  * Lets whatever answers a request write its response as ever, and compresses it on its way: a body that is known as
  * a whole with its new length, any other in pieces, each of which leaves at once. Headers decide: what has
  * a coding, is of another type or must not be transformed goes out as it is. So does an answer with secrets, which
- * says `no-transform`: the length of what is compressed together with a text that somebody else has a hand in
- * tells how alike both are (BREACH).
+ * says `no-transform`: the length of what is compressed together with a text that another party controls
+ * reveals how alike both are (BREACH).
  *
- * The head leaves with the first bytes of the body. `write`, `drain` and `writableLength` tell of the client what
- * they tell without it: nothing is kept back here, but for one large body while it is compressed.
+ * The head leaves with the first bytes of the body. `write`, `drain` and `writableLength` report of the client what
+ * they report without it: nothing is kept back here, but for one large body while it is compressed.
  */
 export function encodeResponse(response: ServerResponse, accepted: AcceptedCodings): void {
   const encoder = new ResponseEncoder(response, accepted);
@@ -142,7 +142,7 @@ class ResponseEncoder {
     return null;
   }
 
-  /** Whether the body may be compressed by what its head says, which tells then that it depends on the client. */
+  /** Whether the body may be compressed by what its head says, which then gets the `Vary` that says so. */
   #mayEncode(): boolean {
     const response = this.#response;
     const header = (name: string): string => String(response.getHeader(name) ?? '');

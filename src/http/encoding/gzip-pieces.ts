@@ -10,7 +10,7 @@ const LEVEL = 6;
 const HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
 const LAST_BLOCK = Buffer.from([3, 0]);
 
-/** Blocks by the bytes that they are made of, as long as somebody holds those. */
+/** Blocks by the bytes that they are made of, as long as those are referenced. */
 const known = new WeakMap<Buffer, Buffer>();
 
 /**

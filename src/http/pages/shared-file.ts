@@ -5,7 +5,7 @@ import type { LoopTurns } from '../socket/loop-turns.ts';
 
 const PIECE_BYTES = 64 * 1024;
 
-/** A file in memory while somebody reads it: all readers share its bytes, and the last of them lets them go. */
+/** A file in memory while it is read: all readers share its bytes, and the last of them lets them go. */
 export class SharedFile {
   readonly #path: string;
   #bytes: Promise<Buffer> | null = null;

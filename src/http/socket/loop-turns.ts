@@ -13,7 +13,7 @@ const MOST_ACCEPTING = 64;
 
 /**
  * Spreads requests that arrive together over turns of the event loop: in the order in which they came for each
- * owner, and by turns among owners, so that the queue of one delays nobody else. A request on its own is begun at once.
+ * owner, and by turns among owners, so that the queue of one delays no other. A request on its own is begun at once.
  *
  * Node accepts one new connection in each turn of the event loop. While connections arrive, turns are therefore
  * left to them: with requests in each, the last of 32 connections would wait for 32 full turns.

@@ -62,8 +62,8 @@ local function set(moment)
   now = moment
 end
 
--- From here the clock is behind by so much more. Moments up to the latest one given out can be so much longer ago than
--- they look: replicas that knew the clock before know better, and \`mark\` tells the others.
+-- From here the clock is behind by \`ms\` more. Moments up to the latest one given out can be \`ms\` longer ago than
+-- they look: replicas that knew the clock before know better, and \`mark\` informs the others.
 local UNKNOWN = 86400000
 local function lose(ms)
   E.lost = {E.floor, (lag() or 0) + ms}

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { Role } from '../../../src/auth/viewer.ts';
 import type { Asked, Scene } from './scene.ts';
 import { methods, type Sender } from './senders.ts';
-import type { Sent, Told } from './wire.ts';
+import type { Seen, Sent } from './wire.ts';
 
 /** How often each asks: at first the answer is noted, then remembered, and from then on given from memory. */
 const TIMES = 4;
@@ -10,7 +10,7 @@ const TIMES = 4;
 const OF_THE_GRAPH = ['content-type', 'cache-control', 'www-authenticate', 'retry-after'];
 
 /**
- * Has several senders ask for the same by turns, and expects each to be told what the whole path tells at the same
+ * Has several senders ask for the same by turns, and expects each to get what the whole path answers at the same
  * moment. Resolves with how many could be compared: not those between whose answers of the whole path something
  * changed.
  */
@@ -23,13 +23,13 @@ export async function compare(
   for (const sender of senders) {
     requests.push(scene.request(sender, asked, await tagFor(scene, asked, sender)));
   }
-  const whole = async (): Promise<Told[]> => {
-    const answers: Told[] = [];
+  const whole = async (): Promise<Seen[]> => {
+    const answers: Seen[] = [];
     for (const request of requests) answers.push(await scene.wire.ask(request, 'in chunks'));
     return answers;
   };
   const before = await whole();
-  const rounds: Told[][] = requests.map(() => []);
+  const rounds: Seen[][] = requests.map(() => []);
   for (let time = 0; time < TIMES; time += 1) {
     for (const [index, request] of requests.entries()) {
       rounds[index]?.push(await scene.wire.ask(request, 'as it is'));
@@ -39,10 +39,10 @@ export async function compare(
   for (const request of requests) executed.push(await executedAnswer(scene, request));
   const after = await whole();
   const same = requests.flatMap((request, index) => {
-    const answer = before[index] as Told;
+    const answer = before[index] as Seen;
     // What lands between the two is no fault of those in the middle.
     if (JSON.stringify(answer) !== JSON.stringify(after[index])) return [];
-    const expected = { request, answers: Array<Told>(TIMES).fill(answer) };
+    const expected = { request, answers: Array<Seen>(TIMES).fill(answer) };
     expect({ request, answers: rounds[index] }).toEqual(expected);
     if (executed[index])
       expect({ request, ...ofTheGraph(answer) }).toEqual({ request, ...executed[index] });
@@ -50,7 +50,7 @@ export async function compare(
     if (role !== undefined) expectRights({ request, answer }, role);
     return [{ request, answer }];
   });
-  for (const one of same) for (const other of same) expectTold(one, other);
+  for (const one of same) for (const other of same) expectSeen(one, other);
   return same.length;
 }
 
@@ -65,14 +65,14 @@ export async function wholePath(scene: Scene, asked: Asked): Promise<void> {
 
 interface Exchange {
   readonly request: Sent;
-  readonly answer: Told;
+  readonly answer: Seen;
 }
 
 /** Expects a caller to be let in or not, and to see what needs a role or not: both paths could be wrong alike. */
 function expectRights({ request, answer }: Exchange, role: Role | null): void {
   const { body, headers, status } = answer;
   const isKnown = headers['www-authenticate'] === undefined && !body.includes('"UNAUTHENTICATED"');
-  // A page that may not call is told so first.
+  // A page that may not call is refused first.
   if (status !== 403) expect({ request, isKnown }).toEqual({ request, isKnown: role !== null });
   const seen = /"plans":(null|\[)/.exec(body);
   if (seen && role)
@@ -83,7 +83,7 @@ function expectRights({ request, answer }: Exchange, role: Role | null): void {
  * Expects two answers that a cache may keep under one address to differ only where `Vary` says by what: otherwise a
  * cache would give the one for the other.
  */
-function expectTold(one: Exchange, other: Exchange): void {
+function expectSeen(one: Exchange, other: Exchange): void {
   if (one.request.path !== other.request.path) return;
   if (!isKept(one) || !isKept(other)) return;
   if (JSON.stringify(one.answer) === JSON.stringify(other.answer)) return;
@@ -128,10 +128,10 @@ async function executedAnswer(scene: Scene, request: Sent): Promise<object | nul
   const response = await scene.door.gateway.fetch(
     new Request(`http://gateway${path}`, { method, headers: { ...headers }, body }),
   );
-  const told = OF_THE_GRAPH.map((name) => [name, response.headers.get(name)]);
-  return { status: response.status, body: await response.text(), told };
+  const known = OF_THE_GRAPH.map((name) => [name, response.headers.get(name)]);
+  return { status: response.status, body: await response.text(), known };
 }
 
-function ofTheGraph({ body, headers, status }: Told): object {
-  return { status, body, told: OF_THE_GRAPH.map((name) => [name, headers[name]?.join() ?? null]) };
+function ofTheGraph({ body, headers, status }: Seen): object {
+  return { status, body, known: OF_THE_GRAPH.map((name) => [name, headers[name]?.join() ?? null]) };
 }

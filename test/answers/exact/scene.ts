@@ -13,7 +13,7 @@ import { type Sent, Wire } from './wire.ts';
 export type Mode = 'none' | 'token' | 'jwt';
 
 /** Those whose requests are refused come last. */
-export const callers = ['viewer', 'editor', 'admin', 'brief', 'stranger', 'nobody'] as const;
+export const callers = ['viewer', 'editor', 'admin', 'brief', 'stranger', 'anonymous'] as const;
 
 /** An operation to ask for. */
 export interface Asked {
@@ -136,7 +136,7 @@ export class Scene {
   }
 
   #authorization(caller: string): Readonly<Record<string, string>> {
-    if (caller === 'nobody') return {};
+    if (caller === 'anonymous') return {};
     return { authorization: `Bearer ${this.#tokens.get(caller) ?? caller}` };
   }
 

@@ -13,7 +13,7 @@ export interface Sent {
 }
 
 /** All that an answer says, but for what is another each time. */
-export interface Told {
+export interface Seen {
   readonly status: number;
   /** By lower-case names. */
   readonly headers: Readonly<Record<string, readonly string[]>>;
@@ -37,7 +37,7 @@ export class Wire {
    * Sends a request as it is, with a length, or in chunks. What comes in chunks is taken by nothing in front of
    * Yoga, and nothing of it is remembered: that is the whole path.
    */
-  async ask(sent: Sent, how: 'as it is' | 'in chunks'): Promise<Told> {
+  async ask(sent: Sent, how: 'as it is' | 'in chunks'): Promise<Seen> {
     const { method, path, headers, body } = sent;
     const framing =
       how === 'in chunks'
@@ -49,7 +49,7 @@ export class Wire {
       headers: { ...headers, 'x-request-id': REQUEST_ID, ...framing },
     }).end(body ?? undefined);
     const [response] = (await once(request, 'response')) as [IncomingMessage];
-    return told(response, await buffer(response));
+    return seen(response, await buffer(response));
   }
 
   close(): void {
@@ -57,11 +57,11 @@ export class Wire {
   }
 }
 
-function told({ headersDistinct, statusCode = 0 }: IncomingMessage, bytes: Buffer): Told {
+function seen({ headersDistinct, statusCode = 0 }: IncomingMessage, bytes: Buffer): Seen {
   const headers: Record<string, readonly string[]> = {};
   for (const [name, values = []] of Object.entries(headersDistinct)) headers[name] = values;
   const encoding = headers['content-encoding']?.join() ?? 'identity';
-  // Compressed at another level, the same answer has another length: what counts is that it is told rightly.
+  // Compressed at another level, the same answer has another length: what counts is that the header is right.
   const length = headers['content-length'];
   if (length) headers['content-length'] = [Number(length) === bytes.length ? 'right' : 'wrong'];
   // A list in any order.
@@ -86,6 +86,6 @@ function decoded(bytes: Buffer, encoding: string): string {
         .zstdDecompressSync(bytes)
         .toString();
     default:
-      throw new Error(`An answer in ${encoding}, which nobody asked for.`);
+      throw new Error(`An answer in ${encoding}, which was not asked for.`);
   }
 }

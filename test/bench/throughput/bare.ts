@@ -13,7 +13,7 @@ interface Given {
   readonly body: string;
 }
 
-/** Bare `node:http`: reads the body of a request and sends an answer that it has at hand. No server in Node is faster. */
+/** Bare `node:http`: reads the body of a request and sends an answer that it has in memory. No server in Node is faster. */
 const program = (given: readonly Given[]): string => `
 import { createServer } from 'node:http';
 for (const { port, status, headers, body } of ${JSON.stringify(given)}) {

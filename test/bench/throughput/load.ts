@@ -22,7 +22,7 @@ interface LoadOptions {
 }
 
 /**
- * Keeps so many connections busy with one request each, over bare sockets: a client that costs more than the
+ * Keeps the given number of connections busy with one request each, over bare sockets: a client that costs more than the
  * server would measure itself. Fails on an answer with another status than `status`.
  */
 export async function load(options: LoadOptions): Promise<Load> {
@@ -62,7 +62,7 @@ export async function load(options: LoadOptions): Promise<Load> {
   };
 }
 
-/** Sends the same request so many times over one connection, and resolves with the last answer. */
+/** Sends the same request the given number of times over one connection, and resolves with the last answer. */
 export async function sample(port: number, request: string, times = 1): Promise<Answer> {
   const connection = new Connection(port);
   const ask = (): Promise<Answer> =>

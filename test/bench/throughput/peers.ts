@@ -51,7 +51,7 @@ const server = new ApolloServer({ typeDefs, resolvers, plugins });
 await startStandaloneServer(server, { listen: { port: Number(process.env.PORT), host: '127.0.0.1' } });
 `;
 
-/** Other servers, over a schema of the same shape whose resolvers have everything at hand. */
+/** Other servers, over a schema of the same shape whose resolvers read everything from memory. */
 const programs = {
   yoga: yoga(''),
   'yoga-cache': yoga('useResponseCache({ session: () => null })'),

@@ -31,7 +31,7 @@ interface Targets {
 export interface RowPlan {
   /** By whose beginning `ROWS` selects it. */
   readonly name: string;
-  /** What the figure is of, for somebody who has not read the bench. */
+  /** What the figure measures, for readers who have not read the bench. */
   readonly label: string;
   readonly of: Configuration | { readonly peer: Peer };
   readonly targets?: Targets;

@@ -33,7 +33,7 @@ export async function startGateway(env: Readonly<Record<string, string>>): Promi
   return startFile(join('dist', 'main.js'), { PORT, STATE_DIR: 'off', ...env });
 }
 
-/** A port that was free a moment ago. In production a gateway tells its port in the log alone, of which there may be none. */
+/** A port that was free a moment ago. In production a gateway writes its port to the log alone, which may be off. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -65,7 +65,7 @@ describeWith(chromium, 'GraphiQL of a gateway', () => {
     await page.context().close();
   });
 
-  it('that does not tell its schema says so, and runs operations all the same', async () => {
+  it('that does not publish its schema says so, and runs operations all the same', async () => {
     const page = await open({ INTROSPECTION: 'false' });
     await page.locator('#notice').getByText('Operations can be run here').waitFor();
     await run(page);

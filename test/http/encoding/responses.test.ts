@@ -10,7 +10,7 @@ const PARTS = `{ account { username } channels(first: 8) { nodes { id name
   ... @defer { items(first: 5) { nodes { ... on ChannelEntry { title link } } } } } } }`;
 const WRONG = `{ ${Array.from({ length: 30 }, (_, n) => `nothing${n}`).join(' ')} }`;
 const USER = '{ users { apiKey username email } }';
-/** What a page of 1 kB and more is in: the sandbox has so many users. */
+/** What a page of 1 kB and more is in: the sandbox has enough users for that. */
 const LARGE =
   '{ channels(first: 40) { nodes { name description items(first: 60) { nodes { ... on ChannelEntry { title link date } } } } } }';
 
@@ -225,10 +225,7 @@ describe('A response with secrets', () => {
           accept: 'text/event-stream;deferSpec=20220824',
         }),
     ],
-    [
-      'with errors',
-      (headers) => post('{ users { apiKey } user(id: "nobody") { apiKey } }', headers),
-    ],
+    ['with errors', (headers) => post('{ users { apiKey } user(id: "none") { apiKey } }', headers)],
     [
       'of a mutation',
       (headers) =>

@@ -29,7 +29,7 @@ const rename = async (name: string): Promise<void> => {
 };
 
 describe('A live query', () => {
-  it.each(['patch', 'whole'] as const)('is told in gzip, each event at once: %s', async (mode) => {
+  it.each(['patch', 'whole'] as const)('is sent in gzip, each event at once: %s', async (mode) => {
     const packed = await LiveViewer.begun(door.url, { query: CHANNELS, mode, headers: GZIP });
     const plain = await LiveViewer.begun(door.url, { query: CHANNELS, mode });
     expect(packed.headers['content-encoding']).toBe('gzip');

@@ -5,13 +5,13 @@ import { Press } from './press.ts';
 import type { Scene } from './scene.ts';
 import { mostArrivals } from './window.ts';
 
-/** What callers may be told while replicas, Redis or the upstream fail. */
+/** What callers may be answered while replicas, Redis or the upstream fail. */
 const codes = /^(BUDGET_EXHAUSTED|UPSTREAM_UNAVAILABLE|UPSTREAM_TIMEOUT|OUTCOME_UNKNOWN)$/;
 
 /**
  * Holds what came of a press against what replicas promise: never more than the limit in any window from
  * `sinceMs` on, no answer older than what was confirmed before it was asked for, no unnamed error, and an answer
- * each time to what a process has at hand.
+ * each time from what a process has cached.
  */
 export function expectWhole(
   { upstream, story }: Scene,
@@ -24,9 +24,9 @@ export function expectWhole(
 ): void {
   const { limit = LIMIT, sinceMs = 0, events = [] } = options;
   const { outdated, outdatedStale, rejuvenated, writes, reads } = truth.tally;
-  const told = { ...truth.tally.codes, ...pressed.codes };
+  const refused = { ...truth.tally.codes, ...pressed.codes };
   const stale = outdatedStale.length;
-  const found = { writes, reads, outdatedStale: stale, ...pressed, codes: told };
+  const found = { writes, reads, outdatedStale: stale, ...pressed, codes: refused };
   const requests = upstream.requests.filter(({ at }) => at >= sinceMs);
   const most = mostArrivals(requests, WINDOW_MS);
   const cold = pressed.warmFailures.length > 0;
@@ -41,7 +41,7 @@ export function expectWhole(
   expect(most, why).toBeLessThanOrEqual(limit);
   expect(outdated, why).toEqual([]);
   expect(rejuvenated, why).toEqual([]);
-  expect(Object.keys(told).filter((code) => !codes.test(code))).toEqual([]);
+  expect(Object.keys(refused).filter((code) => !codes.test(code))).toEqual([]);
   expect(upstream.unknown).toEqual([]);
   expect(reads.fresh, why).toBeGreaterThan(0);
   expect(pressed.warmFailures, why).toEqual([]);

@@ -7,7 +7,7 @@ import { parentPort } from 'node:worker_threads';
 
 /** Milliseconds of the clock that all threads share. */
 const now = () => Number(hrtime.bigint()) / 1e6;
-const tell = (message) => parentPort.postMessage(message, []);
+const send = (message) => parentPort.postMessage(message, []);
 const answers = new Map();
 let requests = 0;
 
@@ -15,14 +15,14 @@ const server = createServer((request, response) => {
   const id = requests++;
   const { method, url: path, headers } = request;
   answers.set(id, response);
-  tell({ kind: 'request', id, at: now(), method, path, key: headers.authorization ?? '' });
+  send({ kind: 'request', id, at: now(), method, path, key: headers.authorization ?? '' });
   response.once('close', () => {
     answers.delete(id);
-    tell({ kind: 'closed', id, at: now() });
+    send({ kind: 'closed', id, at: now() });
   });
   // A sender that is killed in mid-request leaves a body that ends too soon: its connection is closed then.
   text(request).then(
-    (body) => tell({ kind: 'whole', id, body }),
+    (body) => send({ kind: 'whole', id, body }),
     () => response.destroy(),
   );
 });
@@ -30,9 +30,9 @@ const server = createServer((request, response) => {
 parentPort.on('message', ({ id, status, headers, body }) => {
   const response = answers.get(id);
   if (!response) return;
-  tell({ kind: 'answered', id, at: now() });
+  send({ kind: 'answered', id, at: now() });
   response.writeHead(status, headers);
   response.end(body);
 });
 
-server.listen(0, '127.0.0.1', () => tell({ kind: 'listening', port: server.address().port }));
+server.listen(0, '127.0.0.1', () => send({ kind: 'listening', port: server.address().port }));

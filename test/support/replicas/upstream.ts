@@ -21,8 +21,8 @@ export interface UpstreamRequest {
   status: number;
 }
 
-/** What the thread at the socket tells; times are of `hrtime`, in milliseconds. */
-type Told =
+/** What the thread at the socket reports; times are of `hrtime`, in milliseconds. */
+type Report =
   | { readonly kind: 'listening'; readonly port: number }
   | {
       readonly kind: 'request';
@@ -44,7 +44,7 @@ export interface Conduct {
   delays: (request: UpstreamRequest) => readonly [before: number, after: number];
   /** HTTP status of a request that is to fail; `null` for the others. */
   fails: (request: UpstreamRequest) => number | null;
-  /** Told of each write when it has taken effect and before it is answered. */
+  /** Called with each write when it has taken effect and before it is answered. */
   onEffect: (request: UpstreamRequest) => void;
 }
 
@@ -79,7 +79,7 @@ export class VersionedUpstream implements AsyncDisposable {
 
   private constructor(quota: QuotaOptions | null) {
     this.#quota = quota && new Quota(quota);
-    this.#door.on('message', (told: Told) => this.#hear(told));
+    this.#door.on('message', (report: Report) => this.#hear(report));
   }
 
   /** Starts one on a free port; without a quota it takes everything and says nothing of a limit. */
@@ -93,7 +93,7 @@ export class VersionedUpstream implements AsyncDisposable {
     return `http://127.0.0.1:${this.#port}`;
   }
 
-  /** Requests of somebody else who uses the same key; they are in no log. */
+  /** Requests of a co-tenant, who uses the same key; they are in no log. */
   spend(requests: number): void {
     this.#quota?.spend(requests);
   }
@@ -107,24 +107,24 @@ export class VersionedUpstream implements AsyncDisposable {
     await this.#door.terminate();
   }
 
-  #hear(told: Told): void {
-    if (told.kind === 'listening') {
-      this.#port = told.port;
+  #hear(report: Report): void {
+    if (report.kind === 'listening') {
+      this.#port = report.port;
       return;
     }
-    if (told.kind === 'request') {
-      const { id, method, path, key } = told;
-      const at = told.at + this.#offset;
+    if (report.kind === 'request') {
+      const { id, method, path, key } = report;
+      const at = report.at + this.#offset;
       const request = { method, path, key, at, endedAt: Number.POSITIVE_INFINITY, status: 0 };
       this.requests.push(request);
       this.#open.set(id, request);
       return;
     }
-    const request = this.#open.get(told.id);
+    const request = this.#open.get(report.id);
     if (!request) return;
-    if (told.kind === 'whole') void this.#answer(told.id, request, told.body);
-    else request.endedAt = Math.min(request.endedAt, told.at + this.#offset);
-    if (told.kind === 'closed') this.#open.delete(told.id);
+    if (report.kind === 'whole') void this.#answer(report.id, request, report.body);
+    else request.endedAt = Math.min(request.endedAt, report.at + this.#offset);
+    if (report.kind === 'closed') this.#open.delete(report.id);
   }
 
   async #answer(id: number, request: UpstreamRequest, sent: string): Promise<void> {
