@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../support/door.ts';
+import { refuseKey } from '../support/refused-key.ts';
 
 const ACCOUNT = '{ account { username } channels { nodes { name } } }';
 const SELLER = '{ seller { username } }';
@@ -36,13 +37,7 @@ describe('Remembered answers to callers with keys of their own', () => {
     await teach(ACCOUNT, pro);
     await teach(SELLER, pro);
     expect(await remembered()).toBe(2);
-    door.sandbox.links.fault({
-      kind: 'answer',
-      rewrite: (answer, { headers }) =>
-        headers['authorization'] === `Bearer ${pro}`
-          ? { status: 401, headers: {}, body: { error: 1, message: 'The API key has expired' } }
-          : answer,
-    });
+    refuseKey(door, pro);
     // One answer is not cached yet: its read finds out.
     await door.ask('{ domains { nodes { id } } }', pro);
     for (const query of [ACCOUNT, SELLER]) {

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../support/door.ts';
+import { refuseKey } from '../support/refused-key.ts';
 
 const doors: Door[] = [];
 afterEach(() => Promise.all(doors.splice(0).map((door) => door.close())));
@@ -12,18 +13,6 @@ async function open(env: Readonly<Record<string, string>> = {}): Promise<Door> {
 
 const MINUTE = 60_000;
 
-/** Has the link API refuse a key from now on, in its own words; answers with how to take that back. */
-function revoke(door: Door, key: string, path?: RegExp): () => void {
-  return door.sandbox.links.fault({
-    kind: 'answer',
-    ...(path ? { path } : {}),
-    rewrite: (answer, { headers }) =>
-      headers['authorization'] === `Bearer ${key}`
-        ? { status: 401, headers: {}, body: { error: 1, message: 'The API key has expired' } }
-        : answer,
-  });
-}
-
 const ALL = '{ account { username } campaigns { nodes { name } } channels { nodes { name } } }';
 const SELLER = '{ seller { username } }';
 
@@ -33,7 +22,7 @@ describe('a caller’s key that the upstream refuses', () => {
     const { pro, free } = door.sandbox.links.keys;
     await door.ask(ALL, pro);
     await door.ask(`{ account { username } }`, free);
-    revoke(door, pro);
+    refuseKey(door, pro);
     // One answer is not cached yet: its read finds out.
     expect((await door.ask('{ domains { nodes { id } } }', pro)).code).toBe(
       'UPSTREAM_UNAUTHENTICATED',
@@ -53,7 +42,7 @@ describe('a caller’s key that the upstream refuses', () => {
     const door = await open();
     const { pro } = door.sandbox.links.keys;
     expect((await door.ask(`{ account { username } ${SELLER.slice(1)}`, pro)).errors).toEqual([]);
-    revoke(door, pro);
+    refuseKey(door, pro);
     await door.ask('{ campaigns { nodes { name } } }', pro);
     const { code, data } = await door.ask(SELLER, pro);
     expect([code, data]).toEqual(['UPSTREAM_UNAUTHENTICATED', { seller: null }]);
@@ -66,7 +55,7 @@ describe('a caller’s key that the upstream refuses', () => {
     const door = await open({ TTL_CAMPAIGNS_MS: '60000', LINKS_RATE_LIMIT: '30' });
     const { pro } = door.sandbox.links.keys;
     await door.ask(ALL, pro);
-    revoke(door, pro);
+    refuseKey(door, pro);
     await door.clock.advance(MINUTE + 1000);
     const before = door.calls();
     // Stale, and served at once; its refresh is refused.
@@ -93,7 +82,7 @@ describe('a caller’s key that the upstream refuses', () => {
     door.sandbox.links.fault({ kind: 'hold', path: '/api/campaigns', until, times: 1 });
     const slow = door.ask('{ campaigns { nodes { name } } }', pro);
     await expect.poll(() => door.calls()).toBe(2);
-    revoke(door, pro, /account|campaigns/);
+    refuseKey(door, pro, /account|campaigns/);
     expect((await door.ask('{ account { username } }', pro)).code).toBe('UPSTREAM_UNAUTHENTICATED');
     answer();
     expect((await slow).errors).toEqual([]);
@@ -114,7 +103,7 @@ describe('a caller’s key that the upstream refuses', () => {
     await door.ask('{ account { username } }', free);
     await door.ask(ALL, pro);
     expect(await entries()).toBe(4);
-    revoke(door, pro);
+    refuseKey(door, pro);
     await door.ask('{ domains { nodes { id } } }', pro);
     expect(await entries()).toBe(1);
     const before = door.calls();
@@ -126,7 +115,7 @@ describe('a caller’s key that the upstream refuses', () => {
     const door = await open();
     const { pro } = door.sandbox.links.keys;
     await door.ask(ALL, pro);
-    const restore = revoke(door, pro);
+    const restore = refuseKey(door, pro);
     await door.ask('{ domains { nodes { id } } }', pro);
     expect((await door.ask(ALL, pro)).code).toBe('UPSTREAM_UNAUTHENTICATED');
     restore();
@@ -186,7 +175,7 @@ describe('the places for keys', () => {
     await door.ask(query, admin);
     await door.ask(query, pro);
     expect((await door.ask(query, free)).code).toBe('BUDGET_EXHAUSTED');
-    revoke(door, pro);
+    refuseKey(door, pro);
     await door.ask('{ campaigns { nodes { name } } }', pro);
     expect((await door.ask(query, free)).errors).toEqual([]);
   });

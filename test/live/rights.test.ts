@@ -6,6 +6,7 @@ import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { formatTokenFile, type KnownToken } from '../../src/auth/token-file.ts';
 import { type Door, openDoor } from '../support/door.ts';
 import { LiveViewer, type Looking } from '../support/live-viewer.ts';
+import { refuseKey } from '../support/refused-key.ts';
 
 const ACCOUNT = 'query @live { account { username } }';
 
@@ -113,13 +114,7 @@ describe('the rights of a viewer', () => {
     const mine = await Promise.all([1, 2].map(() => begun({ query: ACCOUNT, token: pro })));
     const other = await begun({ query: ACCOUNT, token: free });
     expect(other.document).not.toEqual(mine[0]?.document);
-    door.sandbox.links.fault({
-      kind: 'answer',
-      rewrite: (answer, { headers }) =>
-        headers['authorization'] === `Bearer ${pro}`
-          ? { status: 401, headers: {}, body: { error: 1, message: 'The API key has expired' } }
-          : answer,
-    });
+    refuseKey(door, pro);
     await door.ask('{ domains { nodes { id } } }', pro);
     for (const viewer of mine) {
       await viewer.untilEnded();
