@@ -44,6 +44,18 @@ interface LiveConfig {
   readonly maxAgeMs: number;
 }
 
+/** How large an operation may be: its text, fragments counted wherever they are used, and its answer. */
+export interface OperationLimits {
+  readonly maxTokens: number;
+  /** Selections inside one another. */
+  readonly maxDepth: number;
+  readonly maxAliases: number;
+  readonly maxDirectives: number;
+  readonly maxFields: number;
+  /** Rows asked for, multiplied down the selection. */
+  readonly maxNodes: number;
+}
+
 /** Everything an operator can decide, checked and frozen. */
 export interface Config {
   readonly port: number;
@@ -60,14 +72,7 @@ export interface Config {
   readonly allowedHosts: readonly string[];
   /** The only operations that are answered, by id; `null` when all are. */
   readonly persistedOperations: ReadonlyMap<string, string> | null;
-  readonly operationLimits: {
-    readonly maxTokens: number;
-    readonly maxDepth: number;
-    readonly maxAliases: number;
-    readonly maxDirectives: number;
-    readonly maxFields: number;
-    readonly maxNodes: number;
-  };
+  readonly operationLimits: OperationLimits;
   /** Requests that an operation may make to each upstream; `null` for as many as its limit allows. */
   readonly operationMaxCalls: number | null;
   readonly live: LiveConfig;

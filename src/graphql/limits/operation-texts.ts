@@ -15,6 +15,7 @@ import {
   visit,
 } from 'graphql';
 import type { ReadQuery, ReadText } from '../../answers/read-text.ts';
+import type { OperationLimits } from '../../config/config.ts';
 import { traitsOf } from './document-traits.ts';
 import { checkFields } from './fields.ts';
 import { type InputPlan, inputVisitor } from './input.ts';
@@ -22,18 +23,6 @@ import { InputLimits } from './input-limits.ts';
 import { isSecret, noSecretIn } from './secrets.ts';
 import { checkText, hasMoreLines, tooExpensive } from './text.ts';
 import { type Candidate, isValid } from './validity.ts';
-
-/** How large an operation may be: its text, fragments counted wherever they are used, and its answer. */
-export interface OperationLimits {
-  readonly maxTokens: number;
-  /** Selections inside one another. */
-  readonly maxDepth: number;
-  readonly maxAliases: number;
-  readonly maxDirectives: number;
-  readonly maxFields: number;
-  /** Rows asked for, multiplied down the selection. */
-  readonly maxNodes: number;
-}
 
 interface Rule {
   readonly OperationDefinition: Readonly<Record<string, unknown>>;
