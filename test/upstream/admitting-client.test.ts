@@ -1,50 +1,17 @@
-import { afterEach, describe, expect, test } from 'vitest';
-import { createDigest } from '../../src/digest.ts';
+import { describe, expect, test } from 'vitest';
 import { AdmittingClient } from '../../src/upstream/admitting-client.ts';
-import { Cache } from '../../src/upstream/cache/cache.ts';
 import { SharedAnswers } from '../../src/upstream/cache/shared-answers.ts';
-import { Client } from '../../src/upstream/client.ts';
-import { Receipt } from '../../src/upstream/receipt.ts';
-import type { Read } from '../../src/upstream/request.ts';
-import { ScriptedUpstream, scriptedApi } from '../support/scripted-upstream.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
-
-const open: ScriptedUpstream[] = [];
-
-afterEach(async () => {
-  for (const upstream of open.splice(0)) await upstream[Symbol.asyncDispose]();
-});
-
-const read = (path: string): Read<unknown> => ({
-  method: 'GET',
-  path: `/api/${path}`,
-  resource: 'items',
-  tags: [path],
-  decode: (body) => body,
-});
+import { clientWorld, read } from './client-world.ts';
 
 /** A client that holds an answer and has a request in flight, and the same behind an admission. */
 async function createWorld() {
-  const clock = new VirtualClock();
-  const upstream = await ScriptedUpstream.start();
-  open.push(upstream);
   let looks = 0;
-  const client = new Client({
-    api: scriptedApi,
-    baseUrl: upstream.baseUrl,
-    dispatcher: upstream.dispatcher,
-    clock,
-    rateWindowMs: 60_000,
-    timeoutMs: 10_000,
-    timeZone: 'UTC',
-    cache: new Cache({ clock, maxBytes: 1_000_000 }),
+  const { caller, client, upstream } = await clientWorld(({ baseUrl }, clock) => ({
     freshness: () => ({ ttlMs: 60_000, staleWhileRevalidateMs: 0, staleIfErrorMs: 0 }),
-    rateLimit: 30,
-    digest: createDigest('salt'),
     answers: new SharedAnswers({
       clock,
       nameOf: (_, text) => text,
-      baseUrl: upstream.baseUrl,
+      baseUrl,
       // Asked first of all. What is behind it is then not touched.
       isUp: () => {
         looks += 1;
@@ -55,16 +22,8 @@ async function createWorld() {
         'replica' | 'generations' | 'kept'
       >),
     }),
-  });
-  const access = {
-    caller: {
-      name: 'someone',
-      receipt: new Receipt(clock),
-      maxWaitMs: 0,
-      signal: new AbortController().signal,
-    },
-    credential: { partition: 'p', secret: 's' },
-  };
+  }));
+  const access = { caller: caller(), credential: { partition: 'p', secret: 's' } };
   await client.read(read('kept'), access);
   upstream.onRequest = () => {};
   // Cut off at the end of the test.

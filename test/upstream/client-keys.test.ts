@@ -1,46 +1,13 @@
-import { afterEach, describe, expect, test } from 'vitest';
-import { createDigest } from '../../src/digest.ts';
-import { Cache } from '../../src/upstream/cache/cache.ts';
-import { Client } from '../../src/upstream/client.ts';
-import { Receipt } from '../../src/upstream/receipt.ts';
-import type { Read } from '../../src/upstream/request.ts';
-import { ScriptedUpstream, scriptedApi } from '../support/scripted-upstream.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
-
-const open: ScriptedUpstream[] = [];
-
-afterEach(async () => {
-  for (const upstream of open.splice(0)) await upstream[Symbol.asyncDispose]();
-});
-
-const read = (path: string): Read<unknown> => ({
-  method: 'GET',
-  path: `/api/${path}`,
-  resource: 'items',
-  tags: [path],
-  absentIsNull: true,
-  decode: (body) => body,
-});
+import { describe, expect, test } from 'vitest';
+import { clientWorld, read } from './client-world.ts';
 
 /** A client of callers who bring keys of their own; answers are fresh for a second and stale for long. */
 async function createWorld(maxKeys = 2) {
-  const clock = new VirtualClock();
-  const upstream = await ScriptedUpstream.start();
-  open.push(upstream);
-  const client = new Client({
-    api: scriptedApi,
-    baseUrl: upstream.baseUrl,
-    dispatcher: upstream.dispatcher,
-    clock,
-    rateWindowMs: 60_000,
+  const { caller, client, clock, upstream } = await clientWorld(() => ({
     timeoutMs: 60_000,
-    timeZone: 'UTC',
-    cache: new Cache({ clock, maxBytes: 1_000_000 }),
     freshness: () => ({ ttlMs: 1000, staleWhileRevalidateMs: 60_000, staleIfErrorMs: 600_000 }),
-    rateLimit: 30,
-    digest: createDigest('salt'),
     maxKeys,
-  });
+  }));
   const key = (partition: string) => ({
     partition,
     secret: `secret of ${partition}`,
@@ -48,13 +15,8 @@ async function createWorld(maxKeys = 2) {
   });
   const ask = (path: string, partition: string, maxWaitMs = 0): Promise<unknown> =>
     Promise.resolve(
-      client.read(read(path), {
-        caller: {
-          name: partition,
-          receipt: new Receipt(clock),
-          maxWaitMs,
-          signal: new AbortController().signal,
-        },
+      client.read(read(path, true), {
+        caller: caller({ name: partition, maxWaitMs }),
         credential: key(partition),
       }),
     );
@@ -63,7 +25,7 @@ async function createWorld(maxKeys = 2) {
     const { accepted, used } = client.budgetState(key(partition));
     return { accepted, used };
   };
-  return { ask, client, clock, key, standing, upstream };
+  return { ask, caller, client, clock, key, standing, upstream };
 }
 
 describe('A caller’s key', () => {
@@ -131,16 +93,8 @@ describe('The gateway’s own key', () => {
   const own = { partition: 'own', secret: 'secret of ours' };
 
   test('is as good as before when a write is refused in the words for a bad key', async () => {
-    const { client, clock, upstream } = await createWorld();
-    const access = () => ({
-      caller: {
-        name: 'someone',
-        receipt: new Receipt(clock),
-        maxWaitMs: 0,
-        signal: new AbortController().signal,
-      },
-      credential: own,
-    });
+    const { caller, client, clock, upstream } = await createWorld();
+    const access = () => ({ caller: caller(), credential: own });
     await client.read(read('a'), access());
     await client.read(read('b'), access());
     await clock.advance(1500);

@@ -1,60 +1,22 @@
 import * as fc from 'fast-check';
-import { afterEach, describe, expect, test } from 'vitest';
-import { createDigest } from '../../src/digest.ts';
-import { Cache } from '../../src/upstream/cache/cache.ts';
-import { Client } from '../../src/upstream/client.ts';
+import { describe, expect, test } from 'vitest';
 import type { ClientOptions } from '../../src/upstream/client-options.ts';
 import type { Access } from '../../src/upstream/operation.ts';
-import { Receipt } from '../../src/upstream/receipt.ts';
-import type { Read } from '../../src/upstream/request.ts';
-import { ScriptedUpstream, scriptedApi } from '../support/scripted-upstream.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
-
-const open: ScriptedUpstream[] = [];
-
-afterEach(async () => {
-  for (const upstream of open.splice(0)) await upstream[Symbol.asyncDispose]();
-});
+import { clientWorld, read } from './client-world.ts';
 
 async function createWorld(options: Partial<ClientOptions> = {}) {
-  const clock = new VirtualClock();
-  const upstream = await ScriptedUpstream.start();
-  open.push(upstream);
-  const cache = new Cache({ clock, maxBytes: 1_000_000 });
-  const client = new Client({
-    api: scriptedApi,
-    baseUrl: upstream.baseUrl,
-    dispatcher: upstream.dispatcher,
-    clock,
-    rateWindowMs: 60_000,
-    timeoutMs: 10_000,
-    timeZone: 'UTC',
-    cache,
-    freshness: () => ({ ttlMs: 1000, staleWhileRevalidateMs: 1000, staleIfErrorMs: 10_000 }),
-    rateLimit: 30,
-    digest: createDigest('salt'),
-    ...options,
-  });
+  const { caller, ...world } = await clientWorld(() => options);
   const access = (
     partition = 'p',
     signal = new AbortController().signal,
     maxWaitMs = 0,
   ): Access => ({
-    caller: { name: 'someone', receipt: new Receipt(clock), maxWaitMs, signal },
+    caller: caller({ maxWaitMs, signal }),
     credential: { partition, secret: `secret of ${partition}` },
   });
-  const count = () => upstream.log.length;
-  return { clock, upstream, cache, client, access, count };
+  const count = () => world.upstream.log.length;
+  return { ...world, access, count };
 }
-
-const read = (path: string, absentIsNull = false): Read<unknown> => ({
-  method: 'GET',
-  path: `/api/${path}`,
-  resource: 'items',
-  tags: [path],
-  absentIsNull,
-  decode: (body) => body,
-});
 
 const tag = (path: string) => [`LINKS:p ${path}`];
 
