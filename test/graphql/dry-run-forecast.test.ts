@@ -5,14 +5,10 @@ import { describeWith, redisServer } from '../support/needs.ts';
 import { RedisServer } from '../support/redis-server.ts';
 import { startReplicas } from '../support/replica-worlds.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
+import { planOf } from './plan-of.ts';
 
 const worlds: World[] = [];
 afterEach(() => Promise.all(worlds.splice(0).map((world) => world.close())));
-
-async function planOf(world: World, query: string): Promise<OperationPlan> {
-  const { text } = await world.ask(query, {}, { 'x-gateway-dry-run': '1' });
-  return JSON.parse(text).extensions.plan;
-}
 
 const files = (name: string): string => `files(search: "${name}", first: 1) { totalCount }`;
 
