@@ -1,5 +1,6 @@
 import type { DuplexOptions } from 'node:stream';
-import { Agent, type buildConnector } from 'undici';
+import type { buildConnector } from 'undici';
+import { Agent } from './undici.ts';
 
 /** Largest upstream answer. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;

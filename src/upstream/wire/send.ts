@@ -1,7 +1,8 @@
 import type { Readable } from 'node:stream';
-import { DecoratorHandler, type Dispatcher, errors, request } from 'undici';
+import type { Dispatcher } from 'undici';
 import { type Clock, Deadline } from '../../clock.ts';
 import type { RawAnswer } from '../request.ts';
+import { DecoratorHandler, errors, request } from './undici.ts';
 
 /** A request with everything on it, ready for the wire. */
 export interface WireRequest {
@@ -66,8 +67,8 @@ export async function sendOverWire(
   const flow = stream && new Flow(stream, deadline, timeoutMs);
   deadline.set(timeoutMs);
   try {
-    const answer = await request(url, {
-      dispatcher: mayLeave ? leavingOnly(wire.dispatcher, mayLeave) : wire.dispatcher,
+    const dispatcher = mayLeave ? leavingOnly(wire.dispatcher, mayLeave) : wire.dispatcher;
+    const answer = await request(dispatcher, url, {
       method,
       headers,
       // It takes what can be iterated, too, at less than a `Readable` costs; only its types do not say so.
