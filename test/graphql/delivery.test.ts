@@ -41,6 +41,19 @@ describe('how answers are delivered', () => {
     expect(other.status).toBe(200);
   });
 
+  it('distinguishes answers by their errors as well', async () => {
+    const tags: (string | null)[] = [];
+    for (const first of [501, 502]) {
+      const answer = await send(
+        `{ account { username } channels(first: ${first}) { totalCount } }`,
+      );
+      expect(await answer.json()).toMatchObject({ data: { channels: null }, errors: [{}] });
+      tags.push(answer.headers.get('etag'));
+    }
+    expect(tags[0]).toMatch(/^W\//);
+    expect(tags[0]).not.toBe(tags[1]);
+  });
+
   it('lets nothing keep the answer to a POST', async () => {
     const answer = await send('{ account { email } }', { method: 'POST' });
     expect(answer.headers.get('cache-control')).toBe('no-store');
