@@ -123,9 +123,42 @@ describe('An operation over what is at hand', () => {
       return `${status} ${text.slice(0, 30)}`;
     };
     for (const name of ['One', 'Two', 'Three']) expect(await ask(name, name)).toContain('email');
-    expect(await ask('Four', 'Three')).toContain('errors');
     expect(await atHand()).toBe(2);
     expect(door.log()).toContain('Three');
+    expect(await ask('Four', 'Three')).toContain('errors');
+    expect(await atHand()).toBe(2);
+  });
+
+  it('shares its plan with none of several operations, of which none is named', async () => {
+    const ask = async (first: string, operationName: string | null): Promise<string> => {
+      const query = `query ${first} { account { email } } query Second { __typename }`;
+      const body = JSON.stringify({ query, operationName });
+      return (await door.send('/graphql', { ...post('', {}), body })).text;
+    };
+    await short('{ account { email } }', {});
+    for (const name of ['One', 'Two', 'Three']) expect(await ask(name, name)).toContain('email');
+    for (const name of ['Four', 'Five']) expect(await ask(name, null)).toContain('"errors"');
+  });
+
+  it('shares its plan with no text that is too long with its whitespace', async () => {
+    const texts = [0, 1, 2, 10_001].map(
+      (spaces) => `{ campaigns(after: \"\"\"\n${' '.repeat(spaces)}\n\"\"\") { totalCount } }`,
+    );
+    await short('{ campaigns { totalCount } }', {});
+    for (const text of texts) expect(await short(text, {})).toBe(await whole(text, {}));
+  });
+
+  it('has the type that its own sender accepts', async () => {
+    const ask = async (name: string, accept: string): Promise<string | null> => {
+      const init = post(`query ${name} { account { email } }`, {});
+      const headers = { ...init.headers, accept };
+      return (await door.send('/graphql', { ...init, headers })).headers.get('content-type');
+    };
+    const types = ['application/json', 'application/graphql-response+json'];
+    for (const name of ['One', 'Two', 'Three']) {
+      for (const type of types) expect(await ask(name + type.length, type)).toContain(type);
+    }
+    expect(await atHand()).toBe(4);
   });
 
   /** Ids of the first campaigns, whose page is cached from then on. */
@@ -213,6 +246,21 @@ describe('An operation over what is at hand', () => {
       expect(answer).toBe(await whole(query, variables, token));
     }
     expect(await atHand()).toBe(learnt);
+  });
+
+  it('refuses by variables what asks for more rows than are allowed, though all are cached', async () => {
+    await door.close();
+    door = await openDoor({ AUTH_MODE: 'none', OPERATION_MAX_NODES: '60' });
+    const TREE = `query T($items: Int!) {
+      channels(first: 10) { nodes { items(first: $items) { totalCount } } }
+    }`;
+    for (const items of [3, 4, 5]) expect(await short(TREE, { items })).toContain('200');
+    expect(await atHand()).toBe(2);
+    for (const items of [6, 4_000_000_000]) {
+      const answer = await short(TREE, { items });
+      expect(answer).toContain('"errors"');
+      expect(answer).toBe(await whole(TREE, { items }));
+    }
   });
 
   it('keeps what it is made of fresh, though nothing else asks for it', async () => {
