@@ -7,8 +7,6 @@ import { TooManyUploads } from './upload-places.ts';
 /** The status for a code where it differs from what `/graphql` answers. */
 const statusByCode: Readonly<Record<string, number>> = {
   UPSTREAM_REJECTED: 422,
-  UPSTREAM_INVALID_RESPONSE: 502,
-  UPSTREAM_TIMEOUT: 504,
   // Proxies send a PUT again after 502 to 504.
   OUTCOME_UNKNOWN: 500,
 };
