@@ -42,7 +42,6 @@ export function createJwtVerifier(config: JwtConfig, keys: KeySet, clock: Clock)
     issuer: config.issuer,
     audience: config.audience,
     clockTolerance: config.clockToleranceSeconds,
-    requiredClaims: ['exp', 'sub'],
     // jose reads it behind the signature: a token can expire while its key is fetched.
     get currentDate() {
       return new Date(clock.wall());
@@ -105,10 +104,7 @@ function rolesIn(payload: JWTPayload, claim: string): readonly unknown[] {
   if (value === undefined) {
     value = payload;
     for (const step of claim.split('.')) {
-      const object: unknown = typeof value === 'object' && value !== null ? value : {};
-      value = Object.hasOwn(object as object, step)
-        ? (object as Record<string, unknown>)[step]
-        : undefined;
+      value = (value as Readonly<Record<string, unknown>> | null | undefined)?.[step];
     }
   }
   if (typeof value === 'string') return value.split(/[\s,]+/);
