@@ -8,6 +8,7 @@ import type { AnswerParts } from './answer-parts.ts';
 import { CompiledOperation, type Parts } from './compiled/compiled-operation.ts';
 import { type CompiledPlans, createCompiledPlans } from './compiled/plans.ts';
 import { Doorkeeper } from './doorkeeper.ts';
+import { type LiftedText, liftLiterals } from './lifted-literals.ts';
 import type { ReadQuery, TextReader } from './read-text.ts';
 import {
   type AskedOperation,
@@ -15,7 +16,7 @@ import {
   type RequestNames,
   shortName,
 } from './request-names.ts';
-import { shapeOf } from './text-shape.ts';
+import { shapeOf, type TextShape } from './text-shape.ts';
 
 /** Characters of the texts of operations that are held: parsed they take some hundred times the memory. */
 const MAX_CHARACTERS = 128 * 1024;
@@ -42,6 +43,10 @@ interface Known {
   /** The operation's name, shortened: that of its own text. */
   readonly name: string | null;
   readonly attempts: Attempts;
+  /** The values that its text has for variables of the query; `null` where it has none. */
+  readonly literals: Readonly<Record<string, unknown>> | null;
+  /** ... and what they are in another text of the same shape. */
+  readonly valuesOf: LiftedText['valuesOf'] | null;
 }
 
 /** What is known of the attempts to answer one operation at once. */
@@ -141,21 +146,21 @@ export class CompiledQueries {
     return this.#attempt(known.attempts, known.query, (compiled) => {
       const copies = new CopiesAtHand();
       const parts = this.#parts.of(viewer, copies);
-      return this.#run(known, variables, { compiled, copies, parts, viewer });
+      const all = known.literals ? { ...variables, ...known.literals } : variables;
+      return this.#run(known, all, { compiled, copies, parts, viewer });
     });
   }
 
-  /** Answers a text that is not known, by the plan of another that differs in name, comments or whitespace. */
+  /** Answers a text that is not known, by the plan of another that differs in name, literals, comments or whitespace. */
   #answerText(names: RequestNames, asked: AskedOperation, viewer: Viewer): CompiledAnswer | null {
     const { key, operationName: wanted, text, variables } = asked;
     const contentType = this.#contentTypes.get(names.accept);
     if (text === null || contentType === undefined || !this.#read) return null;
     const shape = shapeOf(text);
-    // No other key begins like this: they are JSON.
-    const shapeKey = shape && `shape\n${names.accept}\n${shape.text}`;
-    const alike = shapeKey === null ? undefined : this.#known.get(shapeKey);
+    const alike = shape && this.#alike(names, shape);
     if (shape && alike && (wanted === null || wanted === shape.name)) {
-      const known = { ...alike, name: shortName(shape.name) };
+      const literals = alike.valuesOf?.(shape.literals) ?? null;
+      const known: Known = { ...alike, literals, name: shortName(shape.name) };
       if (this.#seen.admits(key)) this.#known.set(key, known);
       return this.#answerKnown(known, asked, viewer);
     }
@@ -167,9 +172,7 @@ export class CompiledQueries {
       return null;
     }
     if (this.#seen.admits(key)) this.#keep(key, contentType, () => query);
-    if (shapeKey !== null && hasOneOperation(query) && this.#seen.admits(shapeKey)) {
-      this.#keep(shapeKey, contentType, () => query);
-    }
+    if (shape && hasOneOperation(query)) this.#keepShape(names, shape, contentType, query);
     try {
       const name = operationName(query.operation);
       const terms = { compiled, copies: new CopiesAtHand(), parts: null, viewer };
@@ -182,7 +185,7 @@ export class CompiledQueries {
 
   /** @throws NOT_AT_HAND, or whatever a check or a resolver throws. */
   #run(
-    { contentType, name, query }: Omit<Known, 'attempts'>,
+    { contentType, name, query }: Pick<Known, 'contentType' | 'name' | 'query'>,
     variables: Readonly<Record<string, unknown>>,
     { compiled, copies, parts, viewer }: RunTerms,
   ): CompiledAnswer {
@@ -193,16 +196,34 @@ export class CompiledQueries {
     return { data, receipt: context.receipt, contentType, name };
   }
 
-  #keep(key: string, contentType: string, query: () => ReadQuery): void {
+  #keep(
+    key: string,
+    contentType: string,
+    query: () => ReadQuery,
+    valuesOf: Known['valuesOf'] = null,
+  ): void {
     if (this.#known.peek(key)) return;
     const kept = query();
     const attempts = this.#attemptsOf(kept.operation);
-    this.#known.set(key, {
-      query: kept,
-      contentType,
-      name: operationName(kept.operation),
-      attempts,
-    });
+    const name = operationName(kept.operation);
+    this.#known.set(key, { query: kept, contentType, name, attempts, literals: null, valuesOf });
+  }
+
+  /** What is known of a text with the same shape: with any literals, or with the same. */
+  #alike(names: RequestNames, shape: TextShape): Known | undefined {
+    const [any, same] = shapeKeys(names, shape);
+    return this.#known.get(any) ?? (same === any ? undefined : this.#known.get(same));
+  }
+
+  /** Keeps a query for texts of the same shape, once two came: with any literals where they can be variables. */
+  #keepShape(names: RequestNames, shape: TextShape, contentType: string, query: ReadQuery): void {
+    const [any, same] = shapeKeys(names, shape);
+    if (any !== same && this.#seen.admits(any)) {
+      const lifted = liftLiterals(query);
+      const read = lifted && this.#read?.(lifted.text, null)?.query;
+      if (lifted && read) this.#keep(any, contentType, () => read, lifted.valuesOf);
+    }
+    if (this.#seen.admits(same)) this.#keep(same, contentType, () => query);
   }
 
   /**
@@ -258,6 +279,15 @@ export class CompiledQueries {
       return null;
     }
   }
+}
+
+/**
+ * What queries of a shape go by, whatever their literals are, and with just these; the same where it has none. No other
+ * key begins like this: they are JSON.
+ */
+function shapeKeys({ accept }: RequestNames, { literals, text }: TextShape): [string, string] {
+  const any = `shape\n${accept}\n${text}`;
+  return [any, literals.length === 0 ? any : `${any}\n${literals.join('\n')}`];
 }
 
 /** Whether its document has no other operation. */

@@ -1,32 +1,55 @@
-import { stripIgnoredCharacters } from 'graphql';
-
-/** The text of a query without its name, comments and whitespace. */
+/** The text of a query without all that differs between texts which one plan answers. */
 export interface TextShape {
+  /** With `0` for every integer and `""` for every string; without name, comments and whitespace. */
   readonly text: string;
+  /** The integers and strings that were taken out, as they stood in the text, in their order. */
+  readonly literals: readonly string[];
   /** The name that was left out; `null` for none. */
   readonly name: string | null;
 }
 
+/** What is between tokens. */
+const IGNORED = /(?:[\t\n\r ,\ufeff]+|#[^\n\r]*)+/y;
+/** What this reads of the tokens of GraphQL; a number ends where no other token may begin at once. */
+const TOKEN =
+  /([_A-Za-z]\w*)|(-?(?:0|[1-9]\d*)(?![\w.]))|("[^"\\\p{Cc}]*"(?!"))|(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.]))|\.\.\.|[!$&():=@[\]{|}]/uy;
 /** A query, named or not, at the beginning of a text without whitespace. */
 const QUERY = /^query(?: ([_A-Za-z]\w*))?(?=[({@])/;
 /** A longer name is refused. */
 const MAX_NAME = 200;
 
 /**
- * What remains of the text of a query without all that its answer does not depend on, if it is the only
- * operation; `null` for a text that begins with anything else, or cannot be read. Two texts of one shape have the
- * same words and signs. Block strings are left to the parser: their whitespace counts for the limits. O(n).
+ * The shape of the text of a query; `null` for one that begins with anything else, or holds what only the parser is
+ * to read: escapes, block strings, or what is not GraphQL. Two texts of one shape have the same words and signs. O(n).
  */
 export function shapeOf(text: string): TextShape | null {
-  if (text.includes('"""')) return null;
-  try {
-    const stripped = stripIgnoredCharacters(text);
-    if (stripped.startsWith('{')) return { text: stripped, name: null };
-    const found = QUERY.exec(stripped);
-    const name = found?.[1] ?? null;
-    if (!found || (name?.length ?? 0) > MAX_NAME) return null;
-    return { text: `query${stripped.slice(found[0].length)}`, name };
-  } catch {
-    return null;
+  // Half of a character is nowhere in GraphQL.
+  if (/\p{Surrogate}/u.test(text)) return null;
+  const literals: string[] = [];
+  let shape = '';
+  let wordBefore = false;
+  for (let at = skip(IGNORED, text, 0); at < text.length; at = skip(IGNORED, text, at)) {
+    TOKEN.lastIndex = at;
+    const found = TOKEN.exec(text);
+    if (!found) return null;
+    const [token, name, integer, string, float] = found;
+    at = TOKEN.lastIndex;
+    const isWord = (name ?? integer ?? string ?? float) !== undefined;
+    if (wordBefore && (isWord || token === '...')) shape += ' ';
+    wordBefore = isWord;
+    const literal = integer ?? string;
+    if (literal !== undefined) literals.push(literal);
+    shape += literal === undefined ? token : integer === undefined ? '""' : '0';
   }
+  if (shape.startsWith('{')) return { text: shape, literals, name: null };
+  const found = QUERY.exec(shape);
+  const name = found?.[1] ?? null;
+  if (!found || (name?.length ?? 0) > MAX_NAME) return null;
+  return { text: `query${shape.slice(found[0].length)}`, literals, name };
+}
+
+/** Where a pattern that may match at a place ends. */
+function skip(pattern: RegExp, text: string, at: number): number {
+  pattern.lastIndex = at;
+  return pattern.test(text) ? pattern.lastIndex : at;
 }
