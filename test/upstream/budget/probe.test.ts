@@ -136,6 +136,30 @@ describe('After a silence', () => {
     expect(await onWire()).toBe(4);
   });
 
+  it.each([
+    [249, 4],
+    [250, 2],
+  ])('%i ms after two good answers, %i go together', async (ms, count) => {
+    await share();
+    ask(2);
+    await answer(19);
+    await answer(18);
+    await clock.advance(ms);
+    ask(12);
+    expect(await onWire()).toBe(count);
+  });
+
+  it('as many go beside one that is slow as before it', async () => {
+    await share();
+    ask(2);
+    await answer(19);
+    await answer(18);
+    ask(1);
+    await clock.advance(500);
+    ask(12);
+    expect(await onWire()).toBe(4);
+  });
+
   it('a write goes beside the reads that went ahead', async () => {
     await share();
     ask(12);
