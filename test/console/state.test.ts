@@ -194,6 +194,36 @@ describe('The state of an upstream', () => {
     expect(history.queued.at(-1)).toBe(2);
     expect(after.history.queued.at(-1)).toBe(0);
   });
+
+  it('shows fifty of those who wait, refreshes behind the others and the most urgent first', async () => {
+    const stale = ['account { username }', 'pixels { totalCount }'];
+    const busy = await start({
+      MAX_WAIT_MS: '300000',
+      TTL_ACCOUNT_MS: '60000',
+      TTL_PIXELS_MS: '60000',
+    });
+    for (const field of stale) {
+      await busy.ask(`{ ${field} }`);
+      await clock.advance(1000);
+    }
+    await clock.advance(60_000);
+    busy.sandbox.links.fault({ kind: 'refuse-429', retryAfter: 40, times: 1 });
+    const reads = Array.from({ length: 49 }, (_, n) =>
+      busy.ask(`{ files(search: "${n}") { totalCount } }`),
+    );
+    await queued(busy, 'interactive');
+    await clock.advance(1000);
+    for (const field of stale.toReversed()) await busy.ask(`{ ${field} }`);
+    const { waiting, waitingCount } = await look(busy);
+    expect(waitingCount).toBe(51);
+    expect(waiting.map(({ lane, resource }) => `${lane} ${resource}`)).toEqual([
+      ...reads.map(() => 'interactive files'),
+      'refresh account',
+    ]);
+    expect(waiting.at(-1)?.leavesInMs).toBeNull();
+    await clock.advance(200_000);
+    await Promise.all(reads);
+  });
 });
 
 describe('The hour', () => {

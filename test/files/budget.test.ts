@@ -109,9 +109,13 @@ describe('the budget of an upload', () => {
   );
 
   it('that the upstream finds spent sends back a large file, which has gone by', async () => {
+    const clock = new VirtualClock();
+    const { url } = await open({ clock, env: { LINKS_TIMEOUT_MS: '86400000' } });
     sandbox.links.fault({ kind: 'refuse-429', retryAfter: 7, times: 1 });
     const answer = await upload(url, '/files/a.bin', someBytes(3_000_000));
     expect([answer.status, code(answer)]).toEqual([503, 'BUDGET_EXHAUSTED']);
+    const availableAt = new Date(clock.wall() + 7000).toISOString();
+    expect(answer.errors?.[0]?.extensions).toMatchObject({ retryAfterMs: 7000, availableAt });
     expect(answer.headers['retry-after']).toBe('7');
     expect(received()).toHaveLength(1);
   });
