@@ -132,6 +132,37 @@ describe('Refresher', () => {
     await clock.advance(300_000);
     expect(paths()).toEqual(['thing0']);
   });
+
+  test('goes on with a round whose readers have all been served', async () => {
+    const { clock, paths, fill, ask } = await createWorld(12);
+    await fill(names(2));
+    await clock.advance(1.5 * TTL);
+    await fill(names(12).slice(2));
+    for (const name of names(12)) await ask(name);
+    // Those that were fresh then fall due without another reader.
+    await clock.advance(300_000);
+    expect(new Set(paths())).toEqual(new Set(names(12)));
+  });
+
+  test('waits as briefly as ever after a failure that follows on a success', async () => {
+    const { clock, upstream, paths, fill, ask } = await createWorld(30);
+    const asked = async (afterMs: number, status: number) => {
+      upstream.onRequest = (arrival) => arrival.answer({}, status);
+      await clock.advance(afterMs);
+      await Promise.allSettled([ask('a')]);
+      await clock.settle();
+      return paths().length;
+    };
+    await fill(['a']);
+    expect(await asked(1500, 500)).toBe(1);
+    expect(await asked(1999, 500)).toBe(1);
+    expect(await asked(1, 500)).toBe(2);
+    expect(await asked(3999, 500)).toBe(2);
+    expect(await asked(1, 200)).toBe(3);
+    expect(await asked(1500, 500)).toBe(4);
+    expect(await asked(1999, 500)).toBe(4);
+    expect(await asked(1, 500)).toBe(5);
+  });
 });
 
 describe('Interest', () => {
@@ -177,6 +208,26 @@ describe('Interest', () => {
     expect(['hardly', 'seldom', 'once'].map(isWanted)).toEqual([false, true, false]);
     await clock.advance(2000);
     expect(interest.wanted(100, credential)).toEqual([]);
+  });
+
+  test('remembers a long gap for a while when the next is short', async () => {
+    const clock = new VirtualClock();
+    const interest = new Interest(clock);
+    const ask = async (key: string, afterMs: number) => {
+      await clock.advance(afterMs);
+      interest.asked(key, read(key), credential);
+    };
+    for (const [key, gapMs] of [
+      ['at first seldom', 500],
+      ['always often', 50],
+    ] as const) {
+      await ask(key, 0);
+      await ask(key, gapMs);
+      await ask(key, 50);
+    }
+    for (let ms = 0; ms < 1000; ms += 100) await ask('a', 100);
+    const wanted = interest.wanted(100, credential).map(({ key }) => key);
+    expect(wanted).toEqual(['a', 'at first seldom']);
   });
 
   test('counts the askers since an answer was read upstream', () => {
