@@ -74,6 +74,27 @@ describe('a stop', () => {
     expect(gateway.sandbox.links.requests).toHaveLength(1);
   });
 
+  it('ends a connection at once after an answer whose head was sent before', async () => {
+    const gateway = await start();
+    const { first, open } = await holdFirst(gateway);
+    const response = await fetch(`${gateway.url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'multipart/mixed' },
+      body: JSON.stringify({ query: '{ __typename ... @defer { account { username } } }' }),
+    });
+    let isClosed = false;
+    const closed = gateway.gateway.close().then(() => {
+      isClosed = true;
+    });
+    open();
+    expect(await response.text()).toContain('"username":"studio"');
+    await first;
+    // By Node alone it would stay open for seconds.
+    for (let n = 0; n < 50 && !isClosed; n += 1) await clock.settle();
+    expect(isClosed).toBe(true);
+    await closed;
+  });
+
   it('waits for no connection on which nothing was ever sent', async () => {
     const gateway = await start();
     const { hostname, port } = new URL(gateway.url);
