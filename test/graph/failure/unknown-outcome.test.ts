@@ -80,6 +80,22 @@ describe('After a write whose outcome is unknown', () => {
     expect(receipt.stale).toBeGreaterThan(0);
   });
 
+  it('of several cached pages, the one that holds the row alone is read again', async () => {
+    const { ask, calls, data, forgetCalls } = await stage.start({ LINKS_PAGE_SIZE: '2' });
+    const { qrCodes } = await data<{ qrCodes: { nodes: { id: string; name: string }[] } }>(
+      '{ qrCodes(first: 6) { nodes { id name } } }',
+    );
+    const [, , third] = qrCodes.nodes;
+    stage.sandbox.links.fault({ kind: 'error-500' });
+    await ask(change('updateQrCode(input: { id: 302, data: { value: "x" } })'));
+    forgetCalls();
+    const { data: after, errors } = await ask(`{ qrCode(id: "${third?.id}") { name } }`);
+    expect({ after, errors }).toEqual({ after: { qrCode: { name: third?.name } }, errors: [] });
+    expect(calls().filter((call) => call.includes('page='))).toEqual([
+      'GET /api/qr?limit=2&page=2',
+    ]);
+  });
+
   it('each reader gets the state after it as soon as it can be had', async () => {
     const world = await stage.start();
     await world.data(CAMPAIGNS);
