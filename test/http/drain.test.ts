@@ -82,16 +82,14 @@ describe('a stop', () => {
       headers: { 'content-type': 'application/json', accept: 'multipart/mixed' },
       body: JSON.stringify({ query: '{ __typename ... @defer { account { username } } }' }),
     });
-    let isClosed = false;
-    const closed = gateway.gateway.close().then(() => {
-      isClosed = true;
-    });
+    const events: string[] = [];
+    const closed = gateway.gateway.close().then(() => events.push('closed'));
     open();
     expect(await response.text()).toContain('"username":"studio"');
     await first;
     // By Node alone it would stay open for seconds.
-    for (let n = 0; n < 50 && !isClosed; n += 1) await clock.settle();
-    expect(isClosed).toBe(true);
+    for (let n = 0; n < 50 && events.length === 0; n += 1) await clock.settle();
+    expect(events).toEqual(['closed']);
     await closed;
   });
 
