@@ -12,6 +12,7 @@ import {
   respond,
   sharedContent,
 } from '../http/respond.ts';
+import { SCHEMA_WITHHELD } from './limits/operation-texts.ts';
 import type { MaskError } from './mask-error.ts';
 
 interface SchemaPageOptions {
@@ -56,16 +57,9 @@ async function answer(
   try {
     admission.refuseForeign();
     await admission.identify();
-    if (!introspection) throw notTold();
+    if (!introspection) throw new GatewayError('FORBIDDEN', SCHEMA_WITHHELD);
     return { status: 200, cacheControl: 'private, no-cache', content: print() };
   } catch (error) {
     return errorAnswer(maskError(error));
   }
-}
-
-function notTold(): GatewayError {
-  return new GatewayError(
-    'FORBIDDEN',
-    'This gateway does not publish its schema. INTROSPECTION=true allows it.',
-  );
 }

@@ -7,6 +7,6 @@ export function anyDoor(origins: readonly string[] = []): Door {
   return new Door({
     authenticate: () => ({ name: 'anyone', role: 'admin' }),
     hostGuard: createHostGuard('0.0.0.0', []),
-    origins: new Origins(origins),
+    origins: new Origins(origins, { loopback: false, onRefused: () => {} }),
   });
 }

@@ -24,6 +24,10 @@ import { isSecret, noSecretIn } from './secrets.ts';
 import { checkText, hasMoreLines, tooExpensive } from './text.ts';
 import { type Candidate, isValid } from './validity.ts';
 
+/** What a caller reads who may not ask for the schema. */
+export const SCHEMA_WITHHELD =
+  'This gateway does not publish its schema. INTROSPECTION=true allows it.';
+
 interface Rule {
   readonly OperationDefinition: Readonly<Record<string, unknown>>;
 }
@@ -152,13 +156,10 @@ function refuseIntrospection(document: DocumentNode): void {
     Field(node) {
       const { value } = node.name;
       if (value !== '__schema' && value !== '__type') return;
-      throw new GraphQLError(
-        'This gateway does not publish its schema. INTROSPECTION=true allows it.',
-        {
-          nodes: [node],
-          extensions: { code: 'GRAPHQL_VALIDATION_FAILED', http: { status: 400, spec: true } },
-        },
-      );
+      throw new GraphQLError(SCHEMA_WITHHELD, {
+        nodes: [node],
+        extensions: { code: 'GRAPHQL_VALIDATION_FAILED', http: { status: 400, spec: true } },
+      });
     },
   });
 }

@@ -45,10 +45,7 @@ export class Origins {
   #last: { readonly origin: string; readonly rights: OriginRights };
 
   /** Pages of the `listed` origins may call; without any, only the gateway's own pages may. */
-  constructor(
-    listed: readonly string[],
-    options: OriginsOptions = { loopback: false, onRefused: () => {} },
-  ) {
+  constructor(listed: readonly string[], options: OriginsOptions) {
     this.#listed = listed;
     this.#options = options;
     this.ofNone = { isListed: false, headers: this.allowsOthers ? ['Vary', 'Origin'] : [] };

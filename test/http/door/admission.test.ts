@@ -24,7 +24,7 @@ async function admit(authenticate: Authenticate, init: RequestInit = {}): Promis
   const door = new Door({
     authenticate,
     hostGuard: createHostGuard('127.0.0.1', []),
-    origins: new Origins(['https://app.example']),
+    origins: new Origins(['https://app.example'], { loopback: false, onRefused: () => {} }),
   });
   const asked = fetch(url, init);
   const [request, response] = await once(server, 'request');
