@@ -4,9 +4,6 @@ import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 /** What the two halves of the space of new objects may come to together, in bytes. */
 const YOUNG_BYTES = 2 * 4 * 1024 * 1024;
 
-/** How often the space of new objects is looked at once it has its size, in milliseconds: V8 can have halved it. */
-const LOOK_EVERY_MS = 10_000;
-
 /** By how much the space of old objects grows before V8 looks for garbage there. */
 const OLD_GROWTH_PERCENT = 50;
 
@@ -26,22 +23,19 @@ export function limitGarbage(options: readonly string[]): void {
 
 /**
  * The limit itself is fixed once V8 runs. After a collection, though, V8 asks by what to multiply the space, and
- * halves it in a quiet hour: it must be able to grow back. Collections are observed only while it may grow, since each
- * notification costs. Two collections in one turn of the event loop can take it a step too far, until then.
+ * halves it in a quiet hour: it must be able to grow back. Two collections in one turn of the event loop
+ * can take it a step too far, until then.
  */
 function limitYoungSpace(): void {
-  let grows = false;
-  const observer = new PerformanceObserver(() => adjust());
+  let factor = 2;
   const adjust = (): void => {
-    const mayGrow = youngBytes() < YOUNG_BYTES;
-    if (mayGrow === grows) return;
-    grows = mayGrow;
-    setFlagsFromString(`--semi-space-growth-factor=${grows ? 2 : 1}`);
-    if (grows) observer.observe({ entryTypes: ['gc'] });
-    else observer.disconnect();
+    const wanted = youngBytes() < YOUNG_BYTES ? 2 : 1;
+    if (wanted === factor) return;
+    factor = wanted;
+    setFlagsFromString(`--semi-space-growth-factor=${factor}`);
   };
   adjust();
-  setInterval(adjust, LOOK_EVERY_MS).unref();
+  new PerformanceObserver(adjust).observe({ entryTypes: ['gc'] });
 }
 
 function youngBytes(): number {

@@ -103,7 +103,7 @@ export class CompiledQueries {
   });
   /** Texts that were read: those that come once must not drive out those that come again. */
   readonly #seen = new Doorkeeper();
-  /** Texts that were read, and are for Yoga to answer. */
+  /** Texts that were read and are for Yoga to answer, and shapes whose literals cannot be variables. */
   readonly #unfit = new Doorkeeper();
   /** Shared by all keys of one parsed operation, and by both paths. */
   readonly #attempts = new WeakMap<OperationDefinitionNode, Attempts>();
@@ -218,10 +218,11 @@ export class CompiledQueries {
   /** Keeps a query for texts of the same shape, once two came: with any literals where they can be variables. */
   #keepShape(names: RequestNames, shape: TextShape, contentType: string, query: ReadQuery): void {
     const [any, same] = shapeKeys(names, shape);
-    if (any !== same && this.#seen.admits(any)) {
+    if (any !== same && !this.#unfit.knows(any) && this.#seen.admits(any)) {
       const lifted = liftLiterals(query);
       const read = lifted && this.#read?.(lifted.text, null)?.query;
       if (lifted && read) this.#keep(any, contentType, () => read, lifted.valuesOf);
+      else this.#unfit.admits(any);
     }
     if (this.#seen.admits(same)) this.#keep(same, contentType, () => query);
   }
