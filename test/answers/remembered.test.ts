@@ -167,6 +167,21 @@ describe('An operation that is asked again', () => {
     expect((await door.ask('{ plans { name } }', 'viewer')).code).toBe('FORBIDDEN');
   });
 
+  it('is refused as plain text, which a page of any origin can send', async () => {
+    const query = '{ account { username } }';
+    await teach(query, 'admin');
+    const { code, status } = await door.send('/graphql', {
+      method: 'POST',
+      headers: {
+        authorization: 'Bearer admin',
+        accept: 'application/graphql-response+json',
+        'content-type': 'text/plain',
+      },
+      body: JSON.stringify({ query }),
+    });
+    expect([status, code]).toEqual([403, 'FORBIDDEN']);
+  });
+
   it('is refused once the token is taken away, or has another role', async () => {
     await teach('{ plans { name } }', 'admin');
     allow({ admin: 'viewer' });
