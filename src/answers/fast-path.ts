@@ -129,6 +129,12 @@ export function createFastPath(options: {
     }
   };
 
+  /** What is cached is not waited for: a preferred wait changes nothing but this header. */
+  const applied = (prefer: string): readonly string[] => {
+    const wait = callers.preferenceApplied(prefer);
+    return wait === null ? [] : ['Preference-Applied', wait];
+  };
+
   const goOn = (arrival: Arrival, caller: Viewer | null, server: FastPathServer): void => {
     const { admission, request, response } = arrival;
     if (request.destroyed) return;
@@ -137,9 +143,8 @@ export function createFastPath(options: {
       return;
     }
     const cors = admission.origin.headers;
-    // What is cached is not waited for: a preferred wait changes nothing else.
-    const applied = callers.preferenceApplied(request.headers.prefer?.toString());
-    const headers = applied === null ? cors : [...cors, 'Preference-Applied', applied];
+    const { prefer } = request.headers;
+    const headers = prefer === undefined ? cors : [...cors, ...applied(prefer.toString())];
     const known = { arrival, caller, headers, request, response, server };
     if (request.method === 'GET') settle(known, null);
     else if (bodies.push(known) === 1) setImmediate(readBodies);

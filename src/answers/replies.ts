@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Viewer } from '../auth/viewer.ts';
 import type { Clock } from '../clock.ts';
-import { holdsETag } from '../http/door/etag.ts';
+import { holdsETag, VARY_OF_GET } from '../http/door/etag.ts';
 import { requestIdOf } from '../http/door/request-id.ts';
 import { securityHeaders } from '../http/door/security-headers.ts';
 import type { Coding, Codings } from '../http/encoding/codings.ts';
@@ -59,7 +59,7 @@ export class Replies {
     const vary = options.codings.on ? ['Vary', 'Accept-Encoding'] : [];
     const common = securityHeaders.flat();
     this.#ofPost = [...common, 'Cache-Control', 'no-store', ...vary];
-    const caching = ['Cache-Control', 'private, no-cache', 'Vary', 'Accept, Authorization'];
+    const caching = ['Cache-Control', 'private, no-cache', 'Vary', VARY_OF_GET];
     this.#ofGet = [...common, ...caching, ...vary];
   }
 

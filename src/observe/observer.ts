@@ -105,7 +105,7 @@ export interface Observer {
   paused?(upstream: UpstreamName, ms: number): void;
   /** A member of an answer was not as documented: `resource.member`. */
   surprise?(upstream: UpstreamName, field: string): void;
-  operation?(record: OperationRecord): void;
+  readonly operation?: ((record: OperationRecord) => void) | undefined;
   /** A command went to Redis and came back after so many milliseconds, or `ok` is false. */
   roundTrip?(command: string, ms: number, ok: boolean): void;
   permit?(upstream: UpstreamName, outcome: PermitOutcome): void;

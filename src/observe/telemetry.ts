@@ -59,14 +59,14 @@ export async function createTelemetry(options: TelemetryOptions): Promise<Teleme
   const counting = metrics && history && observeWith([metrics, history]);
   const observer = observeWith([tracing, log, health, ...(counting ? [counting] : [])]);
   const logged = logLevel === 'info' || logLevel === 'debug' ? log : null;
-  const answered: Telemetry['answered'] = (record, request) => {
-    if (traced) tracing.answered(record, request);
+  const tracesToo: Telemetry['answered'] = (record, request) => {
+    tracing.answered(record, request);
     logged?.operation?.(record);
   };
   return {
     log,
     tracing,
-    answered: traced || logged ? answered : null,
+    answered: traced ? tracesToo : (logged?.operation ?? null),
     health,
     metrics,
     history,

@@ -1,4 +1,4 @@
-import { holdsETag } from '../../http/door/etag.ts';
+import { holdsETag, VARY_OF_GET } from '../../http/door/etag.ts';
 import type { GatewayPlugin } from '../request-record.ts';
 
 /**
@@ -34,7 +34,7 @@ export function useHttpCaching(): GatewayPlugin {
       const { headers } = response;
       headers.set('Cache-Control', 'private, no-cache');
       headers.set('Age', String(ageSeconds));
-      headers.append('Vary', 'Accept, Authorization');
+      headers.append('Vary', VARY_OF_GET);
       if (response.status !== 200 || !json) return;
       headers.set('ETag', json.etag);
       if (holdsETag(request.headers.get('if-none-match'), json.etag)) {

@@ -1,5 +1,12 @@
 import { createHash } from 'node:crypto';
 
+/**
+ * What the answer to a GET can differ by, besides its coding, while a browser may keep it. With `Prefer`, only
+ * `Preference-Applied` does.
+ * Implements: RFC 9110 section 12.5.5, RFC 7240 section 2.
+ */
+export const VARY_OF_GET = 'Accept, Authorization, Prefer';
+
 /** The tag of a text, given in one piece or in several. Weak: it may be sent in several encodings. */
 export function etagOfText(...pieces: readonly string[]): string {
   const hash = createHash('sha256');
