@@ -110,7 +110,7 @@ describe('An operation over what is at hand', () => {
           expect(await short(text, variables)).toBe(await whole(text, variables));
         }
       }),
-      { numRuns: Number(process.env['SHAPE_RUNS'] ?? 30) },
+      { numRuns: Number(process.env['SHAPE_RUNS'] ?? 100) },
     );
     expect(await atHand()).toBeGreaterThan(asked / 4);
   });
