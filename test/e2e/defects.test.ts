@@ -68,7 +68,7 @@ class Process {
 }
 
 /** With this header a request goes the whole way, on which its body is parsed once. */
-const whole = { prefer: 'wait=5' };
+const whole = { 'content-encoding': 'identity' };
 
 const NODES = 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }';
 

@@ -54,7 +54,7 @@ async function ask(
 }
 
 /** With this header a request goes the whole way, on which its body is parsed once. */
-const whole = { prefer: 'wait=5' };
+const whole = { 'content-encoding': 'identity' };
 
 /** Asks the given number of times, several at once. Ids are long, so that lines are. */
 async function askMany(url: string, count: number): Promise<void> {
