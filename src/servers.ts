@@ -169,7 +169,7 @@ function createShared(
       open: contexts.atHand,
       parts: new AnswerParts({ cache, clock, maxBytes }),
       // Where operations are listed, no text is taken for its own sake.
-      read: config.persistedOperations ? null : (text, name) => texts.read(text, name),
+      read: config.persistedOperations ? null : (...asked) => texts.read(...asked),
     }),
     sources,
     texts,

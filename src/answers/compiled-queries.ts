@@ -24,6 +24,8 @@ const MAX_CHARACTERS = 128 * 1024;
 const MOST_MISSES = 8;
 /** ... except for one in this many. */
 const TRY_EVERY = 16;
+/** Literals of a text that are made variables: each takes as much memory as a field. */
+const MAX_LITERALS = 16;
 /** Characters of the `Accept` headers whose types are known. */
 const MAX_ACCEPTED_CHARACTERS = 8 * 1024;
 
@@ -159,8 +161,7 @@ export class CompiledQueries {
     const shape = shapeOf(text);
     const alike = shape && this.#alike(names, shape);
     if (shape && alike && (wanted === null || wanted === shape.name)) {
-      const literals = alike.valuesOf?.(shape.literals) ?? null;
-      const known: Known = { ...alike, literals, name: shortName(shape.name) };
+      const known = knownOf(alike, shape);
       if (this.#seen.admits(key)) this.#known.set(key, known);
       return this.#answerKnown(known, asked, viewer);
     }
@@ -171,8 +172,12 @@ export class CompiledQueries {
       this.#unfit.admits(key);
       return null;
     }
-    if (this.#seen.admits(key)) this.#keep(key, contentType, () => query);
-    if (shape && hasOneOperation(query)) this.#keepShape(names, shape, contentType, query);
+    const shared =
+      shape && hasOneOperation(query) && this.#keepShape(names, shape, contentType, query);
+    if (this.#seen.admits(key)) {
+      if (shared) this.#known.set(key, knownOf(shared, shape));
+      else this.#keep(key, contentType, () => query);
+    }
     try {
       const name = operationName(query.operation);
       const terms = { compiled, copies: new CopiesAtHand(), parts: null, viewer };
@@ -216,15 +221,26 @@ export class CompiledQueries {
   }
 
   /** Keeps a query for texts of the same shape, once two came: with any literals where they can be variables. */
-  #keepShape(names: RequestNames, shape: TextShape, contentType: string, query: ReadQuery): void {
+  #keepShape(
+    names: RequestNames,
+    shape: TextShape,
+    contentType: string,
+    query: ReadQuery,
+  ): Known | undefined {
     const [any, same] = shapeKeys(names, shape);
-    if (any !== same && !this.#unfit.knows(any) && this.#seen.admits(any)) {
+    if (any !== same && !this.#unfit.knows(any)) {
+      if (!this.#seen.admits(any)) return undefined;
       const lifted = liftLiterals(query);
-      const read = lifted && this.#read?.(lifted.text, null)?.query;
-      if (lifted && read) this.#keep(any, contentType, () => read, lifted.valuesOf);
-      else this.#unfit.admits(any);
+      // No error refers to this text: what goes wrong is answered on the whole path.
+      const read = lifted && this.#read?.(lifted.text, null, { noLocation: true })?.query;
+      if (lifted && read) {
+        this.#keep(any, contentType, () => read, lifted.valuesOf);
+        return this.#known.peek(any);
+      }
+      this.#unfit.admits(any);
     }
     if (this.#seen.admits(same)) this.#keep(same, contentType, () => query);
+    return this.#known.peek(same);
   }
 
   /**
@@ -282,13 +298,19 @@ export class CompiledQueries {
   }
 }
 
+/** What is known of one text, by what is known of its shape. */
+function knownOf(shared: Known, { literals, name }: TextShape): Known {
+  return { ...shared, literals: shared.valuesOf?.(literals) ?? null, name: shortName(name) };
+}
+
 /**
- * What queries of a shape go by, whatever their literals are, and with just these; the same where it has none. No other
- * key begins like this: they are JSON.
+ * What queries of a shape go by, whatever their literals are, and with just these; the same where it has none or very
+ * many. No other key begins like this: they are JSON.
  */
 function shapeKeys({ accept }: RequestNames, { literals, text }: TextShape): [string, string] {
   const any = `shape\n${accept}\n${text}`;
-  return [any, literals.length === 0 ? any : `${any}\n${literals.join('\n')}`];
+  const same = literals.length === 0 ? any : `${any}\n${literals.join('\n')}`;
+  return literals.length > MAX_LITERALS ? [same, same] : [any, same];
 }
 
 /** Whether its document has no other operation. */

@@ -1,4 +1,4 @@
-import type { DocumentNode, GraphQLSchema, OperationDefinitionNode } from 'graphql';
+import type { DocumentNode, GraphQLSchema, OperationDefinitionNode, ParseOptions } from 'graphql';
 
 /** A query of a valid document that selects no secret. */
 export interface ReadQuery {
@@ -19,4 +19,8 @@ export interface ReadText {
 }
 
 /** Reads a text for an operation of that name; `null` where Yoga is to say what is wrong with it. */
-export type TextReader = (text: string, operationName: string | null) => ReadText | null;
+export type TextReader = (
+  text: string,
+  operationName: string | null,
+  options?: ParseOptions,
+) => ReadText | null;

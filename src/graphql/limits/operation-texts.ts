@@ -74,7 +74,7 @@ export class OperationTexts {
   parse(source: string, options: ParseOptions = {}): DocumentNode {
     const { maxFields, maxNesting } = this.#limits;
     checkText(source, this.#limits);
-    const noLocation = hasMoreLines(source, MAX_LINES);
+    const noLocation = options.noLocation || hasMoreLines(source, MAX_LINES);
     const document = parse(source, { ...options, noLocation });
     const pairs = checkFields(document, { maxFields, maxNesting });
     for (const rule of this.#rules) apply(rule, document);
@@ -85,9 +85,9 @@ export class OperationTexts {
   }
 
   /** Reads the text of an operation that is wanted by its name; `null` where Yoga is to say what is wrong. */
-  read(text: string, operationName: string | null): ReadText | null {
+  read(text: string, operationName: string | null, options?: ParseOptions): ReadText | null {
     try {
-      return this.#readValid(this.parse(text), operationName);
+      return this.#readValid(this.parse(text, options), operationName);
     } catch {
       // Whatever it is, Yoga comes upon it too, and answers with it.
       return null;
