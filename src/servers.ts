@@ -169,7 +169,9 @@ function createShared(
       open: contexts.atHand,
       parts: new AnswerParts({ cache, clock, maxBytes }),
       // Where operations are listed, no text is taken for its own sake.
-      read: config.persistedOperations ? null : (...asked) => texts.read(...asked),
+      read: config.persistedOperations
+        ? null
+        : (text, name, options) => texts.read(text, name, options),
     }),
     sources,
     texts,
