@@ -40,6 +40,17 @@ describe.concurrent('What the replicas are held against', () => {
     expect(found.pairs).toBeGreaterThan(0);
   });
 
+  it('leaves a replica alone that is still starting', async () => {
+    await using upstream = await VersionedUpstream.start();
+    await using cluster = await Cluster.start({ replicas: 1, upstream, redisPort: null });
+    const replica = cluster.replica(0);
+    await replica.end('SIGKILL');
+    const begun = replica.begin();
+    replica.stopAtNextRequest();
+    await begun;
+    expect(replica.stopped).toBe(false);
+  });
+
   it('stops a replica when it has decided to send, and not a byte has left', async () => {
     await using upstream = await VersionedUpstream.start();
     await using cluster = await Cluster.start({ replicas: 1, upstream, redisPort: null });

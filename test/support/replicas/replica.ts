@@ -36,6 +36,8 @@ export class Replica implements AsyncDisposable {
   /** What the processes before this one have said. */
   #before = '';
   #url = '';
+  /** Whether this process of it has come so far. */
+  #isListening = false;
 
   constructor(env: Readonly<Record<string, string>>) {
     this.#env = env;
@@ -65,6 +67,7 @@ export class Replica implements AsyncDisposable {
   async listens(): Promise<void> {
     const [, url = ''] = await this.#running.says(/(http:\/\/localhost:\d+)\/graphql/);
     this.#url = url.replace('localhost', '127.0.0.1');
+    this.#isListening = true;
   }
 
   /** Whether it takes traffic, and what it has to say about itself. */
@@ -94,6 +97,7 @@ export class Replica implements AsyncDisposable {
   /** Starts it again after it has ended; resolves when it listens. */
   async begin(): Promise<void> {
     this.#before += this.#running.output();
+    this.#isListening = false;
     this.#running = this.#start();
     await this.listens();
   }
@@ -108,9 +112,12 @@ export class Replica implements AsyncDisposable {
     this.#running.child.kill('SIGCONT');
   }
 
-  /** It stops itself at its next request, when all its checks are done and nothing has been written. */
+  /**
+   * It stops itself at its next request, when all its checks are done and nothing has been written. One that is still
+   * starting is left alone: before it handles the signal, it would end.
+   */
   stopAtNextRequest(): void {
-    this.#running.child.kill('SIGUSR2');
+    if (this.#isListening) this.#running.child.kill('SIGUSR2');
   }
 
   /** Whether it is stopped now; one that has ended is not. */
