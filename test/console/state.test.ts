@@ -27,9 +27,9 @@ async function look({ url }: BusyGateway, upstream = 'LINKS') {
   return { ...state, ...found, upstreamOf: found };
 }
 
-/** Resolves once a request of a lane waits. */
-async function queued({ url }: BusyGateway, lane: string): Promise<void> {
-  const line = `gateway_queue_length{upstream="LINKS",lane="${lane}"} 1\n`;
+/** Resolves once a number of requests of a lane wait. */
+async function queued({ url }: BusyGateway, lane: string, count = 1): Promise<void> {
+  const line = `gateway_queue_length{upstream="LINKS",lane="${lane}"} ${count}\n`;
   while (!(await (await fetch(`${url}/metrics`)).text()).includes(line)) await clock.settle();
 }
 
@@ -208,10 +208,12 @@ describe('The state of an upstream', () => {
     }
     await clock.advance(60_000);
     busy.sandbox.links.fault({ kind: 'refuse-429', retryAfter: 40, times: 1 });
-    const reads = Array.from({ length: 49 }, (_, n) =>
-      busy.ask(`{ files(search: "${n}") { totalCount } }`),
-    );
+    const read = (n: number): Promise<unknown> =>
+      busy.ask(`{ files(search: "${n}") { totalCount } }`);
+    const reads = [read(0)];
     await queued(busy, 'interactive');
+    for (let n = 1; n < 49; n += 1) reads.push(read(n));
+    await queued(busy, 'interactive', 49);
     await clock.advance(1000);
     for (const field of stale.toReversed()) await busy.ask(`{ ${field} }`);
     const { waiting, waitingCount } = await look(busy);
