@@ -383,5 +383,6 @@ test('no decoder throws anything but a DecodeError, and all make plain JSON, for
       // So that they can be kept elsewhere, strictly as they are.
       expect(JSON.parse(JSON.stringify(values))).toStrictEqual(values);
     }),
+    { examples: [[{ id: 0, details: { id: -0 } }], [{ details: { id: '-0' } }]] },
   );
 });

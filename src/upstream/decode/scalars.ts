@@ -31,15 +31,15 @@ export function parseSmallInteger(value: unknown): Parsed<number> {
   return typeof number === 'number' && number !== (number | 0) ? undefined : number;
 }
 
-/** A number, also one written as text in plain digits. */
+/** A number, also one written as text in plain digits; `-0`, which JSON cannot write, is 0. */
 export function parseNumber(value: unknown): Parsed<number> {
-  if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
+  if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : undefined;
   if (typeof value !== 'string') return undefined;
   const text = value.trim();
   if (text === '') return null;
   // `Number` alone would also take hexadecimal digits and "Infinity".
   if (!/^[+-]?\d+(?:\.\d+)?$/.test(text)) return undefined;
-  const number = Number(text);
+  const number = Number(text) + 0;
   return Number.isFinite(number) ? number : undefined;
 }
 
