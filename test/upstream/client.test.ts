@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { ClientOptions } from '../../src/upstream/client-options.ts';
 import type { Access } from '../../src/upstream/operation.ts';
 import { clientWorld, read } from './client-world.ts';
@@ -43,6 +43,18 @@ describe('Client.read', () => {
     const summaries = readers.map(({ caller }) => caller.receipt.summary);
     expect(summaries.filter(({ calls }) => calls === 1)).toHaveLength(1);
     expect(summaries.filter(({ saved }) => saved.coalesced === 1)).toHaveLength(19);
+  });
+
+  test('lets seven reads of one page leave together: none waits for a timer', async () => {
+    const { client, access, upstream } = await createWorld();
+    await client.read(read('first'), access());
+    upstream.onRequest = () => {};
+    const { setTimeout } = globalThis;
+    onTestFinished(() => void vi.unstubAllGlobals());
+    vi.stubGlobal('setTimeout', () => setTimeout(() => {}, 1e9).unref());
+    const paths = Array.from({ length: 7 }, (_, n) => `${n}`);
+    void Promise.allSettled(paths.map((path) => client.read(read(path), access())));
+    expect((await upstream.arrival(8)).url.pathname).toMatch(/^\/api\/[0-6]$/);
   });
 
   test('serves a stale answer at once and refreshes it once behind the readers', async () => {

@@ -1,9 +1,8 @@
-import Bottleneck from 'bottleneck';
-import { inBackground } from '../../at-once.ts';
 import type { Clock } from '../../clock.ts';
 import type { TakenSlot } from './budget.ts';
 import { type JournalEntry, type KeyJournal, newKey } from './journal/journal.ts';
 import type { Lane } from './lanes.ts';
+import { SlotLimiter, type TakenSlots } from './slot-limiter.ts';
 import { type Foreign, type Held, takenSlots } from './slots.ts';
 
 /** A request that wants a slot. */
@@ -50,57 +49,33 @@ export interface LedgerView {
   readonly latencyMs: number;
 }
 
-/**
- * All leases of one key. Whoever wants to send claims one first, and gets it or a time to try again, now or
- * later: no count of free slots is ever acted on.
- */
-export interface Ledger {
-  readonly windowMs: number;
-  readonly view: LedgerView;
-  /** Slots that refreshes leave to readers and writers. */
-  readonly reserve: number;
-  /** When everything that counts now will have run out, on `clock.now()`; `null` when nothing counts. */
-  readonly clearAt: number | null;
-  /** Who has the slots that count, the first to be free first. */
-  readonly slots: readonly TakenSlot[];
-  claim(claim: Claim): Claimed | Promise<Claimed>;
-  /** Follows a limit that the upstream announces. Leases already held keep counting. */
-  follow(limit: number): void;
-  /** Believes that co-tenants have made `count` more requests, which count for another `ms` milliseconds. */
-  addCoTenants(count: number, ms: number): void;
-  /**
-   * When the slot after `ahead` others will be free, on `clock.now()`, if none is used before
-   * `notBefore`: exact for answered leases, a guess from the usual latency for those on the wire.
-   */
-  availableAt(ahead: number, notBefore: number): number;
-}
-
 /** Share of the limit that refreshes never take, so that a reader or a writer finds a slot. */
 const RESERVE_SHARE = 1 / 15;
 
 /**
- * The ledger of a gateway that has its keys to itself: no sliding window holds more than `limit` leases.
+ * All leases of one key in a gateway that has its keys to itself: no sliding window holds more than `limit` leases.
  *
- * A lease is a Bottleneck job that ends one window after its request's response ended. With at most
- * `limit` jobs at a time, the law holds for every window, whatever its edges, since each request that
- * an upstream could still be counting still holds its job.
+ * A lease takes a slot from its claim until one window after its request's response ended, and a claim is granted only
+ * while a slot is free. So the law holds for every window, whatever its edges, since each request that an upstream could
+ * still be counting still has its slot. Slots of others count like these.
  *
  * Implements: Link API > Limits.
  */
-export class ProcessLedger implements Ledger {
+export class ProcessLedger {
   readonly windowMs: number;
   readonly #clock: Clock;
-  readonly #limiter: Bottleneck;
+  readonly #limiter: SlotLimiter;
   readonly #journal: KeyJournal;
-  #limit: number;
   #onWire = 0;
   #lengthyOnWire = 0;
   /** Leases that are not answered. */
   readonly #unanswered = new Set<Held>();
   /** Answered leases, by their ends, ascending. */
-  readonly #answered: Held[] = [];
+  readonly #answered: Counted<Held>[] = [];
   /** What co-tenants and the process before have spent, and until when it counts, ascending. */
-  #coTenants: Foreign[] = [];
+  readonly #foreign: Counted<Foreign>[] = [];
+  /** What the process before may have spent, while that is not known: neither can spend more than half then. */
+  #unknown: Counted<Foreign> | null = null;
   /** Requests that have left, ever. */
   #begun = 0;
   /** Those of them that are not answered, or answered less than a window ago. */
@@ -118,98 +93,110 @@ export class ProcessLedger implements Ledger {
   }) {
     this.windowMs = options.windowMs;
     this.#clock = options.clock;
-    this.#limit = options.limit;
     this.#journal = options.journal ?? newKey;
+    this.#limiter = new SlotLimiter(options.limit);
     for (const until of this.#journal.recalled) {
       this.#addForeign({ owner: 'replica', count: 1, until });
     }
-    this.#limiter = new Bottleneck({ maxConcurrent: options.limit });
-    ignoreWallClock(this.#limiter);
+    this.#holdBackHalf();
   }
 
-  claim({ ahead, lane, lengthy, resource }: Claim): Claimed | Promise<Claimed> {
+  /** Grants a slot if more are free than have to be left to others. It counts from then on. */
+  claim({ ahead, lane, lengthy, resource }: Claim): Claimed {
     const spare = lane === 'refresh' ? this.reserve : ahead;
-    if (this.view.free > spare) return this.#lease({ lane, lengthy, resource, end: Infinity });
+    if (this.view.free > spare) {
+      return { lease: this.#lease({ lane, lengthy, resource, end: Infinity }) };
+    }
     return { retryAt: this.availableAt(spare, this.#clock.now()) };
   }
 
+  /** Slots that refreshes leave to readers and writers. */
   get reserve(): number {
-    return Math.min(this.#limit - 1, Math.max(1, Math.round(this.#limit * RESERVE_SHARE)));
+    const { limit } = this.#limiter;
+    return Math.min(limit - 1, Math.max(1, Math.round(limit * RESERVE_SHARE)));
   }
 
   get view(): LedgerView {
-    const now = this.#clock.now();
-    const coTenants = this.#coTenantsAt(now).reduce((sum, { count }) => sum + count, 0);
-    const used = this.#onWire + this.#answeredAfter(now).length + coTenants;
+    this.#freeEnded();
+    const { free, limit, taken } = this.#limiter;
     return {
-      limit: this.#limit,
-      used,
-      free: Math.max(0, this.#limit - used),
-      coTenants,
+      limit,
+      used: taken,
+      free,
+      coTenants: this.#foreign.reduce((sum, { count }) => sum + count, 0),
       onWire: this.#onWire - this.#lengthyOnWire,
       latencyMs: this.#latencyMs,
     };
   }
 
+  /** When everything that counts now will have run out, on `clock.now()`; `null` when nothing counts. */
   get clearAt(): number | null {
     const { used } = this.view;
     return used === 0 ? null : this.#comesBack(used - 1, this.#clock.now());
   }
 
+  /** Who has the slots that count, the first to be free first. */
   get slots(): readonly TakenSlot[] {
-    const now = this.#clock.now();
-    const own = [...this.#answeredAfter(now), ...this.#unanswered];
-    return takenSlots(own, this.#coTenantsAt(now), now);
+    this.#freeEnded();
+    return takenSlots([...this.#answered, ...this.#unanswered], this.#foreign, this.#clock.now());
   }
 
+  /** Follows a limit that the upstream announces. Leases already held keep counting. */
   follow(limit: number): void {
-    if (limit === this.#limit) return;
-    this.#limit = limit;
-    // A lease taken before Bottleneck has taken the new limit in is granted when it has.
-    void this.#limiter.updateSettings({ maxConcurrent: limit });
+    if (limit === this.#limiter.limit) return;
+    this.#limiter.limit = limit;
+    this.#holdBackHalf();
   }
 
+  /** Believes that co-tenants have made `count` more requests, which count for another `ms` milliseconds. */
   addCoTenants(count: number, ms: number): void {
     this.#addForeign({ owner: 'co-tenant', count, until: this.#clock.now() + ms });
   }
 
-  #addForeign(foreign: Foreign): void {
-    this.#coTenants.push(foreign);
-    this.#coTenants.sort((a, b) => a.until - b.until);
+  /** Half of the limit is of others as long as it is not known what the process before has spent. */
+  #holdBackHalf(): void {
+    this.#freeEnded();
+    if (this.#unknown) {
+      this.#foreign.splice(this.#foreign.indexOf(this.#unknown), 1);
+      this.#unknown.taken.release();
+    }
+    this.#unknown = null;
+    const count = Math.floor(this.#limiter.limit / 2);
+    const until = this.#journal.unknownUntil;
+    if (count === 0 || until <= this.#clock.now()) return;
+    this.#unknown = this.#addForeign({ owner: 'replica', count, until });
   }
 
+  #addForeign(foreign: Foreign): Counted<Foreign> {
+    const counted = { ...foreign, taken: this.#limiter.take(foreign.count) };
+    this.#foreign.push(counted);
+    this.#foreign.sort((a, b) => a.until - b.until);
+    return counted;
+  }
+
+  /**
+   * When the slot after `ahead` others will be free, on `clock.now()`, if none is used before `notBefore`: exact for
+   * answered leases, a guess from the usual latency for those on the wire.
+   */
   availableAt(ahead: number, notBefore: number): number {
     const now = this.#clock.now();
-    const { used } = this.view;
-    const free = this.#limit - used;
+    const { limit, used } = this.view;
+    const free = limit - used;
     // Each slot comes back a window after it is used again.
-    const rounds = Math.floor(ahead / this.#limit);
-    const place = (ahead % this.#limit) - Math.max(0, free);
+    const rounds = Math.floor(ahead / limit);
+    const place = (ahead % limit) - Math.max(0, free);
     // More leases than the limit, after it has shrunk: the first to end free nothing.
     const slot = place < 0 ? now : this.#comesBack(place + Math.max(0, -free), now);
     return Math.max(now, notBefore, slot) + rounds * (this.windowMs + this.#latencyMs);
   }
 
-  /** Counts a slot as used at once, and grants it when Bottleneck has it free. */
-  #lease(held: Held): Promise<Claimed> {
-    this.#onWire += 1;
-    if (held.lengthy) this.#lengthyOnWire += 1;
-    this.#unanswered.add(held);
-    const claimedAt = this.#clock.now();
-    return new Promise((resolve) => {
-      inBackground(
-        this.#limiter.schedule(
-          () =>
-            new Promise<void>((release) => {
-              resolve({ lease: this.#grant(held, claimedAt, release) });
-            }),
-        ),
-      );
-    });
-  }
-
-  #grant(held: Held, claimedAt: number, release: () => void): Lease {
+  #lease(held: Held): Lease {
     const { lengthy } = held;
+    const taken = this.#limiter.take();
+    const claimedAt = this.#clock.now();
+    this.#onWire += 1;
+    if (lengthy) this.#lengthyOnWire += 1;
+    this.#unanswered.add(held);
     let entry: JournalEntry | undefined;
     let begunBefore = 0;
     let countableBefore = 0;
@@ -220,6 +207,7 @@ export class ProcessLedger implements Ledger {
     };
     return {
       begin: () => {
+        this.#freeEnded();
         this.#countable += 1;
         this.#begun += 1;
         countableBefore = this.#countable;
@@ -233,11 +221,7 @@ export class ProcessLedger implements Ledger {
         const now = this.#clock.now();
         held.end = now + this.windowMs;
         if (!lengthy) this.#latencyMs += (now - claimedAt - this.#latencyMs) / 8;
-        this.#answered.push(held);
-        this.#at(held.end, () => {
-          this.#countable -= 1;
-          release();
-        });
+        this.#answered.push(Object.assign(held, { taken }));
       },
       cancel: () => {
         answered();
@@ -246,17 +230,17 @@ export class ProcessLedger implements Ledger {
           this.#countable -= 1;
           this.#begun -= 1;
         }
-        release();
+        taken.release();
       },
     };
   }
 
   /** When the `n`th of the slots that count comes back: a guess for those not answered yet. */
   #comesBack(n: number, now: number): number {
-    const ends = this.#answeredAfter(now);
+    const ends = this.#answered;
     let rest = n;
     let answered = 0;
-    for (const { count, until } of this.#coTenantsAt(now)) {
+    for (const { count, until } of this.#foreign) {
       for (; (ends[answered]?.end ?? Number.POSITIVE_INFINITY) <= until; answered += 1, rest -= 1) {
         if (rest === 0) return ends[answered]?.end ?? now;
       }
@@ -267,38 +251,21 @@ export class ProcessLedger implements Ledger {
     return ends[answered + rest]?.end ?? now + this.#latencyMs + this.windowMs;
   }
 
-  #answeredAfter(now: number): readonly Held[] {
-    while ((this.#answered[0]?.end ?? Number.POSITIVE_INFINITY) <= now) this.#answered.shift();
-    return this.#answered;
-  }
-
-  #coTenantsAt(now: number): readonly Foreign[] {
-    if (this.#coTenants[0] && this.#coTenants[0].until <= now) {
-      this.#coTenants = this.#coTenants.filter(({ until }) => until > now);
+  /** Frees the slots of all that counts no more. */
+  #freeEnded(): void {
+    const now = this.#clock.now();
+    for (let [first] = this.#answered; first && first.end <= now; [first] = this.#answered) {
+      this.#answered.shift();
+      this.#countable -= 1;
+      first.taken.release();
     }
-    const until = this.#journal.unknownUntil;
-    if (until <= now) return this.#coTenants;
-    // The process before may have spent all of it: neither can spend more than half then, or wait for ever.
-    const count = Math.floor(this.#limit / 2);
-    const half: Foreign = { owner: 'replica', count, until };
-    return [...this.#coTenants, half].sort((a, b) => a.until - b.until);
-  }
-
-  /** Runs a task at a moment and never before it: timers can be early by a fraction of a millisecond. */
-  #at(moment: number, task: () => void): void {
-    const rest = moment - this.#clock.now();
-    if (rest <= 0) task();
-    else this.#clock.after(Math.ceil(rest), () => this.#at(moment, task));
+    for (let [first] = this.#foreign; first && first.until <= now; [first] = this.#foreign) {
+      this.#foreign.shift();
+      first.taken.release();
+      if (first === this.#unknown) this.#unknown = null;
+    }
   }
 }
 
-/**
- * Takes the wall clock from Bottleneck, which starts no job before the wall-clock time at which it
- * started the last: a clock set back by an hour would stop all requests for an hour. Nothing is lost
- * without it, since no minimum time between jobs is asked for.
- */
-function ignoreWallClock(limiter: Bottleneck): void {
-  const store: unknown = Reflect.get(limiter, '_store');
-  if (typeof store !== 'object' || store === null) return;
-  Object.defineProperty(store, '_nextRequest', { get: () => 0, set: () => {} });
-}
+/** What has slots of the limiter. */
+type Counted<T> = T & { readonly taken: TakenSlots };

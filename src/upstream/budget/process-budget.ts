@@ -5,7 +5,7 @@ import type { Feedback } from '../wire/rate-limit-headers.ts';
 import type { Budget, BudgetState, BudgetWatch, BudgetWindow, Job } from './budget.ts';
 import { Caution } from './caution.ts';
 import type { Journal } from './journal/journal.ts';
-import { type Claimed, type Lease, type Ledger, ProcessLedger } from './ledger.ts';
+import { type Claimed, type Lease, ProcessLedger } from './ledger.ts';
 import { Pause } from './pause.ts';
 import { QueuedBudget } from './queued-budget.ts';
 import { reconcile } from './reconcile.ts';
@@ -49,14 +49,14 @@ export function processBudgets(
 export class ProcessBudget extends QueuedBudget {
   /** A slot is free or not: that is known at once. */
   readonly answersInMs = 0;
-  readonly #ledger: Ledger;
+  readonly #ledger: ProcessLedger;
   readonly #pause: Pause;
   readonly #caution: Caution;
   readonly #refreshPace: RefreshPace;
   readonly #watch: BudgetWatch | undefined;
   #wake: (() => void) | null = null;
 
-  constructor(clock: Clock, ledger: Ledger, watch?: BudgetWatch) {
+  constructor(clock: Clock, ledger: ProcessLedger, watch?: BudgetWatch) {
     super(clock);
     this.#ledger = ledger;
     this.#watch = watch;
@@ -72,7 +72,7 @@ export class ProcessBudget extends QueuedBudget {
     const claimed = this.#claim(job, position);
     if ('retryAt' in claimed) return;
     this.lanes.remove(job);
-    this.#dispatch(job, claimed);
+    this.#dispatch(job, claimed.lease);
   }
 
   get state(): BudgetState {
@@ -150,27 +150,26 @@ export class ProcessBudget extends QueuedBudget {
       const claimed = this.#claim(job, 0);
       if ('retryAt' in claimed) return this.#wakeIn(claimed.retryAt - this.clock.now());
       this.lanes.next(refreshMs === 0);
-      this.#dispatch(job, claimed);
+      this.#dispatch(job, claimed.lease);
     }
   }
 
-  #claim({ lane, lengthy = false, resource }: Job, ahead: number): Claimed | Promise<Claimed> {
+  #claim({ lane, lengthy = false, resource }: Job, ahead: number): Claimed {
     const { view } = this.#ledger;
     const claimed = this.#ledger.claim({ lane, lengthy, resource, ahead });
     if (!('retryAt' in claimed)) this.#caution.sends(view);
     return claimed;
   }
 
-  /** Sends a job when its claim is granted; another one may be sent meanwhile. */
-  #dispatch(job: Job, claimed: Claimed | Promise<Claimed>): void {
+  /** Sends a job in this turn, once those who have asked for it wait for it. */
+  #dispatch(job: Job, lease: Lease): void {
     if (job.lane === 'refresh') this.#refreshPace.spend();
     job.dispatched();
     inBackground(
-      Promise.resolve(claimed).then((answer) => {
-        // A pause can begin between a claim and its grant.
-        const held = 'retryAt' in answer || this.#pause.restMs > 0;
-        if (!held) return this.#send(job, answer.lease);
-        if ('lease' in answer) answer.lease.cancel();
+      Promise.resolve().then(() => {
+        if (this.#pause.restMs === 0) return this.#send(job, lease);
+        // The pause has begun since the claim.
+        lease.cancel();
         this.putBack(job);
         return this.pump();
       }),

@@ -82,14 +82,17 @@ describe('A lease', () => {
     );
   });
 
-  test('is free again once a pause has begun between its claim and its grant', async () => {
+  test('is free again once a pause has begun after its claim and before it leaves', async () => {
     const { errand, errands, log, budget, clock, begin } = createWorld(3);
     await begin();
     const held = errands(2);
     const refused = errand({
       answers: [
         () => {
-          for (const each of held) budget.enqueue(each);
+          // Claimed before the budget learns of the refusal, in the same turn, and not sent yet.
+          queueMicrotask(() => {
+            for (const each of held) budget.enqueue(each);
+          });
           return refusal(1000);
         },
         silent,

@@ -116,13 +116,4 @@ describe('The law of the limit', () => {
     await enqueueAll({ budget, clock }, errands(40, { answers: [null] }));
     expect(budget.state).toMatchObject({ used: 0, remaining: 30, queued: 0 });
   });
-
-  test('does not stop when the wall clock is set back', async () => {
-    const { errands, log, budget, clock, begin } = createWorld();
-    await begin();
-    await enqueueAll({ budget, clock }, errands(1));
-    clock.jumpWall(-3_600_000);
-    await enqueueAll({ budget, clock }, errands(1));
-    expect(log).toHaveLength(2);
-  });
 });

@@ -64,12 +64,12 @@ describe('A refusal', () => {
   test('holds back requests that have their turn already but have not left', async () => {
     const { errand, budget, clock, begin } = createWorld();
     await begin();
-    // Bottleneck starts one job after the other, so some are behind when the first is answered.
     const held = errand();
     const refused = errand({
       answers: [
         () => {
-          budget.enqueue(held);
+          // Has its turn in the turn of the event loop in which the budget learns of the refusal.
+          queueMicrotask(() => budget.enqueue(held));
           return refusal(1000);
         },
         silent,
