@@ -1,11 +1,10 @@
 import {
   type ArgumentNode,
   type DirectiveNode,
-  type DocumentNode,
+  type FieldNode,
   Kind,
-  OperationTypeNode,
-  type SelectionSetNode,
   type ValueNode,
+  type VariableDefinitionNode,
 } from 'graphql';
 
 /** What the text of a document uses, whether it makes sense or not. */
@@ -24,13 +23,13 @@ export interface DocumentTraits {
   variableDefinitions: boolean;
   variables: boolean;
   objects: boolean;
-  /** Whether the schema is asked for. */
-  introspection: boolean;
+  /** One of the fields that ask for the schema. */
+  introspection: FieldNode | null;
 }
 
-/** Finds out what a document uses. O(n), to be asked for when it is known not to be nested too deeply. */
-export function traitsOf(document: DocumentNode): DocumentTraits {
-  const traits: DocumentTraits = {
+/** The traits of a document without a definition. */
+export function noTraits(): DocumentTraits {
+  return {
     operations: 0,
     fragments: 0,
     others: false,
@@ -43,57 +42,42 @@ export function traitsOf(document: DocumentNode): DocumentTraits {
     variableDefinitions: false,
     variables: false,
     objects: false,
-    introspection: false,
+    introspection: null,
   };
-  for (const definition of document.definitions) {
-    if (definition.kind === Kind.OPERATION_DEFINITION) {
-      traits.operations += 1;
-      traits.subscriptions ||= definition.operation === OperationTypeNode.SUBSCRIPTION;
-      for (const { defaultValue, directives } of definition.variableDefinitions ?? []) {
-        traits.variableDefinitions = true;
-        if (defaultValue) noteValue(defaultValue, traits);
-        noteDirectives(directives, traits);
-      }
-    } else if (definition.kind === Kind.FRAGMENT_DEFINITION) {
-      traits.fragments += 1;
-    } else {
-      traits.others = true;
-      continue;
-    }
-    noteDirectives(definition.directives, traits);
-    noteSelections(definition.selectionSet, traits);
-  }
-  return traits;
 }
 
-function noteSelections({ selections }: SelectionSetNode, traits: DocumentTraits): void {
-  for (const selection of selections) {
-    noteDirectives(selection.directives, traits);
-    if (selection.kind === Kind.FRAGMENT_SPREAD) {
-      traits.spreads = true;
-      continue;
-    }
-    if (selection.kind === Kind.INLINE_FRAGMENT) {
-      traits.inlineFragments = true;
-    } else {
-      const { value } = selection.name;
-      traits.introspection ||= value === '__schema' || value === '__type';
-      noteArguments(selection.arguments, traits);
-    }
-    if (selection.selectionSet) noteSelections(selection.selectionSet, traits);
-  }
-}
-
-function noteDirectives(
-  directives: readonly DirectiveNode[] | undefined,
+/** Notes the definitions of an operation's variables. */
+export function noteVariables(
+  definitions: readonly VariableDefinitionNode[] | undefined,
   traits: DocumentTraits,
 ): void {
-  for (const directive of directives ?? []) {
+  for (const { defaultValue, directives } of definitions ?? []) {
+    traits.variableDefinitions = true;
+    if (defaultValue) noteValue(defaultValue, traits);
+    noteDirectives(directives, traits);
+  }
+}
+
+/** Notes a field by itself, without its directives and selections. */
+export function noteField(field: FieldNode, traits: DocumentTraits): void {
+  const { value } = field.name;
+  if (value === '__schema' || value === '__type') traits.introspection ??= field;
+  noteArguments(field.arguments, traits);
+}
+
+/** Notes the directives of anything, and returns how many they are. */
+export function noteDirectives(
+  directives: readonly DirectiveNode[] | undefined,
+  traits: DocumentTraits,
+): number {
+  if (directives === undefined || directives.length === 0) return 0;
+  for (const directive of directives) {
     const { value } = directive.name;
     traits.directives = true;
     traits.otherDirectives ||= value !== 'skip' && value !== 'include';
     noteArguments(directive.arguments, traits);
   }
+  return directives.length;
 }
 
 function noteArguments(given: readonly ArgumentNode[] | undefined, traits: DocumentTraits): void {

@@ -1,36 +1,25 @@
-import { maxAliasesRule } from '@escape.tech/graphql-armor-max-aliases';
-import { maxDepthRule } from '@escape.tech/graphql-armor-max-depth';
-import { maxDirectivesRule } from '@escape.tech/graphql-armor-max-directives';
 import {
   type DocumentNode,
-  type FragmentDefinitionNode,
+  type FieldNode,
   GraphQLError,
   type GraphQLSchema,
   getOperationAST,
-  Kind,
   OperationTypeNode,
   type ParseOptions,
   parse,
-  type ValidationContext,
-  visit,
 } from 'graphql';
 import type { ReadQuery, ReadText } from '../../answers/read-text.ts';
 import type { OperationLimits } from '../../config/config.ts';
-import { traitsOf } from './document-traits.ts';
-import { checkFields } from './fields.ts';
+import { type DocumentLimits, measureDocument } from './document-measures.ts';
 import { type InputPlan, inputVisitor } from './input.ts';
 import { InputLimits } from './input-limits.ts';
 import { isSecret, noSecretIn } from './secrets.ts';
-import { checkText, hasMoreLines, tooExpensive } from './text.ts';
+import { checkText, hasMoreLines } from './text.ts';
 import { type Candidate, isValid } from './validity.ts';
 
 /** What a caller reads who may not ask for the schema. */
 export const SCHEMA_WITHHELD =
   'This gateway does not publish its schema. INTROSPECTION=true allows it.';
-
-interface Rule {
-  readonly OperationDefinition: Readonly<Record<string, unknown>>;
-}
 
 /** How deep selections may ever stand inside one another: parsers call themselves for each. */
 const MAX_NESTING = 1000;
@@ -41,30 +30,18 @@ const MAX_LINES = 300;
 export class OperationTexts {
   readonly input: InputLimits;
   readonly #schema: GraphQLSchema;
-  readonly #limits: OperationLimits & { readonly maxNesting: number };
+  readonly #limits: OperationLimits & DocumentLimits;
   readonly #introspection: boolean;
-  readonly #rules: readonly ((context: ValidationContext) => object)[];
   /** What was found out of documents that were parsed. */
   readonly #parsed = new WeakMap<DocumentNode, Omit<Candidate, 'document'>>();
 
   /** `introspection`: whether the schema may be asked for. */
   constructor(schema: GraphQLSchema, limits: OperationLimits, introspection: boolean) {
-    const { maxAliases, maxDepth, maxDirectives } = limits;
     this.#schema = schema;
     // Each level can have a fragment around it, and one inside that narrows the type.
-    this.#limits = { ...limits, maxNesting: Math.min(3 * maxDepth + 20, MAX_NESTING) };
+    this.#limits = { ...limits, maxNesting: Math.min(3 * limits.maxDepth + 20, MAX_NESTING) };
     this.#introspection = introspection;
     this.input = new InputLimits(limits.maxNodes);
-    const onReject = [
-      (_: unknown, { message }: GraphQLError): never => {
-        throw tooExpensive(message.replace(/^Syntax Error: /, ''));
-      },
-    ];
-    this.#rules = [
-      maxDepthRule({ n: maxDepth, flattenFragments: true, onReject }),
-      maxAliasesRule({ n: maxAliases, onReject }),
-      maxDirectivesRule({ n: maxDirectives, onReject }),
-    ];
   }
 
   /**
@@ -72,15 +49,13 @@ export class OperationTexts {
    * @throws GatewayError `OPERATION_TOO_EXPENSIVE`, BadUserInput or GraphQLError.
    */
   parse(source: string, options: ParseOptions = {}): DocumentNode {
-    const { maxFields, maxNesting } = this.#limits;
     checkText(source, this.#limits);
     const noLocation = options.noLocation || hasMoreLines(source, MAX_LINES);
     const document = parse(source, { ...options, noLocation });
-    const pairs = checkFields(document, { maxFields, maxNesting });
-    for (const rule of this.#rules) apply(rule, document);
-    const traits = traitsOf(document);
-    if (traits.introspection && !this.#introspection) refuseIntrospection(document);
-    this.#parsed.set(document, { pairs, traits });
+    const measures = measureDocument(document, this.#limits);
+    const { introspection } = measures.traits;
+    if (introspection && !this.#introspection) throw withheld(introspection);
+    this.#parsed.set(document, measures);
     return document;
   }
 
@@ -134,32 +109,10 @@ export class OperationTexts {
   }
 }
 
-/** Runs a validation rule of the library on its own: all it wants to know are the fragments. */
-function apply(rule: (context: ValidationContext) => object, document: DocumentNode): void {
-  const fragments = new Map<string, FragmentDefinitionNode>();
-  for (const definition of document.definitions) {
-    if (definition.kind === Kind.FRAGMENT_DEFINITION) {
-      fragments.set(definition.name.value, definition);
-    }
-  }
-  const context = { getFragment: (name: string) => fragments.get(name) } as ValidationContext;
-  const visitor = rule(context) as Rule;
-  const enter = visitor.OperationDefinition['enter'] as (operation: object) => void;
-  for (const definition of document.definitions) {
-    if (definition.kind === Kind.OPERATION_DEFINITION) enter.call(visitor, definition);
-  }
-}
-
-/** One complaint at the first such field, where the library's rule has one for each of them. */
-function refuseIntrospection(document: DocumentNode): void {
-  visit(document, {
-    Field(node) {
-      const { value } = node.name;
-      if (value !== '__schema' && value !== '__type') return;
-      throw new GraphQLError(SCHEMA_WITHHELD, {
-        nodes: [node],
-        extensions: { code: 'GRAPHQL_VALIDATION_FAILED', http: { status: 400, spec: true } },
-      });
-    },
+/** One complaint, where the library's rule has one for each field that asks for the schema. */
+function withheld(field: FieldNode): GraphQLError {
+  return new GraphQLError(SCHEMA_WITHHELD, {
+    nodes: [field],
+    extensions: { code: 'GRAPHQL_VALIDATION_FAILED', http: { status: 400, spec: true } },
   });
 }

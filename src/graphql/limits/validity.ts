@@ -33,15 +33,13 @@ import {
   visit,
   visitWithTypeInfo,
 } from 'graphql';
+import type { DocumentMeasures } from './document-measures.ts';
 import type { DocumentTraits } from './document-traits.ts';
 import { inParallel } from './in-parallel.ts';
 
-/** A document that may be valid. */
-export interface Candidate {
+/** A document that may be valid, and what is known of it. */
+export interface Candidate extends DocumentMeasures {
   readonly document: DocumentNode;
-  readonly traits: DocumentTraits;
-  /** Fields that are answered under one name, in pairs. */
-  readonly pairs: number;
 }
 
 /**

@@ -1,8 +1,10 @@
 import * as fc from 'fast-check';
 import { parse, validate } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { traitsOf } from '../../../src/graphql/limits/document-traits.ts';
-import { checkFields } from '../../../src/graphql/limits/fields.ts';
+import {
+  type DocumentMeasures,
+  measureDocument,
+} from '../../../src/graphql/limits/document-measures.ts';
 import { isValid } from '../../../src/graphql/limits/validity.ts';
 import { schema } from '../../../src/schema.ts';
 import { anyQuery } from '../../answers/any-query.ts';
@@ -57,6 +59,14 @@ const faults: readonly ((text: string) => string)[] = [
   (text) => text.replace('{', '{ __type(name: "ID") { name } '),
 ];
 
+const wide = {
+  maxFields: 10_000,
+  maxDepth: 100,
+  maxAliases: 1000,
+  maxDirectives: 1000,
+  maxNesting: 100,
+};
+
 describe('A document', () => {
   it('is valid if every rule of GraphQL says so', () => {
     const found = { valid: 0, invalid: new Set<number>() };
@@ -68,18 +78,15 @@ describe('A document', () => {
       fc.property(any, ([{ query }, chosen]) => {
         const text = chosen.reduce((before, each) => faults[each]?.(before) ?? before, query);
         const document = parse(text);
-        const traits = traitsOf(document);
-        let pairs = Number.POSITIVE_INFINITY;
+        let measures: DocumentMeasures;
         try {
-          pairs = checkFields(document, { maxFields: 10_000, maxNesting: 100 });
+          measures = measureDocument(document, wide);
         } catch {
           // A fragment within itself is refused before anything is validated.
           return;
         }
         const complaints = validate(schema, document);
-        expect(isValid(schema, { document, traits, pairs }, () => [])).toBe(
-          complaints.length === 0,
-        );
+        expect(isValid(schema, { ...measures, document }, () => [])).toBe(complaints.length === 0);
         if (complaints.length === 0) found.valid += 1;
         else if (chosen.length === 1) found.invalid.add(chosen[0] ?? 0);
       }),

@@ -1,0 +1,213 @@
+import {
+  type DocumentNode,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  GraphQLError,
+  Kind,
+  type NameNode,
+  type OperationDefinitionNode,
+  OperationTypeNode,
+  type SelectionSetNode,
+} from 'graphql';
+import type { OperationLimits } from '../../config/config.ts';
+import {
+  type DocumentTraits,
+  noTraits,
+  noteDirectives,
+  noteField,
+  noteVariables,
+} from './document-traits.ts';
+import { countPairs } from './field-pairs.ts';
+import { tooDeep, tooExpensive } from './text.ts';
+
+/** What a document may come to, fragments counted wherever they are used. */
+export interface DocumentLimits
+  extends Pick<OperationLimits, 'maxFields' | 'maxDepth' | 'maxAliases' | 'maxDirectives'> {
+  /** How deep selections may stand inside one another, those of fragments included. */
+  readonly maxNesting: number;
+}
+
+/** What is known of a document within its limits. */
+export interface DocumentMeasures {
+  readonly traits: DocumentTraits;
+  /** Fields that are answered under one name, in pairs. */
+  readonly pairs: number;
+}
+
+/** What an operation or a fragment comes to. */
+interface Extent {
+  /** How deep it stood inside selections where it was measured. */
+  readonly level: number;
+  fields: number;
+  /** How deep selections stand inside one another. */
+  nesting: number;
+  /** How deep fields stand inside one another; what is below `__schema` does not count. */
+  depth: number;
+  /** Those of `__typename` do not count. */
+  aliases: number;
+  directives: number;
+}
+
+/**
+ * Pairs of fields that are answered under one name. Each pair is compared when the text is validated, and
+ * its arguments, which takes some microseconds.
+ */
+const MAX_PAIRS = 10_000;
+
+/**
+ * Measures a document: the fields of all its operations, and of the fragments that none of them uses; depth, aliases
+ * and directives of each operation; the pairs of fields that stand for one field of the answer. One walk enters each
+ * selection once, however often its fragment is used. A second one counts pairs, once the fields are known to be few.
+ * @throws GatewayError `OPERATION_TOO_EXPENSIVE` with the number that is too large.
+ * @throws GraphQLError `GRAPHQL_VALIDATION_FAILED` for a fragment that contains itself.
+ */
+export function measureDocument(document: DocumentNode, limits: DocumentLimits): DocumentMeasures {
+  const { maxAliases, maxDepth, maxDirectives, maxFields } = limits;
+  const walk = new DocumentWalk(document, limits.maxNesting);
+  const { fields, operations } = walk.measure();
+  if (fields > maxFields) {
+    throw tooExpensive(
+      `The operation has ${Number.isSafeInteger(fields) ? fields : 'countless'} fields, fragments counted wherever they are used, and at most ${maxFields} are allowed. Select fewer, or ask in several operations.`,
+    );
+  }
+  for (const { aliases, depth, directives } of operations) {
+    if (depth > maxDepth) throw beyond('Query depth', maxDepth, depth);
+    if (aliases > maxAliases) throw beyond('Aliases', maxAliases, aliases);
+    if (directives > maxDirectives) throw beyond('Directives', maxDirectives, directives);
+  }
+  const pairs = walk.pairs();
+  if (pairs > MAX_PAIRS) {
+    throw tooExpensive(
+      `The operation selects the same fields over and over: ${pairs} pairs of them, and at most ${MAX_PAIRS} are compared. Select each field once in one place.`,
+    );
+  }
+  return { traits: walk.traits, pairs };
+}
+
+function beyond(what: string, limit: number, found: number): Error {
+  return tooExpensive(`${what} limit of ${limit} exceeded, found ${found}.`);
+}
+
+class DocumentWalk {
+  readonly traits = noTraits();
+  readonly #fragments = new Map<string, FragmentDefinitionNode>();
+  readonly #operations: OperationDefinitionNode[] = [];
+  /** `null` while a fragment is being measured. */
+  readonly #measured = new Map<string, Extent | null>();
+  readonly #unused: FragmentDefinitionNode[] = [];
+  readonly #maxNesting: number;
+
+  constructor({ definitions }: DocumentNode, maxNesting: number) {
+    this.#maxNesting = maxNesting;
+    for (const definition of definitions) {
+      if (definition.kind === Kind.OPERATION_DEFINITION) {
+        this.#operations.push(definition);
+      } else if (definition.kind === Kind.FRAGMENT_DEFINITION) {
+        this.#fragments.set(definition.name.value, definition);
+        this.traits.fragments += 1;
+      } else {
+        this.traits.others = true;
+      }
+    }
+    this.traits.operations = this.#operations.length;
+  }
+
+  /** `fields` are those of the whole document. */
+  measure(): { readonly fields: number; readonly operations: readonly Extent[] } {
+    const operations = this.#operations.map((operation) => {
+      this.traits.subscriptions ||= operation.operation === OperationTypeNode.SUBSCRIPTION;
+      noteVariables(operation.variableDefinitions, this.traits);
+      return this.#measureDefinition(operation, 0);
+    });
+    let fields = 0;
+    for (const operation of operations) fields += operation.fields;
+    for (const fragment of this.#fragments.values()) {
+      if (this.#measured.has(fragment.name.value)) continue;
+      this.#unused.push(fragment);
+      fields += this.#measureFragment(fragment.name, 0)?.fields ?? 0;
+    }
+    return { fields, operations };
+  }
+
+  /** To be asked for when the fields are known to be few, and every fragment to end. */
+  pairs(): number {
+    let pairs = 0;
+    for (const { selectionSet } of [...this.#operations, ...this.#unused]) {
+      pairs += countPairs(selectionSet, this.#fragments);
+    }
+    return pairs;
+  }
+
+  /** `level` is how deep the definition itself stands inside selections. */
+  #measureDefinition(
+    definition: OperationDefinitionNode | FragmentDefinitionNode,
+    level: number,
+  ): Extent {
+    const directives = noteDirectives(definition.directives, this.traits);
+    const extent: Extent = { level, fields: 0, nesting: 0, depth: 0, aliases: 0, directives };
+    this.#enter(definition.selectionSet, extent, level + 1, 1);
+    return extent;
+  }
+
+  /** `depth` is that of the fields of a selection. */
+  #enter({ selections }: SelectionSetNode, extent: Extent, level: number, depth: number): void {
+    if (level > this.#maxNesting) throw tooDeep(this.#maxNesting);
+    extent.nesting = Math.max(extent.nesting, level - extent.level);
+    for (const selection of selections) {
+      extent.directives += noteDirectives(selection.directives, this.traits);
+      if (selection.kind === Kind.FIELD) {
+        this.#enterField(selection, extent, level, depth);
+      } else if (selection.kind === Kind.INLINE_FRAGMENT) {
+        this.traits.inlineFragments = true;
+        this.#enter(selection.selectionSet, extent, level + 1, depth);
+      } else {
+        this.traits.spreads = true;
+        this.#addFragment(selection.name, extent, level, depth);
+      }
+    }
+  }
+
+  #enterField(field: FieldNode, extent: Extent, level: number, depth: number): void {
+    const { alias, name, selectionSet } = field;
+    noteField(field, this.traits);
+    extent.fields += 1;
+    if (alias && alias.value !== '__typename' && name.value !== '__typename') extent.aliases += 1;
+    const counted = name.value === '__schema' ? Number.NEGATIVE_INFINITY : depth;
+    extent.depth = Math.max(extent.depth, counted);
+    if (selectionSet) this.#enter(selectionSet, extent, level + 1, counted + 1);
+  }
+
+  #addFragment(name: NameNode, extent: Extent, level: number, depth: number): void {
+    const fragment = this.#measureFragment(name, level);
+    if (!fragment) return;
+    const nesting = level + fragment.nesting;
+    if (nesting > this.#maxNesting) throw tooDeep(this.#maxNesting);
+    extent.nesting = Math.max(extent.nesting, nesting - extent.level);
+    extent.depth = Math.max(extent.depth, depth - 1 + fragment.depth);
+    extent.fields += fragment.fields;
+    extent.aliases += fragment.aliases;
+    extent.directives += fragment.directives;
+  }
+
+  /** `null` for a fragment that is not there, which is for validation to say. */
+  #measureFragment(name: NameNode, level: number): Extent | null {
+    const known = this.#measured.get(name.value);
+    if (known === null) throw endless(name);
+    if (known) return known;
+    const fragment = this.#fragments.get(name.value);
+    if (!fragment) return null;
+    this.#measured.set(name.value, null);
+    const extent = this.#measureDefinition(fragment, level);
+    this.#measured.set(name.value, extent);
+    return extent;
+  }
+}
+
+/** What validation would say too, after it has compared all that such a fragment comes to. */
+function endless({ value, loc }: NameNode): GraphQLError {
+  return new GraphQLError(`Cannot spread fragment "${value}" within itself.`, {
+    // Not as a node: an error about a node that is no field is taken for one about a value.
+    ...(loc ? { source: loc.source, positions: [loc.start] } : {}),
+    extensions: { code: 'GRAPHQL_VALIDATION_FAILED', http: { status: 400, spec: true } },
+  });
+}

@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Door, openDoor } from '../../support/door.ts';
+import { quietly } from './quietly.ts';
+
+let door: Door;
+beforeAll(async () => {
+  door = await openDoor({
+    AUTH_MODE: 'none',
+    INTROSPECTION: 'true',
+    OPERATION_MAX_TOKENS: '1000000',
+    OPERATION_MAX_FIELDS: '1000000',
+    OPERATION_MAX_ALIASES: '8',
+    OPERATION_MAX_DIRECTIVES: '8',
+    OPERATION_MAX_DEPTH: '6',
+  });
+});
+afterAll(() => door.close());
+
+const aliases = (count: number) =>
+  Array.from({ length: count }, (_, n) => `a${n}: username`).join(' ');
+const onTypes = (depth: number, inside: string) =>
+  `${'ofType { '.repeat(depth)}${inside}${' }'.repeat(depth)}`;
+
+describe('depth, aliases and directives of an operation', () => {
+  it.each([
+    ['aliases', `{ account { ${aliases(9)} } }`, 'Aliases limit of 8 exceeded, found 9.'],
+    [
+      'thousands of aliases',
+      `{ account { ${aliases(4000)} } }`,
+      'Aliases limit of 8 exceeded, found 4000.',
+    ],
+    [
+      'aliases of a fragment, each time that it is used',
+      `{ account { ...F ... on Account { ...F } ...F } } fragment F on Account { ${aliases(3)} }`,
+      'Aliases limit of 8 exceeded, found 9.',
+    ],
+    [
+      'aliases of fragments that double',
+      `{ account { ...F0 } } ${Array.from({ length: 10 }, (_, n) => `fragment F${n} on Account { ${n === 9 ? 'a: id' : `...F${n + 1} ...F${n + 1}`} }`).join(' ')}`,
+      'Aliases limit of 8 exceeded, found 512.',
+    ],
+    [
+      'aliases of an operation that is not asked for',
+      `query A { account { id } } query B { account { ${aliases(10)} } }`,
+      'Aliases limit of 8 exceeded, found 10.',
+    ],
+    [
+      'directives on every kind of thing',
+      `query ($no: Boolean = false) @a { account @skip(if: $no) @a { ... @skip(if: $no) { id } ...F @skip(if: $no) } } fragment F on Account @a @a { id @a @a }`,
+      'Directives limit of 8 exceeded, found 9.',
+    ],
+    [
+      'directives wherever a fragment is used',
+      `{ account { ${'...F @skip(if: false) '.repeat(9)} } } fragment F on Account { id }`,
+      'Directives limit of 8 exceeded, found 9.',
+    ],
+    [
+      'levels',
+      `{ __type(name: "A") { ${onTypes(5, 'name')} } }`,
+      'Query depth limit of 6 exceeded, found 7.',
+    ],
+    [
+      'levels in fragments inside one another',
+      `{ __type(name: "A") { kind ...A } } fragment B on __Type { ofType { ofType { ofType { name } } } } fragment A on __Type { ofType { ... on __Type { ofType { ...B } } } }`,
+      'Query depth limit of 6 exceeded, found 7.',
+    ],
+    [
+      'levels where a fragment is used most deeply',
+      `{ a: __type(name: "A") { ...F } b: __type(name: "A") { ${onTypes(3, '...F')} } } fragment F on __Type { ofType { ofType { name } } }`,
+      'Query depth limit of 6 exceeded, found 7.',
+    ],
+  ])('may not be more than allowed: %s', async (_, query, message) => {
+    const refusal = await quietly(door, door.ask(query));
+    expect(refusal).toEqual({ answer: [400, 'OPERATION_TOO_EXPENSIVE'], message });
+  });
+
+  it.each([
+    ['aliases', `{ account { ${aliases(8)} } }`],
+    [
+      'aliases in each of several',
+      `query A { account { ${aliases(8)} } } query B { account { ${aliases(8)} } }`,
+    ],
+    [
+      'aliases, those of type names not counted',
+      `{ account { ${aliases(8)} x: __typename y: __typename } }`,
+    ],
+    [
+      'directives',
+      `{ account { ${'...F @skip(if: false) '.repeat(8)} } } fragment F on Account { id }`,
+    ],
+    ['levels', `{ __type(name: "A") { ${onTypes(4, 'name')} } }`],
+    [
+      'levels, those of the schema not counted',
+      `{ __schema { types { ${onTypes(4, '...F')} } } } fragment F on __Type { ofType { ofType { name } } }`,
+    ],
+  ])('may be as many as allowed: %s', async (_, query) => {
+    const body = JSON.stringify({
+      query,
+      ...(query.includes('query A') && { operationName: 'A' }),
+    });
+    const headers = { 'content-type': 'application/json' };
+    expect((await door.send('/graphql', { method: 'POST', headers, body })).errors).toEqual([]);
+  });
+
+  it('is not measured in a cycle of fragments, which is refused as one', async () => {
+    const query = `{ account { ...A } } fragment A on Account { id ...B } fragment B on Account { ...C ...C } fragment C on Account { ...A }`;
+    const { answer, message } = await quietly(door, door.ask(query));
+    expect(answer).toEqual([400, 'GRAPHQL_VALIDATION_FAILED']);
+    expect(message).toBe('Cannot spread fragment "A" within itself.');
+  });
+
+  it('is left to the rules of GraphQL where the types of the schema are nested', async () => {
+    const query = `{ __schema { types { ${'fields { type { '.repeat(10)} name ${'} }'.repeat(10)} } } }`;
+    const { answer, message } = await quietly(door, door.ask(query));
+    expect(answer).toEqual([400, 'GRAPHQL_VALIDATION_FAILED']);
+    expect(message).toBe('Maximum introspection depth exceeded');
+  });
+});
