@@ -1,0 +1,117 @@
+import { FIRST_ABREAST, type KeyBudget, type Rules } from './document.ts';
+import { used } from './slots.ts';
+
+/** So many windows after a sign of a co-tenant, requests go side by side again. */
+const CO_TENANT_REMEMBERED_WINDOWS = 10;
+/** So long after an answer, what it said of the budget is taken to hold still. */
+const HEARD_MS = 250;
+/** How long the others wait for an answer before one more goes; doubles until one comes. */
+const PROBE_MS = 1000;
+
+/*
+ * How many requests go side by side while it is not known what is left of the window, so that few of them are refused
+ * together. After a start or a refusal one goes as a probe; while a co-tenant spends the same key, two go first, one
+ * more with each good answer, and never more than half of what is left. A key that is ours alone needs no such care:
+ * its slots are all that is spent.
+ */
+
+/**
+ * Milliseconds for which the next request waits for the answers of `wire` others, with `reserved` that go before it;
+ * 0 when it may go. A write does not wait for reads that went as probes: it may go beside them.
+ */
+export function cautionMs(
+  b: KeyBudget,
+  rules: Rules,
+  now: number,
+  next: { readonly isWrite: boolean; readonly wire: number; readonly reserved: number },
+): number {
+  const most = allowed(b, rules, now, next.wire) + (next.isWrite ? 1 : 0);
+  if (next.wire + next.reserved < most) return 0;
+  return Math.max(0, (b.caution.oneMoreAt ?? now) - now);
+}
+
+/** Whether requests are held because some would be refused, and not for want of an answer only. */
+export function isStrict(b: KeyBudget, rules: Rules, now: number): boolean {
+  return b.caution.blind || coTenantAbout(b, rules, now);
+}
+
+/** A request goes while `wire` others are on the wire. */
+export function sends(b: KeyBudget, rules: Rules, now: number, wire: number): void {
+  const { caution } = b;
+  if (wire === 0) {
+    if (isSilent(b, now)) caution.abreast = FIRST_ABREAST;
+    caution.unanswered = 0;
+  } else if (now < (caution.oneMoreAt ?? now) || wire < allowed(b, rules, now, wire)) {
+    return;
+  } else {
+    caution.unanswered += 1;
+  }
+  caution.oneMoreAt = now + PROBE_MS * 2 ** caution.unanswered;
+}
+
+/** An answer came; `remaining`: it told how much is left of the window. */
+export function heard({ caution }: KeyBudget, now: number, remaining: boolean): void {
+  caution.heardAt = now;
+  caution.unanswered = 0;
+  caution.oneMoreAt = now + PROBE_MS;
+  caution.remainingHeard ||= remaining;
+}
+
+/** A request was taken that left after the latest pause. */
+export function accepted({ caution }: KeyBudget): void {
+  caution.abreast = caution.blind ? FIRST_ABREAST : caution.abreast + 1;
+  caution.blind = false;
+}
+
+/** There are signs of requests that were none of ours. */
+export function coTenantSeen(b: KeyBudget, rules: Rules, now: number): void {
+  if (!coTenantAbout(b, rules, now)) b.caution.abreast = FIRST_ABREAST;
+  b.caution.coTenantAt = now;
+}
+
+/** How long `before` requests take to go before another one, if all answers are good; a guess. */
+export function abreastMs(
+  b: KeyBudget,
+  rules: Rules,
+  now: number,
+  { before, wire }: { readonly before: number; readonly wire: number },
+): number {
+  const most = mostAbreast(b, wire);
+  let abreast = allowed(b, rules, now, wire);
+  let rounds = 0;
+  for (let left = before + wire; left >= abreast; rounds += 1) {
+    // Without a co-tenant nothing holds them from the first good answer on.
+    if (!coTenantAbout(b, rules, now)) return b.latencyMs;
+    left -= abreast;
+    if (abreast >= most) return (rounds + 1 + Math.floor(left / most)) * b.latencyMs;
+    abreast = Math.min(most, Math.max(FIRST_ABREAST, 2 * abreast));
+  }
+  return rounds * b.latencyMs;
+}
+
+/** How many may be on the wire now. */
+function allowed(b: KeyBudget, rules: Rules, now: number, wire: number): number {
+  const { abreast, blind, coTenantAt } = b.caution;
+  if (blind) return 1;
+  if (coTenantAt === null) return Infinity;
+  const sideBySide = wire === 0 && isSilent(b, now) ? FIRST_ABREAST : abreast;
+  if (coTenantAbout(b, rules, now)) return Math.min(sideBySide, mostAbreast(b, wire));
+  // A co-tenant who has been silent for long may be back: one good answer says that there is none.
+  return sideBySide === FIRST_ABREAST ? FIRST_ABREAST : Infinity;
+}
+
+/** Half of what is left: the other half is for what co-tenants spend before our requests arrive. */
+function mostAbreast(b: KeyBudget, wire: number): number {
+  if (!b.caution.remainingHeard) return FIRST_ABREAST;
+  const free = Math.max(0, b.limit - used(b));
+  return Math.max(1, Math.ceil((free + wire) / 2));
+}
+
+function coTenantAbout({ caution }: KeyBudget, { windowMs }: Rules, now: number): boolean {
+  if (caution.coTenantAt === null) return false;
+  return now - caution.coTenantAt < CO_TENANT_REMEMBERED_WINDOWS * windowMs;
+}
+
+function isSilent({ caution }: KeyBudget, now: number): boolean {
+  return caution.heardAt === null || now - caution.heardAt >= HEARD_MS;
+}

@@ -1,0 +1,151 @@
+import type { Feedback } from '../../wire/rate-limit-headers.ts';
+import { LONGEST_PAUSE_WINDOWS } from '../../wire/rate-limit-headers.ts';
+import { accepted, coTenantSeen, heard } from './caution.ts';
+import { addHeld } from './claim.ts';
+import type { HeldSlot, KeyBudget, Rules } from './document.ts';
+import { addAnswered, addCoTenants, coTenants } from './slots.ts';
+
+/** First pause after a refusal that does not say how long; doubles with each one in a row. */
+const FIRST_PAUSE_MS = 1000;
+
+/** How a request has ended. */
+export interface Ending {
+  readonly id: string;
+  readonly owner: string;
+  readonly feedback: Feedback;
+  /** For how long it has been over, in milliseconds. */
+  readonly agoMs?: number;
+  /** Kept with its slot from now on. */
+  readonly flight?: unknown;
+}
+
+/** What an answer has brought to light. */
+export interface Learnt {
+  /** Requests of others on the key. */
+  readonly foreign: number;
+  /** Whether it begins a pause. */
+  readonly pauses: boolean;
+}
+
+const nothing: Learnt = { foreign: 0, pauses: false };
+
+/**
+ * A request has ended: its slot counts for another window, from the end of its answer. Told again, or of a slot that is
+ * not known any more, nothing is learnt.
+ */
+export function endSlot(b: KeyBudget, rules: Rules, now: number, ending: Ending): Learnt {
+  const { agoMs = 0, feedback, flight, id, owner } = ending;
+  const endedAt = now - agoMs;
+  const until = endedAt + rules.windowMs + rules.marginMs;
+  const slot = takeHeld(b, id);
+  if (!slot && b.answered.some((each) => each.id === id)) return nothing;
+  const learnt = slot ? learn(b, rules, now, slot, feedback) : nothing;
+  const grantedAt = slot?.grantedAt ?? endedAt;
+  if (slot && !slot.lengthy) b.latencyMs += (Math.max(0, endedAt - grantedAt) - b.latencyMs) / 8;
+  const kept = flight ?? slot?.flight;
+  addAnswered(b, {
+    id,
+    owner,
+    until,
+    grantedAt,
+    endedAt,
+    ...(kept !== undefined && { flight: kept }),
+  });
+  return learnt;
+}
+
+/** A request was not sent after all: its slot is free at once. */
+export function cancelSlot(b: KeyBudget, id: string): void {
+  if (!takeHeld(b, id)) return;
+  // It was taken for one that the upstream can count.
+  for (const slot of b.held) slot.countable -= 1;
+}
+
+/** A request that takes long is still under way. */
+export function renewSlot(
+  b: KeyBudget,
+  rules: Rules,
+  now: number,
+  id: string,
+  owner: string,
+): void {
+  const slot = b.held.find((each) => each.id === id);
+  if (!slot) addHeld(b, rules, now, { id, owner, lengthy: true });
+  else if (rules.holdMs !== null) slot.until = now + rules.holdMs;
+}
+
+/** What an answer says of the limit, of what is left, and of refusals. */
+function learn(
+  b: KeyBudget,
+  rules: Rules,
+  now: number,
+  slot: HeldSlot,
+  feedback: Feedback,
+): Learnt {
+  const { limit, refused, remaining } = feedback;
+  if (limit !== null && limit > 0) b.limit = limit;
+  const foreign =
+    remaining === null ? 0 : learnRemaining(b, rules, now, { slot, feedback, remaining });
+  heard(b, now, remaining !== null);
+  const isCurrent = slot.era === b.pause.era;
+  if (refused) {
+    pause(b, rules, now, { askedMs: refused.retryAfterMs ?? feedback.resetInMs, isCurrent });
+    b.caution.blind = true;
+    // Only a co-tenant or a lower limit explains a refusal.
+    coTenantSeen(b, rules, now);
+  } else if (isCurrent) {
+    b.pause.refusals = 0;
+    accepted(b);
+  }
+  return { foreign, pauses: refused !== undefined && isCurrent };
+}
+
+/**
+ * Holds what is said to be left against the slots. It is believed when it says that less is left than we think, and
+ * never used to spend more than the sliding window allows.
+ *
+ * Implements: Link API > Limits.
+ */
+function learnRemaining(
+  b: KeyBudget,
+  rules: Rules,
+  now: number,
+  of: { readonly slot: HeldSlot; readonly feedback: Feedback; readonly remaining: number },
+): number {
+  const { refused, resetInMs } = of.feedback;
+  const foreign = b.limit - of.remaining - of.slot.countable - coTenants(b);
+  if (foreign <= 0) return 0;
+  // What is gone at the first answer may be our own, from before a restart: it counts for a whole sliding window. Later
+  // it is a co-tenant's, and lasts until the upstream's window begins anew.
+  const { remainingHeard } = b.caution;
+  const lasts = remainingHeard ? (resetInMs ?? refused?.retryAfterMs ?? rules.windowMs) : Infinity;
+  addCoTenants(b, foreign, now + Math.min(lasts, rules.windowMs));
+  if (remainingHeard) coTenantSeen(b, rules, now);
+  return foreign;
+}
+
+/**
+ * Pauses for as long as the upstream wants, if it says, but not beyond three windows, and longer each time that was not
+ * enough. Requests that were on the wire together are refused together, which is one refusal.
+ */
+function pause(
+  { pause: it }: KeyBudget,
+  { windowMs }: Rules,
+  now: number,
+  { askedMs, isCurrent }: { readonly askedMs: number | null; readonly isCurrent: boolean },
+): void {
+  let ms = askedMs ?? 0;
+  if (isCurrent) {
+    const guessMs = Math.min(windowMs, FIRST_PAUSE_MS * 2 ** it.refusals);
+    if (askedMs === null || it.refusals > 0) ms = Math.max(ms, guessMs);
+    it.refusals += 1;
+    it.era += 1;
+  }
+  const pauseMs = Math.min(Math.max(ms, 1), LONGEST_PAUSE_WINDOWS * windowMs);
+  it.until = Math.max(it.until ?? now, now + pauseMs);
+}
+
+function takeHeld(b: KeyBudget, id: string): HeldSlot | undefined {
+  const at = b.held.findIndex((slot) => slot.id === id);
+  return at < 0 ? undefined : b.held.splice(at, 1)[0];
+}

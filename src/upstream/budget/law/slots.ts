@@ -1,0 +1,120 @@
+import {
+  type AnsweredSlot,
+  type HeldSlot,
+  type KeyBudget,
+  type Rules,
+  refreshBurst,
+} from './document.ts';
+
+/** Drops what no longer counts at `now`. Every step is taken on a document that was purged for its moment. */
+export function purge(b: KeyBudget, rules: Rules, now: number): void {
+  if (b.configured !== rules.limit) {
+    b.limit = rules.limit;
+    b.configured = rules.limit;
+    b.pace.tokens = refreshBurst(rules.limit);
+  }
+  b.answered.splice(0, countUntil(b.answered, now));
+  b.coTenants.splice(0, countUntil(b.coTenants, now));
+  if (b.unknownUntil !== null && b.unknownUntil <= now) b.unknownUntil = null;
+  if (b.held.some((slot) => slot.ghost || isOver(slot, now))) {
+    const ghosts = ghostsIn(b, rules, now);
+    b.held = b.held.filter((slot) => {
+      delete slot.ghost;
+      if (ghosts.has(slot)) slot.ghost = true;
+      return slot.ghost || !isOver(slot, now);
+    });
+  }
+}
+
+/** Slots that count. */
+export function used(b: KeyBudget): number {
+  return b.held.length + b.answered.length + coTenants(b) + unknown(b);
+}
+
+/** What others on the same key have spent and still counts. */
+export function coTenants(b: KeyBudget): number {
+  return b.coTenants.reduce((sum, { count }) => sum + count, 0);
+}
+
+/** Requests that are out with owners that live, without the lengthy ones. */
+export function onWire(b: KeyBudget, isAlive: (owner: string) => boolean): number {
+  let count = 0;
+  for (const { lengthy, owner } of b.held) if (!lengthy && isAlive(owner)) count += 1;
+  return count;
+}
+
+/** Adds a slot whose request is answered to those in their order. */
+export function addAnswered(b: KeyBudget, slot: AnsweredSlot): void {
+  b.answered.splice(countUntil(b.answered, slot.until), 0, slot);
+}
+
+/** Believes that others on the key have made `count` more requests, which count until a moment. */
+export function addCoTenants(b: KeyBudget, count: number, until: number): void {
+  b.coTenants.splice(countUntil(b.coTenants, until), 0, { until, count });
+}
+
+/**
+ * When a slot stops counting that is out: a guess from the usual latency, but for a ghost. No answer still to come
+ * frees a slot before those that have come.
+ */
+function heldUntil(b: KeyBudget, slot: HeldSlot, rules: Rules, now: number): number {
+  if (slot.ghost) return slot.grantedAt + (rules.ghostMs ?? 0);
+  const answeredAt = Math.max(now, slot.grantedAt + b.latencyMs);
+  return Math.min(slot.until ?? Infinity, answeredAt + rules.windowMs + rules.marginMs);
+}
+
+/** When the slot comes back that has `n` others before it, of those that count; infinite where fewer do. */
+export function comesBack(b: KeyBudget, rules: Rules, now: number, n: number): number {
+  const others = [...b.coTenants];
+  for (const slot of b.held) others.push({ until: heldUntil(b, slot, rules, now), count: 1 });
+  if (b.unknownUntil !== null) others.push({ until: b.unknownUntil, count: unknown(b) });
+  others.sort((one, other) => one.until - other.until);
+  let rest = n;
+  let passed = 0;
+  for (const { count, until } of others) {
+    const before = countUntil(b.answered, until);
+    if (rest < before - passed) break;
+    rest -= before - passed;
+    passed = before;
+    if (rest < count) return until;
+    rest -= count;
+  }
+  return b.answered[passed + rest]?.until ?? Infinity;
+}
+
+/** The process before may have spent all of it: neither can spend more than half then, or wait for ever. */
+function unknown(b: KeyBudget): number {
+  return b.unknownUntil === null ? 0 : Math.floor(b.limit / 2);
+}
+
+/** How many of a list in the order of `until` are over at a moment. */
+function countUntil(list: readonly { readonly until: number }[], moment: number): number {
+  let [low, high] = [0, list.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((list[middle]?.until ?? Infinity) <= moment) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function isOver({ until }: HeldSlot, now: number): boolean {
+  return until !== null && until <= now;
+}
+
+/**
+ * A process that was stopped in the turn in which a request leaves can send that one late, and never more than one:
+ * its latest slot that never ended stays for that, as a ghost. From here a stopped process looks like a killed one, and
+ * processes can be killed again and again, so only the latest few stay: the longer one sleeps, the less likely it
+ * wakes in that turn. A tenth of the limit at most, and none where that would leave next to nothing.
+ */
+function ghostsIn(b: KeyBudget, { ghostMs }: Rules, now: number): ReadonlySet<HeldSlot> {
+  const latest = new Map<string, HeldSlot>();
+  for (const slot of b.held) {
+    if (!isOver(slot, now) || now >= slot.grantedAt + (ghostMs ?? 0)) continue;
+    if (slot.seq >= (latest.get(slot.owner)?.seq ?? 0)) latest.set(slot.owner, slot);
+  }
+  const most = Math.min(Math.max(1, Math.floor(b.limit / 10)), Math.floor(b.limit / 4));
+  const byAge = [...latest.values()].sort((a, c) => c.seq - a.seq || (c.id > a.id ? 1 : -1));
+  return new Set(byAge.slice(0, most));
+}
