@@ -5,7 +5,7 @@ import type { Digest } from './digest.ts';
 import type { Backend } from './graphql/context.ts';
 import { linksApi } from './links/api.ts';
 import { createMarketApi } from './market/api.ts';
-import type { Observer } from './observe/observer.ts';
+import type { EventStream } from './observe/event-stream.ts';
 import type { Replicas } from './replicas.ts';
 import type { Journal } from './upstream/budget/journal/journal.ts';
 import type { Cache } from './upstream/cache/cache.ts';
@@ -31,7 +31,7 @@ interface BackendWorld {
   readonly dispatcher: ClientOptions['dispatcher'];
   readonly clock: Clock;
   readonly cache: Cache;
-  readonly observer: Observer;
+  readonly events: EventStream;
   readonly digest: Digest;
   readonly journal: Journal;
   /** The other processes that share budgets and answers; `null` where this one is alone. */
@@ -47,7 +47,7 @@ export function createBackends(
   world: BackendWorld,
 ): Backends {
   const { auth } = config;
-  const { observer } = world;
+  const { events } = world;
   const freshness: ClientOptions['freshness'] = (resource) => ({
     ttlMs: config.ttlMs[resource],
     staleWhileRevalidateMs: config.staleWhileRevalidateMs,
@@ -65,7 +65,7 @@ export function createBackends(
       ownKey: auth.mode !== 'passthrough',
       maxKeys: auth.mode === 'passthrough' ? auth.maxKeys : Number.POSITIVE_INFINITY,
       freshness,
-      onSurprise: (field) => observer.surprise?.('LINKS', field),
+      onSurprise: (field) => events.emit('surprise', { upstream: 'LINKS', field }),
     });
   const market =
     endpoints.market &&
@@ -78,7 +78,7 @@ export function createBackends(
       ownKey: true,
       maxKeys: Number.POSITIVE_INFINITY,
       freshness,
-      onSurprise: (field) => observer.surprise?.('MARKET', field),
+      onSurprise: (field) => events.emit('surprise', { upstream: 'MARKET', field }),
     });
   return { links, market, clients: [links, market].flatMap((backend) => backend?.client ?? []) };
 }
@@ -93,7 +93,7 @@ type OwnOptions = Required<
 
 function createBackend(
   { rateLimit, rateWindowMs, timeoutMs }: Omit<UpstreamConfig, 'endpoint'>,
-  { cache, clock, digest, dispatcher, journal, observer, replicas, witness }: BackendWorld,
+  { cache, clock, digest, dispatcher, events, journal, replicas, witness }: BackendWorld,
   {
     api,
     baseUrl,
@@ -117,11 +117,11 @@ function createBackend(
     clock,
     digest,
     dispatcher,
+    events,
     freshness,
     journal,
     maxCallsPerOperation,
     maxKeys,
-    observer,
     onForgotten: (partition) => lists.forget(partition),
     onSurprise,
     rateLimit,

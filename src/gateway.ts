@@ -9,7 +9,7 @@ import { endpointsOf, secretsOf } from './config/endpoints.ts';
 import { createDigest } from './digest.ts';
 import { currentRequestId } from './http/door/request-context.ts';
 import { shutDown } from './http/shutdown.ts';
-import type { Log, LogStream } from './observe/logger.ts';
+import type { LogStream } from './observe/logger.ts';
 import { createTelemetry } from './observe/telemetry.ts';
 import { budgetGauges } from './operators/gateway-state.ts';
 import { startFacts, startReport } from './operators/start-report.ts';
@@ -34,9 +34,9 @@ export interface Gateway {
   /** What an operator wants to know at a start: as lines for a person, or into the log. */
   report(): string[];
   logStart(): void;
+  logStop(signal: string): void;
   /** Logs a defect that came up outside of any answer, with the id of the request in whose work it did. */
   reportDefect(error: unknown): void;
-  readonly log: Log;
 }
 
 /** What a test puts in the place of the world. */
@@ -74,13 +74,13 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
             replicas: config.redis ? () => replicas?.gauges : undefined,
           },
   });
-  const { log, observer } = telemetry;
-  const complain = (sentence: string): void => log.complaint(sentence);
+  const { events } = telemetry;
+  const complain = (sentence: string): void => events.emit('complaint', { sentence });
   // Loaded only where it is used, with the driver.
   const { Replicas } = config.redis ? await import('./replicas.ts') : {};
   const { redis } = config;
   const replicas =
-    Replicas && redis ? new Replicas({ config, redis, endpoints, clock, observer, log }) : null;
+    Replicas && redis ? new Replicas({ config, redis, endpoints, clock, events }) : null;
   const digest = replicas?.digest ?? createDigest(randomBytes(32).toString('base64'));
   const maxBytes = entryBytes(config.cacheMaxBytes);
   const generations = replicas?.generations;
@@ -88,7 +88,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
   const journal = overrides.journal ?? createJournal(config, clock, complain);
   const witness = (subject: Subject): Witness =>
     faultWatch(subject, { complain, wall: () => clock.wall() });
-  const world = { dispatcher, clock, cache, observer, digest, journal, replicas, witness };
+  const world = { dispatcher, clock, cache, events, digest, journal, replicas, witness };
   const backends = createBackends(config, endpoints, world);
   const purchaseCode = sandbox?.market.purchaseCodes.valid[0];
   const parts = { backends, cache, clock, endpoints, digest, purchaseCode, replicas, telemetry };
@@ -101,12 +101,12 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     fetch: async (request) => graphql.fetch(request),
     async listen() {
       ({ url } = await http.listen(config.port, config.host));
-      telemetry.history?.happenings.add('started', `Version ${manifest.version} has started.`);
+      events.emit('listening', { version: manifest.version });
       return { url };
     },
     async close() {
       closing ??= (async () => {
-        telemetry.history?.happenings.add('draining', 'The gateway is about to stop.');
+        events.emit('draining', null);
         console?.drain();
         await shutDown({
           clock,
@@ -127,9 +127,9 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
       await closing;
     },
     report: () => startReport(config, url),
-    logStart: () => log.event('started', startFacts(config, url)),
-    reportDefect: (error) => log.unexpected(error, currentRequestId()),
-    log,
+    logStart: () => events.emit('notice', { message: 'started', facts: startFacts(config, url) }),
+    logStop: (signal) => events.emit('notice', { message: 'stopping', facts: { signal } }),
+    reportDefect: (error) => events.emit('defect', { error, requestId: currentRequestId() }),
   };
 }
 

@@ -124,7 +124,7 @@ function stopper(
     }
     stoppedAt = performance.now();
     if (say) say(`${signal}: finishing what runs`);
-    else gateway.log.event('stopping', { signal });
+    else gateway.logStop(signal);
     gateway.close().then(
       () => end(0),
       (error: unknown) => {

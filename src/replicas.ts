@@ -10,8 +10,7 @@ import {
 import type { RedisConfig } from './config/redis.ts';
 import type { Digest } from './digest.ts';
 import type { UpstreamName } from './errors.ts';
-import type { Log } from './observe/logger.ts';
-import type { Observer } from './observe/observer.ts';
+import type { EventStream } from './observe/event-stream.ts';
 import type { ReplicaGauges } from './observe/replica-metrics.ts';
 import { RedisConnection } from './redis/connection/connection.ts';
 import { KeptEntries } from './redis/kept-entries.ts';
@@ -42,8 +41,7 @@ interface ReplicasOptions {
   readonly redis: RedisConfig;
   readonly endpoints: Endpoints;
   readonly clock: Clock;
-  readonly observer: Observer;
-  readonly log: Log;
+  readonly events: EventStream;
 }
 
 /**
@@ -68,7 +66,7 @@ export class Replicas {
 
   constructor(options: ReplicasOptions) {
     this.#options = options;
-    const { clock, observer, redis } = options;
+    const { clock, events, redis } = options;
     const names = redisNames(redis.prefix);
     const sealing = createSealing(redis.secret);
     this.#nameOf = sealing.name;
@@ -81,13 +79,14 @@ export class Replicas {
       clock,
       callMs: this.#times.callMs,
       names,
-      replyObserver: (command, ms, ok) => observer.roundTrip?.(command, ms, ok),
+      replyObserver: (command, ms, ok) => events.emit('roundTrip', { command, ms, ok }),
       events: {
         up: () => {
           this.#replica.beat();
           this.#settling.again();
         },
-        down: (reason) => options.log.complaint(`There is no connection to Redis: ${reason}.`),
+        down: (reason) =>
+          events.emit('complaint', { sentence: `There is no connection to Redis: ${reason}.` }),
         message: (text) => this.#replica.hears(text),
         refused: (reason) => this.#outage.refused(reason),
         denied: (permissions) => this.#outage.denied(permissions),
@@ -128,14 +127,14 @@ export class Replicas {
       keyOf: names.entry,
       read: (names) => this.#connection.read(names),
       write: (name, value, ttlMs) => this.#connection.write(name, value, ttlMs),
-      unreadable: () => observer.unreadable?.(),
+      unreadable: () => events.emit('unreadable', null),
     });
     this.#outage = new OutageWatch({
       clock,
-      log: options.log,
+      events,
       isOut: () => this.#standing.isOut,
       changed: () => {
-        observer.outage?.(this.#standing.isOut);
+        events.emit('outage', { isOut: this.#standing.isOut });
         this.#budgets.outageChanged();
       },
     });
@@ -202,7 +201,7 @@ export class Replicas {
       replica: this.#replica,
       leaseMs: this.#times.leaseMs,
       outageReads: this.#options.redis.outageReads,
-      log: this.#options.log,
+      events: this.#options.events,
       permissions: () => this.#outage.permissions,
       quarantines: () => names.map((name) => ({ upstream: name, ms: this.#quarantineMs(name) })),
       ghosts: () => names.map((name) => ({ upstream: name, ...this.#budgets.ghosts(name) })),
@@ -210,7 +209,7 @@ export class Replicas {
   }
 
   #createSettling(): Settling {
-    const { clock, observer } = this.#options;
+    const { clock, events } = this.#options;
     const { beatMs, leaseMs, marginMs, sendByMs } = this.#times;
     const timeoutMs = Math.max(...this.#upstreams.map(({ limits }) => limits.timeoutMs));
     return new Settling({
@@ -218,12 +217,12 @@ export class Replicas {
       clock,
       times: this.#times,
       giveUpMs: sendByMs + timeoutMs + marginMs + leaseMs + 2 * beatMs,
-      settled: (how, ms) => observer.settled?.(how, ms),
+      settled: (how, ms) => events.emit('settled', { how, ms }),
     });
   }
 
   #createBudgets(): SharedBudgets {
-    const { clock, observer } = this.#options;
+    const { clock, events } = this.#options;
     const budgets = new SharedBudgets({
       replica: this.#replica,
       clock,
@@ -232,10 +231,10 @@ export class Replicas {
       isOut: () => this.#standing.isOut,
       quarantineMs: (upstream) => this.#quarantineMs(upstream),
       stampOf: (claim) => this.#stampOf(claim),
-      observer: (upstream, outcome) => observer.permit?.(upstream, outcome),
+      observer: (upstream, outcome) => events.emit('permit', { upstream, outcome }),
       watch: (upstream) => ({
-        foreign: (count) => observer.foreign?.(upstream, count),
-        paused: (ms) => observer.paused?.(upstream, ms),
+        foreign: (count) => events.emit('foreign', { upstream, count }),
+        paused: (ms) => events.emit('paused', { upstream, ms }),
       }),
     });
     for (const upstream of this.#upstreams) {
@@ -272,9 +271,8 @@ export class Replicas {
   }
 
   #newEpoch(epoch: string): void {
-    const { observer } = this.#options;
     this.generations.beginEpoch();
-    observer.epoch?.();
+    this.#options.events.emit('epoch', null);
     inBackground(this.#settling.retell());
     this.#budgets.outageChanged();
     this.#standing.newEpoch(epoch);

@@ -92,7 +92,6 @@ export interface Servers {
 export function createServers(config: Config, parts: Parts): Servers {
   const shared = createShared(config, parts);
   const graphql = createGraphql(config, parts, shared);
-  const tally = parts.telemetry.counting && new AnswerTally(parts.clock, parts.telemetry.counting);
   const state = createGatewayState({
     clients: parts.backends.clients,
     health: parts.telemetry.health,
@@ -105,10 +104,9 @@ export function createServers(config: Config, parts: Parts): Servers {
     live: shared.live,
     shared: parts.replicas,
     state,
-    tally,
     telemetry: parts.telemetry,
   });
-  const http = createHttp(config, parts, shared, { graphql, tally, state, console });
+  const http = createHttp(config, parts, shared, { graphql, state, console });
   return { graphql, http, live: shared.live, console };
 }
 
@@ -116,13 +114,14 @@ function createShared(
   config: Config,
   { backends, cache, clock, endpoints, digest, telemetry }: Parts,
 ): Shared {
-  const { log } = telemetry;
+  const { events } = telemetry;
+  const complain = (sentence: string) => events.emit('complaint', { sentence });
   const authenticate = createAuthenticator(config.auth, {
     clock,
     digest,
     // Node loads its own when it is first looked at.
     fetch: (address, options) => globalThis.fetch(address, options),
-    complain: (sentence) => log.complaint(sentence),
+    complain,
   });
   const callers = createCallers({ clock, maxWaitMs: config.maxWaitMs });
   const sources = createSources(
@@ -153,16 +152,17 @@ function createShared(
     callers,
     contexts,
     live: createLive(config, { clock, digest, telemetry, turns }),
-    maskError: createMaskError((error) => log.unexpected(error, currentRequestId()), {
-      suggestions: config.introspection,
-    }),
+    maskError: createMaskError(
+      (error) => events.emit('defect', { error, requestId: currentRequestId() }),
+      { suggestions: config.introspection },
+    ),
     door: new Door({
       authenticate,
       hostGuard: createHostGuard(config.host, config.allowedHosts),
       origins: new Origins(config.corsOrigins, {
         // What they could read is made up.
         loopback: config.sandbox,
-        onRefused: (sentence) => log.complaint(sentence),
+        onRefused: complain,
       }),
     }),
     operations: new CompiledQueries({
@@ -198,7 +198,7 @@ function createLive(
       maxAgeMs: live.maxAgeMs,
       maxBytes: answerBytes(cacheMaxBytes),
     },
-    observer: telemetry.observer,
+    events: telemetry.events,
     inTurn: (work) => turns.run(work),
   });
 }
@@ -221,8 +221,7 @@ function createGraphql(
     persistedOperations: config.persistedOperations,
     introspection: config.introspection,
     clock,
-    observer: telemetry.observer,
-    tracing: telemetry.tracing,
+    events: telemetry.events,
   });
   return createGraphqlServer({ schema, createContext: contexts.create, plugins, maskError });
 }
@@ -230,7 +229,6 @@ function createGraphql(
 /** What the HTTP server is put together from, besides. */
 interface HttpParts {
   readonly graphql: Servers['graphql'];
-  readonly tally: AnswerTally | null;
   readonly state: GatewayState;
   readonly console: ConsoleFeed | null;
 }
@@ -239,23 +237,23 @@ function createHttp(
   config: Config,
   { clock, purchaseCode, telemetry }: Parts,
   { answers, bodyLimits, callers, door, maskError, operations, sources, turns }: Shared,
-  { graphql, tally, state, console }: HttpParts,
+  { graphql, state, console }: HttpParts,
 ): HttpServer {
-  const { metrics } = telemetry;
+  const { events, metrics } = telemetry;
   const codings = new Codings(config.compression);
   const replies = new Replies({
     answers,
     operations,
     clock,
-    answered: telemetry.answered,
-    tally,
+    events,
+    tally: metrics && new AnswerTally({ clock, events }),
     codings,
   });
   const builtPages = createBuiltPages(turns, codings);
   return createHttpServer({
     turns,
     graphql,
-    arrived: telemetry.tracing.arrived,
+    events,
     fastPath: createFastPath({ answers, operations, replies, callers, clock }),
     graphiql: config.graphiql
       ? createGraphiqlPage(exampleOperations(purchaseCode), builtPages)
@@ -265,8 +263,7 @@ function createHttp(
       callers,
       linksFor: sources.links,
       clock,
-      observer: telemetry.observer,
-      tracing: telemetry.tracing,
+      events,
       places: new UploadPlaces(uploadsAtATime(config)),
       maxBytes: config.uploadMaxBytes,
       maskError,
@@ -279,12 +276,7 @@ function createHttp(
     assets: config.graphiql || config.metrics !== 'off' ? builtPages.asset : null,
     pages: createOperatorPages({
       access: config.metrics,
-      metrics: metrics && {
-        render: async () => {
-          tally?.tell();
-          return metrics.render();
-        },
-      },
+      metrics,
       console: console
         ? createConsoleRoutes({
             page: builtPages.document('console'),

@@ -1,41 +1,33 @@
-import type { Clock } from '../clock.ts';
+import { type BulkOptions, emitInBulk } from '../observe/bulk.ts';
 import { copiedName } from '../observe/copied-name.ts';
-import type { Observer } from '../observe/observer.ts';
+import type { EventStream } from '../observe/event-stream.ts';
 import type { ServedKind } from '../upstream/receipt.ts';
 import type { RememberedAnswer } from './remembered-answers.ts';
 
-/** What is counted here is told after so long at the latest, in milliseconds: it belongs to its minute. */
-const TELL_AFTER_MS = 60_000;
-/** Names of operations that are counted on their own until they are told; those of the others go by none. */
+/** Names of operations that are counted on their own between two events; the others are counted without a name. */
 const NAMES_COUNTED = 500;
 
-/**
- * Counts what is answered in front of everything else in plain numbers until somebody looks, or a minute is over: to
- * count each with its labels would cost more than to answer.
- */
+/** Counts the answers of the fast path in plain numbers, and emits them in bulk. */
 export class AnswerTally {
-  readonly #clock: Clock;
-  readonly #observer: Observer;
+  readonly #events: EventStream;
+  readonly #counted: () => void;
   #remembered = 0;
   #executed = 0;
   readonly #reads = new Map<string, { -readonly [K in keyof ServedKind]: ServedKind[K] }>();
   readonly #names = new Map<string | null, { runs: number; saved: number }>();
-  /** Whether a timer runs that tells. */
-  #timed = false;
   /** The answer that was given last, and how often in a row its reads are not counted yet. */
   #last: RememberedAnswer | null = null;
   #times = 0;
 
-  /** `observer` is told. */
-  constructor(clock: Clock, observer: Observer) {
-    this.#clock = clock;
-    this.#observer = observer;
+  constructor(options: BulkOptions) {
+    this.#events = options.events;
+    this.#counted = emitInBulk(options, () => this.#emit());
   }
 
-  /** An operation was executed over what was at hand. Its reads are counted by those who served them. */
+  /** An operation was executed over what the cache holds. Its reads are emitted where they are served. */
   countExecuted(name: string | null, saved: number): void {
     this.#executed += 1;
-    if (!this.#timed) this.#tellLater();
+    this.#counted();
     this.#countName(name, 1, saved);
   }
 
@@ -45,7 +37,7 @@ export class AnswerTally {
     if (answer !== this.#last) {
       this.#countReads();
       this.#last = answer;
-      if (!this.#timed) this.#tellLater();
+      this.#counted();
     }
     this.#times += 1;
   }
@@ -75,23 +67,18 @@ export class AnswerTally {
     }
   }
 
-  #tellLater(): void {
-    this.#timed = true;
-    this.#clock.after(TELL_AFTER_MS, () => {
-      this.#timed = false;
-      this.tell();
-    });
-  }
-
-  /** Tells what was counted since the last time. */
-  tell(): void {
-    const observer = this.#observer;
+  #emit(): void {
+    const events = this.#events;
     this.#countReads();
     this.#last = null;
     for (const { upstream, resource, count } of this.#reads.values()) {
-      observer.read?.(upstream, resource, 'hit', count);
+      events.emit('reads', { upstream, resource, result: 'hit', times: count });
     }
-    observer.answeredInFront?.(this.#remembered, this.#executed, new Map(this.#names));
+    events.emit('answeredInBulk', {
+      remembered: this.#remembered,
+      executed: this.#executed,
+      names: new Map(this.#names),
+    });
     this.#reads.clear();
     this.#names.clear();
     this.#remembered = 0;

@@ -6,8 +6,8 @@ import { requestIdOf } from '../http/door/request-id.ts';
 import { securityHeaders } from '../http/door/security-headers.ts';
 import type { Coding, Codings } from '../http/encoding/codings.ts';
 import { compress, MIN_BYTES } from '../http/encoding/compress.ts';
-import type { OperationRecord } from '../observe/observer.ts';
-import type { Telemetry } from '../observe/telemetry.ts';
+import type { EventStream } from '../observe/event-stream.ts';
+import type { OperationRecord } from '../observe/events.ts';
 import { AnswerJson, written } from './answer-json.ts';
 import type { AnswerTally } from './answer-tally.ts';
 import { cutAtAge } from './answer-text.ts';
@@ -29,8 +29,7 @@ interface RepliesOptions {
   readonly operations: CompiledQueries;
   readonly codings: Codings;
   readonly clock: Clock;
-  /** Logs and traces every operation; `null` where neither is wanted. */
-  readonly answered: Telemetry['answered'];
+  readonly events: EventStream;
   /** `null` where nothing is counted. */
   readonly tally: AnswerTally | null;
 }
@@ -53,9 +52,12 @@ export class Replies {
   readonly #options: RepliesOptions;
   readonly #ofPost: readonly string[];
   readonly #ofGet: readonly string[];
+  /** Whether each operation is logged or traced. */
+  readonly #isRead: boolean;
 
   constructor(options: RepliesOptions) {
     this.#options = options;
+    this.#isRead = options.events.isRead('answered');
     const vary = options.codings.on ? ['Vary', 'Accept-Encoding'] : [];
     const common = securityHeaders.flat();
     this.#ofPost = [...common, 'Cache-Control', 'no-store', ...vary];
@@ -115,8 +117,8 @@ export class Replies {
       readonly startedAt: number;
     },
   ): void {
-    const { answered, clock } = this.#options;
-    if (!answered) return;
+    if (!this.#isRead) return;
+    const { clock, events } = this.#options;
     const { name, requestId, stale, startedAt, status } = answer;
     // Member by member: spread from a constant it takes V8 ten times as long.
     const record: OperationRecord = {
@@ -133,7 +135,7 @@ export class Replies {
       waitedMs: 0,
       stale,
     };
-    answered(record, request);
+    events.emit('answered', { record, request });
   }
 
   /** The coding of a body of that length; `null` where it goes out as it is. No answer here holds secrets. */

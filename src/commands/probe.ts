@@ -9,6 +9,7 @@ import { GatewayError, type UpstreamName } from '../errors.ts';
 import { createJournal } from '../gateway.ts';
 import { account } from '../links/account/account.ts';
 import { seller } from '../market/seller.ts';
+import { EventStream } from '../observe/event-stream.ts';
 import { Cache } from '../upstream/cache/cache.ts';
 import type { Client } from '../upstream/client.ts';
 import { Receipt } from '../upstream/receipt.ts';
@@ -83,7 +84,7 @@ async function probeUpstreams(config: Config, clock: Clock): Promise<Probed> {
       dispatcher,
       clock,
       cache: new Cache({ clock, maxBytes: 1 }),
-      observer: {},
+      events: new EventStream(),
       replicas: null,
       digest: createDigest(randomBytes(32).toString('base64')),
       journal,

@@ -1,6 +1,6 @@
 import type { UpstreamName } from '../errors.ts';
-import type { Happening } from '../observe/history/happenings.ts';
-import type { QueueLane } from '../observe/observer.ts';
+import type { QueueLane } from '../observe/events.ts';
+import type { LoggedEvent } from '../observe/history/event-log.ts';
 import type { Readiness } from '../operators/readiness.ts';
 
 /** Whom a slot of the window went to: a lane of this process, another process on the budget, or another user of the key. */
@@ -157,7 +157,7 @@ export interface ConsoleState {
     readonly resources: readonly CacheState[];
   };
   /** The latest first; at most 50. */
-  readonly events: readonly Happening[];
+  readonly events: readonly LoggedEvent[];
   /** `null` where this process is alone. */
   readonly replicas: readonly ReplicaState[] | null;
   /** `null` where there are no live queries. */

@@ -1,4 +1,3 @@
-import type { AnswerTally } from '../answers/answer-tally.ts';
 import { entryBytes } from '../answers/remembered-answers.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
@@ -17,12 +16,11 @@ export function createConsole(
     readonly clients: readonly Client[];
     readonly clock: Clock;
     readonly state: GatewayState;
-    readonly tally: AnswerTally | null;
-    readonly telemetry: Pick<Telemetry, 'health' | 'history' | 'scrub'>;
+    readonly telemetry: Pick<Telemetry, 'events' | 'health' | 'history' | 'scrub'>;
   } & Pick<Parameters<typeof createSnapshots>[0], 'live' | 'shared'>,
 ): ConsoleFeed | null {
-  const { cache, clients, clock, live, shared, state, tally } = parts;
-  const { health, history, scrub } = parts.telemetry;
+  const { cache, clients, clock, live, shared, state } = parts;
+  const { events, health, history, scrub } = parts.telemetry;
   if (!history) return null;
   const snapshot = createSnapshots({
     clock,
@@ -40,8 +38,7 @@ export function createConsole(
     scrub,
   });
   return new ConsoleFeed(clock, (draining) => {
-    // What was answered in front of everything else is counted apart.
-    tally?.tell();
+    events.emit('look', null);
     return snapshot(draining);
   });
 }

@@ -51,7 +51,7 @@ export function createSnapshots(parts: SnapshotParts): TakeSnapshot {
         { history, surveyed: survey.take(), ttlMs: parts.ttlMs },
       ),
     },
-    events: history.happenings.latest.map((each) => ({ ...each, text: scrub(each.text) })),
+    events: history.log.latest.map((each) => ({ ...each, text: scrub(each.text) })),
     replicas: replicaStates(parts),
     live: live && { streams: live.size.streams, groups: live.size.groups },
   });

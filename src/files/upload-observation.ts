@@ -1,15 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../clock.ts';
 import { requestIdOf } from '../http/door/request-id.ts';
-import type { Observer } from '../observe/observer.ts';
-import type { OperationTrace, Tracing } from '../observe/tracing.ts';
+import type { EventStream } from '../observe/event-stream.ts';
 import type { Caller } from '../upstream/operation.ts';
 
-/** Who learns of uploads. */
+/** Where uploads are emitted. */
 export interface UploadObservers {
   readonly clock: Clock;
-  readonly observer: Observer;
-  readonly tracing: Tracing;
+  readonly events: EventStream;
 }
 
 /** An upload as it is observed: an operation like those of the graph. */
@@ -25,23 +23,23 @@ interface UploadObservation {
 /** What an upload is called among operations. */
 const NAME = 'PUT /files';
 
-/** Tells the observer of an upload once, when it is over, also of one that was refused. */
+/** Emits an upload once, when it is over, also one that was refused. */
 export function observeUpload(
   request: IncomingMessage,
   response: ServerResponse,
-  { clock, observer, tracing }: UploadObservers,
+  { clock, events }: UploadObservers,
 ): UploadObservation {
   const startedAt = clock.now();
   const header = (name: string) => request.headers[name]?.toString();
   let caller: Caller | null = null;
-  let trace: OperationTrace | null = null;
   return {
     of(known) {
       caller = known;
       known.receipt.asker = { requestId: requestIdOf(header('x-request-id')), operation: NAME };
-      trace = tracing.start(known.receipt, 'upload', { header, request });
+      const origin = { header, request };
+      events.emit('operationBegan', { operation: known.receipt, type: 'upload', origin });
     },
-    run: (work) => (trace ? trace.run(work) : work()),
+    run: (work) => (caller ? events.within(caller.receipt, work) : work()),
     ended(status, code) {
       // An answer is on its way while its sender can still read it.
       const canceled = response.destroyed && !response.writableEnded;
@@ -60,8 +58,7 @@ export function observeUpload(
         waitedMs: summary?.waitedMs ?? 0,
         stale: 0,
       } as const;
-      trace?.end(record);
-      observer.operation?.(record);
+      events.emit('operationEnded', { operation: caller?.receipt ?? null, record });
     },
   };
 }

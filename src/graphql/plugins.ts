@@ -10,8 +10,7 @@ import type { Callers } from '../http/door/caller.ts';
 import { useMultipart } from '../http/door/multipart.ts';
 import { useJson } from '../http/door/use-json.ts';
 import type { LiveHub } from '../live/hub.ts';
-import type { Observer } from '../observe/observer.ts';
-import type { Tracing } from '../observe/tracing.ts';
+import type { EventStream } from '../observe/event-stream.ts';
 import type { ContextFactory } from './context.ts';
 import { useAcceptable } from './delivery/use-acceptable.ts';
 import { useBatchRefusal } from './delivery/use-batch-refusal.ts';
@@ -54,8 +53,7 @@ export interface PluginOptions {
   readonly answers: RememberedAnswers;
   readonly operations: CompiledQueries;
   readonly clock: Clock;
-  readonly observer: Observer;
-  readonly tracing: Tracing;
+  readonly events: EventStream;
 }
 
 /**
@@ -63,7 +61,7 @@ export interface PluginOptions {
  * next hook begins; parsers of request bodies are wrapped, so the last in the list is outermost.
  */
 export function gatewayPlugins(options: PluginOptions): readonly (GatewayPlugin | Plugin)[] {
-  const { bodyLimits, callers, clock, door, introspection, observer, texts, tracing } = options;
+  const { bodyLimits, callers, clock, door, events, introspection, texts } = options;
   const { hub, persistedOperations } = options;
   return [
     // First, since the hooks of all others may write to the record.
@@ -109,7 +107,7 @@ export function gatewayPlugins(options: PluginOptions): readonly (GatewayPlugin 
     // Last to see a result as an object, besides the observation.
     useSerialization(),
     // Behind all that can change an answer, so that it tells what the caller got.
-    useObservation({ clock, observer, tracing }),
+    useObservation({ clock, events }),
     // Take the place of the parsers for operations as JSON, and with files.
     useJson(),
     useMultipart(bodyLimits),

@@ -7,8 +7,7 @@ import type { Viewer } from '../auth/viewer.ts';
 import type { GraphContext } from '../graph/context.ts';
 import type { Admission, Door } from '../http/door/admission.ts';
 import type { LiveStream } from '../live/stream.ts';
-import type { OperationRecord } from '../observe/observer.ts';
-import type { OperationTrace } from '../observe/tracing.ts';
+import type { OperationRecord } from '../observe/events.ts';
 import type { Receipt } from '../upstream/receipt.ts';
 
 /** What Node gave, when the request came over a socket; absent when it came through `fetch`. */
@@ -67,7 +66,6 @@ export interface Observation {
   /** `null` for an operation that was refused before its execution. */
   caller: string | null;
   receipt: Receipt | null;
-  trace: OperationTrace | null;
   readonly codes: Set<string>;
   hasData: boolean;
   /** Parts of its answer follow after the response's head. */

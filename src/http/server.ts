@@ -8,6 +8,7 @@ import type { ErrorCode } from '../errors.ts';
 import type { FilesRoute } from '../files/files.ts';
 import type { GraphiqlPage } from '../graphiql/graphiql.ts';
 import type { SchemaPage } from '../graphql/schema-page.ts';
+import type { EventStream } from '../observe/event-stream.ts';
 import type { OperatorPages } from '../operators/operator-pages.ts';
 import { rangesNaming } from './door/accept.ts';
 import type { Admission, Door } from './door/admission.ts';
@@ -34,8 +35,8 @@ export interface HttpOptions {
     response: ServerResponse,
     context: { readonly admission: Admission; readonly names: RequestNames | null },
   ) => unknown;
-  /** Called with every request before anything is done with it; `null` where nothing is traced. */
-  readonly arrived: ((request: IncomingMessage) => void) | null;
+  /** Where requests that arrive are emitted. */
+  readonly events: EventStream;
   /** Answers what can be answered at once from memory; `null` when nothing is. */
   readonly fastPath: FastPath | null;
   /** What a browser gets on `/graphql`; `null` when GraphiQL is off. */
@@ -123,7 +124,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   const { door, fastPath } = options;
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
     if (refused.has(request.socket)) return;
-    options.arrived?.(request);
+    options.events.emit('arrived', request);
     const admission = door.admit(request, drain.begun);
     const arrival = { request, response, admission, isWatched: false };
     if (fastPath?.takes(request, admission) && !drain.begun) fastPath.answer(arrival, fastServer);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { inBackground } from '../at-once.ts';
 import type { Clock } from '../clock.ts';
 import type { Digest } from '../digest.ts';
-import type { Observer } from '../observe/observer.ts';
+import type { EventStream } from '../observe/event-stream.ts';
 import { endEvent, errorEvent, type LiveMode } from './events.ts';
 import { LiveGroup } from './group.ts';
 import type { LiveRun } from './live-run.ts';
@@ -48,7 +48,7 @@ interface LiveHubOptions {
   readonly clock: Clock;
   readonly digest: Digest;
   readonly limits: LiveLimits;
-  readonly observer: Observer;
+  readonly events: EventStream;
   /** Begins what can take a while, now or in a later turn of the event loop. */
   readonly inTurn: (work: () => void) => void;
 }
@@ -138,7 +138,7 @@ export class LiveHub {
       this.#closed(member);
     });
     group.join(stream);
-    this.#options.observer.live?.({ ...told(member), kind: 'started' });
+    this.#options.events.emit('liveBegan', viewerOf(member));
     if (!this.#isLooking) this.#lookLater();
     return stream;
   }
@@ -169,7 +169,7 @@ export class LiveHub {
   }
 
   #begin(name: string, { keptBytes, run, throttleMs, viewer }: LiveRequest): LiveGroup {
-    const { clock, observer } = this.#options;
+    const { clock, events } = this.#options;
     const room = this.#room.openQuery(viewer.caller, keptBytes);
     this.#begun += 1;
     const group = new LiveGroup({
@@ -180,7 +180,7 @@ export class LiveHub {
       throttleMs,
       pace: this.#pace,
       room,
-      onRun: () => observer.liveRun?.(),
+      onRun: () => events.emit('liveRun', null),
       onRefused: (errors) => {
         this.#forget(name, group);
         for (const member of this.#membersOf(group)) this.#refuse(member, 'key refused', errors);
@@ -241,14 +241,8 @@ export class LiveHub {
     const { bytes, events } = stream;
     const durationMs = this.#options.clock.now() - member.since;
     const { reason } = member;
-    this.#options.observer.live?.({
-      ...told(member),
-      kind: 'ended',
-      reason,
-      durationMs,
-      events,
-      bytes,
-    });
+    const ended = { ...viewerOf(member), reason, durationMs, events, bytes };
+    this.#options.events.emit('liveEnded', ended);
   }
 
   #lookLater(): void {
@@ -289,8 +283,8 @@ export class LiveHub {
   }
 }
 
-/** What the log knows of a stream. */
-function told({ viewer }: Member) {
+/** What is emitted of a viewer. */
+function viewerOf({ viewer }: Member) {
   const { caller, name, requestId } = viewer;
   return { caller, name, requestId };
 }

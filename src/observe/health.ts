@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { UpstreamName } from '../errors.ts';
-import type { Observer, ReadResult } from './observer.ts';
+import type { EventReader } from './event-stream.ts';
+import type { EventRows } from './events.ts';
 
 /** So many unanswered requests in a row, the last within `DOUBT_MS`, mean "not reachable". */
 const FAILURES_TO_DOUBT = 3;
@@ -18,20 +19,25 @@ export interface UpstreamHealth {
   /** Requests since the last one that was answered at all, and what they were about. */
   readonly unansweredInARow: number;
   readonly unansweredKinds: ReadonlySet<string>;
-  readonly reads: Readonly<Record<ReadResult, number>>;
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
-type MutableHealth = Mutable<Omit<UpstreamHealth, 'reads' | 'unansweredKinds'>> & {
-  readonly reads: Mutable<UpstreamHealth['reads']>;
+type MutableHealth = Mutable<Omit<UpstreamHealth, 'unansweredKinds'>> & {
   readonly unansweredKinds: Set<string>;
 };
 
 /** Stands among the kinds for a host that cannot be reached at all. */
 const EVERYTHING = '*';
 
+/** Outcomes that say nothing about the upstream. */
+const NOT_OF_THE_UPSTREAM: ReadonlySet<string> = new Set([
+  'CANCELED',
+  'LATE',
+  'INTERNAL_SERVER_ERROR',
+]);
+
 /** Remembers how requests to each upstream ended, for readiness and for the status page. */
-export class Health implements Observer {
+export class Health implements EventReader {
   readonly #clock: Clock;
   readonly #upstreams: Record<UpstreamName, MutableHealth> = {
     LINKS: blank(),
@@ -54,42 +60,25 @@ export class Health implements Observer {
     return !(lately && everywhere && unansweredInARow >= FAILURES_TO_DOUBT);
   }
 
-  request({
-    upstream,
-  }: {
-    readonly upstream: UpstreamName;
-  }): ReturnType<Required<Observer>['request']> {
-    const health = this.#upstreams[upstream];
-    return {
-      end: ({ code, fault, kind = EVERYTHING }) => {
-        if (
-          fault === 'caller' ||
-          code === 'CANCELED' ||
-          code === 'LATE' ||
-          code === 'INTERNAL_SERVER_ERROR'
-        )
-          return;
-        const now = this.#clock.now();
-        if (code === 'UPSTREAM_UNAVAILABLE' || code === 'UPSTREAM_TIMEOUT') {
-          health.unansweredInARow += 1;
-          health.unansweredKinds.add(fault === 'host' ? EVERYTHING : kind);
-        } else {
-          health.unansweredInARow = 0;
-          health.unansweredKinds.clear();
-          health.answeredAt = now;
-        }
-        if (code === 'REFUSED') {
-          health.refusedAt = now;
-        } else if (code !== 'OK' && code !== 'UPSTREAM_REJECTED') {
-          health.failedAt = now;
-          health.failure = code;
-        }
-      },
-    };
-  }
-
-  read(upstream: UpstreamName, _resource: string, result: ReadResult): void {
-    this.#upstreams[upstream].reads[result] += 1;
+  requestEnded({ outcome, request }: EventRows['requestEnded']): void {
+    const { code, fault, kind = EVERYTHING } = outcome;
+    if (fault === 'caller' || NOT_OF_THE_UPSTREAM.has(code)) return;
+    const health = this.#upstreams[request.upstream];
+    const now = this.#clock.now();
+    if (code === 'UPSTREAM_UNAVAILABLE' || code === 'UPSTREAM_TIMEOUT') {
+      health.unansweredInARow += 1;
+      health.unansweredKinds.add(fault === 'host' ? EVERYTHING : kind);
+    } else {
+      health.unansweredInARow = 0;
+      health.unansweredKinds.clear();
+      health.answeredAt = now;
+    }
+    if (code === 'REFUSED') {
+      health.refusedAt = now;
+    } else if (code !== 'OK' && code !== 'UPSTREAM_REJECTED') {
+      health.failedAt = now;
+      health.failure = code;
+    }
   }
 }
 
@@ -101,6 +90,5 @@ function blank(): MutableHealth {
     failure: null,
     unansweredInARow: 0,
     unansweredKinds: new Set(),
-    reads: { hit: 0, stale: 0, shared: 0, miss: 0, coalesced: 0 },
   };
 }

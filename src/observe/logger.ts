@@ -1,6 +1,7 @@
 import { type DestinationStream, pino, symbols } from 'pino';
 import type { Clock } from '../clock.ts';
-import type { Observer } from './observer.ts';
+import type { EventReader } from './event-stream.ts';
+import type { EventRows, OperationRecord } from './events.ts';
 import { operationLine, shortCaller } from './operation-line.ts';
 import type { Scrub } from './scrub.ts';
 
@@ -27,25 +28,15 @@ export function writeNow(stream: LogStream, line: string): void {
 export type LogLevel = 'error' | 'warn' | 'info' | 'debug' | 'silent';
 
 /**
- * The gateway's log. No method takes an object to print: each takes the facts that may be logged and
- * writes exactly those, so that no header, body, variable or URL can enter it.
+ * The gateway's log, as JSON lines. Of each event it writes exactly the facts that may be logged, so that no header, body,
+ * variable or URL can enter it. Texts that are not ours pass `scrub` first.
  */
-export interface Log extends Observer {
-  /** Something happened to the process as a whole: a start, a stop. */
-  event(message: string, facts?: Readonly<Record<string, string | number | boolean>>): void;
-  /** Something that the operator should fix, in one sentence of ours. */
-  complaint(sentence: string): void;
-  /** A defect of ours, with its stack and the id of the request in whose work it showed, if it did in one. */
-  unexpected(error: unknown, requestId?: string): void;
-}
-
-/** Makes a log of JSON lines. Texts that are not ours pass `scrub` first. */
 export function createLog(options: {
   readonly level: LogLevel;
   readonly stream: LogStream;
   readonly scrub: Scrub;
   readonly clock: Clock;
-}): Log {
+}): EventReader {
   const { clock, level, scrub, stream } = options;
   const time = isoTime(clock);
   const logger = pino(
@@ -57,43 +48,41 @@ export function createLog(options: {
     },
     byLevel(stream),
   );
-  const tellsOperations = logger.isLevelEnabled('info');
+  const viewer = ({ caller, name, requestId }: EventRows['liveBegan']) => {
+    return { requestId, operation: name, caller: shortCaller(caller) };
+  };
+  const operation = ({ record }: { readonly record: OperationRecord }): void => {
+    stream.write(operationLine(record, time()));
+  };
   return {
-    event: (message, facts = {}) => logger.info(facts, message),
-    complaint: (sentence) => logger.warn(scrub(sentence)),
-    unexpected: (error, requestId) =>
+    // Absent where no operation is logged: to make its record costs time on the fast path.
+    ...(logger.isLevelEnabled('info') ? { operationEnded: operation, answered: operation } : {}),
+    notice: ({ facts = {}, message }) => logger.info(facts, message),
+    complaint: ({ sentence }) => logger.warn(scrub(sentence)),
+    defect: ({ error, requestId }) =>
       logger.error({ requestId, error: describe(error, scrub) }, 'unexpected error'),
-    operation: (record) => {
-      if (tellsOperations) stream.write(operationLine(record, time()));
-    },
-    live: ({ caller, kind, name, requestId, ...facts }) => {
-      const known = { requestId, operation: name, caller: shortCaller(caller) };
-      if (!('reason' in facts)) {
-        logger.info(known, `live query ${kind}`);
-        return;
-      }
-      const { bytes, durationMs, events, reason } = facts;
+    liveBegan: (row) => logger.info(viewer(row), 'live query started'),
+    liveEnded(row) {
+      const { bytes, durationMs, events, reason } = row;
       const ended = { reason, durationMs: Math.round(durationMs), events, bytes };
-      logger.info({ ...known, ...ended }, `live query ${kind}`);
+      logger.info({ ...viewer(row), ...ended }, 'live query ended');
     },
-    request: (request) => ({
-      end({ code, cause, durationMs }) {
-        const { upstream, method, resource } = request;
-        const facts = { upstream, method, resource, code, durationMs: Math.round(durationMs) };
-        if (code === 'OK') {
-          logger.debug(facts, 'upstream call');
-        } else if (code === 'LATE') {
-          logger.debug(facts, 'upstream call put off');
-        } else if (code === 'REFUSED') {
-          logger.warn(facts, 'upstream refused for its rate limit');
-        } else if (code === 'CANCELED') {
-          logger.info(facts, 'upstream request cut off with its caller');
-        } else {
-          const why = cause === undefined ? {} : { cause: reasons(cause, scrub) };
-          logger.warn({ ...facts, ...why }, 'upstream failed');
-        }
-      },
-    }),
+    requestEnded({ outcome, request: { method, resource, upstream } }) {
+      const { cause, code, durationMs } = outcome;
+      const facts = { upstream, method, resource, code, durationMs: Math.round(durationMs) };
+      if (code === 'OK') {
+        logger.debug(facts, 'upstream call');
+      } else if (code === 'LATE') {
+        logger.debug(facts, 'upstream call put off');
+      } else if (code === 'REFUSED') {
+        logger.warn(facts, 'upstream refused for its rate limit');
+      } else if (code === 'CANCELED') {
+        logger.info(facts, 'upstream request cut off with its caller');
+      } else {
+        const why = cause === undefined ? {} : { cause: reasons(cause, scrub) };
+        logger.warn({ ...facts, ...why }, 'upstream failed');
+      }
+    },
   };
 }
 

@@ -1,7 +1,8 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { ErrorCode, UpstreamName } from '../errors.ts';
+import type { CountingReader } from './counted-events.ts';
 import { NEVER_MS, replaceLagGauges } from './event-loop-lag.ts';
-import type { Observer, QueueLane } from './observer.ts';
+import type { QueueLane } from './events.ts';
 import { createReplicaMetrics, type ReplicaGauges } from './replica-metrics.ts';
 
 /** Values that are read at each scrape, and cost nothing between. */
@@ -41,7 +42,7 @@ export interface BudgetGauges {
 }
 
 /** The numbers behind `/metrics`. */
-export interface Metrics extends Observer {
+export interface Metrics {
   render(): Promise<{ readonly contentType: string; readonly text: string }>;
 }
 
@@ -66,7 +67,7 @@ const seconds = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
  * Counts into a registry of its own. No label holds a word that a caller chose: callers cannot
  * make the number of series grow.
  */
-export function createMetrics(gauges: Gauges): Metrics {
+export function createMetrics(gauges: Gauges): { metrics: Metrics; reader: CountingReader } {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: NEVER_MS });
   replaceLagGauges(registry);
@@ -130,54 +131,43 @@ export function createMetrics(gauges: Gauges): Metrics {
   const liveBytes = counter('live_bytes_total', 'Bytes of live queries, once ended.', []);
   for (const upstream of ['LINKS', 'MARKET'] as const) refusals.inc({ upstream }, 0);
   const { replicas } = gauges;
-  const ofReplicas = replicas ? createReplicaMetrics(replicas, registry) : {};
-  /** Reads since somebody last looked: the library takes longer to count one than the cache to answer it. */
-  const untold = new Map<string, { readonly labels: Record<string, string>; times: number }>();
-
-  return {
-    ...ofReplicas,
-    async render() {
-      for (const { labels, times } of untold.values()) reads.inc(labels, times);
-      untold.clear();
-      return { contentType: registry.contentType, text: await registry.metrics() };
+  const reader: CountingReader = {
+    ...(replicas ? createReplicaMetrics(replicas, registry) : {}),
+    requestEnded({ request: { method, resource, upstream }, outcome: { code, durationMs } }) {
+      if (code === 'LATE') return;
+      durations.observe({ upstream, method, resource }, durationMs / 1000);
+      if (code === 'REFUSED') refusals.inc({ upstream });
+      else if (code !== 'OK' && code !== 'CANCELED')
+        errors.inc({ upstream, method, resource, code });
     },
-    request({ upstream, method, resource }) {
-      return {
-        end({ code, durationMs }) {
-          if (code === 'LATE') return;
-          durations.observe({ upstream, method, resource }, durationMs / 1000);
-          if (code === 'REFUSED') refusals.inc({ upstream });
-          else if (code !== 'OK' && code !== 'CANCELED')
-            errors.inc({ upstream, method, resource, code });
-        },
-      };
-    },
-    read(upstream, resource, result, times = 1) {
-      const kind = `${upstream} ${resource} ${result}`;
-      const tally = untold.get(kind);
-      if (tally) tally.times += times;
-      else untold.set(kind, { labels: { upstream, resource, result }, times });
-    },
-    waited: (upstream, lane, ms) => waits.observe({ upstream, lane }, ms / 1000),
-    surprise: (upstream, field) => surprises.inc({ upstream, field }),
-    answeredInFront(times, executed) {
-      remembered.inc(times);
-      atHand.inc(executed);
-      operations.inc({ type: 'query', outcome: 'ok' }, times + executed);
+    reads: ({ resource, result, times, upstream }) =>
+      reads.inc({ upstream, resource, result }, times),
+    waited: ({ lane, ms, upstream }) => waits.observe({ upstream, lane }, ms / 1000),
+    surprise: ({ field, upstream }) => surprises.inc({ upstream, field }),
+    answeredInBulk(answers) {
+      remembered.inc(answers.remembered);
+      atHand.inc(answers.executed);
+      const times = answers.remembered + answers.executed;
+      operations.inc({ type: 'query', outcome: 'ok' }, times);
     },
     liveRun: () => liveRuns.inc(),
-    live(record) {
-      if (record.kind !== 'ended') return;
-      liveEnds.inc({ reason: record.reason });
-      liveEvents.inc(record.events);
-      liveBytes.inc(record.bytes);
+    liveEnded({ bytes, events, reason }) {
+      liveEnds.inc({ reason });
+      liveEvents.inc(events);
+      liveBytes.inc(bytes);
     },
-    operation({ type, outcome, codes, durationMs }) {
+    operationEnded({ record: { codes, durationMs, outcome, type } }) {
       operations.inc({ type, outcome });
       operationSeconds.observe({ type }, durationMs / 1000);
       for (const code of codes) operationErrors.inc({ code: known.test(code) ? code : 'OTHER' });
     },
   };
+  const metrics: Metrics = {
+    async render() {
+      return { contentType: registry.contentType, text: await registry.metrics() };
+    },
+  };
+  return { metrics, reader };
 }
 
 function defineLiveGauges(live: () => LiveGauges, registry: Registry): void {

@@ -1,4 +1,4 @@
-import type { OperationRecord } from './observer.ts';
+import type { OperationRecord } from './events.ts';
 
 /** Characters of a caller's name that are written: an identity provider may give long ones. */
 const LONGEST_CALLER = 64;

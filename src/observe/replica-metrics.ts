@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { UpstreamName } from '../errors.ts';
-import type { Observer } from './observer.ts';
+import type { CountingReader } from './counted-events.ts';
 
 /** How this process stands to the others that share budgets and answers. */
 export interface ReplicaGauges {
@@ -32,7 +32,7 @@ const seconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 export function createReplicaMetrics(
   read: () => ReplicaGauges | undefined,
   registry: Registry,
-): Pick<Observer, 'roundTrip' | 'permit' | 'settled' | 'epoch' | 'unreadable'> {
+): CountingReader {
   const registers = [registry];
   const gauge = (name: string, help: string, value: (state: ReplicaGauges) => number): void => {
     const collected = new Gauge({
@@ -122,12 +122,12 @@ export function createReplicaMetrics(
     registers,
   });
   return {
-    roundTrip(command, ms, ok) {
+    roundTrip({ command, ms, ok }) {
       trips.observe({ command }, ms / 1000);
       if (!ok) failures.inc({ command });
     },
-    permit: (upstream, outcome) => permits.inc({ upstream, outcome }),
-    settled: (how, ms) => settled.observe({ how }, ms / 1000),
+    permit: (row) => permits.inc({ ...row }),
+    settled: ({ how, ms }) => settled.observe({ how }, ms / 1000),
     epoch: () => epochs.inc(),
     unreadable: () => unreadable.inc(),
   };

@@ -1,31 +1,23 @@
-import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../clock.ts';
+import { emitReadsInBulk } from './bulk.ts';
+import { EventStream } from './event-stream.ts';
 import { Health } from './health.ts';
 import { History } from './history/history.ts';
 import { createLazyMetrics } from './lazy-metrics.ts';
-import { createLog, type Log, type LogLevel, type LogStream } from './logger.ts';
+import { createLog, type LogLevel, type LogStream } from './logger.ts';
 import type { Gauges, Metrics } from './metrics.ts';
-import { type Observer, type OperationRecord, observeWith } from './observer.ts';
 import { createScrub, type Scrub } from './scrub.ts';
-import type { Tracing } from './tracing.ts';
 
-/** Everything that learns what the gateway does. */
+/** The stream of events, and all that reads it. */
 export interface Telemetry {
-  readonly log: Log;
-  readonly tracing: Tracing;
-  /** Logs and traces an operation that the fast path has answered; `null` where neither is wanted. */
-  readonly answered: ((record: OperationRecord, request: IncomingMessage) => void) | null;
+  readonly events: EventStream;
   readonly health: Health;
   /** `null` when nothing is counted. */
   readonly metrics: Metrics | null;
   /** What has happened lately; `null` when nothing is counted. */
   readonly history: History | null;
-  /** Tells those who count; `null` when nothing is counted. */
-  readonly counting: Observer | null;
   /** Makes a text that is not ours fit to be shown. */
   readonly scrub: Scrub;
-  /** Tells all of them, of upstreams and operations alike. */
-  readonly observer: Observer;
 }
 
 /** What telemetry is made of. */
@@ -40,40 +32,31 @@ interface TelemetryOptions {
   readonly gauges: Omit<Gauges, 'reachable'> | null;
 }
 
-/** Puts logs, metrics, spans and the record of the upstreams' health together. */
+/** Puts the stream of events together with log, spans, health, metrics and history, which read it. */
 export async function createTelemetry(options: TelemetryOptions): Promise<Telemetry> {
   const { clock, gauges, logLevel, secrets, stream } = options;
   const scrub = createScrub(secrets);
-  const log = createLog({
-    level: stream ? logLevel : 'error',
-    stream: stream ?? process.stderr,
-    scrub,
-    clock,
-  });
-  const traced = isTraced();
-  const tracing = traced ? (await import('./tracing.ts')).createTracing(clock) : noTracing;
+  const tracing = isTraced() ? (await import('./tracing.ts')).createTracing(clock) : null;
+  const events = new EventStream(tracing?.within);
   const health = new Health(clock);
-  const reachable: Gauges['reachable'] = (upstream) => health.isReachable(upstream);
-  const metrics = gauges && createLazyMetrics(clock, { ...gauges, reachable });
-  const history = gauges && new History({ clock, isReachable: reachable });
-  const counting = metrics && history && observeWith([metrics, history]);
-  const observer = observeWith([tracing, log, health, ...(counting ? [counting] : [])]);
-  const logged = logLevel === 'info' || logLevel === 'debug' ? log : null;
-  const tracesToo: Telemetry['answered'] = (record, request) => {
-    tracing.answered(record, request);
-    logged?.operation?.(record);
-  };
-  return {
-    log,
-    tracing,
-    answered: traced ? tracesToo : (logged?.operation ?? null),
-    health,
-    metrics,
-    history,
-    counting,
-    scrub,
-    observer,
-  };
+  if (tracing) events.add(tracing.reader);
+  events.add(
+    createLog({
+      level: stream ? logLevel : 'error',
+      stream: stream ?? process.stderr,
+      scrub,
+      clock,
+    }),
+  );
+  events.add(health);
+  if (!gauges) return { events, health, metrics: null, history: null, scrub };
+  const isReachable: Gauges['reachable'] = (upstream) => health.isReachable(upstream);
+  const history = new History({ clock, isReachable });
+  // Behind the health, which it asks.
+  events.add(history);
+  emitReadsInBulk({ clock, events });
+  const metrics = createLazyMetrics(clock, events, { ...gauges, reachable: isReachable });
+  return { events, health, metrics, history, scrub };
 }
 
 /** Where every version 1 of the OpenTelemetry API registers an SDK. */
@@ -83,9 +66,3 @@ const registered = Symbol.for('opentelemetry.js.api.1');
 function isTraced(): boolean {
   return registered in globalThis;
 }
-
-const noTracing: Tracing = {
-  arrived: null,
-  start: () => ({ run: (work) => work(), end: () => {} }),
-  answered: () => {},
-};

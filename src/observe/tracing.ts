@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import {
   type Context,
   context,
@@ -10,94 +9,87 @@ import {
   trace,
 } from '@opentelemetry/api';
 import type { Clock } from '../clock.ts';
-import type { Observer, OperationRecord } from './observer.ts';
+import type { EventReader, EventStream } from './event-stream.ts';
+import type { OperationRecord, TraceOrigin } from './events.ts';
 
-/** The span of one operation. */
-export interface OperationTrace {
-  /** Runs the operation as the parent of whatever it starts. */
-  run<T>(work: () => T): T;
-  end(record: OperationRecord): void;
+/**
+ * Spans for operations and upstream requests, for the SDK that the process was started with: by the API only, since whether
+ * one is recorded is up to the SDK's sampler.
+ */
+export interface Tracing {
+  readonly reader: EventReader;
+  /** Makes the span of an operation or a request the parent of whatever `work` starts. */
+  readonly within: EventStream['within'];
 }
 
-/** Where an operation came from, for the trace that its span belongs to. */
-export interface TraceOrigin {
-  /** Reads a header. Only those of the trace context are asked for. */
-  readonly header: (name: string) => string | null | undefined;
-  /** What Node gave; absent where the operation came without a socket. */
-  readonly request: IncomingMessage | undefined;
+/** A span that has begun. */
+interface Begun {
+  readonly span: Span;
+  readonly inside: Context;
 }
 
-/** Spans for operations and upstream requests, for the SDK that the process was started with. */
-export interface Tracing extends Observer {
-  /**
-   * A request has arrived, in the span that an instrumentation of the server may have begun for it. What follows
-   * can run in the context of another: bodies are read together, and work waits for its turn. `null` without an SDK.
-   */
-  readonly arrived: ((request: IncomingMessage) => void) | null;
-  /**
-   * `operation` is the key that `UpstreamRequest.operation` repeats. The parent is the span of the request; where
-   * there is none, the one that the caller's headers name.
-   */
-  start(operation: object, type: OperationRecord['type'], origin: TraceOrigin): OperationTrace;
-  /** An operation was answered on the fast path, just now: its span begins and ends here. */
-  answered(record: OperationRecord, request: IncomingMessage): void;
-}
-
-/** Makes spans by the API only: whether one is recorded is up to the SDK's sampler. */
+/** Makes spans of what is emitted. */
 export function createTracing(clock: Clock): Tracing {
   const tracer = trace.getTracer('links-market-gateway');
-  const contexts = new WeakMap<object, Context>();
+  /** The context in which a request has arrived: what follows can run in that of another. */
+  const arrivals = new WeakMap<object, Context>();
+  /** By the object that stands for the operation, or for the request to an upstream. */
+  const begun = new WeakMap<object, Begun>();
+  const begin = (of: object, span: Span, parent: Context): void => {
+    begun.set(of, { span, inside: trace.setSpan(parent, span) });
+  };
+  /** The span of the request; where there is none, the one that the caller's headers name. */
   const parentOf = (origin: TraceOrigin): Context => {
     const { request } = origin;
-    const active = request ? (contexts.get(request) ?? ROOT_CONTEXT) : context.active();
+    const active = request ? (arrivals.get(request) ?? ROOT_CONTEXT) : context.active();
     return trace.getSpan(active) ? active : propagation.extract(active, origin, getter);
   };
-  return {
+  const reader: EventReader = {
     arrived(request) {
       const active = context.active();
-      if (active !== ROOT_CONTEXT) contexts.set(request, active);
+      if (active !== ROOT_CONTEXT) arrivals.set(request, active);
     },
-    start(operation, type, origin) {
+    operationBegan({ operation, origin, type }) {
       const parent = parentOf(origin);
       const span = tracer.startSpan(nameOf(type), { kind: SpanKind.SERVER }, parent);
-      const inside = trace.setSpan(parent, span);
-      contexts.set(operation, inside);
-      return {
-        run: (work) => context.with(inside, work),
-        end: (record) => finish(span, record),
-      };
+      begin(operation, span, parent);
     },
-    answered(record, request) {
+    operationEnded({ operation, record }) {
+      const known = operation && begun.get(operation);
+      if (known) finish(known.span, record);
+    },
+    // Just now: its span begins and ends here.
+    answered({ record, request }) {
       const endTime = clock.wall();
       const options = { kind: SpanKind.SERVER, startTime: endTime - record.durationMs };
       const header = (name: string): string | undefined => request.headers[name] as string;
       const parent = parentOf({ header, request });
       finish(tracer.startSpan(nameOf(record.type), options, parent), record, endTime);
     },
-    request({ upstream, method, resource, operation }) {
+    requestSent(request) {
+      const { method, operation, resource, upstream } = request;
       // Not the active context: a queued request is sent from wherever a slot became free.
-      const parent = (operation && contexts.get(operation)) ?? ROOT_CONTEXT;
-      const span = tracer.startSpan(
-        `${upstream} ${method} ${resource}`,
-        {
-          kind: SpanKind.CLIENT,
-          attributes: {
-            'gateway.upstream': upstream,
-            'gateway.resource': resource,
-            'http.request.method': method,
-          },
-        },
-        parent,
-      );
-      const inside = trace.setSpan(parent, span);
-      return {
-        run: (work) => context.with(inside, work),
-        end({ code }) {
-          span.setAttribute('gateway.outcome', code);
-          if (code !== 'OK') span.setStatus({ code: SpanStatusCode.ERROR, message: code });
-          span.end();
-        },
+      const parent = (operation && begun.get(operation)?.inside) ?? ROOT_CONTEXT;
+      const attributes = {
+        'gateway.upstream': upstream,
+        'gateway.resource': resource,
+        'http.request.method': method,
       };
+      const name = `${upstream} ${method} ${resource}`;
+      begin(request, tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes }, parent), parent);
+    },
+    requestEnded({ outcome: { code }, request }) {
+      const span = begun.get(request)?.span;
+      span?.setAttribute('gateway.outcome', code);
+      if (code !== 'OK') span?.setStatus({ code: SpanStatusCode.ERROR, message: code });
+      span?.end();
+    },
+  };
+  return {
+    reader,
+    within(of, work) {
+      const known = begun.get(of);
+      return known ? context.with(known.inside, work) : work();
     },
   };
 }

@@ -1,10 +1,10 @@
 import { BoundedMap } from '../bounded-map.ts';
 import type { Clock } from '../clock.ts';
-import type { Log } from '../observe/logger.ts';
+import type { EventStream } from '../observe/event-stream.ts';
 
 interface OutageWatchOptions {
   readonly clock: Clock;
-  readonly log: Log;
+  readonly events: EventStream;
   /** Whether Redis does not answer, for longer than a moment. */
   readonly isOut: () => boolean;
   /** Told whenever that is otherwise than before. */
@@ -35,39 +35,41 @@ export class OutageWatch {
 
   /** Looks whether something has changed. */
   look(): void {
-    const { changed, isOut, log } = this.#options;
+    const { changed, events, isOut } = this.#options;
     const out = isOut();
     if (out === this.#wasOut) return;
     this.#wasOut = out;
     if (out) {
-      log.complaint(
-        'Redis cannot be asked: nothing is sent to the upstreams until it can, and cached answers are stale ones.',
-      );
+      events.emit('complaint', {
+        sentence:
+          'Redis cannot be asked: nothing is sent to the upstreams until it can, and cached answers are stale ones.',
+      });
     } else {
       this.#refusals.forget(() => true);
-      log.event('redis is back');
+      events.emit('notice', { message: 'redis is back' });
     }
     changed();
   }
 
   /** Redis has answered with an error, in its own words. */
   refused(reason: string): void {
-    const { clock, log } = this.#options;
+    const { clock, events } = this.#options;
     const toldAt = this.#refusals.get(reason);
     if (toldAt !== undefined && clock.now() - toldAt < REPEAT_MS) return;
     this.#refusals.set(reason, clock.now());
-    log.complaint(`Redis does not do what it is asked: ${reason}.`);
+    events.emit('complaint', { sentence: `Redis does not do what it is asked: ${reason}.` });
   }
 
   /** The permissions that the user lacks have changed. */
   denied(permissions: readonly string[]): void {
-    const { log } = this.#options;
+    const { events } = this.#options;
     this.#permissions = permissions;
-    if (permissions.length === 0) log.event('redis grants all permissions');
+    if (permissions.length === 0)
+      events.emit('notice', { message: 'redis grants all permissions' });
     else {
-      log.complaint(
-        `The user of REDIS_URL may not: ${permissions.join(', ')}. Allow it with ACL SETUSER.`,
-      );
+      events.emit('complaint', {
+        sentence: `The user of REDIS_URL may not: ${permissions.join(', ')}. Allow it with ACL SETUSER.`,
+      });
     }
   }
 }

@@ -1,5 +1,5 @@
 import type { UpstreamName } from '../errors.ts';
-import type { Log } from '../observe/logger.ts';
+import type { EventStream } from '../observe/event-stream.ts';
 import type { ReplicaGauges } from '../observe/replica-metrics.ts';
 import type { Replica } from './replica.ts';
 
@@ -27,7 +27,7 @@ interface StandingOptions {
   readonly replica: Pick<Replica, 'isRestless' | 'keptOut' | 'leased' | 'silentMs'>;
   readonly leaseMs: number;
   readonly outageReads: 'stale' | 'refuse';
-  readonly log: Log;
+  readonly events: EventStream;
   /** What the user of Redis may not do. */
   readonly permissions: () => readonly string[];
   readonly quarantines: () => ReplicaGauges['quarantines'];
@@ -109,32 +109,35 @@ export class Standing {
 
   /** A beat was answered, with the numbers of replicas that are alive and that are kept out. */
   beaten(alive: number, strangers: number): void {
-    const { log } = this.#options;
+    const { events } = this.#options;
     this.#alive = alive;
     const before = this.#strangers;
     this.#strangers = strangers;
     if (strangers > 0 && before === 0) {
-      log.complaint(
-        'A replica with another REDIS_SECRET uses this Redis and REDIS_PREFIX: it is kept out, and nothing is sent from there.',
-      );
+      events.emit('complaint', {
+        sentence:
+          'A replica with another REDIS_SECRET uses this Redis and REDIS_PREFIX: it is kept out, and nothing is sent from there.',
+      });
     } else if (strangers === 0 && before > 0) {
-      log.event('replicas with another secret are gone');
+      events.emit('notice', { message: 'replicas with another secret are gone' });
     }
   }
 
   /** Redis has another memory than before. */
   newEpoch(epoch: string): void {
-    const { log, replica } = this.#options;
+    const { events, replica } = this.#options;
     const { isRestless } = replica;
-    if (!this.#hadMemory) log.event('redis is in use', { epoch });
+    if (!this.#hadMemory) events.emit('notice', { message: 'redis is in use', facts: { epoch } });
     else if (!isRestless) {
-      log.complaint(
-        'Redis has lost its memory, or went back to an older one: nothing is sent until whatever was spent before is certainly over.',
-      );
+      events.emit('complaint', {
+        sentence:
+          'Redis has lost its memory, or went back to an older one: nothing is sent until whatever was spent before is certainly over.',
+      });
     } else if (!this.#wasRestless) {
-      log.complaint(
-        'Redis loses its memory again and again, so nothing is sent. Give it enough maxmemory, and the maxmemory-policy volatile-lru; look whether something empties it or sets it back.',
-      );
+      events.emit('complaint', {
+        sentence:
+          'Redis loses its memory again and again, so nothing is sent. Give it enough maxmemory, and the maxmemory-policy volatile-lru; look whether something empties it or sets it back.',
+      });
     }
     this.#hadMemory = true;
     this.#wasRestless = isRestless;

@@ -1,5 +1,5 @@
 import type { Digest } from '../digest.ts';
-import type { Observer } from '../observe/observer.ts';
+import type { EventStream } from '../observe/event-stream.ts';
 import type { Resource } from '../resources.ts';
 import type { Budget } from './budget/budget.ts';
 import type { Journal } from './budget/journal/journal.ts';
@@ -28,5 +28,5 @@ export interface ClientOptions extends ExchangeOptions {
   /** Where replicas keep answers for each other, where there are several. */
   readonly answers?: SharedAnswers | undefined;
   /** Told of what happens here. */
-  readonly observer?: Observer;
+  readonly events?: EventStream;
 }

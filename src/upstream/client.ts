@@ -47,11 +47,11 @@ export class Client implements UpstreamClient {
   constructor(options: ClientOptions) {
     this.#options = options;
     const { baseUrl, cache, clock, journal = keysAreNew, maxKeys, rateLimit } = options;
-    const { freshness, observer, onForgotten, rateWindowMs, timeoutMs } = options;
+    const { events, freshness, onForgotten, rateWindowMs, timeoutMs } = options;
     const limits = { baseUrl, rateLimit, rateWindowMs, timeoutMs };
     const watch: BudgetWatch = {
-      foreign: (count) => observer?.foreign?.(this.upstream, count),
-      paused: (ms) => observer?.paused?.(this.upstream, ms),
+      foreign: (count) => events?.emit('foreign', { upstream: this.upstream, count }),
+      paused: (ms) => events?.emit('paused', { upstream: this.upstream, ms }),
     };
     this.#budgets = new Budgets({
       upstream: this.upstream,
@@ -71,7 +71,7 @@ export class Client implements UpstreamClient {
     });
     const parts = { exchange: this.#exchange, shared: this.#shared, refresher: this.#refresher };
     this.#standing = new KeyStanding({ ...parts, cache, budgets: this.#budgets, onForgotten });
-    const kept = { upstream: this.upstream, cache, freshness, observer };
+    const kept = { upstream: this.upstream, cache, events, freshness };
     this.copies = new Copies({ ...kept, standing: this.#standing, refresher: this.#refresher });
     const { copies } = this;
     this.#elsewhere = options.answers
@@ -136,7 +136,12 @@ export class Client implements UpstreamClient {
       const copy = this.copies.find(read, key, credential);
       if (copy && this.copies.serves(copy, credential)) {
         if (!access.caller.watches) this.copies.asked(copy, credential);
-        this.#options.observer?.read?.(this.upstream, read.resource, 'shared');
+        const { resource } = read;
+        this.#options.events?.emit('read', {
+          upstream: this.upstream,
+          resource,
+          result: 'shared',
+        });
         return this.copies.tell(copy, access.caller.receipt);
       }
       before = copy?.hit;
@@ -290,7 +295,9 @@ export class Client implements UpstreamClient {
   ): Promise<T> {
     const shared = this.#shared.find(key);
     const copyMs = copy && waitWithCopyMs(caller, copy, shared?.ageMs ?? 0);
-    this.#options.observer?.read?.(this.upstream, read.resource, shared ? 'coalesced' : 'miss');
+    const result = shared ? 'coalesced' : 'miss';
+    const { resource } = read;
+    this.#options.events?.emit('read', { upstream: this.upstream, resource, result });
     const request = shared ?? this.#reads.open(key, read, credential, { caller });
     const open = this.#shared.get(key);
     const value = (await request.wait(caller, copyMs)) as T;
@@ -301,7 +308,7 @@ export class Client implements UpstreamClient {
   }
 
   #requestOptions(credential: Credential): RequestOptions {
-    const { clock, observer } = this.#options;
-    return { upstream: this.upstream, budget: this.#budgets.of(credential), clock, observer };
+    const { clock, events } = this.#options;
+    return { upstream: this.upstream, budget: this.#budgets.of(credential), clock, events };
   }
 }

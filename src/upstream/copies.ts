@@ -1,7 +1,7 @@
 import type { AtOnce } from '../at-once.ts';
 import type { Credential } from '../auth/credential.ts';
 import type { UpstreamName } from '../errors.ts';
-import type { Observer } from '../observe/observer.ts';
+import type { EventStream } from '../observe/event-stream.ts';
 import type { Resource } from '../resources.ts';
 import type { Cache, EntryState, Freshness, Hit, Stamp } from './cache/cache.ts';
 import { everythingOf, scopedTags, scopeOf, scopeOfKey } from './cache/key.ts';
@@ -44,7 +44,7 @@ interface CopiesOptions {
   readonly freshness: (resource: Resource) => Freshness;
   readonly standing: KeyStanding;
   readonly refresher: Refresher;
-  readonly observer: Observer | undefined;
+  readonly events: EventStream | undefined;
 }
 
 /** The cache as one upstream's readers and writers see it: what of it is served, and what follows from that. */
@@ -98,8 +98,8 @@ export class Copies {
 
   /** Copies of a resource served at once, which counts as hits or as stale. */
   count(resource: Resource, stale: boolean, times = 1): void {
-    const { observer, upstream } = this.#options;
-    observer?.read?.(upstream, resource, stale ? 'stale' : 'hit', times);
+    const { events, upstream } = this.#options;
+    events?.emit('read', { upstream, resource, result: stale ? 'stale' : 'hit', times });
   }
 
   /** What a copy says, noted on a receipt; `stale` for one past its ttl, or where nothing newer came. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { UpstreamName } from '../errors.ts';
-import type { Asker } from '../observe/observer.ts';
+import type { Asker } from '../observe/events.ts';
 import type { Hit } from './cache/cache.ts';
 import { changesAt } from './cache/refresher.ts';
 import { OwnAnswers } from './own-answers.ts';

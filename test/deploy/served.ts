@@ -5,7 +5,7 @@ import type {
   QueueLane,
   ReadResult,
   SettledHow,
-} from '../../src/observe/observer.ts';
+} from '../../src/observe/events.ts';
 import type { Family } from './exposition.ts';
 
 /** One name that a query can ask for. */

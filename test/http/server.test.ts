@@ -8,6 +8,7 @@ import { Codings } from '../../src/http/encoding/codings.ts';
 import { createHttpServer, type HttpOptions, type HttpServer } from '../../src/http/server.ts';
 import { ListenError } from '../../src/http/socket/listen.ts';
 import { LoopTurns } from '../../src/http/socket/loop-turns.ts';
+import { EventStream } from '../../src/observe/event-stream.ts';
 import { createOperatorPages } from '../../src/operators/operator-pages.ts';
 import { anyDoor } from '../support/any-door.ts';
 import { smallServer } from '../support/small-graph.ts';
@@ -30,7 +31,7 @@ function small(options: Partial<HttpOptions> = {}): HttpServer {
     codings: new Codings(true),
     turns: new LoopTurns(systemClock),
     fastPath: null,
-    arrived: () => {},
+    events: new EventStream(),
     graphql: () => undefined,
     graphiql: null,
     files: null,

@@ -1,5 +1,5 @@
+import type { EventRows, OperationRecord } from '../../src/observe/events.ts';
 import { History } from '../../src/observe/history/history.ts';
-import type { OperationRecord } from '../../src/observe/observer.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 /** A history in a time that a test moves. */
@@ -26,23 +26,27 @@ export function send(
     code?: 'OK' | 'LATE' | 'REFUSED' | 'UPSTREAM_TIMEOUT';
   } = {},
 ): void {
-  history
-    .request({
-      upstream,
-      method: 'GET',
-      resource,
-      operation: {},
-      asker: { requestId: 'r', operation },
-      caller: lane === 'refresh' ? null : caller,
-      lane,
-      renews: lane === 'refresh',
-    })
-    .end({ code, durationMs: 1 });
+  const request = {
+    upstream,
+    method: 'GET',
+    resource,
+    operation: {},
+    asker: { requestId: 'r', operation },
+    caller: lane === 'refresh' ? null : caller,
+    lane,
+    renews: lane === 'refresh',
+  };
+  history.requestSent(request);
+  history.requestEnded({ request, outcome: { code, durationMs: 1 } });
 }
 
-/** An operation that has ended. */
-export function record(name: string | null, more: Partial<OperationRecord> = {}): OperationRecord {
-  const ended = { status: 200, codes: [], outcome: 'ok', durationMs: 0 } as const;
+/** What is emitted of an operation that has ended. */
+export function ended(
+  name: string | null,
+  more: Partial<OperationRecord> = {},
+): EventRows['operationEnded'] {
+  const answered = { status: 200, codes: [], outcome: 'ok', durationMs: 0 } as const;
   const cost = { calls: 1, saved: 2, waitedMs: 0, stale: 0 };
-  return { requestId: 'r', name, type: 'query', caller: 'a', ...ended, ...cost, ...more };
+  const known = { requestId: 'r', name, type: 'query', caller: 'a' } as const;
+  return { operation: null, record: { ...known, ...answered, ...cost, ...more } };
 }

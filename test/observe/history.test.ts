@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createHistory, record, send } from './history-events.ts';
+import { createHistory, ended, send } from './history-events.ts';
 
 const MINUTE = 60_000;
 
@@ -13,7 +13,7 @@ describe('The steps of a history', () => {
     send(history, { lane: 'refresh', operation: null });
     send(history, { code: 'LATE' });
     send(history, { code: 'REFUSED' });
-    history.foreign('LINKS', 4);
+    history.foreign({ upstream: 'LINKS', count: 4 });
     const { foreign, interactive, lastStepAt, refresh, refused, stepMs, top, write } =
       history.sends('LINKS');
     expect(interactive.slice(-2)).toEqual([1, 1]);
@@ -64,15 +64,15 @@ describe('The steps of a history', () => {
 
   it('know how many waited at most, also in steps in which nobody came or went', async () => {
     const { clock, history } = createHistory();
-    history.queue('LINKS', 1);
-    history.queue('LINKS', 1);
+    history.queue({ upstream: 'LINKS', change: 1 });
+    history.queue({ upstream: 'LINKS', change: 1 });
     await clock.advance(11_000);
-    history.queue('LINKS', -1);
+    history.queue({ upstream: 'LINKS', change: -1 });
     await clock.advance(5000);
-    history.queue('LINKS', -1);
+    history.queue({ upstream: 'LINKS', change: -1 });
     // It got its slot in the moment in which it asked for one.
-    history.queue('LINKS', 1);
-    history.queue('LINKS', -1);
+    history.queue({ upstream: 'LINKS', change: 1 });
+    history.queue({ upstream: 'LINKS', change: -1 });
     await clock.advance(5000);
     expect(history.sends('LINKS').queued.slice(-6)).toEqual([0, 2, 2, 2, 1, 0]);
   });
@@ -83,8 +83,8 @@ describe('The hour of a history', () => {
     const { clock, history } = createHistory();
     for (let minute = 0; minute < 90; minute += 1) {
       send(history);
-      history.read('LINKS', 'channels', 'hit');
-      history.answeredInFront(1, 0, new Map());
+      history.reads({ upstream: 'LINKS', resource: 'channels', result: 'hit', times: 1 });
+      history.answeredInBulk({ remembered: 1, executed: 0, names: new Map() });
       await clock.advance(MINUTE);
     }
     expect(history.sendsOfHour).toBeGreaterThanOrEqual(55);
@@ -98,7 +98,7 @@ describe('The hour of a history', () => {
   it('counts what was forgotten for newer names under others', () => {
     const { history } = createHistory();
     for (let n = 0; n < 1000; n += 1) {
-      history.operation(record(`Made${n}`));
+      history.operationEnded(ended(`Made${n}`));
       send(history, { caller: `caller ${n}` });
     }
     const { others, rows } = history.operations;
@@ -111,24 +111,25 @@ describe('The hour of a history', () => {
 
   it('tells how long the slow ones took, about', () => {
     const { history } = createHistory();
-    for (let n = 1; n <= 90; n += 1) history.operation(record('Slow', { durationMs: 40 }));
-    for (let n = 1; n <= 10; n += 1) history.operation(record('Slow', { waitedMs: 5000 }));
+    for (let n = 1; n <= 90; n += 1) history.operationEnded(ended('Slow', { durationMs: 40 }));
+    for (let n = 1; n <= 10; n += 1) history.operationEnded(ended('Slow', { waitedMs: 5000 }));
     const [row] = history.operations.rows;
     expect(row?.p95.waitP95Ms).toBeGreaterThan(4096);
     expect(row?.p95.waitP95Ms).toBeLessThan(8193);
     // All that was answered in front waited for nothing.
-    history.answeredInFront(1900, 0, new Map([['Slow', { runs: 1900, saved: 1900 }]]));
+    const names = new Map([['Slow', { runs: 1900, saved: 1900 }]]);
+    history.answeredInBulk({ remembered: 1900, executed: 0, names });
     expect(row?.p95).toEqual({ waitP95Ms: 0, durationP95Ms: 0 });
     expect(row?.cost.runs).toBe(2000);
   });
 });
 
 describe('A history', () => {
-  it('remembers the last fifty things that happened, the latest first', () => {
+  it('remembers the last fifty events, the latest first', () => {
     const { history } = createHistory();
-    for (let n = 0; n < 60; n += 1) history.operation(record(`F${n}`, fails));
-    expect(history.happenings.latest).toHaveLength(50);
-    expect(history.happenings.latest[0]).toMatchObject({
+    for (let n = 0; n < 60; n += 1) history.operationEnded(ended(`F${n}`, fails));
+    expect(history.log.latest).toHaveLength(50);
+    expect(history.log.latest[0]).toMatchObject({
       kind: 'operation-failed',
       text: 'The query F59 failed: UPSTREAM_TIMEOUT.',
       requestId: 'r',
@@ -138,9 +139,9 @@ describe('A history', () => {
   it('says nothing of what callers do wrong', () => {
     const { history } = createHistory();
     for (const code of ['GRAPHQL_PARSE_FAILED', 'BAD_USER_INPUT', 'UNAUTHENTICATED', 'FORBIDDEN']) {
-      history.operation(record('Wrong', { outcome: 'failed', codes: [code] }));
+      history.operationEnded(ended('Wrong', { outcome: 'failed', codes: [code] }));
     }
-    expect(history.happenings.latest).toEqual([]);
+    expect(history.log.latest).toEqual([]);
   });
 });
 

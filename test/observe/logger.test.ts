@@ -2,8 +2,9 @@ import * as fc from 'fast-check';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../src/clock.ts';
-import { createLog, type Log } from '../../src/observe/logger.ts';
-import type { OperationRecord } from '../../src/observe/observer.ts';
+import { EventStream } from '../../src/observe/event-stream.ts';
+import type { OperationRecord } from '../../src/observe/events.ts';
+import { createLog } from '../../src/observe/logger.ts';
 import { createScrub } from '../../src/observe/scrub.ts';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
@@ -25,11 +26,13 @@ async function linesAfter(message: string, action: () => Promise<unknown>) {
 }
 
 /** What a log writes. */
-function written(tell: (log: Log) => void, clock: Clock = systemClock): string {
+function written(emit: (events: EventStream) => void, clock: Clock = systemClock): string {
   let text = '';
   const stream = { write: (line: string) => void (text += line) };
   const scrub = createScrub(['k3y-of-the-account']);
-  tell(createLog({ level: 'info', stream, scrub, clock }));
+  const events = new EventStream();
+  events.add(createLog({ level: 'info', stream, scrub, clock }));
+  emit(events);
   return text;
 }
 
@@ -106,11 +109,14 @@ describe('the line of an operation', () => {
     stale: fc.nat(),
   });
 
+  const emitting = (each: OperationRecord) => (events: EventStream) =>
+    events.emit('operationEnded', { operation: null, record: each });
+
   it('is the one that the library would write', () => {
     fc.assert(
       fc.property(record, fc.nat({ max: 100_000 }), (each, ms) => {
         void clock.advance(ms);
-        const ours = written((log) => log.operation?.(each), clock);
+        const ours = written(emitting(each), clock);
         let theirs = '';
         pino(
           {
@@ -140,7 +146,7 @@ describe('the line of an operation', () => {
 
   it('shortens the name of a caller', () => {
     const [each] = fc.sample(record, 1) as [OperationRecord];
-    const text = written((log) => log.operation?.({ ...each, caller: 'c'.repeat(65) }), clock);
+    const text = written(emitting({ ...each, caller: 'c'.repeat(65) }), clock);
     expect(JSON.parse(text)).toHaveProperty('caller', `${'c'.repeat(63)}…`);
   });
 });
@@ -216,7 +222,7 @@ describe('a text that is not ours', () => {
   });
 
   it('is scrubbed in the cause of an upstream failure, however deep', () => {
-    const text = written((log) => {
+    const text = written((events) => {
       const request = {
         upstream: 'LINKS',
         method: 'GET',
@@ -227,8 +233,8 @@ describe('a text that is not ours', () => {
         lane: 'refresh',
         renews: true,
       } as const;
-      const watch = log.request?.(request);
-      watch?.end({ code: 'UPSTREAM_UNAVAILABLE', cause: failure, durationMs: 1 });
+      const outcome = { code: 'UPSTREAM_UNAVAILABLE', cause: failure, durationMs: 1 } as const;
+      events.emit('requestEnded', { request, outcome });
     });
     expect(text).toContain('Error: https://links.example/api refused');
     expect(text).toContain('Bearer [secret]');
@@ -236,7 +242,7 @@ describe('a text that is not ours', () => {
   });
 
   it('is scrubbed in an unexpected error, whose stack is kept', () => {
-    const text = written((log) => log.unexpected(failure));
+    const text = written((events) => events.emit('defect', { error: failure }));
     expect(text).toMatch(/"stack":\["at /);
     expect(text).toContain('Error: https://links.example/api refused');
     expect(text).not.toContain('k3y');
@@ -244,11 +250,13 @@ describe('a text that is not ours', () => {
 
   it('is short in an unexpected error whose message has many lines like those of a stack', () => {
     const long = new Error('    at a line\n'.repeat(50_000));
-    expect(written((log) => log.unexpected(long)).length).toBeLessThan(20_000);
+    const text = written((events) => events.emit('defect', { error: long }));
+    expect(text.length).toBeLessThan(20_000);
   });
 
   it('is scrubbed in a complaint', () => {
-    expect(written((log) => log.complaint('cannot read k3y-of-the-account'))).toContain('[secret]');
+    const sentence = 'cannot read k3y-of-the-account';
+    expect(written((events) => events.emit('complaint', { sentence }))).toContain('[secret]');
   });
 });
 
@@ -260,12 +268,13 @@ describe('a warning or an error', () => {
       writeNow: (line: string) => calls.push(['now', JSON.parse(line).msg]),
     };
     const scrub = createScrub([]);
-    const log = createLog({ level: 'info', stream, scrub, clock: systemClock });
-    log.event('started');
-    log.complaint('mend this');
-    log.event('stopping');
-    log.unexpected(new Error('a defect'));
-    log.event('stopped');
+    const events = new EventStream();
+    events.add(createLog({ level: 'info', stream, scrub, clock: systemClock }));
+    events.emit('notice', { message: 'started' });
+    events.emit('complaint', { sentence: 'mend this' });
+    events.emit('notice', { message: 'stopping' });
+    events.emit('defect', { error: new Error('a defect') });
+    events.emit('notice', { message: 'stopped' });
     expect(calls).toEqual([
       ['later', 'started'],
       ['now', 'mend this'],

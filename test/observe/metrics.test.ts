@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { EventStream } from '../../src/observe/event-stream.ts';
+import type { OperationRecord } from '../../src/observe/events.ts';
 import { createLazyMetrics } from '../../src/observe/lazy-metrics.ts';
-import type { OperationRecord } from '../../src/observe/observer.ts';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -143,16 +144,18 @@ describe('the numbers', () => {
   };
 
   it('hold what happened before their library was loaded', async () => {
-    const metrics = createLazyMetrics(new VirtualClock(), gauges);
-    metrics.operation?.(record);
+    const events = new EventStream();
+    const metrics = createLazyMetrics(new VirtualClock(), events, gauges);
+    events.emit('operationEnded', { operation: null, record });
     const { text } = await metrics.render();
     expect(text).toContain('gateway_operations_total{type="mutation",outcome="partial"} 1');
     expect(text).toContain('gateway_operation_seconds_sum{type="mutation"} 1.5');
   });
 
   it('call an error OTHER whose code is none of ours', async () => {
-    const metrics = createLazyMetrics(new VirtualClock(), gauges);
-    metrics.operation?.(record);
+    const events = new EventStream();
+    const metrics = createLazyMetrics(new VirtualClock(), events, gauges);
+    events.emit('operationEnded', { operation: null, record });
     const { text } = await metrics.render();
     expect(text).toContain('gateway_operation_errors_total{code="OUTCOME_UNKNOWN"} 1');
     expect(text).toContain('gateway_operation_errors_total{code="OTHER"} 1');

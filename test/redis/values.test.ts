@@ -55,19 +55,19 @@ async function openGateway() {
   } as const;
   const telemetry = await createTelemetry(options);
   const missed = new Set<string>();
-  const observer: typeof telemetry.observer = {
-    ...telemetry.observer,
-    read(_, resource, result) {
+  const { events } = telemetry;
+  events.add({
+    read({ resource, result }) {
       if (result === 'miss') missed.add(resource);
     },
-  };
+  });
   const witness = () => () => {};
   const replicas = null;
   const world = {
     dispatcher,
     clock,
     cache,
-    observer,
+    events,
     digest,
     replicas,
     journal: keysAreNew,

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
 import type { History } from '../../src/observe/history/history.ts';
-import { createHistory, record, send } from '../observe/history-events.ts';
+import { createHistory, ended, send } from '../observe/history-events.ts';
 
 it('a history takes less than a mebibyte, whatever callers call themselves', async () => {
   setFlagsFromString('--expose-gc');
@@ -45,10 +45,10 @@ async function attacked(): Promise<History> {
     for (const upstream of ['LINKS', 'MARKET'] as const) {
       send(history, { ...asked, upstream, resource: `r${n % 40}` });
     }
-    history.queue('LINKS', n % 2 === 0 ? 1 : -1);
+    history.queue({ upstream: 'LINKS', change: n % 2 === 0 ? 1 : -1 });
     send(history, { ...asked, code: 'UPSTREAM_TIMEOUT', lane: 'write' });
-    history.operation(record(name, { outcome: 'failed', codes: ['INTERNAL_SERVER_ERROR'] }));
-    history.read('MARKET', 'items', 'miss');
+    history.operationEnded(ended(name, { outcome: 'failed', codes: ['INTERNAL_SERVER_ERROR'] }));
+    history.reads({ upstream: 'MARKET', resource: 'items', result: 'miss', times: 1 });
     if (n % 40 === 39) await clock.advance(3000);
   }
   return history;

@@ -1,12 +1,12 @@
 import type { ConsoleState } from '../../../src/console/console-state.ts';
-import type { Happening } from '../../../src/observe/history/happenings.ts';
+import type { LoggedEvent } from '../../../src/observe/history/event-log.ts';
 import { html, setAttribute, setText } from '../dom.ts';
 import { createTable, textColumn } from '../table.ts';
 import { timeOfDay } from '../words.ts';
 
 /** What happened lately, the latest first. */
 export function createEvents(section: HTMLElement): (state: ConsoleState) => void {
-  const table = createTable<Happening>(
+  const table = createTable<LoggedEvent>(
     'Events',
     'Nothing has happened yet.',
     [
@@ -26,7 +26,7 @@ export function createEvents(section: HTMLElement): (state: ConsoleState) => voi
   return ({ events }) => table.update(events);
 }
 
-const kinds: Readonly<Record<Happening['kind'], { word: string; mood: string }>> = {
+const kinds: Readonly<Record<LoggedEvent['kind'], { word: string; mood: string }>> = {
   refused: { word: 'refused', mood: 'bad' },
   failed: { word: 'failed', mood: 'bad' },
   'operation-failed': { word: 'operation', mood: 'warn' },
@@ -37,7 +37,7 @@ const kinds: Readonly<Record<Happening['kind'], { word: string; mood: string }>>
   draining: { word: 'draining', mood: 'warn' },
 };
 
-function kindCell(cell: HTMLElement): (row: Happening) => void {
+function kindCell(cell: HTMLElement): (row: LoggedEvent) => void {
   const tag = html('span');
   cell.append(tag);
   return ({ kind }) => {

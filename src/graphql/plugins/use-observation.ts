@@ -2,18 +2,17 @@ import { type DocumentNode, type GraphQLErrorExtensions, getOperationAST } from 
 import { operationName } from '../../answers/request-names.ts';
 import type { Clock } from '../../clock.ts';
 import { requestIdOf } from '../../http/door/request-id.ts';
-import type { Observer, OperationRecord } from '../../observe/observer.ts';
-import type { Tracing } from '../../observe/tracing.ts';
+import type { EventStream } from '../../observe/event-stream.ts';
+import type { OperationRecord } from '../../observe/events.ts';
 import { CANCELED } from '../mask-error.ts';
 import type { GatewayPlugin, Observation } from '../request-record.ts';
 
-/** Tells the observer of every operation once, when its answer is complete, also of those that failed. */
+/** Emits every operation once, when its answer is complete, also one that failed. */
 export function useObservation(options: {
   readonly clock: Clock;
-  readonly observer: Observer;
-  readonly tracing: Tracing;
+  readonly events: EventStream;
 }): GatewayPlugin {
-  const { clock, observer, tracing } = options;
+  const { clock, events } = options;
 
   const finish = (running: Observation): void => {
     const { name, type, caller, codes, requestId, status } = running;
@@ -35,8 +34,7 @@ export function useObservation(options: {
       waitedMs: summary?.waitedMs ?? 0,
       stale: summary?.stale ?? 0,
     };
-    running.trace?.end(record);
-    observer.operation?.(record);
+    events.emit('operationEnded', { operation: running.receipt, record });
   };
 
   return {
@@ -51,7 +49,6 @@ export function useObservation(options: {
         type: 'unknown',
         caller: null,
         receipt: null,
-        trace: null,
         codes: new Set(),
         hasData: false,
         streams: false,
@@ -69,12 +66,10 @@ export function useObservation(options: {
       running.caller = viewer.name;
       running.receipt = receipt;
       receipt.asker = { requestId: running.requestId, operation: running.name };
-      const trace = tracing.start(receipt, running.type, {
-        header: (name) => request.headers.get(name),
-        request: req,
-      });
-      running.trace = trace;
-      setExecuteFn((input) => trace.run(() => executeFn(input) as unknown));
+      const header = (name: string): string | null => request.headers.get(name);
+      const origin = { header, request: req };
+      events.emit('operationBegan', { operation: receipt, type: running.type, origin });
+      setExecuteFn((input) => events.within(receipt, () => executeFn(input) as unknown));
       return {
         onExecuteDone({ result }) {
           if (!(Symbol.asyncIterator in result)) return undefined;

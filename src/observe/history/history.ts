@@ -1,14 +1,9 @@
 import type { Clock } from '../../clock.ts';
 import { type UpstreamName, upstreamTitle } from '../../errors.ts';
 import { copiedName } from '../copied-name.ts';
-import type {
-  InFrontByName,
-  Observer,
-  OperationRecord,
-  ReadResult,
-  UpstreamOutcome,
-} from '../observer.ts';
-import { HappeningList } from './happenings.ts';
+import type { EventReader } from '../event-stream.ts';
+import type { EventRows } from '../events.ts';
+import { EventLog } from './event-log.ts';
 import { HourCounts, HourTable } from './hour.ts';
 import { OperationRow, SpenderRow } from './rows.ts';
 import { SendSteps, type StepColumns } from './send-steps.ts';
@@ -43,7 +38,7 @@ interface HistoryOptions {
  * What has happened lately, for the console: fifteen minutes of requests in steps of five seconds, an hour of
  * callers, operations and resources, and the last events. It takes less than 1 MiB, whatever callers do.
  */
-export class History implements Observer {
+export class History implements EventReader {
   readonly #clock: Clock;
   /** When the last request left, on `clock.now()`; `null` before the first. */
   #sentAt: number | null = null;
@@ -54,12 +49,12 @@ export class History implements Observer {
   readonly #refreshes: HourTable<SpenderRow>;
   readonly #resources: HourTable<HourCounts>;
   readonly #foreign: HourCounts;
-  /** Reads since the last operation ended: to find their column takes longer than the cache to answer one. */
-  readonly #untold: Readonly<Record<UpstreamName, Map<string, { reads: number; hits: number }>>>;
   readonly #sends: HourCounts;
   readonly #unreachable = new Set<UpstreamName>();
+  /** Takes back what was counted of a request, if it does not leave after all. */
+  readonly #takeBack = new WeakMap<object, () => void>();
   /** What has happened, for people. */
-  readonly happenings: HappeningList;
+  readonly log: EventLog;
 
   constructor({ clock, isReachable }: HistoryOptions) {
     this.#clock = clock;
@@ -70,14 +65,19 @@ export class History implements Observer {
     this.#refreshes = new HourTable(RESOURCES_COUNTED, (key) => new SpenderRow(clock, key));
     this.#resources = new HourTable(RESOURCES_COUNTED, () => new HourCounts(clock, RENEWALS + 1));
     this.#foreign = new HourCounts(clock, 1);
-    this.#untold = { LINKS: new Map(), MARKET: new Map() };
     this.#sends = new HourCounts(clock, 1);
-    this.happenings = new HappeningList(clock);
+    this.log = new EventLog(clock);
   }
 
-  request(
-    ...[request]: Parameters<Required<Observer>['request']>
-  ): ReturnType<Required<Observer>['request']> {
+  listening({ version }: EventRows['listening']): void {
+    this.log.add('started', `Version ${version} has started.`);
+  }
+
+  draining(): void {
+    this.log.add('draining', 'The gateway is about to stop.');
+  }
+
+  requestSent(request: EventRows['requestSent']): void {
     const { asker, caller, lane, renews, resource, upstream } = request;
     const operation = asker?.operation == null ? null : copiedName(asker.operation);
     const takeBack = this.#steps[upstream].sent(lane, resource, operation);
@@ -93,66 +93,64 @@ export class History implements Observer {
     };
     count(1);
     this.#sentAt = this.#clock.now();
-    return {
-      end: (outcome) => {
-        if (outcome.code === 'LATE') {
-          takeBack();
-          count(-1);
-          return;
-        }
-        const what = `${request.method} ${resource}`;
-        this.#ended(upstream, what, asker?.requestId ?? null, outcome);
-      },
-    };
+    this.#takeBack.set(request, () => {
+      takeBack();
+      count(-1);
+    });
   }
 
-  read(upstream: UpstreamName, resource: string, result: ReadResult, times = 1): void {
-    const untold = this.#untold[upstream];
-    const counts = untold.get(resource) ?? { reads: 0, hits: 0 };
-    if (counts.reads === 0) untold.set(resource, counts);
-    counts.reads += times;
-    if (result !== 'miss') counts.hits += times;
-  }
-
-  /** Puts the reads into their column: after each operation, or a minute later where many are answered in front. */
-  #tellReads(): void {
-    for (const upstream of ['LINKS', 'MARKET'] as const) {
-      for (const [resource, untold] of this.#untold[upstream]) {
-        if (untold.reads === 0) continue;
-        const counts = this.#resources.of(keyOf(upstream, resource));
-        counts.add(READS, untold.reads);
-        counts.add(HITS, untold.hits);
-        untold.reads = 0;
-        untold.hits = 0;
-      }
+  requestEnded({ outcome: { code }, request }: EventRows['requestEnded']): void {
+    const { asker, method, resource, upstream } = request;
+    const name = upstreamTitle[upstream];
+    const what = `${method} ${resource}`;
+    const requestId = asker?.requestId ?? null;
+    if (code === 'LATE') {
+      this.#takeBack.get(request)?.();
+      return;
+    }
+    if (code === 'REFUSED') {
+      this.#steps[upstream].count('refused', 1);
+      this.log.add('refused', `${name} refused ${what} for its rate limit.`, requestId);
+    } else if (code !== 'OK' && code !== 'CANCELED' && code !== 'UPSTREAM_REJECTED') {
+      this.log.add('failed', `${name} failed at ${what}: ${code}.`, requestId);
+    }
+    if (!this.#isReachable(upstream)) this.#unreachable.add(upstream);
+    else if (this.#unreachable.has(upstream) && (code === 'OK' || code === 'REFUSED')) {
+      this.#unreachable.delete(upstream);
+      this.log.add('reachable', `${name} answers again.`);
     }
   }
 
-  queue(upstream: UpstreamName, change: 1 | -1): void {
+  reads({ resource, result, times, upstream }: EventRows['reads']): void {
+    const counts = this.#resources.of(keyOf(upstream, resource));
+    counts.add(READS, times);
+    if (result !== 'miss') counts.add(HITS, times);
+  }
+
+  queue({ change, upstream }: EventRows['queue']): void {
     this.#steps[upstream].queue(change);
   }
 
-  foreign(upstream: UpstreamName, count: number): void {
+  foreign({ count, upstream }: EventRows['foreign']): void {
     this.#steps[upstream].count('foreign', count);
     this.#foreign.add(0, count);
   }
 
-  paused(upstream: UpstreamName, ms: number): void {
+  paused({ ms, upstream }: EventRows['paused']): void {
     const seconds = Math.max(1, Math.round(ms / 1000));
-    this.happenings.add('paused', `${upstreamTitle[upstream]} is left alone for ${seconds} s.`);
+    this.log.add('paused', `${upstreamTitle[upstream]} is left alone for ${seconds} s.`);
   }
 
-  outage(isOut: boolean): void {
+  outage({ isOut }: EventRows['outage']): void {
     const text = isOut ? 'Redis cannot be asked: nothing is sent until it can.' : 'Redis is back.';
-    this.happenings.add('redis', text);
+    this.log.add('redis', text);
   }
 
   epoch(): void {
-    this.happenings.add('redis', 'Redis begins with an empty memory.');
+    this.log.add('redis', 'Redis begins with an empty memory.');
   }
 
-  operation(record: OperationRecord): void {
-    this.#tellReads();
+  operationEnded({ record }: EventRows['operationEnded']): void {
     const { codes, name, outcome, requestId, type } = record;
     const shown = name === null ? null : copiedName(name);
     this.#operations.of(OperationRow.key(type, shown)).count(record);
@@ -160,11 +158,10 @@ export class History implements Observer {
     if (grave.length === 0 || outcome === 'ok' || outcome === 'canceled') return;
     const how = outcome === 'partial' ? 'failed in part' : 'failed';
     const what = shown === null ? `A ${type} without a name` : `The ${type} ${shown}`;
-    this.happenings.add('operation-failed', `${what} ${how}: ${grave.join(', ')}.`, requestId);
+    this.log.add('operation-failed', `${what} ${how}: ${grave.join(', ')}.`, requestId);
   }
 
-  answeredInFront(_remembered: number, _executed: number, names: InFrontByName): void {
-    this.#tellReads();
+  answeredInBulk({ names }: EventRows['answeredInBulk']): void {
     for (const [name, { runs, saved }] of names) {
       const key = OperationRow.key('query', name === null ? null : copiedName(name));
       this.#operations.of(key).countInFront(runs, saved);
@@ -211,36 +208,8 @@ export class History implements Observer {
 
   /** The last hour of one resource. */
   hourOf(upstream: UpstreamName, resource: string): ResourceHour {
-    this.#tellReads();
     const counts = this.#resources.of(keyOf(upstream, resource));
     return { reads: counts.sum(READS), hits: counts.sum(HITS), renewals: counts.sum(RENEWALS) };
-  }
-
-  #ended(
-    upstream: UpstreamName,
-    what: string,
-    requestId: string | null,
-    { code }: UpstreamOutcome,
-  ): void {
-    if (code === 'REFUSED') {
-      this.#steps[upstream].count('refused', 1);
-      this.happenings.add(
-        'refused',
-        `${upstreamTitle[upstream]} refused ${what} for its rate limit.`,
-        requestId,
-      );
-    } else if (code !== 'OK' && code !== 'CANCELED' && code !== 'UPSTREAM_REJECTED') {
-      this.happenings.add(
-        'failed',
-        `${upstreamTitle[upstream]} failed at ${what}: ${code}.`,
-        requestId,
-      );
-    }
-    if (!this.#isReachable(upstream)) this.#unreachable.add(upstream);
-    else if (this.#unreachable.has(upstream) && (code === 'OK' || code === 'REFUSED')) {
-      this.#unreachable.delete(upstream);
-      this.happenings.add('reachable', `${upstreamTitle[upstream]} answers again.`);
-    }
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts';
-import type { OperationRecord } from '../observer.ts';
+import type { OperationRecord } from '../events.ts';
 import { HourCounts } from './hour.ts';
 import { Spread } from './spread.ts';
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts';
-import type { QueueLane } from '../observer.ts';
+import type { QueueLane } from '../events.ts';
 
 /** How long a step is, in milliseconds. */
 const STEP_MS = 5000;

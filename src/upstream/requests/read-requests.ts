@@ -2,7 +2,7 @@ import { inBackground } from '../../at-once.ts';
 import type { Credential } from '../../auth/credential.ts';
 import type { Clock } from '../../clock.ts';
 import type { UpstreamName } from '../../errors.ts';
-import type { Observer } from '../../observe/observer.ts';
+import type { EventStream } from '../../observe/event-stream.ts';
 import type { Resource } from '../../resources.ts';
 import type { Budget, Permit, Upshot } from '../budget/budget.ts';
 import type { Cache, Freshness } from '../cache/cache.ts';
@@ -27,7 +27,7 @@ export interface RequestOptions {
   readonly upstream: UpstreamName;
   readonly budget: Budget;
   readonly clock: Clock;
-  readonly observer: Observer | undefined;
+  readonly events: EventStream | undefined;
 }
 
 interface ReadRequestsOptions {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts';
 import type { UpstreamName } from '../../errors.ts';
-import type { Observer } from '../../observe/observer.ts';
+import type { EventStream } from '../../observe/event-stream.ts';
 import type { Budget, Permit, Sharing, Upshot } from '../budget/budget.ts';
 import type { Lane } from '../budget/lanes.ts';
 import type { Receipt } from '../receipt.ts';
@@ -34,5 +34,5 @@ export interface SharedRequestOptions<T> {
   readonly sharing?: Omit<Sharing, 'landed'>;
   /** What the end of another replica's request for the same comes to; `null` if that is of no use here. */
   readonly elsewhere?: (upshot: Upshot) => Promise<Outcome<T> | null>;
-  readonly observer?: Observer | undefined;
+  readonly events?: EventStream | undefined;
 }

@@ -35,7 +35,7 @@ export class SharedRequest<T> implements Job {
   #queuedAt = 0;
   #openedAt = 0;
   #sentAt = Number.POSITIVE_INFINITY;
-  /** Whether the observer knows that it waits in its lane. */
+  /** Whether it was emitted that it waits in its lane. */
   #isToldToWait = false;
   /** Whether it is sent although nobody waits, for those who come later. */
   #goesOn = false;
@@ -99,11 +99,12 @@ export class SharedRequest<T> implements Job {
     return this.#waiters.values().next().value?.caller;
   }
 
-  /** Lets the observer know whether it waits. What gets its slot at once never did. */
+  /** Emits whether it waits. What gets its slot at once never did. */
   #tellQueue(): void {
     if (this.#queued === this.#isToldToWait) return;
     this.#isToldToWait = this.#queued;
-    this.#options.observer?.queue?.(this.#options.upstream, this.#queued ? 1 : -1);
+    const { events, upstream } = this.#options;
+    events?.emit('queue', { upstream, change: this.#queued ? 1 : -1 });
   }
 
   /**
@@ -155,9 +156,9 @@ export class SharedRequest<T> implements Job {
   dispatched(): void {
     this.#state = 'sending';
     for (const waiter of this.#waiters) this.#endWaiting(waiter);
-    const { clock, observer, upstream } = this.#options;
+    const { clock, events, upstream } = this.#options;
     this.#sentAt = clock.now();
-    observer?.waited?.(upstream, this.lane, clock.now() - this.#queuedAt);
+    events?.emit('waited', { upstream, lane: this.lane, ms: clock.now() - this.#queuedAt });
     if (this.#isToldToWait) this.#tellQueue();
   }
 

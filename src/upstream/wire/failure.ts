@@ -5,7 +5,7 @@ import {
   UpstreamRejected,
   upstreamTitle,
 } from '../../errors.ts';
-import type { Fault } from '../../observe/observer.ts';
+import type { Fault } from '../../observe/events.ts';
 import type { Call, Verdict } from '../request.ts';
 import { WireError } from './send.ts';
 

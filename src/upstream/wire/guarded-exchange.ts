@@ -1,5 +1,5 @@
 import type { GatewayError, UpstreamName } from '../../errors.ts';
-import type { Observer } from '../../observe/observer.ts';
+import type { EventStream } from '../../observe/event-stream.ts';
 import type { Call } from '../request.ts';
 import { Breaker } from './breaker.ts';
 import type { Exchanged, ExchangeOptions } from './exchange.ts';
@@ -8,10 +8,10 @@ import { type Departing, kindOf, observedExchange } from './observed-exchange.ts
 
 /** Exchanges with one upstream behind its circuit breaker. */
 export class GuardedExchange {
-  readonly #options: ExchangeOptions & { readonly observer?: Observer };
+  readonly #options: ExchangeOptions & { readonly events?: EventStream };
   readonly #breaker: Breaker;
 
-  constructor(options: ExchangeOptions & { readonly observer?: Observer }) {
+  constructor(options: ExchangeOptions & { readonly events?: EventStream }) {
     this.#options = options;
     this.#breaker = new Breaker(options.clock);
   }

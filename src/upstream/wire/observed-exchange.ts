@@ -1,4 +1,5 @@
-import type { Observer, RequestOrigin, UpstreamOutcome } from '../../observe/observer.ts';
+import type { EventStream } from '../../observe/event-stream.ts';
+import type { RequestOrigin, UpstreamOutcome } from '../../observe/events.ts';
 import type { Call } from '../request.ts';
 import { type Exchanged, type ExchangeOptions, exchange } from './exchange.ts';
 import { faultOf, readError } from './failure.ts';
@@ -17,16 +18,17 @@ export function resourceOf({
   return resource ?? nounOf(path);
 }
 
-/** `exchange` under the eyes of an observer; without one it is `exchange` and nothing else. */
+/** `exchange` with its beginning and its end as events; without `events` it is `exchange` and nothing else. */
 export function observedExchange<T>(
-  options: ExchangeOptions & { readonly observer?: Observer },
+  options: ExchangeOptions & { readonly events?: EventStream },
   call: Call<T> & { readonly absentIsNull?: boolean; readonly resource?: string },
   secret: string,
   { asker, caller, lane, operation, renews }: Departing,
   mayLeave?: () => boolean,
 ): Promise<Exchanged<T>> {
-  const { api, clock, observer } = options;
-  const watch = observer?.request?.({
+  const { api, clock, events } = options;
+  if (!events) return exchange(options, call, secret, mayLeave);
+  const request = {
     upstream: api.upstream,
     method: call.method,
     resource: resourceOf(call),
@@ -35,12 +37,14 @@ export function observedExchange<T>(
     caller,
     lane,
     renews,
-  });
-  if (!watch) return exchange(options, call, secret, mayLeave);
+  };
+  events.emit('requestSent', request);
   const startedAt = clock.now();
-  const end = (outcome: Omit<UpstreamOutcome, 'durationMs'>): void =>
-    watch.end({ ...outcome, durationMs: clock.now() - startedAt });
-  const send = async (): Promise<Exchanged<T>> => {
+  const end = (ended: Omit<UpstreamOutcome, 'durationMs'>): void => {
+    const outcome = { ...ended, durationMs: clock.now() - startedAt };
+    events.emit('requestEnded', { request, outcome });
+  };
+  return events.within(request, async (): Promise<Exchanged<T>> => {
     try {
       const exchanged = await exchange(options, call, secret, mayLeave);
       end(outcomeOf(options, call, exchanged));
@@ -49,8 +53,7 @@ export function observedExchange<T>(
       end({ code: 'INTERNAL_SERVER_ERROR', cause: error });
       throw error;
     }
-  };
-  return watch.run ? watch.run(send) : send();
+  });
 }
 
 function outcomeOf<T>(

@@ -8,6 +8,7 @@ import { Codings } from '../../../src/http/encoding/codings.ts';
 import { createBuiltPages } from '../../../src/http/pages/built-pages.ts';
 import { createHttpServer, type HttpServer } from '../../../src/http/server.ts';
 import { LoopTurns } from '../../../src/http/socket/loop-turns.ts';
+import { EventStream } from '../../../src/observe/event-stream.ts';
 import { createOperatorPages } from '../../../src/operators/operator-pages.ts';
 import { anyDoor } from '../../support/any-door.ts';
 import { until } from '../../support/uploads.ts';
@@ -34,7 +35,7 @@ async function serve(
     codings: new Codings(true),
     turns: new LoopTurns(systemClock),
     fastPath: null,
-    arrived: () => {},
+    events: new EventStream(),
     graphql: (request, response) => {
       answers.push(response);
       return graphql(request, response);

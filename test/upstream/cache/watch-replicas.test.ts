@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
 import { loadConfig } from '../../../src/config/config.ts';
 import { endpointsOf } from '../../../src/config/endpoints.ts';
-import { createLog } from '../../../src/observe/logger.ts';
+import { EventStream } from '../../../src/observe/event-stream.ts';
 import { Replicas } from '../../../src/replicas.ts';
 import { Cache } from '../../../src/upstream/cache/cache.ts';
 import { Client } from '../../../src/upstream/client.ts';
@@ -32,13 +32,11 @@ function startReplica(redis: RedisServer, upstream: ScriptedUpstream) {
   });
   if (!config.redis) throw new Error('there is no Redis in the configuration');
   const endpoints = endpointsOf(config, null);
-  const log = createLog({ clock, level: 'silent', scrub: (text) => text, stream: process.stderr });
   const replicas = new Replicas({
     clock,
     config,
     endpoints,
-    log,
-    observer: {},
+    events: new EventStream(),
     redis: config.redis,
   });
   const cache = new Cache({ clock, maxBytes: 1_000_000, generations: replicas.generations });

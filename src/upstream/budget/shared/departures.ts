@@ -1,6 +1,6 @@
 import { inBackground } from '../../../at-once.ts';
 import type { Clock, Moment } from '../../../clock.ts';
-import type { PermitOutcome } from '../../../observe/observer.ts';
+import type { PermitOutcome } from '../../../observe/events.ts';
 import type { SharedClaim, SharedLedger } from '../../../redis/shared-ledger.ts';
 import type { ProtocolTimes } from '../../../redis/times.ts';
 import type { Stamp } from '../../cache/cache.ts';

@@ -1,7 +1,7 @@
 import { BoundedMap } from '../../../bounded-map.ts';
 import type { Clock } from '../../../clock.ts';
 import type { UpstreamName } from '../../../errors.ts';
-import type { PermitOutcome } from '../../../observe/observer.ts';
+import type { PermitOutcome } from '../../../observe/events.ts';
 import type { Replica } from '../../../redis/replica.ts';
 import { type SharedClaim, SharedLedger, type SharedView } from '../../../redis/shared-ledger.ts';
 import type { ProtocolTimes } from '../../../redis/times.ts';

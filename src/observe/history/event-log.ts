@@ -4,7 +4,7 @@ import type { Clock } from '../../clock.ts';
 const REMEMBERED = 50;
 
 /** What a line of the list is about. */
-type HappeningKind =
+type LoggedKind =
   | 'refused'
   | 'failed'
   | 'operation-failed'
@@ -14,32 +14,32 @@ type HappeningKind =
   | 'started'
   | 'draining';
 
-/** Something that happened, worth a line. */
-export interface Happening {
+/** An event that is worth a line. */
+export interface LoggedEvent {
   /** Milliseconds since 1970. */
   readonly at: number;
-  readonly kind: HappeningKind;
+  readonly kind: LoggedKind;
   /** A sentence. It names no caller and no key. */
   readonly text: string;
   readonly requestId: string | null;
 }
 
-/** The last fifty things that happened. */
-export class HappeningList {
+/** The last fifty events, in sentences for people. */
+export class EventLog {
   readonly #clock: Clock;
-  readonly #all: Happening[] = [];
+  readonly #all: LoggedEvent[] = [];
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  add(kind: HappeningKind, text: string, requestId: string | null = null): void {
+  add(kind: LoggedKind, text: string, requestId: string | null = null): void {
     this.#all.push({ at: this.#clock.wall(), kind, text, requestId });
     if (this.#all.length > REMEMBERED) this.#all.shift();
   }
 
   /** The latest first. */
-  get latest(): readonly Happening[] {
+  get latest(): readonly LoggedEvent[] {
     return this.#all.toReversed();
   }
 }

@@ -1,0 +1,60 @@
+import type { EventName, EventRows } from './events.ts';
+
+/** Reads events: a method for each name that it reads, called at once. None may throw. */
+export type EventReader = { readonly [Name in EventName]?: (row: EventRows[Name]) => void };
+
+/** Runs work as a part of the operation or the request that `of` identifies, as in its span. */
+type Within = <T>(of: object, work: () => T) => T;
+
+type Read = (row: unknown) => void;
+
+/** What happens in the gateway, as one stream of typed events: producers emit, readers read in the order of `add`. */
+export class EventStream {
+  readonly #readers: EventReader[] = [];
+  /** The methods for each name that was emitted, until another reader comes. */
+  #methods: { [Name in EventName]?: readonly Read[] } = {};
+  readonly within: Within;
+
+  constructor(within: Within = (_, work) => work()) {
+    this.within = within;
+  }
+
+  /** Adds a reader, behind those that are there. */
+  add(reader: EventReader): void {
+    this.#readers.push(reader);
+    this.#methods = {};
+  }
+
+  /** Holds events of these names for a reader that is still to be loaded: it gets them in order, in its place. */
+  hold(names: readonly EventName[]): (reader: EventReader) => void {
+    const held: ((reader: EventReader) => void)[] = [];
+    const hold = <Name extends EventName>(name: Name) => ({
+      [name]: (row: EventRows[Name]) => held.push((reader) => reader[name]?.(row)),
+    });
+    const holder: EventReader = Object.assign({}, ...names.map(hold));
+    this.add(holder);
+    return (reader) => {
+      for (const read of held) read(reader);
+      this.#readers.splice(this.#readers.indexOf(holder), 1, reader);
+      this.#methods = {};
+    };
+  }
+
+  /** Whether an event is read at all: for producers whose rows cost something. */
+  isRead(name: EventName): boolean {
+    return this.#methodsFor(name).length > 0;
+  }
+
+  emit<Name extends EventName>(name: Name, row: EventRows[Name]): void {
+    for (const read of this.#methods[name] ?? this.#methodsFor(name)) read(row);
+  }
+
+  #methodsFor(name: EventName): readonly Read[] {
+    const methods = this.#readers.flatMap((reader) => {
+      const method = reader[name] as Read | undefined;
+      return method ? method.bind(reader) : [];
+    });
+    this.#methods[name] = methods;
+    return methods;
+  }
+}

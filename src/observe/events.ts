@@ -1,0 +1,203 @@
+import type { IncomingMessage } from 'node:http';
+import type { ErrorCode, UpstreamName } from '../errors.ts';
+
+/**
+ * All that is emitted, by name, with what is known of it. Log, metrics, traces, health and history read these rows; whatever
+ * they show comes from here.
+ */
+export interface EventRows {
+  /** The gateway listens. */
+  readonly listening: { readonly version: string };
+  /** The gateway is about to stop. */
+  readonly draining: null;
+  /** A fact about the process as a whole, for the log alone. */
+  readonly notice: {
+    readonly message: string;
+    readonly facts?: Readonly<Record<string, string | number | boolean>>;
+  };
+  /** Something that the operator should fix, in one sentence of ours. */
+  readonly complaint: { readonly sentence: string };
+  /** A defect of ours, with the id of the request in whose work it showed, if it did in one. */
+  readonly defect: { readonly error: unknown; readonly requestId?: string | undefined };
+  /** A scrape or the console is about to read: what is counted in bulk is emitted now. */
+  readonly look: null;
+
+  /** An HTTP request has arrived, in the span that an instrumentation of the server may have begun for it. */
+  readonly arrived: IncomingMessage;
+  readonly operationBegan: {
+    /** Identifies the operation: `UpstreamRequest.operation` repeats it. */
+    readonly operation: object;
+    readonly type: OperationRecord['type'];
+    readonly origin: TraceOrigin;
+  };
+  /** `operation` is null for one that was refused before it began. */
+  readonly operationEnded: { readonly operation: object | null; readonly record: OperationRecord };
+  /** One operation was answered on the fast path. */
+  readonly answered: { readonly request: IncomingMessage; readonly record: OperationRecord };
+  /** Operations that were answered on the fast path since the last such event. */
+  readonly answeredInBulk: {
+    /** From remembered bytes. */
+    readonly remembered: number;
+    /** Executed over what the cache holds. */
+    readonly executed: number;
+    readonly names: AnswersByName;
+  };
+
+  /** One read was answered; `reads` follows for all of them in bulk. */
+  readonly read: ReadRow;
+  /** Reads that were answered since the last such event, by upstream, resource and result. */
+  readonly reads: ReadRow & { readonly times: number };
+  /** A request begins to wait in its lane, or does not any more. */
+  readonly queue: { readonly upstream: UpstreamName; readonly change: 1 | -1 };
+  /** A request got its slot after `ms` milliseconds in its lane. */
+  readonly waited: {
+    readonly upstream: UpstreamName;
+    readonly lane: QueueLane;
+    readonly ms: number;
+  };
+  readonly requestSent: UpstreamRequest;
+  /** `request` is the object that `requestSent` had. */
+  readonly requestEnded: { readonly request: UpstreamRequest; readonly outcome: UpstreamOutcome };
+  /** `count` requests that this process did not send have come to count against a key. */
+  readonly foreign: { readonly upstream: UpstreamName; readonly count: number };
+  /** After a refusal nothing is sent under a key for `ms` milliseconds. */
+  readonly paused: { readonly upstream: UpstreamName; readonly ms: number };
+  /** A member of an answer was not as documented; `field` is `resource.member`. */
+  readonly surprise: { readonly upstream: UpstreamName; readonly field: string };
+
+  /** A command to Redis has ended after `ms` milliseconds; `ok` is false without a reply, or with an error. */
+  readonly roundTrip: { readonly command: string; readonly ms: number; readonly ok: boolean };
+  readonly permit: { readonly upstream: UpstreamName; readonly outcome: PermitOutcome };
+  /** A write is known to all replicas. */
+  readonly settled: { readonly how: SettledHow; readonly ms: number };
+  /** Redis cannot be reached from now on, or can be again. */
+  readonly outage: { readonly isOut: boolean };
+  /** Redis has another memory than before. */
+  readonly epoch: null;
+  /** An answer in Redis could not be used. */
+  readonly unreadable: null;
+
+  /** A live query was run. */
+  readonly liveRun: null;
+  readonly liveBegan: LiveViewer;
+  readonly liveEnded: LiveViewer & {
+    /** One of few phrases. */
+    readonly reason: string;
+    readonly durationMs: number;
+    /** What was sent. */
+    readonly events: number;
+    readonly bytes: number;
+  };
+}
+
+/** The name of an event. */
+export type EventName = keyof EventRows;
+
+/** The lane in which a request waits: see `Lane` of the budget. */
+export type QueueLane = 'write' | 'interactive' | 'refresh';
+
+/** Where the answer to a read came from. */
+export type ReadResult = 'hit' | 'stale' | 'shared' | 'miss' | 'coalesced';
+
+interface ReadRow {
+  readonly upstream: UpstreamName;
+  readonly resource: string;
+  readonly result: ReadResult;
+  /** 1 by default. */
+  readonly times?: number;
+}
+
+/** An operation, as logs and the console name it. */
+export interface Asker {
+  readonly requestId: string;
+  /** Its own name; `null` where it has none. */
+  readonly operation: string | null;
+}
+
+/** Why a request leaves. */
+export interface RequestOrigin {
+  readonly lane: QueueLane;
+  /** The caller whom its slot is charged to; `null` for a refresh. */
+  readonly caller: string | null;
+  /** Which operation it leaves for; `null` for a refresh, and where nothing is known of the operation. */
+  readonly asker: Asker | null;
+  /** Whether there is an answer already that no write has made wrong: only its ttl made this necessary. */
+  readonly renews: boolean;
+}
+
+/** One request to an upstream. */
+interface UpstreamRequest extends RequestOrigin {
+  readonly upstream: UpstreamName;
+  readonly method: string;
+  /** What it is about, e.g. `channels`: one of few words, never an id. */
+  readonly resource: string;
+  /** Identifies the operation that it is sent for; absent for a refresh. */
+  readonly operation: object | undefined;
+}
+
+/**
+ * Whose fault it is that a request brought nothing: the upstream's as a whole, its for this kind of
+ * resource, or the caller's, whose bytes ended early or came as they pleased.
+ */
+export type Fault = 'host' | 'resource' | 'caller';
+
+/** How an upstream request ended. */
+export interface UpstreamOutcome {
+  /**
+   * `REFUSED`: by the rate limit. `CANCELED`: the bytes to send ended early. `LATE`: it did not leave, since its
+   * slot was given too long ago.
+   */
+  readonly code: 'OK' | 'REFUSED' | 'CANCELED' | 'LATE' | ErrorCode;
+  /** Absent when the upstream has answered, be it with a refusal. */
+  readonly fault?: Fault | undefined;
+  /** What it was about, e.g. `qr`: a list as well as a row of it. Present beside a fault. */
+  readonly kind?: string;
+  /** Why it failed, for the operator's log only. */
+  readonly cause?: unknown;
+  readonly durationMs: number;
+}
+
+/** A finished GraphQL operation. */
+export interface OperationRecord {
+  readonly requestId: string;
+  /** As the caller wrote it; `null` when it has none, or was not understood. */
+  readonly name: string | null;
+  readonly type: 'query' | 'mutation' | 'subscription' | 'upload' | 'unknown';
+  /** `null` when the operation was refused before its caller was known. */
+  readonly caller: string | null;
+  readonly status: number;
+  /** Of its errors, each once. */
+  readonly codes: readonly string[];
+  /** `partial`: errors beside data. `failed`: errors and no data. `canceled`: the caller hung up. */
+  readonly outcome: 'ok' | 'partial' | 'failed' | 'canceled';
+  readonly durationMs: number;
+  readonly calls: number;
+  /** Calls that the cache or a request under way spared. */
+  readonly saved: number;
+  readonly waitedMs: number;
+  readonly stale: number;
+}
+
+/** Where an operation came from, for the trace that its span belongs to. */
+export interface TraceOrigin {
+  /** Reads a header. Only those of the trace context are asked for. */
+  readonly header: (name: string) => string | null | undefined;
+  /** What Node gave; absent where the operation came without a socket. */
+  readonly request: IncomingMessage | undefined;
+}
+
+/** How long the wait of a writer for other replicas took, and how it ended. */
+export type SettledHow = 'acks' | 'lease' | 'epoch' | 'gave_up';
+
+/** What came of a request's claim for a slot that replicas share. */
+export type PermitOutcome = 'go' | 'join' | 'landed' | 'unsent' | 'doubtful';
+
+/** How often operations of a name were answered on the fast path, and how many reads from the cache that took. */
+type AnswersByName = ReadonlyMap<string | null, { readonly runs: number; readonly saved: number }>;
+
+/** A viewer of a live query. */
+interface LiveViewer {
+  readonly name: string | null;
+  readonly caller: string;
+  readonly requestId: string;
+}
