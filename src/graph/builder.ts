@@ -5,7 +5,7 @@ import { accessPlugin } from './access.ts';
 import type { GraphContext } from './context.ts';
 import { semanticNonNullPlugin } from './directives/semantic-non-null.ts';
 import { decodeGlobalId, encodeGlobalId } from './global-id.ts';
-import './global-id-field.ts';
+import { globalIdPlugin } from './global-id-field.ts';
 
 /** A file of a multipart request, as far as resolvers use it. */
 export interface UploadedFile {
@@ -33,7 +33,7 @@ export const builder = new SchemaBuilder<{
   DefaultNodeNullability: false;
 }>({
   // First in the list, so that the errors of all others can become members of result unions.
-  plugins: [ErrorsPlugin, semanticNonNullPlugin, accessPlugin, RelayPlugin],
+  plugins: [ErrorsPlugin, semanticNonNullPlugin, accessPlugin, globalIdPlugin, RelayPlugin],
   errors: { directResult: true },
   relay: {
     cursorType: 'String',

@@ -1,42 +1,42 @@
-import { RootFieldBuilder, type SchemaTypes } from '@pothos/core';
-// Whose way of doing it is replaced below.
-import '@pothos/plugin-relay';
-import { type AtOnce, andThen } from '../at-once.ts';
+import SchemaBuilder, {
+  BasePlugin,
+  type PothosOutputFieldConfig,
+  type SchemaTypes,
+} from '@pothos/core';
+import type { GraphQLFieldResolver } from 'graphql';
 import { encodeGlobalId } from './global-id.ts';
 
-/** What a resolver of a field of type `ID` gives: the type of an object, and the object's own id. */
-interface Identified {
-  readonly type: Parameters<
-    RootFieldBuilder<SchemaTypes, unknown>['builder']['configStore']['getTypeConfig']
-  >[0];
-  readonly id: string | number | bigint;
+declare global {
+  export namespace PothosSchemaTypes {
+    export interface Plugins<Types extends SchemaTypes> {
+      globalIds: GlobalIdPlugin<Types>;
+    }
+  }
 }
 
-/** The resolver and the options of such a field, as the library hands them over. */
-interface GlobalIdOptions {
-  readonly resolve: (...all: readonly unknown[]) => AtOnce<Identified | null | undefined>;
+/** The options of a type that `node` finds, as far as they are read here. */
+interface NodeOptions {
+  /** Reads the id of a row, at once. */
+  readonly id?: { readonly resolve?: GraphQLFieldResolver<unknown, unknown, object> };
 }
 
-/**
- * Global ids as the library makes them, but at once where the id is known at once: its own way takes a
- * promise for every row of every answer.
- */
-const atOnce = {
-  globalID(
-    this: RootFieldBuilder<SchemaTypes, unknown>,
-    { resolve, ...options }: GlobalIdOptions,
-  ): unknown {
-    const { configStore } = this.builder;
-    return this.field({
-      ...options,
-      type: 'ID',
-      resolve: (...all: readonly unknown[]) =>
-        andThen(resolve(...all), (item) => {
-          if (!item) return null;
-          return encodeGlobalId(configStore.getTypeConfig(item.type).name, item.id);
-        }),
-    } as never);
-  },
-};
+/** Makes the global id of a row at once, where the relay plugin takes a promise for every row of every answer. */
+class GlobalIdPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
+  override onOutputFieldConfig(
+    config: PothosOutputFieldConfig<Types>,
+  ): PothosOutputFieldConfig<Types> {
+    if (config.name !== 'id') return config;
+    const { name, pothosOptions } = this.builder.configStore.getTypeConfig(config.parentType);
+    const idOf = (pothosOptions as NodeOptions).id?.resolve;
+    if (!idOf) return config;
+    return {
+      ...config,
+      resolve: (...all) => encodeGlobalId(name, idOf(...all) as string | number),
+    };
+  }
+}
 
-Object.assign(RootFieldBuilder.prototype, atOnce);
+/** The name to put into the builder's list of plugins. */
+export const globalIdPlugin = 'globalIds';
+
+SchemaBuilder.registerPlugin(globalIdPlugin, GlobalIdPlugin);

@@ -1,5 +1,6 @@
 import { type InputIssue, InvalidInput, UpstreamRejected } from '../errors.ts';
 import { builder } from './builder.ts';
+import { encodeGlobalId } from './global-id.ts';
 import { InputIssueCodeRef } from './issue-code.graph.ts';
 import { UpstreamNameRef } from './rate-limit.graph.ts';
 
@@ -82,10 +83,10 @@ interface Deleted {
 export const DeletedRef = builder.objectRef<Deleted>('Deleted').implement({
   description: 'What a mutation has deleted.',
   fields: (t) => ({
-    deletedId: t.globalID({
+    deletedId: t.id({
       nullable: false,
       description: 'The global id it had, for a client’s cache to forget it by.',
-      resolve: ({ typename, id }) => ({ type: typename, id }),
+      resolve: ({ typename, id }) => encodeGlobalId(typename, id),
     }),
     databaseId: t.exposeInt('id', {
       nullable: false,

@@ -1,4 +1,5 @@
 import { builder } from '../../graph/builder.ts';
+import { encodeGlobalId } from '../../graph/global-id.ts';
 import type { ChannelItem, ChannelItemType } from './channel.ts';
 import { findQrCode, QrCodeRef } from './qr-code.graph.ts';
 
@@ -22,11 +23,11 @@ const typenames: Readonly<Record<ChannelItemType, string>> = {
 const ChannelEntryRef = builder.interfaceRef<ChannelItem>('ChannelEntry').implement({
   description: 'The fields that all kinds of channel items share.',
   fields: (t) => ({
-    id: t.globalID({
+    id: t.id({
       nullable: false,
       description:
         'Opaque id, unique over the whole graph, and the same in each channel that has the item: for a client’s cache. `node` does not take it, since no API reads an item by itself.',
-      resolve: ({ type, id }) => ({ type: typenames[type], id }),
+      resolve: ({ type, id }) => encodeGlobalId(typenames[type], id),
     }),
     type: t.expose('type', {
       type: ChannelItemTypeRef,
