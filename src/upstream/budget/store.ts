@@ -2,13 +2,14 @@ import type { AtOnce } from '../../at-once.ts';
 import type { Clock } from '../../clock.ts';
 import { type JournalEntry, type KeyJournal, newKey } from './journal/journal.ts';
 import { type KeyBudget, newBudget, type Rules } from './law/document.ts';
-import { addAnswered, purge } from './law/slots.ts';
+import { addAnswered, heldBack, PROCESS_BEFORE, purge } from './law/slots.ts';
+import { SlotLimiter, type TakenSlots } from './slot-limiter.ts';
 
 /**
- * A change of a budget: may change the draft in place, and answers something. It may be run again on a newer draft, so
- * it has no other effect.
+ * A change of a budget: may change the draft in place, and answers something. `free` slots are free at first; negative
+ * where more count than the limit. It may be run again on a newer draft, so it has no other effect.
  */
-export type Step<T> = (draft: KeyBudget, now: number) => T;
+export type Step<T> = (draft: KeyBudget, now: number, free: number) => T;
 
 /** Where the budget of one key is kept. */
 export interface BudgetStore {
@@ -21,17 +22,27 @@ export interface BudgetStore {
   readonly now: number;
 }
 
-/** Owner of the slots that the process before had. */
-const PROCESS_BEFORE = 'before';
+/** A slot of a request of this process. */
+interface OwnSlot {
+  readonly taken: TakenSlots;
+  readonly entry: JournalEntry;
+}
 
-/** Keeps the budget of a key that this process has to itself, and writes each slot into the journal. */
+/**
+ * Keeps the budget of a key that this process has to itself. Every slot that counts is a job of one limiter, which is
+ * the count that decides what is free; and each is written into the journal before its request leaves.
+ */
 export class MemoryStore implements BudgetStore {
   readonly rules: Rules;
   readonly #clock: Clock;
   readonly #journal: KeyJournal;
+  readonly #limiter: SlotLimiter;
   readonly #budget: KeyBudget;
-  /** What is written of the slots that are held. */
-  readonly #entries = new Map<string, JournalEntry>();
+  readonly #held = new Map<string, OwnSlot>();
+  readonly #answered = new Map<string, TakenSlots>();
+  readonly #coTenants = new Map<object, TakenSlots>();
+  /** Slots that are taken for what is not known. */
+  #heldBack: { readonly count: number; readonly taken: TakenSlots } | null = null;
 
   constructor(options: {
     readonly clock: Clock;
@@ -44,18 +55,22 @@ export class MemoryStore implements BudgetStore {
     const { clock, journal = newKey, limit, windowMs } = options;
     this.#clock = clock;
     this.#journal = journal;
+    this.#limiter = new SlotLimiter(limit);
     this.rules = { limit, windowMs, marginMs: 0, holdMs: null, ghostMs: null };
     const now = clock.now();
-    this.#budget = newBudget(this.rules, now);
+    const b = newBudget(this.rules, now);
+    this.#budget = b;
     for (const [at, until] of journal.recalled.entries()) {
-      const slot = { id: `${PROCESS_BEFORE} ${at}`, owner: PROCESS_BEFORE, until };
-      addAnswered(this.#budget, { ...slot, grantedAt: now, endedAt: now });
+      const id = `${PROCESS_BEFORE} ${at}`;
+      addAnswered(b, { id, owner: PROCESS_BEFORE, until, grantedAt: now, endedAt: now });
+      this.#answered.set(id, this.#limiter.take());
     }
-    if (journal.unknownUntil > now) this.#budget.unknownUntil = journal.unknownUntil;
+    if (journal.unknownUntil > now) b.unknownUntil = journal.unknownUntil;
+    this.#count();
   }
 
   get known(): KeyBudget {
-    purge(this.#budget, this.rules, this.now);
+    this.#purge(this.now);
     return this.#budget;
   }
 
@@ -65,25 +80,58 @@ export class MemoryStore implements BudgetStore {
 
   change<T>(step: Step<T>): T {
     const { now } = this;
-    purge(this.#budget, this.rules, now);
-    const result = step(this.#budget, now);
-    this.#write();
+    this.#purge(now);
+    const { limit, taken } = this.#limiter;
+    const result = step(this.#budget, now, limit - taken);
+    this.#count();
     return result;
   }
 
-  /** Writes down which slots are held now, and how those ended that are not any more. */
-  #write(): void {
-    const { answered, held } = this.#budget;
+  #purge(now: number): void {
+    const dropped = purge(this.#budget, this.rules, now);
+    for (const { id } of dropped.answered) release(this.#answered, id);
+    for (const block of dropped.coTenants) release(this.#coTenants, block);
+    this.#countHeldBack();
+  }
+
+  /** Takes and frees slots as the document says, and writes down which of them are of requests. */
+  #count(): void {
+    const { answered, coTenants, held, limit } = this.#budget;
+    this.#limiter.limit = limit;
     for (const { id, lengthy = false } of held) {
-      if (!this.#entries.has(id)) this.#entries.set(id, this.#journal.begin(lengthy));
+      if (this.#held.has(id)) continue;
+      this.#held.set(id, { taken: this.#limiter.take(), entry: this.#journal.begin(lengthy) });
     }
-    if (this.#entries.size === held.length) return;
-    const ids = new Set(held.map(({ id }) => id));
-    for (const [id, entry] of this.#entries) {
-      if (ids.has(id)) continue;
-      this.#entries.delete(id);
-      if (answered.findLast((slot) => slot.id === id)) entry.ended();
-      else entry.cancelled();
+    if (this.#held.size > held.length) {
+      const out = new Set(held.map(({ id }) => id));
+      for (const [id, slot] of this.#held) if (!out.has(id)) this.#ends(id, slot, answered);
+    }
+    for (const block of coTenants) {
+      if (!this.#coTenants.has(block)) this.#coTenants.set(block, this.#limiter.take(block.count));
+    }
+    this.#countHeldBack();
+  }
+
+  #ends(id: string, { entry, taken }: OwnSlot, answered: KeyBudget['answered']): void {
+    this.#held.delete(id);
+    if (answered.findLast((slot) => slot.id === id)) {
+      entry.ended();
+      this.#answered.set(id, taken);
+    } else {
+      entry.cancelled();
+      taken.release();
     }
   }
+
+  #countHeldBack(): void {
+    const count = heldBack(this.#budget);
+    if (count === (this.#heldBack?.count ?? 0)) return;
+    this.#heldBack?.taken.release();
+    this.#heldBack = count > 0 ? { count, taken: this.#limiter.take(count) } : null;
+  }
+}
+
+function release<K>(slots: Map<K, TakenSlots>, key: K): void {
+  slots.get(key)?.release();
+  slots.delete(key);
 }

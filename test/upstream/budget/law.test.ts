@@ -13,7 +13,7 @@ import {
   type Rules,
 } from '../../../src/upstream/budget/law/document.ts';
 import { cancelSlot, endSlot, renewSlot } from '../../../src/upstream/budget/law/ended.ts';
-import { purge, used } from '../../../src/upstream/budget/law/slots.ts';
+import { purge, slotsOf, used } from '../../../src/upstream/budget/law/slots.ts';
 import type { CallerWaits, WaitingCounts } from '../../../src/upstream/budget/law/turns.ts';
 import { type BudgetStore, MemoryStore } from '../../../src/upstream/budget/store.ts';
 import type { Feedback } from '../../../src/upstream/wire/rate-limit-headers.ts';
@@ -89,6 +89,7 @@ class World {
     const claimed = this.change((b) =>
       claimSlots(b, this.rules, this.now, wants, {
         owner,
+        free: b.limit - used(b),
         waits: this.#waitsOf(owner),
         bids: others.filter((each) => !this.dead.has(each)).map((each) => this.#waitsOf(each)),
         isAlive: (each) => !this.dead.has(each),
@@ -247,6 +248,7 @@ describe('The law', () => {
     const claimed = world.change((b) =>
       claimSlots(b, world.rules, world.now, wants, {
         owner: 'one',
+        free: 1,
         waits: {
           ...waits,
           interactive: [
@@ -306,7 +308,9 @@ describe('The law', () => {
     expect(used(world.budget)).toBe(6);
     world.now += 500;
     world.change(() => {});
-    expect(used(world.budget)).toBe(1);
+    expect(slotsOf(world.budget, world.rules, world.now)).toMatchObject([
+      { owner: 'three', count: 1, until: world.now + 8500, isOut: false },
+    ]);
     const [ghost] = world.budget.held;
     expect(clearMs(world.budget, world.rules, world.now)).toBe(8500);
     // It was only stopped.
@@ -374,6 +378,7 @@ describe('The memory store', () => {
       store.change((b, now) =>
         claimSlots(b, store.rules, now, [{ id, lane: 'write', caller: 'a', ...of }], {
           owner: '',
+          free: b.limit - used(b),
           waits: { write: [['a', 1, 0]], interactive: [], refreshes: 0, oldestMs: 0 },
           bids: [],
           isAlive: () => true,

@@ -10,9 +10,9 @@ const PROBE_MS = 1000;
 
 /*
  * How many requests go side by side while it is not known what is left of the window, so that few of them are refused
- * together. After a start or a refusal one goes as a probe; while a co-tenant spends the same key, two go first, one
- * more with each good answer, and never more than half of what is left. A key that is ours alone needs no such care:
- * its slots are all that is spent.
+ * together. After a refusal one goes as a probe, and at a start two; while a co-tenant spends the same key, two go
+ * first, one more with each good answer, and never more than half of what is left. A key that is ours alone needs no
+ * such care: its slots are all that is spent.
  */
 
 /**
@@ -92,7 +92,7 @@ export function abreastMs(
 /** How many may be on the wire now. */
 function allowed(b: KeyBudget, rules: Rules, now: number, wire: number): number {
   const { abreast, blind, coTenantAt } = b.caution;
-  if (blind) return 1;
+  if (blind) return coTenantAt === null ? FIRST_ABREAST : 1;
   if (coTenantAt === null) return Infinity;
   const sideBySide = wire === 0 && isSilent(b, now) ? FIRST_ABREAST : abreast;
   if (coTenantAbout(b, rules, now)) return Math.min(sideBySide, mostAbreast(b, wire));

@@ -1,7 +1,7 @@
 import type { Lane } from '../lanes.ts';
 import { cautionMs, isStrict, sends } from './caution.ts';
 import { type HeldSlot, type KeyBudget, type Rules, refreshBurst, reserveOf } from './document.ts';
-import { comesBack, onWire, used } from './slots.ts';
+import { comesBack, onWire } from './slots.ts';
 import {
   type CallerWaits,
   inARowAfter,
@@ -26,6 +26,8 @@ export interface WantedSlot {
 /** Who claims, and what else waits. */
 export interface Claimant {
   readonly owner: string;
+  /** Slots that are free; negative where more count than the limit, after it has shrunk. */
+  readonly free: number;
   /** All that waits here, those included that are claimed for. */
   readonly waits: WaitingCounts;
   /** What waits in other processes. */
@@ -60,17 +62,22 @@ function stopOf(
   b: KeyBudget,
   rules: Rules,
   now: number,
-  next: { readonly lane: Lane; readonly wire: number; readonly reserved?: number },
+  next: {
+    readonly lane: Lane;
+    readonly free: number;
+    readonly wire: number;
+    readonly reserved: number;
+  },
 ): Stop | undefined {
-  const { lane, reserved = 0, wire } = next;
+  const { free, lane, reserved, wire } = next;
   if (b.pause.until !== null && now < b.pause.until) {
     return { waitMs: b.pause.until - now, why: 'paused' };
   }
-  const over = used(b) + reserved - b.limit;
+  const over = reserved - free;
   if (over >= 0) return { waitMs: comesBack(b, rules, now, over) - now, why: 'window' };
   const waitMs = cautionMs(b, rules, now, { isWrite: lane === 'write', wire, reserved });
   if (waitMs > 0) return { waitMs, why: 'caution' };
-  return lane === 'refresh' ? refreshStop(b, rules, now) : undefined;
+  return lane === 'refresh' ? refreshStop(b, rules, now, free) : undefined;
 }
 
 /**
@@ -96,6 +103,7 @@ class Claim {
   readonly #claimant: Claimant;
   readonly #order: Order<TurnPlace>;
   #wire: number;
+  #free: number;
   /** Slots left to requests that are not claimed for. */
   #reserved = 0;
   /** How soon to ask again after those. */
@@ -121,6 +129,7 @@ class Claim {
       interactive: placesOf(all.map(({ interactive }) => interactive)),
     });
     this.#wire = onWire(b, claimant.isAlive);
+    this.#free = claimant.free;
     this.#refreshes = claimant.waits.refreshes;
   }
 
@@ -136,7 +145,7 @@ class Claim {
     const next = this.#order.peek();
     const lane: Lane | undefined = next?.lane ?? (this.#refreshes > 0 ? 'refresh' : undefined);
     if (!lane) return { waitMs: null, why: 'idle' };
-    const at = { lane, wire: this.#wire, reserved: this.#reserved };
+    const at = { lane, free: this.#free, wire: this.#wire, reserved: this.#reserved };
     const stop = stopOf(this.#b, this.#rules, this.#now, at);
     if (stop) return stop.why === 'caution' && this.#rush() ? undefined : stop;
     if (!next) return this.#refresh();
@@ -175,7 +184,7 @@ class Claim {
   /** Lets one go that cannot wait, where it is mere caution that holds the others, and there are slots for those. */
   #rush(): boolean {
     if (isStrict(this.#b, this.#rules, this.#now)) return false;
-    const free = this.#b.limit - used(this.#b) - this.#reserved;
+    const free = this.#free - this.#reserved;
     const want = this.#indexOf(({ rushPast }) => rushPast !== undefined && rushPast < free);
     const { caller = '', lane = 'refresh' } = this.#wants[want] ?? {};
     if (lane === 'refresh') return false;
@@ -202,6 +211,7 @@ class Claim {
     const readsWait = this.#order.rounds.interactive.length > 0;
     turns.writesInARow = inARowAfter(turns.writesInARow, want.lane, readsWait);
     addHeld(b, this.#rules, this.#now, { ...want, owner: this.#claimant.owner });
+    this.#free -= 1;
     if (!want.lengthy) this.#wire += 1;
     this.#granted[at] = true;
   }
@@ -239,10 +249,10 @@ export function addHeld(
 }
 
 /** Refreshes use what is left beside a reserve, spread over the window, so that readers find slots later too. */
-function refreshStop(b: KeyBudget, rules: Rules, now: number): Stop | undefined {
+function refreshStop(b: KeyBudget, rules: Rules, now: number, free: number): Stop | undefined {
   const tokens = tokensAt(b, rules, now);
   if (tokens < 1) return { waitMs: (1 - tokens) * refreshEveryMs(b, rules), why: 'refresh' };
-  const over = used(b) + reserveOf(b.limit) - b.limit;
+  const over = reserveOf(b.limit) - free;
   if (over < 0) return undefined;
   return { waitMs: comesBack(b, rules, now, over) - now, why: 'refresh' };
 }

@@ -113,6 +113,8 @@ function learnRemaining(
   of: { readonly slot: HeldSlot; readonly feedback: Feedback; readonly remaining: number },
 ): number {
   const { refused, resetInMs } = of.feedback;
+  // What was spent before is known from here on. An answer that leaves all of the limit has not counted its own request.
+  if (of.remaining < b.limit) b.unknownUntil = null;
   const foreign = b.limit - of.remaining - of.slot.countable - coTenants(b);
   if (foreign <= 0) return 0;
   // What is gone at the first answer may be our own, from before a restart: it counts for a whole sliding window. Later

@@ -6,15 +6,23 @@ import {
   refreshBurst,
 } from './document.ts';
 
-/** Drops what no longer counts at `now`. Every step is taken on a document that was purged for its moment. */
-export function purge(b: KeyBudget, rules: Rules, now: number): void {
+/** Owner of the slots that the process before this one had. */
+export const PROCESS_BEFORE = 'before';
+
+/**
+ * Drops what no longer counts at `now`, and answers which of the answered slots and of the co-tenants' that is. Every
+ * step is taken on a document that was purged for its moment.
+ */
+export function purge(
+  b: KeyBudget,
+  rules: Rules,
+  now: number,
+): Pick<KeyBudget, 'answered' | 'coTenants'> {
   if (b.configured !== rules.limit) {
     b.limit = rules.limit;
     b.configured = rules.limit;
     b.pace.tokens = refreshBurst(rules.limit);
   }
-  b.answered.splice(0, countUntil(b.answered, now));
-  b.coTenants.splice(0, countUntil(b.coTenants, now));
   if (b.unknownUntil !== null && b.unknownUntil <= now) b.unknownUntil = null;
   if (b.held.some((slot) => slot.ghost || isOver(slot, now))) {
     const ghosts = ghostsIn(b, rules, now);
@@ -24,11 +32,15 @@ export function purge(b: KeyBudget, rules: Rules, now: number): void {
       return slot.ghost || !isOver(slot, now);
     });
   }
+  return {
+    answered: b.answered.splice(0, countUntil(b.answered, now)),
+    coTenants: b.coTenants.splice(0, countUntil(b.coTenants, now)),
+  };
 }
 
 /** Slots that count. */
 export function used(b: KeyBudget): number {
-  return b.held.length + b.answered.length + coTenants(b) + unknown(b);
+  return b.held.length + b.answered.length + coTenants(b) + heldBack(b);
 }
 
 /** What others on the same key have spent and still counts. */
@@ -67,7 +79,7 @@ function heldUntil(b: KeyBudget, slot: HeldSlot, rules: Rules, now: number): num
 export function comesBack(b: KeyBudget, rules: Rules, now: number, n: number): number {
   const others = [...b.coTenants];
   for (const slot of b.held) others.push({ until: heldUntil(b, slot, rules, now), count: 1 });
-  if (b.unknownUntil !== null) others.push({ until: b.unknownUntil, count: unknown(b) });
+  if (b.unknownUntil !== null) others.push({ until: b.unknownUntil, count: heldBack(b) });
   others.sort((one, other) => one.until - other.until);
   let rest = n;
   let passed = 0;
@@ -82,8 +94,39 @@ export function comesBack(b: KeyBudget, rules: Rules, now: number, n: number): n
   return b.answered[passed + rest]?.until ?? Infinity;
 }
 
+/** A slot that counts, or several that stop counting together. */
+export interface CountingSlots {
+  /** Of one process, by its name; `null` for those of co-tenants. */
+  readonly owner: string | null;
+  /** `null` where they are not of one request. */
+  readonly id: string | null;
+  readonly count: number;
+  /** Until when they count; a guess while the request is out. */
+  readonly until: number;
+  readonly isOut: boolean;
+}
+
+/** All slots that count, the first to come back first. */
+export function slotsOf(b: KeyBudget, rules: Rules, now: number): CountingSlots[] {
+  const slots: CountingSlots[] = b.coTenants.map((block) => {
+    return { ...block, owner: null, id: null, isOut: false };
+  });
+  for (const slot of b.held) {
+    const { ghost = false, id, owner } = slot;
+    slots.push({ owner, id, count: 1, until: heldUntil(b, slot, rules, now), isOut: !ghost });
+  }
+  if (b.unknownUntil !== null && heldBack(b) > 0) {
+    const block = { owner: PROCESS_BEFORE, id: null, isOut: false };
+    slots.push({ ...block, count: heldBack(b), until: b.unknownUntil });
+  }
+  for (const { id, owner, until } of b.answered) {
+    slots.push({ owner, id, count: 1, until, isOut: false });
+  }
+  return slots.sort((one, other) => one.until - other.until);
+}
+
 /** The process before may have spent all of it: neither can spend more than half then, or wait for ever. */
-function unknown(b: KeyBudget): number {
+export function heldBack(b: KeyBudget): number {
   return b.unknownUntil === null ? 0 : Math.floor(b.limit / 2);
 }
 
