@@ -14,6 +14,8 @@ const bundle = await rolldown({
     'commands/print-schema': 'src/commands/print-schema.ts',
   },
   platform: 'node',
+  // Files beside a module that it reads, such as the sandbox's film, go into dist too.
+  experimental: { resolveNewUrlToAsset: true },
   // A library has one for what the gateway never calls.
   checks: { eval: false },
   onLog(level, { message }) {
@@ -24,6 +26,7 @@ const bundle = await rolldown({
 
 const { output } = await bundle.generate({
   chunkFileNames: 'chunks/[name].js',
+  assetFileNames: 'media/[name][extname]',
   sourcemap: true,
   comments: false,
   // Names and lines stay, for stack traces. V8 keeps a source with any other letter at twice the size.

@@ -1,9 +1,8 @@
 import { type Answer, escapeHtml, htmlPage, Refusal, unescapeHtml } from '../http/answer.ts';
 import type { SandboxRequest } from '../http/router.ts';
 import type { MarketStore } from '../market/store.ts';
-import { showFilm } from '../media/film.ts';
 import { drawPicture, isPictureKind } from '../media/pictures.ts';
-import { playSound } from '../media/sound.ts';
+import { playTune, showFilm } from '../media/recordings.ts';
 import { MARKET_KEYS } from '../seed/market.ts';
 import { indexPage } from './index-page.ts';
 import { type Page, shown, showPage } from './page.ts';
@@ -29,8 +28,8 @@ const PAGES: readonly Page<MarketStore>[] = [
     run: ({ store }, { kind, file = '' }) => {
       const name = file.replace(/\.\w+$/, '');
       const item = findItem(store, name.replace(/-\d+$/, ''));
-      if (kind === 'audio' && item?.media.preview_audio) return playSound(name);
-      if (kind === 'video' && item?.media.preview_video) return showFilm(name);
+      if (kind === 'audio' && item?.media.preview_audio) return playTune();
+      if (kind === 'video' && item?.media.preview_video) return showFilm();
       if (!isPictureKind(kind)) throw new Refusal(404, 'There is no such picture');
       const seller = store.sellers.find(({ username }) => username === name)?.full_name;
       return drawPicture(kind, name, unescapeHtml(shown(item?.name ?? seller)));
