@@ -1,6 +1,6 @@
 import type { AtOnce } from '../at-once.ts';
 import type { Credential } from '../auth/credential.ts';
-import type { Permit } from './budget/budget.ts';
+import type { Slot } from './budget/budget.ts';
 import type { Budgets } from './budget/budgets.ts';
 import type { Cache, Hit } from './cache/cache.ts';
 import { everythingOf, scopeOf } from './cache/key.ts';
@@ -61,17 +61,12 @@ export class KeyStanding {
     call: Call<T> & { readonly absentIsNull?: boolean },
     credential: Credential,
     departing: Departing,
-    permit?: Permit,
+    { mayLeave }: Slot,
   ): Promise<Exchanged<T>> {
     const era = this.#enter(credential.partition);
     let exchanged: Exchanged<T>;
     try {
-      exchanged = await this.#options.exchange.send(
-        call,
-        credential.secret,
-        departing,
-        permit?.mayLeave,
-      );
+      exchanged = await this.#options.exchange.send(call, credential.secret, departing, mayLeave);
     } finally {
       this.#leave(credential.partition, era);
     }

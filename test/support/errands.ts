@@ -1,4 +1,5 @@
-import type { Attempted, Budget, Job } from '../../src/upstream/budget/budget.ts';
+import { inBackground } from '../../src/at-once.ts';
+import type { Budget, SlotRequest, Turn } from '../../src/upstream/budget/budget.ts';
 import { type KeyJournal, newKey } from '../../src/upstream/budget/journal/journal.ts';
 import type { Lane } from '../../src/upstream/budget/lanes.ts';
 import { ProcessLedger } from '../../src/upstream/budget/ledger.ts';
@@ -11,6 +12,35 @@ export const silent: Feedback = { limit: null, remaining: null, resetInMs: null 
 
 /** What a request brings: `again` wants another slot, null was not sent at all. */
 export type Brings = (Feedback & { readonly again?: true }) | null;
+
+/** What came of one try to send a request: `again` wants another slot, `unsent` was not needed any more. */
+export type Attempted =
+  | { readonly kind: 'unsent' }
+  | { readonly kind: 'refused' | 'again' | 'done'; readonly feedback: Feedback };
+
+/** A request that is sent when its turn comes. */
+export interface Job extends SlotRequest {
+  attempt(): Promise<Attempted>;
+  /** Its turn has come. */
+  dispatched?(): void;
+}
+
+/** Queues a request; it is sent when its turn comes, again after a turn in vain. */
+export function enqueue(budget: Budget, job: Job): void {
+  const send = async (turn: Turn): Promise<void> => {
+    if (turn.kind !== 'slot') return;
+    job.dispatched?.();
+    const attempted = turn.mayLeave() ? await job.attempt() : null;
+    if (attempted === null || attempted.kind === 'unsent') turn.release();
+    else turn.end(attempted.feedback);
+    if (attempted?.kind === 'unsent' || attempted?.kind === 'done') return;
+    const again = budget.turn(job, true);
+    if (again instanceof Promise) job.accepts(budget.estimateOf(job));
+    await send(await again);
+  };
+  const turn = budget.turn(job);
+  inBackground(Promise.resolve(turn).then(send));
+}
 
 /** A budget of a process that has the key to itself. */
 export function createBudget(
@@ -45,7 +75,7 @@ interface ErrandOptions {
   readonly answers?: readonly (Brings | (() => Feedback))[];
 }
 
-/** A job that does nothing but note when it was sent. */
+/** A request that does nothing but note when it was sent. */
 export class Errand implements Job {
   lane: Lane;
   caller: string;
@@ -74,7 +104,7 @@ export class Errand implements Job {
     this.turns += 1;
   }
 
-  delayed(estimateMs: number): boolean {
+  accepts(estimateMs: number): boolean {
     this.delays.push(estimateMs);
     return true;
   }
@@ -109,6 +139,6 @@ export async function enqueueAll(
   world: { readonly clock: VirtualClock; readonly budget: Budget },
   errands: readonly Errand[],
 ): Promise<void> {
-  for (const errand of errands) world.budget.enqueue(errand);
+  for (const errand of errands) enqueue(world.budget, errand);
   await world.clock.advance(0);
 }

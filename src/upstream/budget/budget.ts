@@ -1,41 +1,17 @@
+import type { AtOnce } from '../../at-once.ts';
 import type { Stamp } from '../cache/cache.ts';
 import type { Feedback } from '../wire/rate-limit-headers.ts';
 import type { Lane, Waiting } from './lanes.ts';
 import type { QueueForecast } from './queue-forecast.ts';
 
 /**
- * What came of one attempt to send a request in its slot. `unsent`: it was not needed any more, or is kept
- * back. `late`: its slot was given so long ago that it did not leave, and it wants another one. `refused`: the
- * upstream did nothing, for its rate limit. `again`: it wants another slot.
+ * What other replicas may make of how a request ended: its answer is shared, it failed with a code, or it was a write
+ * that has changed nothing.
  */
-export type Attempted =
-  | { readonly kind: 'unsent' }
-  | { readonly kind: 'late' }
-  | {
-      readonly kind: 'refused' | 'again' | 'done';
-      readonly feedback: Feedback;
-      /** What other replicas may make of the answer to a read; absent where it is nobody else's. */
-      readonly upshot?: Upshot;
-    };
-
-/**
- * What came of a request for other replicas: its answer is shared, it failed with a code, or it was a write that has
- * changed nothing.
- */
-export type Upshot =
+export type SharedResult =
   | { readonly kind: 'shared' }
   | { readonly kind: 'failed'; readonly code: string }
   | { readonly kind: 'nothing' };
-
-/** A slot of the window, given by whoever holds the ledger of several replicas. */
-export interface Permit {
-  /** Tells it from all others. */
-  readonly id: string;
-  /** What an answer to a request that leaves with it is stored with. */
-  readonly stamp: Stamp;
-  /** Whether the request may still leave: asked in the turn in which its first byte does. */
-  readonly mayLeave: () => boolean;
-}
 
 /** What replicas tell each other of a request, so that one of them is enough for all. */
 export interface Sharing {
@@ -45,14 +21,42 @@ export interface Sharing {
   readonly tags: readonly string[];
   /** An answer that is younger than this, in milliseconds, is as good as a new one. */
   readonly ttlMs?: number;
-  /** When the copy at hand was asked for, on the clock that replicas share; nothing older will do. */
-  readonly newerThan?: () => number;
   /**
-   * Somebody else's request for it has come to its end. Looks whether that serves those who wait here, and
-   * tells whether it did.
+   * When the cached answer was asked for, on the clock that replicas share; nothing older will do. Infinite for a read
+   * that no other replica's answer serves.
    */
-  readonly landed?: (upshot: Upshot) => Promise<boolean>;
+  readonly newerThan?: () => number;
 }
+
+/**
+ * A slot of the window for one request, held from now until one window after its response ended. Exactly one of
+ * `release` and `end` is called.
+ */
+export interface Slot {
+  readonly kind: 'slot';
+  /** Tells it from all others, where replicas share the budget. */
+  readonly id?: string;
+  /** What the answer is stored with, where replicas share the budget. */
+  readonly stamp?: Stamp;
+  /** Whether the request may still leave: asked in the turn in which its first byte does. */
+  readonly mayLeave: () => boolean;
+  /** The request was not sent: the slot is free at once. */
+  release(): void;
+  /**
+   * The response has ended. `result` is what other replicas may make of it; absent where it is for this one only. A
+   * request that goes again calls `Budget.turn` in the same run, before anybody else gets the slot that is free now.
+   */
+  end(feedback: Feedback, result?: SharedResult): void;
+}
+
+/** What becomes of a request that wants a slot. All but a slot need replicas that share the budget, or a `cancel`. */
+export type Turn =
+  | Slot
+  /** Another replica asks for the same just now, so no slot is taken: `next` is what follows from that. */
+  | { readonly kind: 'elsewhere'; readonly next: Promise<Turn> }
+  /** Another replica's request for the same has ended; `null` where nothing came of it. */
+  | { readonly kind: 'landed'; readonly result: SharedResult | null }
+  | { readonly kind: 'cancelled' };
 
 /** A slot of the window that is taken. */
 export interface TakenSlot {
@@ -94,26 +98,22 @@ export interface BudgetWatch {
 }
 
 /** A request that wants a slot. */
-export interface Job extends Waiting {
+export interface SlotRequest extends Waiting {
   /** What it is about, e.g. `channels`. */
   readonly resource: string;
   /** The name of the operation that it would leave for now; `null` where there is none. */
   readonly operation: string | null;
   /** For so long it has waited, in milliseconds. */
   readonly waitedMs: number;
-  /** Sends the request. Must not reject: what the answer means to its readers is the job's business. */
-  attempt(permit?: Permit): Promise<Attempted>;
   /** True for what takes long by its nature, such as an upload: nothing waits for its headers. */
   readonly lengthy?: boolean;
   /** What other replicas have to know of it. */
   readonly sharing?: Sharing | undefined;
-  /** Its turn has come: it does not wait in its lane any more, and `attempt` follows. */
-  dispatched(): void;
   /**
-   * It waits in its lane, for about so many milliseconds: it lost its turn or its request went in vain,
-   * or a pause has begun. Answers whether it still wants to be sent, and cancels itself if not.
+   * Whether it stays in its lane although its turn comes in about so many milliseconds: a pause has begun, or the
+   * process is about to end. If not, it has cancelled itself. Asked at once, since who leaves makes room for others.
    */
-  delayed(estimateMs: number): boolean;
+  accepts(delayMs: number): boolean;
 }
 
 /** The state of one key's budget, for people and for `rateLimit`. */
@@ -134,24 +134,27 @@ export interface BudgetState {
  * sliding window, writes go first, readers take turns, and refreshes use what is left.
  */
 export interface Budget {
-  /** Queues a job; it is sent when its turn comes, unless it is cancelled before. */
-  enqueue(job: Job): void;
-  /** Takes a job out of the queue; false when it has already been sent. Nothing is spent for it. */
-  cancel(job: Job): boolean;
+  /**
+   * Waits for a turn, at once where a slot is free: the request then leaves in the same turn of the event loop. With
+   * `again` it goes before all others of its lane, since its last turn was in vain.
+   */
+  turn(request: SlotRequest, again?: boolean): AtOnce<Turn>;
+  /** Takes a request out of the queue; false when it has had its turn. Nothing is spent for it. */
+  cancel(request: SlotRequest): boolean;
   /**
    * Lets a read or a refresh go when a new read of this caller would, if that is sooner, because they
    * wait for it too. From then on it is charged to them.
    */
-  hasten(job: Job, caller: string): void;
+  promote(request: SlotRequest, caller: string): void;
   /**
-   * Sends a queued job now if there are slots for it and for all before it, and nothing holds it but
+   * Gives a waiting request its turn now if there are slots for it and for all before it, and nothing holds it but
    * an answer that may not tell anything: its caller has no time to wait.
    */
-  rush(job: Job): void;
-  /** Milliseconds until a new job of this caller would be sent, as far as can be known now. */
+  sendNow(request: SlotRequest): void;
+  /** Milliseconds until a new request of this caller would be sent, as far as can be known now. */
   estimate(lane: 'write' | 'interactive', caller: string): number;
-  /** Milliseconds until a job that waits in a lane of its own right is sent; 0 when it does not wait. */
-  estimateOf(job: Job): number;
+  /** Milliseconds until a request that waits in a lane of its own right is sent; 0 when it does not wait. */
+  estimateOf(request: SlotRequest): number;
   /**
    * What waits now, to play through what becomes of it, and of requests that do not exist, if nothing else is
    * asked for. Costs no upstream call, takes no slot, and changes nothing.
@@ -174,8 +177,8 @@ export interface Budget {
    * time. Reads that wait, now or later, are turned away; a refresh is not sent any more.
    */
   drain(graceMs: number): void;
-  /** Whether a job that would wait for so long cannot be served any more, because of `drain`. */
-  turnsAway(job: Job, estimateMs: number): boolean;
+  /** Whether a request that would wait for so long cannot be served any more, because of `drain`. */
+  turnsAway(request: SlotRequest, estimateMs: number): boolean;
   /** Whether slots are to spare: nothing waits, and more are free than the reserve. */
   readonly idle: boolean;
   /** How many refreshes a window has room for when no reader or writer asks. */

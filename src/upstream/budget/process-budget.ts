@@ -1,8 +1,14 @@
-import { inBackground } from '../../at-once.ts';
 import type { Clock } from '../../clock.ts';
 import { createDigest } from '../../digest.ts';
 import type { Feedback } from '../wire/rate-limit-headers.ts';
-import type { Budget, BudgetState, BudgetWatch, BudgetWindow, Job } from './budget.ts';
+import type {
+  Budget,
+  BudgetState,
+  BudgetWatch,
+  BudgetWindow,
+  Slot,
+  SlotRequest,
+} from './budget.ts';
 import { Caution } from './caution.ts';
 import type { Journal } from './journal/journal.ts';
 import { type Claimed, type Lease, ProcessLedger } from './ledger.ts';
@@ -65,14 +71,14 @@ export class ProcessBudget extends QueuedBudget {
     this.#refreshPace = new RefreshPace(clock, ledger.view.limit);
   }
 
-  rush(job: Job): void {
-    const position = this.lanes.position(job);
+  sendNow(request: SlotRequest): void {
+    const position = this.lanes.position(request);
     if (position === undefined || this.#pause.restMs > 0) return;
-    if (this.#caution.strict && this.#caution.waitMs(this.#ledger.view, job.lane) > 0) return;
-    const claimed = this.#claim(job, position);
+    if (this.#caution.strict && this.#caution.waitMs(this.#ledger.view, request.lane) > 0) return;
+    const claimed = this.#claim(request, position);
     if ('retryAt' in claimed) return;
-    this.lanes.remove(job);
-    this.#dispatch(job, claimed.lease);
+    this.lanes.remove(request);
+    this.#dispatch(request, claimed.lease);
   }
 
   get state(): BudgetState {
@@ -140,55 +146,49 @@ export class ProcessBudget extends QueuedBudget {
     for (;;) {
       if (this.#pause.restMs > 0) return this.#wakeIn(this.#pause.restMs);
       const refreshMs = this.#refreshWaitMs;
-      const job = this.lanes.peek(refreshMs === 0);
-      if (!job) {
+      const next = this.lanes.peek(refreshMs === 0);
+      if (!next) {
         if (this.lanes.size('refresh') > 0) this.#wakeIn(refreshMs);
         return undefined;
       }
-      const holdMs = this.#caution.waitMs(this.#ledger.view, job.lane);
+      const holdMs = this.#caution.waitMs(this.#ledger.view, next.lane);
       if (holdMs > 0) return this.#wakeIn(holdMs);
-      const claimed = this.#claim(job, 0);
+      const claimed = this.#claim(next, 0);
       if ('retryAt' in claimed) return this.#wakeIn(claimed.retryAt - this.clock.now());
       this.lanes.next(refreshMs === 0);
-      this.#dispatch(job, claimed.lease);
+      this.#dispatch(next, claimed.lease);
     }
   }
 
-  #claim({ lane, lengthy = false, resource }: Job, ahead: number): Claimed {
+  #claim({ lane, lengthy = false, resource }: SlotRequest, ahead: number): Claimed {
     const { view } = this.#ledger;
     const claimed = this.#ledger.claim({ lane, lengthy, resource, ahead });
     if (!('retryAt' in claimed)) this.#caution.sends(view);
     return claimed;
   }
 
-  /** Sends a job in this turn, once those who have asked for it wait for it. */
-  #dispatch(job: Job, lease: Lease): void {
-    if (job.lane === 'refresh') this.#refreshPace.spend();
-    job.dispatched();
-    inBackground(
-      Promise.resolve().then(() => {
-        if (this.#pause.restMs === 0) return this.#send(job, lease);
-        // The pause has begun since the claim.
-        lease.cancel();
-        this.putBack(job);
-        return this.pump();
-      }),
-    );
+  #dispatch(request: SlotRequest, lease: Lease): void {
+    if (request.lane === 'refresh') this.#refreshPace.spend();
+    this.grant(request, this.#slotOf(lease));
   }
 
-  async #send(job: Job, lease: Lease): Promise<void> {
+  #slotOf(lease: Lease): Slot {
     const { era } = this.#pause;
     lease.begin();
-    const attempted = await job.attempt();
-    if (attempted.kind === 'unsent' || attempted.kind === 'late') {
-      lease.cancel();
-    } else {
-      lease.end();
-      this.#learn(attempted.feedback, lease.countable(), era);
-      if (attempted.kind !== 'done') this.putBack(job);
-      if (attempted.kind === 'refused') this.tellDelay();
-    }
-    this.pump();
+    return {
+      kind: 'slot',
+      // A pause can begin between a turn and the first byte.
+      mayLeave: () => this.#pause.restMs === 0,
+      release: () => {
+        lease.cancel();
+        this.pumpSoon(false);
+      },
+      end: (feedback) => {
+        lease.end();
+        this.#learn(feedback, lease.countable(), era);
+        this.pumpSoon(feedback.refused !== undefined);
+      },
+    };
   }
 
   /** Learns from an answer to a request that left in `era`. */

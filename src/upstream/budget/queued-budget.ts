@@ -1,5 +1,13 @@
+import type { AtOnce } from '../../at-once.ts';
 import type { Clock } from '../../clock.ts';
-import type { Budget, BudgetState, BudgetWindow, Job, QueuedRequest } from './budget.ts';
+import type {
+  Budget,
+  BudgetState,
+  BudgetWindow,
+  QueuedRequest,
+  SlotRequest,
+  Turn,
+} from './budget.ts';
 import { type Lane, Lanes } from './lanes.ts';
 import { QueueForecast } from './queue-forecast.ts';
 
@@ -9,9 +17,15 @@ import { QueueForecast } from './queue-forecast.ts';
  */
 export abstract class QueuedBudget implements Budget {
   protected readonly clock: Clock;
-  protected readonly lanes = new Lanes<Job>();
+  protected readonly lanes = new Lanes<SlotRequest>();
+  /** How those who wait get their turns. */
+  readonly #turns = new Map<SlotRequest, (turn: Turn) => void>();
   /** When the process will end; `null` while it is not about to. */
   #drainedAt: number | null = null;
+  /** Whether slots have been given back in this turn. */
+  #pumpsSoon = false;
+  /** Whether a refusal was among them. */
+  #tellsSoon = false;
 
   constructor(clock: Clock) {
     this.clock = clock;
@@ -24,42 +38,58 @@ export abstract class QueuedBudget implements Budget {
   abstract readonly refreshesPerWindow: number;
   abstract readonly windowMs: number;
   abstract readonly window: BudgetWindow;
-  abstract rush(job: Job): void;
+  abstract sendNow(request: SlotRequest): void;
 
-  /** Sends whatever may be sent now, and sees to being called again when more may. */
+  /** Grants a turn to all who may have theirs now, and sees to being called again when more may. */
   protected abstract pump(): void;
   /** How long an answer usually takes, in milliseconds. */
   protected abstract readonly latencyMs: number;
   /** Milliseconds until what has so many before it is sent. */
   protected abstract estimateAt(position: number): number;
 
-  enqueue(job: Job): void {
-    this.lanes.add(job);
+  turn(request: SlotRequest, again = false): AtOnce<Turn> {
+    let granted: Turn | undefined;
+    let grant = (turn: Turn): void => {
+      granted = turn;
+    };
+    this.#turns.set(request, (turn) => grant(turn));
+    if (again) this.lanes.addFirst(request);
+    else this.lanes.add(request);
     this.pump();
+    return (
+      granted ??
+      new Promise<Turn>((resolve) => {
+        grant = resolve;
+      })
+    );
   }
 
-  cancel(job: Job): boolean {
-    return this.lanes.remove(job);
+  cancel(request: SlotRequest): boolean {
+    if (!this.lanes.remove(request)) return false;
+    this.grant(request, { kind: 'cancelled' });
+    return true;
   }
 
-  hasten(job: Job, caller: string): void {
-    if (job.lane !== 'refresh') {
-      if (job.caller === caller) return;
-      const position = this.lanes.position(job);
+  promote(request: SlotRequest, caller: string): void {
+    if (request.lane !== 'refresh') {
+      if (request.caller === caller) return;
+      const position = this.lanes.position(request);
       if (position === undefined || position <= this.lanes.ahead('interactive', caller)) return;
     }
-    const waits = this.lanes.remove(job);
-    job.lane = 'interactive';
-    job.caller = caller;
-    if (waits) this.enqueue(job);
+    const waits = this.lanes.remove(request);
+    request.lane = 'interactive';
+    request.caller = caller;
+    if (!waits) return;
+    this.lanes.add(request);
+    this.pump();
   }
 
   estimate(lane: 'write' | 'interactive', caller: string): number {
     return this.estimateAt(this.lanes.ahead(lane, caller));
   }
 
-  estimateOf(job: Job): number {
-    const position = this.lanes.position(job);
+  estimateOf(request: SlotRequest): number {
+    const position = this.lanes.position(request);
     return position === undefined ? 0 : this.estimateAt(position);
   }
 
@@ -74,9 +104,9 @@ export abstract class QueuedBudget implements Budget {
 
   waiting(most: number): QueuedRequest[] {
     const waiting: QueuedRequest[] = [];
-    for (const job of this.lanes.inOrder()) {
+    for (const each of this.lanes.inOrder()) {
       if (waiting.length >= most) return waiting;
-      waiting.push(queued(job, this.estimateAt(waiting.length)));
+      waiting.push(queued(each, this.estimateAt(waiting.length)));
     }
     const refreshes = this.lanes.mostUrgent(most - waiting.length);
     for (const { refresh } of refreshes) waiting.push(queued(refresh, null));
@@ -95,9 +125,9 @@ export abstract class QueuedBudget implements Budget {
     this.clock.after(graceMs, () => this.tellDelay());
   }
 
-  turnsAway(job: Job, estimateMs: number): boolean {
+  turnsAway(request: SlotRequest, estimateMs: number): boolean {
     if (this.#drainedAt === null) return false;
-    return job.lane !== 'write' || this.clock.now() + estimateMs > this.#drainedAt;
+    return request.lane !== 'write' || this.clock.now() + estimateMs > this.#drainedAt;
   }
 
   /** Whether the process is about to end. */
@@ -105,23 +135,41 @@ export abstract class QueuedBudget implements Budget {
     return this.#drainedAt !== null;
   }
 
-  /** Puts back, before all others of its lane, what had its turn in vain. */
-  protected putBack(job: Job): void {
-    this.lanes.addFirst(job);
-    job.delayed(this.estimateOf(job));
+  /** Tells a request, which waits in no lane any more, what has become of its turn. */
+  protected grant(request: SlotRequest, turn: Turn): void {
+    const grant = this.#turns.get(request);
+    this.#turns.delete(request);
+    grant?.(turn);
+  }
+
+  /**
+   * Pumps once whoever has given a slot back has asked for another turn, which is to be the next. After a refusal those
+   * who wait learn of the pause first.
+   */
+  protected pumpSoon(refused: boolean): void {
+    this.#tellsSoon ||= refused;
+    if (this.#pumpsSoon) return;
+    this.#pumpsSoon = true;
+    queueMicrotask(() => {
+      const tells = this.#tellsSoon;
+      this.#pumpsSoon = false;
+      this.#tellsSoon = false;
+      if (tells) this.tellDelay();
+      this.pump();
+    });
   }
 
   /** Lets those who wait reckon with a pause, instead of finding out when their patience is over. */
   protected tellDelay(): void {
     let position = 0;
     // Whoever does not want to wait so long leaves the lanes meanwhile.
-    for (const job of Array.from(this.lanes.inOrder())) {
-      if (job.delayed(this.estimateAt(position))) position += 1;
+    for (const each of Array.from(this.lanes.inOrder())) {
+      if (each.accepts(this.estimateAt(position))) position += 1;
     }
   }
 }
 
-function queued(job: Job, leavesInMs: number | null): QueuedRequest {
-  const { caller, lane, operation, resource, waitedMs } = job;
+function queued(request: SlotRequest, leavesInMs: number | null): QueuedRequest {
+  const { caller, lane, operation, resource, waitedMs } = request;
   return { lane, caller, resource, operation, waitedMs, leavesInMs };
 }

@@ -1,4 +1,4 @@
-import type { Upshot } from '../budget/budget.ts';
+import type { SharedResult } from '../budget/budget.ts';
 import type { Feedback } from '../wire/rate-limit-headers.ts';
 
 /**
@@ -19,7 +19,7 @@ export type Attempt<T> =
 interface Aftermath {
   /** Those who wait are told when this resolves; at once where it is absent. */
   readonly settled?: Promise<void> | undefined;
-  readonly upshot?: Upshot | undefined;
+  readonly result?: SharedResult | undefined;
 }
 
 /** An answer, or that there is none. */

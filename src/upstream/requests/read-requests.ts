@@ -4,7 +4,7 @@ import type { Clock } from '../../clock.ts';
 import type { UpstreamName } from '../../errors.ts';
 import type { EventStream } from '../../observe/event-stream.ts';
 import type { Resource } from '../../resources.ts';
-import type { Budget, Permit, Upshot } from '../budget/budget.ts';
+import type { Budget, SharedResult, Slot } from '../budget/budget.ts';
 import type { Cache, Freshness } from '../cache/cache.ts';
 import type { RefreshedFor, Refresher } from '../cache/refresher.ts';
 import { doubtsOf } from '../cache/shared-generations.ts';
@@ -118,10 +118,10 @@ export class ReadRequests {
       ...(this.#options.elsewhere
         ? this.#sharing(this.#options.elsewhere, { key, read, credential })
         : {}),
-      attempt: (payer, departing, permit) => {
+      attempt: (payer, departing, slot) => {
         attempts += 1;
         const mayRepeat = attempts === 1;
-        return this.#attemptRead(key, open, credential, { payer, departing, permit, mayRepeat });
+        return this.#attemptRead(key, open, credential, { payer, departing, slot, mayRepeat });
       },
     });
     const forWatchers = 'refreshFor' in purpose && purpose.refreshFor === 'watchers';
@@ -139,12 +139,12 @@ export class ReadRequests {
     {
       payer,
       departing,
-      permit,
+      slot,
       mayRepeat,
     }: {
       readonly payer: Receipt | undefined;
       readonly departing: Departing;
-      readonly permit: Permit | undefined;
+      readonly slot: Slot;
       readonly mayRepeat: boolean;
     },
   ): Promise<Attempt<T>> {
@@ -156,13 +156,13 @@ export class ReadRequests {
     const heldBack = this.#options.exchange.heldBackFor(read);
     if (heldBack) return { kind: 'unsent', error: heldBack };
     payer?.sent(this.#upstream, key);
-    const stamp = permit?.stamp ?? cache.stamp();
+    const stamp = slot.stamp ?? cache.stamp();
     open.stamp = stamp;
     const { feedback, outcome } = await this.#options.standing.send(
       read,
       credential,
       { ...departing, renews },
-      permit,
+      slot,
     );
     if (outcome.kind === 'late') {
       payer?.notSent(this.#upstream, key);
@@ -178,7 +178,7 @@ export class ReadRequests {
     if (outcome.kind === 'failure') {
       this.#options.refresher.failed(key);
       const error = readError(this.#upstream, outcome.failure);
-      return { kind: 'error', feedback, error, upshot: { kind: 'failed', code: error.code } };
+      return { kind: 'error', feedback, error, result: { kind: 'failed', code: error.code } };
     }
     const { bytes, value } = outcome;
     if (this.#options.elsewhere) read.stamped?.(value, stamp.storedAt);
@@ -186,8 +186,8 @@ export class ReadRequests {
       !open.orphaned &&
       this.#options.copies.store({ key, read, value, bytes }, stamp) &&
       this.#options.elsewhere?.keep({ key, read, credential }, { value, bytes, stamp });
-    const upshot: Upshot | undefined = isKept ? { kind: 'shared' } : undefined;
-    return { kind: 'value', feedback, value, upshot };
+    const result: SharedResult | undefined = isKept ? { kind: 'shared' } : undefined;
+    return { kind: 'value', feedback, value, result };
   }
 
   /** What other replicas have to know of a read in flight, and what theirs come to here. */
@@ -207,9 +207,9 @@ export class ReadRequests {
         ttlMs: freshness(read.resource).ttlMs,
         newerThan: sharedAt,
       },
-      elsewhere: async (upshot) => {
-        if (upshot.kind === 'failed') {
-          const error = readErrorOf(this.#upstream, upshot.code);
+      elsewhere: async (result) => {
+        if (result.kind === 'failed') {
+          const error = readErrorOf(this.#upstream, result.code);
           if (error) this.#options.refresher.failed(key);
           return error && { error };
         }

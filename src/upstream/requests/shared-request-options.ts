@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import type { UpstreamName } from '../../errors.ts';
 import type { EventStream } from '../../observe/event-stream.ts';
-import type { Budget, Permit, Sharing, Upshot } from '../budget/budget.ts';
+import type { Budget, SharedResult, Sharing, Slot } from '../budget/budget.ts';
 import type { Lane } from '../budget/lanes.ts';
 import type { Receipt } from '../receipt.ts';
 import type { Departing } from '../wire/observed-exchange.ts';
@@ -20,7 +20,7 @@ export interface SharedRequestOptions<T> {
   readonly urgency?: () => number;
   /** Whether a refresh is still of use, though nobody waits for it. */
   readonly isWanted?: () => boolean;
-  /** See `Job.lengthy`. */
+  /** See `SlotRequest.lengthy`. */
   readonly lengthy?: boolean;
   readonly budget: Budget;
   readonly clock: Clock;
@@ -28,11 +28,11 @@ export interface SharedRequestOptions<T> {
   readonly attempt: (
     payer: Receipt | undefined,
     departing: Departing,
-    permit?: Permit,
+    slot: Slot,
   ) => Promise<Attempt<T>>;
   /** What other replicas have to know of it. */
-  readonly sharing?: Omit<Sharing, 'landed'>;
+  readonly sharing?: Sharing;
   /** What the end of another replica's request for the same comes to; `null` if that is of no use here. */
-  readonly elsewhere?: (upshot: Upshot) => Promise<Outcome<T> | null>;
+  readonly elsewhere?: (result: SharedResult) => Promise<Outcome<T> | null>;
   readonly events?: EventStream | undefined;
 }

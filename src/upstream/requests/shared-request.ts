@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
-import { inBackground } from '../../at-once.ts';
+import { type AtOnce, inBackground } from '../../at-once.ts';
 import { BudgetExhausted } from '../../errors.ts';
-import type { Attempted, Job, Permit, Sharing } from '../budget/budget.ts';
+import type { SharedResult, Sharing, Slot, SlotRequest, Turn } from '../budget/budget.ts';
 import type { Lane } from '../budget/lanes.ts';
 import type { Caller } from '../operation.ts';
 import type { Receipt } from '../receipt.ts';
@@ -20,7 +20,7 @@ export class CopyWillDo extends Error {
  * anybody still waits; each waiter has a patience and a signal of their own, and leaving never disturbs
  * the others.
  */
-export class SharedRequest<T> implements Job {
+export class SharedRequest<T> implements SlotRequest {
   lane: Lane;
   caller: string;
   readonly urgency: () => number;
@@ -39,6 +39,8 @@ export class SharedRequest<T> implements Job {
   #isToldToWait = false;
   /** Whether it is sent although nobody waits, for those who come later. */
   #goesOn = false;
+  /** Whether another replica's answer was of no use: it wants a request of its own. */
+  #isAlone = false;
   #tellSettled = (): void => {};
   /** Resolves after it is `done`. */
   readonly settled = new Promise<void>((resolve) => {
@@ -52,11 +54,9 @@ export class SharedRequest<T> implements Job {
     this.resource = options.resource;
     this.urgency = options.urgency ?? (() => 0);
     this.lengthy = options.lengthy ?? false;
-    const { elsewhere, sharing } = options;
-    this.sharing = sharing && {
-      ...sharing,
-      ...(elsewhere && { landed: async (upshot) => this.#landed(await elsewhere(upshot)) }),
-    };
+    const { sharing } = options;
+    const newerThan = (): number => (this.#isAlone ? Infinity : (sharing?.newerThan?.() ?? 0));
+    this.sharing = sharing && { ...sharing, newerThan };
   }
 
   /** Whether it is certain that nothing more comes of it. */
@@ -82,8 +82,32 @@ export class SharedRequest<T> implements Job {
   enqueue(): void {
     this.#openedAt = this.#options.clock.now();
     this.#queuedAt = this.#openedAt;
-    this.#options.budget.enqueue(this);
-    this.#tellQueue();
+    const turn = this.#options.budget.turn(this);
+    if (turn instanceof Promise) this.#tellQueue();
+    else this.#hasTurn();
+    inBackground(this.#run(turn));
+  }
+
+  /** Takes turns until one brings an answer, or nobody wants it any more. Whoever waits has joined before the first. */
+  async #run(first: AtOnce<Turn>): Promise<void> {
+    for (let turn = await first; turn.kind !== 'cancelled'; ) {
+      if (this.#queued) this.#hasTurn();
+      if (turn.kind === 'elsewhere') turn = await turn.next;
+      else {
+        const isOver = await (turn.kind === 'slot' ? this.#send(turn) : this.#landed(turn.result));
+        if (isOver) return;
+        turn = await this.#turnAgain();
+      }
+    }
+  }
+
+  #turnAgain(): AtOnce<Turn> {
+    const { budget, clock } = this.#options;
+    this.#state = 'queued';
+    this.#queuedAt = clock.now();
+    const turn = budget.turn(this, true);
+    if (turn instanceof Promise) this.accepts(budget.estimateOf(this));
+    return turn;
   }
 
   get operation(): string | null {
@@ -147,13 +171,13 @@ export class SharedRequest<T> implements Job {
       signal.addEventListener('abort', onAbort, { once: true });
       this.#waiters.add(waiter);
       const { budget } = this.#options;
-      if (this.lane !== 'write') budget.hasten(this, caller.name);
-      if (this.#queued && patienceOf(waiter) === 0) budget.rush(this);
+      if (this.lane !== 'write') budget.promote(this, caller.name);
+      if (this.#queued && patienceOf(waiter) === 0) budget.sendNow(this);
       if (this.#queued) this.#beginWaiting(waiter, budget.estimateOf(this));
     });
   }
 
-  dispatched(): void {
+  #hasTurn(): void {
     this.#state = 'sending';
     for (const waiter of this.#waiters) this.#endWaiting(waiter);
     const { clock, events, upstream } = this.#options;
@@ -162,20 +186,22 @@ export class SharedRequest<T> implements Job {
     if (this.#isToldToWait) this.#tellQueue();
   }
 
-  async attempt(permit?: Permit): Promise<Attempted> {
+  /** Sends it in a slot; false when it goes again. */
+  async #send(slot: Slot): Promise<boolean> {
     for (;;) {
       const payer = this.#first?.receipt;
       if (!payer && !this.#leavesAnyway) {
+        slot.release();
         this.#finish();
-        return { kind: 'unsent' };
+        return true;
       }
       const attempt = await this.#options
-        .attempt(payer, this.#departing(payer), permit)
+        .attempt(payer, this.#departing(payer), slot)
         .catch(unforeseen);
       if (attempt.kind !== 'unsent' && attempt.kind !== 'late') this.#payer ??= payer;
       // Whoever came to wait for a refresh that was not needed any more gets it sent.
       const wanted = attempt.kind === 'unsent' && !('error' in attempt) && this.#waiters.size > 0;
-      if (!wanted) return this.#settle(attempt);
+      if (!wanted) return this.#settle(attempt, slot);
     }
   }
 
@@ -185,28 +211,26 @@ export class SharedRequest<T> implements Job {
     return { operation, asker: operation?.asker ?? null, caller: charged, lane, renews: false };
   }
 
-  /** Tells those who wait what they get, unless it goes again. */
-  #settle(attempt: Attempt<T>): Attempted {
-    if (attempt.kind === 'refused' || attempt.kind === 'again') return attempt;
-    if (attempt.kind === 'late') return attempt;
+  /** Ends the slot, and tells those who wait what they get; false when it goes again. */
+  #settle(attempt: Attempt<T>, slot: Slot): boolean {
+    if (attempt.kind === 'late' || attempt.kind === 'unsent') slot.release();
+    else slot.end(attempt.feedback, 'result' in attempt ? attempt.result : undefined);
+    if (attempt.kind === 'refused' || attempt.kind === 'again') return false;
+    if (attempt.kind === 'late') return false;
     const ended: Outcome<T> =
       attempt.kind === 'value' ? { value: attempt.value } : { error: attempt.error };
-    if (attempt.kind === 'unsent') {
-      this.#end(ended);
-      return attempt;
-    }
-    const { feedback, settled, upshot } = attempt;
-    if (settled) inBackground(settled.finally(() => this.#end(ended)));
-    else this.#end(ended);
-    return { kind: 'done', feedback, ...(upshot && { upshot }) };
+    if ('settled' in attempt && attempt.settled) {
+      inBackground(attempt.settled.finally(() => this.#end(ended)));
+    } else this.#end(ended);
+    return true;
   }
 
-  /** Somebody else's request has ended: tells whether that is the end of this one. */
-  #landed(ended: Outcome<T> | null): boolean {
-    if (this.done) return true;
-    if (ended === null) return false;
-    this.#end(ended);
-    return true;
+  /** Another replica's request has ended: whether that is the end of this one. */
+  async #landed(result: SharedResult | null): Promise<boolean> {
+    const ended = result && (await this.#options.elsewhere?.(result));
+    if (ended && !this.done) this.#end(ended);
+    this.#isAlone ||= result?.kind === 'shared';
+    return this.done;
   }
 
   /** Tells those who still wait. */
@@ -219,9 +243,7 @@ export class SharedRequest<T> implements Job {
     }
   }
 
-  delayed(estimateMs: number): boolean {
-    if (!this.#queued) this.#queuedAt = this.#options.clock.now();
-    this.#state = 'queued';
+  accepts(estimateMs: number): boolean {
     this.#tellQueue();
     for (const waiter of this.#waiters) {
       if (!waiter.waiting) this.#beginWaiting(waiter, estimateMs);

@@ -64,18 +64,18 @@ export class UnsharedRequests {
         resource: resourceOf(call),
         planned: caller.receipt,
         sharing: { tags: tags() },
-        attempt: async (payer, departing, permit) => {
+        attempt: async (payer, departing, slot) => {
           const heldBack = exchange.heldBackFor(call);
           if (heldBack) return { kind: 'unsent', error: heldBack };
           payer?.sent(options.upstream, key);
-          const { feedback, outcome } = await standing.send(call, credential, departing, permit);
+          const { feedback, outcome } = await standing.send(call, credential, departing, slot);
           if (outcome.kind === 'late') {
             payer?.notSent(options.upstream, key);
             return { kind: 'late' };
           }
           return outcome.kind === 'refused'
             ? { kind: 'refused', feedback }
-            : answered(feedback, settle(outcome, permit?.id));
+            : answered(feedback, settle(outcome, slot.id));
         },
       });
       request.enqueue();
@@ -87,6 +87,6 @@ export class UnsharedRequests {
 function answered<T>(feedback: Feedback, told: Told<T>): Attempt<T> {
   const { settled } = told;
   if ('value' in told) return { kind: 'value', feedback, value: told.value, settled };
-  const upshot = settled ? undefined : ({ kind: 'nothing' } as const);
-  return { kind: 'error', feedback, error: told.error, settled, upshot };
+  const result = settled ? undefined : ({ kind: 'nothing' } as const);
+  return { kind: 'error', feedback, error: told.error, settled, result };
 }

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import {
   createBudget,
   Errand,
+  enqueue,
   enqueueAll,
   mostAtOnce,
   type Sent,
@@ -72,7 +73,7 @@ describe('A lease', () => {
         const budget = createBudget(clock, limit, windowMs);
         for (const { atMs, latencyMs } of arrivals) {
           const errand = new Errand({ clock, log }, { latencyMs });
-          clock.after(atMs, () => budget.enqueue(errand));
+          clock.after(atMs, () => enqueue(budget, errand));
         }
         await clock.advance(3_600_000);
         expect(log).toHaveLength(arrivals.length);
@@ -91,7 +92,7 @@ describe('A lease', () => {
         () => {
           // Claimed before the budget learns of the refusal, in the same turn, and not sent yet.
           queueMicrotask(() => {
-            for (const each of held) budget.enqueue(each);
+            for (const each of held) enqueue(budget, each);
           });
           return refusal(1000);
         },
@@ -179,10 +180,10 @@ describe('Whoever cannot wait', () => {
   test('goes once, if there are slots for all before it', async () => {
     const { all, budget, clock, log } = await held(40);
     // 28 are free and 38 wait: the first 28 of them are served now, as far as slots are concerned.
-    budget.rush(all[30] as Errand);
+    budget.sendNow(all[30] as Errand);
     await clock.advance(0);
     expect(log).toHaveLength(2);
-    budget.rush(all[29] as Errand);
+    budget.sendNow(all[29] as Errand);
     await clock.advance(0);
     expect(log.at(-1)?.errand).toBe(all[29]);
     expect(log).toHaveLength(3);
@@ -196,8 +197,8 @@ describe('Whoever cannot wait', () => {
     await begin();
     await enqueueAll({ budget, clock }, [errand({ answers: [refusal(7000), silent] })]);
     const [waiting] = errands(1);
-    budget.enqueue(waiting as Errand);
-    budget.rush(waiting as Errand);
+    enqueue(budget, waiting as Errand);
+    budget.sendNow(waiting as Errand);
     // Nor is its turn spent on that, which would put it before others.
     expect(waiting?.turns).toBe(0);
     await clock.advance(6999);

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
-import type { Job } from '../../../src/upstream/budget/budget.ts';
 import type { Feedback } from '../../../src/upstream/wire/rate-limit-headers.ts';
-import { createBudget } from '../../support/errands.ts';
+import { createBudget, enqueue, type Job } from '../../support/errands.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 const NOTHING_TOLD: Feedback = { limit: null, remaining: null, resetInMs: null };
@@ -16,8 +15,7 @@ function job(send: () => Promise<Feedback>, lengthy = false): Job {
     urgency: () => 0,
     lengthy,
     attempt: async () => ({ kind: 'done', feedback: await send() }),
-    dispatched: () => {},
-    delayed: () => true,
+    accepts: () => true,
   };
 }
 
@@ -29,8 +27,12 @@ it('lets others go while the first request of a process is an upload that takes 
     finish = resolve;
   });
   const sent: string[] = [];
-  budget.enqueue(job(() => upload, true));
-  budget.enqueue(
+  enqueue(
+    budget,
+    job(() => upload, true),
+  );
+  enqueue(
+    budget,
     job(async () => {
       sent.push('read');
       return NOTHING_TOLD;

@@ -1,7 +1,13 @@
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Lane } from '../../../src/upstream/budget/lanes.ts';
-import { type Brings, type Errand, enqueueAll, mostAtOnce } from '../../support/errands.ts';
+import {
+  type Brings,
+  type Errand,
+  enqueue,
+  enqueueAll,
+  mostAtOnce,
+} from '../../support/errands.ts';
 import { createWorld, windowMs } from './world.ts';
 
 afterEach(() => {
@@ -51,7 +57,7 @@ describe('The law of the limit', () => {
           const errand = world.errand({ ...arrival, answers });
           clock.after(arrival.atMs, () => {
             if (arrival.wallJumpMs !== null) clock.jumpWall(arrival.wallJumpMs);
-            budget.enqueue(errand);
+            enqueue(budget, errand);
           });
           if (arrival.cancelAfterMs === null) {
             wanted.push({ errand, times: first === 'nothing' ? 0 : answers.length });

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { type Errand, enqueueAll } from '../../support/errands.ts';
+import { type Errand, enqueue, enqueueAll } from '../../support/errands.ts';
 import { createWorld, windowMs } from './world.ts';
 
 afterEach(() => {
@@ -21,7 +21,7 @@ describe('Order', () => {
     await begin();
     const noisy = errands(100, { caller: 'noisy' });
     const quiet = Array.from({ length: 9 }, (_, n) => errands(3, { caller: `quiet ${n}` })).flat();
-    for (const errand of [...noisy, ...quiet]) budget.enqueue(errand);
+    for (const errand of [...noisy, ...quiet]) enqueue(budget, errand);
     await clock.advance(windowMs);
     // The noisy one got the whole first window, being alone; the quiet ones share the second with it.
     expect(quiet.every((errand) => errand.sent.length === 1)).toBe(true);
@@ -63,7 +63,7 @@ describe('Order', () => {
     await enqueueAll({ budget, clock }, errands(30));
     const refresh = errand({ lane: 'refresh', caller: '' });
     await enqueueAll({ budget, clock }, [refresh, ...errands(30)]);
-    budget.hasten(refresh, 'b');
+    budget.promote(refresh, 'b');
     expect(refresh).toMatchObject({ lane: 'interactive', caller: 'b' });
     expect(budget.estimateOf(refresh)).toBe(windowMs);
     await clock.advance(windowMs);
@@ -76,10 +76,10 @@ describe('Order', () => {
     const noisy = errands(9, { caller: 'noisy' });
     await enqueueAll({ budget, clock }, noisy);
     const last = noisy[8] as Errand;
-    budget.hasten(last, 'quiet');
+    budget.promote(last, 'quiet');
     expect(budget.estimateOf(last)).toBeLessThanOrEqual(2 * windowMs + 400);
     const second = noisy[1] as Errand;
-    budget.hasten(second, 'another');
+    budget.promote(second, 'another');
     expect(second.caller).toBe('noisy');
   });
 });

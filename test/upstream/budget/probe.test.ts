@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Attempted, Budget, Job } from '../../../src/upstream/budget/budget.ts';
+import type { Budget } from '../../../src/upstream/budget/budget.ts';
 import type { Lane } from '../../../src/upstream/budget/lanes.ts';
 import type { Feedback } from '../../../src/upstream/wire/rate-limit-headers.ts';
-import { createBudget, silent } from '../../support/errands.ts';
+import { type Attempted, createBudget, enqueue, type Job, silent } from '../../support/errands.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 const WINDOW_MS = 60_000;
@@ -37,10 +37,9 @@ function ask(count: number, lane: Lane = 'interactive'): Job[] {
         new Promise((resolve) => {
           answers.push((feedback) => resolve({ kind: 'done', feedback }));
         }),
-      dispatched: () => {},
-      delayed: () => true,
+      accepts: () => true,
     };
-    budget.enqueue(job);
+    enqueue(budget, job);
     return job;
   });
 }
@@ -190,14 +189,14 @@ describe('After a silence', () => {
     await share();
     await clock.advance(10 * WINDOW_MS);
     const [, , impatient] = ask(12) as [Job, Job, Job];
-    budget.rush(impatient);
+    budget.sendNow(impatient);
     expect(await onWire()).toBe(3);
   });
 
   it('whoever cannot wait does not go while others use the key', async () => {
     await share();
     const [, , impatient] = ask(12) as [Job, Job, Job];
-    budget.rush(impatient);
+    budget.sendNow(impatient);
     expect(await onWire()).toBe(2);
   });
 
@@ -205,7 +204,7 @@ describe('After a silence', () => {
     ask(1);
     await answer(1);
     const jobs = ask(3);
-    budget.rush(jobs[2] as Job);
+    budget.sendNow(jobs[2] as Job);
     expect(await onWire()).toBe(1);
   });
 });
@@ -256,7 +255,7 @@ describe('On a key that others use', () => {
         };
         const send = (count: number): void => {
           for (let nth = 0; nth < count; nth += 1) {
-            budget.enqueue({
+            enqueue(budget, {
               lane: 'interactive',
               caller: 'web',
               resource: 'channels',
@@ -264,8 +263,7 @@ describe('On a key that others use', () => {
               waitedMs: 0,
               urgency: () => 0,
               attempt,
-              dispatched: () => {},
-              delayed: () => true,
+              accepts: () => true,
             });
           }
         };
@@ -304,7 +302,7 @@ describe('On a key that others use', () => {
     let attempts = 0;
     const [job] = ask(1) as [Job];
     await answer(null);
-    budget.enqueue({
+    enqueue(budget, {
       ...job,
       attempt: async (): Promise<Attempted> => {
         attempts += 1;

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { type Errand, enqueueAll, silent } from '../../support/errands.ts';
+import { type Errand, enqueue, enqueueAll, silent } from '../../support/errands.ts';
 import { createWorld, refusal, windowMs } from './world.ts';
 
 afterEach(() => {
@@ -69,7 +69,7 @@ describe('A refusal', () => {
       answers: [
         () => {
           // Has its turn in the turn of the event loop in which the budget learns of the refusal.
-          queueMicrotask(() => budget.enqueue(held));
+          queueMicrotask(() => enqueue(budget, held));
           return refusal(1000);
         },
         silent,

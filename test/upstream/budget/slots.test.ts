@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { SlotLimiter } from '../../../src/upstream/budget/slot-limiter.ts';
-import { enqueueAll, mostAtOnce, silent } from '../../support/errands.ts';
+import { enqueue, enqueueAll, mostAtOnce, silent } from '../../support/errands.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { createWorld, windowMs } from './world.ts';
 
@@ -18,7 +18,7 @@ describe('Requests that find slots free', () => {
   test('leave in the turn in which they ask, ten at once', async () => {
     const { errands, log, budget, begin } = createWorld();
     await begin();
-    for (const errand of errands(10, { latencyMs: 1000 })) budget.enqueue(errand);
+    for (const errand of errands(10, { latencyMs: 1000 })) enqueue(budget, errand);
     expect(budget.state).toMatchObject({ used: 10, remaining: 20, queued: 0 });
     await microtasks();
     expect(log).toHaveLength(10);

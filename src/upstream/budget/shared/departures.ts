@@ -4,7 +4,8 @@ import type { PermitOutcome } from '../../../observe/events.ts';
 import type { SharedClaim, SharedLedger } from '../../../redis/shared-ledger.ts';
 import type { ProtocolTimes } from '../../../redis/times.ts';
 import type { Stamp } from '../../cache/cache.ts';
-import type { Attempted, Job, Permit } from '../budget.ts';
+import type { Feedback } from '../../wire/rate-limit-headers.ts';
+import type { SharedResult, Slot, SlotRequest } from '../budget.ts';
 import { endedOf } from './wants.ts';
 
 /** What sending with permits needs of the world. */
@@ -17,7 +18,21 @@ export interface DeparturesOptions {
   readonly observer: (outcome: PermitOutcome) => void;
 }
 
-/** Sends requests with permits, and tells the ledger how they end. */
+/** A permit that a claim has brought. */
+export interface Granted {
+  readonly id: string;
+  readonly claim: SharedClaim;
+  /** When the claim was made. */
+  readonly claimed: Moment;
+}
+
+/** Told of how a slot ended. `noted` resolves once the ledger knows. */
+interface SlotListener {
+  released(): void;
+  ended(refused: boolean, noted: Promise<void>): void;
+}
+
+/** Makes slots of permits, and tells the ledger how they end. */
 export class Departures {
   readonly #options: DeparturesOptions;
 
@@ -25,41 +40,33 @@ export class Departures {
     this.#options = options;
   }
 
-  /** A permit of a claim that was made at a moment. */
-  permit(id: string, claim: SharedClaim, claimed: Moment): Permit {
-    const { clock, stampOf, times } = this.#options;
+  /** The slot of a request that has got a permit, which is renewed for as long as a lengthy request lasts. */
+  slot(request: SlotRequest, { claim, claimed, id }: Granted, listener: SlotListener): Slot {
+    const { clock, ledger, observer, stampOf, times } = this.#options;
+    const cancelRenewal = request.lengthy ? this.#renew(id) : () => {};
     return {
+      kind: 'slot',
       id,
       stamp: stampOf(claim),
       // Both clocks: one stands still while a machine sleeps, the other can be set back.
       mayLeave: () =>
         clock.now() - claimed.now < times.sendByMs && clock.wall() - claimed.wall < times.sendByMs,
+      release: () => {
+        cancelRenewal();
+        observer('unsent');
+        inBackground(ledger.giveBack(id));
+        listener.released();
+      },
+      end: (feedback: Feedback, result?: SharedResult) => {
+        cancelRenewal();
+        const ended = endedOf(request, { feedback, result }, claim.epoch);
+        listener.ended(feedback.refused !== undefined, ledger.ended(id, ended));
+      },
     };
   }
 
-  /**
-   * Sends a request with its permit of an epoch. `told` resolves once the ledger knows how it ended: whoever
-   * waits for its answer does not wait for that.
-   */
-  async send(
-    job: Job,
-    permit: Permit,
-    epoch: string,
-  ): Promise<{ readonly attempted: Attempted['kind']; readonly told: Promise<void> }> {
-    const { ledger, observer } = this.#options;
-    const cancelRenewal = job.lengthy ? this.#renew(permit) : () => {};
-    const attempted = await job.attempt(permit);
-    cancelRenewal();
-    const { kind } = attempted;
-    if (kind === 'unsent' || kind === 'late') {
-      observer('unsent');
-      return { attempted: kind, told: ledger.giveBack(permit.id) };
-    }
-    return { attempted: kind, told: ledger.ended(permit.id, endedOf(job, attempted, epoch)) };
-  }
-
   /** Keeps a permit for as long as its request lasts, until the answer is called. */
-  #renew({ id }: Permit): () => void {
+  #renew(id: string): () => void {
     const { clock, ledger } = this.#options;
     let cancel = (): void => {};
     // One that does not get through is tried again by itself: another beside it would be told the same.

@@ -1,15 +1,9 @@
-import { inBackground } from '../../../at-once.ts';
-import type { Moment } from '../../../clock.ts';
+import { type AtOnce, inBackground } from '../../../at-once.ts';
 import { RedisRefused, RedisUnavailable } from '../../../redis/failures.ts';
-import type {
-  SharedClaim,
-  SharedLedger,
-  SharedVerdict,
-  Want,
-} from '../../../redis/shared-ledger.ts';
-import type { BudgetState, BudgetWindow, Job, Permit, Upshot } from '../budget.ts';
+import type { SharedLedger, SharedVerdict, Want } from '../../../redis/shared-ledger.ts';
+import type { BudgetState, BudgetWindow, SharedResult, SlotRequest, Turn } from '../budget.ts';
 import { QueuedBudget } from '../queued-budget.ts';
-import { Departures, type DeparturesOptions } from './departures.ts';
+import { Departures, type DeparturesOptions, type Granted } from './departures.ts';
 import { sharedForecast } from './shared-forecast.ts';
 import { OwnSlots, sharedWindow } from './shared-window.ts';
 import { waitsOf, wantOf } from './wants.ts';
@@ -36,13 +30,16 @@ const MOST_REFRESHES = 3;
 const PACE_MS = 50;
 /** So often another replica's request is asked after that was to bring what is waited for here. */
 const ASK_AGAIN_MS = 250;
+const SHARED: SharedResult = { kind: 'shared' };
 /** Longest time without asking again, in milliseconds: what was bid for runs out. */
 const LONGEST_STOP_MS = 1000;
 
-/** A job that waits for another replica's request. */
+/** A request that waits for another replica's. */
 interface Parked {
   /** When it is asked after again, on `clock.now()`. */
   askAt: number;
+  /** Says what follows from it. */
+  readonly goOn: (turn: Turn) => void;
 }
 
 /**
@@ -56,10 +53,8 @@ export class SharedBudget extends QueuedBudget {
   readonly #ledger: SharedLedger;
   readonly #departures: Departures;
   readonly #own = new OwnSlots();
-  readonly #parked = new Map<Job, Parked>();
-  readonly #rushing = new WeakSet<Job>();
-  /** Those for whom another replica's answer was of no use: they want a request of their own. */
-  readonly #alone = new WeakSet<Job>();
+  readonly #parked = new Map<SlotRequest, Parked>();
+  readonly #rushing = new WeakSet<SlotRequest>();
   #claiming = false;
   #claimAgain = false;
   /** No claim before that, on `clock.now()`. */
@@ -83,24 +78,24 @@ export class SharedBudget extends QueuedBudget {
     return this.#ledger.name;
   }
 
-  override enqueue(job: Job): void {
+  override turn(request: SlotRequest, again?: boolean): AtOnce<Turn> {
     // While slots are waited for, newcomers are told of in good time and not one by one.
     this.#claimAt = Math.min(this.#claimAt, this.#claimedAt + PACE_MS);
-    super.enqueue(job);
+    return super.turn(request, again);
   }
 
-  rush(job: Job): void {
-    if (this.lanes.position(job) === undefined) return;
-    this.#rushing.add(job);
+  sendNow(request: SlotRequest): void {
+    if (this.lanes.position(request) === undefined) return;
+    this.#rushing.add(request);
     this.#claimNow();
   }
 
   /** Another replica's request for a read has ended. */
-  endedElsewhere(key: string | null, upshot: Upshot | null): void {
-    for (const job of [...this.#parked.keys(), ...this.lanes.inOrder()]) {
-      if (key === null || job.sharing?.key !== key || this.#alone.has(job)) continue;
-      if (upshot) inBackground(this.#land(job, upshot));
-      else if (this.#parked.has(job)) this.#return(job);
+  endedElsewhere(key: string | null, result: SharedResult | null): void {
+    for (const request of [...this.#parked.keys(), ...this.lanes.inOrder()]) {
+      const { sharing } = request;
+      if (key === null || sharing?.key !== key || sharing.newerThan?.() === Infinity) continue;
+      if (result || this.#parked.has(request)) this.#land(request, result);
     }
     this.#claimNow();
   }
@@ -209,21 +204,22 @@ export class SharedBudget extends QueuedBudget {
   async #claim(): Promise<void> {
     const { clock } = this;
     const { nameOf, nextId } = this.#options;
-    const wanted = this.#wanted().map((job) => ({ id: nextId(), job }));
+    const wanted = this.#wanted().map((request) => ({ id: nextId(), request }));
     if (wanted.length === 0) return;
     this.#claiming = true;
     this.#claimAgain = false;
     const sent = { now: clock.now(), wall: clock.wall() };
     this.#claimedAt = sent.now;
     try {
-      const wants = wanted.map(({ id, job }) => this.#wantOf(id, job));
-      const parked = wanted.map(({ job }) => job).filter((job) => this.#parked.has(job));
+      const wants = wanted.map(({ id, request }) => this.#wantOf(id, request));
+      const parked = wanted.flatMap(({ request }) => (this.#parked.has(request) ? request : []));
       const waits = waitsOf(this.lanes, { parked, drains: this.drains, nameOf });
       const claim = await this.#ledger.claim(wants, waits);
       const next = clock.now() + Math.min(claim.stopMs, LONGEST_STOP_MS);
       this.#claimAt = this.#claimAgain ? Math.min(next, sent.now + PACE_MS) : next;
       for (const [at, each] of wanted.entries()) {
-        this.#take(each.id, each.job, claim.verdicts[at] ?? '', claim, sent);
+        const granted = { id: each.id, claim, claimed: sent };
+        this.#take(each.request, claim.verdicts[at] ?? '', granted);
       }
       // Where all were served, whoever comes next is claimed for at once.
       if (this.lanes.waiting === 0) this.#claimAt = Number.NEGATIVE_INFINITY;
@@ -237,9 +233,9 @@ export class SharedBudget extends QueuedBudget {
         }
       }
       this.#claimAt = clock.now() + this.#options.times.beatMs;
-      for (const { job } of wanted) {
-        if (this.#parked.has(job)) this.#return(job);
-        else job.delayed(this.estimateOf(job));
+      for (const { request } of wanted) {
+        if (this.#parked.has(request)) this.#land(request, null);
+        else request.accepts(this.estimateOf(request));
       }
     } finally {
       this.#claiming = false;
@@ -248,79 +244,95 @@ export class SharedBudget extends QueuedBudget {
   }
 
   /** Those that a claim is for: the first who wait, and those who wait for another replica for long. */
-  #wanted(): Job[] {
+  #wanted(): SlotRequest[] {
     const now = this.clock.now();
-    const parked = [...this.#parked].filter(([, { askAt }]) => askAt <= now).map(([job]) => job);
+    const parked = [...this.#parked].flatMap(([each, { askAt }]) => (askAt <= now ? each : []));
     const wanted = parked.slice(0, MOST_WANTS);
-    for (const job of this.lanes.inOrder()) {
+    for (const each of this.lanes.inOrder()) {
       if (wanted.length >= MOST_WANTS) return wanted;
-      wanted.push(job);
+      wanted.push(each);
     }
     if (this.drains) return wanted;
     const refreshes = this.lanes.mostUrgent(Math.min(MOST_REFRESHES, MOST_WANTS - wanted.length));
     return [...wanted, ...refreshes.map(({ refresh }) => refresh)];
   }
 
-  #wantOf(id: string, job: Job): Want {
-    const alone = this.#alone.has(job);
-    const rush = this.#rushing.has(job);
-    return wantOf(job, { id, alone, rush, caller: this.#options.nameOf(job.caller) });
+  #wantOf(id: string, request: SlotRequest): Want {
+    const rush = this.#rushing.has(request);
+    return wantOf(request, { id, rush, caller: this.#options.nameOf(request.caller) });
   }
 
-  /** What a claim has said of one job. */
-  #take(id: string, job: Job, verdict: SharedVerdict, claim: SharedClaim, sent: Moment): void {
-    const wasParked = this.#parked.delete(job);
+  /** What a claim has said of one request. */
+  #take(request: SlotRequest, verdict: SharedVerdict, granted: Granted): void {
+    const parked = this.#parked.get(request);
     if (verdict === '') {
-      if (wasParked) this.putBack(job);
-      else if (this.lanes.position(job) !== undefined) job.delayed(this.estimateOf(job));
+      if (parked) this.#land(request, null);
+      else if (this.lanes.position(request) !== undefined)
+        request.accepts(this.estimateOf(request));
       return;
     }
-    const waits = wasParked || this.lanes.take(job);
+    const waits = parked !== undefined || this.lanes.take(request);
     // Nobody wants it any more.
     if (!waits) {
-      if (verdict === 'go') inBackground(this.#ledger.giveBack(id));
+      if (verdict === 'go') inBackground(this.#ledger.giveBack(granted.id));
       return;
     }
     this.#options.observer(verdict);
-    if (!wasParked) job.dispatched();
-    if (verdict === 'go') {
-      inBackground(this.#send(job, this.#departures.permit(id, claim, sent), claim.epoch));
-    } else {
-      this.#parked.set(job, { askAt: this.clock.now() + ASK_AGAIN_MS });
-      if (verdict === 'landed') inBackground(this.#land(job, { kind: 'shared' }));
-    }
+    if (verdict === 'go') this.#goOn(request, this.#slotOf(request, granted));
+    else if (verdict === 'landed') this.#goOn(request, { kind: 'landed', result: SHARED });
+    else if (parked) parked.askAt = this.clock.now() + ASK_AGAIN_MS;
+    else this.#park(request);
   }
 
-  async #send(job: Job, permit: Permit, epoch: string): Promise<void> {
+  #slotOf(request: SlotRequest, granted: Granted): Turn {
     this.#own.forget(this.clock.now() - this.windowMs - this.#options.times.marginMs);
-    const slot = this.#own.begin(job);
-    const { attempted, told } = await this.#departures.send(job, permit, epoch);
-    if (attempted === 'unsent' || attempted === 'late') slot.unsent();
-    else slot.ended(this.clock.now());
-    if (attempted !== 'unsent' && attempted !== 'done') this.putBack(job);
-    this.#claimNow();
-    await told;
-    if (attempted === 'refused') this.tellDelay();
+    const own = this.#own.begin(request);
+    return this.#departures.slot(request, granted, {
+      released: () => {
+        own.unsent();
+        this.#claimSoon();
+      },
+      ended: (refused, noted) => {
+        own.ended(this.clock.now());
+        this.#claimSoon();
+        inBackground(this.#noted(refused, noted));
+      },
+    });
+  }
+
+  /** The ledger knows how a request ended. */
+  async #noted(refused: boolean, noted: Promise<void>): Promise<void> {
+    await noted;
+    if (refused) this.tellDelay();
     this.#claimNow();
   }
 
-  /** Looks whether another replica's request serves a job that waits. */
-  async #land(job: Job, upshot: Upshot): Promise<void> {
-    if (await job.sharing?.landed?.(upshot)) {
-      this.#parked.delete(job);
-      this.lanes.remove(job);
-      this.#tellWhetherWaiting();
-      return;
-    }
-    if (upshot.kind === 'shared') this.#alone.add(job);
-    if (this.#parked.has(job)) this.#return(job);
-    this.pump();
+  /** Lets a request wait for another replica's. */
+  #park(request: SlotRequest): void {
+    const next = new Promise<Turn>((goOn) => {
+      this.#parked.set(request, { askAt: this.clock.now() + ASK_AGAIN_MS, goOn });
+    });
+    this.grant(request, { kind: 'elsewhere', next });
   }
 
-  /** What it waited for elsewhere came to nothing. */
-  #return(job: Job): void {
-    this.#parked.delete(job);
-    this.putBack(job);
+  /** Another replica's request has ended; whoever it does not serve asks for another turn. */
+  #land(request: SlotRequest, result: SharedResult | null): void {
+    this.lanes.remove(request);
+    this.#goOn(request, { kind: 'landed', result });
+  }
+
+  #goOn(request: SlotRequest, turn: Turn): void {
+    const parked = this.#parked.get(request);
+    this.#parked.delete(request);
+    if (parked) parked.goOn(turn);
+    else this.grant(request, turn);
+    this.#tellWhetherWaiting();
+  }
+
+  /** A slot is free: whoever asks for another turn in this run is claimed for with the others. */
+  #claimSoon(): void {
+    this.#claimAt = Number.NEGATIVE_INFINITY;
+    this.pumpSoon(false);
   }
 
   #tellWhetherWaiting(): void {

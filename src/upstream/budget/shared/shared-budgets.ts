@@ -6,7 +6,7 @@ import type { Replica } from '../../../redis/replica.ts';
 import { type SharedClaim, SharedLedger, type SharedView } from '../../../redis/shared-ledger.ts';
 import type { ProtocolTimes } from '../../../redis/times.ts';
 import type { Stamp } from '../../cache/cache.ts';
-import type { BudgetWatch, Upshot } from '../budget.ts';
+import type { BudgetWatch, SharedResult } from '../budget.ts';
 import { othersIn } from './members.ts';
 import { SharedBudget } from './shared-budget.ts';
 import { tellWatch } from './shared-window.ts';
@@ -132,8 +132,8 @@ export class SharedBudgets {
   }
 
   /** Another replica's request has ended: for a read by this key, if it was one. */
-  endedElsewhere(name: string, key: string | null, upshot: Upshot | null): void {
-    for (const budget of this.#waiting.get(name) ?? []) budget.endedElsewhere(key, upshot);
+  endedElsewhere(name: string, key: string | null, result: SharedResult | null): void {
+    for (const budget of this.#waiting.get(name) ?? []) budget.endedElsewhere(key, result);
   }
 
   /** Whether the ledgers can be asked, or what they remember, is other than before. */

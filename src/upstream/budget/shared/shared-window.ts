@@ -1,8 +1,8 @@
 import type { SharedView } from '../../../redis/shared-ledger.ts';
-import type { BudgetWatch, BudgetWindow, Job, TakenSlot } from '../budget.ts';
+import type { BudgetWatch, BudgetWindow, SlotRequest, TakenSlot } from '../budget.ts';
 
 /** A request of this process that has left, and when it was answered, on `clock.now()`. */
-interface OwnRequest extends Pick<Job, 'lane' | 'resource'> {
+interface OwnRequest extends Pick<SlotRequest, 'lane' | 'resource'> {
   answeredAt: number | null;
 }
 
@@ -11,7 +11,7 @@ export class OwnSlots {
   #requests: OwnRequest[] = [];
 
   /** A request leaves. What is answered tells when: it counts for as long as it is in the window. */
-  begin({ lane, resource }: Job): { ended(now: number): void; unsent(): void } {
+  begin({ lane, resource }: SlotRequest): { ended(now: number): void; unsent(): void } {
     const request: OwnRequest = { lane, resource, answeredAt: null };
     this.#requests.push(request);
     const leave = (): void => {

@@ -1,5 +1,6 @@
 import type { Ended, Waits, Want } from '../../../redis/shared-ledger.ts';
-import type { Attempted, Job } from '../budget.ts';
+import type { Feedback } from '../../wire/rate-limit-headers.ts';
+import type { SharedResult, SlotRequest } from '../budget.ts';
 import type { Lanes } from '../lanes.ts';
 
 /** Callers of a lane that other replicas are told of. */
@@ -7,13 +8,12 @@ const MOST_CALLERS = 32;
 /** On the shared clock: later than any answer. */
 const NEVER = 1e15;
 
-/** A request as it is claimed for; `alone` for one that no other replica's answer serves. */
+/** A request as it is claimed for. */
 export function wantOf(
-  { lane, lengthy, sharing }: Job,
+  { lane, lengthy, sharing }: SlotRequest,
   of: {
     readonly id: string;
     readonly caller: string;
-    readonly alone: boolean;
     readonly rush: boolean;
   },
 ): Want {
@@ -24,7 +24,7 @@ export function wantOf(
     ...(sharing?.key === undefined ? {} : { key: sharing.key }),
     tags: sharing?.tags ?? [],
     ttl: sharing?.ttlMs ?? 0,
-    newer: of.alone ? NEVER : Math.round(sharing?.newerThan?.() ?? 0),
+    newer: Math.round(Math.min(NEVER, sharing?.newerThan?.() ?? 0)),
     ...(lengthy ? { lengthy } : {}),
     ...(of.rush ? { rush: true } : {}),
   };
@@ -32,9 +32,9 @@ export function wantOf(
 
 /** How many wait here, and of those that are `parked` with other replicas. */
 export function waitsOf(
-  lanes: Lanes<Job>,
+  lanes: Lanes<SlotRequest>,
   of: {
-    readonly parked: readonly Job[];
+    readonly parked: readonly SlotRequest[];
     readonly drains: boolean;
     readonly nameOf: (caller: string) => string;
   },
@@ -47,7 +47,7 @@ export function waitsOf(
     };
     for (const [caller, times] of [...lanes.counts(lane)].slice(0, MOST_CALLERS))
       add(caller, times);
-    for (const job of of.parked) if (job.lane === lane) add(job.caller, 1);
+    for (const each of of.parked) if (each.lane === lane) add(each.caller, 1);
     return counts;
   };
   const refreshes = of.drains ? 0 : lanes.size('refresh');
@@ -62,8 +62,8 @@ export function waitsOf(
 
 /** How a request has ended, as the ledger is told. */
 export function endedOf(
-  job: Job,
-  { feedback, upshot }: Exclude<Attempted, { kind: 'unsent' } | { kind: 'late' }>,
+  { sharing }: SlotRequest,
+  { feedback, result }: { readonly feedback: Feedback; readonly result?: SharedResult | undefined },
   epoch: string,
 ): Ended {
   const { limit, refused, remaining, resetInMs } = feedback;
@@ -74,9 +74,9 @@ export function endedOf(
     reset: resetInMs === null ? null : Math.round(resetInMs),
     refused: refused !== undefined,
     retry: refused?.retryAfterMs == null ? null : Math.round(refused.retryAfterMs),
-    ...(job.sharing?.key === undefined ? {} : { key: job.sharing.key }),
-    kept: upshot?.kind === 'shared',
-    ...(upshot?.kind === 'failed' ? { code: upshot.code } : {}),
-    ...(upshot?.kind === 'nothing' ? { withdraw: true } : {}),
+    ...(sharing?.key === undefined ? {} : { key: sharing.key }),
+    kept: result?.kind === 'shared',
+    ...(result?.kind === 'failed' ? { code: result.code } : {}),
+    ...(result?.kind === 'nothing' ? { withdraw: true } : {}),
   };
 }
