@@ -48,6 +48,9 @@ const LOOK_APART_MS = 250;
 /** No watched answer is read again sooner than so long after the last time, however short its ttl. */
 const SOONEST_MS = 1000;
 
+/** By this much a place counts as younger than the one before it: answers that came together are equally old. */
+const TIE_MS = 0.001;
+
 /**
  * Has what is watched read again once it is past its ttl: callers who watch take turns, and of what one of them
  * watches the oldest goes first. It costs 1 upstream call for each answer and ttl, as far as the budget has slots to
@@ -165,7 +168,7 @@ export class WatchedRound {
         order.map(({ of }) => of),
       );
       for (const [place, { caller, of }] of order.entries()) {
-        const asOf = this.#lookedAt - (line[place]?.ageMs ?? 0);
+        const asOf = this.#lookedAt - (line[place]?.ageMs ?? 0) + place * TIE_MS;
         this.#places.set(of.key, { place, caller, asOf });
       }
     }
