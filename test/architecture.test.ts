@@ -65,7 +65,7 @@ const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['observe', /^observe\//],
   ['config', /^config\//],
   ['auth', /^auth\//],
-  ['base', /^(errors|clock|resources|bounded-map|digest|at-once|text-file)\.ts$/],
+  ['base', /^(errors|clock|resources|bounded-map|digest|at-once|text-file|shared-pool)\.ts$/],
   ['sandbox', /^sandbox\//],
 ];
 

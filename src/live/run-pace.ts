@@ -1,8 +1,8 @@
 import { inBackground } from '../at-once.ts';
 import { BoundedMap } from '../bounded-map.ts';
 import type { Clock } from '../clock.ts';
+import { SharedPool } from '../shared-pool.ts';
 import { type PacedRun, RunQueue } from './run-queue.ts';
-import { SharedPool } from './shared-pool.ts';
 
 /** Work that may be done without a rest, in milliseconds, */
 const BURST_MS = 100;

@@ -1,24 +1,23 @@
 import { GraphQLError } from 'graphql';
 import { GatewayError } from '../../errors.ts';
+import { SharedPool } from '../../shared-pool.ts';
 
-/** A body that is no larger is always taken: nobody's usual operations wait for what others send. */
+/** A body that is no larger is always taken: usual operations do not wait for what others send. */
 const SMALL_BYTES = 16 * 1024;
 /** Bytes that the larger bodies of all requests under way may have together. */
 const MAX_BYTES = 128 * 1024 * 1024;
-/** When to try again: nobody knows how long the requests under way will take. */
+/** When to try again: how long the requests under way will take is not known. */
 const RETRY_AFTER_SECONDS = 1;
 
 /**
- * Bounds what the large bodies of all requests under way take in memory, whoever sends them, and to half of that
- * for one caller, so that none can shut out the others.
+ * Bounds what the large bodies of all requests under way take in memory: half of it for one caller, and always
+ * less than what would leave nothing for the next one.
  */
 export class BodyPool {
-  readonly #maxBytes: number;
-  readonly #ofCallers = new Map<string, number>();
-  #bytes = 0;
+  readonly #pool: SharedPool;
 
   constructor(maxBytes = MAX_BYTES) {
-    this.#maxBytes = maxBytes;
+    this.#pool = new SharedPool(maxBytes, maxBytes / 2 + 1);
   }
 
   /**
@@ -27,23 +26,15 @@ export class BodyPool {
    * @throws GraphQLError `BUDGET_EXHAUSTED` with status 503 when there is no room.
    */
   take(caller: string, bytes: number): (stillHeld: number) => void {
+    const pool = this.#pool;
     let held = counted(bytes);
-    const ofCaller = (this.#ofCallers.get(caller) ?? 0) + held;
-    const isFull = this.#bytes + held > this.#maxBytes || ofCaller > this.#maxBytes / 2;
-    if (held > 0 && isFull) throw tooMuch();
-    this.#add(caller, held);
+    if (held > 0 && !pool.mayTake(caller, held)) throw tooMuch();
+    pool.add(caller, held);
     return (stillHeld) => {
       const rest = Math.min(held, counted(stillHeld));
-      this.#add(caller, rest - held);
+      pool.add(caller, rest - held);
       held = rest;
     };
-  }
-
-  #add(caller: string, bytes: number): void {
-    this.#bytes += bytes;
-    const ofCaller = (this.#ofCallers.get(caller) ?? 0) + bytes;
-    if (ofCaller > 0) this.#ofCallers.set(caller, ofCaller);
-    else this.#ofCallers.delete(caller);
   }
 }
 

@@ -39,10 +39,11 @@ export class SharedPool {
     this.#held += amount;
   }
 
-  /** Whether a caller may take more. */
-  mayTake(caller: string): boolean {
-    const held = this.heldBy(caller);
-    return held < this.#takesBelow && held < TAKES * (this.#size - this.#held);
+  /** Whether a caller may take more, or `amount` at once. */
+  mayTake(caller: string, amount = 0): boolean {
+    const held = this.heldBy(caller) + amount;
+    const free = this.#size - this.#held - amount;
+    return held < this.#takesBelow && held < TAKES * free;
   }
 
   /** Whether a caller may keep what it holds. */
