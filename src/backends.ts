@@ -12,6 +12,7 @@ import type { Cache } from './upstream/cache/cache.ts';
 import { Client } from './upstream/client.ts';
 import type { ClientOptions } from './upstream/client-options.ts';
 import { Lists } from './upstream/lists/pages.ts';
+import { Reader } from './upstream/reader.ts';
 import type { Subject } from './upstream/wire/diagnosis.ts';
 import type { Witness } from './upstream/wire/exchange.ts';
 
@@ -130,7 +131,7 @@ function createBackend(
     timeoutMs,
     witness: witness({ upstream: api.upstream, baseUrl, timeoutMs, ownKey }),
   });
-  const lists = new Lists(client, pageSize);
+  const lists = new Lists(new Reader(client), pageSize);
   replicas?.listen(api.upstream, (partition, tags) => lists.touchedElsewhere(partition, tags));
   return { client, lists };
 }

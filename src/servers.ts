@@ -166,7 +166,7 @@ function createShared(
       }),
     }),
     operations: new CompiledQueries({
-      open: contexts.atHand,
+      open: contexts.cacheOnly,
       parts: new AnswerParts({ cache, clock, maxBytes }),
       // Where operations are listed, no text is taken for its own sake.
       read: config.persistedOperations

@@ -1,17 +1,16 @@
 import type { Viewer } from '../auth/viewer.ts';
 import type { Clock } from '../clock.ts';
-import type { CopiesAtHand, Looked } from '../upstream/at-hand-client.ts';
-import { changesAt } from '../upstream/cache/refresher.ts';
+import { type Ingredient, type Ingredients, soonestChange } from '../upstream/ingredients.ts';
 import type { Parts } from './compiled/compiled-operation.ts';
 import { ExactMemory, type ExactMemoryOptions } from './exact-memory.ts';
 
-/** What a part takes besides its texts, and each copy that it was made of. */
+/** What a part takes besides its texts, and each cache entry that it was made of. */
 const OVERHEAD_BYTES = 256;
 
 /** A part of an answer as JSON, and all that it was made of. */
 interface Part {
   readonly json: string;
-  readonly looked: readonly Looked[];
+  readonly madeOf: readonly Ingredient[];
 }
 
 /**
@@ -24,42 +23,32 @@ export class AnswerParts {
 
   constructor(options: ExactMemoryOptions) {
     this.#clock = options.clock;
-    const weigh = ({ json, looked }: Part) =>
-      2 * json.length + OVERHEAD_BYTES * (1 + looked.length);
+    const weigh = ({ json, madeOf }: Part) =>
+      2 * json.length + OVERHEAD_BYTES * (1 + madeOf.length);
     this.#parts = new ExactMemory(options, weigh);
   }
 
-  /** The parts for one caller; what they are made of is noted in `copies`. */
-  of({ linksCredential, role }: Viewer, copies: CopiesAtHand): Parts {
+  /** The parts for one caller; what they are made of is added to `ingredients`. */
+  of({ linksCredential, role }: Viewer, ingredients: Ingredients): Parts {
     const owner = `${linksCredential?.partition ?? ''} ${role}`;
-    return { part: (name, make) => this.#part(`${owner} ${name}`, copies, make) };
+    return { part: (name, make) => this.#part(`${owner} ${name}`, ingredients, make) };
   }
 
-  #part(key: string, copies: CopiesAtHand, make: () => string): string {
+  #part(key: string, ingredients: Ingredients, make: () => string): string {
     const now = this.#clock.now();
     const known = this.#parts.find(key, now);
     if (known) {
-      for (const looked of known.looked) copies.add(asOf(now, looked));
+      for (const each of known.madeOf) {
+        ingredients.add({ ...each, ageMs: now - each.stamp.storedAt });
+      }
       return known.json;
     }
-    const { count } = copies;
+    const before = ingredients.served.length;
     const json = make();
-    const looked = copies.after(count);
-    if (looked.every(({ copy }) => copy.hit.state === 'fresh')) {
-      const until = Math.min(...looked.map(({ copy }) => changesAt(copy.hit.entry, now)));
-      this.#parts.set(key, { json, looked }, until);
+    const madeOf = ingredients.served.slice(before);
+    if (madeOf.every(({ state }) => state === 'fresh')) {
+      this.#parts.set(key, { json, madeOf }, soonestChange(madeOf, now));
     }
     return json;
   }
-}
-
-/** A copy at the age that it has now. */
-function asOf(now: number, { copies, copy, credential }: Looked): Looked {
-  const { key, read, hit } = copy;
-  const { entry, state } = hit;
-  return {
-    copies,
-    credential,
-    copy: { key, read, hit: { entry, state, ageMs: now - entry.storedAt } },
-  };
 }

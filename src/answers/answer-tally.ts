@@ -1,7 +1,7 @@
 import { type BulkOptions, emitInBulk } from '../observe/bulk.ts';
 import { copiedName } from '../observe/copied-name.ts';
 import type { EventStream } from '../observe/event-stream.ts';
-import type { ServedKind } from '../upstream/receipt.ts';
+import type { ServedKind } from '../upstream/ingredients.ts';
 import type { RememberedAnswer } from './remembered-answers.ts';
 
 /** Names of operations that are counted on their own between two events; the others are counted without a name. */
@@ -46,7 +46,7 @@ export class AnswerTally {
     const times = this.#times;
     let saved = 0;
     this.#times = 0;
-    for (const read of this.#last?.reads ?? []) {
+    for (const read of this.#last?.ingredients.kinds ?? []) {
       const count = read.count * times;
       const known = this.#reads.get(read.kind);
       if (known) known.count += count;

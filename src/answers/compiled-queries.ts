@@ -2,10 +2,9 @@ import { Kind, type OperationDefinitionNode } from 'graphql';
 import type { Viewer } from '../auth/viewer.ts';
 import { BoundedMap } from '../bounded-map.ts';
 import type { GraphContext } from '../graph/context.ts';
-import { CopiesAtHand } from '../upstream/at-hand-client.ts';
 import type { Receipt } from '../upstream/receipt.ts';
 import type { AnswerParts } from './answer-parts.ts';
-import { CompiledOperation, type Parts } from './compiled/compiled-operation.ts';
+import { CompiledOperation } from './compiled/compiled-operation.ts';
 import { type CompiledPlans, createCompiledPlans } from './compiled/plans.ts';
 import { Doorkeeper } from './doorkeeper.ts';
 import { type LiftedText, liftLiterals } from './lifted-literals.ts';
@@ -59,14 +58,6 @@ interface Attempts {
   misses: number;
 }
 
-/** How a query is run at once. */
-interface RunTerms {
-  readonly compiled: CompiledOperation;
-  readonly copies: CopiesAtHand;
-  readonly parts: Parts | null;
-  readonly viewer: Viewer;
-}
-
 /** A run of an operation on the whole path, after every check. */
 interface ValidRun {
   readonly query: Pick<ReadQuery, 'schema' | 'document' | 'operation'>;
@@ -79,7 +70,7 @@ interface ValidRun {
 /** What the compiled queries of a gateway are made of. */
 interface CompiledQueriesOptions {
   /** Makes the context of an attempt. */
-  readonly open: (viewer: Viewer, copies: CopiesAtHand) => GraphContext;
+  readonly open: (viewer: Viewer) => GraphContext;
   readonly parts: AnswerParts;
   /** `null` where a text alone is not answered. */
   readonly read: TextReader | null;
@@ -146,10 +137,10 @@ export class CompiledQueries {
 
   #answerKnown(known: Known, { variables }: AskedOperation, viewer: Viewer): CompiledAnswer | null {
     return this.#attempt(known.attempts, known.query, (compiled) => {
-      const copies = new CopiesAtHand();
-      const parts = this.#parts.of(viewer, copies);
       const all = known.literals ? { ...variables, ...known.literals } : variables;
-      return this.#run(known, all, { compiled, copies, parts, viewer });
+      const context = this.#open(viewer);
+      const parts = this.#parts.of(viewer, context.receipt.ingredients);
+      return this.#run(known, all, (values) => compiled.run(context, values, parts), context);
     });
   }
 
@@ -180,25 +171,26 @@ export class CompiledQueries {
     }
     try {
       const name = operationName(query.operation);
-      const terms = { compiled, copies: new CopiesAtHand(), parts: null, viewer };
-      return this.#run({ query, contentType, name }, variables, terms);
+      const context = this.#open(viewer);
+      const terms = { query, contentType, name };
+      return this.#run(terms, variables, (values) => compiled.run(context, values, null), context);
     } catch {
       // Whatever it was, on the whole way it happens again and is answered there.
       return null;
     }
   }
 
-  /** @throws NOT_AT_HAND, or whatever a check or a resolver throws. */
+  /** @throws NOT_CACHED, or whatever a check or a resolver throws. */
   #run(
     { contentType, name, query }: Pick<Known, 'contentType' | 'name' | 'query'>,
     variables: Readonly<Record<string, unknown>>,
-    { compiled, copies, parts, viewer }: RunTerms,
+    run: (variables: Readonly<Record<string, unknown>>) => string,
+    { receipt }: GraphContext,
   ): CompiledAnswer {
-    const context = this.#open(viewer, copies);
     query.check(variables);
-    const data = compiled.run(context, variables, parts);
-    copies.settle(context.receipt);
-    return { data, receipt: context.receipt, contentType, name };
+    const data = run(variables);
+    receipt.ingredients.settle();
+    return { data, receipt, contentType, name };
   }
 
   #keep(
@@ -255,10 +247,11 @@ export class CompiledQueries {
       return null;
     }
     return this.#attempt(attempts, query, (compiled) => {
-      const copies = new CopiesAtHand();
-      const context = this.#open(viewer, copies);
-      const data = compiled.run(context, variables, this.#parts.of(viewer, copies));
-      copies.settle(receipt);
+      const context = this.#open(viewer);
+      const { ingredients } = context.receipt;
+      const data = compiled.run(context, variables, this.#parts.of(viewer, ingredients));
+      ingredients.settle();
+      receipt.ingredients.addAll(ingredients);
       if (context.receipt.passing) receipt.changesWithTime();
       return data;
     });

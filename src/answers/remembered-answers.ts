@@ -1,14 +1,17 @@
+import type { Clock } from '../clock.ts';
 import type { Coding } from '../http/encoding/codings.ts';
 import { SplicedBody } from '../http/encoding/spliced-body.ts';
 import type { Cache } from '../upstream/cache/cache.ts';
-import type { ServedKind } from '../upstream/receipt.ts';
+import type { Ingredients } from '../upstream/ingredients.ts';
 import { Doorkeeper } from './doorkeeper.ts';
 import { ExactMemory, type ExactMemoryOptions } from './exact-memory.ts';
 
 /** The share of the memory for cache entries that is given to answers. */
 const ANSWERS_SHARE = 1 / 8;
-/** What an answer takes besides its texts. */
+/** What an answer takes besides its texts, */
 const OVERHEAD_BYTES = 512;
+/** ... and each time that a cache entry served. */
+const INGREDIENT_BYTES = 128;
 
 /** What answers may take, in bytes, of all that is given to answers and cache entries. */
 export function answerBytes(all: number): number {
@@ -28,15 +31,15 @@ export interface AnswerToRemember {
   readonly contentType: string;
   /** Of an answer to a GET. */
   readonly etag: string | null;
-  /** When its oldest part was read, on `clock.now()`. */
-  readonly oldestAt: number;
   readonly name: string | null;
-  readonly reads: readonly ServedKind[];
+  readonly ingredients: Ingredients;
 }
 
 /** The answer to one operation as bytes, which are held as latin1. */
 export interface RememberedAnswer extends AnswerToRemember {
   readonly key: string;
+  /** When its oldest part was read, on `clock.now()`. */
+  readonly oldestAt: number;
   /** Its head in each coding that was asked for. */
   readonly spliced: SplicedBody;
 }
@@ -44,14 +47,20 @@ export interface RememberedAnswer extends AnswerToRemember {
 /** The answers to operations that were asked more than once, by all that they depend on. See `ExactMemory`. */
 export class RememberedAnswers {
   readonly #cache: Cache;
+  readonly #clock: Clock;
   readonly #answers: ExactMemory<RememberedAnswer>;
   /** What is asked for once must not drive out what is asked for again. */
   readonly #doorkeeper = new Doorkeeper();
 
   constructor(options: ExactMemoryOptions) {
     this.#cache = options.cache;
-    const weigh = ({ head, spliced, tail }: RememberedAnswer) =>
-      OVERHEAD_BYTES + head.length + tail.length + spliced.weight;
+    this.#clock = options.clock;
+    const weigh = ({ head, ingredients, spliced, tail }: RememberedAnswer) =>
+      OVERHEAD_BYTES +
+      INGREDIENT_BYTES * ingredients.served.length +
+      head.length +
+      tail.length +
+      spliced.weight;
     this.#answers = new ExactMemory(options, weigh);
   }
 
@@ -67,16 +76,18 @@ export class RememberedAnswers {
 
   /**
    * Notes that an operation was answered. `make` is called for one that was asked before, and answers
-   * `null` for what cannot be given again; `until` is when one of its entries is not what it was.
+   * `null` for what cannot be given again.
    */
-  note(key: string, make: () => (AnswerToRemember & { readonly until: number }) | null): void {
-    const made = this.#doorkeeper.admits(key) ? make() : null;
-    if (!made) return;
-    const { until, ...answer } = made;
+  note(key: string, make: () => AnswerToRemember | null): void {
+    const answer = this.#doorkeeper.admits(key) ? make() : null;
+    if (!answer) return;
+    const now = this.#clock.now();
+    const { ingredients } = answer;
+    const oldestAt = ingredients.oldestAt(now);
     const before = this.#answers.last(key);
     // Mostly it is the same again, and need not be compressed again.
     const spliced = before?.head === answer.head ? before.spliced : new SplicedBody(answer.head);
-    this.#answers.set(key, { ...answer, key, spliced }, until);
+    this.#answers.set(key, { ...answer, key, oldestAt, spliced }, ingredients.changesAt(now));
   }
 
   /** The body of an answer, its head and what follows on that, compressed: in bytes that are held as latin1. */

@@ -103,7 +103,8 @@ export class Replies {
     const status = this.#send(recipient, requestId, reply);
     answers.note(names.answer, () => {
       const parts = cutAtAge(text, receipt);
-      return parts && { ...parts, contentType, etag, name, ...receipt.served(clock.now()) };
+      const { ingredients } = receipt;
+      return parts && { ...parts, contentType, etag, name, ingredients };
     });
     const { saved, stale } = summary;
     tally?.countExecuted(name, saved.cache);

@@ -5,7 +5,7 @@ import { bearerOf } from './refusal.ts';
 /**
  * Takes the caller's own key of the link-management API and sends it upstream as it is: that API decides
  * what the key may do, and the first call that is made with it shows whether it is valid. Nothing of
- * another API is told to a key before that; see `AdmittingClient`.
+ * another API is told to a key before that; see `Admittance`.
  *
  * Budgets and cache entries are told apart by a digest of the key, so that the key itself is in no
  * cache, log or error.

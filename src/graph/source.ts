@@ -4,13 +4,13 @@ import { type AtOnce, andThen, inBackground } from '../at-once.ts';
 import { UpstreamFailure, type UpstreamName, upstreamTitle } from '../errors.ts';
 import type { Resource } from '../resources.ts';
 import type { KeyState } from '../upstream/budget/budgets.ts';
-import { findById, rowAtHand } from '../upstream/lists/find-by-id.ts';
+import { cachedRow, findById } from '../upstream/lists/find-by-id.ts';
 import type { Lists } from '../upstream/lists/pages.ts';
 import type { ListSource, Window, WindowRow } from '../upstream/lists/walk.ts';
 import { DEFAULT_WINDOW, readWindow, type WindowArguments } from '../upstream/lists/window.ts';
-import type { Access } from '../upstream/operation.ts';
+import type { Access, PlannedMode } from '../upstream/operation.ts';
+import type { Reader } from '../upstream/reader.ts';
 import type { Call, List, Read, Row, Write } from '../upstream/request.ts';
-import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import { ReadsUnderWay } from './reads-under-way.ts';
 import { WantedRows } from './wanted-rows.ts';
 
@@ -68,8 +68,6 @@ interface SourceOptions {
   /** `null` when this API is not configured: everything then answers `UPSTREAM_NOT_CONFIGURED`. */
   readonly lists: Lists | null;
   readonly access: Access;
-  /** Rejects for a caller who may not ask this API: awaited before what is at hand is looked at. */
-  readonly admit?: (() => Promise<unknown>) | undefined;
 }
 
 /** What all fields of an operation have in common, so that their reads are batched. */
@@ -89,7 +87,6 @@ export class Source {
   readonly #upstream: UpstreamName;
   readonly #lists: Lists | null;
   readonly #access: Access;
-  readonly #admit: (() => Promise<unknown>) | undefined;
   readonly #batching: Batching;
 
   /** With the `batching` of another source, it reads together with that one. */
@@ -98,30 +95,36 @@ export class Source {
     this.#upstream = options.upstream;
     this.#lists = options.lists;
     this.#access = options.access;
-    this.#admit = options.admit;
     this.#batching = batching;
   }
 
   /** The same as one field sees it, whose path it tells with all that it reads: for dry runs. */
   wantedBy(field: string): Source {
     this.#batching.wanted ??= new WantedRows();
-    const access: Access = { ...this.#access, wantedBy: () => [field] };
+    const access = this.#accessOf(() => ({ wantedBy: () => [field] }));
     return new Source({ ...this.#options, access }, this.#batching);
+  }
+
+  /** On whose behalf it reads, with what else is known of it in a dry run. */
+  #accessOf(known: () => Partial<PlannedMode>): Access {
+    const access = this.#access;
+    const { mode } = access;
+    return mode?.kind === 'planned' ? { ...access, mode: { ...mode, ...known() } } : access;
   }
 
   /** Answers a read: 0 upstream calls and at once from the cache, else 0 or 1. */
   read<T>(read: Read<T>): AtOnce<T> {
-    return this.#client.read(read, this.#access);
+    return this.#reader.read(read, this.#access);
   }
 
-  /** Sends a write: 1 upstream call, never repeated. See `UpstreamClient.write` for what it throws. */
+  /** Sends a write: 1 upstream call, never repeated. See `Reader.write` for what it throws. */
   async write<T>(write: Write<T>): Promise<T> {
     return this.#required.write(write, this.#access);
   }
 
   /** Reads a secret: 1 upstream call, and nothing of it is stored. */
   async readSecret<T>(call: Call<T>): Promise<T> {
-    return this.#client.readSecret(call, this.#access);
+    return this.#reader.readSecret(call, this.#access);
   }
 
   /** A window of a list as a connection; `null` when the list's parent is absent. See `readWindow`. */
@@ -131,9 +134,10 @@ export class Source {
     filter?: (row: R) => boolean,
   ): AtOnce<Connection<R> | null> {
     const lists = this.#required;
-    const access = { ...this.#access, suffices: this.#firstPageSuffices(list, window) };
+    const access = this.#accessOf(() => ({ suffices: this.#firstPageSuffices(list, window) }));
     const cut = () => this.#cut({ lists, list, access }, window, filter);
-    return this.#admit ? this.#admit().then(cut) : cut();
+    const { admittance } = access;
+    return admittance ? admittance.admit().then(cut) : cut();
   }
 
   #cut<R extends Row>(
@@ -164,12 +168,13 @@ export class Source {
 
   /** All rows of a list that comes whole. 0 or 1 upstream calls. */
   all<R extends Row>(list: List<R>): AtOnce<readonly R[]> {
-    const access = { ...this.#access, suffices: () => true };
+    const access = this.#accessOf(() => ({ suffices: () => true }));
+    const { admittance } = access;
     const read = () =>
       andThen(this.#required.page(list, 1, access), (page) =>
         page?.placeholder ? [page.placeholder(1)] : (page?.rows ?? []),
       );
-    return this.#admit ? this.#admit().then(read) : read();
+    return admittance ? admittance.admit().then(read) : read();
   }
 
   /**
@@ -183,8 +188,9 @@ export class Source {
     namedBy: readonly Resource[] = [],
   ): AtOnce<R | null> {
     // Who must be admitted first looks at nothing before.
-    const atHand = this.#admit ? undefined : rowAtHand(this.#required, list, id, this.#access);
-    return andThen(atHand, (row) => row ?? this.#search(list, id, namedBy));
+    const isUnknown = this.#access.admittance !== undefined;
+    const cached = isUnknown ? undefined : cachedRow(this.#required, list, id, this.#access);
+    return andThen(cached, (row) => row ?? this.#search(list, id, namedBy));
   }
 
   async #search<R extends Row>(
@@ -212,7 +218,7 @@ export class Source {
   ): DataLoader<number, Row | null> {
     const lists = this.#required;
     const find = async (ids: readonly number[]) => {
-      if (this.#admit) await this.#admit();
+      await this.#access.admittance?.admit();
       const access = this.#batching.wanted?.accessFor(key, ids, this.#access) ?? this.#access;
       return findById(lists, list, ids, access);
     };
@@ -236,9 +242,9 @@ export class Source {
    * Costs nothing but what it takes to admit the caller: 0 or 1 upstream call.
    */
   async budgetState(done: () => Promise<void>): Promise<KeyState | null> {
-    if (this.#lists && this.#admit) await this.#admit();
+    if (this.#lists) await this.#access.admittance?.admit();
     await done();
-    return this.#lists?.client.budgetState(this.#access.credential) ?? null;
+    return this.#lists?.reader.budgetState(this.#access) ?? null;
   }
 
   /** Whether a window is cut from a list's first page alone, whatever is on it. */
@@ -255,8 +261,8 @@ export class Source {
       this.#required.fitsFirstPage(list, count, this.#access);
   }
 
-  get #client(): UpstreamClient {
-    return this.#required.client;
+  get #reader(): Reader {
+    return this.#required.reader;
   }
 
   get #required(): Lists {

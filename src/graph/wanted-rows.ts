@@ -5,20 +5,21 @@ export class WantedRows {
   readonly #fields = new Map<string, Set<string>>();
 
   /** A row of a batch is asked for. */
-  note(batch: string, id: number, { wantedBy }: Access): void {
-    if (!wantedBy) return;
+  note(batch: string, id: number, { mode }: Access): void {
+    if (mode?.kind !== 'planned' || !mode.wantedBy) return;
     const name = `${batch} ${id}`;
     const fields = this.#fields.get(name) ?? new Set();
     this.#fields.set(name, fields);
-    for (const field of wantedBy()) fields.add(field);
+    for (const field of mode.wantedBy()) fields.add(field);
   }
 
   /** An access that tells of each row who wants it, and of a page who wants any of these. */
   accessFor(batch: string, ids: readonly number[], access: Access): Access {
-    if (!access.wantedBy) return access;
+    const { mode } = access;
+    if (mode?.kind !== 'planned' || !mode.wantedBy) return access;
     const fieldsOf = (id: number) => [...(this.#fields.get(`${batch} ${id}`) ?? [])];
     const wantedBy = (about?: number) =>
       about === undefined ? [...new Set(ids.flatMap(fieldsOf))] : fieldsOf(about);
-    return { ...access, wantedBy };
+    return { ...access, mode: { ...mode, wantedBy } };
   }
 }

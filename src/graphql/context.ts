@@ -7,15 +7,11 @@ import type { GraphContext } from '../graph/context.ts';
 import { Source } from '../graph/source.ts';
 import type { Callers } from '../http/door/caller.ts';
 import { account } from '../links/account/account.ts';
-import { WatchedClient } from '../live/watched-client.ts';
-import type { WatchedReads } from '../live/watched-reads.ts';
-import { AdmittingClient } from '../upstream/admitting-client.ts';
-import { AtHandClient, type CopiesAtHand } from '../upstream/at-hand-client.ts';
+import { Admittance } from '../upstream/admittance.ts';
 import type { Client } from '../upstream/client.ts';
 import { DryRun } from '../upstream/dry-run/dry-run.ts';
-import { DryRunClient } from '../upstream/dry-run/dry-run-client.ts';
 import type { Lists } from '../upstream/lists/pages.ts';
-import type { Caller } from '../upstream/operation.ts';
+import type { Caller, ExecutionMode, ReadWatcher } from '../upstream/operation.ts';
 import { viewerOf } from './plugins/use-authentication.ts';
 import { asksForDryRun, dryRunHeader } from './plugins/use-dry-run.ts';
 import type { ServerContext } from './request-record.ts';
@@ -33,59 +29,44 @@ interface Upstream {
   readonly credential: Credential;
 }
 
-/** How an operation asks where it does not ask for real. */
-interface Manner {
-  /** Present when it is only priced. */
-  readonly dryRun?: DryRun | undefined;
-  /** Present when only what is at hand may answer it. */
-  readonly copies?: CopiesAtHand;
-  /** Present when what it reads is watched. */
-  readonly reads?: WatchedReads;
-}
-
 /** Opens each API for one operation. */
 export interface Sources {
-  readonly links: (viewer: Viewer, caller: Caller, manner?: Manner) => Source;
+  readonly links: (viewer: Viewer, caller: Caller, mode?: ExecutionMode) => Source;
   /** `links` is the same operation's: it admits a viewer who brings a key of that API. */
-  readonly market: (viewer: Viewer, caller: Caller, links: Source, manner?: Manner) => Source;
+  readonly market: (viewer: Viewer, caller: Caller, links: Source, mode?: ExecutionMode) => Source;
 }
 
 /** Opens both APIs for callers: with the viewer's own key where it has one, else with the gateway's. */
 export function createSources(links: Upstream, market: Upstream): Sources {
   return {
-    links: (viewer, caller, manner = {}) =>
+    links: (viewer, caller, mode) =>
       new Source({
         upstream: 'LINKS',
-        lists: links.backend && listsOf(links.backend, manner),
-        access: { caller, credential: viewer.linksCredential ?? links.credential },
+        lists: listsOf(links.backend, mode),
+        access: { caller, credential: viewer.linksCredential ?? links.credential, mode },
       }),
-    market({ linksCredential }, caller, ofLinks, manner = {}) {
-      const { dryRun } = manner;
-      const lists = market.backend && listsOf(market.backend, manner);
-      const access = { caller, credential: market.credential };
-      if (!lists || !linksCredential) return new Source({ upstream: 'MARKET', lists, access });
+    market({ linksCredential }, caller, ofLinks, mode) {
       // The gateway's key, and what was read with it, are not for a caller whose own key the other API
       // does not accept.
-      const client = new AdmittingClient(lists.client, async () => {
-        const known = dryRun === undefined || isKnown(links.backend, linksCredential);
-        if (!known) dryRun.guesses();
-        // A dry run counts this as well.
-        await ofLinks.read(account);
-        if (!known) throw notAdmitted();
-      });
-      return new Source({
-        upstream: 'MARKET',
-        lists: lists.through(client),
-        access,
-        admit: () => client.admit(),
-      });
+      const admittance =
+        linksCredential &&
+        new Admittance(async () => {
+          const dryRun = mode?.kind === 'planned' ? mode.dryRun : null;
+          const known = !dryRun || isKnown(links.backend, linksCredential);
+          if (!known) dryRun.guesses();
+          // A dry run counts this as well.
+          await ofLinks.read(account);
+          if (!known) throw notAdmitted();
+        });
+      const access = { caller, credential: market.credential, mode, admittance };
+      return new Source({ upstream: 'MARKET', lists: listsOf(market.backend, mode), access });
     },
   };
 }
 
 /** Whether the link API has accepted a key, by what is at hand. Costs no upstream call. */
 function isKnown(links: Backend | null, credential: Credential): boolean {
-  return links?.client.peek(account, { credential }) !== undefined;
+  return links?.lists.reader.peek(account, { credential }) !== undefined;
 }
 
 /** The error of a dry run whose key would have to be sent to find out whether it is accepted. */
@@ -97,30 +78,31 @@ function notAdmitted(): UpstreamFailure {
   );
 }
 
-/** The lists as one operation sees them. */
-function listsOf({ client, lists }: Backend, { copies, dryRun, reads }: Manner): Lists {
-  if (reads) return lists.through(new WatchedClient(client, reads));
-  if (copies) return lists.through(new AtHandClient(client, copies));
-  return dryRun ? lists.dryRun(new DryRunClient(client, dryRun)) : lists;
+/** The lists as one operation reads them; `null` when the API is not configured. */
+function listsOf(backend: Backend | null, mode: ExecutionMode | undefined): Lists | null {
+  if (!backend) return null;
+  return mode?.kind === 'planned' ? backend.lists.forDryRun() : backend.lists;
 }
 
 /** Builds the contexts of operations. */
 export interface ContextFactory {
   /** Of an operation that came the whole way. */
   readonly create: (initial: YogaInitialContext & ServerContext) => GraphContext;
-  /** Of an attempt to answer an operation from memory: nothing is waited for, and nothing changed. */
-  readonly atHand: (viewer: Viewer, copies: CopiesAtHand) => GraphContext;
+  /** Of an attempt to answer an operation from the cache: nothing is waited for, and nothing changed. */
+  readonly cacheOnly: (viewer: Viewer) => GraphContext;
   /** Of one run of a live query. */
   readonly live: (viewer: Viewer, terms: LiveTerms) => GraphContext;
 }
 
 /** How a live query is run. */
 interface LiveTerms {
-  readonly reads: WatchedReads;
+  readonly watcher: ReadWatcher;
   readonly signal: AbortSignal;
   /** Whether it may wait for its turn for a whole window and more: there is an older result to look at. */
   readonly isPatient: boolean;
 }
+
+const CACHE_ONLY: ExecutionMode = { kind: 'cacheOnly' };
 
 /** The signal of who is answered before they can have hung up. */
 const NEVER = new AbortController().signal;
@@ -136,14 +118,14 @@ export function createContextFactory(options: {
   readonly patienceMs: number;
 }): ContextFactory {
   const { callers, clock, exposeUserApiKeys, patienceMs, sources, uploadInlineMaxBytes } = options;
-  const contextOf = (viewer: Viewer, caller: Caller, manner: Manner): GraphContext => {
-    const links = sources.links(viewer, caller, manner);
+  const contextOf = (viewer: Viewer, caller: Caller, mode?: ExecutionMode): GraphContext => {
+    const links = sources.links(viewer, caller, mode);
     return {
       viewer,
       links,
-      market: sources.market(viewer, caller, links, manner),
+      market: sources.market(viewer, caller, links, mode),
       receipt: caller.receipt,
-      ...(manner.dryRun ? { dryRun: manner.dryRun } : {}),
+      ...(mode?.kind === 'planned' ? { dryRun: mode.dryRun } : {}),
       clock,
       exposeUserApiKeys,
       uploadInlineMaxBytes,
@@ -152,16 +134,16 @@ export function createContextFactory(options: {
   return {
     create: ({ record, request: { headers, signal } }) => {
       const viewer = viewerOf(record);
-      const dryRun = asksForDryRun(headers.get(dryRunHeader)) ? new DryRun() : undefined;
       const caller = callers.callerOf(viewer, { prefer: headers.get('prefer'), signal });
-      return contextOf(viewer, caller, { dryRun });
+      if (!asksForDryRun(headers.get(dryRunHeader))) return contextOf(viewer, caller);
+      return contextOf(viewer, caller, { kind: 'planned', dryRun: new DryRun() });
     },
-    atHand: (viewer, copies) =>
-      contextOf(viewer, callers.callerOf(viewer, { prefer: null, signal: NEVER }), { copies }),
-    live: (viewer, { isPatient, reads, signal }) => {
+    cacheOnly: (viewer) =>
+      contextOf(viewer, callers.callerOf(viewer, { prefer: null, signal: NEVER }), CACHE_ONLY),
+    live: (viewer, { isPatient, signal, watcher }) => {
       const caller = callers.callerOf(viewer, { prefer: null, signal });
       const maxWaitMs = isPatient ? Math.max(caller.maxWaitMs, patienceMs) : caller.maxWaitMs;
-      return contextOf(viewer, { ...caller, maxWaitMs, watches: true }, { reads });
+      return contextOf(viewer, { ...caller, maxWaitMs }, { kind: 'watched', watcher });
     },
   };
 }

@@ -1,11 +1,11 @@
 import type { Credential } from '../auth/credential.ts';
 import type { Clock } from '../clock.ts';
 import type { KeyState } from '../upstream/budget/budgets.ts';
-import type { Client } from '../upstream/client.ts';
+import type { BudgetSource } from '../upstream/operation.ts';
 
 /** A budget that the latest run told of. */
 interface SeenBudget {
-  readonly client: Client;
+  readonly source: BudgetSource;
   readonly credential: Credential;
   readonly state: KeyState;
   /** When nothing counts any more, on `clock.now()`; `null` when nothing did. */
@@ -21,9 +21,9 @@ const SAME_RESET_MS = 1000;
 /** How long queries share one look at a budget, in milliseconds: a look visits every slot. */
 const SAME_MOMENT_MS = 100;
 
-/** States of a moment ago, by the keys of a client. */
+/** States of a moment ago, by the keys of an upstream. */
 const recent = new WeakMap<
-  Client,
+  BudgetSource,
   { readonly at: number; readonly states: Map<string, KeyState> }
 >();
 
@@ -42,12 +42,12 @@ export class WatchedBudgets {
   }
 
   /** How a budget stands; it is compared from then on. */
-  look(client: Client, credential: Credential): KeyState {
+  look(source: BudgetSource, credential: Credential): KeyState {
     const at = this.#clock.now();
-    const state = client.budgetState(credential);
+    const state = source.budgetState(credential);
     const resetAt = state.resetInMs === null ? null : at + state.resetInMs;
-    const name = `${client.upstream} ${credential.partition}`;
-    this.#seen.set(name, { client, credential, state, resetAt, at });
+    const name = `${source.upstream} ${credential.partition}`;
+    this.#seen.set(name, { source, credential, state, resetAt, at });
     return state;
   }
 
@@ -75,13 +75,13 @@ function isLike({ resetAt, state }: SeenBudget, other: KeyState, now: number): b
   return same && Math.abs(now + other.resetInMs - resetAt) < SAME_RESET_MS;
 }
 
-function stateOf({ client, credential }: SeenBudget, now: number): KeyState {
-  let known = recent.get(client);
+function stateOf({ credential, source }: SeenBudget, now: number): KeyState {
+  let known = recent.get(source);
   if (!known || now - known.at >= SAME_MOMENT_MS) {
     known = { at: now, states: new Map() };
-    recent.set(client, known);
+    recent.set(source, known);
   }
-  const state = known.states.get(credential.partition) ?? client.budgetState(credential);
+  const state = known.states.get(credential.partition) ?? source.budgetState(credential);
   known.states.set(credential.partition, state);
   return state;
 }

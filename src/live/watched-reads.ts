@@ -1,16 +1,17 @@
 import type { Credential } from '../auth/credential.ts';
 import type { Clock } from '../clock.ts';
-import type { CacheEntry } from '../upstream/cache/cache.ts';
+import type { KeyState } from '../upstream/budget/budgets.ts';
+import type { Stamp } from '../upstream/cache/cache.ts';
+import type { KeyedRead } from '../upstream/cache/key.ts';
 import type { Watchers } from '../upstream/cache/watcher-turns.ts';
 import type { Watch, WatchedChange, WatchListener } from '../upstream/cache/watches.ts';
-import type { Client } from '../upstream/client.ts';
-import type { Read } from '../upstream/request.ts';
+import type { BudgetSource, ReadWatcher } from '../upstream/operation.ts';
 import { BUDGETS_MS, WatchedBudgets } from './watched-budgets.ts';
 
-/** A read of the latest run, and the entry that it was answered from. */
+/** A read of the latest run, and the stamp of the entry that it was answered from. */
 interface Watched {
   readonly watch: Watch;
-  seen: CacheEntry | undefined;
+  seen: Stamp | undefined;
   /** The run that it was read in last. */
   run: number;
 }
@@ -19,7 +20,7 @@ interface Watched {
  * What a query was answered from, and whether that is still so. Each read is watched from before it is answered
  * until a run in which it does not occur any more.
  */
-export class WatchedReads {
+export class WatchedReads implements ReadWatcher {
   /** What it tells of budgets, which are no entries. */
   readonly budgets: WatchedBudgets;
   readonly #watched = new Map<string, Watched>();
@@ -56,17 +57,15 @@ export class WatchedReads {
   }
 
   /** A read begins; call what comes back once it has ended. */
-  begin(client: Client, read: Read<unknown>, credential: Credential): () => void {
+  begin({ key }: KeyedRead, watch: Parameters<ReadWatcher['begin']>[1]): () => void {
     if (this.#hasEnded) return () => {};
-    const key = client.keyOf(read, credential);
     let watched = this.#watched.get(key);
     if (!watched) {
       const changed: WatchListener = (change) => {
         if (change === 'touched') this.#isTouched = true;
         this.#changed(change);
       };
-      const watch = client.watch(read, credential, changed, this.#watchers);
-      watched = { watch, seen: undefined, run: 0 };
+      watched = { watch: watch(changed, this.#watchers), seen: undefined, run: 0 };
       this.#watched.set(key, watched);
       this.#changed('grown');
     }
@@ -77,6 +76,10 @@ export class WatchedReads {
       // What was read first is in the result, whatever has come since.
       if (isFirst) mine.seen = mine.watch.look();
     };
+  }
+
+  budgetState(source: BudgetSource, credential: Credential): KeyState {
+    return this.budgets.look(source, credential);
   }
 
   /** A run has ended: what it did not read is not watched any more. Tells whether it is out of date already. */

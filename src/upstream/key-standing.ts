@@ -53,7 +53,7 @@ export class KeyStanding {
     if (!hit || !ofCaller) return hit;
     const { cache, exchange } = this.#options;
     const everything = everythingOf(scopeOf(exchange.upstream, partition));
-    return cache.holds([everything], hit.entry.generation) ? hit : undefined;
+    return cache.holds([everything], hit.entry.stamp.generation) ? hit : undefined;
   }
 
   /** Sends a request, as `GuardedExchange.send` does, and learns from its answer. 1 upstream call. */

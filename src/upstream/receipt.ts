@@ -1,9 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { UpstreamName } from '../errors.ts';
 import type { Asker } from '../observe/events.ts';
-import type { Hit } from './cache/cache.ts';
-import { changesAt } from './cache/refresher.ts';
-import { OwnAnswers } from './own-answers.ts';
+import { Ingredients } from './ingredients.ts';
 import { Spending } from './spending.ts';
 import { Stopwatch } from './stopwatch.ts';
 
@@ -26,37 +24,17 @@ export interface ReceiptSummary {
   readonly waitedMs: number;
 }
 
-type Source = 'call' | 'cache' | 'coalesced';
-
-/** Cache entries of one kind that served an operation. */
-export interface ServedKind {
-  /** The next two in one word. */
-  readonly kind: string;
-  readonly upstream: UpstreamName;
-  readonly resource: string;
-  readonly count: number;
-}
-
-/** A cache entry that served an operation. */
-interface Served {
-  readonly hit: Hit;
-  readonly stale: boolean;
-  readonly upstream: UpstreamName;
-  readonly resource: string;
-}
-
 /**
  * Counts what one operation costs. Each answer is counted once an operation, where it came from when
  * it was first needed; a request is counted when it leaves, for the operation that it leaves for.
  */
 export class Receipt {
-  readonly #sources = new Map<string, Source>();
-  /** The entries that it was made of: each as it was when it last served, with its age. */
-  readonly #hits = new Map<string, Served>();
+  /** Where answers came from that no cache entry was at first. */
+  readonly #sources = new Map<string, 'call' | 'coalesced'>();
+  /** The cache entries that the answer is made of, and the answers that the operation has waited for. */
+  readonly ingredients = new Ingredients();
   readonly #calls: Record<UpstreamName, number> = { LINKS: 0, MARKET: 0 };
   readonly #waited: Stopwatch;
-  /** What the operation has waited for itself. */
-  readonly own = new OwnAnswers();
   /** What the operation may still ask for. */
   readonly spending = new Spending();
   /** Time for which the operation has waited for something newer than the copies it has at hand. */
@@ -72,13 +50,6 @@ export class Receipt {
     this.withCopy = new Stopwatch(clock);
   }
 
-  /** A cache entry served; a stale one perhaps only because a request for a newer one came to nothing. */
-  hit(key: string, served: Served): void {
-    if (!this.#sources.has(key)) this.#sources.set(key, 'cache');
-    const wasStale = !served.stale && this.#hits.get(key)?.stale === true;
-    this.#hits.set(key, wasStale ? { ...served, stale: true } : served);
-  }
-
   /** Something served that is true of this moment only. */
   changesWithTime(): void {
     this.#passing = true;
@@ -89,30 +60,10 @@ export class Receipt {
     return this.#passing;
   }
 
-  /**
-   * The entries that served: when the oldest was read and from when on one is to be refreshed, both on
-   * `clock.now()`, and how many there are of each kind.
-   */
-  served(now: number): {
-    readonly oldestAt: number;
-    readonly until: number;
-    readonly reads: readonly ServedKind[];
-  } {
-    let oldestAt = now;
-    let until = Number.POSITIVE_INFINITY;
-    const reads = new Map<string, ServedKind>();
-    for (const { hit, upstream, resource } of this.#hits.values()) {
-      oldestAt = Math.min(oldestAt, hit.entry.storedAt);
-      until = Math.min(until, changesAt(hit.entry, now));
-      const kind = `${upstream} ${resource}`;
-      reads.set(kind, { kind, upstream, resource, count: (reads.get(kind)?.count ?? 0) + 1 });
-    }
-    return { oldestAt, until, reads: [...reads.values()] };
-  }
-
   /** Somebody else's request served this operation too. */
   joined(key: string): void {
-    if (!this.#sources.has(key)) this.#sources.set(key, 'coalesced');
+    if (this.#sources.has(key) || this.ingredients.has(key)) return;
+    this.#sources.set(key, 'coalesced');
   }
 
   /** A request leaves for this operation. */
@@ -172,14 +123,21 @@ export class Receipt {
   }
 
   get summary(): ReceiptSummary {
-    const hits = [...this.#hits.values()];
-    const count = (source: Source) =>
-      [...this.#sources.values()].filter((each) => each === source).length;
+    let cache = 0;
+    let stale = 0;
+    let maxAgeMs = 0;
+    for (const [key, entry] of this.ingredients.latest) {
+      if (!this.#sources.has(key)) cache += 1;
+      if (entry.stale) stale += 1;
+      maxAgeMs = Math.max(maxAgeMs, entry.ageMs);
+    }
+    let coalesced = 0;
+    for (const source of this.#sources.values()) if (source === 'coalesced') coalesced += 1;
     return {
       calls: this.#calls.LINKS + this.#calls.MARKET,
-      saved: { cache: count('cache'), coalesced: count('coalesced') },
-      stale: hits.filter(({ stale }) => stale).length,
-      maxAgeMs: Math.round(hits.reduce((max, { hit }) => Math.max(max, hit.ageMs), 0)),
+      saved: { cache, coalesced },
+      stale,
+      maxAgeMs: Math.round(maxAgeMs),
       waitedMs: Math.round(this.waitedMs),
     };
   }

@@ -3,6 +3,7 @@ import { vi } from 'vitest';
 import { createDigest } from '../../src/digest.ts';
 import { Cache } from '../../src/upstream/cache/cache.ts';
 import { Client } from '../../src/upstream/client.ts';
+import { Reader } from '../../src/upstream/reader.ts';
 import { Receipt } from '../../src/upstream/receipt.ts';
 import { scriptedApi } from '../support/scripted-upstream.ts';
 import { QuickClock } from '../support/virtual-clock.ts';
@@ -62,6 +63,7 @@ export async function measureFreshnessAtRate(
     rateLimit: CALLS_A_MINUTE,
     digest: createDigest('salt'),
   });
+  const reader = new Reader(client);
   /** The age of what a reader gets; null for an error. */
   const read = async (rank: number, maxWaitMs = 10_000): Promise<number | null> => {
     const receipt = new Receipt(clock);
@@ -76,7 +78,7 @@ export async function measureFreshnessAtRate(
       decode: () => 'value',
     } as const;
     try {
-      await client.read(call, { caller, credential });
+      await reader.read(call, { caller, credential });
       return receipt.summary.maxAgeMs;
     } catch {
       return null;

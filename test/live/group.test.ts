@@ -2,22 +2,19 @@ import { expect, it } from 'vitest';
 import { LiveGroup } from '../../src/live/group.ts';
 import { LiveRoom } from '../../src/live/room.ts';
 import { RunPace } from '../../src/live/run-pace.ts';
-import type { Client } from '../../src/upstream/client.ts';
-import type { Read } from '../../src/upstream/request.ts';
+import type { Watch } from '../../src/upstream/cache/watches.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
+import { read } from '../upstream/client-world.ts';
 
 it('watches nothing any more that a run reads after its end', async () => {
   const clock = new VirtualClock();
   let watched = 0;
-  const client = {
-    keyOf: ({ path }: Read<unknown>) => path,
-    watch: () => {
-      watched += 1;
-      return { look: () => undefined, end: () => void (watched -= 1) };
-    },
-  } as unknown as Client;
-  const read = (path: string) => ({ path }) as Read<unknown>;
+  const watch = () => {
+    watched += 1;
+    return { look: () => undefined, end: () => void (watched -= 1) } as unknown as Watch;
+  };
   const credential = { partition: 'p', secret: 's', ofCaller: false };
+  const keyed = (path: string) => ({ key: path, read: read(path), credential });
   let release = (): void => {};
   const isReleased = new Promise<void>((resolve) => {
     release = resolve;
@@ -26,9 +23,9 @@ it('watches nothing any more that a run reads after its end', async () => {
     clock,
     id: 'group',
     run: async (reads) => {
-      reads.begin(client, read('/before'), credential)();
+      reads.begin(keyed('before'), watch)();
       await isReleased;
-      reads.begin(client, read('/after'), credential)();
+      reads.begin(keyed('after'), watch)();
       return { document: { data: null }, upstream: {} };
     },
     throttleMs: 0,

@@ -120,7 +120,8 @@ test('every answer of the sandbox is the same after it was in Redis', async () =
   expect([...missed].sort()).toEqual([...resourceNames].sort());
   expect(kept.size).toBeGreaterThan(100);
   expect([...kept.values()].map(({ value }) => value)).toContain(null);
-  for (const [key, { storedAt, value }] of kept) {
+  for (const [key, { stamp, value }] of kept) {
+    const { storedAt } = stamp;
     const entry = { storedAt, epoch: 'first', asOf: 0, value, bytes: 1 };
     // Strictly: a member that is `undefined` here is not there any more, and a Date is a text.
     expect({ key, ...decodeEntry(encodeEntry(entry)) }).toStrictEqual({ key, ...entry });

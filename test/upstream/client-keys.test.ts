@@ -3,7 +3,7 @@ import { clientWorld, read } from './client-world.ts';
 
 /** A client of callers who bring keys of their own; answers are fresh for a second and stale for long. */
 async function createWorld(maxKeys = 2) {
-  const { caller, client, clock, upstream } = await clientWorld(() => ({
+  const { caller, client, clock, reader, upstream } = await clientWorld(() => ({
     timeoutMs: 60_000,
     freshness: () => ({ ttlMs: 1000, staleWhileRevalidateMs: 60_000, staleIfErrorMs: 600_000 }),
     maxKeys,
@@ -15,7 +15,7 @@ async function createWorld(maxKeys = 2) {
   });
   const ask = (path: string, partition: string, maxWaitMs = 0): Promise<unknown> =>
     Promise.resolve(
-      client.read(read(path, true), {
+      reader.read(read(path, true), {
         caller: caller({ name: partition, maxWaitMs }),
         credential: key(partition),
       }),
@@ -25,7 +25,7 @@ async function createWorld(maxKeys = 2) {
     const { accepted, used } = client.budgetState(key(partition));
     return { accepted, used };
   };
-  return { ask, caller, client, clock, key, standing, upstream };
+  return { ask, caller, client, clock, key, reader, standing, upstream };
 }
 
 describe('A caller’s key', () => {
@@ -71,7 +71,7 @@ describe('A caller’s key', () => {
   });
 
   test('keeps nothing that was on its way when it was refused', async () => {
-    const { ask, client, key, upstream } = await createWorld();
+    const { ask, client, key, reader, upstream } = await createWorld();
     await ask('first', 'p');
     upstream.onRequest = () => {};
     const before = ask('a', 'p');
@@ -82,8 +82,8 @@ describe('A caller’s key', () => {
     late.answer({ is: 'from before' });
     expect(await before).toEqual({ is: 'from before' });
     for (const path of ['first', 'a']) {
-      expect(client.peek(read(path), { credential: key('p') })).toBeUndefined();
-      expect(client.inFlight(read(path), key('p'))).toBe(false);
+      expect(reader.peek(read(path), { credential: key('p') })).toBeUndefined();
+      expect(reader.inFlight(read(path), { credential: key('p') })).toBe(false);
     }
     expect(client.budgetState(key('p')).accepted).toBe(false);
   });
@@ -93,10 +93,10 @@ describe('The gateway’s own key', () => {
   const own = { partition: 'own', secret: 'secret of ours' };
 
   test('is as good as before when a write is refused in the words for a bad key', async () => {
-    const { caller, client, clock, upstream } = await createWorld();
+    const { caller, clock, reader, upstream } = await createWorld();
     const access = () => ({ caller: caller(), credential: own });
-    await client.read(read('a'), access());
-    await client.read(read('b'), access());
+    await reader.read(read('a'), access());
+    await reader.read(read('b'), access());
     await clock.advance(1500);
     upstream.onRequest = (arrival) => arrival.answer({ message: 'Unknown key' }, 401);
     const write = {
@@ -106,17 +106,17 @@ describe('The gateway’s own key', () => {
       touches: () => ['b'],
       check: null,
     } as const;
-    await expect(client.write(write, access())).rejects.toMatchObject({
+    await expect(reader.write(write, access())).rejects.toMatchObject({
       code: 'UPSTREAM_UNAUTHENTICATED',
     });
     // Callers choose what is written: what all others are served does not depend on it.
-    expect(client.peek(read('a'), { credential: own })?.state).toBe('stale');
-    expect(client.peek(read('b'), { credential: own })?.state).toBe('stale');
-    await expect(client.read(read('c'), access())).rejects.toMatchObject({
+    expect(reader.peek(read('a'), { credential: own })?.state).toBe('stale');
+    expect(reader.peek(read('b'), { credential: own })?.state).toBe('stale');
+    await expect(reader.read(read('c'), access())).rejects.toMatchObject({
       code: 'UPSTREAM_UNAUTHENTICATED',
     });
     // A read is refused for the key alone.
-    expect(client.peek(read('a'), { credential: own })).toBeUndefined();
+    expect(reader.peek(read('a'), { credential: own })).toBeUndefined();
   });
 });
 

@@ -4,12 +4,13 @@ import { Cache } from '../../src/upstream/cache/cache.ts';
 import { Client } from '../../src/upstream/client.ts';
 import type { ClientOptions } from '../../src/upstream/client-options.ts';
 import type { Caller } from '../../src/upstream/operation.ts';
+import { Reader } from '../../src/upstream/reader.ts';
 import { Receipt } from '../../src/upstream/receipt.ts';
 import type { Read } from '../../src/upstream/request.ts';
 import { ScriptedUpstream, scriptedApi } from '../support/scripted-upstream.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
-/** A client of a scripted upstream, which lasts as long as the test that is running; 30 requests a minute. */
+/** A client of a scripted upstream, and who reads through it, which last as long as the test that is running; 30 requests a minute. */
 export async function clientWorld(
   options: (upstream: ScriptedUpstream, clock: VirtualClock) => Partial<ClientOptions>,
 ) {
@@ -39,7 +40,7 @@ export async function clientWorld(
     signal: new AbortController().signal,
     ...more,
   });
-  return { cache, caller, client, clock, upstream };
+  return { cache, caller, client, clock, reader: new Reader(client), upstream };
 }
 
 /** The read of a path, whose answer has the path as its tag. */

@@ -20,25 +20,25 @@ async function createWorld(options: Partial<ClientOptions> = {}) {
 
 const tag = (path: string) => [`LINKS:p ${path}`];
 
-describe('Client.read', () => {
+describe('Reader.read', () => {
   test('serves a kept answer for its ttl, and asks again after all its periods', async () => {
-    const { client, access, clock, count } = await createWorld();
-    await client.read(read('a'), access());
+    const { reader, access, clock, count } = await createWorld();
+    await reader.read(read('a'), access());
     await clock.advance(999);
     const { caller, credential } = access();
-    await client.read(read('a'), { caller, credential });
+    await reader.read(read('a'), { caller, credential });
     expect(count()).toBe(1);
     expect(caller.receipt.summary).toMatchObject({ calls: 0, saved: { cache: 1 }, maxAgeMs: 999 });
     await clock.advance(12_000);
-    await client.read(read('a'), access());
+    await reader.read(read('a'), access());
     expect(count()).toBe(2);
   });
 
   test('makes one request of equal reads at the same time', async () => {
-    const { client, access, count } = await createWorld();
-    await client.read(read('first'), access());
+    const { reader, access, count } = await createWorld();
+    await reader.read(read('first'), access());
     const readers = Array.from({ length: 20 }, () => access());
-    await Promise.all(readers.map((reader) => client.read(read('a'), reader)));
+    await Promise.all(readers.map((each) => reader.read(read('a'), each)));
     expect(count()).toBe(2);
     const summaries = readers.map(({ caller }) => caller.receipt.summary);
     expect(summaries.filter(({ calls }) => calls === 1)).toHaveLength(1);
@@ -46,97 +46,97 @@ describe('Client.read', () => {
   });
 
   test('lets seven reads of one page leave together: none waits for a timer', async () => {
-    const { client, access, upstream } = await createWorld();
-    await client.read(read('first'), access());
+    const { reader, access, upstream } = await createWorld();
+    await reader.read(read('first'), access());
     upstream.onRequest = () => {};
     const { setTimeout } = globalThis;
     onTestFinished(() => void vi.unstubAllGlobals());
     vi.stubGlobal('setTimeout', () => setTimeout(() => {}, 1e9).unref());
     const paths = Array.from({ length: 7 }, (_, n) => `${n}`);
-    void Promise.allSettled(paths.map((path) => client.read(read(path), access())));
+    void Promise.allSettled(paths.map((path) => reader.read(read(path), access())));
     expect((await upstream.arrival(8)).url.pathname).toMatch(/^\/api\/[0-6]$/);
   });
 
   test('serves a stale answer at once and refreshes it once behind the readers', async () => {
-    const { client, access, clock, upstream, count } = await createWorld();
-    await client.read(read('a'), access());
+    const { reader, access, clock, upstream, count } = await createWorld();
+    await reader.read(read('a'), access());
     await clock.advance(1500);
     upstream.onRequest = () => {};
-    await Promise.all([1, 2, 3].map(() => client.read(read('a'), access())));
+    await Promise.all([1, 2, 3].map(() => reader.read(read('a'), access())));
     const refresh = await upstream.arrival(2);
     refresh.answer({ is: 'new' });
     await clock.settle();
-    expect(await client.read(read('a'), access())).toEqual({ is: 'new' });
+    expect(await reader.read(read('a'), access())).toEqual({ is: 'new' });
     expect(count()).toBe(2);
   });
 
   test('serves an older answer when the upstream fails, but none from before a write', async () => {
-    const { client, access, clock, upstream, cache } = await createWorld();
-    const value = await client.read(read('a'), access());
+    const { reader, access, clock, upstream, cache } = await createWorld();
+    const value = await reader.read(read('a'), access());
     await clock.advance(3000);
     upstream.onRequest = (arrival) => arrival.answer({}, 500);
     const { caller, credential } = access();
-    expect(await client.read(read('a'), { caller, credential })).toEqual(value);
+    expect(await reader.read(read('a'), { caller, credential })).toEqual(value);
     expect(caller.receipt.summary).toMatchObject({ stale: 1, maxAgeMs: 3000 });
     void cache.touch(tag('a'));
-    await expect(client.read(read('a'), access())).rejects.toThrow('is out of order');
+    await expect(reader.read(read('a'), access())).rejects.toThrow('is out of order');
   });
 
   test('waits on for the answer when a write makes the copy wrong that would have done', async () => {
-    const { client, access, clock, upstream, cache, count } = await createWorld();
-    await client.read(read('a'), access());
+    const { reader, access, clock, upstream, cache, count } = await createWorld();
+    await reader.read(read('a'), access());
     await clock.advance(3000);
     upstream.onRequest = () => {};
-    const reader = client.read(read('a'), access());
+    const answer = reader.read(read('a'), access());
     const before = await upstream.arrival(2);
     void cache.touch(tag('a'));
     await clock.advance(300);
     (await upstream.arrival(3)).answer({ is: 'new' });
-    expect(await reader).toEqual({ is: 'new' });
+    expect(await answer).toEqual({ is: 'new' });
     before.answer({ is: 'old' });
     await clock.settle();
-    expect(await client.read(read('a'), access())).toEqual({ is: 'new' });
+    expect(await reader.read(read('a'), access())).toEqual({ is: 'new' });
     expect(count()).toBe(3);
   });
 
   test('keeps absence, and no error', async () => {
-    const { client, access, upstream, count } = await createWorld();
+    const { reader, access, upstream, count } = await createWorld();
     upstream.onRequest = (arrival) => arrival.answer({ message: 'gone' }, 404);
-    expect(await client.read(read('a', true), access())).toBeNull();
-    expect(await client.read(read('a', true), access())).toBeNull();
+    expect(await reader.read(read('a', true), access())).toBeNull();
+    expect(await reader.read(read('a', true), access())).toBeNull();
     expect(count()).toBe(1);
-    await expect(client.read(read('b'), access())).rejects.toMatchObject({
+    await expect(reader.read(read('b'), access())).rejects.toMatchObject({
       code: 'UPSTREAM_REJECTED',
     });
-    await expect(client.read(read('b'), access())).rejects.toThrow();
+    await expect(reader.read(read('b'), access())).rejects.toThrow();
     expect(count()).toBe(3);
   });
 
   test('neither keeps nor shares what was on its way when a write happened', async () => {
-    const { client, access, upstream, cache, count } = await createWorld();
-    await client.read(read('first'), access());
+    const { reader, access, upstream, cache, count } = await createWorld();
+    await reader.read(read('first'), access());
     upstream.onRequest = () => {};
-    const before = client.read(read('a'), access());
+    const before = reader.read(read('a'), access());
     const old = await upstream.arrival(2);
     void cache.touch(tag('a'));
-    const after = client.read(read('a'), access());
+    const after = reader.read(read('a'), access());
     (await upstream.arrival(3)).answer({ is: 'new' });
     expect(await after).toEqual({ is: 'new' });
     old.answer({ is: 'old' });
     expect(await before).toEqual({ is: 'old' });
-    expect(await client.read(read('a'), access())).toEqual({ is: 'new' });
+    expect(await reader.read(read('a'), access())).toEqual({ is: 'new' });
     expect(count()).toBe(3);
   });
 
   test('shares across a write what has not left yet', async () => {
-    const { client, access, upstream, cache, count } = await createWorld();
+    const { reader, access, upstream, cache, count } = await createWorld();
     upstream.onRequest = () => {};
     const patient = () => access('p', new AbortController().signal, 5000);
-    const first = client.read(read('first'), patient());
+    const first = reader.read(read('first'), patient());
     const arrival = await upstream.arrival(1);
-    const before = client.read(read('a'), patient());
+    const before = reader.read(read('a'), patient());
     void cache.touch(tag('a'));
-    const after = client.read(read('a'), patient());
+    const after = reader.read(read('a'), patient());
     upstream.onRequest = (each) => each.answer({});
     arrival.answer({});
     await Promise.all([first, before, after]);
@@ -144,7 +144,7 @@ describe('Client.read', () => {
   });
 
   test('never shows one credential what another was answered', async () => {
-    const { client, access, upstream } = await createWorld({ rateLimit: 1000 });
+    const { reader, access, upstream } = await createWorld({ rateLimit: 1000 });
     upstream.onRequest = (arrival) => arrival.answer({ key: arrival.key });
     const patient = (p: string) => access(p, new AbortController().signal, 5000);
     const reads = fc.array(fc.tuple(fc.constantFrom('p', 'q', 'r'), fc.constantFrom('a', 'b')));
@@ -152,7 +152,7 @@ describe('Client.read', () => {
       fc.asyncProperty(reads, async (each) => {
         await Promise.all(
           each.map(async ([partition, path]) => {
-            const value = await client.read(read(path), patient(partition));
+            const value = await reader.read(read(path), patient(partition));
             expect(value).toEqual({ key: `secret of ${partition}` });
           }),
         );
@@ -162,8 +162,8 @@ describe('Client.read', () => {
   });
 
   test('counts on receipts what the upstream has in its log', async () => {
-    const { client, access, count } = await createWorld({ rateLimit: 10_000 });
-    await client.read(read('first'), access());
+    const { reader, access, count } = await createWorld({ rateLimit: 10_000 });
+    await reader.read(read('first'), access());
     let round = 0;
     await fc.assert(
       fc.asyncProperty(
@@ -174,7 +174,7 @@ describe('Client.read', () => {
           const accesses = operations.map(() => access());
           await Promise.all(
             operations.flatMap((paths, n) =>
-              paths.map((path) => client.read(read(`${round}/${path}`), accesses[n] as Access)),
+              paths.map((path) => reader.read(read(`${round}/${path}`), accesses[n] as Access)),
             ),
           );
           const summaries = accesses.map(({ caller }) => caller.receipt.summary);
@@ -189,22 +189,22 @@ describe('Client.read', () => {
   });
 
   test('repeats once a read whose connection broke, also for those who do not wait', async () => {
-    const { client, access, upstream, count } = await createWorld();
+    const { reader, access, upstream, count } = await createWorld();
     upstream.onRequest = (arrival) => (count() === 1 ? arrival.drop() : arrival.answer({ ok: 1 }));
     const { caller, credential } = access();
-    expect(await client.read(read('a'), { caller, credential })).toEqual({ ok: 1 });
+    expect(await reader.read(read('a'), { caller, credential })).toEqual({ ok: 1 });
     expect(caller.receipt.summary.calls).toBe(2);
     upstream.onRequest = (arrival) => arrival.drop();
-    await expect(client.read(read('b'), access())).rejects.toMatchObject({
+    await expect(reader.read(read('b'), access())).rejects.toMatchObject({
       code: 'UPSTREAM_UNAVAILABLE',
     });
     expect(count()).toBe(4);
   });
 
   test('gives up on an answer after its timeout', async () => {
-    const { client, access, upstream, clock } = await createWorld();
+    const { reader, access, upstream, clock } = await createWorld();
     upstream.onRequest = () => {};
-    const answer = client.read(read('a'), access());
+    const answer = reader.read(read('a'), access());
     const rejected = expect(answer).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
     await upstream.arrival(1);
     await clock.advance(10_000);
@@ -212,17 +212,17 @@ describe('Client.read', () => {
   });
 
   test('follows no redirect', async () => {
-    const { client, access, upstream, count } = await createWorld();
+    const { reader, access, upstream, count } = await createWorld();
     upstream.onRequest = (arrival) => arrival.answer({}, 302, { location: '/elsewhere' });
-    await expect(client.read(read('a'), access())).rejects.toThrow();
+    await expect(reader.read(read('a'), access())).rejects.toThrow();
     expect(count()).toBe(1);
   });
 
   test('goes again after a refusal without the reader noticing', async () => {
-    const { client, access, upstream, clock, count } = await createWorld();
+    const { reader, access, upstream, clock, count } = await createWorld();
     upstream.onRequest = (arrival) =>
       count() === 1 ? arrival.answer({}, 429, { 'retry-after': '3' }) : arrival.answer({ ok: 1 });
-    const answer = client.read(read('a'), access('p', new AbortController().signal, 5000));
+    const answer = reader.read(read('a'), access('p', new AbortController().signal, 5000));
     await upstream.arrival(1);
     await clock.settle();
     await clock.advance(3000);
@@ -230,10 +230,10 @@ describe('Client.read', () => {
   });
 
   test('lets one operation make the limit of calls, and refuses it a batch of more than is left', async () => {
-    const { client, access, count } = await createWorld({ rateLimit: 4 });
-    const reader = access('p', new AbortController().signal, 5000);
+    const { reader, access, count } = await createWorld({ rateLimit: 4 });
+    const operation = access('p', new AbortController().signal, 5000);
     const readAll = (paths: readonly string[]) =>
-      Promise.allSettled(paths.map((path) => client.read(read(path), reader)));
+      Promise.allSettled(paths.map((path) => reader.read(read(path), operation)));
     for (const result of await readAll(['a', 'b', 'c', 'd', 'e', 'f'])) {
       expect(result).toMatchObject({ reason: { code: 'OPERATION_TOO_EXPENSIVE' } });
     }
@@ -244,21 +244,23 @@ describe('Client.read', () => {
   });
 
   test('sees a read in flight from the moment it is asked for, until it is refused', async () => {
-    const { client, access } = await createWorld({ rateLimit: 1 });
-    const reader = access('p', new AbortController().signal, 5000);
-    const reads = [client.read(read('a'), reader), client.read(read('b'), reader)];
-    expect(client.inFlight(read('a'), reader.credential)).toBe(true);
+    const { reader, access } = await createWorld({ rateLimit: 1 });
+    const operation = access('p', new AbortController().signal, 5000);
+    const reads = [reader.read(read('a'), operation), reader.read(read('b'), operation)];
+    expect(reader.inFlight(read('a'), operation)).toBe(true);
     await Promise.allSettled(reads);
-    expect(client.inFlight(read('a'), reader.credential)).toBe(false);
+    expect(reader.inFlight(read('a'), operation)).toBe(false);
   });
 
   test('warns of no leak when one operation makes many reads', async () => {
     const warnings: Error[] = [];
     const note = (warning: Error) => warnings.push(warning);
     process.on('warning', note);
-    const { client, access, clock } = await createWorld();
-    const reader = access('p', new AbortController().signal, 5000);
-    await Promise.all(Array.from({ length: 25 }, (_, n) => client.read(read(String(n)), reader)));
+    const { reader, access, clock } = await createWorld();
+    const operation = access('p', new AbortController().signal, 5000);
+    await Promise.all(
+      Array.from({ length: 25 }, (_, n) => reader.read(read(String(n)), operation)),
+    );
     await clock.settle();
     process.off('warning', note);
     expect(warnings).toEqual([]);

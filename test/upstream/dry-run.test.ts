@@ -77,10 +77,10 @@ describe('DryRun', () => {
   test('fits as long as no more is counted than an operation may spend', () => {
     const dryRun = new DryRun();
     dryRun.calls({ key: 'a' }, to('LINKS'));
-    dryRun.checkLimit('LINKS', 1);
+    dryRun.checkLimit('LINKS', () => 1);
     expect(dryRun.plan).toMatchObject({ fits: true, exact: true });
     dryRun.calls({ key: 'b' }, to('LINKS'));
-    dryRun.checkLimit('LINKS', 1);
+    dryRun.checkLimit('LINKS', () => 1);
     expect(dryRun.plan).toMatchObject({ fits: false, exact: false });
   });
 

@@ -1,25 +1,25 @@
 import { describe, expect, test } from 'vitest';
-import type { Hit } from '../../src/upstream/cache/cache.ts';
+import type { Ingredient } from '../../src/upstream/ingredients.ts';
 import { Receipt } from '../../src/upstream/receipt.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
+import { read } from './client-world.ts';
 
 function createWorld() {
   const clock = new VirtualClock();
   return { clock, receipt: new Receipt(clock) };
 }
 
-/** A cache entry of an age. */
-function aged(ageMs: number): Hit {
-  const freshness = { ttlMs: 1000, staleWhileRevalidateMs: 0, staleIfErrorMs: 0 };
-  const entry = {
-    value: null,
-    resource: 'channels',
-    storedAt: 0,
-    generation: 0,
-    tags: [],
-    freshness,
+/** A cache entry that served, of an age. */
+function served(key: string, ageMs: number, stale = false): Ingredient {
+  return {
+    of: { key, read: read('files'), credential: { partition: 'p', secret: 's' } },
+    source: { upstream: 'LINKS', settle: () => {} },
+    stamp: { storedAt: 0, generation: 0 },
+    freshness: { ttlMs: 1000, staleWhileRevalidateMs: 0, staleIfErrorMs: 0 },
+    state: stale ? 'stale' : 'fresh',
+    ageMs,
+    stale,
   };
-  return { entry, state: 'fresh', ageMs };
 }
 
 /** A promise, and the means to settle it. */
@@ -30,8 +30,6 @@ function open() {
   });
   return { promise, settle: () => settle() };
 }
-
-const kind = { upstream: 'LINKS', resource: 'files' } as const;
 
 describe('Receipt', () => {
   test('begins with nothing on it', () => {
@@ -46,12 +44,12 @@ describe('Receipt', () => {
 
   test('counts an answer where it came from when it was first needed', () => {
     const { receipt } = createWorld();
-    receipt.hit('kept', { hit: aged(5), stale: false, ...kind });
+    receipt.ingredients.add(served('kept', 5));
     receipt.joined('kept');
     receipt.joined('joined');
-    receipt.hit('joined', { hit: aged(7), stale: false, ...kind });
+    receipt.ingredients.add(served('joined', 7));
     receipt.sent('LINKS', 'sent');
-    receipt.hit('sent', { hit: aged(1), stale: false, ...kind });
+    receipt.ingredients.add(served('sent', 1));
     receipt.joined('sent');
     expect(receipt.summary).toMatchObject({ calls: 1, saved: { cache: 1, coalesced: 1 } });
     expect(receipt.summary.maxAgeMs).toBe(7);
@@ -59,7 +57,7 @@ describe('Receipt', () => {
 
   test('counts an answer as a call once one has left for it, and every call', () => {
     const { receipt } = createWorld();
-    receipt.hit('a', { hit: aged(5), stale: true, ...kind });
+    receipt.ingredients.add(served('a', 5, true));
     receipt.sent('LINKS', 'a');
     receipt.sent('LINKS', 'a');
     receipt.sent('MARKET', 'b');
@@ -69,10 +67,10 @@ describe('Receipt', () => {
 
   test('counts an answer past its ttl once, and tells the age of the oldest', () => {
     const { receipt } = createWorld();
-    receipt.hit('a', { hit: aged(90.4), stale: true, ...kind });
-    receipt.hit('a', { hit: aged(90.4), stale: true, ...kind });
-    receipt.hit('b', { hit: aged(20), stale: true, ...kind });
-    receipt.hit('c', { hit: aged(10), stale: false, ...kind });
+    receipt.ingredients.add(served('a', 90.4, true));
+    receipt.ingredients.add(served('a', 90.4, true));
+    receipt.ingredients.add(served('b', 20, true));
+    receipt.ingredients.add(served('c', 10));
     expect(receipt.summary).toMatchObject({ saved: { cache: 3 }, stale: 2, maxAgeMs: 90 });
   });
 

@@ -6,7 +6,7 @@ import {
   Kind,
   type OperationDefinitionNode,
 } from 'graphql';
-import { NOT_AT_HAND } from '../../upstream/at-hand-client.ts';
+import { NOT_CACHED } from '../../upstream/reader.ts';
 import { conditionKey, conditionsOf, dependsOnVariables, type Fragments } from './conditions.ts';
 import { Planner } from './planner.ts';
 import type { CompiledPlan, CompiledPlans } from './plans.ts';
@@ -43,7 +43,7 @@ export class CompiledOperation {
 
   /**
    * `plans` holds what is planned, with that of all other operations; `null` for one that is run once.
-   * @throws NOT_AT_HAND for an operation that is executed in other ways as well, such as in parts.
+   * @throws NOT_CACHED for an operation that is executed in other ways as well, such as in parts.
    */
   constructor({ document, operation, schema }: Compilable, plans: CompiledPlans | null) {
     this.#schema = schema;
@@ -62,12 +62,12 @@ export class CompiledOperation {
   /**
    * The data of the answer as JSON, executed at once. `parts` gives what was made before of the fields at the
    * top that are the same whatever the variables are; `null` where none is to be kept.
-   * @throws NOT_AT_HAND, or whatever else a resolver throws.
+   * @throws NOT_CACHED, or whatever else a resolver throws.
    */
   run(context: unknown, given: Variables, parts: Parts | null): string {
     const definitions = this.#operation.variableDefinitions ?? [];
     const { coerced } = getVariableValues(this.#schema, definitions, given, { maxErrors: 1 });
-    if (!coerced) throw NOT_AT_HAND;
+    if (!coerced) throw NOT_CACHED;
     const shared = {
       schema: this.#schema,
       fragments: this.#fragments,

@@ -7,7 +7,7 @@ import {
   type SelectionNode,
   type ValueNode,
 } from 'graphql';
-import { NOT_AT_HAND } from '../../upstream/at-hand-client.ts';
+import { NOT_CACHED } from '../../upstream/reader.ts';
 import type { Variables } from './selection-plan.ts';
 
 /** Variables that selections may depend on: for each set of their values there is another plan. */
@@ -19,13 +19,13 @@ export type Fragments = Readonly<Record<string, FragmentDefinitionNode>>;
 /**
  * The variables on which the selections of an operation depend. What its document holds besides has no say: there
  * a variable of the same name can be of any type.
- * @throws NOT_AT_HAND for too many of them, and for any directive that is not known here.
+ * @throws NOT_CACHED for too many of them, and for any directive that is not known here.
  */
 export function conditionsOf(operation: OperationDefinitionNode, fragments: Fragments): string[] {
   const names = new Set<string>();
   eachReached([operation], fragments, ({ directives = [] }) => {
     for (const { name, arguments: given = [] } of directives) {
-      if (name.value !== 'skip' && name.value !== 'include') throw NOT_AT_HAND;
+      if (name.value !== 'skip' && name.value !== 'include') throw NOT_CACHED;
       for (const { value } of given) {
         if (value.kind === Kind.VARIABLE) names.add(value.name.value);
       }
@@ -33,21 +33,21 @@ export function conditionsOf(operation: OperationDefinitionNode, fragments: Frag
     return false;
   });
   for (const { directives = [] } of operation.variableDefinitions ?? []) {
-    if (directives.length > 0) throw NOT_AT_HAND;
+    if (directives.length > 0) throw NOT_CACHED;
   }
-  if (names.size > MOST_CONDITIONS) throw NOT_AT_HAND;
+  if (names.size > MOST_CONDITIONS) throw NOT_CACHED;
   return [...names];
 }
 
 /**
  * The values of conditions as a few letters, one each.
- * @throws NOT_AT_HAND for one that is no boolean, with which no selection is valid.
+ * @throws NOT_CACHED for one that is no boolean, with which no selection is valid.
  */
 export function conditionKey(conditions: readonly string[], variables: Variables): string {
   let key = '';
   for (const name of conditions) {
     const value = variables[name];
-    if (typeof value !== 'boolean') throw NOT_AT_HAND;
+    if (typeof value !== 'boolean') throw NOT_CACHED;
     key += value ? 'y' : 'n';
   }
   return key;

@@ -16,7 +16,7 @@ import {
   TypeNameMetaFieldDef,
 } from 'graphql';
 import { collectFields, collectSubfields } from 'graphql/execution/collectFields.js';
-import { NOT_AT_HAND } from '../../upstream/at-hand-client.ts';
+import { NOT_CACHED } from '../../upstream/reader.ts';
 import { type Fragments, hasVariables } from './conditions.ts';
 import {
   atHand,
@@ -48,7 +48,7 @@ export class Planner {
 
   ofRoot(operation: OperationDefinitionNode): ObjectPlan {
     const type = this.#schema.getQueryType();
-    if (!type) throw NOT_AT_HAND;
+    if (!type) throw NOT_CACHED;
     return this.#ofFields(
       type,
       collectFields(this.#schema, this.#fragments, this.#variables, type, operation.selectionSet),
@@ -66,7 +66,7 @@ export class Planner {
     const [node] = nodes;
     const field = node && fieldOf(type, node.name.value);
     // A key of that name would be the object's prototype.
-    if (!node || !field || key === '__proto__') throw NOT_AT_HAND;
+    if (!node || !field || key === '__proto__') throw NOT_CACHED;
     this.#size += 1;
     const { resolve } = field;
     // Those that take all their arguments at once have no length.
@@ -87,7 +87,7 @@ export class Planner {
       const complete = this.#completion(type.ofType, nodes);
       return (value, run) => {
         const completed = complete(value, run);
-        if (completed === null) throw NOT_AT_HAND;
+        if (completed === null) throw NOT_CACHED;
         return completed;
       };
     }
@@ -99,7 +99,7 @@ export class Planner {
   }
 
   #objectCompletion(type: GraphQLObjectType, nodes: readonly FieldNode[]): Complete {
-    if (type.isTypeOf) throw NOT_AT_HAND;
+    if (type.isTypeOf) throw NOT_CACHED;
     const plan = this.#ofSelection(type, nodes);
     return (value, run) => {
       if (value === null || value === undefined) return null;
@@ -109,7 +109,7 @@ export class Planner {
 
   #abstractCompletion(type: GraphQLAbstractType, nodes: readonly FieldNode[]): Complete {
     const { resolveType } = type;
-    if (!resolveType) throw NOT_AT_HAND;
+    if (!resolveType) throw NOT_CACHED;
     // For every type there is, so that it is known from the start how much a plan holds.
     const plans = new Map<unknown, ObjectPlan>(
       this.#schema
@@ -121,7 +121,7 @@ export class Planner {
       const source = atHand(value);
       const name = atHand(resolveType(source, run.context, run.shared as GraphQLResolveInfo, type));
       const plan = plans.get(name);
-      if (!plan) throw NOT_AT_HAND;
+      if (!plan) throw NOT_CACHED;
       return completeObject(plan, source, run);
     };
   }
@@ -139,7 +139,7 @@ function leafCompletion(type: GraphQLLeafType): Complete {
   return (value) => {
     if (value === null || value === undefined) return null;
     const serialized = type.serialize(typeof value === 'object' ? atHand(value) : value);
-    if (serialized === null || serialized === undefined) throw NOT_AT_HAND;
+    if (serialized === null || serialized === undefined) throw NOT_CACHED;
     return serialized;
   };
 }
@@ -149,7 +149,7 @@ function listCompletion(complete: Complete): Complete {
   return (value, run) => {
     if (value === null || value === undefined) return null;
     const items = atHand(value);
-    if (!Array.isArray(items)) throw NOT_AT_HAND;
+    if (!Array.isArray(items)) throw NOT_CACHED;
     try {
       return items.map((item) => complete(item, run));
     } catch (error) {

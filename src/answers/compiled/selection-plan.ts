@@ -7,7 +7,7 @@ import {
   type GraphQLResolveInfo,
   getArgumentValues,
 } from 'graphql';
-import { NOT_AT_HAND } from '../../upstream/at-hand-client.ts';
+import { NOT_CACHED } from '../../upstream/reader.ts';
 
 /** Values of variables, or of arguments, by name. */
 export type Variables = Readonly<Record<string, unknown>>;
@@ -46,7 +46,7 @@ export interface ObjectPlan {
 
 /**
  * Answers a selection on one object.
- * @throws NOT_AT_HAND, or whatever a resolver throws.
+ * @throws NOT_CACHED, or whatever a resolver throws.
  */
 export function completeObject({ type, fields }: ObjectPlan, source: unknown, run: Run): object {
   const completed: Record<string, unknown> = {};
@@ -56,7 +56,7 @@ export function completeObject({ type, fields }: ObjectPlan, source: unknown, ru
 
 /**
  * Answers one field of an object.
- * @throws NOT_AT_HAND, or whatever a resolver throws.
+ * @throws NOT_CACHED, or whatever a resolver throws.
  */
 export function completeField(
   plan: FieldPlan,
@@ -98,22 +98,22 @@ class ResolveInfo implements GraphQLResolveInfo {
     this.variableValues = shared.variableValues;
   }
 
-  /** @throws NOT_AT_HAND always: a resolver that asks for it is answered the whole way. */
+  /** @throws NOT_CACHED always: a resolver that asks for it is answered the whole way. */
   get path(): never {
-    throw NOT_AT_HAND;
+    throw NOT_CACHED;
   }
 }
 
 /**
  * What a resolver returned, if it is there and no failure.
- * @throws NOT_AT_HAND
+ * @throws NOT_CACHED
  */
 export function atHand(value: unknown): unknown {
   if (value instanceof Promise) {
     letGo([value]);
-    throw NOT_AT_HAND;
+    throw NOT_CACHED;
   }
-  if (value instanceof Error || typeof value === 'function') throw NOT_AT_HAND;
+  if (value instanceof Error || typeof value === 'function') throw NOT_CACHED;
   return value;
 }
 

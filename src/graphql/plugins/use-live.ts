@@ -123,7 +123,7 @@ function runOf(
   const { contexts, execute, maskError, schema, viewer } = terms;
   const { variables } = operation;
   return async (reads, { isFirst, signal }) => {
-    const contextValue = contexts.live(viewer, { reads, signal, isPatient: !isFirst });
+    const contextValue = contexts.live(viewer, { watcher: reads, signal, isPatient: !isFirst });
     const document = documentOf(operation);
     const input = { schema, document, variableValues: variables, contextValue };
     const result = await executed(() => execute(input));

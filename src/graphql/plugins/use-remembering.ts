@@ -9,7 +9,6 @@ import { cutAtAge } from '../../answers/answer-text.ts';
 import type { CompiledQueries } from '../../answers/compiled-queries.ts';
 import type { RememberedAnswers } from '../../answers/remembered-answers.ts';
 import { operationName } from '../../answers/request-names.ts';
-import type { Clock } from '../../clock.ts';
 import type { InputLimits } from '../limits/input-limits.ts';
 import type { GatewayPlugin } from '../request-record.ts';
 
@@ -19,7 +18,6 @@ const BARE = /^application\/(graphql-response\+)?json\b/;
 interface RememberingOptions {
   readonly answers: RememberedAnswers;
   readonly operations: CompiledQueries;
-  readonly clock: Clock;
 }
 
 /**
@@ -28,7 +26,7 @@ interface RememberingOptions {
  * See `CompiledQueries` and `RememberedAnswers`.
  */
 export function useRemembering(
-  { answers, clock, operations }: RememberingOptions,
+  { answers, operations }: RememberingOptions,
   input: InputLimits,
 ): GatewayPlugin {
   return {
@@ -61,7 +59,8 @@ export function useRemembering(
         if (!text) return null;
         const name = operationName(query.operation);
         const etag = record.ageSeconds === null ? null : json.etag;
-        return { ...text, contentType, etag, name, ...receipt.served(clock.now()) };
+        const { ingredients } = receipt;
+        return { ...text, contentType, etag, name, ingredients };
       });
     },
   };

@@ -33,9 +33,18 @@ interface SharedStamp {
   readonly asOf: number;
 }
 
-/** An answer in the cache. Another answer to the same read is another entry. */
-export interface CacheEntry<T = unknown> extends Stamp {
+/** An answer as it came, and about how many bytes it takes. */
+export interface Answer<T = unknown> {
   readonly value: T;
+  readonly bytes: number;
+  readonly stamp: Stamp;
+}
+
+/** An answer in the cache. */
+export interface CacheEntry<T = unknown> {
+  readonly value: T;
+  /** Another answer to the same read has another one. */
+  readonly stamp: Stamp;
   /** What it is an answer about, e.g. `channels`. */
   readonly resource: string;
   readonly freshness: Freshness;
@@ -46,8 +55,8 @@ export interface CacheEntry<T = unknown> extends Stamp {
 export type EntryState = 'fresh' | 'stale' | 'fallback';
 
 /** An entry that was found, and what may be done with it. */
-export interface Hit {
-  readonly entry: CacheEntry;
+export interface Hit<T = unknown> {
+  readonly entry: CacheEntry<T>;
   readonly state: EntryState;
   readonly ageMs: number;
 }
@@ -145,13 +154,13 @@ export class Cache {
     const entry = this.#entries.peek(key)?.entry;
     const assessed = entry && this.#assess(entry);
     if (!entry || assessed === 'useless') return undefined;
-    const ageMs = this.#clock.now() - entry.storedAt;
+    const ageMs = this.#clock.now() - entry.stamp.storedAt;
     return { resource: entry.resource, fresh: assessed?.state === 'fresh', ageMs };
   }
 
   /** Stores an answer of about `bytes` bytes and returns true, unless a write has already made it invalid. */
   set(key: string, entry: CacheEntry, bytes: number): boolean {
-    if (this.#generations.standing(entry.tags, entry.generation) === 'invalid') return false;
+    if (this.#generations.standing(entry.tags, entry.stamp.generation) === 'invalid') return false;
     this.#version += 1;
     this.#entries.set(key, { entry, bytes });
     // Not every entry is taken: one can be too heavy.
@@ -203,9 +212,9 @@ export class Cache {
 
   /** What may be done with an entry: nothing now where there is no answer, and nothing ever for one that is useless. */
   #assess(entry: CacheEntry): Hit | 'useless' | undefined {
-    const ageMs = this.#clock.now() - entry.storedAt;
+    const ageMs = this.#clock.now() - entry.stamp.storedAt;
     const state = stateOf(entry.freshness, ageMs);
-    const standing = this.#generations.standing(entry.tags, entry.generation);
+    const standing = this.#generations.standing(entry.tags, entry.stamp.generation);
     if (!state || standing === 'invalid') return 'useless';
     if (standing === 'valid') return { entry, state, ageMs };
     if (standing === 'hidden') return undefined;

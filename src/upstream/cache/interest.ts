@@ -1,14 +1,10 @@
 import type { Credential } from '../../auth/credential.ts';
 import { BoundedMap } from '../../bounded-map.ts';
 import type { Clock } from '../../clock.ts';
-import type { Read } from '../request.ts';
-import { readLength } from './key.ts';
+import { type KeyedRead, readLength } from './key.ts';
 
 /** A cache entry that was asked for of late. */
-interface Wanted {
-  readonly key: string;
-  readonly read: Read<unknown>;
-  readonly credential: Credential;
+interface Wanted extends KeyedRead {
   askedAt: number;
   /** Milliseconds between two times that it was asked for: the longest of late. */
   gapMs: number;
@@ -43,9 +39,8 @@ export class Interest {
     this.#clock = clock;
   }
 
-  /** A reader was served an entry; how often that has happened since it was read upstream. */
-  asked(key: string, read: Read<unknown>, credential: Credential): number {
-    const askedAt = this.#clock.now();
+  /** A reader was served an entry at a time on `clock.now()`; how often that has happened since it was read upstream. */
+  asked({ key, read, credential }: KeyedRead, askedAt = this.#clock.now()): number {
     const known = this.#wanted.get(key);
     // The read that came first is kept: each later one would outlive its operation here.
     if (!known) {

@@ -1,6 +1,14 @@
+import type { Credential } from '../../auth/credential.ts';
 import type { Digest } from '../../digest.ts';
 import type { UpstreamName } from '../../errors.ts';
 import type { Read } from '../request.ts';
+
+/** A read, what its answer is cached under, and the credential that it is read with. */
+export interface KeyedRead<T = unknown> {
+  readonly read: Read<T>;
+  readonly key: string;
+  readonly credential: Credential;
+}
 
 /** What the keys and tags of one upstream and partition begin with. */
 export function scopeOf(upstream: UpstreamName, partition: string): string {

@@ -2,10 +2,9 @@ import type { Credential } from '../../auth/credential.ts';
 import { BoundedMap } from '../../bounded-map.ts';
 import type { Clock } from '../../clock.ts';
 import type { Budget } from '../budget/budget.ts';
-import type { Read } from '../request.ts';
-import type { Cache, CacheEntry, Hit } from './cache.ts';
+import type { Cache, Freshness, Hit, Stamp } from './cache.ts';
 import { Interest } from './interest.ts';
-import type { ReadOfKey } from './watched-round.ts';
+import type { KeyedRead } from './key.ts';
 import { Watches } from './watches.ts';
 
 interface RefresherOptions {
@@ -15,7 +14,7 @@ interface RefresherOptions {
   /** Whether the circuit breaker is open. */
   readonly outOfOrder: () => boolean;
   /** Asks for a newer answer, unless a request for it is in flight. */
-  readonly refresh: (of: ReadOfKey, forWhom: RefreshedFor) => void;
+  readonly refresh: (of: KeyedRead, forWhom: RefreshedFor) => void;
   /** Takes a refresh of a key back that nobody but those who watched it wanted, if it has not been sent. */
   readonly takeBack: (key: string) => void;
 }
@@ -33,8 +32,19 @@ const WATCHED_AGES = 1_000_000;
 
 /** An answer asked for repeatedly is refreshed before its ttl ends, once this share of it is over. */
 const AHEAD_SHARE = 0.8;
+/** What decides when an entry changes by itself. */
+interface Timed {
+  readonly freshness: Freshness;
+  readonly stamp: Stamp;
+}
+
+/** An entry that was asked for, as it was then. */
+interface Asked extends Pick<Hit, 'ageMs' | 'state'>, Pick<Timed, 'freshness'> {
+  readonly of: KeyedRead;
+}
+
 /** Until when an entry is what it is now, on the clock of the cache: then it is refreshed ahead of time, or stale. */
-export function changesAt({ freshness, storedAt }: CacheEntry, now: number): number {
+export function changesAt({ freshness, stamp: { storedAt } }: Timed, now: number): number {
   const ahead = storedAt + AHEAD_SHARE * freshness.ttlMs;
   return now < ahead ? ahead : storedAt + freshness.ttlMs;
 }
@@ -79,7 +89,7 @@ export class Refresher {
   }
 
   /** Whether a reader gets the entry that was hit, at once. Changes nothing. */
-  serves(key: string, credential: Credential, hit: Hit): boolean {
+  serves({ key, credential }: KeyedRead, hit: Hit): boolean {
     const { entry, state, ageMs } = hit;
     if (state === 'fresh' || this.#options.outOfOrder()) return true;
     if (this.isBackingOff(key) && !this.isUnsettled(key, hit)) return true;
@@ -88,20 +98,22 @@ export class Refresher {
     return ageMs < 2 * entry.freshness.ttlMs || !this.#options.budget(credential).idle;
   }
 
-  /** A reader asked for the entry that was hit. Sees to a refresh where one is due. */
-  asked(key: string, read: Read<unknown>, credential: Credential, hit: Hit): void {
-    const { ttlMs } = hit.entry.freshness;
-    const asks = this.#interest.asked(key, read, credential);
-    this.#keepRound(credential);
-    const isEarly = hit.ageMs < AHEAD_SHARE * ttlMs;
-    // Most are: nothing else is looked at for them.
-    if (isEarly || hit.state === 'fallback') return;
-    if (this.isBackingOff(key) || this.#options.outOfOrder()) return;
-    const { idle } = this.#options.budget(credential);
-    const ahead = idle && asks >= HOT_ASKS;
-    const isWaitedFor = hit.state === 'stale' && idle && hit.ageMs >= 2 * ttlMs;
-    if ((hit.state === 'stale' || ahead) && !isWaitedFor) {
-      this.#options.refresh({ key, read, credential }, 'readers');
+  /** A reader asked for these entries. Refreshes those that are due. */
+  asked(entries: readonly Asked[]): void {
+    const now = this.#options.clock.now();
+    const asks = entries.map(({ of }) => this.#interest.asked(of, now));
+    let credential: Credential | null = null;
+    for (const [at, { ageMs, freshness, of, state }] of entries.entries()) {
+      if (of.credential !== credential) this.#keepRound(of.credential, now);
+      credential = of.credential;
+      // Most are: nothing else is looked at for them.
+      const isEarly = ageMs < AHEAD_SHARE * freshness.ttlMs;
+      if (isEarly || state === 'fallback') continue;
+      if (this.isBackingOff(of.key) || this.#options.outOfOrder()) continue;
+      const { idle } = this.#options.budget(credential);
+      const ahead = idle && (asks[at] ?? 0) >= HOT_ASKS;
+      const isWaitedFor = state === 'stale' && idle && ageMs >= 2 * freshness.ttlMs;
+      if ((state === 'stale' || ahead) && !isWaitedFor) this.#options.refresh(of, 'readers');
     }
   }
 
@@ -123,7 +135,7 @@ export class Refresher {
   isUnsettled(key: string, { entry, state }: Hit): boolean {
     if (state !== 'fallback') return false;
     const failedAt = this.#failures.peek(key)?.generation ?? Number.NEGATIVE_INFINITY;
-    return !this.#options.cache.holds(entry.tags, Math.max(entry.generation, failedAt));
+    return !this.#options.cache.holds(entry.tags, Math.max(entry.stamp.generation, failedAt));
   }
 
   #retryAt(key: string): number {
@@ -149,26 +161,24 @@ export class Refresher {
   #renewed(key: string): void {
     this.#failures.delete(key);
     const credential = this.#interest.renewed(key);
-    if (credential) this.#keepRound(credential);
+    if (credential) this.#keepRound(credential, this.#options.clock.now());
   }
 
   /**
    * When more is wanted than a window has room to refresh, all of it takes its turn once its ttl is over,
    * whether asked for since or not: else the next to ask would find it older than all the others.
    */
-  #keepRound(credential: Credential): void {
-    const { cache, clock } = this.#options;
+  #keepRound(credential: Credential, now: number): void {
+    const { cache } = this.#options;
     const budget = this.#options.budget(credential);
-    const now = clock.now();
     if (now - (this.#checkedAt.get(budget) ?? Number.NEGATIVE_INFINITY) < ROUND_CHECK_MS) return;
     this.#checkedAt.set(budget, now);
     const perRefreshMs = budget.windowMs / budget.refreshesPerWindow;
     const wanted = this.#interest.wanted(perRefreshMs, credential);
     if (wanted.length <= budget.refreshesPerWindow) return;
-    for (const { key, read } of wanted) {
-      const hit = cache.peek(key);
-      if (!hit || hit.state === 'fresh') continue;
-      this.#options.refresh({ key, read, credential }, 'readers');
+    for (const of of wanted) {
+      const hit = cache.peek(of.key);
+      if (hit && hit.state !== 'fresh') this.#options.refresh(of, 'readers');
     }
   }
 }

@@ -1,16 +1,8 @@
 import type { Clock } from '../../clock.ts';
 import type { KeptEntries } from '../../redis/kept-entries.ts';
 import type { Replica } from '../../redis/replica.ts';
-import type { Stamp } from './cache.ts';
+import type { Answer, Stamp } from './cache.ts';
 import type { SharedGenerations } from './shared-generations.ts';
-
-/** An answer that some replica has read, as it was stored for all. */
-export interface Found {
-  readonly value: unknown;
-  /** Memory that it takes, about, in bytes. */
-  readonly bytes: number;
-  readonly stamp: Stamp;
-}
 
 interface SharedAnswersOptions {
   readonly clock: Clock;
@@ -39,7 +31,7 @@ export class SharedAnswers {
   }
 
   /** The answers by these names, as far as one is there and was asked for as all remember it. Never rejects. */
-  async find(names: readonly string[]): Promise<(Found | null)[]> {
+  async find(names: readonly string[]): Promise<(Answer | null)[]> {
     const { clock, generations, isUp, kept, replica } = this.#options;
     if (!isUp()) return names.map(() => null);
     const found = await kept.find(names);
@@ -56,7 +48,7 @@ export class SharedAnswers {
   }
 
   /** Keeps an answer for all; false when it cannot be. */
-  keep(name: string, { bytes, stamp: { shared }, value }: Found, ttlMs: number): boolean {
+  keep(name: string, { bytes, stamp: { shared }, value }: Answer, ttlMs: number): boolean {
     const { isUp, kept, replica } = this.#options;
     if (!shared || shared.epoch !== replica.epoch || !isUp()) return false;
     const { asOf, at, epoch } = shared;

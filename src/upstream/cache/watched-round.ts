@@ -1,16 +1,9 @@
 import type { Credential } from '../../auth/credential.ts';
 import { type Clock, Deadline } from '../../clock.ts';
 import type { Budget } from '../budget/budget.ts';
-import type { Read } from '../request.ts';
 import type { Cache } from './cache.ts';
+import type { KeyedRead } from './key.ts';
 import { type Watchers, WatcherTurns } from './watcher-turns.ts';
-
-/** A read, what it is cached under, and whose it is. */
-export interface ReadOfKey {
-  readonly key: string;
-  readonly read: Read<unknown>;
-  readonly credential: Credential;
-}
 
 /** What is needed to keep fresh what is watched. */
 export interface WatchedRoundOptions {
@@ -22,13 +15,13 @@ export interface WatchedRoundOptions {
   /** Until when a key backs off, on `clock.now()`. */
   readonly retryAt: (key: string) => number;
   /** Asks for a newer answer for those who watch it, unless a request for it is in flight. */
-  readonly refresh: (of: ReadOfKey) => void;
+  readonly refresh: (of: KeyedRead) => void;
   /** All that is watched now, and by whom. */
   readonly watched: () => Iterable<WatchedOfKey>;
 }
 
 /** What is watched, one `Watchers` for each watch. */
-interface WatchedOfKey extends ReadOfKey {
+interface WatchedOfKey extends KeyedRead {
   readonly watchers: Iterable<Watchers>;
 }
 
@@ -64,7 +57,7 @@ export class WatchedRound {
   #lookedAt = Number.NEGATIVE_INFINITY;
   readonly #turns = new WatcherTurns();
   /** What was due when it was looked through last, by partition, in order; and where each key stands there. */
-  #lines = new Map<string, readonly ReadOfKey[]>();
+  #lines = new Map<string, readonly KeyedRead[]>();
   #places = new Map<string, Place>();
 
   constructor(options: WatchedRoundOptions) {
@@ -73,7 +66,7 @@ export class WatchedRound {
   }
 
   /** A key is watched from now on, or has another entry. */
-  expect({ key }: ReadOfKey): void {
+  expect({ key }: KeyedRead): void {
     const restMs = this.#restMs(key);
     if (restMs !== null) this.#lookIn(restMs);
   }
@@ -102,7 +95,7 @@ export class WatchedRound {
   }
 
   /** When an answer is probably read again, in milliseconds from now; null where that cannot be said. */
-  nextRefreshInMs({ credential, key }: ReadOfKey): number | null {
+  nextRefreshInMs({ credential, key }: KeyedRead): number | null {
     const restMs = this.#restMs(key);
     if (restMs === null || restMs > 0) return restMs;
     if (this.#options.outOfOrder()) return null;
@@ -121,7 +114,7 @@ export class WatchedRound {
     const { entry, state } = hit;
     // What serves as a fallback only is due before its ttl is over.
     const dueMs = state === 'fallback' ? SOONEST_MS : Math.max(SOONEST_MS, entry.freshness.ttlMs);
-    const dueAt = entry.storedAt + dueMs;
+    const dueAt = entry.stamp.storedAt + dueMs;
     return Math.max(0, Math.max(dueAt, retryAt(key)) - clock.now());
   }
 

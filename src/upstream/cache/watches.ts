@@ -1,6 +1,6 @@
-import type { CacheEntry } from './cache.ts';
-import { everythingOf, scopeOfKey } from './key.ts';
-import { type ReadOfKey, WatchedRound, type WatchedRoundOptions } from './watched-round.ts';
+import type { Stamp } from './cache.ts';
+import { everythingOf, type KeyedRead, scopeOfKey } from './key.ts';
+import { WatchedRound, type WatchedRoundOptions } from './watched-round.ts';
 import type { Watchers } from './watcher-turns.ts';
 
 /** What became of a watched entry: another answer was stored, or a write may have made it wrong. */
@@ -10,8 +10,8 @@ export type WatchedChange = 'renewed' | 'touched';
 export interface Watch {
   /** What the answer is cached under. */
   readonly key: string;
-  /** The entry as it is now, without counting as a use. Absent where there is none that may be shown. */
-  look(): CacheEntry | undefined;
+  /** The stamp of the entry as it is now, without counting as a use. Absent where there is none that may be shown. */
+  look(): Stamp | undefined;
   /** Counts as a use, so that the entry does not make room for others. */
   use(): void;
   /** When the entry is probably read again, in ms from now; null where there is none or that cannot be said. */
@@ -21,7 +21,7 @@ export interface Watch {
 }
 
 /** A read whose answer is to be watched. */
-interface WatchedRead extends ReadOfKey {
+interface WatchedRead extends KeyedRead {
   /** What touches its answer for all that is known before there is one, scoped. */
   readonly tags: readonly string[];
 }
@@ -149,7 +149,7 @@ export class Watches {
     const { cache } = this.#options;
     const entry = cache.peek(key)?.entry;
     // What shows the write already was read after it, and is told of a second time here.
-    if (entry && cache.isCurrent([everything, ...entry.tags], entry.generation)) return false;
+    if (entry && cache.isCurrent([everything, ...entry.tags], entry.stamp.generation)) return false;
     if (!isAll) return true;
     // Once is enough: who reads it again with a key that is refused makes all of it forgotten again.
     const isNews = !watched.isForgotten;

@@ -1,4 +1,5 @@
 import type { UpstreamName } from '../../errors.ts';
+import type { QueueForecast } from '../budget/queue-forecast.ts';
 import { type PlannedRequest, PlannedRequests, type Wanted } from './planned-requests.ts';
 import { StandIns } from './stand-ins.ts';
 import { Timeline } from './timeline.ts';
@@ -67,6 +68,14 @@ export class DryRun {
   #exact = true;
   #fits = true;
   #unshared = 0;
+  /** Tags of what the writes of this operation would make invalid, by upstream. */
+  readonly #written: Record<UpstreamName, Set<string>> = { LINKS: new Set(), MARKET: new Set() };
+  /** What an operation may spend. An operation has one credential for each upstream. */
+  readonly #limits = new Map<UpstreamName, number>();
+  /** How the queues of its keys go on. */
+  readonly #queues = new Map<UpstreamName, QueueForecast>();
+  /** When what is waited for is there, by name. */
+  readonly #arrivals = new Map<string, Promise<unknown>>();
 
   /** A cache entry would serve. */
   hit(key: string): void {
@@ -109,8 +118,37 @@ export class DryRun {
     this.#exact = false;
   }
 
-  /** Compares what is counted with what one operation may ask of an upstream. */
-  checkLimit(upstream: UpstreamName, limit: number): void {
+  /** A write would touch tags of an upstream. */
+  written(upstream: UpstreamName, tags: readonly string[]): void {
+    for (const tag of tags) this.#written[upstream].add(tag);
+  }
+
+  /** Whether a write would have touched one of these tags. */
+  hasWritten(upstream: UpstreamName, tags: () => readonly string[]): boolean {
+    const written = this.#written[upstream];
+    return written.size > 0 && tags().some((tag) => written.has(tag));
+  }
+
+  /** Waits for what was waited for before by this name, or for something new, such as `isMore` of the same. */
+  arrival(name: string, wait: () => Promise<unknown>, isMore = false): Promise<unknown> {
+    const known = isMore ? undefined : this.#arrivals.get(name);
+    if (known) return this.timeline.again(known);
+    const arrival = wait();
+    this.#arrivals.set(name, arrival);
+    return arrival;
+  }
+
+  /** The queue in which requests to an upstream wait: as `forecast` has it at first. */
+  queueOf(upstream: UpstreamName, forecast: () => QueueForecast): QueueForecast {
+    const queue = this.#queues.get(upstream) ?? forecast();
+    this.#queues.set(upstream, queue);
+    return queue;
+  }
+
+  /** Compares what is counted with what one operation may ask of an upstream: looked up once. */
+  checkLimit(upstream: UpstreamName, lookUp: () => number): void {
+    const limit = this.#limits.get(upstream) ?? lookUp();
+    this.#limits.set(upstream, limit);
     if (this.#callsTo[upstream] <= limit) return;
     // It is refused, for all of it or for some.
     this.#fits = false;

@@ -1,3 +1,7 @@
+import type { KeyedRead } from '../cache/key.ts';
+import { DecodeError } from '../decode/row-reader.ts';
+import type { Write } from '../request.ts';
+
 /** One that no field refuses to show: a field that fails would leave those beside it uncounted. */
 const LARGEST_ID = 2 ** 31 - 1;
 
@@ -16,6 +20,38 @@ interface StandIn {
 export class StandIns {
   readonly #standIns = new Map<number, StandIn>();
   readonly #ids = new Map<string, number>();
+  /** What was made up, by key, so that the same question has the same answer. */
+  readonly #answers = new Map<string, unknown>();
+  #written = 0;
+
+  /** Makes an answer to a read up; `undefined` where nothing can stand in for one. */
+  answerTo<T>({
+    key,
+    read,
+  }: KeyedRead<T>): { readonly value: T; readonly isPage: boolean } | undefined {
+    if (!read.placeholder) return undefined;
+    const group = this.nameOf(key, read.about);
+    const parents = this.rowsOf(read.about);
+    const idFor = (rows = 1) => this.idFor(group, rows * parents);
+    const value = (this.#answers.get(key) ?? read.placeholder(idFor)) as T;
+    this.#answers.set(key, value);
+    const isPage = typeof value === 'object' && value !== null && 'placeholder' in value;
+    return { value, isPage };
+  }
+
+  /** What a write would answer that says no more than it must: nothing, or the id of a new row. */
+  answerToWrite<T>(write: Write<T>): { readonly value: T } | undefined {
+    this.#written += 1;
+    const id = this.idFor(`written ${this.#written}`, 1);
+    for (const body of [{}, { id }]) {
+      try {
+        return { value: write.decode(body, { timeZone: 'UTC', surprise: () => {} }) };
+      } catch (error) {
+        if (!(error instanceof DecodeError)) throw error;
+      }
+    }
+    return undefined;
+  }
 
   /** An id from the end of what the graph can show, where no upstream has got to. */
   idFor(group: string, rows: number): number {

@@ -1,5 +1,5 @@
 import { type AtOnce, andThen } from '../../at-once.ts';
-import { isOutage } from '../copy-at-hand.ts';
+import { isOutage } from '../fallback.ts';
 import type { Access } from '../operation.ts';
 import type { List, Row } from '../request.ts';
 import type { ListPage } from './list-page.ts';
@@ -26,10 +26,10 @@ export async function findById<R extends Row>(
 const MOST_PAGES = 8;
 
 /**
- * A row that is at hand and fresh: on a cached page that no other contradicts, or by itself; `undefined`
+ * A row that is cached and fresh: on a page that no other contradicts, or by itself; `undefined`
  * for any other. No upstream call.
  */
-export function rowAtHand<R extends Row>(
+export function cachedRow<R extends Row>(
   lists: Lists,
   list: List<R>,
   id: number,
@@ -44,8 +44,13 @@ export function rowAtHand<R extends Row>(
     }
   }
   const single = list.single?.(id);
-  if (!single || lists.client.peek(single, access)?.state !== 'fresh') return undefined;
-  return andThen(lists.client.read(single, access), (row) => row ?? undefined);
+  if (!single || lists.reader.peek(single, access)?.state !== 'fresh') return undefined;
+  return andThen(lists.reader.read(single, access), (row) => row ?? undefined);
+}
+
+/** How many rows a row with this id stands for: 1 for one that no dry run has made up. */
+function rowsOf(id: number, { mode }: Access): number {
+  return mode?.kind === 'planned' ? mode.dryRun.standIns.rowsOf(id) : 1;
 }
 
 /** One search for rows by id. Others read the same list meanwhile, so it looks again after each wait. */
@@ -71,8 +76,8 @@ class Search<R extends Row> {
 
   async run(): Promise<Found<R>> {
     const missing = this.#missing;
-    const brought = this.#lists.bring(this.#list, [...missing], this.#access);
-    if (brought) await brought;
+    const prefetched = this.#lists.prefetch(this.#list, [...missing], this.#access);
+    if (prefetched) await prefetched;
     while (missing.size > 0) {
       const cached = this.#cachedPage();
       if (cached !== null) await this.#readPage(cached);
@@ -101,13 +106,13 @@ class Search<R extends Row> {
 
   /** Takes the rows whose own read is cached or in flight; tells whether there were any. */
   async #takeSingles(): Promise<boolean> {
-    const { client } = this.#lists;
+    const { reader } = this.#lists;
     const access = this.#access;
     const free = [...this.#missing].filter((id) => {
       const read = this.#list.single?.(id);
       if (!read) return false;
-      const hit = client.peek(read, access);
-      return (hit && hit.state !== 'fallback') || client.inFlight(read, access.credential);
+      const hit = reader.peek(read, access);
+      return (hit && hit.state !== 'fallback') || reader.inFlight(read, access);
     });
     for (const id of free) this.#missing.delete(id);
     await Promise.all(free.map((id) => this.#readSingle(id)));
@@ -162,7 +167,7 @@ class Search<R extends Row> {
     const read = this.#list.single?.(id);
     let row: R | null | Error = null;
     try {
-      if (read) row = await this.#lists.client.read(read, this.#access);
+      if (read) row = await this.#lists.reader.read(read, this.#access);
     } catch (error) {
       row = error as Error;
     }
@@ -196,7 +201,7 @@ class Search<R extends Row> {
   #nextPage(): number | null {
     const list = this.#list;
     let missing = 0;
-    for (const id of this.#missing) missing += this.#lists.rowsOf(id);
+    for (const id of this.#missing) missing += rowsOf(id, this.#access);
     const { lastPage } = this.#lists.outline(list, this.#access);
     const end = list.paged ? lastPage : 1;
     const uncached: number[] = [];

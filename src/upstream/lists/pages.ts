@@ -1,9 +1,9 @@
 import { type AtOnce, andThen } from '../../at-once.ts';
 import type { Credential } from '../../auth/credential.ts';
-import type { DryRunClient } from '../dry-run/dry-run-client.ts';
+import type { Hit } from '../cache/cache.ts';
 import type { Access, Looking } from '../operation.ts';
+import type { Reader } from '../reader.ts';
 import type { List, Page, Row, Write } from '../request.ts';
-import type { UpstreamClient } from '../upstream-client.ts';
 import { type ListPage, listPageOf } from './list-page.ts';
 import { lastPageAfter, type Outline, Outlines, surePerPageAfter } from './outlines.ts';
 import { PageRead, type PageReadOptions, ROWS_LEFT } from './page-read.ts';
@@ -28,34 +28,20 @@ interface Asked<R extends Row> {
  * Implements: Link API > Pagination members.
  */
 export class Lists {
-  readonly client: UpstreamClient;
+  readonly reader: Reader;
   readonly #pageSize: number;
   readonly #outlines: Outlines;
-  /** How many rows a row with an id stands for: more than 1 for those that a dry run makes up. */
-  readonly rowsOf: (id: number) => number;
 
   /** `pageSize` rows are asked for at a time; an upstream that gives fewer is followed. */
-  constructor(
-    client: UpstreamClient,
-    pageSize: number,
-    outlines = new Outlines(),
-    rowsOf: (id: number) => number = () => 1,
-  ) {
-    this.client = client;
+  constructor(reader: Reader, pageSize: number, outlines = new Outlines()) {
+    this.reader = reader;
     this.#pageSize = pageSize;
     this.#outlines = outlines;
-    this.rowsOf = rowsOf;
   }
 
-  /** The same lists through another client of the same upstream. */
-  through(client: UpstreamClient): Lists {
-    return new Lists(client, this.#pageSize, this.#outlines, this.rowsOf);
-  }
-
-  /** The same lists through a client that makes rows up, of which nothing must be learnt here. */
-  dryRun(client: DryRunClient): Lists {
-    const rowsOf = (id: number) => client.rowsOf(id);
-    return new Lists(client, this.#pageSize, new Outlines(this.#outlines), rowsOf);
+  /** The same lists for one dry run, which makes rows up: of those nothing is learnt here. */
+  forDryRun(): Lists {
+    return new Lists(this.reader, this.#pageSize, new Outlines(this.#outlines));
   }
 
   /**
@@ -132,7 +118,7 @@ export class Lists {
   #read<R extends Row>(asked: Asked<R>, more: PageReadOptions): AtOnce<Page<R> | null> {
     const { list, number, access, outline } = asked;
     // What is cached or can be joined now shows all of them, and so does a request that leaves from now on.
-    const read = this.client.read(this.#pageRead(list, number, outline, more), access);
+    const read = this.reader.read(this.#pageRead(list, number, outline, more), access);
     return read instanceof Promise
       ? read.then((page) => this.#newer(asked, page, more))
       : this.#newer(asked, read, more);
@@ -147,7 +133,7 @@ export class Lists {
     const { agreement } = outline;
     if (page === null || !agreement.isOutdated(page)) return page;
     const again = this.#pageRead(list, number, outline, { ...more, anew: true });
-    const reading = this.client.read(again, access);
+    const reading = this.reader.read(again, access);
     agreement.spend(page);
     return andThen(reading, (newer) => {
       if (newer !== null) agreement.judge(page, newer);
@@ -187,7 +173,7 @@ export class Lists {
   }
 
   /**
-   * Sends a write. See `UpstreamClient.write`. What leaves a list makes all its pages invalid, those without
+   * Sends a write. See `Reader.write`. What leaves a list makes all its pages invalid, those without
    * it too: the rows behind it move up, and each page tells how many there are.
    */
   write<T>(write: Write<T>, access: Access): Promise<T> {
@@ -201,7 +187,7 @@ export class Lists {
       return tags;
     };
     const mayTouch = [...write.touches(null), ...rowsLeft];
-    return this.client.write({ ...write, touches, mayTouch }, access);
+    return this.reader.write({ ...write, touches, mayTouch }, access);
   }
 
   /**
@@ -219,7 +205,7 @@ export class Lists {
   #listsWith(rowTags: readonly string[], credential: Credential): List<Row>[] {
     const isTouched = (tag: string): boolean => rowTags.includes(tag);
     const has = (list: List<Row>, number: number): boolean => {
-      const page = this.#peek(list, number, { credential })?.value;
+      const page = this.#peek(list, number, { credential })?.entry.value;
       return page?.rows.some((row) => list.rowTags?.(row).some(isTouched)) === true;
     };
     return this.#outlines.in(credential.partition).flatMap(({ list, asked }) => {
@@ -228,32 +214,29 @@ export class Lists {
   }
 
   /**
-   * Brings what other replicas have read of a list, where rows of it are looked for by id: its first pages, and
+   * Prefetches what other replicas have read of a list, where rows of it are looked for by id: its first pages, and
    * the single reads of those rows.
    */
-  bring<R extends Row>(list: List<R>, ids: readonly number[], access: Access): AtOnce<void> {
-    if (!this.client.sharesCopies) return undefined;
-    const { credential } = access;
+  prefetch<R extends Row>(list: List<R>, ids: readonly number[], access: Access): AtOnce<void> {
+    if (!this.reader.prefetches(access)) return undefined;
     const singles = ids.flatMap((id) => list.single?.(id) ?? []);
-    const first = this.#bringPages(list, 1, 1, access);
+    const first = this.#prefetchPages(list, 1, 1, access);
     return andThen(first, () =>
-      andThen(this.client.bring(singles, credential), () => {
+      andThen(this.reader.prefetch(singles, access), () => {
         const { lastPage } = this.outline(list, access);
         const end = Math.min(MOST_READS, list.paged ? (lastPage ?? 1) : 1);
-        return this.#bringPages(list, 2, end, access);
+        return this.#prefetchPages(list, 2, end, access);
       }),
     );
   }
 
-  /** Brings some pages, and takes note of those that there are. */
-  #bringPages(list: List<Row>, from: number, to: number, access: Access): AtOnce<void> {
-    const { credential } = access;
+  /** Prefetches some pages, and takes note of those that there are. */
+  #prefetchPages(list: List<Row>, from: number, to: number, access: Access): AtOnce<void> {
     const outline = this.outline(list, access);
     const numbers = Array.from({ length: Math.max(0, to - from + 1) }, (_, n) => from + n);
     const unknown = numbers.filter((number) => this.#peek(list, number, access) === undefined);
     const reads = unknown.map((number) => this.#pageRead(list, number, outline));
-    const brought = this.client.bring(reads, credential);
-    return andThen(brought, () => {
+    return andThen(this.reader.prefetch(reads, access), () => {
       for (const number of unknown) {
         const page = this.peek(list, number, access);
         if (page) this.#arrived(this.#ask(list, number, access), page);
@@ -261,32 +244,35 @@ export class Lists {
     });
   }
 
-  #peek<R extends Row>(list: List<R>, number: number, looking: Looking) {
+  #peek<R extends Row>(
+    list: List<R>,
+    number: number,
+    looking: Looking,
+  ): Hit<Page<R> | null> | undefined {
     const outline = this.#outlines.of(list, looking.credential.partition);
-    return this.client.peek(this.#pageRead(list, number, outline), looking);
+    return this.reader.peek(this.#pageRead(list, number, outline), looking);
   }
 
   /** The page if the cache has it: for choosing what to read, and not for reading it. */
   peek<R extends Row>(list: List<R>, number: number, access: Access): Page<R> | null | undefined {
     const hit = this.#peek(list, number, access);
-    return hit === undefined || hit.state === 'fallback' ? undefined : hit.value;
+    return hit === undefined || hit.state === 'fallback' ? undefined : hit.entry.value;
   }
 
   /** The rows of a page that the cache has in whatever state, on the same terms. */
   cachedRows<R extends Row>(list: List<R>, number: number, access: Access): readonly R[] {
-    return this.#peek(list, number, access)?.value?.rows ?? [];
+    return this.#peek(list, number, access)?.entry.value?.rows ?? [];
   }
 
   /** The page if the cache has it fresh, on the same terms. */
   freshPage<R extends Row>(list: List<R>, number: number, access: Access): Page<R> | null {
     const hit = this.#peek(list, number, access);
-    return hit?.state === 'fresh' ? hit.value : null;
+    return hit?.state === 'fresh' ? hit.entry.value : null;
   }
 
   /** Whether the page is in flight, so that it can be shared. */
-  inFlight<R extends Row>(list: List<R>, number: number, { credential }: Access): boolean {
-    const outline = this.#outlines.of(list, credential.partition);
-    return this.client.inFlight(this.#pageRead(list, number, outline), credential);
+  inFlight<R extends Row>(list: List<R>, number: number, access: Access): boolean {
+    return this.reader.inFlight(this.#pageRead(list, number, this.outline(list, access)), access);
   }
 
   /** Forgets what was learnt of the lists of a partition. */

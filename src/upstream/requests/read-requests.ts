@@ -6,15 +6,14 @@ import type { EventStream } from '../../observe/event-stream.ts';
 import type { Resource } from '../../resources.ts';
 import type { Budget, SharedResult, Slot } from '../budget/budget.ts';
 import type { Cache, Freshness } from '../cache/cache.ts';
+import type { KeyedRead } from '../cache/key.ts';
 import type { RefreshedFor, Refresher } from '../cache/refresher.ts';
 import { doubtsOf } from '../cache/shared-generations.ts';
-import type { ReadOfKey } from '../cache/watched-round.ts';
-import type { Copies } from '../copies.ts';
-import type { CopiesElsewhere } from '../copies-elsewhere.ts';
+import type { CachedReads } from '../cached-reads.ts';
 import type { KeyStanding } from '../key-standing.ts';
 import type { Caller } from '../operation.ts';
 import type { Receipt } from '../receipt.ts';
-import type { Read } from '../request.ts';
+import type { SharedCache } from '../shared-cache.ts';
 import { isLost, readError, readErrorOf } from '../wire/failure.ts';
 import type { GuardedExchange } from '../wire/guarded-exchange.ts';
 import type { Departing } from '../wire/observed-exchange.ts';
@@ -32,9 +31,9 @@ export interface RequestOptions {
 
 interface ReadRequestsOptions {
   readonly cache: Cache;
-  readonly copies: Copies;
+  readonly cached: CachedReads;
   /** What other replicas have; `null` where there are none. */
-  readonly elsewhere: CopiesElsewhere | null;
+  readonly sharedCache: SharedCache | null;
   readonly exchange: GuardedExchange;
   readonly freshness: (resource: Resource) => Freshness;
   readonly refresher: Refresher;
@@ -59,10 +58,10 @@ export class ReadRequests {
   }
 
   /** Asks for a newer answer behind the readers' backs, unless a request for it is in flight. */
-  refresh(of: ReadOfKey, forWhom: RefreshedFor): void {
+  refresh(of: KeyedRead, forWhom: RefreshedFor): void {
     if (this.#isOnItsWay(of.key, forWhom) || this.#options.refresher.isBackingOff(of.key)) return;
     if (!this.#options.hasRoomFor(of.credential.partition)) return;
-    if (this.#options.elsewhere) inBackground(this.#refreshUnlessElsewhere(of, forWhom));
+    if (this.#options.sharedCache) inBackground(this.#refreshUnlessElsewhere(of, forWhom));
     else this.#openRefresh(of, forWhom);
   }
 
@@ -72,10 +71,10 @@ export class ReadRequests {
   }
 
   /** The same, unless another replica has a newer answer already. */
-  async #refreshUnlessElsewhere(of: ReadOfKey, forWhom: RefreshedFor): Promise<void> {
+  async #refreshUnlessElsewhere(of: KeyedRead, forWhom: RefreshedFor): Promise<void> {
     const { key } = of;
     const before = this.#options.cache.peek(key)?.entry;
-    await this.#options.elsewhere?.bring(of);
+    await this.#options.sharedCache?.prefetch(of);
     if (this.#options.cache.peek(key)?.entry !== before || this.#isOnItsWay(key, forWhom)) return;
     if (forWhom === 'watchers' && !this.#options.refresher.watches.has(key)) return;
     this.#openRefresh(of, forWhom);
@@ -90,19 +89,18 @@ export class ReadRequests {
     return true;
   }
 
-  #openRefresh({ credential, key, read }: ReadOfKey, forWhom: RefreshedFor): void {
+  #openRefresh(of: KeyedRead, forWhom: RefreshedFor): void {
     // The oldest answer is refreshed first, whatever the order in which they were asked for.
-    this.open(key, read, credential, { refreshFor: forWhom });
+    this.open(of, { refreshFor: forWhom });
   }
 
   /** Makes a request for a read, which waits for its turn and can be shared until it is answered. */
   open<T>(
-    key: string,
-    read: Read<T>,
-    credential: Credential,
+    of: KeyedRead<T>,
     purpose: { readonly caller: Caller } | { readonly refreshFor: RefreshedFor },
   ): SharedRequest<T> {
     const { refresher } = this.#options;
+    const { credential, key, read } = of;
     let attempts = 0;
     const request = new SharedRequest<T>({
       ...this.#options.requestOptions(credential),
@@ -115,13 +113,11 @@ export class ReadRequests {
             urgency: () => refresher.urgencyOf(key),
             isWanted: () => !open.forWatchers || refresher.watches.has(key),
           }),
-      ...(this.#options.elsewhere
-        ? this.#sharing(this.#options.elsewhere, { key, read, credential })
-        : {}),
+      ...(this.#options.sharedCache ? this.#sharing(this.#options.sharedCache, of) : {}),
       attempt: (payer, departing, slot) => {
         attempts += 1;
         const mayRepeat = attempts === 1;
-        return this.#attemptRead(key, open, credential, { payer, departing, slot, mayRepeat });
+        return this.#attemptRead(of, open, { payer, departing, slot, mayRepeat });
       },
     });
     const forWatchers = 'refreshFor' in purpose && purpose.refreshFor === 'watchers';
@@ -133,9 +129,8 @@ export class ReadRequests {
 
   /** Tries once to get the answer to a read, and stores it. */
   async #attemptRead<T>(
-    key: string,
+    of: KeyedRead<T>,
     open: ReadInFlight<T>,
-    credential: Credential,
     {
       payer,
       departing,
@@ -148,8 +143,8 @@ export class ReadRequests {
       readonly mayRepeat: boolean;
     },
   ): Promise<Attempt<T>> {
-    const { cache } = this.#options;
-    const { read } = open;
+    const { cache, cached, sharedCache } = this.#options;
+    const { credential, key, read } = of;
     // What a write has made wrong is read anew by the next who asks, and not before.
     const renews = cache.peek(key) !== undefined;
     if (!payer && !renews) return { kind: 'unsent' };
@@ -181,28 +176,26 @@ export class ReadRequests {
       return { kind: 'error', feedback, error, result: { kind: 'failed', code: error.code } };
     }
     const { bytes, value } = outcome;
-    if (this.#options.elsewhere) read.stamped?.(value, stamp.storedAt);
-    const isKept =
-      !open.orphaned &&
-      this.#options.copies.store({ key, read, value, bytes }, stamp) &&
-      this.#options.elsewhere?.keep({ key, read, credential }, { value, bytes, stamp });
+    if (sharedCache) read.stamped?.(value, stamp.storedAt);
+    const answer = { value, bytes, stamp };
+    const isKept = !open.orphaned && cached.store(of, answer) && sharedCache?.keep(of, answer);
     const result: SharedResult | undefined = isKept ? { kind: 'shared' } : undefined;
     return { kind: 'value', feedback, value, result };
   }
 
   /** What other replicas have to know of a read in flight, and what theirs come to here. */
   #sharing<T>(
-    elsewhere: CopiesElsewhere,
-    sought: { readonly key: string; readonly read: Read<T>; readonly credential: Credential },
+    sharedCache: SharedCache,
+    of: KeyedRead<T>,
   ): Pick<ConstructorParameters<typeof SharedRequest<T>>[0], 'sharing' | 'elsewhere'> {
-    const { cache, freshness } = this.#options;
-    const { credential, key, read } = sought;
+    const { cache, cached, freshness } = this.#options;
+    const { credential, key, read } = of;
     const tags = [...read.tags, ...(read.inFlightTags ?? [])];
-    const scoped = this.#options.copies.tagsOf(tags, credential);
-    const sharedAt = (): number => cache.peek(key)?.entry.shared?.at ?? 0;
+    const scoped = cached.tagsOf(tags, credential);
+    const sharedAt = (): number => cache.peek(key)?.entry.stamp.shared?.at ?? 0;
     return {
       sharing: {
-        key: elsewhere.nameOf(sought),
+        key: sharedCache.nameOf(of),
         tags: [...scoped, ...doubtsOf(scoped)],
         ttlMs: freshness(read.resource).ttlMs,
         newerThan: sharedAt,
@@ -214,10 +207,10 @@ export class ReadRequests {
           return error && { error };
         }
         const before = sharedAt();
-        await elsewhere.bring(sought);
-        const copy = this.#options.copies.find(read, key, credential);
-        const isNewer = copy !== undefined && sharedAt() > before && copy.hit.state !== 'fallback';
-        return isNewer ? { value: copy.hit.entry.value as T } : null;
+        await sharedCache.prefetch(of);
+        const hit = cached.find(of);
+        const isNewer = hit !== undefined && sharedAt() > before && hit.state !== 'fallback';
+        return isNewer ? { value: hit.entry.value as T } : null;
       },
     };
   }

@@ -5,6 +5,7 @@ import { createMarketApi } from '../../../src/market/api.ts';
 import { purchase } from '../../../src/market/purchase.ts';
 import { Cache, type CacheEntry } from '../../../src/upstream/cache/cache.ts';
 import { Client } from '../../../src/upstream/client.ts';
+import { Reader } from '../../../src/upstream/reader.ts';
 import { Receipt } from '../../../src/upstream/receipt.ts';
 import { ScriptedUpstream } from '../../support/scripted-upstream.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
@@ -21,10 +22,9 @@ function createWorld(maxBytes = 1_000_000) {
   ): CacheEntry => ({
     value,
     resource: 'channels',
-    storedAt: clock.now(),
+    stamp: { storedAt: clock.now(), generation },
     freshness,
     tags,
-    generation,
   });
   return { clock, cache, entry };
 }
@@ -219,7 +219,7 @@ describe('the keys of kept answers', () => {
       };
       upstream.onRequest = (arrival) => arrival.answer({ msg: 'Not found.' }, 404);
       const access = { caller, credential: { partition: 'p', secret } };
-      expect(await client.read(purchase(code), access)).toBeNull();
+      expect(await new Reader(client).read(purchase(code), access)).toBeNull();
     }
     expect(keys.filter((key) => key.includes('/api/purchases/validation'))).toHaveLength(3);
     const told = keys.join(' ');

@@ -37,7 +37,8 @@ describe('A cache key', () => {
 describe('Interest', () => {
   test('remembers no read that holds much, and few that hold some', () => {
     const interest = new Interest(new VirtualClock());
-    const ask = (name: string) => interest.asked(name.slice(0, 20), readOf({ name }), credential);
+    const ask = (name: string) =>
+      interest.asked({ key: name.slice(0, 20), read: readOf({ name }), credential });
     ask('x'.repeat(1_000_000));
     expect(interest.wanted(1, credential)).toEqual([]);
     for (let n = 0; n < 6000; n += 1) ask(`${n} ${'x'.repeat(4000)}`);

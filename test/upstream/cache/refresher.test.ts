@@ -4,6 +4,7 @@ import { Cache } from '../../../src/upstream/cache/cache.ts';
 import { Interest } from '../../../src/upstream/cache/interest.ts';
 import { Client } from '../../../src/upstream/client.ts';
 import type { Access } from '../../../src/upstream/operation.ts';
+import { Reader } from '../../../src/upstream/reader.ts';
 import { Receipt } from '../../../src/upstream/receipt.ts';
 import type { Read } from '../../../src/upstream/request.ts';
 import { ScriptedUpstream, scriptedApi } from '../../support/scripted-upstream.ts';
@@ -36,6 +37,7 @@ async function createWorld(rateLimit: number) {
     rateLimit,
     digest: createDigest('salt'),
   });
+  const reader = new Reader(client);
   const access = (maxWaitMs = 600_000): Access => ({
     caller: {
       name: 'someone',
@@ -49,13 +51,13 @@ async function createWorld(rateLimit: number) {
   /** Reads what is not kept yet, one after the other, a millisecond apart. */
   const fill = async (names: readonly string[]) => {
     for (const name of names) {
-      await client.read(read(name), access());
+      await reader.read(read(name), access());
       await clock.advance(1);
     }
     upstream.log.length = 0;
   };
-  const ask = (name: string) => client.read(read(name), access());
-  return { clock, upstream, cache, client, access, paths, fill, ask };
+  const ask = (name: string) => reader.read(read(name), access());
+  return { clock, upstream, cache, reader, access, paths, fill, ask };
 }
 
 const read = (path: string): Read<unknown> => ({
@@ -66,6 +68,12 @@ const read = (path: string): Read<unknown> => ({
   decode: (body) => body,
 });
 
+/** A read by its path, which is its key. */
+const keyed = (path: string, of = credential) => ({
+  key: path,
+  read: read(path),
+  credential: of,
+});
 const tag = (path: string) => [`LINKS:p ${path}`];
 const names = (count: number) => Array.from({ length: count }, (_, n) => `thing${n}`);
 
@@ -169,7 +177,7 @@ describe('Interest', () => {
   test('remembers a bounded number of answers, those asked for of late', () => {
     const clock = new VirtualClock();
     const interest = new Interest(clock);
-    for (const name of names(6000)) interest.asked(name, read(name), credential);
+    for (const name of names(6000)) interest.asked(keyed(name));
     const all = interest.wanted(Number.POSITIVE_INFINITY, credential);
     expect(all).toHaveLength(5000);
     expect([all[0]?.key, all.at(-1)?.key]).toEqual(['thing5999', 'thing1000']);
@@ -178,10 +186,10 @@ describe('Interest', () => {
   test('is kept apart by credential and by time', async () => {
     const clock = new VirtualClock();
     const interest = new Interest(clock);
-    interest.asked('a', read('a'), credential);
+    interest.asked(keyed('a'));
     await clock.advance(100);
-    interest.asked('b', read('b'), credential);
-    interest.asked('c', read('c'), { partition: 'q', secret: 'other' });
+    interest.asked(keyed('b'));
+    interest.asked(keyed('c', { partition: 'q', secret: 'other' }));
     const keys = (ms: number) => interest.wanted(ms, credential).map(({ key }) => key);
     // A round of both takes twice as long, and what was asked for in the last round and a half is wanted.
     expect([keys(33), keys(34)]).toEqual([['b'], ['b', 'a']]);
@@ -191,7 +199,7 @@ describe('Interest', () => {
     const clock = new VirtualClock();
     const interest = new Interest(clock);
     const ask = (...keys: string[]) => {
-      for (const key of keys) interest.asked(key, read(key), credential);
+      for (const key of keys) interest.asked(keyed(key));
     };
     const isWanted = (key: string) =>
       interest.wanted(100, credential).some((each) => each.key === key);
@@ -215,7 +223,7 @@ describe('Interest', () => {
     const interest = new Interest(clock);
     const ask = async (key: string, afterMs: number) => {
       await clock.advance(afterMs);
-      interest.asked(key, read(key), credential);
+      interest.asked(keyed(key));
     };
     for (const [key, gapMs] of [
       ['at first seldom', 500],
@@ -232,7 +240,7 @@ describe('Interest', () => {
 
   test('counts the askers since an answer was read upstream', () => {
     const interest = new Interest(new VirtualClock());
-    const ask = () => interest.asked('a', read('a'), credential);
+    const ask = () => interest.asked(keyed('a'));
     expect([ask(), ask()]).toEqual([1, 2]);
     interest.renewed('a');
     interest.renewed('never asked for');

@@ -20,7 +20,7 @@ async function watching(
   const watch = world.watch('thing', (change) => {
     changes.push(`${change}, ${watch.look() ? 'there' : 'gone'}`);
   });
-  const send = (...tags: string[]) => world.client.write(write(...tags), world.access());
+  const send = (...tags: string[]) => world.reader.write(write(...tags), world.access());
   return { ...world, changes, watch, send };
 }
 
@@ -76,7 +76,9 @@ describe('Whoever watches an answer', () => {
   test('is told nothing after the end, not even by the change at which another ends it', async () => {
     const { changes, client, clock, send, watch } = await watching();
     const watchToo = (changed: () => void) =>
-      client.watch(read('thing'), credential, changed, () => ['someone']);
+      client.cached.watch(client.cached.keyed(read('thing'), credential), changed, () => [
+        'someone',
+      ]);
     const others = [1, 2].map(() =>
       watchToo(() => {
         changes.push('other');
@@ -101,14 +103,15 @@ describe('Whoever watches an answer', () => {
     open.push(world);
     const own = { partition: 'q', secret: 'own', ofCaller: true } as const;
     const ask = async () =>
-      world.client.read(read('thing'), { ...world.access(true), credential: own });
+      world.reader.read(read('thing'), { ...world.access(true), credential: own });
     await Promise.all([ask(), world.clock.advance(1000)]);
     const changes: string[] = [];
     const changed = (change: string): void => {
       changes.push(change);
       void ask().catch(() => {});
     };
-    world.client.watch(read('thing'), own, changed, () => ['someone']);
+    const { cached } = world.client;
+    cached.watch(cached.keyed(read('thing'), own), changed, () => ['someone']);
     world.upstream.status = 401;
     await world.clock.advance(10 * TTL);
     expect(changes).toEqual(['touched']);

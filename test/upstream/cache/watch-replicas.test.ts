@@ -6,11 +6,13 @@ import { EventStream } from '../../../src/observe/event-stream.ts';
 import { Replicas } from '../../../src/replicas.ts';
 import { Cache } from '../../../src/upstream/cache/cache.ts';
 import { Client } from '../../../src/upstream/client.ts';
+import { Reader } from '../../../src/upstream/reader.ts';
 import { Receipt } from '../../../src/upstream/receipt.ts';
 import { describeWith, redisServer } from '../../support/needs.ts';
 import { RedisServer } from '../../support/redis-server.ts';
 import { rememberForAnHour } from '../../support/replica-worlds.ts';
 import { ScriptedUpstream, scriptedApi } from '../../support/scripted-upstream.ts';
+import { watched } from '../../support/watched.ts';
 import { read, write } from './watch-world.ts';
 
 const credential = { partition: 'p', secret: 'the-key-of-all' };
@@ -54,6 +56,7 @@ function startReplica(redis: RedisServer, upstream: ScriptedUpstream) {
     timeoutMs: 5000,
     timeZone: 'UTC',
   });
+  const reader = new Reader(client);
   replicas.start();
   const access = () => ({
     caller: {
@@ -61,16 +64,15 @@ function startReplica(redis: RedisServer, upstream: ScriptedUpstream) {
       receipt: new Receipt(clock),
       maxWaitMs: 10_000,
       signal: new AbortController().signal,
-      watches: true as const,
     },
     credential,
   });
   return {
     replicas,
-    ask: async (name: string) => client.read(read(name), access()),
-    send: async (...tags: string[]) => client.write(write(...tags), access()),
+    ask: async (name: string) => reader.read(read(name), { ...access(), mode: watched }),
+    send: async (...tags: string[]) => reader.write(write(...tags), access()),
     watch: (name: string, changed: (change: string) => void) =>
-      client.watch(read(name), credential, changed, () => ['someone']),
+      client.cached.watch(client.cached.keyed(read(name), credential), changed, () => ['someone']),
   };
 }
 

@@ -5,10 +5,12 @@ import { Cache } from '../../../src/upstream/cache/cache.ts';
 import type { WatchedChange } from '../../../src/upstream/cache/watches.ts';
 import { Client } from '../../../src/upstream/client.ts';
 import type { Access } from '../../../src/upstream/operation.ts';
+import { Reader } from '../../../src/upstream/reader.ts';
 import { Receipt } from '../../../src/upstream/receipt.ts';
 import type { Read, Write } from '../../../src/upstream/request.ts';
 import { scriptedApi } from '../../support/scripted-upstream.ts';
 import { QuickClock } from '../../support/virtual-clock.ts';
+import { watched } from '../../support/watched.ts';
 
 const ORIGIN = 'http://upstream';
 
@@ -79,21 +81,23 @@ export function startWatchWorld({ rateLimit = 30, maxBytes = 10_000_000 } = {}) 
       receipt: new Receipt(clock),
       maxWaitMs: 36e5,
       signal: new AbortController().signal,
-      ...(watches && { watches }),
     },
     credential,
+    ...(watches && { mode: watched }),
   });
+  const reader = new Reader(client);
   const world = {
     client,
+    reader,
     clock,
     log,
     upstream,
     access,
     calls: () => log.map(({ name }) => name),
-    ask: (name: string) => client.read(read(name), access()),
+    ask: (name: string) => reader.read(read(name), access()),
     /** Reads what is not kept yet, all at once, and forgets that it was read. */
     async load(wanted: readonly string[]): Promise<void> {
-      const filled = Promise.all(wanted.map((name) => client.read(read(name), access(true))));
+      const filled = Promise.all(wanted.map((name) => reader.read(read(name), access(true))));
       await clock.advance((wanted.length / rateLimit) * 60_000 + 5000);
       await filled;
       log.length = 0;
@@ -102,7 +106,7 @@ export function startWatchWorld({ rateLimit = 30, maxBytes = 10_000_000 } = {}) 
       name: string,
       changed: (change: WatchedChange) => void = () => {},
       caller = 'someone',
-    ) => client.watch(read(name), credential, changed, () => [caller]),
+    ) => client.cached.watch(client.cached.keyed(read(name), credential), changed, () => [caller]),
     /** Passes time in steps of a second; `each` looks at what there is after every one. */
     async pass(ms: number, each: () => void = () => {}): Promise<void> {
       for (let passed = 0; passed < ms; passed += 1000) {

@@ -197,7 +197,7 @@ describe('What is watched', () => {
     await world.load(names(20));
     await world.clock.advance(TTL);
     for (let round = 0; round < 4; round += 1) {
-      for (const name of names(20)) await world.client.read(read(name), world.access(true));
+      for (const name of names(20)) await world.reader.read(read(name), world.access(true));
       await world.clock.advance(2000);
     }
     await world.clock.advance(3_600_000);

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { Outlines } from '../../../src/upstream/lists/outlines.ts';
 import { Lists } from '../../../src/upstream/lists/pages.ts';
 import type { Access } from '../../../src/upstream/operation.ts';
+import type { Reader } from '../../../src/upstream/reader.ts';
 import { Receipt } from '../../../src/upstream/receipt.ts';
 import type { List, Page, Read, Row } from '../../../src/upstream/request.ts';
-import type { UpstreamClient } from '../../../src/upstream/upstream-client.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 const access: Access = {
@@ -46,7 +46,7 @@ function createLists() {
     peek: () => undefined,
     inFlight: () => false,
   };
-  const lists = new Lists(client as unknown as UpstreamClient, 1, outlines);
+  const lists = new Lists(client as unknown as Reader, 1, outlines);
   const askedFor = (list = listOf()) => [...lists.outline(list, access).asked.all];
   return { lists, outlines, state, askedFor };
 }
@@ -104,7 +104,7 @@ describe('What is remembered of lists', () => {
     const { lists, outlines } = createLists();
     await lists.page(listOf(), 1, access);
     const before = structuredClone(outlines.in('p').map(({ asked }) => asked.all));
-    const dry = new Lists(lists.client, 1, new Outlines(outlines));
+    const dry = lists.forDryRun();
     for (let n = 1; n < 50; n += 1) {
       await dry.page(listOf(), n, access);
       await dry.page(listOf({ name: String(n) }), 1, access);

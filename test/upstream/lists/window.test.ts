@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Client } from '../../../src/upstream/client.ts';
 import { decodeCursor, encodeCursor } from '../../../src/upstream/lists/cursor.ts';
 import { findById } from '../../../src/upstream/lists/find-by-id.ts';
 import { Lists } from '../../../src/upstream/lists/pages.ts';
 import { readWindow, type WindowArguments } from '../../../src/upstream/lists/window.ts';
 import type { Access } from '../../../src/upstream/operation.ts';
+import type { Reader } from '../../../src/upstream/reader.ts';
 import { Receipt } from '../../../src/upstream/receipt.ts';
 import type { List, Page, Read, Row } from '../../../src/upstream/request.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
@@ -64,10 +64,11 @@ function createSource(rows: number[], habits: Habits, { pageSize = 100, keeps = 
     },
     peek(read: Read<Page<Row>>) {
       const value = kept.get(Number(read.query?.['page']));
-      return value && { value, state: 'fresh' };
+      return value && { entry: { value }, state: 'fresh' };
     },
     inFlight: () => false,
-  } as unknown as Client;
+    prefetches: () => false,
+  } as unknown as Reader;
   const list: List<Row> = {
     resource: 'items',
     tags: ['rows'],

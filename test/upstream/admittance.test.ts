@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { AdmittingClient } from '../../src/upstream/admitting-client.ts';
+import { Admittance } from '../../src/upstream/admittance.ts';
 import { SharedAnswers } from '../../src/upstream/cache/shared-answers.ts';
 import { clientWorld, read } from './client-world.ts';
 
-/** A client that holds an answer and has a request in flight, and the same behind an admission. */
+/** A reader of what holds an answer and has a request in flight, and an access that needs an admission. */
 async function createWorld() {
   let looks = 0;
-  const { caller, client, upstream } = await clientWorld(({ baseUrl }, clock) => ({
+  const { caller, reader, upstream } = await clientWorld(({ baseUrl }, clock) => ({
     freshness: () => ({ ttlMs: 60_000, staleWhileRevalidateMs: 0, staleIfErrorMs: 0 }),
     answers: new SharedAnswers({
       clock,
@@ -23,21 +23,20 @@ async function createWorld() {
       >),
     }),
   }));
-  const access = { caller: caller(), credential: { partition: 'p', secret: 's' } };
-  await client.read(read('kept'), access);
+  const credential = { partition: 'p', secret: 's' };
+  const known = { caller: caller(), credential };
+  await reader.read(read('kept'), known);
   upstream.onRequest = () => {};
   // Cut off at the end of the test.
-  void Promise.allSettled([client.read(read('under way'), access)]);
+  void Promise.allSettled([reader.read(read('under way'), known)]);
   await upstream.arrival(2);
   looks = 0;
   let admits = false;
   const refused = new Error('this key is not accepted');
-  const guarded = new AdmittingClient(client, () =>
-    admits ? Promise.resolve() : Promise.reject(refused),
-  );
+  const admittance = new Admittance(() => (admits ? Promise.resolve() : Promise.reject(refused)));
   return {
-    access,
-    guarded,
+    access: { caller: caller(), credential, admittance },
+    reader,
     refused,
     upstream,
     /** How often it was looked for what other replicas have. */
@@ -50,25 +49,24 @@ async function createWorld() {
 
 type World = Awaited<ReturnType<typeof createWorld>>;
 
-/** What a caller can learn at once. */
-function learns({ access: { credential }, guarded }: World) {
+/** What the caller can learn at once. */
+function learns({ access, reader }: World) {
   return {
-    copy: guarded.peek(read('kept'), { credential })?.state,
-    inFlight: guarded.inFlight(read('under way'), credential),
+    copy: reader.peek(read('kept'), access)?.state,
+    inFlight: reader.inFlight(read('under way'), access),
   };
 }
 
 const nothing = { copy: undefined, inFlight: false };
 
-describe('A client that admits first', () => {
-  test('knows nothing for a caller who was not admitted, and sends nothing for them', async () => {
+describe('A caller who has to be admitted first', () => {
+  test('learns nothing before, and nothing is sent for them', async () => {
     const world = await createWorld();
-    const { access, guarded, looks, refused, upstream } = world;
-    const { credential } = access;
+    const { access, reader, looks, refused, upstream } = world;
     const isRefused = async () => {
       expect(learns(world)).toEqual(nothing);
-      expect(guarded.bring([read('elsewhere')], credential)).toBeUndefined();
-      expect(() => guarded.budgetState(credential)).toThrow(TypeError);
+      expect(reader.prefetch([read('elsewhere')], access)).toBeUndefined();
+      expect(() => reader.budgetState(access)).toThrow(TypeError);
     };
     await isRefused();
     const call = {
@@ -79,11 +77,11 @@ describe('A client that admits first', () => {
     } as const;
     const write = { ...call, method: 'POST', touches: () => ['kept'] } as const;
     for (const asked of [
-      () => guarded.read(read('kept'), access),
-      () => guarded.read(read('never read'), access),
-      () => guarded.write(write as never, access),
-      () => guarded.readSecret(call, access),
-      () => guarded.admit(),
+      () => reader.read(read('kept'), access),
+      () => reader.read(read('never read'), access),
+      () => reader.write(write as never, access),
+      () => reader.readSecret(call, access),
+      () => access.admittance.admit(),
     ]) {
       await expect(asked()).rejects.toBe(refused);
       await isRefused();
@@ -93,19 +91,18 @@ describe('A client that admits first', () => {
     expect(access.caller.receipt.summary.saved.cache).toBe(0);
   });
 
-  test('knows what there is once it has admitted, and not any more once it has refused', async () => {
+  test('learns what there is once admitted, and not any more once refused', async () => {
     const world = await createWorld();
-    const { access, admit, guarded, looks, refused } = world;
-    const { credential } = access;
+    const { access, admit, reader, looks, refused } = world;
     admit(true);
-    expect(await guarded.read(read('kept'), access)).toMatchObject({ path: expect.any(String) });
+    expect(await reader.read(read('kept'), access)).toMatchObject({ path: expect.any(String) });
     expect(learns(world)).toEqual({ copy: 'fresh', inFlight: true });
-    expect(guarded.budgetState(credential)).toMatchObject({ used: 2 });
-    await guarded.bring([read('elsewhere')], credential);
+    expect(reader.budgetState(access)).toMatchObject({ used: 2 });
+    await reader.prefetch([read('elsewhere')], access);
     expect(looks()).toBe(1);
     admit(false);
-    await expect(guarded.read(read('kept'), access)).rejects.toBe(refused);
+    await expect(reader.read(read('kept'), access)).rejects.toBe(refused);
     expect(learns(world)).toEqual(nothing);
-    expect(() => guarded.budgetState(credential)).toThrow(TypeError);
+    expect(() => reader.budgetState(access)).toThrow(TypeError);
   });
 });

@@ -1,0 +1,208 @@
+import type { AtOnce } from '../at-once.ts';
+import type { Credential } from '../auth/credential.ts';
+import type { Digest } from '../digest.ts';
+import type { UpstreamName } from '../errors.ts';
+import type { EventStream } from '../observe/event-stream.ts';
+import type { Resource } from '../resources.ts';
+import type { Answer, Cache, CacheEntry, Freshness, Hit, Stamp } from './cache/cache.ts';
+import { cacheKey, everythingOf, type KeyedRead, scopedTags, scopeOf } from './cache/key.ts';
+import type { Refresher } from './cache/refresher.ts';
+import type { Watchers } from './cache/watcher-turns.ts';
+import type { Watch, WatchListener } from './cache/watches.ts';
+import type { Ingredient, IngredientSource } from './ingredients.ts';
+import type { KeyStanding } from './key-standing.ts';
+import type { Receipt } from './receipt.ts';
+import type { Read } from './request.ts';
+
+/** What the cache has for a read. */
+interface Lookup {
+  readonly hit: Hit | undefined;
+  /** The entry as an ingredient of an answer; absent where there is none. */
+  readonly ingredient: Ingredient | undefined;
+  /** Whether a reader gets it at once. */
+  readonly serves: boolean;
+}
+
+interface CachedReadsOptions {
+  readonly upstream: UpstreamName;
+  readonly cache: Cache;
+  /** Makes the parts of cache keys that stand for a request's body unreadable. */
+  readonly digest: Digest;
+  readonly freshness: (resource: Resource) => Freshness;
+  readonly standing: KeyStanding;
+  readonly refresher: Refresher;
+  readonly events: EventStream | undefined;
+}
+
+/** The cache as one upstream's readers and writers see it: which entries serve, and what follows from that. */
+export class CachedReads implements IngredientSource {
+  readonly #options: CachedReadsOptions;
+
+  constructor(options: CachedReadsOptions) {
+    this.#options = options;
+  }
+
+  get upstream(): UpstreamName {
+    return this.#options.upstream;
+  }
+
+  /** A read with what its answer is cached under. */
+  keyed<T>(read: Read<T>, credential: Credential): KeyedRead<T> {
+    const { digest, upstream } = this.#options;
+    return {
+      read,
+      key: cacheKey(scopeOf(upstream, credential.partition), read, digest),
+      credential,
+    };
+  }
+
+  /** The entry of a read, whatever its age, unless the credential stands too badly for it. */
+  find({ credential, key }: KeyedRead): Hit | undefined {
+    const { cache, standing } = this.#options;
+    return standing.served(cache.get(key), credential);
+  }
+
+  /** As `find`, without counting as a use; or what the operation has waited for itself. */
+  peek<T>({ credential, key }: KeyedRead<T>, receipt?: Receipt): Hit<T> | undefined {
+    const { cache, standing } = this.#options;
+    const hit = standing.served(cache.peek(key), credential);
+    const waited = hit?.state === 'fresh' ? undefined : receipt && this.waitedFor(key, receipt);
+    const found = waited ? { entry: waited, state: 'fresh' as const, ageMs: 0 } : hit;
+    return found as Hit<T> | undefined;
+  }
+
+  /**
+   * Tells `changed` of all that becomes of the answer to a read, and keeps it fresh: past its ttl it is read again
+   * before what is not watched, in the turn of one of its `watchers`, for as long as it is watched. 0 upstream calls by
+   * itself.
+   */
+  watch(of: KeyedRead, changed: WatchListener, watchers: Watchers): Watch {
+    const { cache, refresher, standing } = this.#options;
+    const { credential, key, read } = of;
+    const tags = this.tagsOf([...read.tags, ...(read.inFlightTags ?? [])], credential);
+    return {
+      ...refresher.watches.watch({ ...of, tags }, changed, watchers),
+      look: () => standing.served(cache.peek(key), credential)?.entry.stamp,
+    };
+  }
+
+  /** The entry of a read as `find` finds it, and whether it is what a reader gets at once. */
+  lookUp(of: KeyedRead): Lookup {
+    const hit = this.find(of);
+    if (!hit) return { hit, ingredient: undefined, serves: false };
+    const { anew } = of.read;
+    const serves = !anew && (hit.state === 'fresh' || this.#options.refresher.serves(of, hit));
+    return { hit, ingredient: this.ingredient(of, hit), serves };
+  }
+
+  /** A reader asked for an entry: it is kept fresh, unless it is known to be outdated. */
+  asked(ingredient: Ingredient): void {
+    if (!ingredient.of.read.anew) this.#options.refresher.asked([ingredient]);
+  }
+
+  /** Counts an entry that served at once. */
+  count({ of, stale }: Ingredient): void {
+    this.#emit(of.read.resource, stale ? 'stale' : 'hit', 1);
+  }
+
+  settle(served: readonly Ingredient[]): void {
+    this.#options.refresher.asked(served);
+    const counts = new Map<Resource, { hit: number; stale: number }>();
+    for (const { of, stale } of served) {
+      const { resource } = of.read;
+      const count = counts.get(resource) ?? { hit: 0, stale: 0 };
+      count[stale ? 'stale' : 'hit'] += 1;
+      counts.set(resource, count);
+    }
+    // To count each read with its labels would cost more.
+    for (const [resource, { hit, stale }] of counts) {
+      if (hit > 0) this.#emit(resource, 'hit', hit);
+      if (stale > 0) this.#emit(resource, 'stale', stale);
+    }
+  }
+
+  #emit(resource: Resource, result: 'hit' | 'stale', times: number): void {
+    const { events, upstream } = this.#options;
+    events?.emit('read', { upstream, resource, result, times });
+  }
+
+  /** An entry as an ingredient of an answer; `stale` for one past its ttl, or where nothing newer came. */
+  ingredient(of: KeyedRead, { ageMs, entry, state }: Hit, stale = state !== 'fresh'): Ingredient {
+    const { freshness, stamp } = entry;
+    return { of, source: this, stamp, freshness, state, ageMs, stale };
+  }
+
+  /**
+   * Stores the answer to a read and returns true, unless a write has touched it while it was in flight, of
+   * whatever outcome.
+   */
+  store<T>(of: KeyedRead<T>, answer: Answer<T>): boolean {
+    const entry = this.#entryOf(of, answer);
+    const tags = [...this.#inFlightTagsOf(of), ...entry.tags];
+    const { cache } = this.#options;
+    return cache.holds(tags, answer.stamp.generation) && cache.set(of.key, entry, answer.bytes);
+  }
+
+  /** Stores an answer that another replica has read, unless a write has made it invalid since. */
+  adopt(of: KeyedRead, answer: Answer): boolean {
+    const { credential, key, read } = of;
+    const { cache } = this.#options;
+    const tags = [...this.tagsOf(read.elsewhereTags ?? [], credential), this.#everything(of)];
+    if (!cache.isCurrent(tags, answer.stamp.generation)) return false;
+    const { stamp, value } = answer;
+    const adopted = read.adopt ? read.adopt(value, stamp.storedAt) : value;
+    return cache.set(key, this.#entryOf(of, { value: adopted, stamp }), answer.bytes);
+  }
+
+  #entryOf<T>(of: KeyedRead<T>, { stamp, value }: Pick<Answer<T>, 'stamp' | 'value'>): CacheEntry {
+    const { credential, read } = of;
+    const { resource } = read;
+    const tags = this.tagsOf([...read.tags, ...(read.lateTags?.(value) ?? [])], credential);
+    return { value, stamp, resource, freshness: this.#options.freshness(resource), tags };
+  }
+
+  /** The tags by which a write can touch an answer from the time on at which it was asked for. */
+  #inFlightTagsOf({ credential, read }: KeyedRead): string[] {
+    return this.tagsOf(read.inFlightTags ?? [], credential);
+  }
+
+  #everything({ credential: { partition } }: KeyedRead): string {
+    return everythingOf(scopeOf(this.#options.upstream, partition));
+  }
+
+  /**
+   * An operation has waited for an answer, which then serves the rest of it. `stamp` is null where the answer came
+   * from another replica.
+   */
+  waited<T>(of: KeyedRead<T>, value: T, stamp: Stamp | null, receipt: Receipt): void {
+    const cached = this.#options.cache.peek(of.key)?.entry;
+    const asOf = stamp ?? (cached?.value === value ? cached.stamp : undefined);
+    if (!asOf) return;
+    const entry = this.#entryOf(of, { value, stamp: asOf });
+    const tags = [...this.#inFlightTagsOf(of), ...entry.tags, this.#everything(of)];
+    receipt.ingredients.waited(of.key, { ...entry, tags });
+  }
+
+  /** What an operation has waited for under a key, unless a write has touched it since. */
+  waitedFor(key: string, { ingredients }: Receipt): CacheEntry | undefined {
+    const entry = ingredients.waitedFor(key);
+    return entry && this.#options.cache.holds(entry.tags, entry.stamp.generation)
+      ? entry
+      : undefined;
+  }
+
+  /** Tags as the cache knows them. */
+  tagsOf(tags: readonly string[], { partition }: Credential): string[] {
+    return scopedTags(scopeOf(this.#options.upstream, partition), tags);
+  }
+
+  /** Makes every entry with one of these tags invalid. See `Cache.touch`. */
+  touch(tags: readonly string[], credential: Credential, permit?: string): AtOnce<void> {
+    return this.#options.cache.touch(this.tagsOf(tags, credential), permit);
+  }
+
+  /** Leaves every entry with one of these tags for when nothing newer can be had. See `Cache.doubt`. */
+  doubt(tags: readonly string[], credential: Credential, permit?: string): AtOnce<void> {
+    return this.#options.cache.doubt(this.tagsOf(tags, credential), permit);
+  }
+}

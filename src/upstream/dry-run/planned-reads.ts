@@ -1,0 +1,142 @@
+import type { Credential } from '../../auth/credential.ts';
+import type { QueueForecast } from '../budget/queue-forecast.ts';
+import type { Hit } from '../cache/cache.ts';
+import type { KeyedRead } from '../cache/key.ts';
+import type { Client } from '../client.ts';
+import type { Access, PlannedMode } from '../operation.ts';
+import type { Call, Read, Write } from '../request.ts';
+import { nounOf } from '../wire/observed-exchange.ts';
+import type { Wanted } from './planned-requests.ts';
+
+/** Ends what a dry run cannot go on with: nothing was sent, so that there is no answer. */
+class NotSent extends Error {
+  override readonly name = 'NotSent';
+}
+
+/**
+ * The reads and writes of dry runs. Nothing is sent, and nothing changes that others see: answers are from the cache,
+ * and made up where that has none. 0 upstream calls, and nothing is learnt of what was asked.
+ */
+export class PlannedReads {
+  readonly #client: Client;
+
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  /** @throws NotSent when there is no entry, and nothing to stand in for an answer. */
+  read<T>(of: KeyedRead<T>, access: Access, { dryRun, ...mode }: PlannedMode): Promise<T> {
+    const { caller } = access;
+    const { credential, key, read } = of;
+    return caller.receipt.track(async () => {
+      const prefetched = this.#client.prefetch([read], credential);
+      if (prefetched) await dryRun.timeline.looks(prefetched);
+      const found = this.#client.cached.peek(of, caller.receipt);
+      const hit = found && this.unlessWritten(read, found, { dryRun });
+      if (hit && hit.state !== 'fallback' && !read.anew) {
+        // Whether an old answer still serves depends on how much room the budget has then.
+        if (hit.state === 'stale') dryRun.guesses();
+        dryRun.hit(key);
+        return hit.entry.value;
+      }
+      // What is left to serve when a request fails, serves at once while the upstream is out of order.
+      if (hit) dryRun.guesses();
+      const isOwn = dryRun.counts({ key, about: read.about });
+      const arrival =
+        !isOwn && this.#client.inFlight(of)
+          ? this.#joins(of, caller.name, dryRun)
+          : this.#calls(of, access, { dryRun, ...mode });
+      if (read.uncertain || read.anew) dryRun.guesses();
+      await arrival;
+      const madeUp = dryRun.standIns.answerTo(of);
+      if (!madeUp) throw new NotSent();
+      // A page decides whether more of them are read, unless whoever asks needs no other.
+      if (madeUp.isPage && !mode.suffices?.(read)) dryRun.guesses();
+      return madeUp.value;
+    });
+  }
+
+  /** @throws NotSent when nothing can stand in for its answer. */
+  write<T>(write: Write<T>, access: Access, mode: PlannedMode): Promise<T> {
+    const { dryRun } = mode;
+    return access.caller.receipt.track(async () => {
+      const { requests } = dryRun.writes(this.#wanted(write, mode, 'write'));
+      this.#checkLimit(access.credential, dryRun);
+      await this.#send(requests, access, 'write', dryRun);
+      const madeUp = dryRun.standIns.answerToWrite(write);
+      dryRun.written(this.#client.upstream, write.touches(madeUp?.value ?? null));
+      if (!madeUp) throw new NotSent();
+      return madeUp.value;
+    });
+  }
+
+  /** @throws NotSent */
+  readSecret(call: Call<unknown>, access: Access, mode: PlannedMode): Promise<never> {
+    const { dryRun } = mode;
+    return access.caller.receipt.track(async () => {
+      const { requests } = dryRun.callsUnshared(this.#wanted(call, mode, 'read'));
+      this.#checkLimit(access.credential, dryRun);
+      await this.#send(requests, access, 'interactive', dryRun);
+      throw new NotSent();
+    });
+  }
+
+  /** An entry, unless a write of the same dry run would have made it invalid. */
+  unlessWritten<T>(
+    read: Read<T>,
+    hit: Hit<T>,
+    { dryRun }: Pick<PlannedMode, 'dryRun'>,
+  ): Hit<T> | undefined {
+    const tags = () => [...read.tags, ...(read.lateTags?.(hit.entry.value) ?? [])];
+    return dryRun.hasWritten(this.#client.upstream, tags) ? undefined : hit;
+  }
+
+  #checkLimit(credential: Credential, dryRun: DryRunOf): void {
+    dryRun.checkLimit(this.#client.upstream, () => this.#client.maxCalls(credential));
+  }
+
+  /** Waits for a request of somebody else. */
+  #joins(of: KeyedRead, caller: string, dryRun: DryRunOf): Promise<unknown> {
+    dryRun.joins(of.key);
+    const queue = this.#queueOf(of.credential, dryRun);
+    const job = this.#client.shared(of);
+    const restMs = Math.max(0, queue.latencyMs - (job?.underWayMs ?? 0));
+    return dryRun.arrival(of.key, () => dryRun.timeline.joins(queue, { job, caller, restMs }));
+  }
+
+  /** Counts a request, and waits for its answer. */
+  #calls({ key, read }: KeyedRead, access: Access, mode: Omit<PlannedMode, 'kind'>) {
+    const { dryRun } = mode;
+    const wanted = this.#wanted(read, mode, 'read');
+    const { name, requests } = dryRun.calls({ key, about: read.about }, wanted);
+    this.#checkLimit(access.credential, dryRun);
+    const send = () => this.#send(requests, access, 'interactive', dryRun);
+    return dryRun.arrival(name, send, requests > 0);
+  }
+
+  #send(
+    requests: number,
+    { caller, credential }: Access,
+    lane: 'write' | 'interactive',
+    dryRun: DryRunOf,
+  ): Promise<void> {
+    const sent = { lane, caller: caller.name, requests };
+    return dryRun.timeline.sends(this.#queueOf(credential, dryRun), sent);
+  }
+
+  #queueOf(credential: Credential, dryRun: DryRunOf): QueueForecast {
+    return dryRun.queueOf(this.#client.upstream, () => this.#client.forecast(credential));
+  }
+
+  #wanted(
+    call: Pick<Call<unknown>, 'path'> & Partial<Pick<Read<unknown>, 'about' | 'resource'>>,
+    { wantedBy }: Pick<PlannedMode, 'wantedBy'>,
+    kind: Wanted['kind'],
+  ): Wanted {
+    const fields = wantedBy?.(call.about) ?? [];
+    const resource = call.resource ?? nounOf(call.path);
+    return { upstream: this.#client.upstream, resource, kind, fields };
+  }
+}
+
+type DryRunOf = PlannedMode['dryRun'];

@@ -1,0 +1,163 @@
+import type { AtOnce } from '../at-once.ts';
+import type { UpstreamName } from '../errors.ts';
+import type { KeyState } from './budget/budgets.ts';
+import type { Hit } from './cache/cache.ts';
+import type { KeyedRead } from './cache/key.ts';
+import type { Client } from './client.ts';
+import { PlannedReads } from './dry-run/planned-reads.ts';
+import type { Access, Looking } from './operation.ts';
+import type { Call, Read, Write } from './request.ts';
+
+/** Thrown where an operation of the mode `cacheOnly` cannot be answered. Nothing has happened then. */
+export const NOT_CACHED = Symbol('not cached');
+
+/** One upstream API as operations ask it, each in its mode. */
+export class Reader {
+  readonly #client: Client;
+  readonly #planned: PlannedReads;
+
+  constructor(client: Client) {
+    this.#client = client;
+    this.#planned = new PlannedReads(client);
+  }
+
+  get upstream(): UpstreamName {
+    return this.#client.upstream;
+  }
+
+  /**
+   * Answers a read: 0 upstream calls from the cache, at once where that can be, or with a request in flight;
+   * else 1. None in any mode but `watched`.
+   * @throws GatewayError with any `UPSTREAM_...` code, `BUDGET_EXHAUSTED` or `OPERATION_TOO_EXPENSIVE`.
+   * @throws NOT_CACHED
+   */
+  read<T>(read: Read<T>, access: Access): AtOnce<T> {
+    if (access.admittance) return access.admittance.admit().then(() => this.#read(read, access));
+    return this.#read(read, access);
+  }
+
+  #read<T>(read: Read<T>, access: Access): AtOnce<T> {
+    const of = this.#client.cached.keyed(read, access.credential);
+    const { mode } = access;
+    if (mode?.kind === 'planned') return this.#planned.read(of, access, mode);
+    return mode?.kind === 'watched' ? this.#watched(of, access, mode) : this.#cached(of, access);
+  }
+
+  /** Answers from the cache, or what the operation has waited for already, or from a request. */
+  #cached<T>(of: KeyedRead<T>, access: Access): AtOnce<T> {
+    const { mode } = access;
+    const { receipt } = access.caller;
+    const { cached } = this.#client;
+    const { hit, ingredient, serves } = cached.lookUp(of);
+    if (ingredient && !mode) cached.asked(ingredient);
+    if (serves && ingredient) {
+      if (mode?.kind !== 'cacheOnly') cached.count(ingredient);
+      receipt.ingredients.add(ingredient);
+      return hit?.entry.value as T;
+    }
+    if (mode?.kind === 'cacheOnly') throw NOT_CACHED;
+    const waited = of.read.anew ? undefined : cached.waitedFor(of.key, receipt);
+    if (waited) return waited.value as T;
+    return receipt.track(() => this.#client.fetch(of, access, hit));
+  }
+
+  #watched<T>(
+    of: KeyedRead<T>,
+    access: Access,
+    { watcher }: Extract<Access['mode'], { kind: 'watched' }>,
+  ): AtOnce<T> {
+    const { cached } = this.#client;
+    const ended = watcher.begin(of, (changed, watchers) => cached.watch(of, changed, watchers));
+    try {
+      const value = this.#cached(of, access);
+      // A failed read is watched too: when it succeeds for somebody else, it does here.
+      if (value instanceof Promise) return value.finally(ended);
+      ended();
+      return value;
+    } catch (error) {
+      ended();
+      throw error;
+    }
+  }
+
+  /**
+   * Sends a write: exactly 1 upstream call, which is never repeated once it can have had an effect.
+   * When this returns or throws, no reader will be shown the state before it any more.
+   * @throws UpstreamRejected `UPSTREAM_REJECTED` when the upstream said no.
+   * @throws GatewayError `OUTCOME_UNKNOWN` when it may or may not have happened; `BUDGET_EXHAUSTED` and
+   * the other `UPSTREAM_...` codes when it has not.
+   * @throws NOT_CACHED
+   */
+  async write<T>(write: Write<T>, access: Access): Promise<T> {
+    await access.admittance?.admit();
+    const { mode } = access;
+    if (!mode) return this.#client.write(write, access);
+    if (mode.kind === 'planned') return this.#planned.write(write, access, mode);
+    throw mode.kind === 'cacheOnly' ? NOT_CACHED : new TypeError('a live query wrote');
+  }
+
+  /**
+   * Sends a read whose answer is a secret: exactly 1 upstream call, never shared, cached or repeated.
+   * @throws GatewayError as `read` does.
+   * @throws NOT_CACHED
+   */
+  async readSecret<T>(call: Call<T>, access: Access): Promise<T> {
+    await access.admittance?.admit();
+    const { mode } = access;
+    if (!mode) return this.#client.readSecret(call, access);
+    if (mode.kind === 'planned') return this.#planned.readSecret(call, access, mode);
+    throw mode.kind === 'cacheOnly' ? NOT_CACHED : new TypeError('a live query asked for a secret');
+  }
+
+  /** Whether other replicas may have entries that this process has not, and they may be looked for. */
+  prefetches({ admittance, mode }: Looking): boolean {
+    const mayLook = admittance?.isAdmitted !== false && mode?.kind !== 'cacheOnly';
+    return mayLook && this.#client.sharedCache !== null;
+  }
+
+  /**
+   * Adds to the cache what other replicas have of these reads, so that `peek` finds it: no upstream call. Nothing to
+   * wait for where this process is alone, or has all of it.
+   */
+  prefetch(reads: readonly Read<unknown>[], looking: Looking): AtOnce<void> {
+    if (!this.prefetches(looking)) return undefined;
+    const { mode } = looking;
+    const prefetched = this.#client.prefetch(reads, looking.credential);
+    if (mode?.kind !== 'planned') return prefetched;
+    return prefetched && mode.dryRun.timeline.looks(prefetched);
+  }
+
+  /**
+   * What the cache holds for a read, whatever its age, or the operation has waited for itself: no call, no refresh,
+   * no line on a receipt.
+   */
+  peek<T>(read: Read<T>, looking: Looking): Hit<T> | undefined {
+    const { admittance, caller, credential, mode } = looking;
+    if (admittance?.isAdmitted === false) return undefined;
+    const { cached } = this.#client;
+    const hit = cached.peek(cached.keyed(read, credential), caller?.receipt);
+    if (mode?.kind !== 'planned') return hit;
+    return hit && this.#planned.unlessWritten(read, hit, mode);
+  }
+
+  /** Whether an equal read is in flight that a reader could share now; in a dry run also one of its own. */
+  inFlight(read: Read<unknown>, { admittance, credential, mode }: Looking): boolean {
+    if (admittance?.isAdmitted === false) return false;
+    const of = this.#client.cached.keyed(read, credential);
+    if (mode?.kind === 'planned' && mode.dryRun.counts({ key: of.key, about: read.about }))
+      return true;
+    return this.#client.inFlight(of);
+  }
+
+  /**
+   * How the budget of a credential's key stands. Costs nothing.
+   * @throws NOT_CACHED, for it is true of one moment only.
+   * @throws TypeError for a caller who was not admitted: to ask for it then is a fault of ours.
+   */
+  budgetState({ admittance, credential, mode }: Looking): KeyState {
+    if (admittance?.isAdmitted === false) throw new TypeError('a caller was not admitted');
+    if (mode?.kind === 'cacheOnly') throw NOT_CACHED;
+    if (mode?.kind === 'watched') return mode.watcher.budgetState(this.#client, credential);
+    return this.#client.budgetState(credential);
+  }
+}

@@ -1,0 +1,10 @@
+import type { ExecutionMode } from '../../src/upstream/operation.ts';
+
+/** The mode of an operation whose reads show no interest by themselves, watched by nobody. */
+export const watched: ExecutionMode = {
+  kind: 'watched',
+  watcher: {
+    begin: () => () => {},
+    budgetState: (source, credential) => source.budgetState(credential),
+  },
+};
