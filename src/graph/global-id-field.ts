@@ -4,6 +4,7 @@ import SchemaBuilder, {
   type SchemaTypes,
 } from '@pothos/core';
 import type { GraphQLFieldResolver } from 'graphql';
+import { type AtOnce, andThen } from '../at-once.ts';
 import { encodeGlobalId } from './global-id.ts';
 
 declare global {
@@ -16,11 +17,11 @@ declare global {
 
 /** The options of a type that `node` finds, as far as they are read here. */
 interface NodeOptions {
-  /** Reads the id of a row, at once. */
+  /** Reads the id of a row: at once, unless it takes a call to know it. */
   readonly id?: { readonly resolve?: GraphQLFieldResolver<unknown, unknown, object> };
 }
 
-/** Makes the global id of a row at once, where the relay plugin takes a promise for every row of every answer. */
+/** Makes the global id of a row at once, where it is known: the relay plugin makes a promise for every row. */
 class GlobalIdPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(
     config: PothosOutputFieldConfig<Types>,
@@ -31,7 +32,10 @@ class GlobalIdPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     if (!idOf) return config;
     return {
       ...config,
-      resolve: (...all) => encodeGlobalId(name, idOf(...all) as string | number),
+      resolve: (...all) => {
+        const id = idOf(...all) as AtOnce<string | number>;
+        return andThen(id, (known) => encodeGlobalId(name, known));
+      },
     };
   }
 }
