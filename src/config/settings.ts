@@ -113,7 +113,7 @@ export const settings: readonly Setting[] = [
     name: 'STATE_DIR',
     kind: { type: 'text' },
     default: 'state',
-    doc: 'Folder in which the process notes what it spends, so that the next one does not spend it again; `off` for none. Without one, half of each rate limit is left alone for one window after a start.',
+    doc: 'Folder in which the process notes what it spends, so that the next one does not spend it again; `off` for none. Without one, half of each rate limit is left alone for one window after a start, or until the upstream says what is left.',
   },
   {
     name: 'REDIS_URL',

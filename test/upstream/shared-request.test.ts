@@ -186,6 +186,8 @@ describe('SharedRequest', () => {
       kind: 'refused',
       feedback: { ...silent, refused: { retryAfterMs: 30_000 } },
     };
+    // Two go first, and are refused together.
+    void request('w', { attempts: [refused] }).wait(person(90_000).caller);
     const patient = request('x', { attempts: [refused] }).wait(person(90_000).caller);
     const hasty = request('y').wait(person(5000).caller);
     const rejected = expect(hasty).rejects.toMatchObject({ code: 'BUDGET_EXHAUSTED' });

@@ -89,7 +89,7 @@ end
 
 local INFINITE = 1e9
 local function allowed(wire, free)
-  if B.blind then return 1 end
+  if B.blind then return B.coAt == 0 and FIRST_ABREAST or 1 end
   if B.coAt == 0 then return INFINITE end
   local abreast = B.abreast
   if wire == 0 and now - B.heardAt >= HEARD then abreast = FIRST_ABREAST end

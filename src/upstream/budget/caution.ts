@@ -1,11 +1,12 @@
 import type { Clock } from '../../clock.ts';
+import type { KeyJournal } from './journal/journal.ts';
 import type { Lane } from './lanes.ts';
 
 /** So many windows after a sign of a co-tenant, requests go side by side again. */
 const CO_TENANT_REMEMBERED_WINDOWS = 10;
 /** So long after an answer, what it said of the budget is taken to hold still. */
 const HEARD_MS = 250;
-/** How many go side by side before the first answer, where others may use the key. */
+/** How many go side by side before the first answer, at a start or where others use the key. */
 const FIRST_ABREAST = 2;
 /** How long the others wait for an answer before one more goes; doubles until one comes. */
 const PROBE_MS = 1000;
@@ -17,29 +18,36 @@ export interface Spendable {
   readonly free: number;
 }
 
+/** What is known of a key when the process begins. */
+type Known = Pick<KeyJournal, 'isKnown' | 'coTenantSeenAt'>;
+
 /**
  * How many requests go side by side while it is not known what is left of the window, so that few of them are
- * refused together. After a start or a refusal one goes as a probe; while a co-tenant spends the same key, two
- * go first, one more with each good answer, and never more than half of what is left. A key that is
- * ours alone needs no such care: its ledger knows all that is spent.
+ * refused together. After a refusal one goes as a probe, and at the start of a process two; while a co-tenant
+ * spends the same key, two go first, one more with each good answer, and never more than half of what is left. A key
+ * that is ours alone needs no such care, nor at a start one of which the process before has left a full account: its
+ * ledger knows all that is spent.
  */
 export class Caution {
   readonly #clock: Clock;
   readonly #windowMs: number;
   /** What is left of the window is not known at all. */
-  #blind = true;
+  #blind: boolean;
   #remainingHeard = false;
   #heardAt = Number.NEGATIVE_INFINITY;
-  #coTenantSeenAt = Number.NEGATIVE_INFINITY;
+  #coTenantSeenAt: number;
   /** How many may be on the wire, as far as answers since the last silence have shown. */
   #abreast = FIRST_ABREAST;
   /** When one more goes although no answer has come. */
   #oneMoreAt = Number.NEGATIVE_INFINITY;
   #withoutAnswer = 0;
 
-  constructor(clock: Clock, windowMs: number) {
+  /** @param before what the process before has noted of the key. */
+  constructor(clock: Clock, windowMs: number, before: Known) {
     this.#clock = clock;
     this.#windowMs = windowMs;
+    this.#blind = !before.isKnown;
+    this.#coTenantSeenAt = before.coTenantSeenAt ?? Number.NEGATIVE_INFINITY;
   }
 
   /**
@@ -120,8 +128,9 @@ export class Caution {
 
   /** How many may be on the wire now. */
   #allowed(spendable: Spendable): number {
-    if (this.#blind) return 1;
-    if (this.#coTenantSeenAt === Number.NEGATIVE_INFINITY) return Number.POSITIVE_INFINITY;
+    const isSharedKey = this.#coTenantSeenAt !== Number.NEGATIVE_INFINITY;
+    if (this.#blind) return isSharedKey ? 1 : FIRST_ABREAST;
+    if (!isSharedKey) return Number.POSITIVE_INFINITY;
     const abreast = spendable.onWire === 0 && this.#silent ? FIRST_ABREAST : this.#abreast;
     if (this.#coTenantAbout) return Math.min(abreast, this.#mostAbreast(spendable));
     // A co-tenant who has been silent for long may be back: one good answer says that there is none.

@@ -65,7 +65,8 @@ export class ProcessLedger {
   readonly windowMs: number;
   readonly #clock: Clock;
   readonly #limiter: SlotLimiter;
-  readonly #journal: KeyJournal;
+  /** What is known of the process before, and what the next one will know. */
+  readonly journal: KeyJournal;
   #onWire = 0;
   #lengthyOnWire = 0;
   /** Leases that are not answered. */
@@ -76,6 +77,8 @@ export class ProcessLedger {
   readonly #foreign: Counted<Foreign>[] = [];
   /** What the process before may have spent, while that is not known: neither can spend more than half then. */
   #unknown: Counted<Foreign> | null = null;
+  /** Whether the upstream has told how much of the window is spent. */
+  #isTold = false;
   /** Requests that have left, ever. */
   #begun = 0;
   /** Those of them that are not answered, or answered less than a window ago. */
@@ -93,9 +96,9 @@ export class ProcessLedger {
   }) {
     this.windowMs = options.windowMs;
     this.#clock = options.clock;
-    this.#journal = options.journal ?? newKey;
+    this.journal = options.journal ?? newKey;
     this.#limiter = new SlotLimiter(options.limit);
-    for (const until of this.#journal.recalled) {
+    for (const until of this.journal.recalled) {
       this.#addForeign({ owner: 'replica', count: 1, until });
     }
     this.#holdBackHalf();
@@ -153,6 +156,12 @@ export class ProcessLedger {
     this.#addForeign({ owner: 'co-tenant', count, until: this.#clock.now() + ms });
   }
 
+  /** The upstream has told how much of the window is spent: then nothing is held back for what is not known. */
+  spentIsTold(): void {
+    this.#isTold = true;
+    this.#holdBackHalf();
+  }
+
   /** Half of the limit is of others as long as it is not known what the process before has spent. */
   #holdBackHalf(): void {
     this.#freeEnded();
@@ -162,8 +171,8 @@ export class ProcessLedger {
     }
     this.#unknown = null;
     const count = Math.floor(this.#limiter.limit / 2);
-    const until = this.#journal.unknownUntil;
-    if (count === 0 || until <= this.#clock.now()) return;
+    const until = this.journal.unknownUntil;
+    if (this.#isTold || count === 0 || until <= this.#clock.now()) return;
     this.#unknown = this.#addForeign({ owner: 'replica', count, until });
   }
 
@@ -212,7 +221,7 @@ export class ProcessLedger {
         this.#begun += 1;
         countableBefore = this.#countable;
         begunBefore = this.#begun;
-        entry = this.#journal.begin(lengthy);
+        entry = this.journal.begin(lengthy);
       },
       countable: () => countableBefore + this.#begun - begunBefore,
       end: () => {

@@ -14,7 +14,7 @@ import type { Journal } from './journal/journal.ts';
 import { type Claimed, type Lease, ProcessLedger } from './ledger.ts';
 import { Pause } from './pause.ts';
 import { QueuedBudget } from './queued-budget.ts';
-import { reconcile } from './reconcile.ts';
+import { reconcile, tellsSpent } from './reconcile.ts';
 import { RefreshPace } from './refresh-pace.ts';
 
 /** One upstream's limit for each of its keys. */
@@ -67,7 +67,7 @@ export class ProcessBudget extends QueuedBudget {
     this.#ledger = ledger;
     this.#watch = watch;
     this.#pause = new Pause(clock, ledger.windowMs);
-    this.#caution = new Caution(clock, ledger.windowMs);
+    this.#caution = new Caution(clock, ledger.windowMs, ledger.journal);
     this.#refreshPace = new RefreshPace(clock, ledger.view.limit);
   }
 
@@ -193,6 +193,7 @@ export class ProcessBudget extends QueuedBudget {
 
   /** Learns from an answer to a request that left in `era`. */
   #learn(feedback: Feedback, countable: number, era: number): void {
+    if (tellsSpent(feedback, this.#ledger.view.limit)) this.#ledger.spentIsTold();
     const { limit, coTenants } = this.#ledger.view;
     const { remainingHeard } = this.#caution;
     const { windowMs } = this;
@@ -201,7 +202,10 @@ export class ProcessBudget extends QueuedBudget {
     if (learnt.unknown) {
       this.#ledger.addCoTenants(learnt.unknown.count, learnt.unknown.ms);
       this.#watch?.foreign(learnt.unknown.count);
-      if (remainingHeard) this.#caution.coTenantSeen();
+      if (remainingHeard) {
+        this.#caution.coTenantSeen();
+        this.#ledger.journal.coTenantSeen();
+      }
     }
     this.#caution.heard(feedback.remaining !== null);
     if (feedback.refused) {
@@ -209,6 +213,7 @@ export class ProcessBudget extends QueuedBudget {
       this.#pause.refused(feedback.refused.retryAfterMs ?? feedback.resetInMs, era);
       if (begins) this.#watch?.paused(this.#pause.restMs);
       this.#caution.refused();
+      this.#ledger.journal.coTenantSeen();
     } else if (era === this.#pause.era) {
       this.#pause.accepted();
       this.#caution.accepted();

@@ -21,6 +21,14 @@ interface Reconciled {
 }
 
 /**
+ * Whether an answer says how much of the window is spent, by whomever. One that has not even counted its own request
+ * does not.
+ */
+export function tellsSpent({ limit, remaining }: Feedback, known: number): boolean {
+  return remaining !== null && remaining < (limit || known);
+}
+
+/**
  * Holds rate-limit headers against the ledger. They are believed when they say that less is left than we
  * think, and never used to spend more than the sliding window allows, but for an announced limit.
  *

@@ -66,6 +66,8 @@ export class MemoryStore implements BudgetStore {
       this.#answered.set(id, this.#limiter.take());
     }
     if (journal.unknownUntil > now) b.unknownUntil = journal.unknownUntil;
+    b.caution.blind = !journal.isKnown;
+    b.caution.coTenantAt = journal.coTenantSeenAt;
     this.#count();
   }
 
@@ -82,8 +84,10 @@ export class MemoryStore implements BudgetStore {
     const { now } = this;
     this.#purge(now);
     const { limit, taken } = this.#limiter;
+    const { coTenantAt } = this.#budget.caution;
     const result = step(this.#budget, now, limit - taken);
     this.#count();
+    if (this.#budget.caution.coTenantAt !== coTenantAt) this.#journal.coTenantSeen();
     return result;
   }
 

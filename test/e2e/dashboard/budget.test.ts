@@ -18,7 +18,7 @@ describeWith([chromium, dashboardPackages], 'the dashboard at the end of its bud
 
   beforeAll(async () => {
     // Of the 12 calls of the first window one is left after the first view.
-    world = await startDashboard({ limit: { requests: 24, windowMs: 20_000 } });
+    world = await startDashboard({ limit: { requests: 12, windowMs: 20_000 } });
     page = await world.open();
     await wholeView(page);
   });
@@ -78,7 +78,7 @@ describeWith([chromium, dashboardPackages], 'an export of the dashboard', () => 
   afterEach(() => world?.close());
 
   it('pauses an export and goes on, until the file is whole', async () => {
-    world = await startDashboard({ limit: { requests: 60, windowMs: 10_000 } });
+    world = await startDashboard({ limit: { requests: 30, windowMs: 10_000 } });
     const page = await world.open();
     await wholeView(page);
     const panel = page.getByRole('region', { name: 'Export' });

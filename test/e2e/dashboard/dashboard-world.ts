@@ -66,10 +66,7 @@ export async function startDemo(
   return { demo, url };
 }
 
-/**
- * A demo over a sandbox of its own, whose limit is out of the way unless `limit` says otherwise. In its first window
- * the gateway leaves half of a limit alone, since it cannot know what was spent before it started.
- */
+/** A demo over a sandbox of its own, whose limit is out of the way unless `limit` says otherwise. */
 export async function startDashboard(options: DashboardOptions = {}): Promise<DashboardWorld> {
   const { requests, windowMs } = options.limit ?? { requests: PLENTY, windowMs: 60_000 };
   const sandbox = await startSandbox({ limit: { requests, windowMs } });

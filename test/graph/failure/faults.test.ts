@@ -175,8 +175,8 @@ describe('When the link API', () => {
       expect(extensions?.['retryAfterMs']).toBeGreaterThan(0);
       expect(extensions?.['retryAfterMs']).toBeLessThanOrEqual(41_000);
     }
-    // After the refusal nothing else is sent.
-    expect(stage.sandbox.links.requests).toHaveLength(1);
+    // Two go first at a start. After the refusal nothing else is sent.
+    expect(stage.sandbox.links.requests).toHaveLength(2);
   });
 
   it('rejects a list, the field is null and the upstream’s sentence stays inside', async () => {

@@ -59,9 +59,15 @@ describe('Estimates', () => {
     expect(budget.estimate('interactive', 'a')).toBe(windowMs);
   });
 
-  test.each([1, 20])('reckon with one answer to wait for at a start, behind %i', async (count) => {
+  test.each([2, 20])('reckon with one answer to wait for at a start, behind %i', async (count) => {
     const { budget, clock, errands } = createWorld();
     await enqueueAll({ budget, clock }, errands(count, { latencyMs: 200 }));
     expect(budget.estimate('interactive', 'a')).toBe(200);
+  });
+
+  test('are 0 at a start for the second request, which goes beside the first', async () => {
+    const { budget, clock, errand } = createWorld();
+    await enqueueAll({ budget, clock }, [errand({ latencyMs: 200 })]);
+    expect(budget.estimate('interactive', 'a')).toBe(0);
   });
 });

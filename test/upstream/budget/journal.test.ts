@@ -247,6 +247,64 @@ describe('The journal of leases', () => {
     },
   );
 
+  test('tells the next process whether it knows a key', async () => {
+    const isKnown = (clock: VirtualClock, key = 'a-key'): boolean =>
+      open(clock).of(key, span).isKnown;
+    const clock = new VirtualClock().rule();
+    expect(isKnown(clock)).toBe(false);
+    await clock.advance(1000);
+    kill();
+    // It has used the key, but may have begun within a window of another one that left no account.
+    const next = await later(clock, 1000);
+    open(next).of('a-key', span).begin(false).ended();
+    kill();
+    expect(isKnown(await later(next, 1000))).toBe(false);
+    kill();
+    const last = await later(next, WINDOW_MS);
+    expect(isKnown(last)).toBe(true);
+    kill();
+    expect(isKnown(last, 'another-key')).toBe(false);
+  });
+
+  test('tells the next processes for ten windows that others use a key, whatever else is noted', async () => {
+    const clock = new VirtualClock().rule();
+    const key = begin(clock).of('a-key', span);
+    const seenAgo = (next: VirtualClock, name = 'a-key'): number | null => {
+      const seenAt = open(next).of(name, span).coTenantSeenAt;
+      kill();
+      return seenAt === null ? null : next.now() - seenAt;
+    };
+    key.begin(false).ended();
+    for (let second = 0; second < 90; second += 1) {
+      key.coTenantSeen();
+      await clock.advance(1000);
+    }
+    // Once a window is enough.
+    expect(text().match(/^c a-key /gm)).toHaveLength(2);
+    for (let request = 0; request < 1000; request += 1) key.begin(false).ended();
+    kill();
+    let next = await later(clock, 1000);
+    expect(seenAgo(next)).toEqual(nearly(31_000));
+    expect(seenAgo(next, 'another-key')).toBe(null);
+    next = await later(next, 9 * WINDOW_MS);
+    expect(seenAgo(next)).toEqual(nearly(31_000 + 9 * WINDOW_MS));
+    expect(seenAgo(await later(next, 3 * WINDOW_MS))).toBe(null);
+  });
+
+  test.each([
+    ['headers', { limit: 30, remaining: 10, resetInMs: 60_000 }],
+    ['a refusal', { ...silent, refused: { retryAfterMs: 1000 } }],
+  ])('notes that others use its key when %s tell of them', async (_, answer) => {
+    const clock = new VirtualClock().rule();
+    const budget = createBudget(clock, 30, WINDOW_MS, begin(clock).of('a-key', span));
+    const own = { limit: 30, remaining: 29, resetInMs: 60_000 };
+    for (const answers of [[own], [answer, silent]]) {
+      expect(text()).not.toMatch(/^c /m);
+      await enqueueAll({ clock, budget }, [new Errand({ clock, log: [] }, { answers })]);
+    }
+    expect(text()).toMatch(/^c a-key /m);
+  });
+
   test('is small, however much is spent', async () => {
     const clock = new VirtualClock().rule();
     const key = begin(clock).of('a-key', span);

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { type KeyJournal, newKey } from '../../../src/upstream/budget/journal/journal.ts';
 import { availableMs, clearMs } from '../../../src/upstream/budget/law/availability.ts';
 import {
   type ClaimResult,
@@ -368,7 +369,14 @@ describe('The memory store', () => {
         cancelled: () => void lines.push('cancelled'),
       };
     };
-    const journal = { recalled: [400, 900], unknownUntil: 300, begin };
+    const coTenantSeen = () => void lines.push('a co-tenant');
+    const before = {
+      recalled: [400, 900],
+      unknownUntil: 300,
+      isKnown: false,
+      coTenantSeenAt: null,
+    };
+    const journal = { ...before, begin, coTenantSeen };
     const store = new MemoryStore({ clock, limit: 8, windowMs: 1000, journal });
     const known = ({ known: b }: BudgetStore): number => used(b);
     expect(known(store)).toBe(2 + 4);
@@ -392,6 +400,22 @@ describe('The memory store', () => {
       endSlot(b, store.rules, now, { id: 'first', owner: '', feedback: silent }),
     );
     expect(lines.slice(2)).toEqual(['cancelled', 'ended']);
+    claims('second');
+    const feedback = { ...silent, refused: { retryAfterMs: 1 } };
+    store.change((b, now) => endSlot(b, store.rules, now, { id: 'second', owner: '', feedback }));
+    expect(lines.slice(5).toSorted()).toEqual(['a co-tenant', 'ended']);
+  });
+
+  it('begins with what the process before has noted of the key', () => {
+    const clock = new VirtualClock().rule();
+    const of = (journal: Partial<KeyJournal>) =>
+      new MemoryStore({ clock, limit: 8, windowMs: 1000, journal: { ...newKey, ...journal } }).known
+        .caution;
+    expect(of({})).toMatchObject({ blind: true, coTenantAt: null });
+    expect(of({ isKnown: true, coTenantSeenAt: -5 })).toMatchObject({
+      blind: false,
+      coTenantAt: -5,
+    });
   });
 });
 

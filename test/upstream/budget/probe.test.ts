@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Budget } from '../../../src/upstream/budget/budget.ts';
+import { newKey } from '../../../src/upstream/budget/journal/journal.ts';
 import type { Lane } from '../../../src/upstream/budget/lanes.ts';
 import type { Feedback } from '../../../src/upstream/wire/rate-limit-headers.ts';
 import { type Attempted, createBudget, enqueue, type Job, silent } from '../../support/errands.ts';
@@ -58,33 +59,33 @@ async function onWire(): Promise<number> {
 }
 
 describe('At a start', () => {
-  it('one request goes ahead, and the others when it has been answered', async () => {
+  it('two requests go ahead, and the others when one has been answered', async () => {
     ask(10);
-    expect(await onWire()).toBe(1);
+    expect(await onWire()).toBe(2);
     await answer(29);
     expect(await onWire()).toBe(9);
   });
 
   it('a slow answer holds the others for a second, and a write not at all', async () => {
-    ask(3);
+    ask(4);
     ask(1, 'write');
-    expect(await onWire()).toBe(2);
-    await clock.advance(999);
-    expect(await onWire()).toBe(2);
-    await clock.advance(1);
     expect(await onWire()).toBe(3);
+    await clock.advance(999);
+    expect(await onWire()).toBe(3);
+    await clock.advance(1);
+    expect(await onWire()).toBe(4);
   });
 
   it('one more goes each time the others have waited twice as long', async () => {
     ask(10);
     await clock.advance(999);
-    expect(await onWire()).toBe(1);
-    await clock.advance(1);
-    expect(await onWire()).toBe(2);
-    await clock.advance(1999);
     expect(await onWire()).toBe(2);
     await clock.advance(1);
     expect(await onWire()).toBe(3);
+    await clock.advance(1999);
+    expect(await onWire()).toBe(3);
+    await clock.advance(1);
+    expect(await onWire()).toBe(4);
   });
 
   it('a good answer to any of them lets all others go', async () => {
@@ -94,6 +95,41 @@ describe('At a start', () => {
     await answer(28);
     answers.push(slow as (feedback: Feedback) => void);
     expect(await onWire()).toBe(9);
+  });
+});
+
+describe('At the start of a process that finds the account of the one before', () => {
+  const known = { ...newKey, isKnown: true };
+  const seen = (agoMs: number) => ({ ...known, coTenantSeenAt: clock.now() - agoMs });
+
+  it('all go at once on a key that was its own', async () => {
+    budget = createBudget(clock, 30, WINDOW_MS, known);
+    ask(12);
+    expect(await onWire()).toBe(12);
+  });
+
+  it.each([0, 9 * WINDOW_MS])('two go on a key on which others were seen %i ms ago', async (ms) => {
+    budget = createBudget(clock, 30, WINDOW_MS, seen(ms));
+    ask(12);
+    expect(await onWire()).toBe(2);
+    // Half of what is left: the other half is for the others.
+    await answer(9);
+    await answer(9);
+    expect(await onWire()).toBe(4);
+  });
+
+  it('one good answer lets all go when others were seen long ago', async () => {
+    budget = createBudget(clock, 30, WINDOW_MS, seen(11 * WINDOW_MS));
+    ask(12);
+    expect(await onWire()).toBe(2);
+    await answer(29);
+    expect(await onWire()).toBe(11);
+  });
+
+  it('one goes on a key that others use and of which the account is not full', async () => {
+    budget = createBudget(clock, 30, WINDOW_MS, { ...seen(0), isKnown: false });
+    ask(12);
+    expect(await onWire()).toBe(1);
   });
 });
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { newKey, noJournal } from '../../../src/upstream/budget/journal/journal.ts';
-import { enqueueAll, mostAtOnce } from '../../support/errands.ts';
+import { enqueueAll, mostAtOnce, silent } from '../../support/errands.ts';
 import { createWorld, windowMs } from './world.ts';
 
 afterEach(() => {
@@ -44,16 +44,51 @@ describe('A process that starts', () => {
 
   test('and does not know believes the first headers that say that less is left', async () => {
     const { errand, errands, log, budget, clock } = createWorld(30, unknown);
-    await enqueueAll({ budget, clock }, [errand(told(4)), ...errands(40)]);
+    await enqueueAll({ budget, clock }, [errand(told(4))]);
+    await enqueueAll({ budget, clock }, errands(40));
     await clock.advance(windowMs - 1);
     expect(log).toHaveLength(5);
   });
 
-  test('and does not know leaves half of the limit that is announced', async () => {
+  test('and does not know leaves nothing alone once it is told what is left', async () => {
+    const { errand, errands, log, budget, clock } = createWorld(30, unknown);
+    expect(budget.state.remaining).toBe(15);
+    await enqueueAll({ budget, clock }, [errand(told(29))]);
+    expect(budget.state).toMatchObject({ used: 1, remaining: 29, resetInMs: windowMs });
+    await enqueueAll({ budget, clock }, errands(40));
+    expect(log).toHaveLength(30);
+    await clock.advance(windowMs - 1);
+    expect(log).toHaveLength(30);
+  });
+
+  test('and does not know counts all that is gone for a whole window, since it may be its own', async () => {
+    const { errand, errands, log, budget, clock } = createWorld(30, unknown);
+    await enqueueAll({ budget, clock }, [errand(told(20))]);
+    expect(budget.state).toMatchObject({ used: 10, remaining: 20 });
+    await clock.advance(30_000);
+    await enqueueAll({ budget, clock }, errands(40));
+    expect(log).toHaveLength(21);
+    await clock.advance(windowMs - 30_001);
+    expect(log).toHaveLength(21);
+  });
+
+  test('and does not know spends what is announced, and no half of it', async () => {
     const { errand, errands, log, budget, clock } = createWorld(30, unknown);
     await enqueueAll({ budget, clock }, [errand(told(9, 10)), ...errands(40)]);
     await clock.advance(windowMs - 1);
-    expect(log).toHaveLength(5);
+    expect(log).toHaveLength(10);
+  });
+
+  test.each([
+    ['limit', { limit: 10, remaining: null, resetInMs: null }, 5],
+    ['Remaining that does not count its own request', told(30).answers[0], 15],
+    ['Remaining above the limit that is configured', { ...silent, remaining: 119 }, 15],
+  ])('and does not know is not told enough by a %s', async (_, headers, left) => {
+    const { errand, errands, log, budget, clock } = createWorld(30, unknown);
+    const answers = [headers ?? silent];
+    await enqueueAll({ budget, clock }, [errand({ answers }), ...errands(40, { answers })]);
+    await clock.advance(windowMs - 1);
+    expect(log).toHaveLength(left);
   });
 
   test('and does not know can spend the only request of its limit', async () => {

@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import type { Clock, Moment } from '../../../clock.ts';
 import { reasonOf } from '../../../errors.ts';
 import { readTextFile } from '../../../text-file.ts';
+import { CO_TENANT_REMEMBERED_WINDOWS } from '../law/caution.ts';
 import {
   type Journal,
   type JournalEntry,
@@ -21,6 +22,7 @@ import {
 import {
   begunLine,
   cancelledLine,
+  coTenantLine,
   endedLine,
   headLine,
   type LeaseLines,
@@ -66,7 +68,7 @@ export function openJournal(options: FileJournalOptions): Journal {
   const { clock, complain, folder, warn = complain } = options;
   const without = (why: string): Journal => {
     complain(
-      `STATE_DIR ${why}: what was spent cannot be remembered, so half of each rate limit is left alone for one window after a start.`,
+      `STATE_DIR ${why}: what was spent cannot be remembered, so half of each rate limit is left alone for one window after a start, or until the upstream says what is left.`,
     );
     return noJournal(clock.now());
   };
@@ -125,6 +127,10 @@ class FileJournal implements Journal {
   /** Since when it is known what was spent; `null` when that is too long ago to matter. */
   #knownSince: number | null;
   #leases = new Map<number, Held>();
+  /** When co-tenants of a key were last noted. */
+  readonly #coTenants = new Map<string, number>();
+  /** Keys that the process before has used. */
+  readonly #used = new Set<string>();
   #nextId = 0;
   #lines = 0;
   #rewriteAt = 0;
@@ -145,10 +151,15 @@ class FileJournal implements Journal {
     const recalled = [...this.#leases.values()]
       .filter((lease) => lease.recalled && lease.key === key)
       .map((lease) => this.#endOf(lease, timeoutMs) + windowMs + MARGIN_MS);
+    const now = this.#options.clock.now();
+    const unknownUntil = (this.#knownSince ?? Number.NEGATIVE_INFINITY) + windowMs;
     return {
-      recalled: recalled.filter((until) => until > this.#options.clock.now()),
-      unknownUntil: (this.#knownSince ?? Number.NEGATIVE_INFINITY) + windowMs,
+      recalled: recalled.filter((until) => until > now),
+      unknownUntil,
+      isKnown: this.#used.has(key) && unknownUntil <= now,
+      coTenantSeenAt: this.#coTenants.get(key) ?? null,
       begin: (lengthy) => this.#begin(key, lengthy),
+      coTenantSeen: () => this.#noteCoTenant(key, windowMs),
     };
   }
 
@@ -177,6 +188,14 @@ class FileJournal implements Journal {
     };
   }
 
+  /** Notes that a co-tenant was seen, once in a window: it is remembered for several. */
+  #noteCoTenant(key: string, windowMs: number): void {
+    const moment = this.#moment;
+    if (moment.now - (this.#coTenants.get(key) ?? Number.NEGATIVE_INFINITY) < windowMs) return;
+    this.#coTenants.set(key, moment.now);
+    this.#append(coTenantLine(key, moment));
+  }
+
   #add(lease: Held): number {
     this.#nextId += 1;
     this.#leases.set(this.#nextId, lease);
@@ -189,7 +208,7 @@ class FileJournal implements Journal {
   }
 
   /** Takes in what the process before has left, on this one's clock. */
-  #carryOver({ knownSince, last, leases }: LeaseLines): void {
+  #carryOver({ coTenants, knownSince, last, leases }: LeaseLines): void {
     const { now, wall } = this.#moment;
     // A wall clock set back must not free anything: then no time has passed between the two.
     const here = now - Math.max(0, wall - last.wall) - last.now;
@@ -198,7 +217,9 @@ class FileJournal implements Journal {
       const begunAt = lease.begunAt + here;
       const endedAt = lease.endedAt === null ? null : lease.endedAt + here;
       this.#add({ ...lease, begunAt, endedAt, recalled: true });
+      this.#used.add(lease.key);
     }
+    for (const [key, seenAt] of coTenants) this.#coTenants.set(key, seenAt + here);
   }
 
   get #moment(): Moment {
@@ -236,13 +257,17 @@ class FileJournal implements Journal {
       text += begunLine(id, lease, at(lease.begunAt));
       if (lease.endedAt !== null) text += endedLine(id, at(lease.endedAt));
     }
+    for (const [key, seenAt] of this.#coTenants) {
+      if (seenAt + CO_TENANT_REMEMBERED_WINDOWS * keepMs <= now) this.#coTenants.delete(key);
+      else text += coTenantLine(key, at(seenAt));
+    }
     const file = openNew(`${this.#path}.new`);
     writeFileSync(file, text);
     renameSync(`${this.#path}.new`, this.#path);
     if (this.#file !== null) closeSync(this.#file);
     this.#file = file;
     this.#lines = 0;
-    this.#rewriteAt = Math.max(REWRITE_AFTER_LINES, 4 * this.#leases.size);
+    this.#rewriteAt = Math.max(REWRITE_AFTER_LINES, 4 * (this.#leases.size + this.#coTenants.size));
   }
 
   /** Leaves no file that lacks what is spent from now on: the next process must not trust it. */
@@ -256,7 +281,7 @@ class FileJournal implements Journal {
       // Then whoever keeps us from writing keeps us from deleting as well.
     }
     complain(
-      `STATE_DIR ${folder} cannot be written any more (${why}): what is spent is not remembered, and the next start leaves half of each rate limit alone for one window.`,
+      `STATE_DIR ${folder} cannot be written any more (${why}): what is spent is not remembered, and the next start leaves half of each rate limit alone for one window, or until the upstream says what is left.`,
     );
   }
 }

@@ -12,8 +12,14 @@ export interface KeyJournal {
   readonly recalled: readonly number[];
   /** Until when half the limit is left alone, on `clock.now()`, because it is not known what was spent. */
   readonly unknownUntil: number;
+  /** Whether the process before used the key, and all that it spent is written down. */
+  readonly isKnown: boolean;
+  /** When the process before saw a co-tenant of the key, on `clock.now()`; `null` when it saw none. */
+  readonly coTenantSeenAt: number | null;
   /** A request is about to leave. */
   begin(lengthy: boolean): JournalEntry;
+  /** A co-tenant of the key was seen. */
+  coTenantSeen(): void;
 }
 
 /** How long a key's requests count. */
@@ -37,7 +43,10 @@ const unwritten: JournalEntry = { ended: () => {}, cancelled: () => {} };
 export const newKey: KeyJournal = {
   recalled: [],
   unknownUntil: Number.NEGATIVE_INFINITY,
+  isKnown: false,
+  coTenantSeenAt: null,
   begin: () => unwritten,
+  coTenantSeen: () => {},
 };
 
 /** For keys that begin and end with this process, as those of the embedded sandbox do. */

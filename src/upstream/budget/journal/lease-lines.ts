@@ -16,6 +16,8 @@ export interface LeaseLines {
   /** Whether that process has let go of it. */
   readonly released: boolean;
   readonly leases: readonly WrittenLease[];
+  /** When co-tenants of a key were last seen. */
+  readonly coTenants: ReadonlyMap<string, number>;
   /** Since when nothing is missing; `null` when that is too long ago to matter. */
   readonly knownSince: number | null;
   /** The last moment of which it knows. */
@@ -43,11 +45,17 @@ export function cancelledLine(id: number): string {
   return `x ${id}\n`;
 }
 
+/** A co-tenant of a key was seen. */
+export function coTenantLine(key: string, { now, wall }: Moment): string {
+  return `c ${key} ${Math.round(now)} ${Math.round(wall)}\n`;
+}
+
 /** The process has let go of its file. */
 export const RELEASED_LINE = 'z\n';
 
 const HEAD = /^leases 1 (\S+) (-|-?\d+) (-?\d+) (\d+)$/;
-const LINE = /^(?:\+ (\d+) (-?\d+) (\d+) (\S+) ([ls])|- (\d+) (-?\d+) (\d+)|x (\d+)|(z))$/;
+const LINE =
+  /^(?:\+ (\d+) (-?\d+) (\d+) (\S+) ([ls])|- (\d+) (-?\d+) (\d+)|x (\d+)|c (\S+) (-?\d+) (\d+)|(z))$/;
 
 /**
  * Reads a file, or `null` when it is none of ours or damaged. The last line may be torn: what was to
@@ -63,11 +71,26 @@ export function readLeaseLines(text: string): LeaseLines | null {
     return Number(now);
   };
   const leases = new Map<string, WrittenLease>();
+  const coTenants = new Map<string, number>();
   let released = false;
   for (const line of lines.slice(0, -1)) {
     const match = LINE.exec(line);
     if (!match) return null;
-    const [, begun, begunNow, begunWall, key, size, ended, endedNow, endedWall, cancelled] = match;
+    const [
+      ,
+      begun,
+      begunNow,
+      begunWall,
+      key,
+      size,
+      ended,
+      endedNow,
+      endedWall,
+      cancelled,
+      shared,
+      seenNow,
+      seenWall,
+    ] = match;
     if (begun !== undefined && key !== undefined) {
       const begunAt = pass(begunNow, begunWall);
       leases.set(begun, { key, lengthy: size === 'l', begunAt, endedAt: null });
@@ -77,8 +100,16 @@ export function readLeaseLines(text: string): LeaseLines | null {
       leases.set(ended, { ...lease, endedAt: pass(endedNow, endedWall) });
     } else if (cancelled !== undefined) {
       if (!leases.delete(cancelled)) return null;
-    } else released = true;
+    } else if (shared !== undefined) coTenants.set(shared, pass(seenNow, seenWall));
+    else released = true;
   }
   const knownSince = head[2] === '-' ? null : Number(head[2]);
-  return { owner: head[1] ?? '', released, leases: [...leases.values()], knownSince, last };
+  return {
+    owner: head[1] ?? '',
+    released,
+    leases: [...leases.values()],
+    coTenants,
+    knownSince,
+    last,
+  };
 }
