@@ -1,6 +1,13 @@
+interface Kind {
+  readonly ttlMs: number;
+  readonly why: string;
+  readonly standIn?: (id: number) => object;
+}
+
 /**
  * Everything that has a ttl of its own: what a read is a read of. `ttlMs` is how long an answer counts
  * as fresh unless its setting, `TTL_…_MS`, says otherwise; `why` gives the reason to the operator.
+ * `standIn`: see `standInOf`.
  */
 export const resources = {
   account: { ttlMs: 60_000, why: 'A profile changes by hand, and its owner looks at once.' },
@@ -11,6 +18,8 @@ export const resources = {
   channelItems: {
     ttlMs: 60_000,
     why: 'One call per channel, so as long as the channel list itself.',
+    // Of the three types, only a QR code can cost further calls.
+    standIn: () => ({ type: 'QR' }),
   },
   splashPages: { ttlMs: 300_000, why: 'Splash pages are designed once; the list only names them.' },
   files: { ttlMs: 60_000, why: 'The download counts move all the time; a minute late is fine.' },
@@ -21,14 +30,18 @@ export const resources = {
     why: 'One call per code, so cached longer than the list of codes.',
   },
   plans: { ttlMs: 600_000, why: 'Plans change when prices do.' },
-  users: { ttlMs: 30_000, why: 'An administrator expects to see what another one just did.' },
+  users: {
+    ttlMs: 30_000,
+    why: 'An administrator expects to see what another one just did.',
+    standIn: (id: number) => ({ planId: id }),
+  },
   seller: { ttlMs: 300_000, why: 'The balance moves with sales; five minutes late is fine.' },
   items: { ttlMs: 600_000, why: 'The catalogue changes when something is published.' },
   purchase: {
     ttlMs: 300_000,
     why: 'A valid code stays valid; a refund may show five minutes late.',
   },
-} as const satisfies Readonly<Record<string, { readonly ttlMs: number; readonly why: string }>>;
+} as const satisfies Readonly<Record<string, Kind>>;
 
 /** One of `resources`. */
 export type Resource = keyof typeof resources;
@@ -38,4 +51,13 @@ export const resourceNames: readonly Resource[] = Object.keys(resources).filter(
 
 function isResource(name: string): name is Resource {
   return Object.hasOwn(resources, name);
+}
+
+/**
+ * The members from which further reads follow of a row that a dry run does not know; `undefined` where none follow.
+ * `id` is that of a row that it names.
+ */
+export function standInOf(resource: Resource, id: number): object | undefined {
+  const kind: Kind = resources[resource];
+  return kind.standIn?.(id);
 }

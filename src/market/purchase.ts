@@ -58,7 +58,6 @@ export function purchase(code: string): Read<Purchase | null> {
     method: 'POST',
     path: '/api/purchases/validation',
     body: { purchase_code: code },
-    placeholder: () => null,
     absentIsNull: true,
     decode(body, context) {
       const row = findPurchase(body, context);

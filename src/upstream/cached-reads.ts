@@ -5,7 +5,15 @@ import type { UpstreamName } from '../errors.ts';
 import type { EventStream } from '../observe/event-stream.ts';
 import type { Resource } from '../resources.ts';
 import type { Answer, Cache, CacheEntry, Freshness, Hit, Stamp } from './cache/cache.ts';
-import { cacheKey, everythingOf, type KeyedRead, scopedTags, scopeOf } from './cache/key.ts';
+import {
+  cacheKey,
+  everythingOf,
+  type KeyedRead,
+  scopedTags,
+  scopeOf,
+  tagsInFlight,
+  tagsOfAnswer,
+} from './cache/key.ts';
 import type { Refresher } from './cache/refresher.ts';
 import type { Watchers } from './cache/watcher-turns.ts';
 import type { Watch, WatchListener } from './cache/watches.ts';
@@ -79,7 +87,7 @@ export class CachedReads implements IngredientSource {
   watch(of: KeyedRead, changed: WatchListener, watchers: Watchers): Watch {
     const { cache, refresher, standing } = this.#options;
     const { credential, key, read } = of;
-    const tags = this.tagsOf([...read.tags, ...(read.inFlightTags ?? [])], credential);
+    const tags = this.tagsOf(tagsInFlight(read), credential);
     return {
       ...refresher.watches.watch({ ...of, tags }, changed, watchers),
       look: () => standing.served(cache.peek(key), credential)?.entry.stamp,
@@ -90,14 +98,14 @@ export class CachedReads implements IngredientSource {
   lookUp(of: KeyedRead): Lookup {
     const hit = this.find(of);
     if (!hit) return { hit, ingredient: undefined, serves: false };
-    const { anew } = of.read;
+    const anew = of.read.page?.anew ?? false;
     const serves = !anew && (hit.state === 'fresh' || this.#options.refresher.serves(of, hit));
     return { hit, ingredient: this.ingredient(of, hit), serves };
   }
 
   /** A reader asked for an entry: it is kept fresh, unless it is known to be outdated. */
   asked(ingredient: Ingredient): void {
-    if (!ingredient.of.read.anew) this.#options.refresher.asked([ingredient]);
+    if (!ingredient.of.read.page?.anew) this.#options.refresher.asked([ingredient]);
   }
 
   /** Counts an entry that served at once. */
@@ -145,25 +153,26 @@ export class CachedReads implements IngredientSource {
 
   /** Stores an answer that another replica has read, unless a write has made it invalid since. */
   adopt(of: KeyedRead, answer: Answer): boolean {
-    const { credential, key, read } = of;
+    const { page } = of.read;
     const { cache } = this.#options;
-    const tags = [...this.tagsOf(read.elsewhereTags ?? [], credential), this.#everything(of)];
+    const elsewhere = this.tagsOf(page?.elsewhereTags ?? [], of.credential);
+    const tags = [...elsewhere, this.#everything(of)];
     if (!cache.isCurrent(tags, answer.stamp.generation)) return false;
     const { stamp, value } = answer;
-    const adopted = read.adopt ? read.adopt(value, stamp.storedAt) : value;
-    return cache.set(key, this.#entryOf(of, { value: adopted, stamp }), answer.bytes);
+    const adopted = page ? page.adopt(value, stamp.storedAt) : value;
+    return cache.set(of.key, this.#entryOf(of, { value: adopted, stamp }), answer.bytes);
   }
 
   #entryOf<T>(of: KeyedRead<T>, { stamp, value }: Pick<Answer<T>, 'stamp' | 'value'>): CacheEntry {
     const { credential, read } = of;
     const { resource } = read;
-    const tags = this.tagsOf([...read.tags, ...(read.lateTags?.(value) ?? [])], credential);
+    const tags = this.tagsOf(tagsOfAnswer(read, value), credential);
     return { value, stamp, resource, freshness: this.#options.freshness(resource), tags };
   }
 
   /** The tags by which a write can touch an answer from the time on at which it was asked for. */
   #inFlightTagsOf({ credential, read }: KeyedRead): string[] {
-    return this.tagsOf(read.inFlightTags ?? [], credential);
+    return this.tagsOf(read.page?.inFlightTags ?? [], credential);
   }
 
   #everything({ credential: { partition } }: KeyedRead): string {

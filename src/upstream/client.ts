@@ -124,7 +124,7 @@ export class Client {
    */
   async fetch<T>(of: KeyedRead<T>, access: Access, known?: Hit): Promise<T> {
     let before = known;
-    if (this.sharedCache && !of.read.anew) {
+    if (this.sharedCache && !of.read.page?.anew) {
       await this.sharedCache.prefetch(of);
       const { hit, ingredient, serves } = this.cached.lookUp(of);
       if (serves && ingredient) {
@@ -238,9 +238,9 @@ export class Client {
     return caller.receipt.spending
       .wish({
         upstream: this.upstream,
-        batch: read.further === undefined ? read.resource : `${read.resource} ${read.path}`,
+        batch: read.page?.further === undefined ? read.resource : `${read.resource} ${read.path}`,
         key,
-        rows: read.further,
+        rows: read.page?.further,
         hasCopy: copy !== undefined,
         limit: () => this.maxCalls(credential),
         isShared,

@@ -56,7 +56,7 @@ export class Reader {
       return hit?.entry.value as T;
     }
     if (mode?.kind === 'cacheOnly') throw NOT_CACHED;
-    const waited = of.read.anew ? undefined : cached.waitedFor(of.key, receipt);
+    const waited = of.read.page?.anew ? undefined : cached.waitedFor(of.key, receipt);
     if (waited) return waited.value as T;
     return receipt.track(() => this.#client.fetch(of, access, hit));
   }

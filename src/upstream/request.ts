@@ -55,39 +55,40 @@ export interface Read<T> extends Call<T> {
   readonly resource: Resource;
   /** What a write touches to make a cached answer invalid, e.g. `channels`, `channel:42:items`. */
   readonly tags: readonly string[];
-  /** Further tags that only the answer can tell: of the rows that are in it. */
-  lateTags?(value: T): readonly string[];
-  /** Stand in for the late tags while the answer is in flight and they are not known. */
-  readonly inFlightTags?: readonly string[];
-  /** Further tags of the answer while it is kept for other replicas, who do not see what else is cached here. */
-  readonly elsewhereTags?: readonly string[];
-  /**
-   * Makes an answer that another replica has read one of this process'. `askedAt` is on the clock of the cache, as
-   * for `stamped`.
-   */
-  adopt?(value: T, askedAt: number): T;
-  /** Told when an answer of this process was asked for, where others may be adopted beside it. */
-  stamped?(value: T, askedAt: number): void;
   /** The id of the row that it is about, if that can come out of another answer. */
   readonly about?: number | undefined;
-  /** Rows that come with it, where it is a further page of a window whose pages are all known. */
-  readonly further?: number | undefined;
-  /** True where the answer decides which further reads there are. */
-  readonly uncertain?: boolean;
-  /** Where its cache key is noted once it is made: of a read that is used again and again. */
-  readonly keyed?: { scope: string; key: string };
-  /** True where an answer at hand is known to be outdated, and serves only if no other comes. */
-  readonly anew?: boolean;
-  /**
-   * What stands in for an answer in a dry run; without it there is none. `idFor` gives an id to a row that
-   * stands for so many, one by default.
-   */
-  placeholder?(idFor: (rows?: number) => number): T;
   /**
    * True for a single read: "there is no such thing" is then an answer, `null`, and no error.
    * @default false
    */
   readonly absentIsNull?: boolean;
+  /** Present for one page of a list. */
+  readonly page?: PageTraits<T>;
+}
+
+/** What else there is to the read of a page. */
+export interface PageTraits<T> {
+  /** Further tags that only the answer can tell: of the rows that are in it. */
+  lateTags(value: T): readonly string[];
+  /** Stand in for the late tags while the answer is in flight and they are not known. */
+  readonly inFlightTags: readonly string[];
+  /** Further tags of the answer while it is kept for other replicas, who do not see what else is cached here. */
+  readonly elsewhereTags: readonly string[];
+  /**
+   * Makes an answer that another replica has read one of this process'. `askedAt` is on the clock of the cache, as
+   * for `stamped`.
+   */
+  adopt(value: T, askedAt: number): T;
+  /** Called when an answer of this process was asked for, where others may be adopted beside it. */
+  stamped(value: T, askedAt: number): void;
+  /** Rows that come with it, where it is a further page of a window whose pages are all known. */
+  readonly further: number | undefined;
+  /** Whether the answer decides which further reads there are. */
+  readonly uncertain: boolean;
+  /** Whether a cached answer is known to be outdated, and serves only if no other comes. */
+  readonly anew: boolean;
+  /** Where its cache key is noted once it is made: the read is used again and again. */
+  readonly keyed: { scope: string; key: string };
 }
 
 /** A request that changes something upstream: sent once, never shared, never cached. */
@@ -133,8 +134,6 @@ export interface List<R extends Row> {
   readonly decode: (body: unknown, context: DecodeContext) => Page<R>;
   /** The id of the row whose list it is, if that can come out of another answer. */
   readonly about?: number;
-  /** What stands in for a row in a dry run; the bare id where this is absent. */
-  placeholder?(id: number): R;
   /** The read of one row by its id, where the API has one that says as much as the list's row. */
   readonly single?: (id: number) => Read<R | null>;
   /**

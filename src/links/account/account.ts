@@ -51,10 +51,6 @@ export const account: Read<Account> = {
   tags: ['account'],
   method: 'GET',
   path: '/api/account',
-  placeholder: (nextId) => {
-    const blank = { email: null, username: null, avatar: null, status: null };
-    return { id: nextId(), ...blank, expires: null, registered: null };
-  },
   decode(body, context) {
     const row = readSingle(body, ['data'], 'account', context);
     if (!row) throw new DecodeError('account.data', 'an account');

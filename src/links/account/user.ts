@@ -33,7 +33,6 @@ export function user(id: number): Read<User | null> {
     method: 'GET',
     path: `/api/user/${id}`,
     about: id,
-    placeholder: (nextId) => madeUp(id, nextId()),
     absentIsNull: true,
     decode(body, context) {
       const row = readSingle(body, ['data', 'user'], 'users', context);
@@ -60,15 +59,7 @@ export function users(filter?: UserFilter | null, email?: string | null): List<U
     paged: false,
     decode: decodeUsers,
     single: user,
-    // Which plan it is makes no difference to what reading it costs.
-    placeholder: (id) => madeUp(id, id),
   };
-}
-
-/** A user with everything that can lead to further reads, as a dry run reckons with. */
-function madeUp(id: number, planId: number): User {
-  const blank = { email: null, username: null, avatar: null, status: null };
-  return { id, ...blank, expires: null, registered: null, planId };
 }
 
 const decodeUsers = pageDecoder({

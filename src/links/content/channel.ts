@@ -104,8 +104,6 @@ export function channelItems(channelId: number): List<ChannelItem> {
     paged: true,
     absentIsNull: true,
     decode: decodeItems,
-    // Of the three types, only a QR code can cost further calls.
-    placeholder: (id) => ({ id, type: 'QR', title: null, preview: null, link: null, date: null }),
   };
 }
 

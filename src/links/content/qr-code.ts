@@ -88,7 +88,6 @@ export function qrCode(id: number): Read<QrCodeDetail | null> {
     method: 'GET',
     path: `/api/qr/${id}`,
     about: id,
-    placeholder: () => null,
     absentIsNull: true,
     decode(body, context) {
       const details = readSingle(body, ['details'], 'qrCode', context);

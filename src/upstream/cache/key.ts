@@ -25,6 +25,16 @@ export function everythingOf(scope: string): string {
   return `${scope} *`;
 }
 
+/** The tags by which a write can touch an answer before it is there. */
+export function tagsInFlight({ page, tags }: Read<unknown>): readonly string[] {
+  return page ? [...tags, ...page.inFlightTags] : tags;
+}
+
+/** The tags by which a write can touch an answer that is there. */
+export function tagsOfAnswer<T>({ page, tags }: Read<T>, value: T): readonly string[] {
+  return page ? [...tags, ...page.lateTags(value)] : tags;
+}
+
 /** Characters of a query that stand in a key as they are. */
 const LONGEST_QUERY = 500;
 
@@ -33,7 +43,7 @@ const LONGEST_QUERY = 500;
  * only their digest is in it.
  */
 export function cacheKey(scope: string, read: Read<unknown>, digest: Digest): string {
-  const { keyed } = read;
+  const keyed = read.page?.keyed;
   if (!keyed) return newKey(scope, read, digest);
   if (keyed.scope !== scope) {
     keyed.key = newKey(scope, read, digest);

@@ -1,7 +1,7 @@
 import type { Credential } from '../../auth/credential.ts';
 import type { QueueForecast } from '../budget/queue-forecast.ts';
 import type { Hit } from '../cache/cache.ts';
-import type { KeyedRead } from '../cache/key.ts';
+import { type KeyedRead, tagsOfAnswer } from '../cache/key.ts';
 import type { Client } from '../client.ts';
 import type { Access, PlannedMode } from '../operation.ts';
 import type { Call, Read, Write } from '../request.ts';
@@ -24,7 +24,7 @@ export class PlannedReads {
     this.#client = client;
   }
 
-  /** @throws NotSent when there is no entry, and nothing to stand in for an answer. */
+  /** Answers from the cache, or with what stands in for an answer. */
   read<T>(of: KeyedRead<T>, access: Access, { dryRun, ...mode }: PlannedMode): Promise<T> {
     const { caller } = access;
     const { credential, key, read } = of;
@@ -33,7 +33,7 @@ export class PlannedReads {
       if (prefetched) await dryRun.timeline.looks(prefetched);
       const found = this.#client.cached.peek(of, caller.receipt);
       const hit = found && this.unlessWritten(read, found, { dryRun });
-      if (hit && hit.state !== 'fallback' && !read.anew) {
+      if (hit && hit.state !== 'fallback' && !read.page?.anew) {
         // Whether an old answer still serves depends on how much room the budget has then.
         if (hit.state === 'stale') dryRun.guesses();
         dryRun.hit(key);
@@ -46,13 +46,11 @@ export class PlannedReads {
         !isOwn && this.#client.inFlight(of)
           ? this.#joins(of, caller.name, dryRun)
           : this.#calls(of, access, { dryRun, ...mode });
-      if (read.uncertain || read.anew) dryRun.guesses();
+      if (read.page?.uncertain || read.page?.anew) dryRun.guesses();
       await arrival;
-      const madeUp = dryRun.standIns.answerTo(of);
-      if (!madeUp) throw new NotSent();
       // A page decides whether more of them are read, unless whoever asks needs no other.
-      if (madeUp.isPage && !mode.suffices?.(read)) dryRun.guesses();
-      return madeUp.value;
+      if (read.page && !mode.suffices?.(read)) dryRun.guesses();
+      return dryRun.standIns.answerTo(of);
     });
   }
 
@@ -87,7 +85,7 @@ export class PlannedReads {
     hit: Hit<T>,
     { dryRun }: Pick<PlannedMode, 'dryRun'>,
   ): Hit<T> | undefined {
-    const tags = () => [...read.tags, ...(read.lateTags?.(hit.entry.value) ?? [])];
+    const tags = () => tagsOfAnswer(read, hit.entry.value);
     return dryRun.hasWritten(this.#client.upstream, tags) ? undefined : hit;
   }
 

@@ -1,6 +1,7 @@
+import { type Resource, standInOf } from '../../resources.ts';
 import type { KeyedRead } from '../cache/key.ts';
 import { DecodeError } from '../decode/row-reader.ts';
-import type { Write } from '../request.ts';
+import type { Page, Row, Write } from '../request.ts';
 
 /** One that no field refuses to show: a field that fails would leave those beside it uncounted. */
 const LARGEST_ID = 2 ** 31 - 1;
@@ -14,8 +15,8 @@ interface StandIn {
 }
 
 /**
- * The ids of made-up rows. One such row stands for all those of a window that are not known, so that a dry
- * run makes up one where an answer would bring hundreds, each of which would lead to hundreds again.
+ * What a dry run makes up. One row stands for all those of a window that are not known: a row for each of hundreds
+ * would lead to hundreds of reads each.
  */
 export class StandIns {
   readonly #standIns = new Map<number, StandIn>();
@@ -24,19 +25,19 @@ export class StandIns {
   readonly #answers = new Map<string, unknown>();
   #written = 0;
 
-  /** Makes an answer to a read up; `undefined` where nothing can stand in for one. */
-  answerTo<T>({
-    key,
-    read,
-  }: KeyedRead<T>): { readonly value: T; readonly isPage: boolean } | undefined {
-    if (!read.placeholder) return undefined;
-    const group = this.nameOf(key, read.about);
-    const parents = this.rowsOf(read.about);
-    const idFor = (rows = 1) => this.idFor(group, rows * parents);
-    const value = (this.#answers.get(key) ?? read.placeholder(idFor)) as T;
-    this.#answers.set(key, value);
-    const isPage = typeof value === 'object' && value !== null && 'placeholder' in value;
-    return { value, isPage };
+  /** Makes an answer to a read up: the same each time that it is asked. */
+  answerTo<T>({ key, read }: KeyedRead<T>): T {
+    const { about, absentIsNull, page, resource } = read;
+    const group = this.nameOf(key, about);
+    const idFor = (rows = 1) => this.idFor(group, rows * this.rowsOf(about));
+    let answer = this.#answers.get(key);
+    if (answer === undefined) {
+      if (page) answer = pageOf((rows) => madeUpRow(resource, idFor(rows)));
+      else if (absentIsNull && !standInOf(resource, 0)) answer = null;
+      else answer = madeUpRow(resource, about ?? idFor(), idFor());
+      this.#answers.set(key, answer);
+    }
+    return answer as T;
   }
 
   /** What a write would answer that says no more than it must: nothing, or the id of a new row. */
@@ -78,4 +79,23 @@ export class StandIns {
   #find(id: number | undefined): StandIn | undefined {
     return id === undefined ? undefined : this.#standIns.get(id);
   }
+}
+
+/**
+ * A row of which nothing is known but its id, and what further reads follow from: with `linked` where it names other
+ * rows. All other members are null.
+ */
+export function madeUpRow(resource: Resource, id: number, linked = id): Row {
+  const known: Row = { ...standInOf(resource, linked), id };
+  return new Proxy(known, {
+    // Anything with a `then` would be taken for a promise.
+    get: (row, name) =>
+      name in row || name === 'then' || typeof name === 'symbol' ? Reflect.get(row, name) : null,
+  });
+}
+
+/** A page of which nothing is known; `placeholder` makes a row that stands for a number of them. */
+function pageOf(placeholder: (rows: number) => Row): Page<Row> {
+  const unknown = { total: null, perPage: null, currentPage: null, nextPage: null, maxPage: null };
+  return { ...unknown, rows: [], sent: 0, placeholder };
 }

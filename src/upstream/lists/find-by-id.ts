@@ -1,9 +1,9 @@
 import { type AtOnce, andThen } from '../../at-once.ts';
+import { madeUpRow } from '../dry-run/stand-ins.ts';
 import { isOutage } from '../fallback.ts';
 import type { Access } from '../operation.ts';
 import type { List, Row } from '../request.ts';
 import type { ListPage } from './list-page.ts';
-import { placeholderRow } from './page-read.ts';
 import type { Lists } from './pages.ts';
 
 /** Rows by id: `null` for one that does not exist, the error for one whose read failed. */
@@ -151,7 +151,7 @@ class Search<R extends Row> {
   #take(number: number, page: ListPage<R> | null): void {
     this.#seen.set(number, page);
     // One page is reckoned with: a placeholder does not say on which one the rows stand.
-    if (page?.placeholder) this.#settle((id) => placeholderRow(this.#list, id));
+    if (page?.placeholder) this.#settle((id) => madeUpRow(this.#list.resource, id) as R);
     for (const row of page?.rows ?? []) {
       if (this.#missing.delete(row.id)) this.#found.set(row.id, row);
     }

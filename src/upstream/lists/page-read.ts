@@ -1,15 +1,16 @@
-import type { DecodeContext, List, Page, Read, Row } from '../request.ts';
+import type { DecodeContext, List, Page, PageTraits, Read, Row } from '../request.ts';
 import type { Agreement } from './agreement.ts';
 
 /** What else a read of a page says. */
-export type PageReadOptions = Pick<Read<unknown>, 'uncertain' | 'further' | 'anew'>;
+export type PageReadOptions = Partial<Pick<PageTraits<unknown>, 'uncertain' | 'further' | 'anew'>>;
 
 /**
  * The read of one page of a list; `null` is the answer when its parent is absent. By a class, for there is one
  * for every page that is looked for, and what is remembered of a read must not hold on to its operation.
  */
-export class PageRead<R extends Row> implements Read<Page<R> | null> {
-  readonly keyed: NonNullable<Read<unknown>['keyed']> = { scope: '', key: '' };
+export class PageRead<R extends Row> implements Read<Page<R> | null>, PageTraits<Page<R> | null> {
+  readonly page = this;
+  readonly keyed = { scope: '', key: '' };
   readonly method = 'GET';
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
@@ -67,10 +68,6 @@ export class PageRead<R extends Row> implements Read<Page<R> | null> {
   lateTags(page: Page<R> | null): readonly string[] {
     return page?.rows.flatMap((row) => this.#list.rowTags?.(row) ?? []) ?? [];
   }
-
-  placeholder(idFor: (rows?: number) => number): Page<R> {
-    return placeholderPage((rows) => placeholderRow(this.#list, idFor(rows)));
-  }
 }
 
 /** The tag that a write touches which takes rows out of lists that hang off many parents. */
@@ -79,15 +76,4 @@ export const ROWS_LEFT = 'rows left';
 /** What tells a row from all others of its list. */
 export function identityOf<R extends Row>(list: List<R>, row: R): string {
   return list.identity?.(row) ?? String(row.id);
-}
-
-/** A row of which only the id is known, as a dry run reckons with it. */
-export function placeholderRow<R extends Row>(list: List<R>, id: number): R {
-  return list.placeholder?.(id) ?? ({ id } as R);
-}
-
-/** A page of which nothing is known. */
-function placeholderPage<R extends Row>(placeholder: (rows: number) => R): Page<R> {
-  const unknown = { total: null, perPage: null, currentPage: null, nextPage: null, maxPage: null };
-  return { ...unknown, rows: [], sent: 0, placeholder };
 }

@@ -47,7 +47,7 @@ export class Lists {
   /**
    * One page of a list, `null` when its parent is absent. 0 or 1 upstream call: a cached page that does not
    * go with a newer one is read again. `uncertain` where the page decides whether further ones are read;
-   * `further` is `Read.further`.
+   * `further` is `PageTraits.further`.
    */
   page<R extends Row>(
     list: List<R>,

@@ -45,7 +45,7 @@ export class Walk<R extends Row> {
     this.#filter = filter;
   }
 
-  /** `further`: see `Read.further`. */
+  /** `further`: see `PageTraits.further`. */
   *page(number: number, further?: number): Steps<ListPage<R>> {
     const read = this.#pages.get(number);
     if (read) return read;

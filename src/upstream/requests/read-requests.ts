@@ -6,7 +6,7 @@ import type { EventStream } from '../../observe/event-stream.ts';
 import type { Resource } from '../../resources.ts';
 import type { Budget, SharedResult, Slot } from '../budget/budget.ts';
 import type { Cache, Freshness } from '../cache/cache.ts';
-import type { KeyedRead } from '../cache/key.ts';
+import { type KeyedRead, tagsInFlight } from '../cache/key.ts';
 import type { RefreshedFor, Refresher } from '../cache/refresher.ts';
 import { doubtsOf } from '../cache/shared-generations.ts';
 import type { CachedReads } from '../cached-reads.ts';
@@ -176,7 +176,7 @@ export class ReadRequests {
       return { kind: 'error', feedback, error, result: { kind: 'failed', code: error.code } };
     }
     const { bytes, value } = outcome;
-    if (sharedCache) read.stamped?.(value, stamp.storedAt);
+    if (sharedCache) read.page?.stamped(value, stamp.storedAt);
     const answer = { value, bytes, stamp };
     const isKept = !open.orphaned && cached.store(of, answer) && sharedCache?.keep(of, answer);
     const result: SharedResult | undefined = isKept ? { kind: 'shared' } : undefined;
@@ -190,8 +190,7 @@ export class ReadRequests {
   ): Pick<ConstructorParameters<typeof SharedRequest<T>>[0], 'sharing' | 'elsewhere'> {
     const { cache, cached, freshness } = this.#options;
     const { credential, key, read } = of;
-    const tags = [...read.tags, ...(read.inFlightTags ?? [])];
-    const scoped = cached.tagsOf(tags, credential);
+    const scoped = cached.tagsOf(tagsInFlight(read), credential);
     const sharedAt = (): number => cache.peek(key)?.entry.stamp.shared?.at ?? 0;
     return {
       sharing: {

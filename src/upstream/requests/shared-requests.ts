@@ -1,6 +1,6 @@
 import { inBackground } from '../../at-once.ts';
 import type { Cache, Stamp } from '../cache/cache.ts';
-import { scopedTags, scopeOfKey } from '../cache/key.ts';
+import { scopedTags, scopeOfKey, tagsInFlight } from '../cache/key.ts';
 import type { Read } from '../request.ts';
 import type { SharedRequest } from './shared-request.ts';
 
@@ -32,7 +32,7 @@ export class SharedRequests {
     const open = this.#inFlight.get(key);
     if (!open || open.request.done) return undefined;
     const { read, request, stamp } = open;
-    const tags = scopedTags(scopeOfKey(key), [...read.tags, ...(read.inFlightTags ?? [])]);
+    const tags = scopedTags(scopeOfKey(key), tagsInFlight(read));
     return stamp === null || this.#cache.isCurrent(tags, stamp.generation) ? request : undefined;
   }
 

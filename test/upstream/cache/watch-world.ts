@@ -30,8 +30,17 @@ export const read = (name: string): Read<unknown> => ({
   path: `/api/${name}`,
   resource: 'items',
   tags: [name],
-  lateTags: () => [`row of ${name}`],
-  inFlightTags: ['late'],
+  page: {
+    lateTags: () => [`row of ${name}`],
+    inFlightTags: ['late'],
+    elsewhereTags: [],
+    adopt: (value) => value,
+    stamped: () => {},
+    further: undefined,
+    uncertain: false,
+    anew: false,
+    keyed: { scope: '', key: '' },
+  },
   decode: (body) => body,
 });
 
