@@ -7,7 +7,7 @@ import type { Resource } from '../resources.ts';
 import type { Answer, Cache, CacheEntry, Freshness, Hit, Stamp } from './cache/cache.ts';
 import {
   cacheKey,
-  everythingOf,
+  EVERYTHING,
   type KeyedRead,
   scopedTags,
   scopeOf,
@@ -23,8 +23,9 @@ import type { Receipt } from './receipt.ts';
 import type { Read } from './request.ts';
 
 /** What the cache has for a read. */
-interface Lookup {
-  readonly hit: Hit | undefined;
+interface Lookup<T> {
+  readonly of: KeyedRead<T>;
+  readonly hit: Hit<T> | undefined;
   /** The entry as an ingredient of an answer; absent where there is none. */
   readonly ingredient: Ingredient | undefined;
   /** Whether a reader gets it at once. */
@@ -65,9 +66,9 @@ export class CachedReads implements IngredientSource {
   }
 
   /** The entry of a read, whatever its age, unless the credential stands too badly for it. */
-  find({ credential, key }: KeyedRead): Hit | undefined {
+  find<T>({ credential, key }: KeyedRead<T>): Hit<T> | undefined {
     const { cache, standing } = this.#options;
-    return standing.served(cache.get(key), credential);
+    return standing.served(cache.get(key), credential) as Hit<T> | undefined;
   }
 
   /** As `find`, without counting as a use; or what the operation has waited for itself. */
@@ -95,12 +96,13 @@ export class CachedReads implements IngredientSource {
   }
 
   /** The entry of a read as `find` finds it, and whether it is what a reader gets at once. */
-  lookUp(of: KeyedRead): Lookup {
+  lookUp<T>(read: Read<T>, credential: Credential): Lookup<T> {
+    const of = this.keyed(read, credential);
     const hit = this.find(of);
-    if (!hit) return { hit, ingredient: undefined, serves: false };
-    const anew = of.read.page?.anew ?? false;
+    if (!hit) return { of, hit, ingredient: undefined, serves: false };
+    const anew = read.page?.anew ?? false;
     const serves = !anew && (hit.state === 'fresh' || this.#options.refresher.serves(of, hit));
-    return { hit, ingredient: this.ingredient(of, hit), serves };
+    return { of, hit, ingredient: this.ingredient(of, hit), serves };
   }
 
   /** A reader asked for an entry: it is kept fresh, unless it is known to be outdated. */
@@ -146,37 +148,29 @@ export class CachedReads implements IngredientSource {
    */
   store<T>(of: KeyedRead<T>, answer: Answer<T>): boolean {
     const entry = this.#entryOf(of, answer);
-    const tags = [...this.#inFlightTagsOf(of), ...entry.tags];
     const { cache } = this.#options;
+    const tags = [...entry.tags, ...this.tagsOf(of.read.page?.inFlightTags ?? [], of.credential)];
     return cache.holds(tags, answer.stamp.generation) && cache.set(of.key, entry, answer.bytes);
   }
 
   /** Stores an answer that another replica has read, unless a write has made it invalid since. */
-  adopt(of: KeyedRead, answer: Answer): boolean {
+  adopt(of: KeyedRead, { bytes, stamp, value }: Answer): boolean {
     const { page } = of.read;
     const { cache } = this.#options;
-    const elsewhere = this.tagsOf(page?.elsewhereTags ?? [], of.credential);
-    const tags = [...elsewhere, this.#everything(of)];
-    if (!cache.isCurrent(tags, answer.stamp.generation)) return false;
-    const { stamp, value } = answer;
+    const tags = this.tagsOf([...(page?.elsewhereTags ?? []), EVERYTHING], of.credential);
+    if (!cache.isCurrent(tags, stamp.generation)) return false;
     const adopted = page ? page.adopt(value, stamp.storedAt) : value;
-    return cache.set(of.key, this.#entryOf(of, { value: adopted, stamp }), answer.bytes);
+    return cache.set(of.key, this.#entryOf(of, { value: adopted, stamp }), bytes);
   }
 
-  #entryOf<T>(of: KeyedRead<T>, { stamp, value }: Pick<Answer<T>, 'stamp' | 'value'>): CacheEntry {
-    const { credential, read } = of;
+  #entryOf<T>(
+    { credential, read }: KeyedRead<T>,
+    { stamp, value }: Pick<Answer<T>, 'stamp' | 'value'>,
+    further: readonly string[] = [],
+  ): CacheEntry {
     const { resource } = read;
-    const tags = this.tagsOf(tagsOfAnswer(read, value), credential);
+    const tags = this.tagsOf([...tagsOfAnswer(read, value), ...further], credential);
     return { value, stamp, resource, freshness: this.#options.freshness(resource), tags };
-  }
-
-  /** The tags by which a write can touch an answer from the time on at which it was asked for. */
-  #inFlightTagsOf({ credential, read }: KeyedRead): string[] {
-    return this.tagsOf(read.page?.inFlightTags ?? [], credential);
-  }
-
-  #everything({ credential: { partition } }: KeyedRead): string {
-    return everythingOf(scopeOf(this.#options.upstream, partition));
   }
 
   /**
@@ -187,9 +181,9 @@ export class CachedReads implements IngredientSource {
     const cached = this.#options.cache.peek(of.key)?.entry;
     const asOf = stamp ?? (cached?.value === value ? cached.stamp : undefined);
     if (!asOf) return;
-    const entry = this.#entryOf(of, { value, stamp: asOf });
-    const tags = [...this.#inFlightTagsOf(of), ...entry.tags, this.#everything(of)];
-    receipt.ingredients.waited(of.key, { ...entry, tags });
+    // All by which a write can have touched it from the time on at which it was asked for.
+    const further = [...(of.read.page?.inFlightTags ?? []), EVERYTHING];
+    receipt.ingredients.waited(of.key, this.#entryOf(of, { value, stamp: asOf }, further));
   }
 
   /** What an operation has waited for under a key, unless a write has touched it since. */

@@ -126,12 +126,12 @@ export class Client {
     let before = known;
     if (this.sharedCache && !of.read.page?.anew) {
       await this.sharedCache.prefetch(of);
-      const { hit, ingredient, serves } = this.cached.lookUp(of);
-      if (serves && ingredient) {
+      const { hit, ingredient, serves } = this.cached.lookUp(of.read, of.credential);
+      if (hit && ingredient && serves) {
         if (!access.mode) this.cached.asked(ingredient);
         this.#emitRead(of.read.resource, 'shared');
         access.caller.receipt.ingredients.add(ingredient);
-        return hit?.entry.value as T;
+        return hit.entry.value;
       }
       before = hit;
     }
@@ -151,7 +151,7 @@ export class Client {
       if (error instanceof CopyWillDo && isTouched) return this.#shareElseCopy(of, access);
       if (!hit || !copyServesAfter(error)) throw error;
       access.caller.receipt.ingredients.add(this.cached.ingredient(of, hit, true));
-      return hit.entry.value as T;
+      return hit.entry.value;
     }
   }
 

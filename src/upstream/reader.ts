@@ -37,26 +37,27 @@ export class Reader {
   }
 
   #read<T>(read: Read<T>, access: Access): AtOnce<T> {
-    const of = this.#client.cached.keyed(read, access.credential);
     const { mode } = access;
-    if (mode?.kind === 'planned') return this.#planned.read(of, access, mode);
-    return mode?.kind === 'watched' ? this.#watched(of, access, mode) : this.#cached(of, access);
+    if (mode === undefined || mode.kind === 'cacheOnly') return this.#cached(read, access);
+    const of = this.#client.cached.keyed(read, access.credential);
+    if (mode.kind === 'planned') return this.#planned.read(of, access, mode);
+    return this.#watched(of, access, mode);
   }
 
   /** Answers from the cache, or what the operation has waited for already, or from a request. */
-  #cached<T>(of: KeyedRead<T>, access: Access): AtOnce<T> {
+  #cached<T>(read: Read<T>, access: Access): AtOnce<T> {
     const { mode } = access;
     const { receipt } = access.caller;
     const { cached } = this.#client;
-    const { hit, ingredient, serves } = cached.lookUp(of);
+    const { hit, ingredient, of, serves } = cached.lookUp(read, access.credential);
     if (ingredient && !mode) cached.asked(ingredient);
-    if (serves && ingredient) {
+    if (hit && ingredient && serves) {
       if (mode?.kind !== 'cacheOnly') cached.count(ingredient);
       receipt.ingredients.add(ingredient);
-      return hit?.entry.value as T;
+      return hit.entry.value;
     }
     if (mode?.kind === 'cacheOnly') throw NOT_CACHED;
-    const waited = of.read.page?.anew ? undefined : cached.waitedFor(of.key, receipt);
+    const waited = read.page?.anew ? undefined : cached.waitedFor(of.key, receipt);
     if (waited) return waited.value as T;
     return receipt.track(() => this.#client.fetch(of, access, hit));
   }
@@ -69,7 +70,7 @@ export class Reader {
     const { cached } = this.#client;
     const ended = watcher.begin(of, (changed, watchers) => cached.watch(of, changed, watchers));
     try {
-      const value = this.#cached(of, access);
+      const value = this.#cached(of.read, access);
       // A failed read is watched too: when it succeeds for somebody else, it does here.
       if (value instanceof Promise) return value.finally(ended);
       ended();

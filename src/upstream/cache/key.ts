@@ -20,9 +20,12 @@ export function scopedTags(scope: string, tags: readonly string[]): string[] {
   return tags.map((tag) => `${scope} ${tag}`);
 }
 
-/** The tag of everything in a scope: touched when its key is refused. */
+/** The tag that everything in a scope has: touched when its key is refused. */
+export const EVERYTHING = '*';
+
+/** The same as the cache knows it. */
 export function everythingOf(scope: string): string {
-  return `${scope} *`;
+  return `${scope} ${EVERYTHING}`;
 }
 
 /** The tags by which a write can touch an answer before it is there. */

@@ -209,7 +209,7 @@ export class ReadRequests {
         await sharedCache.prefetch(of);
         const hit = cached.find(of);
         const isNewer = hit !== undefined && sharedAt() > before && hit.state !== 'fallback';
-        return isNewer ? { value: hit.entry.value as T } : null;
+        return isNewer ? { value: hit.entry.value } : null;
       },
     };
   }
