@@ -10,7 +10,7 @@ import { ExactMemory, type ExactMemoryOptions } from './exact-memory.ts';
 const ANSWERS_SHARE = 1 / 8;
 /** What an answer takes besides its texts, */
 const OVERHEAD_BYTES = 512;
-/** ... and each time that a cache entry served. */
+/** ... and each cache entry that it was made of. */
 const INGREDIENT_BYTES = 128;
 
 /** What answers may take, in bytes, of all that is given to answers and cache entries. */
@@ -82,12 +82,13 @@ export class RememberedAnswers {
     const answer = this.#doorkeeper.admits(key) ? make() : null;
     if (!answer) return;
     const now = this.#clock.now();
-    const { ingredients } = answer;
+    const ingredients = answer.ingredients.distinct();
     const oldestAt = ingredients.oldestAt(now);
     const before = this.#answers.last(key);
     // Mostly it is the same again, and need not be compressed again.
     const spliced = before?.head === answer.head ? before.spliced : new SplicedBody(answer.head);
-    this.#answers.set(key, { ...answer, key, oldestAt, spliced }, ingredients.changesAt(now));
+    const remembered = { ...answer, ingredients, key, oldestAt, spliced };
+    this.#answers.set(key, remembered, ingredients.changesAt(now));
   }
 
   /** The body of an answer, its head and what follows on that, compressed: in bytes that are held as latin1. */

@@ -58,6 +58,13 @@ export class Ingredients {
     return this.#served;
   }
 
+  /** The same with each entry once, and without answers that were waited for: to be held for long. */
+  distinct(): Ingredients {
+    const distinct = new Ingredients();
+    for (const each of this.latest.values()) distinct.add(each);
+    return distinct;
+  }
+
   /** Whether an entry of a key served. */
   has(key: string): boolean {
     return this.#served.some(({ of }) => of.key === key);
@@ -86,6 +93,7 @@ export class Ingredients {
       kinds.set(kind, { kind, upstream: source.upstream, resource, count });
     }
     this.#kinds = [...kinds.values()];
+    this.#latest = null;
     return this.#kinds;
   }
 

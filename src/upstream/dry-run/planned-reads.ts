@@ -6,6 +6,7 @@ import type { Client } from '../client.ts';
 import type { Access, PlannedMode } from '../operation.ts';
 import type { Call, Read, Write } from '../request.ts';
 import { nounOf } from '../wire/observed-exchange.ts';
+import type { DryRun } from './dry-run.ts';
 import type { Wanted } from './planned-requests.ts';
 
 /** Ends what a dry run cannot go on with: nothing was sent, so that there is no answer. */
@@ -89,12 +90,12 @@ export class PlannedReads {
     return dryRun.hasWritten(this.#client.upstream, tags) ? undefined : hit;
   }
 
-  #checkLimit(credential: Credential, dryRun: DryRunOf): void {
+  #checkLimit(credential: Credential, dryRun: DryRun): void {
     dryRun.checkLimit(this.#client.upstream, () => this.#client.maxCalls(credential));
   }
 
   /** Waits for a request of somebody else. */
-  #joins(of: KeyedRead, caller: string, dryRun: DryRunOf): Promise<unknown> {
+  #joins(of: KeyedRead, caller: string, dryRun: DryRun): Promise<unknown> {
     dryRun.joins(of.key);
     const queue = this.#queueOf(of.credential, dryRun);
     const job = this.#client.shared(of);
@@ -116,13 +117,13 @@ export class PlannedReads {
     requests: number,
     { caller, credential }: Access,
     lane: 'write' | 'interactive',
-    dryRun: DryRunOf,
+    dryRun: DryRun,
   ): Promise<void> {
     const sent = { lane, caller: caller.name, requests };
     return dryRun.timeline.sends(this.#queueOf(credential, dryRun), sent);
   }
 
-  #queueOf(credential: Credential, dryRun: DryRunOf): QueueForecast {
+  #queueOf(credential: Credential, dryRun: DryRun): QueueForecast {
     return dryRun.queueOf(this.#client.upstream, () => this.#client.forecast(credential));
   }
 
@@ -136,5 +137,3 @@ export class PlannedReads {
     return { upstream: this.#client.upstream, resource, kind, fields };
   }
 }
-
-type DryRunOf = PlannedMode['dryRun'];
