@@ -37,7 +37,6 @@ import { currentRequestId } from './http/door/request-context.ts';
 import { Codings } from './http/encoding/codings.ts';
 import { createBuiltPages } from './http/pages/built-pages.ts';
 import { createHttpServer, type HttpServer } from './http/server.ts';
-import { LoopTurns } from './http/socket/loop-turns.ts';
 import { LiveHub } from './live/hub.ts';
 import type { Telemetry } from './observe/telemetry.ts';
 import { createGatewayState, type GatewayState } from './operators/gateway-state.ts';
@@ -75,7 +74,6 @@ interface Shared {
   readonly door: Door;
   readonly sources: Sources;
   readonly texts: OperationTexts;
-  readonly turns: LoopTurns;
 }
 
 /** The GraphQL server, and the HTTP server that puts it behind one door with all other routes. */
@@ -139,7 +137,6 @@ function createShared(
     patienceMs: 2 * Math.max(config.links.rateWindowMs, config.market.rateWindowMs),
   });
   const texts = new OperationTexts(schema, config.operationLimits, config.introspection);
-  const turns = new LoopTurns(clock);
   // Whole ones and parts share what there is for answers.
   const maxBytes = Math.ceil(answerBytes(config.cacheMaxBytes) / 2);
   return {
@@ -151,7 +148,7 @@ function createShared(
     },
     callers,
     contexts,
-    live: createLive(config, { clock, digest, telemetry, turns }),
+    live: createLive(config, { clock, digest, telemetry }),
     maskError: createMaskError(
       (error) => events.emit('defect', { error, requestId: currentRequestId() }),
       { suggestions: config.introspection },
@@ -175,18 +172,12 @@ function createShared(
     }),
     sources,
     texts,
-    turns,
   };
 }
 
 function createLive(
   { cacheMaxBytes, live }: Config,
-  {
-    clock,
-    digest,
-    telemetry,
-    turns,
-  }: Pick<Parts, 'clock' | 'digest' | 'telemetry'> & Pick<Shared, 'turns'>,
+  { clock, digest, telemetry }: Pick<Parts, 'clock' | 'digest' | 'telemetry'>,
 ): LiveHub | null {
   if (live.maxStreams === 0) return null;
   return new LiveHub({
@@ -199,7 +190,6 @@ function createLive(
       maxBytes: answerBytes(cacheMaxBytes),
     },
     events: telemetry.events,
-    inTurn: (work) => turns.run(work),
   });
 }
 
@@ -236,7 +226,7 @@ interface HttpParts {
 function createHttp(
   config: Config,
   { clock, purchaseCode, telemetry }: Parts,
-  { answers, bodyLimits, callers, door, maskError, operations, sources, turns }: Shared,
+  { answers, bodyLimits, callers, door, maskError, operations, sources }: Shared,
   { graphql, state, console }: HttpParts,
 ): HttpServer {
   const { events, metrics } = telemetry;
@@ -249,9 +239,8 @@ function createHttp(
     tally: metrics && new AnswerTally({ clock, events }),
     codings,
   });
-  const builtPages = createBuiltPages(turns, codings);
+  const builtPages = createBuiltPages(codings);
   return createHttpServer({
-    turns,
     graphql,
     events,
     fastPath: createFastPath({ answers, operations, replies, callers, clock }),
@@ -259,7 +248,6 @@ function createHttp(
       ? createGraphiqlPage(exampleOperations(purchaseCode), builtPages)
       : null,
     files: createFilesRoute({
-      turns,
       callers,
       linksFor: sources.links,
       clock,

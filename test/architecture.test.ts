@@ -65,7 +65,10 @@ const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['observe', /^observe\//],
   ['config', /^config\//],
   ['auth', /^auth\//],
-  ['base', /^(errors|clock|resources|bounded-map|digest|at-once|text-file|shared-pool)\.ts$/],
+  [
+    'base',
+    /^(errors|clock|resources|bounded-map|digest|at-once|text-file|shared-pool|fair-queue|loop-turns|under-way)\.ts$/,
+  ],
   ['sandbox', /^sandbox\//],
 ];
 
@@ -194,6 +197,11 @@ describe('the world', () => {
       /\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|\bset(Timeout|Interval)\(|\bMath\.random\b/;
     const allowed = /^(clock|main)\.ts$|^sandbox\//;
     expect(usersOf(pattern).filter((path) => !allowed.test(path))).toEqual([]);
+  });
+
+  it('is shared by the turns of one scheduler', () => {
+    const users = usersOf(/\bsetImmediate\b/).filter((path) => !path.startsWith('sandbox/'));
+    expect(users).toEqual(['loop-turns.ts']);
   });
 });
 

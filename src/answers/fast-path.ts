@@ -5,6 +5,7 @@ import type { Clock } from '../clock.ts';
 import type { Admission } from '../http/door/admission.ts';
 import type { Callers } from '../http/door/caller.ts';
 import { isJson } from '../http/door/envelope.ts';
+import { inNextTurn } from '../loop-turns.ts';
 import type { CompiledQueries } from './compiled-queries.ts';
 import type { RememberedAnswers } from './remembered-answers.ts';
 import type { Recipient, Replies } from './replies.ts';
@@ -147,7 +148,7 @@ export function createFastPath(options: {
     const headers = prefer === undefined ? cors : [...cors, ...applied(prefer.toString())];
     const known = { arrival, caller, headers, request, response, server };
     if (request.method === 'GET') settle(known, null);
-    else if (bodies.push(known) === 1) setImmediate(readBodies);
+    else if (bodies.push(known) === 1) inNextTurn(readBodies);
   };
 
   return {

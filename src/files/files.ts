@@ -12,8 +12,8 @@ import type { Admission } from '../http/door/admission.ts';
 import type { Callers } from '../http/door/caller.ts';
 import { expectsContinue, lingering } from '../http/door/linger.ts';
 import { jsonAnswer, respond } from '../http/respond.ts';
-import type { LoopTurns } from '../http/socket/loop-turns.ts';
 import { uploadFile } from '../links/content/file.ts';
+import { loopTurns } from '../loop-turns.ts';
 import type { KeyState } from '../upstream/budget/budgets.ts';
 import type { Caller } from '../upstream/operation.ts';
 import { SpentPieces } from './spent-pieces.ts';
@@ -30,7 +30,6 @@ export interface FilesOptions extends UploadObservers {
   readonly linksFor: (viewer: Viewer, caller: Caller) => Source;
   /** Uploads that may be under way. */
   readonly places: UploadPlaces;
-  readonly turns: LoopTurns;
   /** Largest file. */
   readonly maxBytes: number;
   readonly maskError: MaskError;
@@ -108,7 +107,7 @@ async function upload(
     refuseLate(key, caller, clock);
     await body.begin();
     if (body.bytes === 0) throw emptyFile();
-    await options.turns.turn();
+    await loopTurns.turn(caller.name);
     const { id, shortUrl = null } = await running.run(() => links.write(uploadFile(input, body)));
     body.close();
     const file = { id: encodeGlobalId('File', id), databaseId: id, shortUrl };

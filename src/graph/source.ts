@@ -1,8 +1,9 @@
-import { setImmediate } from 'node:timers/promises';
 import DataLoader from 'dataloader';
 import { type AtOnce, andThen, inBackground } from '../at-once.ts';
 import { UpstreamFailure, type UpstreamName, upstreamTitle } from '../errors.ts';
+import { loopTurns } from '../loop-turns.ts';
 import type { Resource } from '../resources.ts';
+import { UnderWay } from '../under-way.ts';
 import type { KeyState } from '../upstream/budget/budgets.ts';
 import { cachedRow, findById } from '../upstream/lists/find-by-id.ts';
 import type { Lists } from '../upstream/lists/pages.ts';
@@ -11,7 +12,6 @@ import { DEFAULT_WINDOW, readWindow, type WindowArguments } from '../upstream/li
 import type { Access, PlannedMode } from '../upstream/operation.ts';
 import type { Reader } from '../upstream/reader.ts';
 import type { Call, List, Read, Row, Write } from '../upstream/request.ts';
-import { ReadsUnderWay } from './reads-under-way.ts';
 import { WantedRows } from './wanted-rows.ts';
 
 /**
@@ -73,7 +73,7 @@ interface SourceOptions {
 /** What all fields of an operation have in common, so that their reads are batched. */
 class Batching {
   readonly loaders = new Map<string, DataLoader<number, Row | null>>();
-  readonly underWay = new ReadsUnderWay();
+  readonly underWay = new UnderWay<Resource>();
   /** Of a dry run only. */
   wanted: WantedRows | null = null;
   /** The turn of the event loop in which the next rows are answered; null for the first. */
@@ -161,7 +161,8 @@ export class Source {
     batching.rowsInTurn += rows;
     if (batching.rowsInTurn > ROWS_A_TURN) {
       batching.rowsInTurn = rows;
-      batching.turn = (batching.turn ?? Promise.resolve()).then(() => setImmediate());
+      const { name } = this.#access.caller;
+      batching.turn = (batching.turn ?? Promise.resolve()).then(() => loopTurns.turn(name));
     }
     return batching.turn ? batching.turn.then(() => window) : window;
   }
@@ -223,7 +224,7 @@ export class Source {
       return findById(lists, list, ids, access);
     };
     const planTogether = (dispatch: () => void) =>
-      inBackground(this.#batching.underWay.landed(namedBy).then(dispatch));
+      inBackground(this.#batching.underWay.ended(namedBy).then(dispatch));
     return new DataLoader<number, Row | null>(
       async (ids) => {
         const rows = await this.#batching.underWay.track(list.resource, () => find(ids));

@@ -8,6 +8,7 @@ import type { ErrorCode } from '../errors.ts';
 import type { FilesRoute } from '../files/files.ts';
 import type { GraphiqlPage } from '../graphiql/graphiql.ts';
 import type { SchemaPage } from '../graphql/schema-page.ts';
+import { loopTurns } from '../loop-turns.ts';
 import type { EventStream } from '../observe/event-stream.ts';
 import type { OperatorPages } from '../operators/operator-pages.ts';
 import { rangesNaming } from './door/accept.ts';
@@ -24,7 +25,6 @@ import type { BuiltPages } from './pages/built-pages.ts';
 import { errorAnswer, redirect, respond, textAnswer } from './respond.ts';
 import { Drain } from './socket/drain.ts';
 import { listen } from './socket/listen.ts';
-import type { LoopTurns } from './socket/loop-turns.ts';
 import { StallGuard } from './socket/stall-guard.ts';
 
 /** What the HTTP server is made of. */
@@ -54,8 +54,6 @@ export interface HttpOptions {
   readonly bodyLimits: BodyLimits;
   readonly codings: Codings;
   readonly clock: Clock;
-  /** Which all routes share whose work can be much. */
-  readonly turns: LoopTurns;
   /** How long running requests may go on after `close`, in milliseconds. */
   readonly graceMs: number;
 }
@@ -94,7 +92,7 @@ const CHECK_MS = 5000;
 
 /** Every path that is answered; one that ends with a slash stands for all below it. */
 function routesOf(options: HttpOptions): ReadonlyMap<string, Route> {
-  const { assets, files, graphiql, pages, schemaPage, turns } = options;
+  const { assets, files, graphiql, pages, schemaPage } = options;
   return new Map<string, Route>([
     [
       '/graphql',
@@ -103,7 +101,7 @@ function routesOf(options: HttpOptions): ReadonlyMap<string, Route> {
           graphql({ request, response, admission }, options, names),
       },
     ],
-    ['/files/', files ? { answer: filesInTurn(files, turns), limitsBody: true } : nothing],
+    ['/files/', files ? { answer: filesInTurn(files), limitsBody: true } : nothing],
     ['/assets/', assets ? { answer: assets } : nothing],
     ['/schema.graphql', { answer: schemaPage }],
     ['/livez', { answer: pages['/livez'], anyHost: true }],
@@ -136,7 +134,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
       fastServer.watch(arrival);
       serve(arrival, names);
     },
-    inTurn: (arrival, work) => runInTurn(options.turns, arrival, work),
+    inTurn: (arrival, work) => runInTurn(arrival, work),
     watch: (arrival) => {
       const { request, response } = arrival;
       if (arrival.isWatched) return;
@@ -175,7 +173,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     }
   };
   const server = createServer({ connectionsCheckingInterval: CHECK_MS }, handle);
-  server.on('connection', () => options.turns.accepted());
+  server.on('connection', () => loopTurns.accepted());
   const drain = new Drain(server, { clock: options.clock, graceMs: options.graceMs });
   // Node would answer `Expect: 100-continue` at once, before anything is known of the request.
   server.on('checkContinue', handle);
@@ -217,27 +215,24 @@ function graphql(
   } else {
     if (request.headers.expect !== undefined) response.writeContinue();
     const context = { admission, names };
-    runInTurn(options.turns, { request, admission }, () =>
-      options.graphql(request, response, context),
-    );
+    runInTurn({ request, admission }, () => options.graphql(request, response, context));
   }
 }
 
 /** Runs the work of a request in a turn of the event loop that has time for it, if by then its sender still waits. */
 function runInTurn(
-  turns: LoopTurns,
   { admission, request }: Pick<Arrival, 'admission' | 'request'>,
   work: () => unknown,
 ): void {
-  turns.run(() => {
+  loopTurns.run(() => {
     if (!request.destroyed) inRequest(request, work);
   }, admission.owner);
 }
 
 /** Uploads share the turns of the event loop with operations. */
-function filesInTurn(files: FilesRoute, turns: LoopTurns): Route['answer'] {
+function filesInTurn(files: FilesRoute): Route['answer'] {
   return (request, response, admission) =>
-    runInTurn(turns, { request, admission }, () => files(request, response, admission));
+    runInTurn({ request, admission }, () => files(request, response, admission));
 }
 
 /** Brings a browser that opens the bare address to GraphiQL. */

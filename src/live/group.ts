@@ -1,4 +1,6 @@
+import { inBackground } from '../at-once.ts';
 import type { Clock } from '../clock.ts';
+import { inNextTurn, loopTurns } from '../loop-turns.ts';
 import {
   ageEvent,
   heartbeat,
@@ -12,8 +14,7 @@ import { RecentEvents } from './recent-events.ts';
 import { Revisions } from './revisions.ts';
 import type { QueryRoom } from './room.ts';
 import { RunAgain } from './run-again.ts';
-import type { RunPace } from './run-pace.ts';
-import type { PacedRun } from './run-queue.ts';
+import type { PacedRun, RunPace } from './run-pace.ts';
 import type { LiveStream, StreamSource } from './stream.ts';
 import { WatchedReads } from './watched-reads.ts';
 
@@ -38,7 +39,7 @@ interface LiveGroupOptions {
 
 /** So long a query is watched after its last viewer has gone, in milliseconds: a page that is loaded again is back by then. */
 const GRACE_MS = 5000;
-/** Members that are told of something in one turn of the event loop. */
+/** Members that are shown a result in one turn of the event loop: there can be thousands. */
 const AT_A_TIME = 200;
 
 /** All who look at one query with the same variables, rights and key: it is run once for all of them. */
@@ -209,7 +210,7 @@ export class LiveGroup implements StreamSource {
     };
     const restMs = this.#publishedAt + throttleMs - clock.now();
     if (restMs > 0) clock.after(restMs, begin);
-    else setImmediate(begin);
+    else inNextTurn(begin);
   }
 
   async #run(): Promise<void> {
@@ -262,7 +263,7 @@ export class LiveGroup implements StreamSource {
     this.#events.forget();
     if (!this.#settle()) return false;
     this.#publishedAt = this.#options.clock.now();
-    this.#tell([...this.#members]);
+    inBackground(loopTurns.each([...this.#members], AT_A_TIME, (member) => this.#show(member)));
     return true;
   }
 
@@ -276,14 +277,10 @@ export class LiveGroup implements StreamSource {
     return false;
   }
 
-  /** Tells members of the latest, a part of them in each turn of the event loop: there can be thousands. */
-  #tell(members: readonly LiveStream[]): void {
+  /** Shows a member the latest. */
+  #show(member: LiveStream): void {
     if (this.#state === 'ended') return;
-    for (const member of members.slice(0, AT_A_TIME)) {
-      if (member.revision !== this.#revisions.latest?.number || member.events === 0) member.look();
-      else if (member.mode === 'patch') member.mention(this.reminder('patch'));
-    }
-    const rest = members.slice(AT_A_TIME);
-    if (rest.length > 0) setImmediate(() => this.#tell(rest));
+    if (member.revision !== this.#revisions.latest?.number || member.events === 0) member.look();
+    else if (member.mode === 'patch') member.mention(this.reminder('patch'));
   }
 }

@@ -50,7 +50,6 @@ interface LiveHubOptions {
   readonly limits: LiveLimits;
   readonly events: EventStream;
   /** Begins what can take a while, now or in a later turn of the event loop. */
-  readonly inTurn: (work: () => void) => void;
 }
 
 interface Member {
@@ -105,7 +104,7 @@ export class LiveHub {
 
   constructor(options: LiveHubOptions) {
     this.#options = options;
-    this.#pace = new RunPace(options.clock, options.inTurn);
+    this.#pace = new RunPace(options.clock);
     this.#room = new LiveRoom(options.limits);
   }
 

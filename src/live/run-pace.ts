@@ -1,17 +1,13 @@
 import { inBackground } from '../at-once.ts';
-import { BoundedMap } from '../bounded-map.ts';
 import type { Clock } from '../clock.ts';
+import { FairQueue } from '../fair-queue.ts';
+import { inNextTurn, loopTurns } from '../loop-turns.ts';
 import { SharedPool } from '../shared-pool.ts';
-import { type PacedRun, RunQueue } from './run-queue.ts';
 
 /** Work that may be done without a rest, in milliseconds, */
 const BURST_MS = 100;
 /** ... and the share of the time that may be worked for longer. */
 const SHARE = 0.5;
-/** Half-life of a caller's work, in milliseconds. */
-const HALF_LIFE_MS = 10_000;
-/** Callers whose work is remembered. */
-const REMEMBERED = 10_000;
 /** What a run counts for at least, in milliseconds: callers whose queries take next to nothing take turns too. */
 const LEAST_MS = 0.1;
 /** First runs under way at once: the size of their results is not known yet. */
@@ -19,27 +15,35 @@ const FIRST_RUNS = 8;
 /** One that takes longer, in milliseconds, waits for an upstream, and others begin beside it. */
 const FIRST_RUN_MS = 1000;
 
+/** A query that is to be run. */
+export interface PacedRun {
+  /** Those who wait for it; it takes the turn of whichever of them is first. There is at least one. */
+  readonly callers: () => Iterable<string>;
+  /** Whether nothing is known yet of what its result takes. */
+  readonly isFirst: () => boolean;
+  /** Runs it. Never rejects. */
+  readonly work: () => Promise<void> | void;
+}
+
 /**
  * Begins the runs of live queries, one after the other. A write can make many of them due at once: they use half of
  * the processor for longer than a moment, and delay no request but their caller's. The caller whose queries
- * have taken the least of late goes first, so that heavy queries of one delay those of the others by one run at most.
+ * have taken the least goes first, so that heavy queries of one delay those of the others by one run at most.
  */
 export class RunPace {
   readonly #clock: Clock;
   readonly #inTurn: (work: () => void) => void;
-  readonly #queue = new RunQueue();
+  readonly #queue = new FairQueue<PacedRun>();
   readonly #firstRuns = new SharedPool(FIRST_RUNS);
-  /** Milliseconds of work for each caller, as of a time. */
-  readonly #worked = new BoundedMap<{ readonly ms: number; readonly at: number }>({
-    max: REMEMBERED,
-  });
   #isBusy = false;
+  /** Whether something has come or ended since the queue was looked at. */
+  #isWanted = false;
   /** Milliseconds of work that may be done now; below 0 what has to be rested for. */
   #credit = BURST_MS;
   #creditAt: number;
 
   /** `inTurn` begins what can take a while, now or in a later turn of the event loop. */
-  constructor(clock: Clock, inTurn: (work: () => void) => void) {
+  constructor(clock: Clock, inTurn = (work: () => void): void => loopTurns.run(work)) {
     this.#clock = clock;
     this.#inTurn = inTurn;
     this.#creditAt = clock.now();
@@ -47,7 +51,7 @@ export class RunPace {
 
   /** Begins a run when its turn comes. Called again while it waits, it learns of those who have come since. */
   begin(run: PacedRun): void {
-    this.#queue.add(run);
+    this.#queue.add(run, run.callers());
     this.#next();
   }
 
@@ -71,23 +75,23 @@ export class RunPace {
     this.#credit -= now - since;
     const charged = [...callers()];
     const ms = Math.max(LEAST_MS, now - since) / charged.length;
-    for (const caller of charged) {
-      this.#worked.set(caller, { ms: this.#workedFor(caller) + ms, at: now });
-    }
+    for (const caller of charged) this.#queue.charge(caller, ms);
     return done;
   }
 
   #next(): void {
-    if (this.#isBusy || !this.#find()) return;
+    this.#isWanted = true;
+    if (this.#isBusy || this.#queue.size === 0) return;
     this.#isBusy = true;
     const begin = (): void =>
       this.#inTurn(() => {
-        // Who has come meanwhile may go first.
-        const next = this.#find();
-        if (next) this.#start(next);
-        setImmediate(() => {
+        // One that has come meanwhile may go first.
+        this.#isWanted = false;
+        const next = this.#queue.take((run, caller) => this.#mayBegin(run, caller));
+        if (next) this.#start(next.entry, next.owner);
+        inNextTurn(() => {
           this.#isBusy = false;
-          this.#next();
+          if (next || this.#isWanted) this.#next();
         });
       });
     const restMs = this.#restMs;
@@ -95,15 +99,11 @@ export class RunPace {
     else begin();
   }
 
-  #find(): { readonly run: PacedRun; readonly caller: string } | null {
-    return this.#queue.first({
-      costOf: (caller) => this.#workedFor(caller),
-      mayBegin: (run, caller) => !run.isFirst() || this.#firstRuns.mayTake(caller),
-    });
+  #mayBegin(run: PacedRun, caller: string): boolean {
+    return !run.isFirst() || this.#firstRuns.mayTake(caller);
   }
 
-  #start({ caller, run }: { readonly run: PacedRun; readonly caller: string }): void {
-    this.#queue.remove(run);
+  #start(run: PacedRun, caller: string): void {
     const ended = run.isFirst() ? this.#beginFirst(caller) : null;
     const done = this.do(run, run.work);
     if (!ended) return;
@@ -124,12 +124,6 @@ export class RunPace {
     };
     const cancel = this.#clock.after(FIRST_RUN_MS, end);
     return end;
-  }
-
-  /** Milliseconds that the queries of a caller have taken of late. */
-  #workedFor(caller: string): number {
-    const worked = this.#worked.peek(caller);
-    return worked ? worked.ms * 0.5 ** ((this.#clock.now() - worked.at) / HALF_LIFE_MS) : 0;
   }
 
   get #restMs(): number {

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { UpstreamName } from '../errors.ts';
 import type { Asker } from '../observe/events.ts';
+import { UnderWay } from '../under-way.ts';
 import { Ingredients } from './ingredients.ts';
 import { Spending } from './spending.ts';
 import { Stopwatch } from './stopwatch.ts';
@@ -42,8 +43,7 @@ export class Receipt {
   /** The operation; `null` until it is known, and for what is none. */
   asker: Asker | null = null;
   #passing = false;
-  #pending = 0;
-  #onIdle: (() => void)[] = [];
+  readonly #underWay = new UnderWay<'any'>();
 
   constructor(clock: Clock) {
     this.#waited = new Stopwatch(clock);
@@ -89,27 +89,12 @@ export class Receipt {
 
   /** Runs one read or write of the operation, so that `idle` can tell when none is left. */
   async track<T>(work: () => Promise<T>): Promise<T> {
-    this.#pending += 1;
-    try {
-      return await work();
-    } finally {
-      this.#pending -= 1;
-      if (this.#pending === 0) for (const wake of this.#onIdle.splice(0)) wake();
-    }
+    return this.#underWay.track('any', work);
   }
 
   /** Resolves when no read or write of the operation is under way, and none follows from the last. */
   async idle(): Promise<void> {
-    for (;;) {
-      // Whatever an answer leads to begins within one turn of the event loop.
-      await new Promise<void>((resolve) => {
-        setImmediate(resolve);
-      });
-      if (this.#pending === 0) return;
-      await new Promise<void>((resolve) => {
-        this.#onIdle.push(resolve);
-      });
-    }
+    await this.#underWay.ended(['any']);
   }
 
   /** Milliseconds this operation has waited for a turn so far. */

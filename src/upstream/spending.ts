@@ -1,5 +1,6 @@
 import { inBackground } from '../at-once.ts';
 import { GatewayError, type UpstreamName, upstreamTitle } from '../errors.ts';
+import { loopTurns } from '../loop-turns.ts';
 
 /** A read that the cache does not answer, before it is decided whether a request is made for it. */
 export interface Wish<T> {
@@ -94,7 +95,8 @@ export class Spending {
         this.#begin(each);
       } else refused.push(each);
     }
-    inBackground(refuse(refused, refusal));
+    // Each becomes an error of its own in the answer, and others wait for the event loop.
+    inBackground(loopTurns.each(refused, REFUSED_A_TURN, ({ reject }) => reject(refusal())));
   }
 
   #begin({ begin, reject, resolve }: Waiting): void {
@@ -103,18 +105,6 @@ export class Spending {
     } catch (error) {
       reject(error);
     }
-  }
-}
-
-/** A few at a time: each becomes an error of its own in the answer, and others wait for the event loop. */
-async function refuse(refused: readonly Waiting[], refusal: () => GatewayError): Promise<void> {
-  for (const [n, { reject }] of refused.entries()) {
-    if (n > 0 && n % REFUSED_A_TURN === 0) {
-      await new Promise<void>((resolve) => {
-        setImmediate(resolve);
-      });
-    }
-    reject(refusal());
   }
 }
 

@@ -2,16 +2,14 @@ import { readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { buildSchema, getOperationAST, parse, validate } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
 import { exampleOperations } from '../../src/graphiql/examples.ts';
 import { createGraphiqlPage } from '../../src/graphiql/graphiql.ts';
 import { Codings } from '../../src/http/encoding/codings.ts';
 import { encodeResponse } from '../../src/http/encoding/encode-response.ts';
 import { createBuiltPages } from '../../src/http/pages/built-pages.ts';
-import { LoopTurns } from '../../src/http/socket/loop-turns.ts';
 
 const codings = new Codings(true);
-const pages = createBuiltPages(new LoopTurns(systemClock), codings);
+const pages = createBuiltPages(codings);
 const page = createGraphiqlPage(exampleOperations('code-1'), pages);
 const server = createServer((request, response) => {
   encodeResponse(response, codings.for(request));

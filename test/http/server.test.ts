@@ -7,7 +7,6 @@ import { type Clock, systemClock } from '../../src/clock.ts';
 import { Codings } from '../../src/http/encoding/codings.ts';
 import { createHttpServer, type HttpOptions, type HttpServer } from '../../src/http/server.ts';
 import { ListenError } from '../../src/http/socket/listen.ts';
-import { LoopTurns } from '../../src/http/socket/loop-turns.ts';
 import { EventStream } from '../../src/observe/event-stream.ts';
 import { createOperatorPages } from '../../src/operators/operator-pages.ts';
 import { anyDoor } from '../support/any-door.ts';
@@ -29,7 +28,6 @@ const page = {
 function small(options: Partial<HttpOptions> = {}): HttpServer {
   return createHttpServer({
     codings: new Codings(true),
-    turns: new LoopTurns(systemClock),
     fastPath: null,
     events: new EventStream(),
     graphql: () => undefined,

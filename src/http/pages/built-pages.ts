@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url';
 import { inBackground } from '../../at-once.ts';
 import type { Codings } from '../encoding/codings.ts';
 import { type Content, isReading, respond, sharedContent, textAnswer } from '../respond.ts';
-import type { LoopTurns } from '../socket/loop-turns.ts';
 import { inPieces, SharedFile } from './shared-file.ts';
 
 /** Answers a request for a page or a part of one, by GET or HEAD. Never rejects. */
@@ -45,17 +44,12 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /** Looks at the build when a page is first asked for: a start without a browser pays nothing. */
-export function createBuiltPages(
-  turns: LoopTurns,
-  codings: Codings,
-  folder = folderOfPages(),
-): BuiltPages {
+export function createBuiltPages(codings: Codings, folder = folderOfPages()): BuiltPages {
   let files: ReadonlyMap<string, SharedFile> | undefined;
   const assets = (): ReadonlyMap<string, SharedFile> => {
     files ??= assetsIn(join(folder, 'assets'));
     return files;
   };
-  const send = inPieces(turns);
   return {
     asset(request, response) {
       if (!isReading(request, response)) return;
@@ -68,7 +62,7 @@ export function createBuiltPages(
       const { bytes, ...kind } = file;
       inBackground(
         bytes.bytesFor(response).then(
-          (body) => respond(response, { ...assetAnswer, content: { ...kind, body } }, send),
+          (body) => respond(response, { ...assetAnswer, content: { ...kind, body } }, inPieces),
           () => respond(response, missingAsset),
         ),
       );

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
+import { loopTurns } from '../../loop-turns.ts';
 import type { SendBody } from '../respond.ts';
-import type { LoopTurns } from '../socket/loop-turns.ts';
 
 const PIECE_BYTES = 64 * 1024;
 
@@ -36,20 +36,18 @@ export class SharedFile {
  * Sends a body in pieces and no faster than it is read: a piece is a view, so that a reader who does not read holds no
  * memory of ours. Many readers share the turns of the event loop, since the system takes megabytes at once of each.
  */
-export function inPieces(turns: LoopTurns): SendBody {
-  return (response, body) => {
-    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-    let start = 0;
-    const next = (): void => {
-      if (response.destroyed) return;
-      const piece = bytes.subarray(start, start + PIECE_BYTES);
-      start += piece.byteLength;
-      if (start >= bytes.byteLength) response.end(piece);
-      else if (response.write(piece)) later();
-      // Which can be in this very turn.
-      else response.once('drain', later);
-    };
-    const later = (): void => turns.run(next);
-    later();
+export const inPieces: SendBody = (response, body) => {
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+  let start = 0;
+  const next = (): void => {
+    if (response.destroyed) return;
+    const piece = bytes.subarray(start, start + PIECE_BYTES);
+    start += piece.byteLength;
+    if (start >= bytes.byteLength) response.end(piece);
+    else if (response.write(piece)) later();
+    // Which can be in this very turn.
+    else response.once('drain', later);
   };
-}
+  const later = (): void => loopTurns.run(next);
+  later();
+};

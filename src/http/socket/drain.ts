@@ -1,6 +1,7 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../../clock.ts';
+import { inNextTurn } from '../../loop-turns.ts';
 
 /** How long a connection may be idle at a stop before it is closed, in milliseconds: a request may be on its way. */
 const IDLE_MS = 1000;
@@ -34,7 +35,7 @@ export class Drain {
     response.once('close', () => {
       this.#running.delete(response);
       // Only after this event does Node count the connection as idle.
-      if (this.#closed) setImmediate(() => this.#server.closeIdleConnections());
+      if (this.#closed) inNextTurn(() => this.#server.closeIdleConnections());
     });
     if (this.begun) response.setHeader('Connection', 'close');
   }

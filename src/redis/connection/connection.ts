@@ -1,5 +1,6 @@
 import { inBackground } from '../../at-once.ts';
 import { type Clock, Deadline } from '../../clock.ts';
+import { inNextTurn } from '../../loop-turns.ts';
 import { RedisRefused, RedisUnavailable } from '../failures.ts';
 import type { RedisNames } from '../names.ts';
 import type { Script } from '../script.ts';
@@ -50,7 +51,7 @@ const SHORTEST_CONNECT_MS = 1000;
  * what came meanwhile: it would take its own pause for that of Redis.
  */
 function afterReading(task: () => void): void {
-  setImmediate(() => setImmediate(task));
+  inNextTurn(() => inNextTurn(task));
 }
 
 /**

@@ -1,4 +1,5 @@
 import { inBackground } from '../../at-once.ts';
+import { nextTurn } from '../../loop-turns.ts';
 import type { Waiting } from '../budget/lanes.ts';
 import type { QueueForecast } from '../budget/queue-forecast.ts';
 
@@ -128,10 +129,7 @@ export class Timeline {
     for (let before = -1; before !== this.#asked || this.#looking.size > 0; ) {
       before = this.#asked;
       await Promise.all(this.#looking);
-      // What is known leads on within one turn of the event loop.
-      await new Promise<void>((resolve) => {
-        setImmediate(resolve);
-      });
+      await nextTurn();
     }
   }
 

@@ -6,18 +6,16 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemClock } from '../../../src/clock.ts';
 import { Codings } from '../../../src/http/encoding/codings.ts';
 import { createBuiltPages } from '../../../src/http/pages/built-pages.ts';
-import { LoopTurns } from '../../../src/http/socket/loop-turns.ts';
 
-const pages = createBuiltPages(new LoopTurns(systemClock), new Codings(true));
+const pages = createBuiltPages(new Codings(true));
 const page = pages.document('console', { data: { text: '</script><b>' } });
 const missing = pages.document('nothing');
 
 /** A build of its own, to be made anew. */
 const folder = mkdtempSync(join(tmpdir(), 'pages-'));
-const own = createBuiltPages(new LoopTurns(systemClock), new Codings(true), folder);
+const own = createBuiltPages(new Codings(true), folder);
 const ownPage = own.document('own');
 let server: Server;
 let port = 0;

@@ -3,11 +3,9 @@ import { readdirSync, statSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { systemClock } from '../../../src/clock.ts';
 import { Codings } from '../../../src/http/encoding/codings.ts';
 import { createBuiltPages } from '../../../src/http/pages/built-pages.ts';
 import { createHttpServer, type HttpServer } from '../../../src/http/server.ts';
-import { LoopTurns } from '../../../src/http/socket/loop-turns.ts';
 import { EventStream } from '../../../src/observe/event-stream.ts';
 import { createOperatorPages } from '../../../src/operators/operator-pages.ts';
 import { anyDoor } from '../../support/any-door.ts';
@@ -33,7 +31,6 @@ async function serve(
   const answers: ServerResponse[] = [];
   const server = createHttpServer({
     codings: new Codings(true),
-    turns: new LoopTurns(systemClock),
     fastPath: null,
     events: new EventStream(),
     graphql: (request, response) => {
@@ -42,7 +39,7 @@ async function serve(
     },
     graphiql: null,
     files: null,
-    assets: createBuiltPages(new LoopTurns(systemClock), new Codings(true)).asset,
+    assets: createBuiltPages(new Codings(true)).asset,
     pages: createOperatorPages({
       access: 'off',
       metrics: null,

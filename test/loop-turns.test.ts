@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { LoopTurns } from '../../../src/http/socket/loop-turns.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { LoopTurns } from '../src/loop-turns.ts';
+import { VirtualClock } from './support/virtual-clock.ts';
 
 /** A clock that work moves on, as work does. */
 class Working extends VirtualClock {
@@ -89,6 +89,28 @@ describe('Requests that arrive together', () => {
     expect(begun.filter((each) => each.startsWith('a'))).toEqual(
       Array.from({ length: 50 }, (_, n) => `a${n}`),
     );
+  });
+
+  it('give each owner the same time, however long their pieces of work are', async () => {
+    const clock = new Working();
+    const turns = new LoopTurns(clock);
+    const had = { long: 0, short: 0, late: 0 };
+    const ask = (owner: keyof typeof had, ms: number): void =>
+      turns.run(() => {
+        had[owner] += ms;
+        clock.work(ms);
+      }, owner);
+    for (let n = 0; n < 40; n += 1) ask('long', 20);
+    for (let n = 0; n < 400; n += 1) ask('short', 2);
+    while (had.long + had.short < 400) await turnEnds();
+    expect(Math.abs(had.long - had.short)).toBeLessThanOrEqual(2 * 20);
+    // One who comes now is neither behind what the others have had, nor before all that they still want.
+    const before = { ...had };
+    for (let n = 0; n < 100; n += 1) ask('late', 2);
+    while (had.late < 100) await turnEnds();
+    expect(had.long - before.long).toBeGreaterThanOrEqual(60);
+    expect(had.short - before.short).toBeGreaterThanOrEqual(60);
+    expect(had.long + had.short - before.long - before.short).toBeLessThanOrEqual(300);
   });
 
   it('leave turns to connections that arrive, though not all', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ReadsUnderWay } from '../../src/graph/reads-under-way.ts';
+import { UnderWay } from '../src/under-way.ts';
 
 /** A read that ends when the test says so. */
 function held() {
@@ -21,7 +21,7 @@ async function rest(): Promise<void> {
 
 describe('What follows from reads', () => {
   it('waits for all of their resources, for those that follow from them, and for no other', async () => {
-    const reads = new ReadsUnderWay();
+    const reads = new UnderWay<string>();
     const [first, second, other] = [held(), held(), held()];
     const following = (async () => {
       await reads.track('channels', first.read);
@@ -30,8 +30,8 @@ describe('What follows from reads', () => {
     void reads.track('campaigns', other.read);
     const landed: string[] = [];
     const waits = [
-      reads.landed(['channels', 'items']).then(() => landed.push('both')),
-      reads.landed(['channels']).then(() => landed.push('channels')),
+      reads.ended(['channels', 'items']).then(() => landed.push('both')),
+      reads.ended(['channels']).then(() => landed.push('channels')),
     ];
     await rest();
     expect(landed).toEqual([]);
@@ -46,13 +46,13 @@ describe('What follows from reads', () => {
   });
 
   it('waits no longer for a read that failed', async () => {
-    const reads = new ReadsUnderWay();
+    const reads = new UnderWay<string>();
     let fail = (): void => {};
     const failing = new Promise<void>((_, reject) => {
       fail = () => reject(new Error('broken'));
     });
     const tracked = expect(reads.track('channels', () => failing)).rejects.toThrow('broken');
-    const landed = reads.landed(['channels']);
+    const landed = reads.ended(['channels']);
     await rest();
     fail();
     await Promise.all([tracked, landed]);

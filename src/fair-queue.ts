@@ -1,0 +1,173 @@
+import { BoundedMap } from './bounded-map.ts';
+
+/** Owners whose shares are remembered. */
+const REMEMBERED = 10_000;
+
+/** What waits, in the lines of all its owners. */
+interface Waiting<T> {
+  readonly entry: T;
+  readonly owners: Set<string>;
+  isTaken: boolean;
+}
+
+/** What waits for one owner: what stands before `next` was taken. */
+interface Line<T> {
+  waiting: Waiting<T>[];
+  next: number;
+}
+
+/** An owner among those who wait, with the share that it had when it was put there. Of equal shares, the older is first. */
+interface Place {
+  readonly owner: string;
+  readonly share: number;
+  readonly number: number;
+}
+
+/** What was taken, and in whose turn. */
+interface Taken<T> {
+  readonly entry: T;
+  readonly owner: string;
+}
+
+/**
+ * A queue that is first in, first out for each owner, and of all owners takes from the one who has had the least. What an
+ * entry has cost is charged afterwards; an owner who comes begins with what the one has had who is next, so that neither
+ * those who come nor those who have waited starve. An entry with several owners takes the turn of whichever is first.
+ * Implements: start-time fair queueing. O(log n) in the number of owners who wait.
+ */
+export class FairQueue<T> {
+  readonly #lines = new Map<string, Line<T>>();
+  readonly #waiting = new Map<T, Waiting<T>>();
+  /** A heap of those with a line, the least share first. A share that has grown since is put right when it is looked at. */
+  readonly #heap: Place[] = [];
+  /** What owners have had; less than `#least` counts as that. */
+  readonly #shares = new BoundedMap<number>({ max: REMEMBERED });
+  #places = 0;
+  /** What the owner had had who was taken from last. */
+  #least = 0;
+
+  /** How many entries there are. */
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  /** Puts an entry behind all others of its owners. One that is there already stays, and gets the owners that are new. */
+  add(entry: T, owners: Iterable<string>): void {
+    const waiting = this.#waiting.get(entry) ?? { entry, owners: new Set(), isTaken: false };
+    this.#waiting.set(entry, waiting);
+    for (const owner of owners) {
+      if (waiting.owners.has(owner)) continue;
+      waiting.owners.add(owner);
+      const line = this.#lines.get(owner);
+      if (line) {
+        line.waiting.push(waiting);
+      } else {
+        this.#lines.set(owner, { waiting: [waiting], next: 0 });
+        this.#enter(owner);
+      }
+    }
+  }
+
+  /** Takes an entry out, if it is there. */
+  remove(entry: T): void {
+    const waiting = this.#waiting.get(entry);
+    if (!waiting) return;
+    waiting.isTaken = true;
+    this.#waiting.delete(entry);
+  }
+
+  /** Takes what is next of what may be taken now; `undefined` when there is none. */
+  take(mayTake: (entry: T, owner: string) => boolean = () => true): Taken<T> | undefined {
+    const passedOver: Place[] = [];
+    let taken: Taken<T> | undefined;
+    while (!taken) {
+      const place = this.#pop();
+      if (!place) break;
+      const { owner } = place;
+      const line = this.#lines.get(owner);
+      if (!line || isEmpty(line)) {
+        this.#lines.delete(owner);
+      } else if ((this.#shares.peek(owner) ?? 0) > place.share) {
+        this.#enter(owner);
+      } else {
+        const entry = firstOf(line, (each) => mayTake(each, owner));
+        if (entry === null) passedOver.push(place);
+        else taken = { entry: entry.entry, owner };
+      }
+    }
+    for (const place of passedOver) this.#push(place);
+    if (!taken) return undefined;
+    this.#least = this.#shareOf(taken.owner);
+    this.remove(taken.entry);
+    this.#enter(taken.owner);
+    return taken;
+  }
+
+  /** What was taken in the turn of an owner has cost that much: milliseconds, or any unit that is always the same. */
+  charge(owner: string, cost: number): void {
+    this.#shares.set(owner, this.#shareOf(owner) + cost);
+  }
+
+  #shareOf(owner: string): number {
+    return Math.max(this.#least, this.#shares.peek(owner) ?? 0);
+  }
+
+  #enter(owner: string): void {
+    this.#places += 1;
+    this.#push({ owner, share: this.#shareOf(owner), number: this.#places });
+  }
+
+  #push(place: Place): void {
+    const heap = this.#heap;
+    let at = heap.push(place) - 1;
+    while (at > 0) {
+      const above = (at - 1) >> 1;
+      const parent = heap[above] as Place;
+      if (!isBefore(place, parent)) break;
+      heap[at] = parent;
+      at = above;
+    }
+    heap[at] = place;
+  }
+
+  #pop(): Place | undefined {
+    const heap = this.#heap;
+    const [first] = heap;
+    const last = heap.pop();
+    if (!last || heap.length === 0) return first;
+    let at = 0;
+    for (let below = 1; below < heap.length; below = 2 * at + 1) {
+      const other = heap[below + 1];
+      if (other && isBefore(other, heap[below] as Place)) below += 1;
+      const child = heap[below] as Place;
+      if (!isBefore(child, last)) break;
+      heap[at] = child;
+      at = below;
+    }
+    heap[at] = last;
+    return first;
+  }
+}
+
+/** Whether nothing waits in a line. Lets go of what was taken once that is half of the whole. */
+function isEmpty<T>(line: Line<T>): boolean {
+  while (line.waiting[line.next]?.isTaken) line.next += 1;
+  if (line.next >= 32 && line.next * 2 >= line.waiting.length) {
+    line.waiting = line.waiting.slice(line.next);
+    line.next = 0;
+  }
+  return line.next >= line.waiting.length;
+}
+
+/** The first of a line that may be taken; `null` when there is none. */
+function firstOf<T>(line: Line<T>, mayTake: (entry: T) => boolean): Waiting<T> | null {
+  for (let at = line.next; at < line.waiting.length; at += 1) {
+    const each = line.waiting[at] as Waiting<T>;
+    if (!each.isTaken && mayTake(each.entry)) return each;
+  }
+  return null;
+}
+
+function isBefore(a: Place, b: Place): boolean {
+  return a.share < b.share || (a.share === b.share && a.number < b.number);
+}

@@ -1,0 +1,146 @@
+import { type Clock, systemClock } from './clock.ts';
+import { FairQueue } from './fair-queue.ts';
+
+/**
+ * For how long work is begun in one turn of the event loop, in milliseconds. Whatever costs little, such as a
+ * remembered answer, waits for the rest of the current turn, and so does each new connection.
+ */
+const TURN_MS = 4;
+/** The most pieces of work that are begun in one turn while some wait. */
+const MOST_A_TURN = 256;
+/** The most turns in a row that are left to new connections. */
+const MOST_ACCEPTING = 64;
+
+/**
+ * The one scheduler of long work: spreads what comes together over turns of the event loop, in order for each owner, and
+ * among owners by the least time that they have had, so that the work of one delays no other. A piece of work on its own
+ * is begun at once. What takes longer than a turn is cut into pieces, each of which waits for one.
+ *
+ * Node accepts one new connection in each turn of the event loop. While connections arrive, turns are therefore
+ * left to them: with requests in each, the last of 32 connections would wait for 32 full turns.
+ */
+export class LoopTurns {
+  readonly #clock: Clock;
+  readonly #waiting = new FairQueue<() => void>();
+  /** Whether turns are scheduled for what waits. */
+  #spreading = false;
+  /** When this turn's first work was begun, on `clock.now()`; null before. */
+  #since: number | null = null;
+  /** Whose work was begun last, and when: all that follows from it at once is a part of it. */
+  #running: { readonly owner: string; readonly since: number } | null = null;
+  /** The latest connection that was accepted in this turn, or in the one before. */
+  #accepted: object | null = null;
+  /** Turns since work was begun that were left to connections. */
+  #accepting = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Begins a piece of work of an owner now, or in a later turn. */
+  run(work: () => void, owner = ''): void {
+    if (!this.#spreading && this.#hasTime) {
+      if (this.#since === null) this.#begin();
+      work();
+      return;
+    }
+    this.#wait(work, owner);
+  }
+
+  /** Resolves in a later turn that has time for a piece of work of an owner. */
+  turn(owner = ''): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wait(resolve, owner);
+    });
+  }
+
+  /** Does something for each item, `most` of them in one turn: for what is much only where there are many of it. */
+  async each<T>(items: Iterable<T>, most: number, work: (item: T) => void): Promise<void> {
+    let done = 0;
+    for (const item of items) {
+      if (done > 0 && done % most === 0) await this.turn();
+      done += 1;
+      work(item);
+    }
+  }
+
+  /** To be called for each connection that is accepted. */
+  accepted(): void {
+    const connection = {};
+    this.#accepted = connection;
+    this.#accepting += 1;
+    // What is begun in this turn comes behind a callback that is set now: the next turn ends it.
+    setImmediate(() => {
+      setImmediate(() => {
+        if (this.#accepted === connection) this.#accepted = null;
+      });
+    });
+  }
+
+  #wait(work: () => void, owner: string): void {
+    this.#waiting.add(work, [owner]);
+    if (this.#spreading) return;
+    this.#spreading = true;
+    this.#spread();
+  }
+
+  get #hasTime(): boolean {
+    if (this.#accepted !== null && this.#accepting < MOST_ACCEPTING) return false;
+    return this.#since === null || this.#clock.now() - this.#since < TURN_MS;
+  }
+
+  #begin(): void {
+    this.#since = this.#clock.now();
+    setImmediate(() => this.#end());
+  }
+
+  /** Ends a turn. After one in which work was begun, the next turns are for connections again. */
+  #end(): void {
+    if (this.#since !== null) this.#accepting = 0;
+    this.#since = null;
+  }
+
+  /** Each is begun in a callback of its own, so that all that follows from it at once counts against the turn. */
+  #spread(): void {
+    const step = (): void => {
+      this.#charge();
+      if (!this.#hasTime) return;
+      const now = this.#clock.now();
+      this.#since ??= now;
+      const next = this.#waiting.take();
+      if (!next) return;
+      this.#running = { owner: next.owner, since: now };
+      next.entry();
+    };
+    const steps = Math.min(MOST_A_TURN, this.#waiting.size);
+    for (let count = 0; count < steps; count += 1) setImmediate(step);
+    setImmediate(() => {
+      this.#charge();
+      this.#end();
+      this.#spreading = this.#waiting.size > 0;
+      if (this.#spreading) this.#spread();
+    });
+  }
+
+  #charge(): void {
+    if (!this.#running) return;
+    const { owner, since } = this.#running;
+    this.#waiting.charge(owner, this.#clock.now() - since);
+    this.#running = null;
+  }
+}
+
+/** The event loop is one for the whole process, and so are its turns. */
+export const loopTurns = new LoopTurns(systemClock);
+
+/** Runs a task in the next turn of the event loop, after what has arrived by then was read. */
+export function inNextTurn(task: () => void): void {
+  setImmediate(task);
+}
+
+/** Resolves in the next turn of the event loop: whatever a known value leads to has begun by then. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
