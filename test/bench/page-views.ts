@@ -3,7 +3,7 @@ import { Pool } from 'undici';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { ReceiptSummary } from '../../src/upstream/receipt.ts';
 import { type AnswerError, PLENTY, type Row } from '../support/gateway.ts';
-import { start } from '../support/process.ts';
+import { GATEWAY, start } from '../support/process.ts';
 import { type Dashboard, dashboardsOf } from './dashboards.ts';
 import { putAway } from './distance.ts';
 import { busiestMinute } from './freshness.ts';
@@ -76,7 +76,7 @@ export async function setStage({ mode, bursts = [] }: Upstream): Promise<Stage> 
   });
   const dashboards = await dashboardsOf(sandbox);
   const upstream = await putAway(sandbox.links.url, DISTANCE_MS);
-  const gateway = start(process.execPath, ['dist/main.js'], {
+  const gateway = start(process.execPath, GATEWAY, {
     cwd: new URL('../..', import.meta.url).pathname,
     env: {
       PORT: '0',

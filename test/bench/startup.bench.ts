@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'vitest';
-import { start } from '../support/process.ts';
+import { GATEWAY, start } from '../support/process.ts';
 import { percentile, record } from './report/measurement.ts';
 
 /** Starts of each, by turns. */
@@ -27,8 +27,8 @@ it('startup', async () => {
   const bares: number[] = [];
   // By turns, so that whatever else the machine does weighs on both alike.
   for (let pair = 0; pair < PAIRS; pair += 1) {
-    bares.push(await firstAnswer(file));
-    gateways.push(await firstAnswer(join('dist', 'main.js')));
+    bares.push(await firstAnswer([file]));
+    gateways.push(await firstAnswer(GATEWAY));
   }
   rmSync(file);
   const ratios = gateways.map((ms, pair) => ms / (bares[pair] ?? Number.NaN));
@@ -50,7 +50,7 @@ it('startup', async () => {
 });
 
 /** Milliseconds from a start to the first answer. A sandbox is no part of production, so there is none. */
-async function firstAnswer(file: string): Promise<number> {
+async function firstAnswer(args: readonly string[]): Promise<number> {
   const env = {
     NODE_ENV: 'production',
     PORT: '0',
@@ -59,7 +59,7 @@ async function firstAnswer(file: string): Promise<number> {
     AUTH_MODE: 'none',
   };
   const startedAt = performance.now();
-  const process = start(globalThis.process.execPath, [file], { cwd: '.', env });
+  const process = start(globalThis.process.execPath, args, { cwd: '.', env });
   const [, url = ''] = await process.says(/(http:\/\/[^\s"]+\/graphql)/);
   const response = await fetch(url, {
     method: 'POST',
@@ -70,6 +70,6 @@ async function firstAnswer(file: string): Promise<number> {
   const ms = performance.now() - startedAt;
   process.child.kill('SIGKILL');
   await process.ended;
-  if (response.status !== 200) throw new Error(`${file} answered ${response.status}`);
+  if (response.status !== 200) throw new Error(`${args.at(-1)} answered ${response.status}`);
   return ms;
 }

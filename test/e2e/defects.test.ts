@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { encodeGlobalId } from '../../src/graph/global-id.ts';
-import { type Running, start } from '../support/process.ts';
+import { GATEWAY, type Running, start } from '../support/process.ts';
 
 const running: Running[] = [];
 afterEach(async () => {
@@ -25,7 +25,7 @@ class Process {
 
   constructor(env: Readonly<Record<string, string>> = {}, ...flags: string[]) {
     const settings = { PORT: '0', NODE_ENV: 'production', ...env };
-    this.#running = start(process.execPath, [...flags, 'dist/main.js'], {
+    this.#running = start(process.execPath, [...flags, ...GATEWAY], {
       cwd: '.',
       env: settings,
     });

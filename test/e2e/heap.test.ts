@@ -1,11 +1,13 @@
+import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { start } from '../support/process.ts';
+import { commandOf } from '../support/dockerfile.ts';
+import { GATEWAY, start } from '../support/process.ts';
 
 /** What the space of new objects has come to in a busy gateway, in MiB. */
 async function youngMib(options: readonly string[], env: Record<string, string> = {}) {
   const gateway = start(
     process.execPath,
-    [...options, '--import', './test/e2e/young-objects.mjs', 'dist/main.js'],
+    [...options, '--import', './test/e2e/young-objects.mjs', ...GATEWAY],
     { cwd: '.', env: { PORT: '0', STATE_DIR: 'off', ...env } },
   );
   await gateway.says(/\/graphql/);
@@ -23,4 +25,32 @@ it('sets at most half of what V8 would aside for new objects', async () => {
 it('leaves that to an operator who has something to say of it', async () => {
   expect(await youngMib(['--max-semi-space-size=16'])).toBeCloseTo(32, 0);
   expect(await youngMib([], { NODE_OPTIONS: '--max_semi_space_size=2' })).toBeCloseTo(4, 0);
+});
+
+it('the image starts with the options that `npm start` has', () => {
+  const [, command = ''] = /^CMD (.*)$/m.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
+  expect(commandOf(command)).toEqual(['node', ...GATEWAY]);
+});
+
+it('Node takes these options, and the gateway does without them', async () => {
+  for (const args of [GATEWAY, GATEWAY.slice(-1)]) {
+    const env = { PORT: '0', STATE_DIR: 'off' };
+    const gateway = start(process.execPath, args, { cwd: '.', env });
+    const [, url = ''] = await gateway.says(/(http:\S+)\/graphql/);
+    expect((await fetch(`${url}/graphql?query={account{username}}`)).status).toBe(200);
+    gateway.child.kill('SIGTERM');
+    expect(await gateway.ended).toBe(0);
+  }
+});
+
+it('collects what is left of an upload every 4 MiB, among young objects alone', async () => {
+  const env = { PORT: '0', STATE_DIR: 'off' };
+  const gateway = start(process.execPath, ['--trace-gc', ...GATEWAY], { cwd: '.', env });
+  const [, url = ''] = await gateway.says(/(http:\S+)\/graphql/);
+  const body = Buffer.alloc(22 * 1024 * 1024);
+  const reply = await fetch(`${url}/files/large.bin`, { method: 'PUT', body });
+  expect(reply.status).toBe(201);
+  gateway.child.kill('SIGTERM');
+  await gateway.ended;
+  expect(gateway.output().match(/Scavenge.* testing;/g)).toHaveLength(5);
 });

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { start } from '../support/process.ts';
+import { GATEWAY, start } from '../support/process.ts';
 
 const WATCHED_MS = 2000;
 /** On a busy machine it takes a while until everything is loaded, metrics last, and cleaned up after. */
@@ -18,7 +18,7 @@ function sleepsOf(pid: number): number {
 it.skipIf(!existsSync('/proc/self/task'))(
   'An idle process wakes less than five times a second (needs Linux)',
   async () => {
-    const running = start(process.execPath, ['dist/main.js'], {
+    const running = start(process.execPath, GATEWAY, {
       cwd: '.',
       env: {
         PORT: '0',

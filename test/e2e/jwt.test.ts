@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SignJWT } from 'jose';
 import { expect, it } from 'vitest';
-import { start } from '../support/process.ts';
+import { GATEWAY, start } from '../support/process.ts';
 
 const secret = 'a secret of more than 32 letters'.replaceAll(' ', '-');
 const issuer = 'https://login.example';
@@ -36,7 +36,7 @@ async function ask(url: string, token: string): Promise<number | undefined> {
 it('a token that was verified is nowhere in the heap, and who sent it is', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'heap-'));
   const flags = ['--heapsnapshot-signal=SIGUSR2', `--diagnostic-dir=${folder}`];
-  const gateway = start(process.execPath, [...flags, 'dist/main.js'], {
+  const gateway = start(process.execPath, [...flags, ...GATEWAY], {
     cwd: '.',
     env: {
       PORT: '0',

@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
+import { GATEWAY } from '../support/process.ts';
 
 type Child = ChildProcessByStdio<null, Readable, null>;
 
@@ -26,7 +27,7 @@ async function unread(...flags: string[]): Promise<{ child: Child; url: string }
   server.close();
   await once(server, 'close');
   const env = { PORT: String(port), NODE_ENV: 'production', LOG_LEVEL: 'info' };
-  const args = [...flags, 'dist/main.js'];
+  const args = [...flags, ...GATEWAY];
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
   children.push(child);
   const url = `http://127.0.0.1:${port}`;

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Running, start } from '../support/process.ts';
+import { GATEWAY, type Running, start } from '../support/process.ts';
 
 /** The heap of the process, in MB: a few hundred plans of the largest operation would fill it. */
 const HEAP_MB = 64;
@@ -11,7 +11,7 @@ afterEach(async () => {
 });
 
 async function startSmall(): Promise<string> {
-  const args = [`--max-old-space-size=${HEAP_MB}`, 'dist/main.js'];
+  const args = [`--max-old-space-size=${HEAP_MB}`, ...GATEWAY];
   const env = { PORT: '0', LOG_LEVEL: 'error' };
   running = start(process.execPath, args, { cwd: '.', env });
   return (await running.says(/(http:\/\/localhost:\d+)\/graphql/))[1] ?? '';

@@ -9,13 +9,13 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { settings } from '../../src/config/settings.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { arrival } from '../support/busy-gateway.ts';
-import { type Running, start } from '../support/process.ts';
+import { GATEWAY, type Running, start } from '../support/process.ts';
 
 const running: Running[] = [];
 
 /** The built gateway in an environment that holds nothing but what is given. */
 function gateway(env: Record<string, string> = {}, ...flags: string[]): Running {
-  const process = start(globalThis.process.execPath, ['dist/main.js', ...flags], {
+  const process = start(globalThis.process.execPath, [...GATEWAY, ...flags], {
     cwd: '.',
     env: { PORT: '0', STATE_DIR: 'off', ...env },
   });
@@ -178,7 +178,7 @@ describe('an OpenTelemetry SDK that the process is started with', () => {
   it('gets a span for the operation and one for each upstream call', async () => {
     const process = start(
       globalThis.process.execPath,
-      ['--import', './test/e2e/tiny-sdk.mjs', 'dist/main.js'],
+      ['--import', './test/e2e/tiny-sdk.mjs', ...GATEWAY],
       { cwd: '.', env: { PORT: '0' } },
     );
     running.push(process);

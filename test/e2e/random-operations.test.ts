@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { formatTokenFile } from '../../src/auth/token-file.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { schema } from '../../src/schema.ts';
-import { type Running, start } from '../support/process.ts';
+import { GATEWAY, type Running, start } from '../support/process.ts';
 import type { Message } from '../support/wild.ts';
 import { anyOperation } from '../support/wild-operations.ts';
 
@@ -80,7 +80,7 @@ const modes: Readonly<Record<string, Mode>> = {
 async function startGateway(name: string, { env }: Mode): Promise<Running & { url: string }> {
   const { links, market } = sandbox;
   const ttls = ['ACCOUNT', 'CHANNELS', 'CAMPAIGNS', 'ITEMS', 'SELLER', 'PIXELS'];
-  const running = start(process.execPath, ['dist/main.js'], {
+  const running = start(process.execPath, GATEWAY, {
     cwd: '.',
     env: {
       PORT: '0',

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { makeCertificate } from '../support/certificate.ts';
 import { describeWith, redisServer } from '../support/needs.ts';
-import { start } from '../support/process.ts';
+import { GATEWAY, start } from '../support/process.ts';
 import { RedisServer } from '../support/redis-server.ts';
 
 describeWith(redisServer, 'the built gateway', () => {
@@ -19,7 +19,7 @@ describeWith(redisServer, 'the built gateway', () => {
       REDIS_SECRET: 's'.repeat(32),
     };
     const probe = (more: Readonly<Record<string, string>>) =>
-      start(process.execPath, ['dist/main.js', '--check-config', '--probe'], {
+      start(process.execPath, [...GATEWAY, '--check-config', '--probe'], {
         cwd: '.',
         env: { ...env, ...more },
       });

@@ -3,7 +3,7 @@ import { ttlName } from '../../src/config/settings.ts';
 import { resourceNames } from '../../src/resources.ts';
 import { type Fault, type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { PLENTY, type Row } from '../support/gateway.ts';
-import { type Running, start } from '../support/process.ts';
+import { GATEWAY, type Running, start } from '../support/process.ts';
 
 /** Passwords that callers send, with letters that are spelt otherwise in URLs, JSON and HTML. */
 const passwords = {
@@ -115,7 +115,7 @@ interface Told {
 async function run(env: Readonly<Record<string, string>>, sent: readonly Errand[]): Promise<Told> {
   const { links, market } = sandbox;
   sandbox.reset();
-  const gateway = start(process.execPath, ['dist/main.js'], {
+  const gateway = start(process.execPath, GATEWAY, {
     cwd: '.',
     env: {
       PORT: '0',

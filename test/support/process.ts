@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 
 /** A started program and everything it has said so far. */
 export interface Running {
@@ -10,6 +11,15 @@ export interface Running {
   /** How it ended: its exit code, or the signal that ended it. */
   readonly ended: Promise<number | NodeJS.Signals | null>;
 }
+
+/** What Node is given to run the built gateway as `npm start` does: options of V8, and the program. */
+export const GATEWAY = (
+  JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+    readonly scripts: { readonly start: string };
+  }
+).scripts.start
+  .split(' ')
+  .slice(1);
 
 /** Starts a program with exactly this environment. */
 export function start(

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Running, start } from './process.ts';
+import { GATEWAY, type Running, start } from './process.ts';
 
 /** The upstream's key, which no file of the gateway may hold. */
 export const KEY = 'an-api-key';
@@ -37,7 +37,7 @@ async function upstream(tellsLimit: boolean) {
 
 /** The built gateway with a limit that is soon spent, on a folder that outlives it. */
 function gateway(url: string, folder: string): Running {
-  return start(process.execPath, ['dist/main.js'], {
+  return start(process.execPath, GATEWAY, {
     cwd: '.',
     env: {
       PORT: '0',

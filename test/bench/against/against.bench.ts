@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { it } from 'vitest';
-import { start } from '../../support/process.ts';
+import { GATEWAY, start } from '../../support/process.ts';
 import { percentile, record } from '../report/measurement.ts';
 
 /** Another checkout of the project, installed: its figures stand under the line. */
@@ -59,7 +59,7 @@ it.runIf(OTHER)('is no slower than another checkout', { timeout: 600_000 }, asyn
 
 async function measure(cwd: string): Promise<Times> {
   const begin = performance.now();
-  const gateway = start(process.execPath, ['dist/main.js'], {
+  const gateway = start(process.execPath, GATEWAY, {
     cwd,
     env: { PORT: '0', LOG_LEVEL: 'warn' },
   });

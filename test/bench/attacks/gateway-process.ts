@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Running, start } from '../../support/process.ts';
+import { GATEWAY, type Running, start } from '../../support/process.ts';
 
 /** What a process says of itself; sizes are bytes. See inside.js. */
 export interface Inside {
@@ -30,10 +30,9 @@ export class GatewayProcess {
   static async start(env: Readonly<Record<string, string>>): Promise<GatewayProcess> {
     const args = [
       `--max-old-space-size=${HEAP_MB}`,
-      '--expose-gc',
       '--import',
       new URL('inside.js', import.meta.url).href,
-      'dist/main.js',
+      ...GATEWAY,
     ];
     const cwd = new URL('../../..', import.meta.url).pathname;
     const running = start(process.execPath, args, { cwd, env: { PORT: '0', ...env } });

@@ -4,7 +4,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Running, start } from '../../support/process.ts';
+import { GATEWAY, type Running, start } from '../../support/process.ts';
 
 /** A server in a process of its own, on a core of its own where the machine lets it. */
 export interface Server {
@@ -30,7 +30,7 @@ export function makeRoom(): void {
 /** The built gateway, on its sandbox unless `env` says otherwise. */
 export async function startGateway(env: Readonly<Record<string, string>>): Promise<Server> {
   const PORT = String(await freePort());
-  return startFile(join('dist', 'main.js'), { PORT, STATE_DIR: 'off', ...env });
+  return startFile(GATEWAY, { PORT, STATE_DIR: 'off', ...env });
 }
 
 /** A port that was free a moment ago. In production a gateway writes its port to the log alone, which may be off. */
@@ -58,7 +58,7 @@ export async function startText(
 ): Promise<Server> {
   const file = join(folder, name);
   writeFileSync(file, program);
-  const server = await startFile(file, { PORT: String(await freePort()), ...env });
+  const server = await startFile([file], { PORT: String(await freePort()), ...env });
   if (core === 'ours') pin(OUR_CORE, server.pid);
   return {
     ...server,
@@ -70,10 +70,10 @@ export async function startText(
 }
 
 async function startFile(
-  file: string,
+  args: readonly string[],
   env: Readonly<Record<string, string>> & { readonly PORT: string },
 ): Promise<Server> {
-  const running: Running = start(process.execPath, [file], {
+  const running: Running = start(process.execPath, args, {
     cwd: '.',
     env: { NODE_ENV: 'production', ...env },
   });

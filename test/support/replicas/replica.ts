@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { type Running, start } from '../process.ts';
+import { GATEWAY, type Running, start } from '../process.ts';
 
 /** What a gateway answered, as far as these tests look at it. */
 export interface ReplicaAnswer {
@@ -136,7 +136,7 @@ export class Replica implements AsyncDisposable {
 
   #start(): Running {
     const inside = fileURLToPath(new URL('inside.mjs', import.meta.url));
-    return start(process.execPath, ['--import', inside, 'dist/main.js'], {
+    return start(process.execPath, ['--import', inside, ...GATEWAY], {
       cwd: '.',
       env: this.#env,
     });
