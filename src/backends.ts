@@ -37,7 +37,7 @@ interface BackendWorld {
   readonly journal: Journal;
   /** The other processes that share budgets and answers; `null` where this one is alone. */
   readonly replicas: Replicas | null;
-  /** Who is told how the requests to an upstream come out. */
+  /** Learns how the requests to an upstream end. */
   readonly witness: (subject: Subject) => Witness;
 }
 

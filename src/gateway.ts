@@ -134,7 +134,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
 }
 
 /**
- * What each key has spent, remembered in `STATE_DIR`. `complain` is told why that cannot be, and `warn` what is
+ * What each key has spent, remembered in `STATE_DIR`. `complain` gets the reason where that cannot be, and `warn` what is
  * wrong although it can.
  */
 export function createJournal(

@@ -30,6 +30,7 @@ import { gatewayPlugins } from './graphql/plugins.ts';
 import { createSchemaPage } from './graphql/schema-page.ts';
 import { createGraphqlServer, type GraphqlServer } from './graphql/yoga.ts';
 import { Door } from './http/door/admission.ts';
+import { type BodyLimits, bodyLimits } from './http/door/body-limit.ts';
 import { type Callers, createCallers } from './http/door/caller.ts';
 import { createHostGuard } from './http/door/host-guard.ts';
 import { Origins } from './http/door/origins.ts';
@@ -44,9 +45,6 @@ import { createOperatorPages } from './operators/operator-pages.ts';
 import type { SharedState } from './operators/readiness.ts';
 import { schema } from './schema.ts';
 import type { Cache } from './upstream/cache/cache.ts';
-
-/** Largest GraphQL request without files. */
-const MAX_BODY_BYTES = 1024 * 1024;
 
 /** What the servers are put together from. */
 interface Parts {
@@ -65,7 +63,7 @@ interface Parts {
 /** What both servers use: the door's rules stand here once for every route. */
 interface Shared {
   readonly answers: RememberedAnswers;
-  readonly bodyLimits: { readonly maxBodyBytes: number; readonly maxMultipartBytes: number };
+  readonly bodyLimits: BodyLimits;
   readonly callers: Callers;
   readonly contexts: ContextFactory;
   readonly live: LiveHub | null;
@@ -133,7 +131,7 @@ function createShared(
     clock,
     exposeUserApiKeys,
     uploadInlineMaxBytes,
-    // Until every slot that is taken now is free again, and whoever waits before it has had a turn.
+    // Until every slot that is taken now is free again, and all that waits before it has had a turn.
     patienceMs: 2 * Math.max(config.links.rateWindowMs, config.market.rateWindowMs),
   });
   const texts = new OperationTexts(schema, config.operationLimits, config.introspection);
@@ -141,11 +139,7 @@ function createShared(
   const maxBytes = Math.ceil(answerBytes(config.cacheMaxBytes) / 2);
   return {
     answers: new RememberedAnswers({ cache, clock, maxBytes }),
-    bodyLimits: {
-      maxBodyBytes: MAX_BODY_BYTES,
-      // The operation, and the file.
-      maxMultipartBytes: MAX_BODY_BYTES + uploadInlineMaxBytes,
-    },
+    bodyLimits: bodyLimits(uploadInlineMaxBytes),
     callers,
     contexts,
     live: createLive(config, { clock, digest, telemetry }),
@@ -252,7 +246,7 @@ function createHttp(
       linksFor: sources.links,
       clock,
       events,
-      places: new UploadPlaces(uploadsAtATime(config)),
+      places: new UploadPlaces(config.uploadMaxConcurrent, config.links.rateLimit),
       maxBytes: config.uploadMaxBytes,
       maskError,
     }),
@@ -281,9 +275,4 @@ function createHttp(
     clock,
     graceMs: config.shutdownGraceMs,
   });
-}
-
-/** Each may hold a slot for long: half of them are left to everything else. */
-function uploadsAtATime({ links, uploadMaxConcurrent }: Config): number {
-  return Math.max(1, Math.min(uploadMaxConcurrent, Math.floor(links.rateLimit / 2)));
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts';
 import type { Digest } from '../digest.ts';
 import type { Viewer } from './viewer.ts';
 
-/** What of a request tells who sent it. */
+/** What of a request identifies its sender. */
 interface Presented {
   /** The `Authorization` header. */
   readonly authorization: string | undefined;
@@ -24,7 +24,7 @@ export interface AuthWorld {
   readonly digest: Digest;
   /** Fetches the keys of the identity provider. */
   readonly fetch: typeof fetch;
-  /** Tells the operator, in one sentence, what is wrong with a file or an identity provider. */
+  /** Reports to the operator, in one sentence, what is wrong with a file or an identity provider. */
   readonly complain: (sentence: string) => void;
 }
 

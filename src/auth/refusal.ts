@@ -2,7 +2,7 @@ import { GraphQLError } from 'graphql';
 import { GatewayError } from '../errors.ts';
 
 /**
- * `UNAUTHENTICATED` with status 401. `presented` tells whether there was a credential at all, which a
+ * `UNAUTHENTICATED` with status 401. `presented`: whether there was a credential at all, which a
  * client wants to know before it asks its user again.
  * Implements: RFC 6750 section 3.
  */

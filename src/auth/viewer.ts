@@ -4,7 +4,7 @@ import type { Credential } from './credential.ts';
 /** What a caller may do, from least to most; each role may do what those before it may. */
 export const roles = ['viewer', 'editor', 'admin'] as const;
 
-/** One of `roles`: a viewer reads, an editor also writes, an admin also sees to plans and users. */
+/** One of `roles`: a viewer reads, an editor also writes, an admin also manages plans and users. */
 export type Role = (typeof roles)[number];
 
 /** The authenticated sender of a request. */

@@ -13,7 +13,7 @@ interface ConsoleOptions {
   readonly page: ConsoleRoute;
   readonly feed: ConsoleFeed;
   readonly maskError: MaskError;
-  /** Whether tokens tell who somebody is: else everybody is an administrator of their own. */
+  /** Whether tokens name their senders: else each is an administrator of their own. */
   readonly hasRoles: boolean;
 }
 
@@ -26,7 +26,7 @@ type ConsoleRoute = (
 
 /**
  * The console: its page, and the state of the gateway for it. `/console.json` answers that once, `/console/events`
- * tells it every second as server-sent events. Names of callers are in it for viewers on this machine, and for tokens
+ * sends it every second as server-sent events. Names of callers are in it for viewers on this machine, and for tokens
  * of administrators.
  * 0 upstream calls.
  */
@@ -56,7 +56,7 @@ export function createConsoleRoutes(
       response.writeHead(200, {
         'Content-Type': 'text/event-stream; charset=utf-8',
         'Cache-Control': 'no-store',
-        // Proxies would hold back what is told, to send more at a time.
+        // Proxies would hold back events, to send more at a time.
         'X-Accel-Buffering': 'no',
       });
       if (isHead) response.end();

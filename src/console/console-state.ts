@@ -126,7 +126,7 @@ export interface ReplicaState {
   readonly queued: number;
 }
 
-/** What the console shows. A viewer who may not know callers is told none. */
+/** What the console shows. A viewer who may not know callers is shown none. */
 export interface ConsoleState {
   /** Milliseconds since 1970. */
   readonly at: number;

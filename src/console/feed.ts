@@ -3,9 +3,9 @@ import { inBackground } from '../at-once.ts';
 import type { Clock } from '../clock.ts';
 import { type TakeSnapshot, withoutNames } from './snapshot.ts';
 
-/** A new state is told so often, in milliseconds. */
-const TELL_MS = 1000;
-/** A state is shown again to those who ask within so many milliseconds: to ask more often costs nothing. */
+/** How often a new state is sent, in milliseconds. */
+const SEND_MS = 1000;
+/** For how long a state is shown again, in milliseconds: to ask more often costs nothing. */
 const SAME_MS = 200;
 /** Streams at a time. */
 const MOST_VIEWERS = 32;
@@ -36,14 +36,14 @@ interface Viewer {
 
 /**
  * The state of the console as text: looked up at most once for all who look at a moment, and only while somebody
- * does. A viewer who has not taken the last state is told no other until they have: never a queue.
+ * does. A viewer who has not taken the last state is sent no other until they have: never a queue.
  */
 export class ConsoleFeed {
   readonly #clock: Clock;
   readonly #take: TakeSnapshot;
   readonly #viewers = new Set<Viewer>();
   #texts: { readonly at: number; readonly named: Shown; readonly unnamed: Shown } | null = null;
-  #isTelling = false;
+  #isSending = false;
   #draining = false;
   #ended = false;
 
@@ -70,13 +70,13 @@ export class ConsoleFeed {
     return taken < places && this.#viewers.size < MOST_VIEWERS && !this.#ended;
   }
 
-  /** Tells a viewer the state from now on, whose response has its head. */
+  /** Sends the state to a viewer from now on, whose response has its head. */
   show(response: ServerResponse, rights: ConsoleRights): void {
     const viewer: Viewer = { response, rights, checkedAt: this.#clock.now() };
     this.#viewers.add(viewer);
     response.once('close', () => this.#viewers.delete(viewer));
     response.write(this.#eventFor(viewer));
-    if (!this.#isTelling) this.#tellLater();
+    if (!this.#isSending) this.#sendLater();
   }
 
   /** The gateway is about to stop: states say so from now on. */
@@ -96,17 +96,17 @@ export class ConsoleFeed {
     }
   }
 
-  #tellLater(): void {
-    this.#isTelling = true;
-    this.#clock.after(TELL_MS, () => {
-      this.#isTelling = false;
+  #sendLater(): void {
+    this.#isSending = true;
+    this.#clock.after(SEND_MS, () => {
+      this.#isSending = false;
       if (this.#viewers.size === 0 || this.#ended) return;
-      for (const viewer of this.#viewers) this.#tell(viewer);
-      this.#tellLater();
+      for (const viewer of this.#viewers) this.#send(viewer);
+      this.#sendLater();
     });
   }
 
-  #tell(viewer: Viewer): void {
+  #send(viewer: Viewer): void {
     const now = this.#clock.now();
     if (viewer.rights.still && now - viewer.checkedAt >= CHECK_MS) {
       viewer.checkedAt = now;

@@ -13,7 +13,7 @@ const RESOURCES_SHOWN = 8;
 /** Stands for all names that were forgotten for newer ones: no operation can be called so. */
 const OTHERS = '(others)';
 
-/** Below this share of all requests of the hour, and below so many, a ttl is not worth a hint. */
+/** The share of all requests of the hour, and the number, below which a ttl is not worth a hint. */
 const HINT_SHARE = 0.1;
 const HINT_LEAST = 20;
 /** So much longer a ttl is proposed: four of five of its renewals are spared. */

@@ -7,7 +7,7 @@ interface UploadBodyOptions {
   readonly request: IncomingMessage;
   readonly clock: Clock;
   readonly maxBytes: number;
-  /** Whether so many of the bytes may be held until the upload is over. */
+  /** Whether that many bytes may be held until the upload is over. */
   readonly hold: (bytes: number) => boolean;
   /** Called when bytes are handed out that will not be again. */
   readonly onSpent: (bytes: number) => void;
@@ -69,7 +69,7 @@ export class UploadBody implements ByteStream {
   #ended = false;
   /** Why no more comes, where that is not the end. */
   #broken: { readonly error: unknown } | null = null;
-  /** Whoever waits for the next piece, and since when. */
+  /** What waits for the next piece, and since when. */
   #waiting: { readonly since: number; readonly look: () => void } | null = null;
 
   constructor(options: UploadBodyOptions) {
@@ -136,14 +136,14 @@ export class UploadBody implements ByteStream {
     this.#options.onLost(new BudgetExhausted('LINKS', Math.max(1, retryAfterMs), availableAt));
   }
 
-  /** Reads no more: the rest of the request is left to whoever answers it. */
+  /** Reads no more: the rest of the request is left to the code that answers it. */
   close(): void {
     this.#patience.end();
     if (!this.#started) return;
     const { request } = this.#options;
     request.off('data', this.#take).off('end', this.#end);
     request.off('error', this.#breakOff).off('close', this.#breakOff);
-    // What has come in whole is in nobody's way, unless it stays there: the connection may serve on.
+    // What has come in whole is in no one's way, unless it stays there: the connection may serve on.
     if (request.complete) request.resume();
     else request.pause();
   }

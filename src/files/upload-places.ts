@@ -6,12 +6,12 @@ const MOST_OF_ALL = 1000;
 const MOST_UNKNOWN = 64;
 /** Memory for the first bytes of all uploads together, in case they must be sent again. */
 const REPLAY_BYTES = 8 * 1024 * 1024;
-/** When to try again for a place: nobody knows how long the uploads under way will take. */
+/** When to try again for a place: how long the uploads under way will take is unknown. */
 const RETRY_AFTER_MS = 5000;
 
 /** An upload under way. */
 export interface UploadPlace {
-  /** Whether so many bytes more may be held in memory. They are until the place is left. */
+  /** Whether `bytes` more may be held in memory. They are held until `leave`. */
   hold(bytes: number): boolean;
   /** Gives the place to the next. */
   leave(): void;
@@ -45,9 +45,11 @@ export class UploadPlaces {
   #unknown = 0;
   #heldBytes = 0;
 
-  constructor(perKey: number) {
-    this.#perKey = perKey;
-    this.#perCaller = Math.ceil(perKey / 2);
+  /** `most`: uploads at a time under one key, whose slots in a window are `rateLimit`. */
+  constructor(most: number, rateLimit = Number.POSITIVE_INFINITY) {
+    // Each may hold a slot for long: half of them are left to everything else.
+    this.#perKey = Math.max(1, Math.min(most, Math.floor(rateLimit / 2)));
+    this.#perCaller = Math.ceil(this.#perKey / 2);
   }
 
   /**

@@ -4,12 +4,12 @@ import type { HttpServer } from './server.ts';
 
 /** Share of the grace in which queued writes may still be sent; the rest is for their answers. */
 const LAST_WRITES = 0.8;
-/** Share of the grace in which upstreams may answer; in the rest, callers are told that they did not. */
+/** Share of the grace in which upstreams may answer; in the rest, callers get the answer that they did not. */
 const LAST_ANSWERS = 0.95;
 
 /**
  * Stops in an order that leaves no caller without an answer. The gateway reports that it is not ready,
- * tells queued reads when to try again, takes no new connection, and lets running operations and writes
+ * refuses queued reads with the time to try again, takes no new connection, and lets running operations and writes
  * finish. It then gives up what an upstream has not answered, and after `graceMs` closes everything.
  */
 export async function shutDown(parts: {

@@ -10,7 +10,7 @@ export type PatchOperation =
 
 type Members = Readonly<Record<string, unknown>>;
 type List = readonly unknown[];
-/** What tells a row from the others of its list. */
+/** What distinguishes a row from the others of its list. */
 type Identity = string | number;
 
 /**
@@ -43,12 +43,12 @@ function changePart(
   patch: PatchOperation[],
 ): boolean {
   const start = patch.length;
-  const anew = change(before, after, path, patch);
-  if (anew && patch.length - start > 1) {
+  const isWhole = change(before, after, path, patch);
+  if (isWhole && patch.length - start > 1) {
     patch.length = start;
     patch.push({ op: 'replace', path, value: after });
   }
-  return anew;
+  return isWhole;
 }
 
 function changeMembers(
@@ -61,13 +61,13 @@ function changeMembers(
   for (const name of Object.keys(before)) {
     if (!Object.hasOwn(after, name)) patch.push({ op: 'remove', path: below(path, name) });
   }
-  let anew = true;
+  let isWhole = true;
   for (const name of Object.keys(after)) {
     const place = below(path, name);
     if (!Object.hasOwn(before, name)) patch.push({ op: 'add', path: place, value: after[name] });
-    else if (!changePart(before[name], after[name], place, patch)) anew = false;
+    else if (!changePart(before[name], after[name], place, patch)) isWhole = false;
   }
-  return anew && patch.length > start;
+  return isWhole && patch.length > start;
 }
 
 function changeList(before: List, after: List, path: string, patch: PatchOperation[]): boolean {
@@ -87,10 +87,10 @@ function changePlaces(before: List, after: List, path: string, patch: PatchOpera
   let tail = 0;
   while (tail < shorter - head && isEqual(before.at(-1 - tail), after.at(-1 - tail))) tail += 1;
   const start = patch.length;
-  let anew = head + tail === 0;
+  let isWhole = head + tail === 0;
   const common = shorter - tail;
   for (let place = head; place < common; place += 1) {
-    if (!changePart(before[place], after[place], `${path}/${place}`, patch)) anew = false;
+    if (!changePart(before[place], after[place], `${path}/${place}`, patch)) isWhole = false;
   }
   for (let place = before.length - tail - 1; place >= common; place -= 1) {
     patch.push({ op: 'remove', path: `${path}/${place}` });
@@ -98,7 +98,7 @@ function changePlaces(before: List, after: List, path: string, patch: PatchOpera
   for (let place = common; place < after.length - tail; place += 1) {
     patch.push({ op: 'add', path: `${path}/${place}`, value: after[place] });
   }
-  return anew && patch.length > start;
+  return isWhole && patch.length > start;
 }
 
 /** Two lists and the identities of their rows. */
@@ -124,7 +124,7 @@ function changeRows(rows: Rows, path: string, patch: PatchOperation[]): boolean 
   return kept === 0 && before.length + after.length > 0;
 }
 
-/** From the end, so that no place is counted anew. */
+/** From the end, so that no place is counted twice. */
 function removeRows(
   olds: readonly Identity[],
   wanted: ReadonlySet<Identity>,

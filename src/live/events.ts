@@ -1,4 +1,4 @@
-/** How a stream is told of changes: as patches, or each time as a whole result. */
+/** How a stream gets changes: as patches, or each time as a whole result. */
 export type LiveMode = 'patch' | 'whole';
 
 /** What each event says of time, as `extensions.live`. */

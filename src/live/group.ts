@@ -27,17 +27,17 @@ interface LiveGroupOptions {
   readonly pace: RunPace;
   /** Where it counts what it takes. */
   readonly room: QueryRoom;
-  /** Told of every run. */
+  /** Called with every run. */
   readonly onRun: () => void;
   /** The key was refused, and all members have to end with these errors. */
   readonly onRefused: (errors: readonly object[]) => void;
   /** It takes more than there is for the caller that it counts for, and all members have to go. */
   readonly onTooMuch: () => void;
-  /** Nobody has been here for a while. */
+  /** There has been no member for a while. */
   readonly onDeserted: () => void;
 }
 
-/** So long a query is watched after its last viewer has gone, in milliseconds: a page that is loaded again is back by then. */
+/** How long a query is watched after its last viewer has gone, in milliseconds: a page that is loaded again is back by then. */
 const GRACE_MS = 5000;
 /** Members that are shown a result in one turn of the event loop: there can be thousands. */
 const AT_A_TIME = 200;
@@ -125,11 +125,11 @@ export class LiveGroup implements StreamSource {
     if (!latest || this.#shows < wantsWrites) return null;
     const { number } = latest;
     if (revision !== number) return { event: this.#eventFrom(mode, revision), revision: number };
-    // One that was here before is told at once that all is as it was.
+    // One that was here before learns at once that all is as it was.
     return events > 0 ? null : { event: this.reminder(mode), revision };
   }
 
-  /** What a member is told when there is nothing new. */
+  /** What a member gets when there is nothing new. */
   reminder(mode: LiveMode): Buffer {
     if (mode === 'whole' || !this.#revisions.latest) return heartbeat;
     return this.#events.once('age', () => ageEvent(this.#times));
@@ -141,7 +141,7 @@ export class LiveGroup implements StreamSource {
     if (this.#state === 'current' && this.#reads.isOutdated) this.#changed();
   }
 
-  /** A budget may be another than the one that it tells of. */
+  /** A budget may be another than the one that it shows. */
   lookAtBudgets(): void {
     if (this.#state !== 'current') return;
     this.#again.forBudgets(() => this.#reads.budgets.haveChanged());
@@ -198,7 +198,7 @@ export class LiveGroup implements StreamSource {
     this.#schedule();
   }
 
-  /** Sees to a run, in the next turn or once the last change is long enough ago. */
+  /** Schedules a run, in the next turn or once the last change is long enough ago. */
   #schedule(): void {
     if (this.#isWaiting) return;
     this.#isWaiting = true;

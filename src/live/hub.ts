@@ -66,9 +66,9 @@ interface Member {
 const HEARTBEAT_MS = 15_000;
 /** How often it is looked who has not heard anything for that long. */
 const LOOK_MS = 1000;
-/** Once in so many looks, the groups look whether what they show is still at hand. */
+/** Looks of the hub from one look of the groups at whether what they show is still cached to the next. */
 const LOOKS_AT_GROUPS = 5;
-/** After a stop, viewers come back within so many milliseconds for each of them, */
+/** After a stop, viewers come back within this many milliseconds for each of them, */
 const RETURN_MS_EACH = 5;
 /** ... at least and at most. */
 const SHORTEST_RETURN_MS = 1000;
@@ -89,7 +89,7 @@ const LAST_WORDS_AT_STOP_MS = 1000;
 /** All live queries of a process, and who looks at them. */
 export class LiveHub {
   readonly #options: LiveHubOptions;
-  /** Tells the results of this process from those of others, and of the one before. */
+  /** Distinguishes the results of this process from those of others, and of the one before. */
   readonly #epoch = randomBytes(6).toString('base64url');
   readonly #groups = new Map<string, LiveGroup>();
   readonly #members = new Map<LiveStream, Member>();
@@ -114,7 +114,7 @@ export class LiveHub {
   }
 
   /**
-   * Opens a stream. Costs what the query costs if nobody looks at it yet, and nothing otherwise.
+   * Opens a stream. Costs what the query costs if it has no viewer yet, and nothing otherwise.
    * @throws GatewayError `TOO_MANY_STREAMS` with `retryAfterMs`.
    */
   open(request: LiveRequest): LiveStream {
@@ -173,7 +173,7 @@ export class LiveHub {
     this.#begun += 1;
     const group = new LiveGroup({
       clock,
-      // One that begins again counts its results anew: they must not be taken for those of the one before.
+      // One that begins again counts its results from 1: they must not be taken for those of the one before.
       id: `${name}.${this.#epoch}${this.#begun.toString(36)}`,
       run,
       throttleMs,
@@ -253,7 +253,7 @@ export class LiveHub {
     });
   }
 
-  /** Sees to it that each viewer hears something, and is still one who may. */
+  /** Sends each viewer something, and checks whether they still may look. */
   #look(): void {
     this.#looks += 1;
     if (this.#looks % LOOKS_AT_GROUPS === 0) {

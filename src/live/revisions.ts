@@ -45,7 +45,7 @@ export class Revisions {
     );
     this.#patches.push(patch);
     this.#patchCharacters += patch.length;
-    // Whoever is so far behind that the whole is shorter gets the whole.
+    // A viewer who is so far behind that the whole is shorter gets the whole.
     while (this.#patchCharacters > document.length) {
       this.#patchCharacters -= this.#patches.shift()?.length ?? 0;
     }

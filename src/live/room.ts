@@ -105,7 +105,7 @@ export class QueryRoom {
     this.hold(null, 1);
   }
 
-  /** All who look at it; the last of them while nobody does. */
+  /** All who look at it; the last of them while there is none. */
   get callers(): Iterable<string> {
     return this.#looking.size > 0 ? this.#looking.keys() : [this.#caller];
   }

@@ -15,7 +15,7 @@ const PIECE_BYTES = 16 * 1024;
 const NOTHING: readonly Buffer[] = [];
 
 /**
- * The events for one viewer, who takes them as fast as they can: whoever is slow gets the latest state next, and never
+ * The events for one viewer, who takes them as fast as they can: a slow one gets the latest state next, and never
  * a queue. Events are shared between streams, so that an idle or a slow one holds none of its own.
  */
 export class LiveStream extends Readable {

@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import type { KeyState } from '../upstream/budget/budgets.ts';
 import type { BudgetSource } from '../upstream/operation.ts';
 
-/** A budget that the latest run told of. */
+/** A budget that the latest run has shown. */
 interface SeenBudget {
   readonly source: BudgetSource;
   readonly credential: Credential;
@@ -16,7 +16,7 @@ interface SeenBudget {
 
 /** How often budgets are compared, in milliseconds: each request changes them. */
 export const BUDGETS_MS = 2000;
-/** The end of a window is told in whole seconds. */
+/** The end of a window is shown in whole seconds. */
 const SAME_RESET_MS = 1000;
 /** How long queries share one look at a budget, in milliseconds: a look visits every slot. */
 const SAME_MOMENT_MS = 100;
@@ -27,7 +27,7 @@ const recent = new WeakMap<
   { readonly at: number; readonly states: Map<string, KeyState> }
 >();
 
-/** The budgets that a query tells of with `rateLimit`, and whether they still are what it told. Costs no upstream call. */
+/** The budgets that a query shows with `rateLimit`, and whether they still are what it has shown. Costs no upstream call. */
 export class WatchedBudgets {
   readonly #clock: Clock;
   readonly #seen = new Map<string, SeenBudget>();
@@ -36,7 +36,7 @@ export class WatchedBudgets {
     this.#clock = clock;
   }
 
-  /** A run begins, which may tell of others. */
+  /** A run begins, which may show others. */
   beginRun(): void {
     this.#seen.clear();
   }
@@ -61,7 +61,7 @@ export class WatchedBudgets {
     return false;
   }
 
-  /** When what was told of them was so last, on `clock.now()`; `null` where nothing was. */
+  /** When what was shown of them was true last, on `clock.now()`; `null` where nothing was. */
   get at(): number | null {
     return this.#seen.size === 0 ? null : Math.min(...[...this.#seen.values()].map(({ at }) => at));
   }

@@ -21,7 +21,7 @@ interface Watched {
  * until a run in which it does not occur any more.
  */
 export class WatchedReads implements ReadWatcher {
-  /** What it tells of budgets, which are no entries. */
+  /** What it shows of budgets, which are no entries. */
   readonly budgets: WatchedBudgets;
   readonly #watched = new Map<string, Watched>();
   readonly #changed: (change: WatchedChange | 'grown') => void;
@@ -82,7 +82,7 @@ export class WatchedReads implements ReadWatcher {
     return this.budgets.look(source, credential);
   }
 
-  /** A run has ended: what it did not read is not watched any more. Tells whether it is out of date already. */
+  /** A run has ended: what it did not read is not watched any more. Returns whether it is out of date already. */
   endRun(): boolean {
     for (const [key, { run, watch }] of this.#watched) {
       if (run === this.#run) continue;
@@ -92,7 +92,7 @@ export class WatchedReads implements ReadWatcher {
     return this.#isTouched || this.isOutdated;
   }
 
-  /** Whoever looks at a query uses its entries: they are not to make room for others. */
+  /** The viewers of a query use its entries: they are not to make room for others. */
   use(): void {
     for (const { watch } of this.#watched.values()) watch.use();
   }

@@ -21,7 +21,7 @@ const readings: Readonly<Record<string, (looks: IntervalHistogram) => number>> =
 
 /**
  * Takes the place of the library's gauges of how late the event loop is, which look a hundred times a second.
- * The names stay. What is told is the delay alone, without the time between two looks.
+ * The names stay. They show the delay alone, without the time between two looks.
  */
 export function replaceLagGauges(registry: Registry): void {
   const looks = monitorEventLoopDelay({ resolution: LOOK_EVERY_MS });
@@ -46,7 +46,7 @@ export function replaceLagGauges(registry: Registry): void {
   }
   define('stddev', () => {
     const seconds = looks.stddev / NANOSECONDS;
-    // The last of them: the next scrape tells of what comes after this one.
+    // The last of them: the next scrape shows what comes after this one.
     looks.reset();
     return seconds;
   });

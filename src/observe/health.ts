@@ -3,7 +3,7 @@ import type { UpstreamName } from '../errors.ts';
 import type { EventReader } from './event-stream.ts';
 import type { EventRows } from './events.ts';
 
-/** So many unanswered requests in a row, the last within `DOUBT_MS`, mean "not reachable". */
+/** Unanswered requests in a row, the last within `DOUBT_MS`, that mean "not reachable". */
 const FAILURES_TO_DOUBT = 3;
 /** Unless all were about one kind of resource, which can be out of order alone. */
 const KINDS_TO_DOUBT = 2;

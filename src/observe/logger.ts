@@ -100,7 +100,7 @@ function byLevel(stream: LogStream): DestinationStream {
   return destination;
 }
 
-/** Tells the time as lines do; all lines of a millisecond share one text. */
+/** The time as lines have it; all lines of a millisecond share one text. */
 function isoTime(clock: Clock): () => string {
   let at = Number.NaN;
   let text = '';

@@ -51,8 +51,8 @@ const known =
   /^(GRAPHQL|UPSTREAM|OPERATION|BUDGET|BAD|OUTCOME|INTERNAL|PERSISTED|TOO)_[A-Z_]{1,32}$|^UNAUTHENTICATED$|^FORBIDDEN$/;
 
 /**
- * Codes that an operator wants to hear of at the first time. They are told of from the start, with 0: a series
- * that begins with 1 has never grown, for whoever asks by how much.
+ * Codes that an operator wants to hear of at the first time. They are shown from the start, with 0: a series
+ * that begins with 1 has never grown, for a query that asks by how much.
  */
 const awaited = [
   'BUDGET_EXHAUSTED',
@@ -113,7 +113,7 @@ export function createMetrics(gauges: Gauges): { metrics: Metrics; reader: Count
   );
   const atHand = counter(
     'operations_at_hand_total',
-    'GraphQL operations executed at once over what was at hand.',
+    'GraphQL operations executed at once over what the cache holds.',
     [],
   );
   const operationErrors = counter('operation_errors_total', 'Operations with an error of a code.', [

@@ -14,7 +14,7 @@ export interface ReplicaGauges {
   readonly isKeptOut: boolean;
   /** Replicas that are kept out, since they have another secret than this one. */
   readonly strangers: number;
-  /** For so long nothing is sent to an upstream that is configured, since it is not known what was. */
+  /** For how long nothing is sent to a configured upstream, since what was sent before is unknown. */
   readonly quarantines: readonly { readonly upstream: UpstreamName; readonly ms: number }[];
   /** Slots that are kept for replicas which ended without a word, in the budgets that are followed here. */
   readonly ghosts: readonly {

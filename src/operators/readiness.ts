@@ -23,7 +23,7 @@ export interface SharedState {
   /** Why this one may not answer at all; `null` where it may. */
   readonly unready: 'redis-unreachable' | 'secret-differs' | null;
   readonly faults: readonly ReplicaFault[];
-  /** All that are alive, this one first, of which it is told what it knows of itself. */
+  /** All that are alive, this one first; `self` is what it knows of itself. */
   members(self: Pick<Fellow, 'sentMsAgo' | 'queued'>): readonly Fellow[];
 }
 

@@ -19,6 +19,14 @@ export interface BodyLimits {
   readonly maxMultipartBytes?: number;
 }
 
+/** Largest GraphQL request without files. */
+const MAX_BODY_BYTES = 1024 * 1024;
+
+/** The limits of requests that may carry one file of that size. */
+export function bodyLimits(maxFileBytes: number): BodyLimits {
+  return { maxBodyBytes: MAX_BODY_BYTES, maxMultipartBytes: MAX_BODY_BYTES + maxFileBytes };
+}
+
 /** Whether a content type is that of an operation with files. */
 export function isMultipart(contentType: string | null | undefined): boolean {
   return /^multipart\/form-data\b/i.test(contentType ?? '');

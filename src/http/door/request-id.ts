@@ -19,7 +19,7 @@ export function requestIdOf(given: string | string[] | null | undefined): string
 
 /**
  * A UUID of version 4 of which the last two bytes count: no two are the same, for a small part of what a
- * random one costs. It names a request, and is no secret: to know one helps nobody.
+ * random one costs. It names a request, and is no secret: to know one is of no use.
  */
 function newRequestId(): string {
   if (made === IDS_OF_ONE) {

@@ -14,8 +14,8 @@ const SPENDERS_COUNTED = 400;
 /** Resources are words of ours: more than there are. */
 const RESOURCES_COUNTED = 64;
 
-/** Codes of one operation that are told. */
-const CODES_TOLD = 5;
+/** Codes of one operation that are shown. */
+const CODES_SHOWN = 5;
 
 const READS = 0;
 const HITS = 1;
@@ -154,7 +154,7 @@ export class History implements EventReader {
     const { codes, name, outcome, requestId, type } = record;
     const shown = name === null ? null : copiedName(name);
     this.#operations.of(OperationRow.key(type, shown)).count(record);
-    const grave = codes.filter((code) => !CALLERS_FAULT.test(code)).slice(0, CODES_TOLD);
+    const grave = codes.filter((code) => !CALLERS_FAULT.test(code)).slice(0, CODES_SHOWN);
     if (grave.length === 0 || outcome === 'ok' || outcome === 'canceled') return;
     const how = outcome === 'partial' ? 'failed in part' : 'failed';
     const what = shown === null ? `A ${type} without a name` : `The ${type} ${shown}`;

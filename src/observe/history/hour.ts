@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts';
 
-/** An hour is counted in so many columns; the one under way is the last of them. */
+/** Columns in which an hour is counted; the last of them is under way. */
 const COLUMNS = 12;
 const COLUMN_MS = 3_600_000 / COLUMNS;
 
@@ -23,7 +23,7 @@ export class HourCounts {
     this.#column = Math.floor(clock.now() / COLUMN_MS);
   }
 
-  /** So many more in a field; fewer where it is below 0. */
+  /** Adds to a field, or takes from it where `times` is below 0. */
   add(field: number, times = 1): void {
     this.#goOn();
     this.#add((this.#column % COLUMNS) * this.#fields + field, times);

@@ -3,7 +3,7 @@ import type { OperationRecord } from '../events.ts';
 import { HourCounts } from './hour.ts';
 import { Spread } from './spread.ts';
 
-/** What one caller, or nobody, has spent on one resource in the last hour. */
+/** What one caller, or refreshes, have spent on one resource in the last hour. */
 export class SpenderRow {
   readonly caller: string;
   readonly resource: string;
@@ -66,7 +66,7 @@ export class OperationRow {
     this.#durations.add(durationMs);
   }
 
-  /** So many were answered in front of everything else: they took no time, and nothing waited. */
+  /** `runs` operations were answered on the fast path: they took no time, and nothing waited. */
   countInFront(runs: number, saved: number): void {
     this.#counts.add(RUNS, runs);
     this.#counts.add(IN_FRONT, runs);

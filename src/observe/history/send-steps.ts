@@ -5,7 +5,7 @@ import type { QueueLane } from '../events.ts';
 const STEP_MS = 5000;
 /** How many steps are remembered: fifteen minutes. */
 const STEPS = 180;
-/** Kinds of senders that are told apart within the step under way. */
+/** Kinds of senders that are counted apart in the step under way. */
 const SENDERS_COUNTED = 32;
 /** Of them, those that are remembered. */
 const SENDERS_REMEMBERED = 3;
@@ -83,7 +83,7 @@ export class SendSteps {
     };
   }
 
-  /** So many more of something in the step under way. */
+  /** Adds to a counter of the step under way. */
   count(counter: Counter, times: number): void {
     this.#goOn();
     (this.#columns[counter][this.#step % STEPS] as number) += times;
