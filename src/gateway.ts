@@ -9,7 +9,7 @@ import { endpointsOf, secretsOf } from './config/endpoints.ts';
 import { createDigest } from './digest.ts';
 import { currentRequestId } from './http/door/request-context.ts';
 import { shutDown } from './http/shutdown.ts';
-import type { LogStream } from './observe/logger.ts';
+import type { LogStream } from './observe/log/logger.ts';
 import { createTelemetry } from './observe/telemetry.ts';
 import { budgetGauges } from './operators/gateway-state.ts';
 import { startFacts, startReport } from './operators/start-report.ts';

@@ -5,9 +5,9 @@ import { settings } from './config/settings.ts';
 import { createGateway, type Gateway } from './gateway.ts';
 import { limitGarbage } from './heap.ts';
 import { ListenError } from './http/socket/listen.ts';
-import type { LogStream } from './observe/logger.ts';
-import { readableLines } from './observe/readable-lines.ts';
-import { type StandardOutput, standardOutput } from './observe/standard-output.ts';
+import type { LogStream } from './observe/log/logger.ts';
+import { readableLines } from './observe/log/readable-lines.ts';
+import { type StandardOutput, standardOutput } from './observe/log/standard-output.ts';
 
 /** How the process ended. `0` after a clean stop. */
 const exitCode = { fault: 1, usage: 2 } as const;

@@ -11,7 +11,7 @@ import type { RedisConfig } from './config/redis.ts';
 import type { Digest } from './digest.ts';
 import type { UpstreamName } from './errors.ts';
 import type { EventStream } from './observe/event-stream.ts';
-import type { ReplicaGauges } from './observe/replica-metrics.ts';
+import type { ReplicaGauges } from './observe/metrics/replica-metrics.ts';
 import { RedisConnection } from './redis/connection/connection.ts';
 import { KeptEntries } from './redis/kept-entries.ts';
 import type { Message } from './redis/messages.ts';

@@ -1,7 +1,7 @@
 import { specifiedDirectives } from 'graphql';
 import './graph/scalars.ts';
 import './graph/upload.ts';
-import './graph/nodes.graph.ts';
+import './graph/ids/nodes.graph.ts';
 import './graph/rate-limit.graph.ts';
 import './links/account/account.graph.ts';
 import './links/brand/branded-domain.graph.ts';

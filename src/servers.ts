@@ -30,7 +30,7 @@ import { gatewayPlugins } from './graphql/plugins.ts';
 import { createSchemaPage } from './graphql/schema-page.ts';
 import { createGraphqlServer, type GraphqlServer } from './graphql/yoga.ts';
 import { Door } from './http/door/admission.ts';
-import { type BodyLimits, bodyLimits } from './http/door/body-limit.ts';
+import { type BodyLimits, bodyLimits } from './http/door/body/body-limit.ts';
 import { type Callers, createCallers } from './http/door/caller.ts';
 import { createHostGuard } from './http/door/host-guard.ts';
 import { Origins } from './http/door/origins.ts';

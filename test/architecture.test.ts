@@ -120,6 +120,21 @@ describe('an import', () => {
   });
 });
 
+describe('a folder', () => {
+  /** Those that are left to divide. */
+  const larger = /^src(\/(answers|live|redis|upstream(\/(budget|wire))?))?$/;
+
+  it('holds at most twelve files', () => {
+    const counts = new Map<string, number>();
+    for (const path of files.keys()) {
+      const folder = join('src', dirname(path));
+      counts.set(folder, (counts.get(folder) ?? 0) + 1);
+    }
+    const full = [...counts].filter(([folder, count]) => count > 12 && !larger.test(folder));
+    expect(full).toEqual([]);
+  });
+});
+
 describe('an export', () => {
   it('has a name of its own, in the gateway and in the sandbox', () => {
     const clashes = [/^(?!sandbox\/)/, /^sandbox\//].flatMap((half) => {

@@ -263,7 +263,7 @@ describe('the page for several replicas', () => {
 });
 
 it('metrics that the page names are counted', () => {
-  const counted = readFileSync('src/observe/replica-metrics.ts', 'utf8');
+  const counted = readFileSync('src/observe/metrics/replica-metrics.ts', 'utf8');
   const named = new Set(page.match(/\bgateway_\w+/g) ?? []);
   named.delete('gateway_reads_total');
   expect(named.size).toBeGreaterThan(7);

@@ -1,4 +1,4 @@
-import { etagOfText } from '../http/door/etag.ts';
+import { etagOfText } from '../http/door/headers/etag.ts';
 
 /** A value that was written as JSON when it was made. */
 class Written {

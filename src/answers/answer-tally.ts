@@ -1,6 +1,6 @@
-import { type BulkOptions, emitInBulk } from '../observe/bulk.ts';
 import { copiedName } from '../observe/copied-name.ts';
 import type { EventStream } from '../observe/event-stream.ts';
+import { type BulkOptions, emitInBulk } from '../observe/log/bulk.ts';
 import type { ServedKind } from '../upstream/ingredients.ts';
 import type { RememberedAnswer } from './remembered-answers.ts';
 

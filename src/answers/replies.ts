@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Viewer } from '../auth/viewer.ts';
 import type { Clock } from '../clock.ts';
-import { holdsETag, VARY_OF_GET } from '../http/door/etag.ts';
-import { requestIdOf } from '../http/door/request-id.ts';
-import { securityHeaders } from '../http/door/security-headers.ts';
+import { holdsETag, VARY_OF_GET } from '../http/door/headers/etag.ts';
+import { requestIdOf } from '../http/door/headers/request-id.ts';
+import { securityHeaders } from '../http/door/headers/security-headers.ts';
 import type { Coding, Codings } from '../http/encoding/codings.ts';
 import { compress, MIN_BYTES } from '../http/encoding/compress.ts';
 import type { EventStream } from '../observe/event-stream.ts';

@@ -1,5 +1,5 @@
 import manifest from '../../package.json' with { type: 'json' };
-import type { Scrub } from '../observe/scrub.ts';
+import type { Scrub } from '../observe/log/scrub.ts';
 import type { GatewayState } from '../operators/gateway-state.ts';
 import type { SharedState } from '../operators/readiness.ts';
 import type { Resource } from '../resources.ts';

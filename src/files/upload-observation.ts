@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../clock.ts';
-import { requestIdOf } from '../http/door/request-id.ts';
+import { requestIdOf } from '../http/door/headers/request-id.ts';
 import type { EventStream } from '../observe/event-stream.ts';
 import type { Caller } from '../upstream/operation.ts';
 

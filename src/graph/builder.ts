@@ -4,8 +4,8 @@ import RelayPlugin from '@pothos/plugin-relay';
 import { accessPlugin } from './access.ts';
 import type { GraphContext } from './context.ts';
 import { semanticNonNullPlugin } from './directives/semantic-non-null.ts';
-import { decodeGlobalId, encodeGlobalId } from './global-id.ts';
-import { globalIdPlugin } from './global-id-field.ts';
+import { decodeGlobalId, encodeGlobalId } from './ids/global-id.ts';
+import { globalIdPlugin } from './ids/global-id-field.ts';
 
 /** A file of a multipart request, as far as resolvers use it. */
 export interface UploadedFile {

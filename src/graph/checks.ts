@@ -5,7 +5,7 @@ import {
   type InputIssueCode,
   InvalidInput,
 } from '../errors.ts';
-import { parseId } from './global-id.ts';
+import { parseId } from './ids/global-id.ts';
 
 /** Characters that a password has at least. */
 const PASSWORD_LENGTH = 5;

@@ -2,7 +2,7 @@ import type { Viewer } from '../auth/viewer.ts';
 import type { Clock } from '../clock.ts';
 import type { DryRun } from '../upstream/dry-run/dry-run.ts';
 import type { Receipt } from '../upstream/receipt.ts';
-import type { Source } from './source.ts';
+import type { Source } from './rows/source.ts';
 
 /** What every resolver gets: one operation's view of the two upstreams, and its receipt. */
 export interface GraphContext {

@@ -1,6 +1,6 @@
 import { type InputIssue, InvalidInput, UpstreamRejected } from '../errors.ts';
 import { builder } from './builder.ts';
-import { encodeGlobalId } from './global-id.ts';
+import { encodeGlobalId } from './ids/global-id.ts';
 import { InputIssueCodeRef } from './issue-code.graph.ts';
 import { UpstreamNameRef } from './rate-limit.graph.ts';
 

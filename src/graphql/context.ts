@@ -4,7 +4,7 @@ import type { Viewer } from '../auth/viewer.ts';
 import type { Clock } from '../clock.ts';
 import { UpstreamFailure } from '../errors.ts';
 import type { GraphContext } from '../graph/context.ts';
-import { Source } from '../graph/source.ts';
+import { Source } from '../graph/rows/source.ts';
 import type { Callers } from '../http/door/caller.ts';
 import { account } from '../links/account/account.ts';
 import { Admittance } from '../upstream/admittance.ts';
@@ -12,7 +12,7 @@ import type { Client } from '../upstream/client.ts';
 import { DryRun } from '../upstream/dry-run/dry-run.ts';
 import type { Lists } from '../upstream/lists/pages.ts';
 import type { Caller, ExecutionMode, ReadWatcher } from '../upstream/operation.ts';
-import { viewerOf } from './plugins/use-authentication.ts';
+import { viewerOf } from './plugins/requests/use-authentication.ts';
 import { asksForDryRun, dryRunHeader } from './plugins/use-dry-run.ts';
 import type { ServerContext } from './request-record.ts';
 

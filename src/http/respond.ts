@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { GraphQLError } from 'graphql';
-import { etagOfText, holdsETag } from './door/etag.ts';
+import { etagOfText, holdsETag } from './door/headers/etag.ts';
 import { keepCompressed } from './encoding/compress.ts';
 
 /** A body with what its headers say of it. */

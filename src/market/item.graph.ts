@@ -1,5 +1,5 @@
 import { builder, connectionOf, databaseId } from '../graph/builder.ts';
-import { parseId } from '../graph/global-id.ts';
+import { parseId } from '../graph/ids/global-id.ts';
 import { type Item, type ItemMedia, type ItemMediaKind, type ItemPrice, items } from './item.ts';
 import { matchItem } from './item-filter.ts';
 

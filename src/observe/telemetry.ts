@@ -1,12 +1,12 @@
 import type { Clock } from '../clock.ts';
-import { emitReadsInBulk } from './bulk.ts';
 import { EventStream } from './event-stream.ts';
 import { Health } from './health.ts';
 import { History } from './history/history.ts';
-import { createLazyMetrics } from './lazy-metrics.ts';
-import { createLog, type LogLevel, type LogStream } from './logger.ts';
-import type { Gauges, Metrics } from './metrics.ts';
-import { createScrub, type Scrub } from './scrub.ts';
+import { emitReadsInBulk } from './log/bulk.ts';
+import { createLog, type LogLevel, type LogStream } from './log/logger.ts';
+import { createScrub, type Scrub } from './log/scrub.ts';
+import { createLazyMetrics } from './metrics/lazy-metrics.ts';
+import type { Gauges, Metrics } from './metrics/metrics.ts';
 
 /** The stream of events, and all that reads it. */
 export interface Telemetry {

@@ -1,5 +1,5 @@
 import type { Health } from '../observe/health.ts';
-import type { BudgetGauges } from '../observe/metrics.ts';
+import type { BudgetGauges } from '../observe/metrics/metrics.ts';
 import type { Client } from '../upstream/client.ts';
 import { type Readiness, readiness, type SharedState } from './readiness.ts';
 

@@ -3,7 +3,7 @@ import { inBackground } from '../at-once.ts';
 import type { Admission } from '../http/door/admission.ts';
 import { isLocal } from '../http/door/local-caller.ts';
 import { isReading, jsonAnswer, redirect, respond, textAnswer } from '../http/respond.ts';
-import type { Metrics } from '../observe/metrics.ts';
+import type { Metrics } from '../observe/metrics/metrics.ts';
 import type { GatewayState } from './gateway-state.ts';
 
 /** Who may see `/metrics` and the console: callers on this machine, everyone, or no one. */

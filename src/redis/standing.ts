@@ -1,6 +1,6 @@
 import type { UpstreamName } from '../errors.ts';
 import type { EventStream } from '../observe/event-stream.ts';
-import type { ReplicaGauges } from '../observe/replica-metrics.ts';
+import type { ReplicaGauges } from '../observe/metrics/replica-metrics.ts';
 import type { Replica } from './replica.ts';
 
 /** Something that is wrong between this process and the others. */

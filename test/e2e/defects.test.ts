@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
-import { encodeGlobalId } from '../../src/graph/global-id.ts';
+import { encodeGlobalId } from '../../src/graph/ids/global-id.ts';
 import { GATEWAY, type Running, start } from '../support/process.ts';
 
 const running: Running[] = [];

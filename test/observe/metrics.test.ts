@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EventStream } from '../../src/observe/event-stream.ts';
 import type { OperationRecord } from '../../src/observe/events.ts';
-import { createLazyMetrics } from '../../src/observe/lazy-metrics.ts';
+import { createLazyMetrics } from '../../src/observe/metrics/lazy-metrics.ts';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readableLines } from '../../src/observe/readable-lines.ts';
+import { readableLines } from '../../src/observe/log/readable-lines.ts';
 
 /** What a person reads of a line. */
 function read(line: object, color = false): string {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createScrub } from '../../src/observe/scrub.ts';
+import { createScrub } from '../../src/observe/log/scrub.ts';
 
 const scrub = createScrub(['k3y/with+signs', 'abc']);
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type StandardOutput, standardOutput } from '../../src/observe/standard-output.ts';
+import { type StandardOutput, standardOutput } from '../../src/observe/log/standard-output.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const { O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;

@@ -2,11 +2,11 @@ import { GraphQLError, GraphQLScalarType, type GraphQLSchema } from 'graphql';
 import { createSchema, type Plugin } from 'graphql-yoga';
 import { BadUserInput, BudgetExhausted, GatewayError } from '../../src/errors.ts';
 import { createMaskError } from '../../src/graphql/mask-error.ts';
-import { useOrigins } from '../../src/graphql/plugins/use-origins.ts';
-import { useRequestFaults } from '../../src/graphql/plugins/use-request-faults.ts';
+import { useOrigins } from '../../src/graphql/plugins/requests/use-origins.ts';
+import { useRequestFaults } from '../../src/graphql/plugins/requests/use-request-faults.ts';
 import { useRequestRecord } from '../../src/graphql/request-record.ts';
 import { createGraphqlServer, type GraphqlServer } from '../../src/graphql/yoga.ts';
-import { useBodyLimit } from '../../src/http/door/body-limit.ts';
+import { useBodyLimit } from '../../src/http/door/body/body-limit.ts';
 import { anyDoor } from './any-door.ts';
 
 /** One error, broken into many fields: what a shared call does when it fails. */

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import * as fc from 'fast-check';
 import type { GraphQLSchema } from 'graphql';
-import { encodeGlobalId } from '../../src/graph/global-id.ts';
+import { encodeGlobalId } from '../../src/graph/ids/global-id.ts';
 import { anyQuery } from '../answers/any-query.ts';
 import type { Message } from './wild.ts';
 import * as wild from './wild.ts';

@@ -1,4 +1,4 @@
-import { acceptedJson, rangesNaming } from '../../http/door/accept.ts';
+import { acceptedJson, rangesNaming } from '../../http/door/headers/accept.ts';
 
 /** The types of an answer that comes in parts. */
 export type PartsType = 'multipart/mixed' | 'text/event-stream';

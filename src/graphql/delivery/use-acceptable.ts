@@ -1,5 +1,5 @@
 import type { Plugin } from 'graphql-yoga';
-import { acceptedJson, qualityOf } from '../../http/door/accept.ts';
+import { acceptedJson, qualityOf } from '../../http/door/headers/accept.ts';
 
 /** Every type that an answer can have. JSON of either kind is asked about by `acceptedJson`. */
 const OTHER_TYPES = ['multipart/mixed', 'text/event-stream'] as const;

@@ -1,5 +1,5 @@
 import { BadUserInput } from '../../errors.ts';
-import { isMultipart } from '../../http/door/body-limit.ts';
+import { isMultipart } from '../../http/door/body/body-limit.ts';
 import type { GatewayPlugin } from '../request-record.ts';
 
 /** Errors in the answer to a list of operations, however long the list was. */

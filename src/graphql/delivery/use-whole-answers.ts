@@ -1,6 +1,6 @@
 import { type DocumentNode, Kind, visit } from 'graphql';
 import { getSSEProcessor, processRegularResult } from 'graphql-yoga';
-import { acceptedJson, hasQualities, qualityOf } from '../../http/door/accept.ts';
+import { acceptedJson, hasQualities, qualityOf } from '../../http/door/headers/accept.ts';
 import type { GatewayPlugin } from '../request-record.ts';
 import { acceptedParts, acceptsJson } from './accepted-parts.ts';
 

@@ -2,7 +2,7 @@ import type { Viewer } from '../../auth/viewer.ts';
 import type { Clock } from '../../clock.ts';
 import type { Caller } from '../../upstream/operation.ts';
 import { Receipt } from '../../upstream/receipt.ts';
-import { preferenceApplied, preferredWaitMs } from './prefer.ts';
+import { preferenceApplied, preferredWaitMs } from './headers/prefer.ts';
 
 /** Settles on what terms upstreams are called for a request: once for every route. */
 export interface Callers {

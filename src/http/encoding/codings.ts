@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import * as zlib from 'node:zlib';
 import { BoundedMap } from '../../bounded-map.ts';
-import { acceptedRanges } from '../door/accept.ts';
+import { acceptedRanges } from '../door/headers/accept.ts';
 
 /** A content coding that the gateway can send. */
 export type Coding = 'br' | 'zstd' | 'gzip';

@@ -1,7 +1,7 @@
 import { builder, connectionOf, databaseId } from '../../graph/builder.ts';
 import { InputChecks } from '../../graph/checks.ts';
-import { lazily } from '../../graph/lazily.ts';
 import { DeletedRef, resultOf } from '../../graph/result.ts';
+import { lazily } from '../../graph/rows/lazily.ts';
 import type { Known } from '../../upstream/request.ts';
 import {
   createPixel,

@@ -1,8 +1,8 @@
 import { builder, connectionOf, databaseId } from '../../graph/builder.ts';
 import { InputChecks } from '../../graph/checks.ts';
-import { parseId } from '../../graph/global-id.ts';
-import { lazily } from '../../graph/lazily.ts';
+import { parseId } from '../../graph/ids/global-id.ts';
 import { DeletedRef, resultOf } from '../../graph/result.ts';
+import { lazily } from '../../graph/rows/lazily.ts';
 import type { Known } from '../../upstream/request.ts';
 import {
   assignLinkToCampaign,

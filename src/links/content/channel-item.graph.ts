@@ -1,5 +1,5 @@
 import { builder } from '../../graph/builder.ts';
-import { encodeGlobalId } from '../../graph/global-id.ts';
+import { encodeGlobalId } from '../../graph/ids/global-id.ts';
 import type { ChannelItem, ChannelItemType } from './channel.ts';
 import { findQrCode, QrCodeRef } from './qr-code.graph.ts';
 

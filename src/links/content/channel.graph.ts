@@ -3,10 +3,10 @@ import { type AtOnce, andThen } from '../../at-once.ts';
 import { builder, connectionOf, databaseId } from '../../graph/builder.ts';
 import { InputChecks } from '../../graph/checks.ts';
 import type { GraphContext } from '../../graph/context.ts';
-import { parseId } from '../../graph/global-id.ts';
-import { lazily } from '../../graph/lazily.ts';
+import { parseId } from '../../graph/ids/global-id.ts';
 import { DeletedRef, resultOf } from '../../graph/result.ts';
-import { selectedFields } from '../../graph/selection.ts';
+import { lazily } from '../../graph/rows/lazily.ts';
+import { selectedFields } from '../../graph/rows/selection.ts';
 import type { Known } from '../../upstream/request.ts';
 import {
   assignItemToChannel,

@@ -1,6 +1,6 @@
 import QRCode from 'qrcode';
 import { type Answer, raw } from '../http/answer.ts';
-import { qrContent } from '../links/qr-content.ts';
+import { qrContent } from '../links/assets/qr-content.ts';
 import type { QrCode } from '../links/store.ts';
 
 /**

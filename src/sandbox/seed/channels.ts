@@ -1,5 +1,5 @@
 import { escapeHtml } from '../http/answer.ts';
-import { noScans } from '../links/qr.ts';
+import { noScans } from '../links/assets/qr.ts';
 import {
   aliasOf,
   type Channel,

@@ -1,5 +1,5 @@
 import { DAY, stamp } from '../clock.ts';
-import { PIXEL_TYPES } from '../links/pixels.ts';
+import { PIXEL_TYPES } from '../links/assets/pixels.ts';
 import { aliasOf, type LinksStore } from '../links/store.ts';
 import { CAMPAIGNS, CLIENTS, SEED_DAY } from './words.ts';
 

@@ -1,4 +1,4 @@
-import { encodeGlobalId } from '../../../src/graph/global-id.ts';
+import { encodeGlobalId } from '../../../src/graph/ids/global-id.ts';
 import { LINK_KEYS } from '../../../src/sandbox/seed/people.ts';
 import type { Attack } from './attack.ts';
 import { times } from './target.ts';

@@ -1,4 +1,4 @@
-import { encodeGlobalId } from '../../../src/graph/global-id.ts';
+import { encodeGlobalId } from '../../../src/graph/ids/global-id.ts';
 import type { Attack } from './attack.ts';
 import { othersServed, times } from './target.ts';
 

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { formatTokenFile } from '../../../src/auth/token-file.ts';
-import { useBodyPool } from '../../../src/graphql/plugins/use-body-pool.ts';
-import { BodyPool } from '../../../src/http/door/body-pool.ts';
+import { useBodyPool } from '../../../src/graphql/plugins/requests/use-body-pool.ts';
+import { BodyPool } from '../../../src/http/door/body/body-pool.ts';
 import { type Door, openDoor } from '../../support/door.ts';
 import { LiveViewer } from '../../support/live-viewer.ts';
 

@@ -1,0 +1,46 @@
+import { BadUserInput } from '../../errors.ts';
+
+/** Builds the opaque id under which `Query.node` finds an object again. */
+export function encodeGlobalId(typename: string, id: string | number | bigint): string {
+  return Buffer.from(`${typename}:${id}`).toString('base64url');
+}
+
+/** @throws BadUserInput `BAD_USER_INPUT` for anything that `encodeGlobalId` did not make. */
+export function decodeGlobalId(globalId: string): { typename: string; id: string } {
+  const match = /^([A-Za-z]{1,64}):([1-9]\d{0,14})$/.exec(
+    Buffer.from(globalId, 'base64url').toString(),
+  );
+  const [, typename, id] = match ?? [];
+  if (typename === undefined || id === undefined) {
+    throw new BadUserInput(
+      `${quote(globalId)} is not an id of this graph. Pass an object's id as it is.`,
+    );
+  }
+  return { typename, id };
+}
+
+/**
+ * Reads an `id` argument: a global id of the expected type, or the upstream's integer.
+ * @throws BadUserInput `BAD_USER_INPUT` for another type's id, and for anything else.
+ */
+export function parseId(typename: string, text: string): number {
+  const digits = text.trim();
+  if (/^\d{1,15}$/.test(digits)) return positive(Number(digits), text);
+  const decoded = decodeGlobalId(text);
+  if (decoded.typename !== typename) {
+    throw new BadUserInput(
+      `${quote(text)} is the id of a ${decoded.typename}, and a ${typename} is wanted here.`,
+    );
+  }
+  return positive(Number(decoded.id), text);
+}
+
+function positive(id: number, text: string): number {
+  if (id > 0) return id;
+  throw new BadUserInput(`${quote(text)} is not an id: ids are whole numbers from 1 on.`);
+}
+
+/** What a caller sent, short enough to repeat. */
+function quote(text: string): string {
+  return JSON.stringify(text.length > 60 ? `${text.slice(0, 57)}...` : text);
+}

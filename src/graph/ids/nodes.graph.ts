@@ -1,0 +1,143 @@
+import { brandWithType, type OutputType, type SchemaTypes } from '@pothos/core';
+import { type GraphQLResolveInfo, isObjectType } from 'graphql';
+import { type AtOnce, andThen } from '../../at-once.ts';
+import { BadUserInput, GatewayError } from '../../errors.ts';
+import type { Receipt } from '../../upstream/receipt.ts';
+import { requireType } from '../access.ts';
+import { builder } from '../builder.ts';
+import type { GraphContext } from '../context.ts';
+import { decodeGlobalId } from './global-id.ts';
+
+/** A global id, taken apart. */
+interface Target {
+  readonly typename: string;
+  readonly id: number;
+}
+
+/** Ids of an operation that are refused one by one: each costs more than a row, and none names one. */
+const MAX_REFUSED = 500;
+
+/** Ids that each operation has had refused so far. */
+const refused = new WeakMap<Receipt, number>();
+
+builder.queryField('node', (t) =>
+  t.field({
+    type: builder.nodeInterfaceRef(),
+    description:
+      'Finds any object by its global id; null when there is none. Costs what reading that type by id costs: nothing while a list that holds it is cached.',
+    args: {
+      id: t.arg.id({ required: true, description: 'A global id, as any `id` field gives it.' }),
+    },
+    resolve: (_root, { id }, context, info) => readNode(targetOf(id, context, info), context, info),
+  }),
+);
+
+builder.queryField('nodes', (t) =>
+  t.field({
+    type: [builder.nodeInterfaceRef()],
+    nullable: { list: false, items: true },
+    description:
+      'Finds several objects by their global ids, in the order asked for, with null for each that does not exist. Ids of one type are read together. An id that is none of this graph is null, with an error at its place.',
+    args: {
+      ids: t.arg.idList({
+        required: true,
+        description: 'Global ids, as `id` fields give them; at most 500.',
+      }),
+    },
+    resolve: (_root, { ids }, context, info) => loadNodes(ids, context, info),
+  }),
+);
+
+/**
+ * Each node, or the error that stands in its place. Read one by one, so that one that fails does not fail
+ * the others; reads are batched all the same. An id that is there twice is looked at once.
+ * @throws BadUserInput `BAD_USER_INPUT` when more than 500 ids of the operation were refused, before any call.
+ */
+function loadNodes(
+  ids: readonly string[],
+  context: GraphContext,
+  info: GraphQLResolveInfo,
+): unknown[] {
+  const targets = new Map<string, Target | GatewayError>();
+  for (const id of ids) {
+    const target = targets.get(id) ?? tryTarget(id, context, info);
+    targets.set(id, target);
+    if (target instanceof GatewayError) countRefused(context, target);
+  }
+  // Not before all are taken apart: nobody would wait for those that are read already.
+  const nodes = new Map<string, unknown>();
+  for (const [id, target] of targets) {
+    nodes.set(id, target instanceof GatewayError ? target : tryNode(target, context, info));
+  }
+  return ids.map((id) => nodes.get(id));
+}
+
+/** A node, or the error of one that cannot be read at all. */
+function tryNode(target: Target, context: GraphContext, info: GraphQLResolveInfo): unknown {
+  try {
+    return readNode(target, context, info);
+  } catch (error) {
+    return error;
+  }
+}
+
+function tryTarget(
+  id: string,
+  context: GraphContext,
+  info: GraphQLResolveInfo,
+): Target | GatewayError {
+  try {
+    return targetOf(id, context, info);
+  } catch (error) {
+    if (error instanceof GatewayError) return error;
+    throw error;
+  }
+}
+
+function countRefused({ receipt }: GraphContext, { message }: GatewayError): void {
+  const count = (refused.get(receipt) ?? 0) + 1;
+  refused.set(receipt, count);
+  if (count <= MAX_REFUSED) return;
+  throw new BadUserInput(
+    `More than ${MAX_REFUSED} ids of this operation cannot be looked for. Of one of them: ${message}`,
+  );
+}
+
+/**
+ * Takes a global id apart. No upstream call.
+ * @throws BadUserInput `BAD_USER_INPUT` for what is no global id, or one of a type without.
+ * @throws GatewayError `FORBIDDEN` for a type that the viewer may not see.
+ */
+function targetOf(globalId: string, { viewer }: GraphContext, info: GraphQLResolveInfo): Target {
+  const { typename, id } = decodeGlobalId(globalId);
+  const type = info.schema.getType(typename);
+  if (!isObjectType(type) || !type.getInterfaces().some(({ name }) => name === 'Node')) {
+    throw new BadUserInput(`Nothing of the type ${typename} can be found by its id.`);
+  }
+  requireType(viewer, typename);
+  return { typename, id: Number(id) };
+}
+
+/** How the options of a node type say that one is read by its id. */
+interface Loading {
+  readonly loadWithoutCache: (
+    id: number,
+    context: GraphContext,
+    info: GraphQLResolveInfo,
+  ) => AtOnce<object | null>;
+}
+
+/** At once where it is at hand, which the library's own way never is. Upstream calls: those of reading its type by id. */
+function readNode(
+  { typename, id }: Target,
+  context: GraphContext,
+  info: GraphQLResolveInfo,
+): AtOnce<object | null> {
+  const { pothosOptions } = builder.configStore.getTypeConfig(typename, 'Object');
+  const { loadWithoutCache } = pothosOptions as object as Loading;
+  return andThen(loadWithoutCache(id, context, info), (node) => {
+    // By this the interface knows of which type it is.
+    brandWithType(node, typename as OutputType<SchemaTypes>);
+    return node;
+  });
+}

@@ -1,0 +1,277 @@
+import DataLoader from 'dataloader';
+import { type AtOnce, andThen, inBackground } from '../../at-once.ts';
+import { UpstreamFailure, type UpstreamName, upstreamTitle } from '../../errors.ts';
+import { loopTurns } from '../../loop-turns.ts';
+import type { Resource } from '../../resources.ts';
+import { UnderWay } from '../../under-way.ts';
+import type { KeyState } from '../../upstream/budget/budgets.ts';
+import { cachedRow, findById } from '../../upstream/lists/find-by-id.ts';
+import type { Lists } from '../../upstream/lists/pages.ts';
+import type { ListSource, Window, WindowRow } from '../../upstream/lists/walk.ts';
+import { DEFAULT_WINDOW, readWindow, type WindowArguments } from '../../upstream/lists/window.ts';
+import type { Access, PlannedMode } from '../../upstream/operation.ts';
+import type { Reader } from '../../upstream/reader.ts';
+import type { Call, List, Read, Row, Write } from '../../upstream/request.ts';
+import { WantedRows } from './wanted-rows.ts';
+
+/**
+ * A Relay connection, as the connection types of the graph resolve it. Cursors are made when they are read,
+ * which few operations do.
+ */
+export class Connection<R> {
+  readonly pageInfo: PageInfo<R>;
+  readonly #window: Window<R>;
+
+  constructor(window: Window<R>) {
+    this.#window = window;
+    this.pageInfo = new PageInfo(window);
+  }
+
+  get edges(): readonly WindowRow<R>[] {
+    return this.#window.rows;
+  }
+
+  get totalCount(): number | null {
+    return this.#window.total;
+  }
+}
+
+class PageInfo<R> {
+  readonly #window: Window<R>;
+
+  constructor(window: Window<R>) {
+    this.#window = window;
+  }
+
+  get hasNextPage(): boolean {
+    return this.#window.hasNextPage;
+  }
+
+  get hasPreviousPage(): boolean {
+    return this.#window.hasPreviousPage;
+  }
+
+  get startCursor(): string | null {
+    return this.#window.rows[0]?.cursor ?? null;
+  }
+
+  get endCursor(): string | null {
+    return this.#window.rows.at(-1)?.cursor ?? null;
+  }
+}
+
+/** Rows of windows that are answered in one turn of the event loop: with more, all others would wait. */
+const ROWS_A_TURN = 400;
+
+interface SourceOptions {
+  readonly upstream: UpstreamName;
+  /** `null` when this API is not configured: everything then answers `UPSTREAM_NOT_CONFIGURED`. */
+  readonly lists: Lists | null;
+  readonly access: Access;
+}
+
+/** What all fields of an operation have in common, so that their reads are batched. */
+class Batching {
+  readonly loaders = new Map<string, DataLoader<number, Row | null>>();
+  readonly underWay = new UnderWay<Resource>();
+  /** Of a dry run only. */
+  wanted: WantedRows | null = null;
+  /** The turn of the event loop in which the next rows are answered; null for the first. */
+  turn: Promise<unknown> | null = null;
+  rowsInTurn = 0;
+}
+
+/** One upstream as one operation sees it: on whose behalf is settled, and reads by id are batched. */
+export class Source {
+  readonly #options: SourceOptions;
+  readonly #upstream: UpstreamName;
+  readonly #lists: Lists | null;
+  readonly #access: Access;
+  readonly #batching: Batching;
+
+  /** With the `batching` of another source, it reads together with that one. */
+  constructor(options: SourceOptions, batching = new Batching()) {
+    this.#options = options;
+    this.#upstream = options.upstream;
+    this.#lists = options.lists;
+    this.#access = options.access;
+    this.#batching = batching;
+  }
+
+  /** The same as one field sees it, whose path it tells with all that it reads: for dry runs. */
+  wantedBy(field: string): Source {
+    this.#batching.wanted ??= new WantedRows();
+    const access = this.#accessOf(() => ({ wantedBy: () => [field] }));
+    return new Source({ ...this.#options, access }, this.#batching);
+  }
+
+  /** On whose behalf it reads, with what else is known of it in a dry run. */
+  #accessOf(known: () => Partial<PlannedMode>): Access {
+    const access = this.#access;
+    const { mode } = access;
+    return mode?.kind === 'planned' ? { ...access, mode: { ...mode, ...known() } } : access;
+  }
+
+  /** Answers a read: 0 upstream calls and at once from the cache, else 0 or 1. */
+  read<T>(read: Read<T>): AtOnce<T> {
+    return this.#reader.read(read, this.#access);
+  }
+
+  /** Sends a write: 1 upstream call, never repeated. See `Reader.write` for what it throws. */
+  async write<T>(write: Write<T>): Promise<T> {
+    return this.#required.write(write, this.#access);
+  }
+
+  /** Reads a secret: 1 upstream call, and nothing of it is stored. */
+  async readSecret<T>(call: Call<T>): Promise<T> {
+    return this.#reader.readSecret(call, this.#access);
+  }
+
+  /** A window of a list as a connection; `null` when the list's parent is absent. See `readWindow`. */
+  connection<R extends Row>(
+    list: List<R>,
+    window: WindowArguments,
+    filter?: (row: R) => boolean,
+  ): AtOnce<Connection<R> | null> {
+    const lists = this.#required;
+    const access = this.#accessOf(() => ({ suffices: this.#firstPageSuffices(list, window) }));
+    const cut = () => this.#cut({ lists, list, access }, window, filter);
+    const { admittance } = access;
+    return admittance ? admittance.admit().then(cut) : cut();
+  }
+
+  #cut<R extends Row>(
+    source: ListSource<R>,
+    window: WindowArguments,
+    filter?: (row: R) => boolean,
+  ): AtOnce<Connection<R> | null> {
+    const connect = (read: Window<R> | null) => read && new Connection(read);
+    const read = readWindow(source, window, filter);
+    if (!(read instanceof Promise)) return andThen(this.#turnFor(read), connect);
+    const { resource } = source.list;
+    return this.#batching.underWay.track(resource, async () =>
+      connect(await this.#turnFor(await read)),
+    );
+  }
+
+  /** Waits for the next turn of the event loop where this one has enough rows to answer. */
+  #turnFor<W extends Window<unknown> | null>(window: W): AtOnce<W> {
+    const rows = (window?.rows.length ?? 0) + 1;
+    const batching = this.#batching;
+    batching.rowsInTurn += rows;
+    if (batching.rowsInTurn > ROWS_A_TURN) {
+      batching.rowsInTurn = rows;
+      const { name } = this.#access.caller;
+      batching.turn = (batching.turn ?? Promise.resolve()).then(() => loopTurns.turn(name));
+    }
+    return batching.turn ? batching.turn.then(() => window) : window;
+  }
+
+  /** All rows of a list that comes whole. 0 or 1 upstream calls. */
+  all<R extends Row>(list: List<R>): AtOnce<readonly R[]> {
+    const access = this.#accessOf(() => ({ suffices: () => true }));
+    const { admittance } = access;
+    const read = () =>
+      andThen(this.#required.page(list, 1, access), (page) =>
+        page?.placeholder ? [page.placeholder(1)] : (page?.rows ?? []),
+      );
+    return admittance ? admittance.admit().then(read) : read();
+  }
+
+  /**
+   * One row by its id, `null` when there is none. Ids asked for at the same time are read together, in as
+   * few upstream calls as can be known. `namedBy` are the resources whose rows name such ids, for those that
+   * come out of rows: they wait until the operation's reads of these have landed, and are planned as one.
+   */
+  find<R extends Row>(
+    list: List<R>,
+    id: number,
+    namedBy: readonly Resource[] = [],
+  ): AtOnce<R | null> {
+    // Who must be admitted first looks at nothing before.
+    const isUnknown = this.#access.admittance !== undefined;
+    const cached = isUnknown ? undefined : cachedRow(this.#required, list, id, this.#access);
+    return andThen(cached, (row) => row ?? this.#search(list, id, namedBy));
+  }
+
+  async #search<R extends Row>(
+    list: List<R>,
+    id: number,
+    namedBy: readonly Resource[],
+  ): Promise<R | null> {
+    const key = [list.path, ...namedBy].join(' ');
+    let loader = this.#batching.loaders.get(key);
+    if (!loader) {
+      loader = this.#loader(list, namedBy, key);
+      this.#batching.loaders.set(key, loader);
+    }
+    this.#batching.wanted?.note(key, id, this.#access);
+    const load = loader.load(id);
+    const { receipt } = this.#access.caller;
+    // What waits to be planned is under way too.
+    return (await (namedBy.length > 0 ? receipt.track(() => load) : load)) as R | null;
+  }
+
+  #loader<R extends Row>(
+    list: List<R>,
+    namedBy: readonly Resource[],
+    key: string,
+  ): DataLoader<number, Row | null> {
+    const lists = this.#required;
+    const find = async (ids: readonly number[]) => {
+      await this.#access.admittance?.admit();
+      const access = this.#batching.wanted?.accessFor(key, ids, this.#access) ?? this.#access;
+      return findById(lists, list, ids, access);
+    };
+    const planTogether = (dispatch: () => void) =>
+      inBackground(this.#batching.underWay.ended(namedBy).then(dispatch));
+    return new DataLoader<number, Row | null>(
+      async (ids) => {
+        const rows = await this.#batching.underWay.track(list.resource, () => find(ids));
+        return ids.map((id) => rows.get(id) ?? null);
+      },
+      {
+        // What has been read is cached one floor below, where a write of this operation can reach it.
+        cache: false,
+        ...(namedBy.length > 0 ? { batchScheduleFn: planTogether } : {}),
+      },
+    );
+  }
+
+  /**
+   * How this caller's budget stands, once all of `done` is over; `null` when this API is not configured.
+   * Costs nothing but what it takes to admit the caller: 0 or 1 upstream call.
+   */
+  async budgetState(done: () => Promise<void>): Promise<KeyState | null> {
+    if (this.#lists) await this.#access.admittance?.admit();
+    await done();
+    return this.#lists?.reader.budgetState(this.#access) ?? null;
+  }
+
+  /** Whether a window is cut from a list's first page alone, whatever is on it. */
+  #firstPageSuffices(
+    list: List<Row>,
+    { first, after, last, before }: WindowArguments,
+  ): (read: Read<unknown>) => boolean {
+    if (!list.paged) return () => true;
+    const fromStart = last == null && after == null && before == null;
+    const count = first ?? DEFAULT_WINDOW;
+    return ({ query }) =>
+      fromStart &&
+      query?.['page'] === '1' &&
+      this.#required.fitsFirstPage(list, count, this.#access);
+  }
+
+  get #reader(): Reader {
+    return this.#required.reader;
+  }
+
+  get #required(): Lists {
+    if (this.#lists) return this.#lists;
+    throw new UpstreamFailure(
+      this.#upstream,
+      'UPSTREAM_NOT_CONFIGURED',
+      `${upstreamTitle[this.#upstream]} is not configured on this gateway.`,
+    );
+  }
+}

@@ -1,0 +1,128 @@
+import { hash } from 'node:crypto';
+import { GraphQLError } from 'graphql';
+import type { GraphQLParams, Plugin } from 'graphql-yoga';
+import { BoundedMap } from '../../../bounded-map.ts';
+import { BadUserInput, GatewayError } from '../../../errors.ts';
+
+/**
+ * Text that `useAutomaticPersistence` remembers, in characters: a bound on the number of texts would
+ * let a few long ones take all memory.
+ */
+const MAX_CHARACTERS = 4 * 1024 * 1024;
+
+/**
+ * Automatic persisted queries: a client sends the SHA-256 of a text in place of the text, and the text
+ * with it when the gateway does not know the hash. This makes GETs short enough for a browser to cache.
+ */
+export function useAutomaticPersistence(): Plugin {
+  const known = new BoundedMap<string>({
+    max: MAX_CHARACTERS,
+    maxShare: 1 / 8,
+    weigh: (_, { length }) => length,
+  });
+  return {
+    onParams({ params, request, setParams }) {
+      const { id, text, rest } = readNames(params, request);
+      if (id !== null && text !== null) {
+        if (hash('sha256', text) !== id) {
+          throw new BadUserInput('The id of the operation is not the SHA-256 of its text.');
+        }
+        known.set(id, text);
+      }
+      setParams({
+        ...rest,
+        ...(id === null ? {} : { query: text ?? known.get(id) ?? notFound() }),
+      });
+    },
+  };
+}
+
+/**
+ * Answers the operations of a list, by their ids, and no others: neither by id nor by text. A text
+ * beside an id has to be the listed one.
+ */
+export function useAllowList(operations: ReadonlyMap<string, string>): Plugin {
+  const listed = new Map([...operations].map(([id, text]) => [bareId(id), text]));
+  return {
+    onParams({ params, request, setParams }) {
+      const { id, text, rest } = readNames(params, request);
+      const query = id === null ? undefined : listed.get(id);
+      if (id === null || (text !== null && query === undefined)) {
+        throw new GatewayError('FORBIDDEN', 'This gateway answers known operations by their ids.');
+      }
+      if (text !== null && text !== query) {
+        throw new BadUserInput('The text is not that of the operation that the id stands for.');
+      }
+      setParams({ ...rest, query: query ?? notFound() });
+    },
+  };
+}
+
+/** By which names a request calls its operation. */
+interface Names {
+  /** `null` when it has none. */
+  readonly id: string | null;
+  /** `null` when the id stands alone. */
+  readonly text: string | null;
+  /** All other parameters, for the checks that follow. */
+  readonly rest: GraphQLParams;
+}
+
+/**
+ * Reads the id that stands for a text: `documentId`, as the draft of GraphQL over HTTP has it, `doc_id`,
+ * as Relay's networks send it, or the `persistedQuery` of Apollo's protocol; by GET the first two are
+ * parameters of the query.
+ * @throws BadUserInput `BAD_USER_INPUT` for an id or a query that is no text, and for two ids that differ.
+ */
+function readNames(params: GraphQLParams, request: Request): Names {
+  const { documentId, doc_id, ...rest } = params as GraphQLParams &
+    Readonly<Record<string, unknown>>;
+  const ids = [documentId, doc_id, hashOf(rest), ...idsInAddress(request)]
+    .filter((id) => id !== null && id !== undefined)
+    .map((id) => {
+      if (typeof id === 'string' && id !== '') return bareId(id);
+      throw new BadUserInput('The id of an operation must be a text.');
+    });
+  const [id = null] = ids;
+  if (ids.some((other) => other !== id)) {
+    throw new BadUserInput('The request names several operations by id.');
+  }
+  const query: unknown = rest.query ?? '';
+  if (typeof query !== 'string') throw new BadUserInput('"query" must be a text.');
+  return { id, text: query === '' ? null : query, rest: rest as GraphQLParams };
+}
+
+/** What Yoga's parser leaves out of a GET. */
+function idsInAddress({ method, url }: Request): readonly string[] {
+  if (method !== 'GET' || !/[?&](?:documentId|doc_id)=/.test(url)) return [];
+  const query = new URLSearchParams(url.slice(url.indexOf('?') + 1));
+  return [...query.getAll('documentId'), ...query.getAll('doc_id')];
+}
+
+/** The hash by Apollo's protocol. */
+function hashOf({ extensions }: GraphQLParams): string | null {
+  const { persistedQuery } = (extensions ?? {}) as {
+    readonly persistedQuery?: { readonly version?: unknown; readonly sha256Hash?: unknown } | null;
+  };
+  const { version, sha256Hash } = persistedQuery ?? {};
+  return version === 1 && typeof sha256Hash === 'string' ? sha256Hash : null;
+}
+
+/** An id without the name of its hash: `sha256:…`, as the draft has it, is the bare one of Apollo. */
+function bareId(id: string): string {
+  return id.replace(/^sha256:(?=[\da-f]{64}$)/, '');
+}
+
+/**
+ * Clients send the text after all when they read these words, or this code. Those that accept
+ * `application/json` alone may read no body that is not a 200, and get one; no browser may keep it.
+ * @throws GraphQLError `PERSISTED_QUERY_NOT_FOUND`, always.
+ */
+function notFound(): never {
+  const message = 'PersistedQueryNotFound';
+  const headers = { 'Cache-Control': 'no-store' };
+  throw new GraphQLError(message, {
+    originalError: new GatewayError('PERSISTED_QUERY_NOT_FOUND', message),
+    extensions: { http: { status: 404, spec: true, headers } },
+  });
+}

@@ -1,0 +1,58 @@
+import { GraphQLError } from 'graphql';
+import { GatewayError } from '../../../errors.ts';
+import { SharedPool } from '../../../shared-pool.ts';
+
+/** A body that is no larger is always taken: usual operations do not wait for what others send. */
+const SMALL_BYTES = 16 * 1024;
+/** Bytes that the larger bodies of all requests under way may have together. */
+const MAX_BYTES = 128 * 1024 * 1024;
+/** When to try again: how long the requests under way will take is not known. */
+const RETRY_AFTER_SECONDS = 1;
+
+/**
+ * Bounds what the large bodies of all requests under way take in memory: half of it for one caller, and always
+ * less than what would leave nothing for the next one.
+ */
+export class BodyPool {
+  readonly #pool: SharedPool;
+
+  constructor(maxBytes = MAX_BYTES) {
+    this.#pool = new SharedPool(maxBytes, maxBytes / 2 + 1);
+  }
+
+  /**
+   * Reserves bytes for a body that is about to be read. Call what this returns with the bytes that are still held
+   * whenever that becomes less, and in the end with 0.
+   * @throws GraphQLError `BUDGET_EXHAUSTED` with status 503 when there is no room.
+   */
+  take(caller: string, bytes: number): (stillHeld: number) => void {
+    const pool = this.#pool;
+    let held = counted(bytes);
+    if (held > 0 && !pool.mayTake(caller, held)) throw tooMuch();
+    pool.add(caller, held);
+    return (stillHeld) => {
+      const rest = Math.min(held, counted(stillHeld));
+      pool.add(caller, rest - held);
+      held = rest;
+    };
+  }
+}
+
+/** What of a body's bytes counts. */
+function counted(bytes: number): number {
+  return bytes > SMALL_BYTES ? bytes : 0;
+}
+
+function tooMuch(): GraphQLError {
+  const originalError = new GatewayError(
+    'BUDGET_EXHAUSTED',
+    'As much is being sent as the gateway holds at a time. Try again soon, or send less at once.',
+    { details: { retryAfterMs: RETRY_AFTER_SECONDS * 1000 } },
+  );
+  // The body may still arrive, so the connection cannot be used again.
+  const headers = { 'retry-after': String(RETRY_AFTER_SECONDS), connection: 'close' };
+  return new GraphQLError(originalError.message, {
+    originalError,
+    extensions: { http: { status: 503, headers } },
+  });
+}

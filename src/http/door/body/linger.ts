@@ -1,0 +1,72 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { inBackground } from '../../../at-once.ts';
+import type { Clock } from '../../../clock.ts';
+import type { SendBody } from '../../respond.ts';
+
+/** How long the rest of a body is read and discarded, so that its sender can read the answer. */
+const LINGER_MS = 1000;
+
+/**
+ * Sends an answer to a request whose body may not have arrived yet. To close the connection on a sender who is still
+ * sending would reset it, and the answer would be lost.
+ */
+export function lingering(clock: Clock): SendBody {
+  return (response, body) => {
+    const request = response.req;
+    if (request.complete || !hasBody(request)) {
+      response.end(body);
+      return;
+    }
+    response.setHeader('Connection', 'close');
+    // A sender who waits for `100 Continue` sends nothing after a final answer.
+    if (expectsContinue(request) && !request.readableDidRead) {
+      response.end(body);
+      return;
+    }
+    response.write(body);
+    const cancel = clock.after(LINGER_MS, () => response.end());
+    inBackground(
+      drain(request).finally(() => {
+        cancel();
+        response.end();
+      }),
+    );
+  };
+}
+
+/**
+ * Ends the connection of a request whose answer was complete before its body, unless the rest comes soon.
+ * Node reads and discards the rest for as long as it takes, which can be for ever.
+ */
+export function limitLateBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  clock: Clock,
+): void {
+  if (!hasBody(request)) return;
+  response.once('finish', () => {
+    if (request.complete) return;
+    clock.after(LINGER_MS, () => {
+      if (!request.complete) request.socket.destroy();
+    });
+  });
+}
+
+/** Whether a request announces a body. */
+function hasBody({ headers }: IncomingMessage): boolean {
+  return (headers['content-length'] ?? '0') !== '0' || headers['transfer-encoding'] !== undefined;
+}
+
+/** Whether the sender of a request waits for `100 Continue` before it sends the body. */
+export function expectsContinue({ headers }: IncomingMessage): boolean {
+  return headers.expect?.toLowerCase() === '100-continue';
+}
+
+/** Reads the rest of a body, and discards it. */
+async function drain(request: IncomingMessage): Promise<void> {
+  try {
+    for await (const _ of request.iterator({ destroyOnReturn: false }));
+  } catch {
+    // The sender has closed the connection, which is all that was waited for.
+  }
+}

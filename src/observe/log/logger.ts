@@ -1,0 +1,138 @@
+import { type DestinationStream, pino, symbols } from 'pino';
+import type { Clock } from '../../clock.ts';
+import type { EventReader } from '../event-stream.ts';
+import type { EventRows, OperationRecord } from '../events.ts';
+import { operationLine, shortCaller } from './operation-line.ts';
+import type { Scrub } from './scrub.ts';
+
+/** Lines of a stack that are written: a message can have any number of lines that look like these. */
+const MOST_STACK_LINES = 20;
+/** The library's number of the level. */
+const WARN = 40;
+
+/** Where lines go: standard output, or a test's array. */
+export interface LogStream {
+  /** Takes a line, which may wait for others to be written with. */
+  write(line: string): unknown;
+  /** Writes a line at once, behind those that wait. Without it none waits. */
+  writeNow?(line: string): unknown;
+}
+
+/** Writes a line as soon as a stream can. */
+export function writeNow(stream: LogStream, line: string): void {
+  if (stream.writeNow) stream.writeNow(line);
+  else stream.write(line);
+}
+
+/** The least severe lines that are written; `silent` writes none. */
+export type LogLevel = 'error' | 'warn' | 'info' | 'debug' | 'silent';
+
+/**
+ * The gateway's log, as JSON lines. Of each event it writes exactly the facts that may be logged, so that no header, body,
+ * variable or URL can enter it. Texts that are not ours pass `scrub` first.
+ */
+export function createLog(options: {
+  readonly level: LogLevel;
+  readonly stream: LogStream;
+  readonly scrub: Scrub;
+  readonly clock: Clock;
+}): EventReader {
+  const { clock, level, scrub, stream } = options;
+  const time = isoTime(clock);
+  const logger = pino(
+    {
+      level,
+      base: null,
+      timestamp: () => `,"time":"${time()}"`,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    byLevel(stream),
+  );
+  const viewer = ({ caller, name, requestId }: EventRows['liveBegan']) => {
+    return { requestId, operation: name, caller: shortCaller(caller) };
+  };
+  const operation = ({ record }: { readonly record: OperationRecord }): void => {
+    stream.write(operationLine(record, time()));
+  };
+  return {
+    // Absent where no operation is logged: to make its record costs time on the fast path.
+    ...(logger.isLevelEnabled('info') ? { operationEnded: operation, answered: operation } : {}),
+    notice: ({ facts = {}, message }) => logger.info(facts, message),
+    complaint: ({ sentence }) => logger.warn(scrub(sentence)),
+    defect: ({ error, requestId }) =>
+      logger.error({ requestId, error: describe(error, scrub) }, 'unexpected error'),
+    liveBegan: (row) => logger.info(viewer(row), 'live query started'),
+    liveEnded(row) {
+      const { bytes, durationMs, events, reason } = row;
+      const ended = { reason, durationMs: Math.round(durationMs), events, bytes };
+      logger.info({ ...viewer(row), ...ended }, 'live query ended');
+    },
+    requestEnded({ outcome, request: { method, resource, upstream } }) {
+      const { cause, code, durationMs } = outcome;
+      const facts = { upstream, method, resource, code, durationMs: Math.round(durationMs) };
+      if (code === 'OK') {
+        logger.debug(facts, 'upstream call');
+      } else if (code === 'LATE') {
+        logger.debug(facts, 'upstream call put off');
+      } else if (code === 'REFUSED') {
+        logger.warn(facts, 'upstream refused for its rate limit');
+      } else if (code === 'CANCELED') {
+        logger.info(facts, 'upstream request cut off with its caller');
+      } else {
+        const why = cause === undefined ? {} : { cause: reasons(cause, scrub) };
+        logger.warn({ ...facts, ...why }, 'upstream failed');
+      }
+    },
+  };
+}
+
+/** Lines of warnings and errors are written at once: the process may be about to end. */
+function byLevel(stream: LogStream): DestinationStream {
+  const destination = {
+    // The library sets the level of each line before it writes the line.
+    [symbols.needsMetadataGsym]: true,
+    lastLevel: 0,
+    write(line: string) {
+      if (destination.lastLevel < WARN) stream.write(line);
+      else writeNow(stream, line);
+    },
+  };
+  return destination;
+}
+
+/** The time as lines have it; all lines of a millisecond share one text. */
+function isoTime(clock: Clock): () => string {
+  let at = Number.NaN;
+  let text = '';
+  return () => {
+    const now = clock.wall();
+    if (now !== at) {
+      at = now;
+      text = new Date(now).toISOString();
+    }
+    return text;
+  };
+}
+
+/** A cause and the causes of it, each as one line. */
+function reasons(cause: unknown, scrub: Scrub, depth = 0): string[] {
+  if (!(cause instanceof Error)) return [scrub(String(cause))];
+  const code = 'code' in cause && typeof cause.code === 'string' ? ` (${cause.code})` : '';
+  const inner =
+    cause.cause !== undefined && depth < 4 ? reasons(cause.cause, scrub, depth + 1) : [];
+  return [scrub(`${cause.name}: ${cause.message}${code}`), ...inner];
+}
+
+function describe(
+  error: unknown,
+  scrub: Scrub,
+): { message: string; stack?: string[]; cause?: string[] } {
+  if (!(error instanceof Error)) return { message: scrub(String(error)) };
+  // The first lines of a stack repeat the message, which can be any text.
+  const stack = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
+  return {
+    message: scrub(`${error.name}: ${error.message}`),
+    stack: stack.slice(-MOST_STACK_LINES).map((line) => scrub(line.trim())),
+    ...(error.cause === undefined ? {} : { cause: reasons(error.cause, scrub) }),
+  };
+}

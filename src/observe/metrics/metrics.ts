@@ -1,0 +1,248 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { ErrorCode, UpstreamName } from '../../errors.ts';
+import { NEVER_MS, replaceLagGauges } from '../event-loop-lag.ts';
+import type { QueueLane } from '../events.ts';
+import type { CountingReader } from './counted-events.ts';
+import { createReplicaMetrics, type ReplicaGauges } from './replica-metrics.ts';
+
+/** Values that are read at each scrape, and cost nothing between. */
+export interface Gauges {
+  /** One entry for each upstream with a key in use. */
+  budgets(): readonly BudgetGauges[];
+  cache(): { readonly bytes: number; readonly entries: number };
+  /** How this process stands to others on the same Redis; absent where it is alone. */
+  replicas?: (() => ReplicaGauges | undefined) | undefined;
+  /** Live queries; absent where there can be none. */
+  live?: (() => LiveGauges) | undefined;
+  /** Whether an upstream is reachable, as far as known. */
+  reachable(upstream: UpstreamName): boolean;
+}
+
+/** The live queries of a process. */
+export interface LiveGauges {
+  /** Viewers. */
+  readonly streams: number;
+  /** Queries that are watched for them. */
+  readonly groups: number;
+  /** Memory of their results. */
+  readonly bytes: number;
+}
+
+/** The budgets of one upstream, summed over its keys. */
+export interface BudgetGauges {
+  readonly upstream: UpstreamName;
+  /** Keys with a budget. */
+  readonly keys: number;
+  readonly limit: number;
+  readonly used: number;
+  readonly remaining: number;
+  /** Keys that are paused by a refusal. */
+  readonly paused: number;
+  readonly queued: Readonly<Record<QueueLane, number>>;
+}
+
+/** The numbers behind `/metrics`. */
+export interface Metrics {
+  render(): Promise<{ readonly contentType: string; readonly text: string }>;
+}
+
+/** The promised codes, and GraphQL's own: any other is counted as `OTHER`. */
+const known =
+  /^(GRAPHQL|UPSTREAM|OPERATION|BUDGET|BAD|OUTCOME|INTERNAL|PERSISTED|TOO)_[A-Z_]{1,32}$|^UNAUTHENTICATED$|^FORBIDDEN$/;
+
+/**
+ * Codes that an operator wants to hear of at the first time. They are shown from the start, with 0: a series
+ * that begins with 1 has never grown, for a query that asks by how much.
+ */
+const awaited = [
+  'BUDGET_EXHAUSTED',
+  'UPSTREAM_UNAUTHENTICATED',
+  'OUTCOME_UNKNOWN',
+  'INTERNAL_SERVER_ERROR',
+] as const satisfies readonly ErrorCode[];
+
+const seconds = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+/**
+ * Counts into a registry of its own. No label holds a word that a caller chose: callers cannot
+ * make the number of series grow.
+ */
+export function createMetrics(gauges: Gauges): { metrics: Metrics; reader: CountingReader } {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: NEVER_MS });
+  replaceLagGauges(registry);
+  const registers = [registry];
+  const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]) =>
+    new Counter({ name: `gateway_${name}`, help, labelNames, registers });
+  const histogram = <L extends string>(name: string, help: string, labelNames: readonly L[]) =>
+    new Histogram({ name: `gateway_${name}`, help, labelNames, buckets: seconds, registers });
+
+  defineGauges(gauges, registry);
+  const waits = histogram('queue_wait_seconds', 'Time in the queue of requests that got a slot.', [
+    'upstream',
+    'lane',
+  ]);
+  const reads = counter('reads_total', 'Reads by where their answer came from.', [
+    'upstream',
+    'resource',
+    'result',
+  ]);
+  const refusals = counter('upstream_refusals_total', 'Requests refused by the rate limit.', [
+    'upstream',
+  ]);
+  const durations = histogram('upstream_request_seconds', 'Duration of upstream requests.', [
+    'upstream',
+    'method',
+    'resource',
+  ]);
+  const errors = counter('upstream_errors_total', 'Upstream requests that failed.', [
+    'upstream',
+    'method',
+    'resource',
+    'code',
+  ]);
+  const surprises = counter('decode_surprises_total', 'Members of answers not as documented.', [
+    'upstream',
+    'field',
+  ]);
+  const operations = counter('operations_total', 'GraphQL operations.', ['type', 'outcome']);
+  const remembered = counter(
+    'remembered_answers_total',
+    'GraphQL operations answered from remembered bytes.',
+    [],
+  );
+  const atHand = counter(
+    'operations_at_hand_total',
+    'GraphQL operations executed at once over what the cache holds.',
+    [],
+  );
+  const operationErrors = counter('operation_errors_total', 'Operations with an error of a code.', [
+    'code',
+  ]);
+  for (const code of awaited) operationErrors.inc({ code }, 0);
+  const operationSeconds = histogram('operation_seconds', 'Duration of GraphQL operations.', [
+    'type',
+  ]);
+  const liveRuns = counter('live_runs_total', 'Runs of live queries.', []);
+  const liveEnds = counter('live_streams_ended_total', 'Streams of live queries that ended.', [
+    'reason',
+  ]);
+  const liveEvents = counter('live_events_total', 'Events of live queries, once ended.', []);
+  const liveBytes = counter('live_bytes_total', 'Bytes of live queries, once ended.', []);
+  for (const upstream of ['LINKS', 'MARKET'] as const) refusals.inc({ upstream }, 0);
+  const { replicas } = gauges;
+  const reader: CountingReader = {
+    ...(replicas ? createReplicaMetrics(replicas, registry) : {}),
+    requestEnded({ request: { method, resource, upstream }, outcome: { code, durationMs } }) {
+      if (code === 'LATE') return;
+      durations.observe({ upstream, method, resource }, durationMs / 1000);
+      if (code === 'REFUSED') refusals.inc({ upstream });
+      else if (code !== 'OK' && code !== 'CANCELED')
+        errors.inc({ upstream, method, resource, code });
+    },
+    reads: ({ resource, result, times, upstream }) =>
+      reads.inc({ upstream, resource, result }, times),
+    waited: ({ lane, ms, upstream }) => waits.observe({ upstream, lane }, ms / 1000),
+    surprise: ({ field, upstream }) => surprises.inc({ upstream, field }),
+    answeredInBulk(answers) {
+      remembered.inc(answers.remembered);
+      atHand.inc(answers.executed);
+      const times = answers.remembered + answers.executed;
+      operations.inc({ type: 'query', outcome: 'ok' }, times);
+    },
+    liveRun: () => liveRuns.inc(),
+    liveEnded({ bytes, events, reason }) {
+      liveEnds.inc({ reason });
+      liveEvents.inc(events);
+      liveBytes.inc(bytes);
+    },
+    operationEnded({ record: { codes, durationMs, outcome, type } }) {
+      operations.inc({ type, outcome });
+      operationSeconds.observe({ type }, durationMs / 1000);
+      for (const code of codes) operationErrors.inc({ code: known.test(code) ? code : 'OTHER' });
+    },
+  };
+  const metrics: Metrics = {
+    async render() {
+      return { contentType: registry.contentType, text: await registry.metrics() };
+    },
+  };
+  return { metrics, reader };
+}
+
+function defineLiveGauges(live: () => LiveGauges, registry: Registry): void {
+  const help = {
+    streams: 'Viewers of live queries.',
+    groups: 'Live queries that are run for them, once for all who look at the same.',
+    bytes: 'Memory of the results of live queries, estimated.',
+  };
+  for (const name of ['streams', 'groups', 'bytes'] as const) {
+    registry.registerMetric(
+      new Gauge({
+        name: `gateway_live_${name}`,
+        help: help[name],
+        registers: [],
+        collect() {
+          this.set(live()[name]);
+        },
+      }),
+    );
+  }
+}
+
+function defineGauges(gauges: Gauges, registry: Registry): void {
+  if (gauges.live) defineLiveGauges(gauges.live, registry);
+  const perUpstream = (
+    name: string,
+    help: string,
+    read: (budget: BudgetGauges) => number,
+  ): void => {
+    registry.registerMetric(
+      new Gauge({
+        name: `gateway_${name}`,
+        help,
+        labelNames: ['upstream'],
+        registers: [],
+        collect() {
+          for (const budget of gauges.budgets())
+            this.set({ upstream: budget.upstream }, read(budget));
+        },
+      }),
+    );
+  };
+  perUpstream('budget_limit', 'Requests that a window allows.', ({ limit }) => limit);
+  perUpstream('budget_used', 'Requests that still count against the limit.', ({ used }) => used);
+  perUpstream('budget_remaining', 'Requests that could leave now.', ({ remaining }) => remaining);
+  perUpstream('budget_paused', 'Keys paused by a refusal.', ({ paused }) => paused);
+  perUpstream('budget_keys', 'Keys with a budget.', ({ keys }) => keys);
+  perUpstream('upstream_reachable', '1 unless it did not answer lately.', ({ upstream }) =>
+    gauges.reachable(upstream) ? 1 : 0,
+  );
+  registry.registerMetric(
+    new Gauge({
+      name: 'gateway_queue_length',
+      help: 'Requests that wait for a slot.',
+      labelNames: ['upstream', 'lane'],
+      registers: [],
+      collect() {
+        for (const { upstream, queued } of gauges.budgets()) {
+          for (const [lane, length] of Object.entries(queued)) this.set({ upstream, lane }, length);
+        }
+      },
+    }),
+  );
+  const ofCache = (name: 'bytes' | 'entries', help: string): void => {
+    registry.registerMetric(
+      new Gauge({
+        name: `gateway_cache_${name}`,
+        help,
+        registers: [],
+        collect() {
+          this.set(gauges.cache()[name]);
+        },
+      }),
+    );
+  };
+  ofCache('bytes', 'Memory of cache entries, estimated.');
+  ofCache('entries', 'Cache entries.');
+}

@@ -1,0 +1,134 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { UpstreamName } from '../../errors.ts';
+import type { CountingReader } from './counted-events.ts';
+
+/** How this process stands to the others that share budgets and answers. */
+export interface ReplicaGauges {
+  /** Whether Redis answers. */
+  readonly isUp: boolean;
+  /** Whether every write that was answered anywhere is known here. */
+  readonly leased: boolean;
+  /** Processes that are alive, this one included. */
+  readonly replicas: number;
+  /** Whether Redis serves replicas with another secret and keeps this one out. */
+  readonly isKeptOut: boolean;
+  /** Replicas that are kept out, since they have another secret than this one. */
+  readonly strangers: number;
+  /** For how long nothing is sent to a configured upstream, since what was sent before is unknown. */
+  readonly quarantines: readonly { readonly upstream: UpstreamName; readonly ms: number }[];
+  /** Slots that are kept for replicas which ended without a word, in the budgets that are followed here. */
+  readonly ghosts: readonly {
+    readonly upstream: UpstreamName;
+    readonly slots: number;
+    /** Milliseconds until the last of them is free. */
+    readonly ms: number;
+  }[];
+}
+
+/** From a round trip on one machine to the patience with Redis, in seconds. */
+const seconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** The numbers of a process that shares budgets and answers with others. */
+export function createReplicaMetrics(
+  read: () => ReplicaGauges | undefined,
+  registry: Registry,
+): CountingReader {
+  const registers = [registry];
+  const gauge = (name: string, help: string, value: (state: ReplicaGauges) => number): void => {
+    const collected = new Gauge({
+      name: `gateway_${name}`,
+      help,
+      registers: [],
+      collect() {
+        const state = read();
+        if (state) this.set(value(state));
+      },
+    });
+    registry.registerMetric(collected);
+  };
+  gauge('redis_up', '1 while Redis answers.', ({ isUp }) => Number(isUp));
+  gauge(
+    'redis_leased',
+    '1 while every write that was answered anywhere is known here.',
+    ({ leased }) => Number(leased),
+  );
+  gauge('redis_replicas', 'Replicas that are alive, this one included.', (state) => state.replicas);
+  gauge(
+    'redis_secret_differs',
+    '1 while this replica is kept out for its secret.',
+    ({ isKeptOut }) => Number(isKeptOut),
+  );
+  gauge(
+    'redis_strangers',
+    'Replicas that are kept out for another secret than this one has.',
+    ({ strangers }) => strangers,
+  );
+  registry.registerMetric(
+    new Gauge({
+      name: 'gateway_budget_quarantine_seconds',
+      help: 'For so long nothing is sent, since it is not known what was.',
+      labelNames: ['upstream'],
+      registers: [],
+      collect() {
+        for (const { ms, upstream } of read()?.quarantines ?? []) this.set({ upstream }, ms / 1000);
+      },
+    }),
+  );
+  registry.registerMetric(
+    new Gauge({
+      name: 'gateway_budget_ghost_slots',
+      help: 'Slots that are kept for replicas which ended without a word.',
+      labelNames: ['upstream'],
+      registers: [],
+      collect() {
+        for (const { slots, upstream } of read()?.ghosts ?? []) this.set({ upstream }, slots);
+      },
+    }),
+  );
+  const trips = new Histogram({
+    name: 'gateway_redis_round_trip_seconds',
+    help: 'Duration of commands to Redis.',
+    labelNames: ['command'],
+    buckets: seconds,
+    registers,
+  });
+  const failures = new Counter({
+    name: 'gateway_redis_failures_total',
+    help: 'Commands to Redis without an answer, or with an error.',
+    labelNames: ['command'],
+    registers,
+  });
+  const permits = new Counter({
+    name: 'gateway_budget_permits_total',
+    help: 'What came of requests that wanted a shared slot.',
+    labelNames: ['upstream', 'outcome'],
+    registers,
+  });
+  const settled = new Histogram({
+    name: 'gateway_write_settle_seconds',
+    help: 'How long writes waited for other replicas.',
+    labelNames: ['how'],
+    buckets: seconds,
+    registers,
+  });
+  const epochs = new Counter({
+    name: 'gateway_redis_epochs_total',
+    help: 'How often Redis had another memory than before.',
+    registers,
+  });
+  const unreadable = new Counter({
+    name: 'gateway_cache_unreadable_total',
+    help: 'Answers in Redis that could not be used.',
+    registers,
+  });
+  return {
+    roundTrip({ command, ms, ok }) {
+      trips.observe({ command }, ms / 1000);
+      if (!ok) failures.inc({ command });
+    },
+    permit: (row) => permits.inc({ ...row }),
+    settled: ({ how, ms }) => settled.observe({ how }, ms / 1000),
+    epoch: () => epochs.inc(),
+    unreadable: () => unreadable.inc(),
+  };
+}
