@@ -1,4 +1,5 @@
 import { inBackground } from '../../src/at-once.ts';
+import type { Clock } from '../../src/clock.ts';
 import type { Budget, SlotRequest, Turn } from '../../src/upstream/budget/budget.ts';
 import { type KeyJournal, newKey } from '../../src/upstream/budget/journal/journal.ts';
 import type { Lane } from '../../src/upstream/budget/lanes.ts';
@@ -44,7 +45,7 @@ export function enqueue(budget: Budget, job: Job): void {
 
 /** A budget of a process that has the key to itself. */
 export function createBudget(
-  clock: VirtualClock,
+  clock: Clock,
   limit: number,
   windowMs: number,
   journal: KeyJournal = newKey,

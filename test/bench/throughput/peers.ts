@@ -12,6 +12,7 @@ const PACKAGES = [
   '@graphql-yoga/plugin-response-cache@3.26.1',
   '@apollo/server@5.5.1',
   '@apollo/server-plugin-response-cache@5.0.0',
+  '@apollo/datasource-rest@6.4.1',
 ];
 const INSTALL_MS = 90_000;
 

@@ -1,0 +1,67 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { inBackground } from '../../../src/at-once.ts';
+import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
+
+/** Requests that it says it allows. */
+const LIMIT = 1000;
+
+/** The link API, so many milliseconds away. */
+export interface Upstream {
+  readonly url: string;
+  /** When each request came in, by `performance.now()`, and what it asked for. */
+  readonly arrivals: readonly { readonly path: string; readonly at: number }[];
+  /** Forgets what came in, and what it counted. */
+  forget(): void;
+  close(): void;
+}
+
+/** What a sandbox has answered, by path: read from it once, so that it takes no time while anything is measured. */
+export type Answers = Map<string, string>;
+
+/** Answers what a sandbox does, so many milliseconds after each request, and says what is left of its limit. */
+export async function startUpstream(
+  sandbox: Sandbox,
+  answers: Answers,
+  latencyMs: number,
+): Promise<Upstream> {
+  const arrivals: { path: string; at: number }[] = [];
+  const read = async (path: string): Promise<string> => {
+    const headers = { authorization: `Bearer ${sandbox.links.key}` };
+    const text = await (await fetch(`${sandbox.links.url}${path}`, { headers })).text();
+    answers.set(path, text);
+    return text;
+  };
+  const server = createServer((request, response) => {
+    const path = request.url ?? '';
+    arrivals.push({ path, at: performance.now() });
+    const remaining = LIMIT - arrivals.length;
+    const answer = (body: string): void => {
+      response.writeHead(200, {
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+        'x-ratelimit-limit': LIMIT,
+        'x-ratelimit-remaining': remaining,
+      });
+      response.end(body);
+    };
+    setTimeout(() => {
+      const known = answers.get(path);
+      if (known === undefined) inBackground(read(path).then(answer));
+      else answer(known);
+    }, latencyMs);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    arrivals,
+    forget: () => {
+      arrivals.length = 0;
+    },
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
