@@ -3,7 +3,7 @@
  * and runs in browsers and in Node 20 and later.
  */
 
-/** The part of a page that is looked at: while nobody sees it, nothing is kept current. */
+/** The part of a page that shows the result: while it is not visible, nothing is kept current. */
 export interface LivePage {
   readonly visibilityState: string;
   addEventListener(type: 'visibilitychange', listener: () => void): void;
@@ -70,7 +70,7 @@ export interface LiveResult<T> {
     readonly ageMs: number;
     readonly nextRefreshInMs: number | null;
   };
-  /** What it cost upstream, where the gateway told it. */
+  /** What it cost upstream, where the gateway sent it. */
   readonly upstream?: unknown;
 }
 
@@ -109,7 +109,7 @@ const SILENCE_MS = 40_000;
 
 /**
  * Asks, and calls `onResult` with every answer until it is stopped by the function that it returns, or until
- * the gateway ends it for good and `onEnd` is told why. A connection that breaks is made again where it was.
+ * the gateway ends it for good and `onEnd` gets the reason. A connection that breaks is made again where it was.
  * Where streams do not get through it polls. Throws nothing: what `onResult` throws is written to the console.
  */
 export function live<T>(
@@ -137,7 +137,7 @@ export function live<T>(
   let failures = 0;
   let dueAt = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  /** Of the request under way. Whoever finds another one here is out of date. */
+  /** Of the request under way. A request that finds another one here is out of date. */
   let current: AbortController | undefined;
   let result: LiveResult<T> | undefined;
   /** When the oldest part of it was read. */
@@ -232,7 +232,7 @@ export function live<T>(
     // A listener may have stopped it.
     if (current) call(onResult, next);
   };
-  const tell = ({ data, errors, extensions = {} }: Message): void => {
+  const notify = ({ data, errors, extensions = {} }: Message): void => {
     const { live, upstream } = extensions;
     show({
       data: share(result?.data, data),
@@ -273,7 +273,7 @@ export function live<T>(
     if (message?.data !== undefined) {
       polling = true;
       failures = 0;
-      tell(message);
+      notify(message);
       return laterMs(response, message.errors) || pollMs;
     }
     // It has no stream to give.
@@ -315,12 +315,12 @@ export function live<T>(
         if (events++) failures = 0;
         if (type === 'next') {
           if (message.data === undefined) reason = message.errors;
-          else tell(message);
+          else notify(message);
         } else if (type === 'patch') {
           // Without a result it breaks.
           if (live?.from !== result?.live?.revision) return backOffMs();
           const now = applyPatch(result, patch ?? []) as object;
-          tell({ ...now, extensions: message.extensions });
+          notify({ ...now, extensions: message.extensions });
         } else if (type === 'age') {
           if (result) show({ ...result, live } as LiveResult<T>);
         } else if (type === 'complete') {

@@ -1,7 +1,7 @@
 /** What an element has beside its children: attributes by their names. */
 type Attributes = Readonly<Record<string, string | number>>;
 
-/** Makes an HTML element. Strings become text, whoever they come from: nothing here is read as HTML. */
+/** Makes an HTML element. Strings become text, whatever they contain: nothing here is read as HTML. */
 export function html<Name extends keyof HTMLElementTagNameMap>(
   name: Name,
   attributes: Attributes = {},
@@ -36,7 +36,7 @@ export function byId(id: string): HTMLElement {
   return element;
 }
 
-/** Changes a text only where it differs: what stays is not laid out anew, and a selection in it holds. */
+/** Changes a text only where it differs: what stays is not laid out again, and a selection in it holds. */
 export function setText(node: Element, text: string): void {
   if (node.textContent === text) return;
   const { firstChild } = node;
@@ -61,7 +61,7 @@ export interface Keyed<Item> {
 
 /**
  * Keeps the children of an element those of a list. A thing that stays keeps its node, so that hover, selection and
- * scrolling do; things with the same key are told apart by their order.
+ * scrolling do; things with the same key are distinguished by their order.
  */
 export function keyedChildren<Item>(
   parent: Element,

@@ -1,6 +1,6 @@
 import type { ConsoleState } from '../../src/console/console-state.ts';
 
-/** What becomes of what the gateway tells. */
+/** Who gets what the gateway sends. */
 interface FeedListener {
   state(state: ConsoleState): void;
   /** A sentence while nothing comes; `null` when all is well again. */
@@ -11,13 +11,13 @@ interface FeedListener {
 const SILENT_MS = 3000;
 const DEAD_MS = 8000;
 const POLL_MS = 2000;
-/** So many are asked for one by one, where streams do not get through, before a stream is tried again. */
+/** The number that is asked for one by one, where streams do not get through, before a stream is tried again. */
 const POLLS = 30;
 const LONGEST_PAUSE_MS = 15_000;
 
 /**
  * Follows the gateway's state, as long as somebody looks at the page: over one stream, by asking again and again where
- * streams do not get through, and anew, after a pause that grows, where the connection is lost.
+ * streams do not get through, and again, after a pause that grows, where the connection is lost.
  */
 export class Feed {
   readonly #listener: FeedListener;
@@ -90,14 +90,14 @@ export class Feed {
       this.#heardAt = performance.now();
       const state = events.map(dataOf).findLast((data) => data !== '');
       // Of several at once only the last still holds.
-      if (state) this.#tell(JSON.parse(state) as ConsoleState);
+      if (state) this.#notify(JSON.parse(state) as ConsoleState);
     }
   }
 
   async #poll(signal: AbortSignal): Promise<void> {
     for (let polls = 0; polls < POLLS; polls += 1) {
       const response = await this.#ask('./console.json', 'application/json', signal);
-      this.#tell((await response.json()) as ConsoleState);
+      this.#notify((await response.json()) as ConsoleState);
       await this.#pause(POLL_MS);
       if (signal.aborted) return;
     }
@@ -111,7 +111,7 @@ export class Feed {
     throw new Refusal(refusals[response.status] ?? `The gateway answers ${response.status}.`);
   }
 
-  #tell(state: ConsoleState): void {
+  #notify(state: ConsoleState): void {
     this.#heard += 1;
     this.#heardAt = performance.now();
     this.#refusal = null;

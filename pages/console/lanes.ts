@@ -1,7 +1,7 @@
 import type { SlotOwner } from '../../src/console/console-state.ts';
 import { html, svg } from './dom.ts';
 
-/** How an owner of slots is shown: by a colour, and by a shape for those who do not tell colours apart. */
+/** How an owner of slots is shown: by a colour, and by a shape for viewers who cannot distinguish colours. */
 interface Look {
   /** Of one of it. */
   readonly word: string;

@@ -4,9 +4,9 @@ import { looks, ownerMark, owners } from './lanes.ts';
 import type { Tooltip } from './tooltip.ts';
 import { counted, inTime } from './words.ts';
 
-/** More are not told, and would be too small to see. */
+/** More are not sent, and would be too small to see. */
 const MOST = 120;
-/** Two states tell the moment at which a slot is free as differently as their way here differs. */
+/** The moment at which a slot is free differs between two states by their network delay. */
 const SAME_MS = 700;
 
 /** A slot that is taken, with the moment at which it is free again on the gateway's clock. */

@@ -46,7 +46,7 @@ export function createTable<Row>(
   const box = html('div', { class: 'scroll', role: 'region', 'aria-label': name }, table);
   const nothing = html('p', { class: 'empty muted' }, empty);
   const show = keyedChildren(body, keyOf, () => tableRow(columns));
-  // By keys it can be scrolled only while it has the focus, which nobody wants to step through for nothing.
+  // By keys it can be scrolled only while it has the focus, which would be a useless stop for the keyboard.
   const sizes = new ResizeObserver(() => {
     const scrolls = box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight;
     setAttribute(box, 'tabindex', scrolls ? 0 : null);

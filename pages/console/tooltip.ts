@@ -1,6 +1,6 @@
 import { html } from './dom.ts';
 
-/** The one box that tells more about what is pointed at. */
+/** The one box with details of what is pointed at. */
 export class Tooltip {
   readonly #box = html('div', { class: 'tooltip', 'aria-hidden': 'true', hidden: '' });
 

@@ -88,7 +88,7 @@ function returnsInWords({ allInMs, nextInMs, slots }: UpstreamState): string {
   return `next ${inTime(nextInMs)}, all ${inTime(allInMs)}`;
 }
 
-/** Behind all that wait now, as far as they are told; a caller who asks little comes earlier, since callers take turns. */
+/** Behind all that wait now, as far as they are known; a caller who asks little comes earlier, since callers take turns. */
 function newReadLeaves(upstream: UpstreamState, state: ConsoleState): string {
   const ahead = state.waiting.filter(
     (waiting) => waiting.upstream === upstream.upstream && waiting.leavesInMs !== null,

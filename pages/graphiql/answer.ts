@@ -1,4 +1,4 @@
-/** What an answer cost, as `extensions.upstream` tells it. */
+/** What an answer cost, as in `extensions.upstream`. */
 export interface Receipt {
   readonly calls: number;
   readonly saved: { readonly cache: number; readonly coalesced: number };
@@ -7,7 +7,7 @@ export interface Receipt {
   readonly waitedMs: number;
 }
 
-/** What an operation would cost now, as `extensions.plan` of a dry run tells it. */
+/** What an operation would cost now, as in `extensions.plan` of a dry run. */
 export interface Plan {
   readonly calls: number;
   readonly saved: { readonly cache: number; readonly coalesced: number };
@@ -15,9 +15,9 @@ export interface Plan {
   readonly exact: boolean;
   /** False when that is more than one operation may make. */
   readonly fits: boolean;
-  /** Milliseconds until the first of its requests would leave, where the gateway tells it. */
+  /** Milliseconds until the first of its requests would leave, where the gateway sends it. */
   readonly startsInMs?: number;
-  /** Milliseconds until its last answer would be there, where the gateway tells it. */
+  /** Milliseconds until its last answer would be there, where the gateway sends it. */
   readonly readyInMs?: number;
 }
 

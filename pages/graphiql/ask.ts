@@ -35,7 +35,7 @@ export async function* ask(asked: Asked, manner: Manner): AsyncGenerator<Answer>
   }
 }
 
-/** What an operation would cost now; `null` where the gateway does not tell. 0 upstream calls. */
+/** What an operation would cost now; `null` where the gateway sends none. 0 upstream calls. */
 export async function dryRun(asked: Asked, manner: Manner): Promise<Plan | null> {
   const headers = { ...manner.headers, 'x-gateway-dry-run': '1' };
   for await (const { extensions } of ask(asked, { ...manner, headers, live: false })) {

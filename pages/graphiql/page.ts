@@ -47,7 +47,7 @@ export class Page {
     });
   }
 
-  /** Sends an operation. What comes is told in the strip as it is taken from the iterator. */
+  /** Sends an operation. The strip shows each part as it is taken from the iterator. */
   run({ asked, files, headers, inParts, live, tab }: Run): Answers {
     const control = new AbortController();
     const manner = {
@@ -67,11 +67,11 @@ export class Page {
     // Parts of what a mutation did must not be done twice.
     const repeats = !/^\s*mutation\b/m.test(asked.query);
     const answers = ask(asked, manner);
-    let told = false;
+    let reported = false;
     let last: Answer | undefined;
     const end = (): void => {
-      if (told) return;
-      told = true;
+      if (reported) return;
+      reported = true;
       strip.end(tab, control.signal.aborted);
       void forecast.renew();
     };
@@ -86,7 +86,7 @@ export class Page {
           const { data, extensions } = step.value;
           token.judge(complaintsOf(step.value));
           strip.take(tab, step.value, repeats);
-          // Only older, or read anew and found the same: to show it again would lose the reader's place.
+          // Only older, or refreshed and equal: to show it again would lose the reader's place.
           const isOther = !extensions?.live || data !== last?.data;
           last = step.value;
           if (isOther) return step;

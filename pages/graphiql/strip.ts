@@ -18,7 +18,7 @@ interface Situation {
   readonly receipt: Receipt | null;
   readonly complaints: readonly Complaint[];
   readonly live: { readonly revision: number; readonly bornAt: number } | null;
-  /** When to run it again, since the budget was exhausted; `null` where it was not, or nobody wants it. */
+  /** When to run it again, since the budget was exhausted; `null` where it was not, or it is not wanted. */
   readonly againAt: number | null;
   /** Whether it runs again by itself then. */
   readonly byItself: boolean;
@@ -42,7 +42,7 @@ export class Strip {
   readonly element: HTMLElement;
   /** Read to a person who does not see it, each time that it is another. */
   readonly #facts = make('p', 'facts');
-  /** Counts, which nobody wants to have read each second. */
+  /** Counts, which a screen reader must not read out each second. */
   readonly #timer = make('p', 'timer');
   readonly #complaints = make('ul', 'complaints');
   readonly #tabs = new Map<string, Situation>();
@@ -68,7 +68,7 @@ export class Strip {
   /** Shows from now on what there is to say about this tab. */
   turnTo(tab: string): void {
     if (tab === this.#tab) return;
-    // Nobody looks at what would run by itself.
+    // A page that is not looked at runs nothing by itself.
     this.#set(this.#tab, { againAt: null });
     this.#tab = tab;
     this.#draw();
@@ -135,7 +135,7 @@ export class Strip {
     if (facts.length === 0 && complaints.length > 0)
       facts.push(make('span', 'fact', 'no call made'));
     if (facts.length === 0 && !under) {
-      facts.push(make('span', 'fact hint', 'What an answer cost is told here.'));
+      facts.push(make('span', 'fact hint', 'What an answer cost is shown here.'));
     }
     this.#facts.replaceChildren(...facts);
     const groups = byMessage(complaints);
@@ -146,11 +146,11 @@ export class Strip {
     this.#tick(true);
   }
 
-  #tick(anew = false): void {
+  #tick(restart = false): void {
     const now = Date.now();
     const { againAt, byItself, live, startedAt, turnAt, under } = this.#of(this.#tab);
     if (againAt !== null && !under) {
-      this.#countDown(againAt - now, byItself, anew);
+      this.#countDown(againAt - now, byItself, restart);
       return;
     }
     let text = '';
@@ -162,7 +162,7 @@ export class Strip {
     if (this.#timer.textContent !== text) this.#timer.replaceChildren(text);
   }
 
-  #countDown(leftMs: number, byItself: boolean, anew: boolean): void {
+  #countDown(leftMs: number, byItself: boolean, restart: boolean): void {
     if (leftMs <= 0 && byItself) {
       this.hold();
       this.#runAgain();
@@ -170,7 +170,7 @@ export class Strip {
     }
     const text = leftMs > 0 ? `Run again in ${awayText(leftMs)}` : 'Run again';
     const [again] = this.#timer.querySelectorAll('button');
-    if (again && !anew) {
+    if (again && !restart) {
       if (again.textContent !== text) again.textContent = text;
       again.disabled = !byItself && leftMs > 0;
       return;

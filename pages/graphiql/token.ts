@@ -5,7 +5,7 @@ import { button, make } from './elements.ts';
 const KEY = 'gateway:token';
 
 /**
- * The token of whoever looks at the page: a field for it, with the reason why one is needed. It is kept as long as the
+ * The token of the viewer: a field for it, with the reason why one is needed. It is kept as long as the
  * browser's tab is open, and is in no address.
  */
 export class Token {
@@ -66,7 +66,7 @@ export class Token {
       this.#show(
         this.#token
           ? `The gateway does not take this token: ${said}`
-          : `This gateway answers only whoever it knows. It says: ${said}`,
+          : `This gateway answers only callers that it knows. It says: ${said}`,
       );
       this.#field.setAttribute('aria-invalid', String(this.#token !== ''));
     } else if (this.#token && refusedKey) {

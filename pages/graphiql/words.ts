@@ -16,7 +16,7 @@ export function ageText(ms: number): string {
   return ms < 1000 ? '0 s' : durationText(ms);
 }
 
-/** How long something is still away: never less than what is left, so that nobody comes too early. */
+/** How long something is still away: never less than what is left, so that no retry comes too early. */
 export function awayText(ms: number): string {
   const seconds = Math.max(0, Math.ceil(ms / 1000));
   return seconds < 120 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`;

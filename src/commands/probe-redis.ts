@@ -54,7 +54,7 @@ export async function probeRedis(redis: RedisConfig, clock: Clock): Promise<Redi
           `Its maxmemory-policy is ${info.get('maxmemory_policy')}: when it is full it may drop what the rate limit is counted with, and nothing is sent for a while. Use volatile-lru.`,
         );
       }
-      // What tells is younger than the oldest version that will do.
+      // The command is newer than the oldest version that is supported.
       if (findings.length > 0) return;
       const denied = await deniedTo((command) => opened.send(command), redisNames(redis.prefix));
       if (denied.length > 0) {

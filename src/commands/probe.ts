@@ -135,7 +135,7 @@ function findingsOf({ subject, witnessed }: Target, failure: unknown, clock: Clo
   if (failure === null || found.some(({ at }) => at === 'configuration')) return found;
   const { upstream } = subject;
   const code = failure instanceof GatewayError ? failure.code : 'INTERNAL_SERVER_ERROR';
-  // Whoever brings no key is refused by an API that is in order.
+  // An API that is in order refuses a request without a key.
   if (code === 'UPSTREAM_UNAUTHENTICATED' && !subject.ownKey) return found;
   const setting = `${upstream}_BASE_URL`;
   switch (code) {

@@ -117,7 +117,7 @@ function replace(file: string, text: string): void {
   if (drafted) rmSync(draft, { force: true });
 }
 
-/** Tells whether it could be written: the folder may be somebody else's, as that of a mounted file is. */
+/** Answers whether it could be written: another user may own the folder, as with a mounted file. */
 function writeDraft(draft: string, text: string): boolean {
   try {
     fill(openSync(draft, 'wx', 0o600), text);

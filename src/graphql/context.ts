@@ -64,7 +64,7 @@ export function createSources(links: Upstream, market: Upstream): Sources {
   };
 }
 
-/** Whether the link API has accepted a key, by what is at hand. Costs no upstream call. */
+/** Whether the link API has accepted a key, by cache entries. Costs no upstream call. */
 function isKnown(links: Backend | null, credential: Credential): boolean {
   return links?.lists.reader.peek(account, { credential }) !== undefined;
 }

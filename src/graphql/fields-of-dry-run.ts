@@ -3,7 +3,7 @@ import { defaultFieldResolver, type GraphQLResolveInfo, type GraphQLSchema } fro
 import type { GraphContext } from '../graph/context.ts';
 
 /**
- * The same schema for dry runs: each field resolves with sources that know its path, so that a plan can tell
+ * The same schema for dry runs: each field resolves with sources that know its path, so that a plan can name
  * which field wants which request. Takes some milliseconds, and no other operation pays for it.
  */
 export function schemaOfDryRuns(schema: GraphQLSchema): GraphQLSchema {

@@ -7,7 +7,7 @@ export type MaskError = (error: unknown) => GraphQLError;
 
 type ShownCode = ErrorCode | 'GRAPHQL_PARSE_FAILED' | 'GRAPHQL_VALIDATION_FAILED' | typeof CANCELED;
 
-/** Of what fails because its caller has hung up: nobody is there to see it, and no log counts it. */
+/** For what fails because its caller has hung up: no caller sees it, and no log counts it. */
 export const CANCELED = 'CANCELED';
 
 /** The status of an answer that holds nothing but one error. With data beside it, the answer is a 200. */
@@ -74,7 +74,7 @@ export function createMaskError(
 
 /**
  * True for a variable or an argument that does not fit its type. The executor gives these no code; what
- * tells them from a resolver's failure is that they point at a value and not at a field. Custom scalars
+ * distinguishes them from a resolver's failure is that they point at a value and not at a field. Custom scalars
  * may throw what they like, so this is asked before the reason is.
  */
 function isAboutValues(error: GraphQLError): boolean {

@@ -77,7 +77,7 @@ export function gatewayPlugins(options: PluginOptions): readonly (GatewayPlugin 
     useAuthentication(),
     // Behind it: what a body takes is counted by its sender.
     useBodyPool(new BodyPool(), bodyLimits),
-    // Before the observation, which tells the status that it sets.
+    // Before the observation, which records the status that it sets.
     useBatchRefusal(),
     // Behind authentication: an unknown caller may not add a text to those that are remembered.
     persistedOperations ? useAllowList(persistedOperations) : useAutomaticPersistence(),
@@ -109,7 +109,7 @@ export function gatewayPlugins(options: PluginOptions): readonly (GatewayPlugin 
     useDryRun(),
     // Last to see a result as an object, besides the observation.
     useSerialization(),
-    // Behind all that can change an answer, so that it tells what the caller got.
+    // Behind all that can change an answer, so that it records what the caller got.
     useObservation({ clock, events }),
     // Take the place of the parsers for operations as JSON, and with files.
     useJson(),

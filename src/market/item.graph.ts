@@ -63,10 +63,10 @@ builder.node(ItemRef, {
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
     name: t.exposeString('name', {
-      description: 'What it is sold as; null when the upstream does not tell.',
+      description: 'What it is sold as; null when the upstream does not say.',
     }),
     description: t.exposeString('description', {
-      description: 'What it is; can hold HTML, and is null when nobody has said.',
+      description: 'What it is; can hold HTML, and is null when it has none.',
     }),
     category: t.exposeString('category', {
       description: 'Its category in the marketplace; null when it is in none.',
@@ -98,14 +98,14 @@ builder.node(ItemRef, {
     }),
     price: t.expose('price', {
       type: ItemPriceRef,
-      description: 'What it costs; null when the upstream does not tell.',
+      description: 'What it costs; null when the upstream does not say.',
     }),
     currency: t.exposeString('currency', {
-      description: 'Currency code of its price; null when the upstream does not tell.',
+      description: 'Currency code of its price; null when the upstream does not say.',
     }),
     publishedAt: t.expose('publishedAt', {
       type: 'DateTime',
-      description: 'When it was first offered; null when the upstream does not tell.',
+      description: 'When it was first offered; null when the upstream does not say.',
     }),
   }),
 });

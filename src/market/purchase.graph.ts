@@ -15,18 +15,18 @@ const PurchaseRef = builder.objectRef<Purchase>('Purchase').implement({
     }),
     licenseType: t.exposeString('licenseType', {
       description:
-        'The license that was bought, in the upstream’s words; null when it does not tell.',
+        'The license that was bought, in the upstream’s words; null when it does not say.',
     }),
     price: t.exposeFloat('price', {
-      description: 'What was paid, in `currency`; null when the upstream does not tell.',
+      description: 'What was paid, in `currency`; null when the upstream does not say.',
     }),
     currency: t.exposeString('currency', {
-      description: 'Currency code of `price`; null when the upstream does not tell.',
+      description: 'Currency code of `price`; null when the upstream does not say.',
     }),
     item: t.expose('item', {
       type: ItemRef,
       description:
-        'What was bought; null when the upstream does not tell. Comes with the purchase and costs nothing more.',
+        'What was bought; null when the upstream does not say. Comes with the purchase and costs nothing more.',
     }),
     supportedUntil: t.expose('supportedUntil', {
       type: 'DateTime',
@@ -34,11 +34,11 @@ const PurchaseRef = builder.objectRef<Purchase>('Purchase').implement({
     }),
     downloaded: t.exposeBoolean('downloaded', {
       description:
-        'Whether the buyer has downloaded the item; null when the upstream does not tell.',
+        'Whether the buyer has downloaded the item; null when the upstream does not say.',
     }),
     date: t.expose('date', {
       type: 'DateTime',
-      description: 'When it was bought; null when the upstream does not tell.',
+      description: 'When it was bought; null when the upstream does not say.',
     }),
   }),
 });

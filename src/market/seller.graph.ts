@@ -16,7 +16,7 @@ const SocialLinkRef = builder.objectRef<SocialLink>('SocialLink').implement({
 });
 
 const SellerProfileRef = builder.objectRef<SellerProfile>('SellerProfile').implement({
-  description: 'What a seller tells the public.',
+  description: 'What a seller shows the public.',
   fields: (t) => ({
     heading: t.exposeString('heading', {
       description: 'One line about the seller; null when there is none.',
@@ -46,34 +46,34 @@ const SellerRef = builder.objectRef<Seller>('Seller').implement({
   description: 'The marketplace account whose API key this gateway uses.',
   fields: (t) => ({
     firstName: t.exposeString('firstName', {
-      description: 'Given name; null when the upstream does not tell.',
+      description: 'Given name; null when the upstream does not say.',
     }),
     lastName: t.exposeString('lastName', {
-      description: 'Family name; null when the upstream does not tell.',
+      description: 'Family name; null when the upstream does not say.',
     }),
     fullName: t.exposeString('fullName', {
-      description: 'Whole name, as the upstream writes it; null when it does not tell.',
+      description: 'Whole name, as the upstream writes it; null when it does not say.',
     }),
     username: t.exposeString('username', {
-      description: 'Name on the marketplace; null when the upstream does not tell.',
+      description: 'Name on the marketplace; null when the upstream does not say.',
     }),
     email: t.exposeString('email', {
-      description: 'Address of the account, not for buyers; null when the upstream does not tell.',
+      description: 'Address of the account, not for buyers; null when the upstream does not say.',
     }),
     balance: t.exposeFloat('balance', {
       description:
-        'What the seller can be paid, in `currency`; null when the upstream does not tell.',
+        'What the seller can be paid, in `currency`; null when the upstream does not say.',
     }),
     currency: t.exposeString('currency', {
-      description: 'Currency code of `balance`; null when the upstream does not tell.',
+      description: 'Currency code of `balance`; null when the upstream does not say.',
     }),
     profile: t.expose('profile', {
       type: SellerProfileRef,
-      description: 'What the seller tells the public; null when nothing.',
+      description: 'How the seller describes the shop; null without a description.',
     }),
     registeredAt: t.expose('registeredAt', {
       type: 'DateTime',
-      description: 'When the account was opened; null when the upstream does not tell.',
+      description: 'When the account was opened; null when the upstream does not say.',
     }),
   }),
 });

@@ -5,7 +5,7 @@ import { counted, timeOfDay } from '../words.ts';
 import { layers } from './shapes.ts';
 
 /** What happened in one step of the history. */
-interface StepTold {
+interface DescribedStep {
   readonly time: string;
   readonly lines: readonly StepLine[];
 }
@@ -16,12 +16,12 @@ interface StepLine {
   readonly className?: 'muted' | 'bad';
 }
 
-/** Tells what one step sent, for whom, and what waited and was refused meanwhile. */
+/** Describes what one step sent, for whom, and what waited and was refused meanwhile. */
 export function describeStep(
   { history, ...upstream }: UpstreamState,
   index: number,
   inWindow: number | null,
-): StepTold {
+): DescribedStep {
   const at = history.lastStepAt - (history.write.length - 1 - index) * history.stepMs;
   const lines: StepLine[] = layers
     .map((layer) => ({
@@ -47,12 +47,12 @@ export function describeStep(
 }
 
 /** The same as one sentence, for a screen reader. */
-export function stepInWords({ lines, time }: StepTold): string {
+export function stepInWords({ lines, time }: DescribedStep): string {
   return `${time}: ${lines.map(({ text }) => text).join(', ')}`;
 }
 
 /** The same for the eye. */
-export function stepList({ lines }: StepTold): HTMLElement {
+export function stepList({ lines }: DescribedStep): HTMLElement {
   const items = lines.map(({ className = '', owner, text }) =>
     html('li', { class: className }, ...(owner ? [ownerMark(owner)] : []), html('span', {}, text)),
   );

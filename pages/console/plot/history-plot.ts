@@ -7,7 +7,7 @@ import { type Across, layers, rows, type Shapes, sentInWindows, shapesOf } from 
 
 const GUTTER = 30;
 
-/** The last fifteen minutes of an upstream, under all of its keys. Pointer, touch and arrow keys tell of each step. */
+/** The last fifteen minutes of an upstream, under all of its keys. Pointer, touch and arrow keys describe each step. */
 export class HistoryPlot {
   readonly node = html('div', { class: 'plot', role: 'slider', tabindex: 0, 'aria-valuemin': 0 });
   readonly #tooltip: Tooltip;
@@ -39,7 +39,7 @@ export class HistoryPlot {
   #across: Across = { left: GUTTER, step: 1 };
   #width = 0;
   #upstream: UpstreamState | null = null;
-  /** A step that is told about: by its place where it is pointed at, by its time where keys have chosen it. */
+  /** The step that is described: by its place where it is pointed at, by its time where keys have chosen it. */
   #chosen: { readonly index: number } | { readonly at: number } | null = null;
 
   constructor(tooltip: Tooltip) {
@@ -76,7 +76,7 @@ export class HistoryPlot {
     );
     setText(this.#labels.step, `sent per ${each} s`);
     this.#draw(upstream);
-    this.#tell();
+    this.#describe();
   }
 
   #draw({ history, keys, limit, windowMs }: UpstreamState): void {
@@ -174,7 +174,7 @@ export class HistoryPlot {
   #choose(chosen: { readonly index: number } | { readonly at: number } | null): void {
     this.#chosen = chosen;
     if (!chosen) this.#tooltip.hide();
-    this.#tell();
+    this.#describe();
   }
 
   #inside(index: number): number {
@@ -191,16 +191,16 @@ export class HistoryPlot {
   }
 
   /** Says of the step that is chosen what happened in it; of none, to a screen reader, of the latest. */
-  #tell(): void {
+  #describe(): void {
     if (!this.#upstream) return;
     const { history, windowMs } = this.#upstream;
     const index = this.#index();
     const shown = index ?? history.write.length - 1;
     const inWindow = sentInWindows(history, windowMs)[shown] ?? null;
-    const told = describeStep(this.#upstream, shown, inWindow);
+    const described = describeStep(this.#upstream, shown, inWindow);
     setAttribute(this.node, 'aria-valuemax', history.write.length - 1);
     setAttribute(this.node, 'aria-valuenow', shown);
-    setAttribute(this.node, 'aria-valuetext', stepInWords(told));
+    setAttribute(this.node, 'aria-valuetext', stepInWords(described));
     const { left, step } = this.#across;
     setAttribute(this.#cursor, 'width', index === null ? 0 : Math.max(2, step));
     setAttribute(this.#cursor, 'x', left + shown * step);
@@ -208,8 +208,13 @@ export class HistoryPlot {
     const frame = this.node.getBoundingClientRect();
     const ago = (history.write.length - 1 - index) * history.stepMs;
     this.#tooltip.show(frame.left + left + (index + 0.5) * step, frame.top + rows.window.top, [
-      html('p', {}, html('b', {}, told.time), ` ${ago > 0 ? `${timePassed(ago)} ago` : 'now'}`),
-      stepList(told),
+      html(
+        'p',
+        {},
+        html('b', {}, described.time),
+        ` ${ago > 0 ? `${timePassed(ago)} ago` : 'now'}`,
+      ),
+      stepList(described),
     ]);
   }
 }

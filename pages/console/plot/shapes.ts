@@ -29,7 +29,7 @@ export interface Shapes {
   readonly mostQueued: number;
 }
 
-/** What one step sent, whoever did. */
+/** What one step sent, for all spenders. */
 function sentIn(history: SendHistory, index: number): number {
   return layers.reduce((sum, layer) => sum + (history[layer][index] ?? 0), 0);
 }

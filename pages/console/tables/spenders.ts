@@ -63,8 +63,8 @@ function sendsCell(cell: HTMLElement): (row: Spender) => void {
 }
 
 function spentOn({ resources, sends }: Spender): string {
-  const told = resources.map((each) => `${each.resource} ${count(each.sends)}`);
+  const parts = resources.map((each) => `${each.resource} ${count(each.sends)}`);
   const rest = sends - resources.reduce((sum, each) => sum + each.sends, 0);
-  if (told.length > 0 && rest > 0) told.push(`others ${count(rest)}`);
-  return told.join(', ') || '–';
+  if (parts.length > 0 && rest > 0) parts.push(`others ${count(rest)}`);
+  return parts.join(', ') || '–';
 }

@@ -38,7 +38,7 @@ export function createWaiting(section: HTMLElement): (state: ConsoleState) => vo
   };
 }
 
-/** A refresh gives way to everyone, so that nobody knows when. */
+/** A refresh gives way to everyone, so that its time is not known. */
 function leaves({ leavesInMs }: WaitingState): string {
   return leavesInMs === null ? 'when idle' : inTime(leavesInMs);
 }

@@ -1,10 +1,10 @@
-// Vite makes such modules, which nobody else finds.
+// Vite makes such modules, which other bundlers do not find.
 // oxlint-disable import/default
 import EditorWorker from 'monaco-editor/esm/vs/editor/editor.worker.js?worker';
 import JsonWorker from 'monaco-editor/esm/vs/language/json/json.worker.js?worker';
 import GraphqlWorker from 'monaco-graphql/esm/graphql.worker.js?worker';
 
-/** Tells the editor where its languages are understood: in threads of their own, from this gateway. */
+/** Gives the editor the workers of its languages: in threads of their own, from this gateway. */
 export function setUpWorkers(): void {
   Object.assign(globalThis, {
     MonacoEnvironment: {

@@ -4,7 +4,7 @@ import { DirectiveLocation, GraphQLDirective, GraphQLInt } from 'graphql';
 export const liveDirective = new GraphQLDirective({
   name: 'live',
   description:
-    'Keeps the answer to this query current, for clients whose `Accept` names `text/event-stream`: the whole answer comes first, and then whatever changes, as soon as the gateway knows of it. For all others it is answered once, as without. What is watched is read anew in place of being asked for, so that viewers cost nothing each.',
+    'Keeps the answer to this query current, for clients whose `Accept` names `text/event-stream`: the whole answer comes first, and then whatever changes, as soon as the gateway knows of it. For all others it is answered once, as without. What is watched is refreshed in place of being asked for, so that viewers cost nothing each.',
   locations: [DirectiveLocation.QUERY],
   args: {
     throttle: {

@@ -15,7 +15,7 @@ import {
 
 /**
  * Prints a schema as text, in alphabetical order, the same on every machine. What GraphQL's own printer
- * leaves out is in it: the directives on fields. Introspection cannot tell those.
+ * leaves out is in it: the directives on fields. Introspection does not list those.
  */
 export function printGraph(schema: GraphQLSchema): string {
   const document = parse(printSchema(lexicographicSortSchema(schema)), { noLocation: true });

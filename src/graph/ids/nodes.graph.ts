@@ -64,7 +64,7 @@ function loadNodes(
     targets.set(id, target);
     if (target instanceof GatewayError) countRefused(context, target);
   }
-  // Not before all are taken apart: nobody would wait for those that are read already.
+  // Not before all are taken apart: no field would wait for those that are read already.
   const nodes = new Map<string, unknown>();
   for (const [id, target] of targets) {
     nodes.set(id, target instanceof GatewayError ? target : tryNode(target, context, info));
@@ -127,7 +127,7 @@ interface Loading {
   ) => AtOnce<object | null>;
 }
 
-/** At once where it is at hand, which the library's own way never is. Upstream calls: those of reading its type by id. */
+/** At once on a cache hit, where the library always takes a promise. Upstream calls: those of reading its type by id. */
 function readNode(
   { typename, id }: Target,
   context: GraphContext,

@@ -98,7 +98,7 @@ export class Source {
     this.#batching = batching;
   }
 
-  /** The same as one field sees it, whose path it tells with all that it reads: for dry runs. */
+  /** The same for one field, whose path it adds to each read: for dry runs. */
   wantedBy(field: string): Source {
     this.#batching.wanted ??= new WantedRows();
     const access = this.#accessOf(() => ({ wantedBy: () => [field] }));

@@ -13,7 +13,7 @@ export class WantedRows {
     for (const field of mode.wantedBy()) fields.add(field);
   }
 
-  /** An access that tells of each row who wants it, and of a page who wants any of these. */
+  /** An access that names the callers who want a row, and for a page those who want any of its rows. */
   accessFor(batch: string, ids: readonly number[], access: Access): Access {
     const { mode } = access;
     if (mode?.kind !== 'planned' || !mode.wantedBy) return access;

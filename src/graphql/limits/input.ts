@@ -20,7 +20,7 @@ import { LONGEST_TEXT, mostCharacters } from './text-lengths.ts';
 
 /** Entries of a list, ids among them, and members of an object. */
 const MAX_ENTRIES = 500;
-/** Characters of a place that are told. */
+/** Characters of a place in a message. */
 const MAX_PLACE = 100;
 
 /** What is known of a document's input before any variables are. */
@@ -186,7 +186,7 @@ class ValueCheck {
     }
   }
 
-  /** Into a list or an object that has so many entries. */
+  /** Into a list or an object with this number of entries. */
   #enter(entries: number): void {
     if (entries > MAX_ENTRIES) this.#refuse((place) => tooMany(place, entries));
     if (this.#path.length >= MAX_NESTED_VALUES) {
@@ -208,8 +208,8 @@ class ValueCheck {
   #refuse(message: (place: string) => string): never {
     const steps = this.#path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`));
     const place = `$${this.#name}${steps.join('')}`;
-    const told = place.length > MAX_PLACE ? `${place.slice(0, MAX_PLACE - 3)}...` : place;
-    throw new BadUserInput(message(`"${told}"`));
+    const shown = place.length > MAX_PLACE ? `${place.slice(0, MAX_PLACE - 3)}...` : place;
+    throw new BadUserInput(message(`"${shown}"`));
   }
 }
 

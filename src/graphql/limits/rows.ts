@@ -21,7 +21,7 @@ import {
 } from 'graphql';
 import { DEFAULT_WINDOW, MAX_WINDOW } from '../../upstream/lists/window.ts';
 
-/** What a list of objects that have an id counts, where it comes whole: nobody says how long it is. */
+/** What a list of objects that have an id counts, where it comes whole and its length is unknown. */
 const WHOLE_LIST = 100;
 /** What any other list of objects counts: those that are a part of a row. */
 const PART_LIST = 10;

@@ -165,7 +165,7 @@ export function tooExpensive(message: string): GatewayError {
   return new GatewayError('OPERATION_TOO_EXPENSIVE', message);
 }
 
-/** Whether a text has more than so many lines. */
+/** Whether a text has more lines than `most`. */
 export function hasMoreLines(text: string, most: number): boolean {
   let lines = 1;
   for (let at = 0; at < text.length && lines <= most; at += 1) {

@@ -11,7 +11,7 @@ const MOST_ERRORS = 20;
 
 /**
  * Whether a value of the header asks for a dry run: every one does but those that plainly say no, since
- * whoever meant it and is misunderstood would have spent what they wanted to know the price of.
+ * a caller who meant one would spend what they wanted to know the price of.
  */
 export function asksForDryRun(header: string | null | undefined): boolean {
   return !['', '0', 'false'].includes((header ?? '').trim().toLowerCase());
@@ -64,10 +64,10 @@ function errorsOf({ errors = [], incremental = [] }: Part): readonly GraphQLErro
 
 /** Each complaint where it came up first: there are no data whose absence the others would explain. */
 function withoutRepeats(errors: readonly GraphQLError[]): GraphQLError[] {
-  const told = new Map<string, GraphQLError>();
+  const distinct = new Map<string, GraphQLError>();
   for (const error of errors) {
-    if (told.size === MOST_ERRORS) break;
-    if (!told.has(error.message)) told.set(error.message, error);
+    if (distinct.size === MOST_ERRORS) break;
+    if (!distinct.has(error.message)) distinct.set(error.message, error);
   }
-  return [...told.values()];
+  return [...distinct.values()];
 }

@@ -37,7 +37,7 @@ interface LiveOptions {
 /** Longest time between two changes that may be asked for, in milliseconds. */
 const LONGEST_THROTTLE_MS = 60_000;
 
-/** After so many quiet milliseconds the system asks whether a viewer is still there: all of it is one heartbeat. */
+/** After this many quiet milliseconds the system asks whether a viewer is still there: all of it is one heartbeat. */
 const QUIET_MS = 5000;
 
 /** Errors that another try may be without. */
@@ -50,7 +50,7 @@ const PASSING = new Set([
 
 /**
  * Answers a query with `@live` as a stream of events, if the client's `Accept` names `text/event-stream`. It
- * has passed all limits by then; from here on the hub runs it, once for all who look at the same. What it tells is
+ * has passed all limits by then; from here on the hub runs it, once for all viewers of the same. What it sends is
  * written down in docs/live.md.
  */
 export function useLive({ contexts, hub, maskError }: LiveOptions): GatewayPlugin {
@@ -94,11 +94,11 @@ export function useLive({ contexts, hub, maskError }: LiveOptions): GatewayPlugi
       // One that is gone without a word is noticed by the system, which asks ten times, a second apart.
       req?.socket.setKeepAlive(true, QUIET_MS);
       endWith(stream, req?.socket);
-      // The hub tells of it when it begins and when it ends.
+      // The hub reports when it begins and when it ends.
       record.observation = null;
       record.live = stream;
       record.letGoOfBody();
-      // Its body has been read, and whoever has read it would be kept for as long as the stream.
+      // Its body has been read, and its reader would be retained for as long as the stream.
       req?.removeAllListeners('data').removeAllListeners('end');
       // Others may look at the result: there is none.
       setResultAndStopExecution({});
@@ -142,7 +142,7 @@ async function executed(execute: () => unknown): Promise<ExecutionResult> {
 
 /**
  * Finds out whether a viewer may still see what they may now. All that it refers to is kept as long as they look. Where
- * a role has changed, or nobody can say what it is, asking again settles what they may see.
+ * a role has changed, or it cannot be looked up, asking again settles what they may see.
  */
 function checkOf(
   viewer: GraphContext['viewer'],
@@ -225,6 +225,6 @@ function runResultOf(
 /** An error as it goes over the wire: what Yoga reads of it stays here. */
 function shown(error: GraphQLError): object {
   const { extensions, ...rest } = error.toJSON();
-  const { http: _, ...told } = extensions ?? {};
-  return { ...rest, extensions: told };
+  const { http: _, ...shown } = extensions ?? {};
+  return { ...rest, extensions: shown };
 }

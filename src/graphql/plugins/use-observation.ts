@@ -26,7 +26,7 @@ export function useObservation(options: {
       requestId,
       status,
       codes: [...codes],
-      // Before its answer was complete: afterwards nobody asks.
+      // Before its answer was complete: afterwards it is not needed.
       outcome: running.signal.aborted ? 'canceled' : answered,
       durationMs: clock.now() - running.startedAt,
       calls: summary?.calls ?? 0,

@@ -5,7 +5,7 @@ import type { GatewayPlugin } from '../request-record.ts';
 /** A part of an answer that is delivered in parts, as `@defer` and `@stream` make it. */
 type Part = ExecutionResult & { readonly hasNext?: boolean };
 
-/** Tells with every answer what it cost, as `extensions.upstream`: with its last part, if it has several. */
+/** Adds what an answer cost as `extensions.upstream`: to its last part, if it has several. */
 export function useReceipt(): GatewayPlugin {
   return {
     onExecute({ args }) {

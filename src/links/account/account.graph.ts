@@ -41,15 +41,15 @@ builder.node(AccountRef, {
   fields: (t) => ({
     databaseId: t.int({ ...databaseId, resolve: lazily('id') }),
     email: t.string({
-      description: 'Address for logging in and for notices; null when the upstream does not tell.',
+      description: 'Address for logging in and for notices; null when the upstream does not say.',
       resolve: lazily('email'),
     }),
     username: t.string({
-      description: 'Name for logging in; null when the upstream does not tell.',
+      description: 'Name for logging in; null when the upstream does not say.',
       resolve: lazily('username'),
     }),
     avatar: t.string({
-      description: 'URL of the profile picture; null when the upstream tells none.',
+      description: 'URL of the profile picture; null when the upstream sends none.',
       resolve: lazily('avatar'),
     }),
     status: t.field({
@@ -64,7 +64,7 @@ builder.node(AccountRef, {
     }),
     registered: t.field({
       type: 'DateTime',
-      description: 'When the account was opened; null when the upstream does not tell.',
+      description: 'When the account was opened; null when the upstream does not say.',
       resolve: lazily('registered'),
     }),
   }),

@@ -15,7 +15,7 @@ const LoginUrlRef = builder.objectRef<LoginUrl>('LoginUrl').implement({
     url: t.exposeString('url', {
       nullable: false,
       description:
-        'Logs in whoever opens it first: a secret, which the gateway neither caches nor logs.',
+        'Logs in the person who opens it first: a secret, which the gateway neither caches nor logs.',
       extensions: { secret: true },
     }),
     expiresAt: t.expose('expiresAt', {

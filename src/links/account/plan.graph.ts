@@ -64,13 +64,13 @@ const PlanLimitsRef = builder.objectRef<PlanLimits>('PlanLimits').implement({
   description: 'What a plan allows.',
   fields: (t) => ({
     links: t.exposeInt('links', {
-      description: 'How many links an account may have; null when the upstream does not tell.',
+      description: 'How many links an account may have; null when the upstream does not say.',
     }),
     clicks: t.exposeInt('clicks', {
-      description: 'How many clicks are counted; null when the upstream does not tell.',
+      description: 'How many clicks are counted; null when the upstream does not say.',
     }),
     retention: t.exposeInt('retention', {
-      description: 'How long the upstream retains statistics, in days; null when it does not tell.',
+      description: 'How long the upstream retains statistics, in days; null when it does not say.',
     }),
     features: t.field({
       type: [PlanFeatureRef],
@@ -100,10 +100,10 @@ builder.node(PlanRef, {
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
     name: t.exposeString('name', {
-      description: 'What it is sold as; null when the upstream does not tell.',
+      description: 'What it is sold as; null when the upstream does not say.',
     }),
     free: t.exposeBoolean('free', {
-      description: 'Whether it costs nothing; null when the upstream does not tell.',
+      description: 'Whether it costs nothing; null when the upstream does not say.',
     }),
     prices: t.expose('prices', {
       type: PlanPricesRef,
@@ -111,7 +111,7 @@ builder.node(PlanRef, {
     }),
     limits: t.expose('limits', {
       type: PlanLimitsRef,
-      description: 'What it allows; null when the upstream does not tell.',
+      description: 'What it allows; null when the upstream does not say.',
     }),
   }),
 });

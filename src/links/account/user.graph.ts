@@ -32,15 +32,15 @@ builder.node(UserRef, {
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
     email: t.string({
-      description: 'Address for logging in and for notices; null when the upstream does not tell.',
+      description: 'Address for logging in and for notices; null when the upstream does not say.',
       resolve: lazily(allUsers, 'email'),
     }),
     username: t.string({
-      description: 'Name for logging in; null when the upstream does not tell.',
+      description: 'Name for logging in; null when the upstream does not say.',
       resolve: lazily(allUsers, 'username'),
     }),
     avatar: t.string({
-      description: 'URL of the profile picture; null when the upstream tells none.',
+      description: 'URL of the profile picture; null when the upstream sends none.',
       resolve: lazily(allUsers, 'avatar'),
     }),
     status: t.field({
@@ -55,7 +55,7 @@ builder.node(UserRef, {
     }),
     registered: t.field({
       type: 'DateTime',
-      description: 'When the account was opened; null when the upstream does not tell.',
+      description: 'When the account was opened; null when the upstream does not say.',
       resolve: lazily(allUsers, 'registered'),
     }),
     planId: t.int({

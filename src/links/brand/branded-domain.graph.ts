@@ -20,7 +20,7 @@ builder.node(BrandedDomainRef, {
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
     domain: t.string({
-      description: 'The domain as a URL, with http or https; null when the upstream does not tell.',
+      description: 'The domain as a URL, with http or https; null when the upstream does not say.',
       resolve: lazily(domains, 'domain'),
     }),
     redirectRoot: t.string({

@@ -18,7 +18,7 @@ builder.node(CtaOverlayRef, {
     }),
     date: t.expose('date', {
       type: 'DateTime',
-      description: 'When it was made; null when the upstream does not tell.',
+      description: 'When it was made; null when the upstream does not say.',
     }),
   }),
 });

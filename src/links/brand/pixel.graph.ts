@@ -45,7 +45,7 @@ builder.node(PixelRef, {
       resolve: lazily(pixels, 'type'),
     }),
     typeName: t.string({
-      description: 'The network as the upstream spells it; null when it does not tell.',
+      description: 'The network as the upstream spells it; null when it does not say.',
       resolve: lazily(pixels, 'typeName'),
     }),
     name: t.string({
@@ -54,12 +54,12 @@ builder.node(PixelRef, {
     }),
     tag: t.string({
       description:
-        'The network’s own identifier of the pixel; null when the upstream does not tell.',
+        'The network’s own identifier of the pixel; null when the upstream does not say.',
       resolve: lazily(pixels, 'tag'),
     }),
     date: t.field({
       type: 'DateTime',
-      description: 'When it was made; null when the upstream does not tell.',
+      description: 'When it was made; null when the upstream does not say.',
       resolve: lazily(pixels, 'date'),
     }),
   }),

@@ -14,7 +14,7 @@ builder.node(SplashPageRef, {
     }),
     date: t.expose('date', {
       type: 'DateTime',
-      description: 'When it was made; null when the upstream does not tell.',
+      description: 'When it was made; null when the upstream does not say.',
     }),
   }),
 });

@@ -26,7 +26,7 @@ builder.node(CampaignRef, {
       resolve: lazily(campaigns, 'name'),
     }),
     public: t.boolean({
-      description: 'Whether everybody may see its list; null when the upstream does not tell.',
+      description: 'Whether everybody may see its list; null when the upstream does not say.',
       resolve: lazily(campaigns, 'public'),
     }),
     rotatorUrl: t.string({

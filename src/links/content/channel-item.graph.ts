@@ -45,11 +45,11 @@ const ChannelEntryRef = builder.interfaceRef<ChannelItem>('ChannelEntry').implem
       description: 'URL of a picture of it; null when there is none.',
     }),
     link: t.exposeString('link', {
-      description: 'URL that opens it; null when the upstream does not tell.',
+      description: 'URL that opens it; null when the upstream does not say.',
     }),
     date: t.expose('date', {
       type: 'Date',
-      description: 'The day it was made; null when the upstream does not tell.',
+      description: 'The day it was made; null when the upstream does not say.',
     }),
   }),
 });

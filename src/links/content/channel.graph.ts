@@ -51,7 +51,7 @@ builder.node(ChannelRef, {
       resolve: lazily(channels, 'name'),
     }),
     description: t.string({
-      description: 'What it is for; null when nobody has said.',
+      description: 'What it is for; null when it has none.',
       resolve: lazily(channels, 'description'),
     }),
     color: t.string({
@@ -59,7 +59,7 @@ builder.node(ChannelRef, {
       resolve: lazily(channels, 'color'),
     }),
     starred: t.boolean({
-      description: 'Whether it is marked as a favorite; null when the upstream does not tell.',
+      description: 'Whether it is marked as a favorite; null when the upstream does not say.',
       resolve: lazily(channels, 'starred'),
     }),
     items: t.connection(

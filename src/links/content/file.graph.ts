@@ -23,16 +23,16 @@ builder.node(FileRef, {
       resolve: lazily(all, 'name'),
     }),
     downloads: t.int({
-      description: 'How often it has been downloaded; null when the upstream does not tell.',
+      description: 'How often it has been downloaded; null when the upstream does not say.',
       resolve: lazily(all, 'downloads'),
     }),
     shortUrl: t.string({
-      description: 'URL where it can be downloaded; null when the upstream does not tell.',
+      description: 'URL where it can be downloaded; null when the upstream does not say.',
       resolve: lazily(all, 'shortUrl'),
     }),
     date: t.field({
       type: 'DateTime',
-      description: 'When it was uploaded; null when the upstream does not tell.',
+      description: 'When it was uploaded; null when the upstream does not say.',
       resolve: lazily(all, 'date'),
     }),
   }),

@@ -61,10 +61,10 @@ const QrStatisticsRef = builder.objectRef<QrStatistics>('QrStatistics').implemen
       });
     return {
       clicks: t.exposeInt('clicks', {
-        description: 'Scans in all; null when the upstream does not tell.',
+        description: 'Scans in all; null when the upstream does not say.',
       }),
       uniqueClicks: t.exposeInt('uniqueClicks', {
-        description: 'Scans by different people; null when the upstream does not tell.',
+        description: 'Scans by different people; null when the upstream does not say.',
       }),
       topCountries: counts('topCountries', 'Scans by country.'),
       topReferrers: counts('topReferrers', 'Scans by the page they came from.'),
@@ -85,11 +85,11 @@ builder.node(QrCodeRef, {
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
     link: t.string({
-      description: 'URL of the code itself; null when the upstream does not tell.',
+      description: 'URL of the code itself; null when the upstream does not say.',
       resolve: lazily(qrCodes, 'link'),
     }),
     scans: t.int({
-      description: 'How often it was scanned; null when the upstream does not tell.',
+      description: 'How often it was scanned; null when the upstream does not say.',
       resolve: lazily(qrCodes, 'scans'),
     }),
     name: t.string({
@@ -98,7 +98,7 @@ builder.node(QrCodeRef, {
     }),
     date: t.field({
       type: 'DateTime',
-      description: 'When it was made; null when the upstream does not tell.',
+      description: 'When it was made; null when the upstream does not say.',
       resolve: lazily(qrCodes, 'date'),
     }),
     statistics: t.field({

@@ -40,7 +40,7 @@ describeWith(chromium, 'GraphiQL of a gateway', () => {
   it('that wants a token asks for it with the reason, and keeps it for this tab only', async () => {
     const page = await open({ AUTH_MODE: 'token', AUTH_TOKENS_FILE: file });
     const reason = page.locator('.reason');
-    await reason.getByText('This gateway answers only whoever it knows.').waitFor();
+    await reason.getByText('This gateway answers only callers that it knows.').waitFor();
     expect(await page.locator('.result-window').textContent()).not.toContain('schema');
     await page.getByLabel('Token', { exact: true }).fill('a-wrong-one');
     await page.getByRole('button', { name: 'Use it' }).click();
@@ -61,7 +61,7 @@ describeWith(chromium, 'GraphiQL of a gateway', () => {
     await editorsOf(page);
     await page.getByRole('button', { name: 'Token in use' }).click();
     await page.getByRole('button', { name: 'Forget it' }).click();
-    await reason.getByText('This gateway answers only whoever it knows.').waitFor();
+    await reason.getByText('This gateway answers only callers that it knows.').waitFor();
     await page.context().close();
   });
 

@@ -13,7 +13,7 @@ const WAIT_SECONDS = 60;
 
 /** Where the neighbour's operations and one's own are. */
 export interface Race {
-  /** What the neighbour asks for: reads that nobody has asked for before. */
+  /** What the neighbour asks for: reads that are not cached. */
   readonly reads: number;
   /** How long each of its operations that are answered waited for its turns, in milliseconds. */
   readonly neighbour: readonly number[];
@@ -26,7 +26,7 @@ export interface Race {
   readonly stillWaiting: number | null;
 }
 
-/** One operation that checks so many codes which nobody has: none of them is cached. */
+/** One operation that checks codes which do not exist: none of them is cached. */
 function manyChecks(reads: number): string {
   const checks = Array.from(
     { length: reads },
@@ -37,7 +37,7 @@ function manyChecks(reads: number): string {
 
 /**
  * Lets a neighbour ask for four windows of the marketplace's budget at once, by another token, then asks for
- * one read as oneself. Costs all of them. What it tells is what the receipts say.
+ * one read as oneself. Costs all of them. It reports what the receipts say.
  * @throws TypeError when the gateway cannot be reached.
  */
 export async function runRace(

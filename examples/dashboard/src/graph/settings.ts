@@ -2,7 +2,7 @@
 export interface Settings {
   /** Address of the gateway, without `/graphql`. */
   readonly gateway: string;
-  /** The credential of whoever looks at the page; null for a gateway that asks for none. */
+  /** The credential of the viewer; null for a gateway that asks for none. */
   readonly token: string | null;
   /** That of the noisy neighbour; null where there is none. */
   readonly neighbourToken: string | null;

@@ -17,7 +17,7 @@ export interface UploadEnd {
 }
 
 /**
- * Sends a file as it is and tells how far it is: `fetch` knows nothing of progress. Costs 1 upstream call.
+ * Sends a file as it is and reports its progress: `fetch` knows nothing of progress. Costs 1 upstream call.
  * Returns what calls it off. Never throws.
  */
 export function uploadFile(

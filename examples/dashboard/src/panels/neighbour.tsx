@@ -52,7 +52,7 @@ export function NeighbourPanel({ settings }: { settings: Settings }) {
     <Panel title="Noisy neighbour" name="neighbour">
       {settings.neighbourToken === null ? (
         <p className="empty">
-          This takes a gateway that tells two callers apart. <code>npm run demo</code> starts one.
+          This takes a gateway that distinguishes two callers. <code>npm run demo</code> starts one.
         </p>
       ) : (
         <>

@@ -1,7 +1,7 @@
 const whole = new Intl.NumberFormat('en');
 const day = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeZone: 'UTC' });
 
-/** `1,234`; a dash for what nobody knows. */
+/** `1,234`; a dash for what is unknown. */
 export function count(value: number | null | undefined): string {
   return value == null ? '–' : whole.format(value);
 }
@@ -11,7 +11,7 @@ export function plural(value: number, noun: string): string {
   return `${whole.format(value)} ${noun}${value === 1 ? '' : 's'}`;
 }
 
-/** `Jul 30, 2025`; a dash for what nobody knows. */
+/** `Jul 30, 2025`; a dash for what is unknown. */
 export function date(value: string | null | undefined): string {
   return value ? day.format(new Date(value)) : '–';
 }
@@ -28,7 +28,7 @@ export function duration(ms: number): string {
   return seconds(ms);
 }
 
-/** `29.00 EUR`; a dash for what nobody knows. */
+/** `29.00 EUR`; a dash for what is unknown. */
 export function money(value: number | null, currency: string | null): string {
   if (value === null) return '–';
   return currency ? `${value.toFixed(2)} ${currency}` : value.toFixed(2);

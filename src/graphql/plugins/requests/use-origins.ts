@@ -16,7 +16,7 @@ export function useOrigins(): GatewayPlugin {
       const { admission } = serverContext.record;
       const preflight = admission.preflightHeaders('GET, POST');
       if (!admission.allowsOthers) return;
-      // Safari waits for a body unless it is told that there is none.
+      // Safari waits for a body unless a header says that there is none.
       const headers = { ...preflight, 'Content-Length': '0' };
       payload.endResponse(new fetchAPI.Response(null, { status: 204, headers }));
     },
