@@ -119,10 +119,11 @@ function routesOf(options: HttpOptions): ReadonlyMap<string, Route> {
 /** Serves every route behind one door, which decides about each request once. */
 export function createHttpServer(options: HttpOptions): HttpServer {
   const routes = routesOf(options);
-  const { door, fastPath } = options;
+  const { door, events, fastPath } = options;
+  const emitsArrivals = events.isRead('arrived');
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
     if (refused.has(request.socket)) return;
-    options.events.emit('arrived', request);
+    if (emitsArrivals) events.emit('arrived', request);
     const admission = door.admit(request, drain.begun);
     const arrival = { request, response, admission, isWatched: false };
     if (fastPath?.takes(request, admission) && !drain.begun) fastPath.answer(arrival, fastServer);
