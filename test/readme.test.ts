@@ -31,7 +31,7 @@ function errorCodes(): string[] {
 describe('the pages', () => {
   it('are as short as their readers want them', () => {
     expect(linesOf('README.md')).toBeLessThanOrEqual(200);
-    expect(linesOf('CONTRIBUTING.md')).toBeLessThan(60);
+    expect(linesOf('CONTRIBUTING.md')).toBeLessThan(105);
   });
 
   it('are all named by the README', () => {
