@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, it } from 'vitest';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { StandIn, upTo } from '../graph/paging-stand-in.ts';
+import { StandIn, upTo } from '../graph/paging/stand-in.ts';
 import { type Connection, type Row, startWorld, type World } from '../support/gateway.ts';
 import { type Figure, record } from './report/measurement.ts';
 

@@ -6,7 +6,7 @@ import type { Connection, World, WorldOptions } from '../support/gateway.ts';
 import { describeWith, redisServer } from '../support/needs.ts';
 import { RedisServer } from '../support/redis-server.ts';
 import { startReplicas } from '../support/replica-worlds.ts';
-import { StandIn, upTo } from './paging-stand-in.ts';
+import { StandIn, upTo } from './paging/stand-in.ts';
 
 type Pair = readonly [World, World];
 

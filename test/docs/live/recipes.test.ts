@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createClient } from 'graphql-sse';
 import { EventSource } from 'undici';
 import { describe, expect, it, vi } from 'vitest';
-import { openDoor } from '../support/door.ts';
+import { openDoor } from '../../support/door.ts';
 import {
   type Campaigns,
   firstName,
@@ -11,8 +11,8 @@ import {
   recipeStage,
   until,
   WRONG,
-} from '../support/live-recipes.ts';
-import { start } from '../support/process.ts';
+} from '../../support/live-recipes.ts';
+import { start } from '../../support/process.ts';
 
 const TSC = 'node_modules/typescript/bin/tsc';
 const stage = recipeStage();

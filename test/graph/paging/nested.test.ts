@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Connection, startWorld, type World } from '../support/gateway.ts';
-import { StandIn, upTo } from './paging-stand-in.ts';
+import { type Connection, startWorld, type World } from '../../support/gateway.ts';
+import { StandIn, upTo } from './stand-in.ts';
 
 type Coded = { readonly qrCode: { readonly name: string } | null };
 interface Channels {

@@ -1,8 +1,14 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Fault } from '../../src/sandbox/sandbox.ts';
-import { type Connection, PLENTY, type Row, startWorld, type World } from '../support/gateway.ts';
-import { everyRow } from './rest.ts';
+import type { Fault } from '../../../src/sandbox/sandbox.ts';
+import {
+  type Connection,
+  PLENTY,
+  type Row,
+  startWorld,
+  type World,
+} from '../../support/gateway.ts';
+import { everyRow } from '../rest.ts';
 
 /** A list as it is asked for here, and where the upstream has it. */
 interface ListCase {

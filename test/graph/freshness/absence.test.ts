@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startWorld, type World } from '../support/gateway.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import { startWorld, type World } from '../../support/gateway.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
 
 const TTL = 60_000;
 /** Pages of the list of channels, as the gateway reads it here. */

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { formatTokenFile } from '../../src/auth/token-file.ts';
-import { type Door, openDoor } from '../support/door.ts';
-import { liveBlocks } from '../support/live-recipes.ts';
+import { formatTokenFile } from '../../../src/auth/token-file.ts';
+import { type Door, openDoor } from '../../support/door.ts';
+import { liveBlocks } from '../../support/live-recipes.ts';
 
 const block = (name: string): string => liveBlocks.get(name) ?? `no block ${name}`;
 

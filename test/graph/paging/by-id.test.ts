@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startWorld, type World } from '../support/gateway.ts';
-import { StandIn, upTo } from './paging-stand-in.ts';
+import { startWorld, type World } from '../../support/gateway.ts';
+import { StandIn, upTo } from './stand-in.ts';
 
 /** Rows of each list, on pages of ten. */
 const ROWS = 45;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { measureFreshnessAtRate } from '../bench/freshness-rates.ts';
+import { measureFreshnessAtRate } from '../../bench/freshness-rates.ts';
 
 describe('What is asked for seldom, when more is wanted than can be refreshed in time', () => {
   it.each([45, 60])('is no older than the rest, of %s entries', async (entries) => {

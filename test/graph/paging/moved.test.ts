@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Connection, startWorld, type World } from '../support/gateway.ts';
-import { StandIn, upTo } from './paging-stand-in.ts';
+import { type Connection, startWorld, type World } from '../../support/gateway.ts';
+import { StandIn, upTo } from './stand-in.ts';
 
 interface Items {
   readonly channel: { readonly items: Connection<{ readonly databaseId: number }> };

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Answer, type Row, startWorld, type World } from '../support/gateway.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import { type Answer, type Row, startWorld, type World } from '../../support/gateway.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
 
 const TTL = 60_000;
 const SWR = 900_000;

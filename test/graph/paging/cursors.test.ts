@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { type Connection, PLENTY, startWorld, type World } from '../support/gateway.ts';
+import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
+import { type Connection, PLENTY, startWorld, type World } from '../../support/gateway.ts';
 
 /** By how many rows a page is cut in each of the installations. */
 const clamps = [100, 12, 3];

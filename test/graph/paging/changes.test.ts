@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { decodeCursor } from '../../src/upstream/lists/cursor.ts';
-import { type Connection, startWorld, type World } from '../support/gateway.ts';
-import { StandIn, upTo } from './paging-stand-in.ts';
+import { decodeCursor } from '../../../src/upstream/lists/cursor.ts';
+import { type Connection, startWorld, type World } from '../../support/gateway.ts';
+import { StandIn, upTo } from './stand-in.ts';
 
 type Channels = { readonly channels: Connection<{ readonly databaseId: number }> };
 

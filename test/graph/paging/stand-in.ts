@@ -1,4 +1,4 @@
-import { ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { ScriptedUpstream } from '../../support/scripted-upstream.ts';
 
 /** An item of a channel, as the API sends it. */
 export interface StandInItem {

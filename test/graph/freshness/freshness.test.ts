@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startWorld, type World } from '../support/gateway.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import { startWorld, type World } from '../../support/gateway.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
 
 const ACCOUNT = '{ account { username } }';
 const MINUTE = 60_000;
