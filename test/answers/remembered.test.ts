@@ -160,6 +160,21 @@ describe('An operation that is asked again', () => {
     expect(oldest).toBeLessThan(TTL_MS);
   });
 
+  it('is remembered however often one entry serves it', async () => {
+    await door.close();
+    // Five kilobytes of it are for one answer.
+    door = await openDoor({
+      AUTH_MODE: 'token',
+      AUTH_TOKENS_FILE: file,
+      CACHE_MAX_BYTES: String(640 * 1024),
+    });
+    const fields = Array.from({ length: 40 }, (_, n) => `a${n}: account { username }`);
+    await teach(`{ ${fields.join(' ')} }`, 'viewer');
+    const before = await remembered();
+    await door.ask(`{ ${fields.join(' ')} }`, 'viewer');
+    expect(await remembered()).toBe(before + 1);
+  });
+
   it('is refused to who may not ask it', async () => {
     await teach('{ plans { name } }', 'admin');
     await door.ask('{ plans { name } }', 'admin');
