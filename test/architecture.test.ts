@@ -56,7 +56,7 @@ const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['graph', /^graph\//],
   ['noun', /^(links|market)\//],
   ['upstream/lists', /^upstream\/lists\//],
-  ['upstream', /^upstream\/((?!request\.ts)[^/]+\.ts$|(dry-run|requests)\/)/],
+  ['upstream', /^upstream\/((?!request\.ts)[^/]+\.ts$|(dry-run|reads)\/)/],
   ['upstream/cache, upstream/budget', /^upstream\/(cache|budget)\//],
   ['upstream/wire', /^upstream\/wire\//],
   ['upstream/decode', /^upstream\/decode\//],

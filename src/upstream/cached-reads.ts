@@ -18,9 +18,9 @@ import type { Refresher } from './cache/refresher.ts';
 import type { Watchers } from './cache/watcher-turns.ts';
 import type { Watch, WatchListener } from './cache/watches.ts';
 import type { Ingredient, IngredientSource } from './ingredients.ts';
-import type { KeyStanding } from './key-standing.ts';
 import type { Receipt } from './receipt.ts';
 import type { Read } from './request.ts';
+import type { KeyAuthorization } from './wire/key-authorization.ts';
 
 /** What the cache has for a read. */
 interface Lookup<T> {
@@ -38,7 +38,7 @@ interface CachedReadsOptions {
   /** Makes the parts of cache keys that stand for a request's body unreadable. */
   readonly digest: Digest;
   readonly freshness: (resource: Resource) => Freshness;
-  readonly standing: KeyStanding;
+  readonly authorization: KeyAuthorization;
   readonly refresher: Refresher;
   readonly events: EventStream | undefined;
 }
@@ -66,16 +66,26 @@ export class CachedReads implements IngredientSource {
   }
 
   /** The entry of a read, whatever its age, unless the credential stands too badly for it. */
-  find<T>({ credential, key }: KeyedRead<T>): Hit<T> | undefined {
-    const { cache, standing } = this.#options;
-    return standing.served(cache.get(key), credential) as Hit<T> | undefined;
+  find<T>(of: KeyedRead<T>): Hit<T> | undefined {
+    return this.#allowed(of, this.#options.cache.get(of.key)) as Hit<T> | undefined;
+  }
+
+  /** An entry, unless the key of its reader is refused, and it is not good enough for that. */
+  #allowed(of: KeyedRead, hit: Hit | undefined): Hit | undefined {
+    if (!hit) return undefined;
+    const { authorization, cache } = this.#options;
+    const { credential } = of;
+    if (hit.state !== 'fresh' && authorization.isRefused(credential)) return undefined;
+    // Another replica may have learnt that a caller's key is refused.
+    const everything = () => this.tagsOf([EVERYTHING], credential);
+    const holds = (): boolean => cache.holds(everything(), hit.entry.stamp.generation);
+    return !credential.ofCaller || holds() ? hit : undefined;
   }
 
   /** As `find`, without counting as a use; or what the operation has waited for itself. */
-  peek<T>({ credential, key }: KeyedRead<T>, receipt?: Receipt): Hit<T> | undefined {
-    const { cache, standing } = this.#options;
-    const hit = standing.served(cache.peek(key), credential);
-    const waited = hit?.state === 'fresh' ? undefined : receipt && this.waitedFor(key, receipt);
+  peek<T>(of: KeyedRead<T>, receipt?: Receipt): Hit<T> | undefined {
+    const hit = this.#allowed(of, this.#options.cache.peek(of.key));
+    const waited = hit?.state === 'fresh' ? undefined : receipt && this.waitedFor(of.key, receipt);
     const found = waited ? { entry: waited, state: 'fresh' as const, ageMs: 0 } : hit;
     return found as Hit<T> | undefined;
   }
@@ -86,12 +96,12 @@ export class CachedReads implements IngredientSource {
    * itself.
    */
   watch(of: KeyedRead, changed: WatchListener, watchers: Watchers): Watch {
-    const { cache, refresher, standing } = this.#options;
+    const { cache, refresher } = this.#options;
     const { credential, key, read } = of;
     const tags = this.tagsOf(tagsInFlight(read), credential);
     return {
       ...refresher.watches.watch({ ...of, tags }, changed, watchers),
-      look: () => standing.served(cache.peek(key), credential)?.entry.stamp,
+      look: () => this.#allowed(of, cache.peek(key))?.entry.stamp,
     };
   }
 

@@ -1,13 +1,17 @@
 import { GatewayError } from '../errors.ts';
 import type { Hit } from './cache/cache.ts';
 import type { Caller } from './operation.ts';
-import { CopyWillDo } from './requests/shared-request.ts';
 
-/** The share of its patience for which an operation waits for something newer than its copies. */
+/** Ends the wait of a reader with a fallback that has waited long enough; the request goes on without it. */
+export class FallbackWillDo extends Error {
+  override readonly name = 'FallbackWillDo';
+}
+
+/** The share of its patience for which an operation waits for something newer than its fallbacks. */
 const PATIENCE_SHARE = 1 / 10;
 /** It waits so long in any case, which a usual round trip takes: patience is about turns. */
 const SHORTEST_MS = 250;
-/** It waits no longer for something newer than a copy that could still be served at once. */
+/** It waits no longer for something newer than an entry that could still be served at once. */
 const LONGEST_MS = 1000;
 
 /** Codes of errors that say that nothing newer can be had for now. */
@@ -19,13 +23,13 @@ const OUTAGES = new Set([
 ]);
 
 /**
- * For how many milliseconds a read waits for something newer than its copy. All reads of an operation share
+ * For how many milliseconds a read waits for something newer than its fallback. All reads of an operation share
  * that time, whatever their depth, and so do all readers of a request that is under way.
  */
-export function waitWithCopyMs(caller: Caller, copy: Hit, underWayMs: number): number {
+export function fallbackWaitMs(caller: Caller, fallback: Hit, underWayMs: number): number {
   const share = Math.max(SHORTEST_MS, caller.maxWaitMs * PATIENCE_SHARE);
-  const inAll = copy.state === 'fallback' ? share : Math.min(share, LONGEST_MS);
-  return Math.max(0, inAll - Math.max(underWayMs, caller.receipt.withCopy.ms));
+  const inAll = fallback.state === 'fallback' ? share : Math.min(share, LONGEST_MS);
+  return Math.max(0, inAll - Math.max(underWayMs, caller.receipt.withFallback.ms));
 }
 
 /** Whether an error says that the upstream or the budget has nothing newer for now. */
@@ -33,8 +37,8 @@ export function isOutage(error: unknown): boolean {
   return error instanceof GatewayError && OUTAGES.has(error.code);
 }
 
-/** Whether a read that ended like this is answered from its copy. */
-export function copyServesAfter(error: unknown): boolean {
-  if (error instanceof CopyWillDo || isOutage(error)) return true;
+/** Whether a read that ended like this is answered from its fallback. */
+export function servesAfter(error: unknown): boolean {
+  if (error instanceof FallbackWillDo || isOutage(error)) return true;
   return error instanceof GatewayError && error.code === 'OPERATION_TOO_EXPENSIVE';
 }

@@ -38,8 +38,8 @@ export class Receipt {
   readonly #waited: Stopwatch;
   /** What the operation may still ask for. */
   readonly spending = new Spending();
-  /** Time for which the operation has waited for something newer than the copies it has at hand. */
-  readonly withCopy: Stopwatch;
+  /** Time for which the operation has waited for something newer than its fallbacks. */
+  readonly withFallback: Stopwatch;
   /** The operation; `null` until it is known, and for what is none. */
   asker: Asker | null = null;
   #passing = false;
@@ -47,7 +47,7 @@ export class Receipt {
 
   constructor(clock: Clock) {
     this.#waited = new Stopwatch(clock);
-    this.withCopy = new Stopwatch(clock);
+    this.withFallback = new Stopwatch(clock);
   }
 
   /** Something served that is true of this moment only. */

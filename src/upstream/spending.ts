@@ -3,27 +3,30 @@ import { GatewayError, type UpstreamName, upstreamTitle } from '../errors.ts';
 import { loopTurns } from '../loop-turns.ts';
 
 /** A read that the cache does not answer, before it is decided whether a request is made for it. */
-export interface Wish<T> {
+export interface PendingRead {
   readonly upstream: UpstreamName;
-  /** What it is judged together with: all of one operation that are wished for in the same turn. */
+  /** What it is judged together with: all of one operation that are asked for in the same turn. */
   readonly batch: string;
   /** Equal reads are one request. */
   readonly key: string;
   /** Rows that come with it, where it is a further page of a window. */
   readonly rows?: number | undefined;
-  /** Whether an older answer is at hand that would do. */
-  readonly hasCopy: boolean;
+  /** Whether an older answer would do. */
+  readonly hasFallback: boolean;
   /** Most requests that the operation may make to this upstream. */
   readonly limit: () => number;
-  /** Whether a request in flight will answer it, at no cost. */
-  readonly isShared: () => boolean;
-  /** Makes the request, or joins the one in flight. */
-  readonly begin: () => Promise<T>;
+  readonly expected: {
+    /** Whether a request that is in flight, or about to be made, answers it at no cost. */
+    readonly isShared: boolean;
+    /** A request will be made for it in this turn. */
+    decide(): void;
+  };
 }
 
-/** A wish, and the means to grant or refuse it. */
-interface Waiting extends Wish<unknown> {
-  readonly resolve: (answer: Promise<unknown>) => void;
+/** A read, and the means to grant or refuse it. */
+interface Judged {
+  readonly pending: PendingRead;
+  readonly resolve: (isPaid: boolean) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -32,12 +35,12 @@ const REFUSED_A_TURN = 500;
 
 /**
  * What one operation may spend on each upstream, and has set aside. Reads that come out of the same rows
- * are wished for in one turn and judged as one batch: either all of them fit, or none is sent, since a
+ * are asked for in one turn and judged as one batch: either all of them fit, or none is sent, since a
  * part of them would spend the budget of everybody and still be no answer.
  */
 export class Spending {
   readonly #setAside: Record<UpstreamName, number> = { LINKS: 0, MARKET: 0 };
-  #batches = new Map<string, Waiting[]>();
+  #batches = new Map<string, Judged[]>();
 
   /**
    * Sets aside one request that is judged alone, such as a write.
@@ -55,18 +58,19 @@ export class Spending {
   }
 
   /**
-   * Begins a read if its batch fits into what is left. The first of a batch that is refused is told all about
-   * it, the others only that they are refused with it: they can be hundreds.
-   * @throws GatewayError `OPERATION_TOO_EXPENSIVE`, also for one with a copy where all that is left is
+   * Sets aside one request for a read if its batch fits into what is left; resolves with false where somebody else's
+   * request answers it. The first of a batch that is refused is told all about it, the others only that they are
+   * refused with it: they can be hundreds.
+   * @throws GatewayError `OPERATION_TOO_EXPENSIVE`, also for one with a fallback where all that is left is
    * spent on those without.
    */
-  wish<T>(wish: Wish<T>): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
+  admit(pending: PendingRead): Promise<boolean> {
+    return new Promise((resolve, reject) => {
       if (this.#batches.size === 0) afterThisTurn(() => this.#judge());
-      const name = `${wish.upstream} ${wish.batch}`;
+      const name = `${pending.upstream} ${pending.batch}`;
       const batch = this.#batches.get(name) ?? [];
       this.#batches.set(name, batch);
-      batch.push({ ...wish, resolve: (answer) => resolve(answer as Promise<T>), reject });
+      batch.push({ pending, resolve, reject });
     });
   }
 
@@ -76,40 +80,31 @@ export class Spending {
     for (const batch of batches) this.#judgeBatch(batch);
   }
 
-  #judgeBatch(batch: readonly Waiting[]): void {
-    const [first] = batch as [Waiting, ...Waiting[]];
-    const { rows, upstream } = first;
-    const limit = first.limit();
+  #judgeBatch(batch: readonly Judged[]): void {
+    const [{ pending }] = batch as [Judged, ...Judged[]];
+    const { rows, upstream } = pending;
+    const limit = pending.limit();
     const left = Math.max(0, limit - this.#setAside[upstream]);
+    const without = batch.filter((each) => !each.pending.hasFallback);
     const needed = new Set(
-      batch.filter((each) => !each.hasCopy && !each.isShared()).map(({ key }) => key),
+      without.flatMap(({ pending: { expected, key } }) => (expected.isShared ? [] : key)),
     ).size;
     const refusal = refusals({ upstream, limit, needed: Math.max(1, needed), left }, rows);
-    // Those with a copy share what the others leave.
-    const inOrder = [...batch.filter((each) => !each.hasCopy), ...batch.filter(hasCopy)];
-    const refused: Waiting[] = [];
+    // Those with a fallback share what the others leave.
+    const inOrder = [...without, ...batch.filter((each) => each.pending.hasFallback)];
+    const refused: Judged[] = [];
     for (const each of inOrder) {
-      if (each.isShared()) this.#begin(each);
+      const { expected } = each.pending;
+      if (expected.isShared) each.resolve(false);
       else if (needed <= left && this.#setAside[upstream] < limit) {
         this.#setAside[upstream] += 1;
-        this.#begin(each);
+        expected.decide();
+        each.resolve(true);
       } else refused.push(each);
     }
     // Each becomes an error of its own in the answer, and others wait for the event loop.
     inBackground(loopTurns.each(refused, REFUSED_A_TURN, ({ reject }) => reject(refusal())));
   }
-
-  #begin({ begin, reject, resolve }: Waiting): void {
-    try {
-      resolve(begin());
-    } catch (error) {
-      reject(error);
-    }
-  }
-}
-
-function hasCopy(wish: Waiting): boolean {
-  return wish.hasCopy;
 }
 
 /** What the rows of an answer lead to is asked for before its promises have all been run. */

@@ -3,8 +3,7 @@ import { systemClock } from '../../src/clock.ts';
 import { ProcessLedger } from '../../src/upstream/budget/ledger.ts';
 import { ProcessBudget } from '../../src/upstream/budget/process-budget.ts';
 import { Receipt } from '../../src/upstream/receipt.ts';
-import type { Attempt } from '../../src/upstream/requests/attempt.ts';
-import { SharedRequest } from '../../src/upstream/requests/shared-request.ts';
+import { type Brought, sharedRequest } from '../support/shared-request.ts';
 import { percentile, record } from './report/measurement.ts';
 
 const WAITING = 2000;
@@ -62,8 +61,8 @@ async function oneRun(waiting: number): Promise<{ enqueue: number; after: number
     clock,
     new ProcessLedger({ clock, limit: LIMIT, windowMs: 60_000 }),
   );
-  let refuse = (_attempt: Attempt<null>): void => {};
-  const attempt = (): Promise<Attempt<null>> =>
+  let refuse = (_attempt: Brought<null>): void => {};
+  const attempt = (): Promise<Brought<null>> =>
     new Promise((resolve) => {
       refuse = resolve;
     });
@@ -72,16 +71,9 @@ async function oneRun(waiting: number): Promise<{ enqueue: number; after: number
   for (let n = 0; n < waiting; n += 1) {
     const name = `caller ${n}`;
     const receipt = new Receipt(clock);
-    const request = new SharedRequest<null>({
-      upstream: 'LINKS',
-      lane: 'interactive',
-      resource: 'channels',
-      caller: name,
-      budget,
-      clock,
-      attempt,
-    });
-    request.enqueue();
+    const about = { upstream: 'LINKS', lane: 'interactive', resource: 'channels' } as const;
+    const options = { ...about, caller: name, budget, clock, events: undefined };
+    const request = sharedRequest<null>(options, name, attempt);
     // Longer than the last of them can wait, so that nobody is turned away at once.
     const maxWaitMs = 1000 + (waiting / LIMIT + 5) * 61_000;
     const { signal } = new AbortController();
@@ -103,7 +95,7 @@ async function oneRun(waiting: number): Promise<{ enqueue: number; after: number
     setTimeout(resolve, 20);
   });
   const feedback = { limit: null, remaining: null, resetInMs: null };
-  refuse({ kind: 'refused', feedback: { ...feedback, refused: { retryAfterMs: 10_000 } } });
+  refuse({ feedback: { ...feedback, refused: { retryAfterMs: 10_000 } } });
   await settle();
   // All that wait are turned away at once.
   budget.drain(0);

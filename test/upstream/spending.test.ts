@@ -1,24 +1,24 @@
 import { describe, expect, test } from 'vitest';
-import { Spending, type Wish } from '../../src/upstream/spending.ts';
+import { type PendingRead, Spending } from '../../src/upstream/spending.ts';
 
-/** A wish for a read of its own, and what differs from that. */
-function wishOf(key: string, more: Partial<Wish<string>> = {}): Wish<string> {
+/** A read of its own, and what differs from that. */
+function pending(key: string, more: Partial<PendingRead> = {}): PendingRead {
   return {
     upstream: 'LINKS',
     batch: 'rows',
     key,
-    hasCopy: false,
+    hasFallback: false,
     limit: () => 3,
-    isShared: () => false,
-    begin: async () => key,
+    expected: { isShared: false, decide: () => {} },
     ...more,
   };
 }
 
 const TOO_EXPENSIVE = expect.objectContaining({ code: 'OPERATION_TOO_EXPENSIVE' });
 
-async function outcome(wishes: readonly Promise<string>[]): Promise<string[]> {
-  const settled = await Promise.allSettled(wishes);
+/** Of each whether it is paid for, or the code of its error. */
+async function outcome(reads: readonly Promise<boolean>[]): Promise<(boolean | string)[]> {
+  const settled = await Promise.allSettled(reads);
   return settled.map((each) => (each.status === 'fulfilled' ? each.value : each.reason.code));
 }
 
@@ -39,44 +39,47 @@ describe('Spending', () => {
     expect(() => spending.take('LINKS', 2)).toThrow(TOO_EXPENSIVE);
   });
 
-  test('begins all of a batch that fits, and none of one that does not', async () => {
+  test('grants all of a batch that fits, and none of one that does not', async () => {
     const spending = new Spending();
-    const wish = (key: string, batch: string) => spending.wish(wishOf(key, { batch }));
-    const wishes = ['a1', 'a2', 'b1', 'b2', 'c1'].map((key) => wish(key, key.charAt(0)));
+    const reads = ['a1', 'a2', 'b1', 'b2', 'c1'].map((key) =>
+      spending.admit(pending(key, { batch: key.charAt(0) })),
+    );
     const refused = 'OPERATION_TOO_EXPENSIVE';
-    expect(await outcome(wishes)).toEqual(['a1', 'a2', refused, refused, 'c1']);
+    expect(await outcome(reads)).toEqual([true, true, refused, refused, true]);
   });
 
   test('counts equal reads once, and not at all what is shared', async () => {
     const spending = new Spending();
-    const begun = new Set<string>();
-    const wish = (key: string, shared = false) =>
-      spending.wish(
-        wishOf(key, {
-          isShared: () => shared || begun.has(key),
-          begin: async () => {
-            begun.add(key);
-            return key;
+    const decided = new Set<string>();
+    const admit = (key: string, shared = false) =>
+      spending.admit(
+        pending(key, {
+          expected: {
+            get isShared() {
+              return shared || decided.has(key);
+            },
+            decide: () => decided.add(key),
           },
         }),
       );
-    const wishes = [wish('a'), wish('a'), wish('b'), wish('s', true), wish('a'), wish('c')];
-    expect(await outcome(wishes)).toEqual(['a', 'a', 'b', 's', 'a', 'c']);
+    const reads = [admit('a'), admit('a'), admit('b'), admit('s', true), admit('a'), admit('c')];
+    expect(await outcome(reads)).toEqual([true, false, true, false, false, true]);
     expect(() => spending.take('LINKS', 3)).toThrow(TOO_EXPENSIVE);
   });
 
-  test('spends on those with a copy what those without leave, one by one', async () => {
+  test('spends on those with a fallback what those without leave, one by one', async () => {
     const spending = new Spending();
-    const wish = (key: string, hasCopy: boolean) => spending.wish(wishOf(key, { hasCopy }));
-    const wishes = [wish('a', true), wish('b', true), wish('c', false), wish('d', true)];
-    expect(await outcome(wishes)).toEqual(['a', 'b', 'c', 'OPERATION_TOO_EXPENSIVE']);
+    const admit = (key: string, hasFallback: boolean) =>
+      spending.admit(pending(key, { hasFallback }));
+    const reads = [admit('a', true), admit('b', true), admit('c', false), admit('d', true)];
+    expect(await outcome(reads)).toEqual([true, true, true, 'OPERATION_TOO_EXPENSIVE']);
   });
 
   test('tells what it would take and what to ask instead once, and then no more than the code', async () => {
     const spending = new Spending();
     spending.take('LINKS', 3);
-    const wishes = ['a', 'b', 'c'].map((key) => spending.wish(wishOf(key)));
-    const errors = (await Promise.allSettled(wishes)).map((each) =>
+    const reads = ['a', 'b', 'c'].map((key) => spending.admit(pending(key)));
+    const errors = (await Promise.allSettled(reads)).map((each) =>
       each.status === 'rejected' ? each.reason : null,
     );
     expect(errors[0]).toMatchObject({
@@ -98,15 +101,8 @@ describe('Spending', () => {
     const spending = new Spending();
     const taken = 'rows' in more ? 1 : 3;
     for (let n = 0; n < taken; n += 1) spending.take('LINKS', 3);
-    const wishes = ['a', 'b', 'c', 'd'].map((key) => spending.wish(wishOf(key, more)));
-    await expect(wishes[0]).rejects.toThrow(advice);
-    await Promise.allSettled(wishes);
-  });
-
-  test('passes on what goes wrong at the start', async () => {
-    const begin = () => {
-      throw new Error('no');
-    };
-    await expect(new Spending().wish(wishOf('a', { begin }))).rejects.toThrow('no');
+    const reads = ['a', 'b', 'c', 'd'].map((key) => spending.admit(pending(key, more)));
+    await expect(reads[0]).rejects.toThrow(advice);
+    await Promise.allSettled(reads);
   });
 });

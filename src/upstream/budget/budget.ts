@@ -162,6 +162,8 @@ export interface Budget {
   forecast(): QueueForecast;
   /** How long it takes to learn whether a slot is free, in milliseconds: even the impatient wait for that. */
   readonly answersInMs: number;
+  /** Requests per window that the upstream grants the key. */
+  readonly limit: number;
   /** The budget as it stands. */
   readonly state: BudgetState;
   /** Who has the slots of the window. */

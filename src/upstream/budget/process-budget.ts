@@ -81,6 +81,10 @@ export class ProcessBudget extends QueuedBudget {
     this.#dispatch(request, claimed.lease);
   }
 
+  get limit(): number {
+    return this.#ledger.view.limit;
+  }
+
   get state(): BudgetState {
     const { clearAt } = this.#ledger;
     const { limit, used, free } = this.#ledger.view;

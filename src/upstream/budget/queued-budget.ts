@@ -32,6 +32,7 @@ export abstract class QueuedBudget implements Budget {
   }
 
   abstract readonly answersInMs: number;
+  abstract readonly limit: number;
   abstract readonly state: BudgetState;
   abstract readonly pausedMs: number;
   abstract readonly idle: boolean;
@@ -95,7 +96,7 @@ export abstract class QueuedBudget implements Budget {
 
   forecast(): QueueForecast {
     return new QueueForecast(this.lanes.copy(), {
-      limit: this.state.limit,
+      limit: this.limit,
       windowMs: this.windowMs,
       latencyMs: this.latencyMs,
       opensInMs: (position) => this.estimateAt(position),

@@ -3,7 +3,12 @@ import type { Clock } from '../../clock.ts';
 import { DecodeError } from '../decode/row-reader.ts';
 import type { Api, Call, DecodeContext, RawAnswer, Verdict } from '../request.ts';
 import type { Failure } from './failure.ts';
-import { type Feedback, LONGEST_PAUSE_WINDOWS, readRateLimit } from './rate-limit-headers.ts';
+import {
+  type Feedback,
+  LONGEST_PAUSE_WINDOWS,
+  NO_FEEDBACK,
+  readRateLimit,
+} from './rate-limit-headers.ts';
 import { relayable } from './relayed-words.ts';
 import { sendOverWire, WireError, type WireRequest } from './send.ts';
 
@@ -48,8 +53,6 @@ export type Witness = (witnessed: Witnessed) => void;
 
 /** Bytes of memory that an answer takes, decoded, for each character of its text. */
 const BYTES_PER_CHARACTER = 2;
-
-const NO_FEEDBACK: Feedback = { limit: null, remaining: null, resetInMs: null };
 
 /**
  * Sends one request in the manner of its API and makes of the answer what the gateway works with.

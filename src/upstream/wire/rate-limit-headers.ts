@@ -27,6 +27,9 @@ export interface Feedback {
   readonly again?: true;
 }
 
+/** What an answer without rate-limit headers says. */
+export const NO_FEEDBACK: Feedback = { limit: null, remaining: null, resetInMs: null };
+
 /** Longest pause after a refusal, whatever the upstream asks for: then one request finds out. */
 export const LONGEST_PAUSE_WINDOWS = 3;
 

@@ -106,6 +106,10 @@ export class SharedBudget extends QueuedBudget {
     this.#claimNow();
   }
 
+  get limit(): number {
+    return this.#ledger.view.limit;
+  }
+
   get state(): BudgetState {
     const forecast = this.#forecast;
     const writeInMs = (): number => this.estimate('write', '');

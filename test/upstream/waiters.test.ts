@@ -1,10 +1,11 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Lane } from '../../src/upstream/budget/lanes.ts';
+import { FallbackWillDo } from '../../src/upstream/fallback.ts';
 import type { Caller } from '../../src/upstream/operation.ts';
+import type { Waiters } from '../../src/upstream/reads/waiters.ts';
 import { Receipt } from '../../src/upstream/receipt.ts';
-import type { Attempt } from '../../src/upstream/requests/attempt.ts';
-import { CopyWillDo, SharedRequest } from '../../src/upstream/requests/shared-request.ts';
 import { createBudget, silent } from '../support/errands.ts';
+import { type Brought, sharedRequest } from '../support/shared-request.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 afterEach(() => {
@@ -21,26 +22,19 @@ async function createWorld(limit = 2) {
     options: {
       planned?: Receipt;
       lane?: Lane;
-      attempts?: (Attempt<string> | Promise<Attempt<string>>)[];
+      attempts?: (Brought<string> | Promise<Brought<string>>)[];
     } = {},
-  ): SharedRequest<string> => {
+  ): Waiters<string> => {
     const { planned, attempts = [], lane = 'interactive' } = options;
-    const made = new SharedRequest<string>({
-      upstream: 'LINKS',
-      lane,
-      resource: 'channels',
-      caller: 'a',
-      ...(planned ? { planned } : {}),
-      budget,
-      clock,
-      attempt: async (payer) => {
+    const about = { upstream: 'LINKS', lane, resource: 'channels', caller: 'a' } as const;
+    return sharedRequest<string>(
+      { ...about, ...(planned ? { planned } : {}), budget, clock, events: undefined },
+      key,
+      async () => {
         sent.push(key);
-        payer?.sent('LINKS', key);
-        return attempts.shift() ?? { kind: 'value', feedback: silent, value: key };
+        return attempts.shift() ?? { feedback: silent, outcome: { value: key } };
       },
-    });
-    made.enqueue();
-    return made;
+    );
   };
   const person = (maxWaitMs: number) => {
     const abort = new AbortController();
@@ -62,7 +56,7 @@ async function createWorld(limit = 2) {
   return { clock, budget, sent, request, person, exhaust };
 }
 
-describe('SharedRequest', () => {
+describe('A shared request', () => {
   test('goes on for others when a caller leaves for a copy', async () => {
     const { clock, sent, request, person, exhaust } = await createWorld();
     await exhaust();
@@ -70,9 +64,9 @@ describe('SharedRequest', () => {
     const { caller, abort } = person(60_000);
     const left = shared.wait(caller, 500).catch((error: unknown) => error);
     await clock.advance(500);
-    expect(await left).toBeInstanceOf(CopyWillDo);
+    expect(await left).toBeInstanceOf(FallbackWillDo);
     abort.abort();
-    expect(caller.receipt.withCopy.ms).toBe(500);
+    expect(caller.receipt.withFallback.ms).toBe(500);
     expect(caller.receipt.waitedMs).toBe(500);
     await clock.advance(59_500);
     expect(sent).toEqual(['x']);
@@ -100,7 +94,7 @@ describe('SharedRequest', () => {
     expect(await answer).toBe('x');
     await clock.advance(1000);
     // Its next read with a copy has all of its time.
-    expect(caller.receipt.withCopy.ms).toBe(0);
+    expect(caller.receipt.withFallback.ms).toBe(0);
   });
 
   test('does not leave when its only waiter hangs up between its turn and its leaving', async () => {
@@ -182,10 +176,7 @@ describe('SharedRequest', () => {
 
   test('tells those whose patience a refusal exceeds at once', async () => {
     const { clock, request, person } = await createWorld(9);
-    const refused: Attempt<string> = {
-      kind: 'refused',
-      feedback: { ...silent, refused: { retryAfterMs: 30_000 } },
-    };
+    const refused = { feedback: { ...silent, refused: { retryAfterMs: 30_000 } } };
     // Two go first, and are refused together.
     void request('w', { attempts: [refused] }).wait(person(90_000).caller);
     const patient = request('x', { attempts: [refused] }).wait(person(90_000).caller);
@@ -201,8 +192,8 @@ describe('SharedRequest', () => {
   async function slow(ms: number) {
     const world = await createWorld(1);
     const { clock, person, request } = world;
-    const value: Attempt<string> = { kind: 'value', feedback: silent, value: 'slow' };
-    const answer = new Promise<Attempt<string>>((resolve) => {
+    const value: Brought<string> = { feedback: silent, outcome: { value: 'slow' } };
+    const answer = new Promise<Brought<string>>((resolve) => {
       clock.after(ms, () => resolve(value));
     });
     void request('slow', { attempts: [answer] }).wait(person(0).caller);
@@ -246,7 +237,7 @@ describe('SharedRequest', () => {
 
   test('tells at once that it goes again too late', async () => {
     const { clock, budget, sent, request, person } = await createWorld(1);
-    const again: Attempt<string> = { kind: 'again', feedback: silent };
+    const again = { feedback: silent };
     const { caller } = person(59_000);
     const waits = request('x', { attempts: [again] }).wait(caller);
     const rejected = expect(waits).rejects.toMatchObject({
@@ -262,7 +253,7 @@ describe('SharedRequest', () => {
 
   test('is taken back when its only waiter hangs up while it is to go again', async () => {
     const { clock, budget, sent, request, person } = await createWorld(1);
-    const again: Attempt<string> = { kind: 'again', feedback: silent };
+    const again = { feedback: silent };
     const { caller, abort } = person(90_000);
     const waits = request('x', { attempts: [again] }).wait(caller);
     await clock.advance(0);
@@ -298,21 +289,5 @@ describe('SharedRequest', () => {
     expect([shared.ageMs, shared.underWayMs]).toEqual([30_000, 0]);
     await clock.advance(32_000);
     expect([shared.ageMs, shared.underWayMs]).toEqual([62_000, 1000]);
-  });
-
-  test('is sent for a reader who comes while a refresh finds that it is not needed', async () => {
-    const { clock, sent, request, person } = await createWorld();
-    let looks: (attempt: Attempt<string>) => void = () => {};
-    const unsent = new Promise<Attempt<string>>((resolve) => {
-      looks = resolve;
-    });
-    const refresh = request('x', { lane: 'refresh', attempts: [unsent] });
-    await clock.advance(0);
-    const reader = person(1000);
-    const answer = refresh.wait(reader.caller);
-    looks({ kind: 'unsent' });
-    await clock.advance(0);
-    expect(await answer).toBe('x');
-    expect([sent, reader.caller.receipt.summary.calls]).toEqual([['x', 'x'], 1]);
   });
 });

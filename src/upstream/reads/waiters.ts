@@ -1,39 +1,79 @@
 import { setMaxListeners } from 'node:events';
-import { type AtOnce, inBackground } from '../../at-once.ts';
-import { BudgetExhausted } from '../../errors.ts';
-import type { SharedResult, Sharing, Slot, SlotRequest, Turn } from '../budget/budget.ts';
+import type { AtOnce } from '../../at-once.ts';
+import type { Clock } from '../../clock.ts';
+import { BudgetExhausted, type UpstreamName } from '../../errors.ts';
+import type { EventStream } from '../../observe/event-stream.ts';
+import type { Budget, Sharing, SlotRequest, Turn } from '../budget/budget.ts';
 import type { Lane } from '../budget/lanes.ts';
+import { FallbackWillDo } from '../fallback.ts';
 import type { Caller } from '../operation.ts';
 import type { Receipt } from '../receipt.ts';
 import type { Departing } from '../wire/observed-exchange.ts';
-import { type Attempt, type Outcome, unforeseen } from './attempt.ts';
-import type { SharedRequestOptions } from './shared-request-options.ts';
-import { patienceOf, type Waiter } from './waiter.ts';
 
-/** Tells a waiter with a copy at hand that it has waited long enough; the request goes on without it. */
-export class CopyWillDo extends Error {
-  override readonly name = 'CopyWillDo';
+/** An answer, or that there is none. */
+export type Outcome<T> = { readonly value: T } | { readonly error: unknown };
+
+/** What all requests to an upstream have in common. */
+export interface WaitersWorld {
+  readonly upstream: UpstreamName;
+  readonly clock: Clock;
+  readonly events: EventStream | undefined;
+}
+
+/** What a request is about, and whose it is. */
+interface WaitersOptions extends WaitersWorld {
+  readonly budget: Budget;
+  readonly lane: Lane;
+  /** Whom the slot is charged to. */
+  readonly caller: string;
+  /** What it is about, e.g. `channels`. */
+  readonly resource: string;
+  /** Whose operation has set a call aside for it; given back when it does not leave for that one. */
+  readonly planned?: Receipt;
+  readonly urgency?: () => number;
+  /** Whether a refresh is still of use, though nobody waits for it. */
+  readonly isWanted?: () => boolean;
+  /** See `SlotRequest.lengthy`. */
+  readonly lengthy?: boolean;
+  /** What other replicas have to know of it. */
+  readonly sharing?: Sharing | undefined;
+}
+
+/** Somebody who waits for the answer. */
+interface Waiter<T> {
+  readonly caller: Caller;
+  readonly resolve: (value: T) => void;
+  readonly reject: (error: unknown) => void;
+  /** Ends the watch over their patience. */
+  cancelTimer: () => void;
+  /** Whether the time until its turn counts on their receipt. */
+  waiting: boolean;
+}
+
+/** How much longer a waiter is prepared to wait for a turn, in milliseconds. */
+function patienceOf({ caller }: { readonly caller: Caller }): number {
+  return Math.max(0, caller.maxWaitMs - caller.receipt.waitedMs);
 }
 
 /**
- * One request, and everybody who waits for its answer. It leaves when the budget gives it a slot, if
- * anybody still waits; each waiter has a patience and a signal of their own, and leaving never disturbs
- * the others.
+ * Everybody who waits for the answer to one request, and its place in the queue. Each waiter has a patience and a
+ * signal of their own, and leaving never disturbs the others.
  */
-export class SharedRequest<T> implements SlotRequest {
+export class Waiters<T> implements SlotRequest {
   lane: Lane;
   caller: string;
   readonly urgency: () => number;
   readonly lengthy: boolean;
   readonly resource: string;
   readonly sharing: Sharing | undefined;
-  readonly #options: SharedRequestOptions<T>;
+  readonly #options: WaitersOptions;
   readonly #waiters = new Set<Waiter<T>>();
-  #state: 'queued' | 'sending' | 'done' = 'queued';
-  /** Whose receipt its first request is on. */
+  #state: 'new' | 'queued' | 'sending' | 'done' = 'new';
+  /** Whose receipt it is on while it is sent, and whose its first request was on. */
+  #sender: Receipt | undefined;
   #payer: Receipt | undefined;
-  #queuedAt = 0;
-  #openedAt = 0;
+  readonly #openedAt: number;
+  #queuedAt: number;
   #sentAt = Number.POSITIVE_INFINITY;
   /** Whether it was emitted that it waits in its lane. */
   #isToldToWait = false;
@@ -47,8 +87,10 @@ export class SharedRequest<T> implements SlotRequest {
     this.#tellSettled = resolve;
   });
 
-  constructor(options: SharedRequestOptions<T>) {
+  constructor(options: WaitersOptions) {
     this.#options = options;
+    this.#openedAt = options.clock.now();
+    this.#queuedAt = this.#openedAt;
     this.lane = options.lane;
     this.caller = options.caller;
     this.resource = options.resource;
@@ -78,40 +120,43 @@ export class SharedRequest<T> implements SlotRequest {
     return Math.max(0, this.#options.clock.now() - this.#sentAt);
   }
 
-  /** Puts the request into its lane. */
-  enqueue(): void {
-    this.#openedAt = this.#options.clock.now();
-    this.#queuedAt = this.#openedAt;
-    const turn = this.#options.budget.turn(this);
-    if (turn instanceof Promise) this.#tellQueue();
-    else this.#hasTurn();
-    inBackground(this.#run(turn));
-  }
-
-  /** Takes turns until one brings an answer, or nobody wants it any more. Whoever waits has joined before the first. */
-  async #run(first: AtOnce<Turn>): Promise<void> {
-    for (let turn = await first; turn.kind !== 'cancelled'; ) {
-      if (this.#queued) this.#hasTurn();
-      if (turn.kind === 'elsewhere') turn = await turn.next;
-      else {
-        const isOver = await (turn.kind === 'slot' ? this.#send(turn) : this.#landed(turn.result));
-        if (isOver) return;
-        turn = await this.#turnAgain();
-      }
+  /**
+   * Waits for a slot to send it in, or for the end of another replica's request for the same; `null` once nobody wants
+   * it any more. It is in its lane when this returns; asked again after a turn in vain, it goes before all others.
+   */
+  async turn(): Promise<Extract<Turn, { kind: 'slot' | 'landed' }> | null> {
+    let turn = await this.#enqueue();
+    if (turn.kind === 'elsewhere') {
+      this.#hasTurn();
+      turn = await turn.next;
     }
+    if (turn.kind === 'landed') {
+      this.#isAlone ||= turn.result?.kind === 'shared';
+      this.#hasTurn();
+      return turn;
+    }
+    if (turn.kind !== 'slot') return null;
+    this.#hasTurn();
+    if (this.isWaitedFor || this.#leavesAnyway) return turn;
+    turn.release();
+    this.#finish();
+    return null;
   }
 
-  #turnAgain(): AtOnce<Turn> {
+  #enqueue(): AtOnce<Turn> {
     const { budget, clock } = this.#options;
+    const again = this.#state !== 'new';
     this.#state = 'queued';
-    this.#queuedAt = clock.now();
-    const turn = budget.turn(this, true);
-    if (turn instanceof Promise) this.accepts(budget.estimateOf(this));
+    if (again) this.#queuedAt = clock.now();
+    const turn = budget.turn(this, again);
+    if (!(turn instanceof Promise)) this.#hasTurn();
+    else if (again) this.accepts(budget.estimateOf(this));
+    else this.#tellQueue();
     return turn;
   }
 
   get operation(): string | null {
-    return this.#first?.receipt.asker?.operation ?? null;
+    return this.#first?.asker?.operation ?? null;
   }
 
   get waitedMs(): number {
@@ -119,8 +164,37 @@ export class SharedRequest<T> implements SlotRequest {
   }
 
   /** Whose operation it leaves for, if anybody waits. */
-  get #first(): Caller | undefined {
-    return this.#waiters.values().next().value?.caller;
+  get #first(): Receipt | undefined {
+    return this.#waiters.values().next().value?.caller.receipt;
+  }
+
+  /** Whether anybody waits for the answer. */
+  get isWaitedFor(): boolean {
+    return this.#waiters.size > 0;
+  }
+
+  /** Why it leaves now; `renews` where an older answer is known. */
+  departing(renews: boolean): Departing {
+    const { caller, lane } = this;
+    const operation = this.#sender;
+    const charged = lane === 'refresh' ? null : caller;
+    return { operation, asker: operation?.asker ?? null, caller: charged, lane, renews };
+  }
+
+  /** It leaves now, on the receipt of whoever waits first; `key` names it there. */
+  leaves(key: string): void {
+    this.#sender = this.#first;
+    this.#sender?.sent(this.#options.upstream, key);
+  }
+
+  /** It did not leave after all. */
+  stays(key: string): void {
+    this.#sender?.notSent(this.#options.upstream, key);
+  }
+
+  /** What has left was answered, or failed. */
+  answered(): void {
+    this.#payer ??= this.#sender;
   }
 
   /** Emits whether it waits. What gets its slot at once never did. */
@@ -133,12 +207,12 @@ export class SharedRequest<T> implements SlotRequest {
 
   /**
    * Waits for the answer with a caller's patience. A caller whose turn comes sooner brings it forward. One
-   * with a copy at hand leaves after `copyMs` milliseconds, and the request goes on.
-   * @throws CopyWillDo when it leaves for its copy.
+   * with a fallback leaves after `fallbackMs` milliseconds, and the request goes on.
+   * @throws FallbackWillDo when it leaves for its fallback.
    * @throws BudgetExhausted `BUDGET_EXHAUSTED` as soon as it is known that it will leave too late.
    * @throws the caller's abort reason, when they hang up.
    */
-  wait(caller: Caller, copyMs?: number): Promise<T> {
+  wait(caller: Caller, fallbackMs?: number): Promise<T> {
     const { receipt, signal } = caller;
     if (signal.aborted) {
       this.cancelIfUnwanted();
@@ -146,12 +220,13 @@ export class SharedRequest<T> implements SlotRequest {
     }
     return new Promise<T>((resolve, reject) => {
       const onAbort = (): void => this.#leave(waiter, signal.reason);
-      const cancelCopy = copyMs === undefined ? null : this.#leaveIn(copyMs, () => waiter);
-      if (cancelCopy) receipt.withCopy.begin();
+      const cancelFallback =
+        fallbackMs === undefined ? null : this.#leaveIn(fallbackMs, () => waiter);
+      if (cancelFallback) receipt.withFallback.begin();
       const deaf = (): void => {
         signal.removeEventListener('abort', onAbort);
-        cancelCopy?.();
-        if (cancelCopy) receipt.withCopy.end();
+        cancelFallback?.();
+        if (cancelFallback) receipt.withFallback.end();
       };
       const waiter: Waiter<T> = {
         caller,
@@ -177,69 +252,25 @@ export class SharedRequest<T> implements SlotRequest {
     });
   }
 
+  /** Nobody waits for its turn any more. */
   #hasTurn(): void {
+    if (!this.#queued) return;
     this.#state = 'sending';
     for (const waiter of this.#waiters) this.#endWaiting(waiter);
     const { clock, events, upstream } = this.#options;
-    this.#sentAt = clock.now();
-    events?.emit('waited', { upstream, lane: this.lane, ms: clock.now() - this.#queuedAt });
-    if (this.#isToldToWait) this.#tellQueue();
+    const now = clock.now();
+    this.#sentAt = now;
+    events?.emit('waited', { upstream, lane: this.lane, ms: now - this.#queuedAt });
+    this.#tellQueue();
   }
 
-  /** Sends it in a slot; false when it goes again. */
-  async #send(slot: Slot): Promise<boolean> {
-    for (;;) {
-      const payer = this.#first?.receipt;
-      if (!payer && !this.#leavesAnyway) {
-        slot.release();
-        this.#finish();
-        return true;
-      }
-      const attempt = await this.#options
-        .attempt(payer, this.#departing(payer), slot)
-        .catch(unforeseen);
-      if (attempt.kind !== 'unsent' && attempt.kind !== 'late') this.#payer ??= payer;
-      // Whoever came to wait for a refresh that was not needed any more gets it sent.
-      const wanted = attempt.kind === 'unsent' && !('error' in attempt) && this.#waiters.size > 0;
-      if (!wanted) return this.#settle(attempt, slot);
-    }
-  }
-
-  #departing(operation: Receipt | undefined): Departing {
-    const { caller, lane } = this;
-    const charged = lane === 'refresh' ? null : caller;
-    return { operation, asker: operation?.asker ?? null, caller: charged, lane, renews: false };
-  }
-
-  /** Ends the slot, and tells those who wait what they get; false when it goes again. */
-  #settle(attempt: Attempt<T>, slot: Slot): boolean {
-    if (attempt.kind === 'late' || attempt.kind === 'unsent') slot.release();
-    else slot.end(attempt.feedback, 'result' in attempt ? attempt.result : undefined);
-    if (attempt.kind === 'refused' || attempt.kind === 'again') return false;
-    if (attempt.kind === 'late') return false;
-    const ended: Outcome<T> =
-      attempt.kind === 'value' ? { value: attempt.value } : { error: attempt.error };
-    if ('settled' in attempt && attempt.settled) {
-      inBackground(attempt.settled.finally(() => this.#end(ended)));
-    } else this.#end(ended);
-    return true;
-  }
-
-  /** Another replica's request has ended: whether that is the end of this one. */
-  async #landed(result: SharedResult | null): Promise<boolean> {
-    const ended = result && (await this.#options.elsewhere?.(result));
-    if (ended && !this.done) this.#end(ended);
-    this.#isAlone ||= result?.kind === 'shared';
-    return this.done;
-  }
-
-  /** Tells those who still wait. */
-  #end(ended: Outcome<T>): void {
+  /** Gives those who still wait what they waited for. */
+  end(outcome: Outcome<T>): void {
     const waiters = [...this.#waiters];
     this.#finish();
     for (const waiter of waiters) {
-      if ('value' in ended) waiter.resolve(ended.value);
-      else waiter.reject(ended.error);
+      if ('value' in outcome) waiter.resolve(outcome.value);
+      else waiter.reject(outcome.error);
     }
   }
 
@@ -282,11 +313,11 @@ export class SharedRequest<T> implements SlotRequest {
     waiter.reject(this.#exhausted(estimateMs));
   }
 
-  /** Sees to it that a waiter leaves for its copy; answers with what keeps it. */
+  /** Lets a waiter leave for its fallback after a while; returns what keeps it from that. */
   #leaveIn(ms: number, waiter: () => Waiter<T>): () => void {
     return this.#options.clock.after(ms, () => {
       this.#goesOn = true;
-      this.#leave(waiter(), new CopyWillDo());
+      this.#leave(waiter(), new FallbackWillDo());
     });
   }
 

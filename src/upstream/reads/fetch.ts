@@ -1,0 +1,230 @@
+import { inBackground } from '../../at-once.ts';
+import type { Resource } from '../../resources.ts';
+import type { Slot } from '../budget/budget.ts';
+import type { Budgets } from '../budget/budgets.ts';
+import type { Cache, Hit } from '../cache/cache.ts';
+import type { KeyedRead } from '../cache/key.ts';
+import type { RefreshedFor, Refresher } from '../cache/refresher.ts';
+import type { CachedReads } from '../cached-reads.ts';
+import { FallbackWillDo, fallbackWaitMs, servesAfter } from '../fallback.ts';
+import type { Access, Caller } from '../operation.ts';
+import type { SharedCache } from '../shared-cache.ts';
+import { isLost, readError } from '../wire/failure.ts';
+import { NO_FEEDBACK } from '../wire/rate-limit-headers.ts';
+import type { Wire } from '../wire/wire.ts';
+import type { Elsewhere } from './elsewhere.ts';
+import type { InFlight, ReadInFlight } from './in-flight.ts';
+import { type Outcome, Waiters, type WaitersWorld } from './waiters.ts';
+
+interface FetcherOptions extends WaitersWorld {
+  readonly budgets: Budgets;
+  readonly cache: Cache;
+  readonly cached: CachedReads;
+  /** What other replicas keep, and what they ask for; `null` where there are none. */
+  readonly sharedCache: SharedCache | null;
+  readonly elsewhere: Elsewhere | null;
+  readonly inFlight: InFlight;
+  readonly refresher: Refresher;
+  readonly wire: Wire;
+  /** Requests that one operation may make with a credential at most. */
+  readonly maxCalls: (access: Pick<Access, 'credential'>) => number;
+}
+
+/**
+ * The way of a read, from where this process has no entry that serves it: cache > dedup > limiter > send > retry.
+ * `fetch` is for the reader, `send` for the request that all equal readers share.
+ */
+export class Fetcher {
+  readonly #options: FetcherOptions;
+
+  constructor(options: FetcherOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Answers a read from a request, or from the cache where nothing newer can be had. `known` is the entry that does not
+   * serve at once. 0 or 1 upstream calls.
+   * @throws GatewayError with any `UPSTREAM_...` code, `BUDGET_EXHAUSTED` or `OPERATION_TOO_EXPENSIVE`.
+   */
+  async fetch<T>(of: KeyedRead<T>, { caller, mode }: Access, known?: Hit): Promise<T> {
+    const { cached, refresher, sharedCache } = this.#options;
+    let before = known;
+    // Cache: another replica may have read it.
+    if (sharedCache && !of.read.page?.anew) {
+      await sharedCache.prefetch(of);
+      const { hit, ingredient, serves } = cached.lookUp(of.read, of.credential);
+      if (hit && ingredient && serves) {
+        if (!mode) cached.asked(ingredient);
+        this.#emitRead(of.read.resource, 'shared');
+        caller.receipt.ingredients.add(ingredient);
+        return hit.entry.value;
+      }
+      before = hit;
+    }
+    // What a write of unknown outcome has touched is no reason to be short of patience: the answer settles it.
+    let fallback = before && !refresher.isUnsettled(of.key, before) ? before : undefined;
+    for (;;) {
+      try {
+        return await this.#share(of, caller, fallback);
+      } catch (error) {
+        const hit = cached.find(of);
+        // A write has touched the entry that would have done.
+        const isTouched = !hit || refresher.isUnsettled(of.key, hit);
+        if (error instanceof FallbackWillDo && isTouched) {
+          fallback = undefined;
+          continue;
+        }
+        if (!hit || !servesAfter(error)) throw error;
+        caller.receipt.ingredients.add(cached.ingredient(of, hit, true));
+        return hit.entry.value;
+      }
+    }
+  }
+
+  /** Dedup: waits for the request in flight, or makes one if the operation may; with a fallback not for long. */
+  async #share<T>(of: KeyedRead<T>, caller: Caller, fallback: Hit | undefined): Promise<T> {
+    const { budgets, cached, inFlight, upstream, wire } = this.#options;
+    const { key, read } = of;
+    budgets.of(of.credential);
+    let joined = inFlight.find(key);
+    for (let isPaid = false; !joined && !isPaid; ) {
+      if (wire.heldBack) throw wire.heldBack;
+      isPaid = await this.#reserve(of, caller, fallback !== undefined);
+      joined = inFlight.find(key);
+      if (isPaid && joined) caller.receipt.spending.giveBack(upstream);
+    }
+    this.#emitRead(read.resource, joined ? 'coalesced' : 'miss');
+    const waitMs = fallback && fallbackWaitMs(caller, fallback, joined?.waiters.ageMs ?? 0);
+    const flight = (joined ?? this.open(of, { caller })) as ReadInFlight<T>;
+    const value = await flight.waiters.wait(caller, waitMs);
+    // Unless the request has left for this operation.
+    caller.receipt.joined(key);
+    cached.waited(of, value, flight.stamp, caller.receipt);
+    return value;
+  }
+
+  /** Sets a call of the operation aside for a read; false where somebody else's request answers it. */
+  async #reserve(of: KeyedRead, { receipt }: Caller, hasFallback: boolean): Promise<boolean> {
+    const { inFlight, maxCalls, upstream } = this.#options;
+    const { key, read } = of;
+    const expected = inFlight.expect(key);
+    const further = read.page?.further;
+    const batch = further === undefined ? read.resource : `${read.resource} ${read.path}`;
+    const limit = () => maxCalls(of);
+    const pending = { upstream, batch, key, rows: further, hasFallback, limit, expected };
+    try {
+      return await receipt.spending.admit(pending);
+    } finally {
+      expected.end();
+    }
+  }
+
+  /** Makes a request for a read, which waits for its turn and can be shared until it is answered. */
+  open<T>(
+    of: KeyedRead<T>,
+    purpose: { readonly caller: Caller } | { readonly refreshFor: RefreshedFor },
+  ): ReadInFlight<T> {
+    const { budgets, clock, elsewhere, events, inFlight, refresher, upstream } = this.#options;
+    const { key, read } = of;
+    const forWatchers = 'refreshFor' in purpose && purpose.refreshFor === 'watchers';
+    const waiters = new Waiters<T>({
+      upstream,
+      clock,
+      events,
+      budget: budgets.of(of.credential),
+      resource: read.resource,
+      ...('caller' in purpose
+        ? { lane: 'interactive', caller: purpose.caller.name, planned: purpose.caller.receipt }
+        : {
+            lane: 'refresh',
+            caller: '',
+            // The oldest answer is refreshed first, whatever the order in which they were asked for.
+            urgency: () => refresher.urgencyOf(key),
+            isWanted: () => !flight.forWatchers || refresher.watches.has(key),
+          }),
+      sharing: elsewhere?.sharing(of),
+    });
+    const flight: ReadInFlight<T> = { of, waiters, stamp: null, forWatchers };
+    inFlight.add(flight as ReadInFlight);
+    inBackground(this.#send(flight));
+    return flight;
+  }
+
+  /** Limiter > send > retry: takes turns until one brings an answer, or nobody waits for it any more. */
+  async #send<T>(flight: ReadInFlight<T>): Promise<void> {
+    const { of, waiters } = flight;
+    let tries = 0;
+    for (let turn = await waiters.turn(); turn; turn = await waiters.turn()) {
+      let outcome: Outcome<T> | null | undefined;
+      if (turn.kind === 'landed') {
+        outcome = turn.result && (await this.#options.elsewhere?.outcomeOf(of, turn.result));
+      } else {
+        tries += 1;
+        outcome = await this.#try(flight, turn, tries === 1);
+      }
+      if (outcome) {
+        waiters.end(outcome);
+        return;
+      }
+    }
+  }
+
+  /** Sends a read in a slot, and stores its answer; `null` where it wants another slot. */
+  async #try<T>(
+    flight: ReadInFlight<T>,
+    slot: Slot,
+    mayRepeat: boolean,
+  ): Promise<Outcome<T> | null> {
+    const { cache, cached, refresher, sharedCache, upstream, wire } = this.#options;
+    const { of, waiters } = flight;
+    const { credential, key, read } = of;
+    // What a write has made wrong is read anew by the next who asks, and not before.
+    const renews = cache.peek(key) !== undefined;
+    if (!waiters.isWaitedFor && !renews) {
+      slot.release();
+      return { error: undefined };
+    }
+    waiters.leaves(key);
+    const stamp = slot.stamp ?? cache.stamp();
+    flight.stamp = stamp;
+    try {
+      const departing = waiters.departing(renews);
+      const { feedback, outcome } = await wire.send(read, credential, departing, slot.mayLeave);
+      if (outcome.kind === 'late' || outcome.kind === 'heldBack') {
+        flight.stamp = null;
+        waiters.stays(key);
+        slot.release();
+        return outcome.kind === 'late' ? null : { error: outcome.error };
+      }
+      waiters.answered();
+      if (outcome.kind === 'value') {
+        const { bytes, value } = outcome;
+        if (sharedCache) read.page?.stamped(value, stamp.storedAt);
+        const answer = { value, bytes, stamp };
+        const isKept =
+          !flight.orphaned && cached.store(of, answer) && sharedCache?.keep(of, answer);
+        slot.end(feedback, isKept ? { kind: 'shared' } : undefined);
+        return { value };
+      }
+      if (outcome.kind === 'refused' || (mayRepeat && isLost(outcome.failure))) {
+        // What goes again shows the writes up to then.
+        flight.stamp = null;
+        slot.end(feedback);
+        return null;
+      }
+      refresher.failed(key);
+      const error = readError(upstream, outcome.failure);
+      slot.end(feedback, { kind: 'failed', code: error.code });
+      return { error };
+    } catch (error) {
+      // Our own mistakes end like any other failure: those who wait learn of it, and the slot counts.
+      slot.end(NO_FEEDBACK);
+      return { error };
+    }
+  }
+
+  #emitRead(resource: Resource, result: 'coalesced' | 'miss' | 'shared'): void {
+    const { events, upstream } = this.#options;
+    events?.emit('read', { upstream, resource, result });
+  }
+}

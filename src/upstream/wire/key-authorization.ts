@@ -1,0 +1,88 @@
+import type { AtOnce } from '../../at-once.ts';
+import type { Credential } from '../../auth/credential.ts';
+import type { Call } from '../request.ts';
+import type { Exchanged } from './exchange.ts';
+
+/** What follows from what an upstream says of a key. */
+export interface KeyConsequences {
+  /** The upstream has accepted a key. */
+  accepted(credential: Credential): void;
+  /** It has not answered so that a key is accepted by that. */
+  notAccepted(credential: Credential): void;
+  /** It has refused a caller's key: what was read with it is forgotten, on all replicas once this resolves. */
+  refused(credential: Credential): AtOnce<void>;
+}
+
+/** Requests of one key between two refusals. */
+interface Era {
+  inFlight: number;
+  over: boolean;
+}
+
+/**
+ * Knows of each key what the upstream has last said of it. What a caller's own key has read is forgotten
+ * the moment that the key is refused: from then on it reads nothing that the upstream does not give it
+ * anew. What the gateway's own key has read is kept, and served while it is fresh; what is older is held
+ * back until the upstream accepts the key again, so that an expired key does not look like a good one.
+ *
+ * Only `unauthenticated` is about the key. One that may not do a single thing is a good key.
+ */
+export class KeyAuthorization {
+  readonly #consequences: KeyConsequences;
+  /** The partitions of the gateway's own keys that were refused last. */
+  readonly #refused = new Set<string>();
+  /** By partition, the requests that have left since its key was refused last, if any is in flight. */
+  readonly #eras = new Map<string, Era>();
+
+  constructor(consequences: KeyConsequences) {
+    this.#consequences = consequences;
+  }
+
+  /** Whether a key of the gateway's own was refused last. */
+  isRefused({ partition }: Credential): boolean {
+    return this.#refused.has(partition);
+  }
+
+  /** Waits for what comes of a request that leaves now, and learns from it what the upstream says of its key. */
+  async learn<T>(
+    call: Call<T>,
+    credential: Credential,
+    sent: Promise<Exchanged<T>>,
+  ): Promise<Exchanged<T>> {
+    const { partition } = credential;
+    const era = this.#eras.get(partition) ?? { inFlight: 0, over: false };
+    era.inFlight += 1;
+    this.#eras.set(partition, era);
+    let exchanged: Exchanged<T>;
+    try {
+      exchanged = await sent;
+    } finally {
+      era.inFlight -= 1;
+      if (era.inFlight === 0 && this.#eras.get(partition) === era) this.#eras.delete(partition);
+    }
+    const { outcome } = exchanged;
+    if (outcome.kind === 'late') return exchanged;
+    if (outcome.kind === 'value' && outcome.value !== null) {
+      // What left before a refusal says nothing of the time after it.
+      if (!era.over) this.#refused.delete(partition);
+      if (!era.over) this.#consequences.accepted(credential);
+    } else if (outcome.kind === 'failure' && outcome.failure.kind === 'unauthenticated') {
+      await this.#refuse(call, credential);
+    } else {
+      this.#consequences.notAccepted(credential);
+    }
+    return exchanged;
+  }
+
+  #refuse(call: Call<unknown>, credential: Credential): AtOnce<void> {
+    const { ofCaller, partition } = credential;
+    // Callers choose what is written, and with it perhaps the words in which that is refused.
+    if (!ofCaller && !('resource' in call)) return undefined;
+    const era = this.#eras.get(partition);
+    if (era) era.over = true;
+    this.#eras.delete(partition);
+    if (ofCaller) return this.#consequences.refused(credential);
+    this.#refused.add(partition);
+    return undefined;
+  }
+}

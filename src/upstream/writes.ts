@@ -1,0 +1,177 @@
+import { type AtOnce, inBackground } from '../at-once.ts';
+import type { Credential } from '../auth/credential.ts';
+import type { GatewayError } from '../errors.ts';
+import type { SharedResult, Slot } from './budget/budget.ts';
+import type { Budgets } from './budget/budgets.ts';
+import type { CachedReads } from './cached-reads.ts';
+import type { Access } from './operation.ts';
+import { type Outcome, Waiters, type WaitersWorld } from './reads/waiters.ts';
+import type { Call, Write } from './request.ts';
+import type { Exchanged } from './wire/exchange.ts';
+import { type Failure, readError, writeError } from './wire/failure.ts';
+import { resourceOf } from './wire/observed-exchange.ts';
+import { NO_FEEDBACK } from './wire/rate-limit-headers.ts';
+import { WireError } from './wire/send.ts';
+import type { Wire } from './wire/wire.ts';
+
+/** What came of a request that was answered, or failed. */
+type Answered<T> = Extract<Exchanged<T>['outcome'], { kind: 'value' } | { kind: 'failure' }>;
+
+/** What the caller gets, and what others have to know. */
+interface Settled<T> {
+  readonly outcome: Outcome<T>;
+  /** Resolves once no reader is shown the state before it any more. */
+  readonly touched?: AtOnce<void>;
+  readonly result?: SharedResult;
+}
+
+/** A request for one operation alone. */
+interface Unshared<T> {
+  readonly call: Call<T>;
+  readonly lane: 'write' | 'interactive';
+  /** All that it can make wrong, scoped, if it is a write. */
+  readonly tags: readonly string[];
+  readonly settle: (answered: Answered<T>, slot: Slot) => Settled<T>;
+}
+
+interface WritesOptions extends WaitersWorld {
+  readonly budgets: Budgets;
+  readonly cached: CachedReads;
+  readonly wire: Wire;
+  /** Requests that one operation may make with a credential at most. */
+  readonly maxCalls: (access: Pick<Access, 'credential'>) => number;
+}
+
+/** The requests whose answers are for one operation alone, which are sent once: writes, and reads of secrets. */
+export class Writes {
+  readonly #options: WritesOptions;
+  /** Counts them, so that each has a line of its own on a receipt. */
+  #count = 0;
+
+  constructor(options: WritesOptions) {
+    this.#options = options;
+  }
+
+  /** Sends a write. See `Reader.write`. */
+  write<T>(write: Write<T>, access: Access): Promise<T> {
+    const { credential } = access;
+    const tags = this.#options.cached.tagsOf(write.mayTouch ?? write.touches(null), credential);
+    const settle = (answered: Answered<T>, { id }: Slot): Settled<T> => {
+      const { cached } = this.#options;
+      if (answered.kind === 'value') {
+        const { value } = answered;
+        return { outcome: { value }, touched: cached.touch(write.touches(value), credential, id) };
+      }
+      return this.#settleFailed(write, answered.failure, { credential, id });
+    };
+    return this.#send({ call: write, lane: 'write', tags, settle }, access);
+  }
+
+  #settleFailed<T>(
+    write: Write<T>,
+    failure: Failure,
+    { credential, id }: { readonly credential: Credential; readonly id: string | undefined },
+  ): Settled<T> {
+    const { cached, upstream } = this.#options;
+    const error: GatewayError = writeError(upstream, failure, write.check);
+    const outcome = { error };
+    // "There is no such thing" says that what is cached of it is outdated as well.
+    const isOutdated = !(failure instanceof WireError) && failure.kind === 'absent';
+    let touched: AtOnce<void> = undefined;
+    if (isOutdated) touched = cached.touch(write.touches(null), credential, id);
+    else if (error.code === 'OUTCOME_UNKNOWN') {
+      touched = cached.doubt(write.touches(null), credential, id);
+    }
+    return touched ? { outcome, touched } : { outcome, result: { kind: 'nothing' } };
+  }
+
+  /** Sends a read whose answer is a secret. See `Reader.readSecret`. */
+  readSecret<T>(call: Call<T>, access: Access): Promise<T> {
+    const settle = (answered: Answered<T>): Settled<T> => {
+      if (answered.kind === 'value') return { outcome: { value: answered.value } };
+      const error = readError(this.#options.upstream, answered.failure);
+      return { outcome: { error }, result: { kind: 'nothing' } };
+    };
+    return this.#send({ call, lane: 'interactive', tags: [], settle }, access);
+  }
+
+  /**
+   * 1 upstream call.
+   * @throws GatewayError `UPSTREAM_UNAVAILABLE` while the breaker is open, `OPERATION_TOO_EXPENSIVE`.
+   */
+  #send<T>(unshared: Unshared<T>, { caller, credential }: Access): Promise<T> {
+    const { budgets, clock, events, maxCalls, upstream, wire } = this.#options;
+    return caller.receipt.track(async () => {
+      const budget = budgets.of(credential);
+      if (wire.heldBack) throw wire.heldBack;
+      caller.receipt.spending.take(upstream, maxCalls({ credential }));
+      const { call, lane, tags } = unshared;
+      const waiters = new Waiters<T>({
+        upstream,
+        clock,
+        events,
+        budget,
+        lane,
+        lengthy: call.stream !== undefined,
+        caller: caller.name,
+        resource: resourceOf(call),
+        planned: caller.receipt,
+        sharing: { tags },
+      });
+      inBackground(this.#takeTurns(unshared, credential, waiters));
+      return waiters.wait(caller);
+    });
+  }
+
+  /** Limiter > send, until the request is answered or nobody waits for it any more. */
+  async #takeTurns<T>(
+    unshared: Unshared<T>,
+    credential: Credential,
+    waiters: Waiters<T>,
+  ): Promise<void> {
+    this.#count += 1;
+    const key = `unshared ${this.#count}`;
+    for (let turn = await waiters.turn(); turn?.kind === 'slot'; turn = await waiters.turn()) {
+      const settled = await this.#try(unshared, credential, waiters, turn, key);
+      if (!settled) continue;
+      try {
+        await settled.touched;
+      } finally {
+        waiters.end(settled.outcome);
+      }
+      return;
+    }
+  }
+
+  /** Sends a request in a slot; `null` where it did not happen, and wants another slot. */
+  async #try<T>(
+    { call, settle }: Unshared<T>,
+    credential: Credential,
+    waiters: Waiters<T>,
+    slot: Slot,
+    key: string,
+  ): Promise<Settled<T> | null> {
+    waiters.leaves(key);
+    try {
+      const departing = waiters.departing(false);
+      const sent = await this.#options.wire.send(call, credential, departing, slot.mayLeave);
+      if (sent.outcome.kind === 'late' || sent.outcome.kind === 'heldBack') {
+        waiters.stays(key);
+        slot.release();
+        return sent.outcome.kind === 'late' ? null : { outcome: { error: sent.outcome.error } };
+      }
+      waiters.answered();
+      if (sent.outcome.kind === 'refused') {
+        slot.end(sent.feedback);
+        return null;
+      }
+      const settled = settle(sent.outcome, slot);
+      slot.end(sent.feedback, settled.result);
+      return settled;
+    } catch (error) {
+      // Our own mistakes end like any other failure: the caller learns of it, and the slot counts.
+      slot.end(NO_FEEDBACK);
+      return { outcome: { error } };
+    }
+  }
+}
