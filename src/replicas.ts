@@ -20,15 +20,15 @@ import { OutageWatch } from './redis/outage-watch.ts';
 import { Replica } from './redis/replica.ts';
 import { createSealing } from './redis/seal.ts';
 import { Settling } from './redis/settling.ts';
-import type { SharedClaim } from './redis/shared-ledger.ts';
+import type { SwapMoment } from './redis/shared-document.ts';
 import { type ReplicaFault, Standing } from './redis/standing.ts';
 import { holdMs, type ProtocolTimes, protocolTimes } from './redis/times.ts';
 import type { Budget } from './upstream/budget/budget.ts';
 import { type Member, membersOf } from './upstream/budget/shared/members.ts';
 import { SharedBudgets } from './upstream/budget/shared/shared-budgets.ts';
-import type { Stamp } from './upstream/cache/cache.ts';
 import { SharedAnswers } from './upstream/cache/shared-answers.ts';
 import { SharedGenerations, type TouchedElsewhere } from './upstream/cache/shared-generations.ts';
+import type { Stamp } from './upstream/stamp.ts';
 
 /** What one upstream's client needs to share its budgets and its answers. */
 interface UpstreamSharing {
@@ -103,11 +103,10 @@ export class Replicas {
         ...this.#upstreams.map(({ limits }) => holdMs(this.#times, heldFor(limits))),
       ),
       run: (script, args) => this.#connection.run(script, args),
-      watched: () => this.#budgets.watched,
+      watched: () => this.#budgets.watched.map(({ document }) => document),
       listeners: {
         touched: ({ low, n, tags }) => this.generations.apply(tags, { low, n }),
         newEpoch: (epoch) => this.#newEpoch(epoch),
-        view: (name, json) => this.#budgets.look(name, json),
         message: (message) => this.#hear(message),
         beaten: (replicas, strangers) => this.#standing.beaten(replicas, strangers),
         tried: () => this.#outage.look(),
@@ -231,6 +230,7 @@ export class Replicas {
       isOut: () => this.#standing.isOut,
       quarantineMs: (upstream) => this.#quarantineMs(upstream),
       stampOf: (claim) => this.#stampOf(claim),
+      shows: (tags, asOf) => this.generations.holds(tags, this.generations.generationOf(asOf)),
       observer: (upstream, outcome) => events.emit('permit', { upstream, outcome }),
       watch: (upstream) => ({
         foreign: (count) => events.emit('foreign', { upstream, count }),
@@ -249,13 +249,13 @@ export class Replicas {
     return Math.max(0, holdMs(this.#times, heldFor(limits)) - this.#replica.epochAgeMs);
   }
 
-  #stampOf({ asOf, epoch, sharedAt }: SharedClaim): Stamp {
+  #stampOf({ epoch, n, sharedAt }: SwapMoment): Stamp {
     const isOfNow = epoch === this.#replica.epoch;
     return {
       storedAt: Math.min(this.#options.clock.now(), this.#replica.toLocal(sharedAt)),
       // What was asked for in an epoch that is over is suspect from the start.
-      generation: isOfNow ? this.generations.generationOf(asOf) : this.generations.before,
-      shared: { at: sharedAt, epoch, asOf },
+      generation: isOfNow ? this.generations.generationOf(n) : this.generations.before,
+      shared: { at: sharedAt, epoch, asOf: n },
     };
   }
 
@@ -264,10 +264,10 @@ export class Replicas {
       this.#settling.acked(message.epoch, message.by, message.n);
       return;
     }
-    const { budget, by, code, kept, key } = message;
+    const { by, code, document, kept, key } = message;
     if (by === this.#replica.id) return;
     const failed = code === null ? null : ({ kind: 'failed', code } as const);
-    this.#budgets.endedElsewhere(budget, key, kept ? { kind: 'shared' } : failed);
+    this.#budgets.endedElsewhere(document, key, kept ? { kind: 'shared' } : failed);
   }
 
   #newEpoch(epoch: string): void {

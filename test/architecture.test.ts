@@ -56,11 +56,12 @@ const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['graph', /^graph\//],
   ['noun', /^(links|market)\//],
   ['upstream/lists', /^upstream\/lists\//],
-  ['upstream', /^upstream\/((?!request\.ts)[^/]+\.ts$|(dry-run|reads)\/)/],
-  ['upstream/cache, upstream/budget', /^upstream\/(cache|budget)\//],
+  ['upstream', /^upstream\/((?!(request|stamp)\.ts)[^/]+\.ts$|(dry-run|reads)\/)/],
+  ['upstream/cache', /^upstream\/cache\//],
+  ['upstream/budget', /^upstream\/budget\//],
   ['upstream/wire', /^upstream\/wire\//],
   ['upstream/decode', /^upstream\/decode\//],
-  ['upstream/request', /^upstream\/request\.ts$/],
+  ['upstream/request, upstream/stamp', /^upstream\/(request|stamp)\.ts$/],
   ['redis', /^redis\//],
   ['observe', /^observe\//],
   ['config', /^config\//],
@@ -166,6 +167,13 @@ describe('the sandbox', () => {
       ({ from, to }) => to.startsWith('sandbox/') && !from.startsWith('sandbox/'),
     );
     expect(inward.filter(({ from }) => from !== 'gateway.ts').map(named)).toEqual([]);
+  });
+});
+
+describe('Redis', () => {
+  it('keeps documents and knows no budget: its rules stand in one place', () => {
+    const rules = /\b(budget|ledger|permit|claim|lane|caution)s?\b/i;
+    expect(usersOf(rules).filter((path) => path.startsWith('redis/'))).toEqual([]);
   });
 });
 

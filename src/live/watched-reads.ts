@@ -1,11 +1,11 @@
 import type { Credential } from '../auth/credential.ts';
 import type { Clock } from '../clock.ts';
 import type { KeyState } from '../upstream/budget/budgets.ts';
-import type { Stamp } from '../upstream/cache/cache.ts';
 import type { KeyedRead } from '../upstream/cache/key.ts';
 import type { Watchers } from '../upstream/cache/watcher-turns.ts';
 import type { Watch, WatchedChange, WatchListener } from '../upstream/cache/watches.ts';
 import type { BudgetSource, ReadWatcher } from '../upstream/operation.ts';
+import type { Stamp } from '../upstream/stamp.ts';
 import { BUDGETS_MS, WatchedBudgets } from './watched-budgets.ts';
 
 /** A read of the latest run, and the stamp of the entry that it was answered from. */

@@ -7,7 +7,8 @@ export type Message =
   /** A request has come to its end: `kept` if its answer is in Redis, `code` if it failed. */
   | {
       readonly kind: 'ended';
-      readonly budget: string;
+      /** The name of the document that it is about. */
+      readonly document: string;
       readonly key: string | null;
       readonly kept: boolean;
       readonly code: string | null;
@@ -17,7 +18,7 @@ export type Message =
 /** Reads a message; `null` for anything else. Never throws. */
 export function readMessage(text: string): Message | null {
   const members = parsed(text);
-  const { budget, by, code, epoch, key, kept, kind, n, tags } = members;
+  const { by, code, document, epoch, key, kept, kind, n, tags } = members;
   const isNumbered = typeof epoch === 'string' && Number.isSafeInteger(n);
   if (kind === 'touch' && isNumbered && isTextsOrNone(tags)) {
     return { kind, epoch, n: Number(n), tags: isTexts(tags) ? tags : [] };
@@ -25,9 +26,9 @@ export function readMessage(text: string): Message | null {
   if (kind === 'ack' && isNumbered && typeof by === 'string') {
     return { kind, epoch, by, n: Number(n) };
   }
-  if (kind === 'ended' && typeof budget === 'string' && typeof by === 'string') {
+  if (kind === 'ended' && typeof document === 'string' && typeof by === 'string') {
     const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
-    return { kind, budget, by, key: text(key), kept: kept === true, code: text(code) };
+    return { kind, document, by, key: text(key), kept: kept === true, code: text(code) };
   }
   return null;
 }

@@ -1,4 +1,4 @@
-/** Raised with what scripts store, so that versions that do not understand each other do not meet. */
+/** Part of every key. What scripts store has a format of its own: see the fingerprint. */
 const FORMAT = 1;
 
 /** What an installation calls its things in Redis. All begin with one prefix, whose hash tag keeps them on one node. */

@@ -5,7 +5,7 @@ import { RedisRefused, RedisUnavailable } from './failures.ts';
 import { scripts } from './lua/scripts.ts';
 import { type Message, readMessage } from './messages.ts';
 import type { Script } from './script.ts';
-import { type LostTime, SharedClock } from './shared-clock.ts';
+import { type Bounds, type LostTime, SharedClock } from './shared-clock.ts';
 import type { ProtocolTimes } from './times.ts';
 
 /** What a replica needs of the world. */
@@ -23,9 +23,32 @@ interface ReplicaOptions {
   readonly holdMs: number;
   /** Runs a script. Rejects with `RedisUnavailable` or `RedisRefused`. */
   readonly run: (script: Script, args: readonly string[]) => Promise<unknown>;
-  /** The budgets whose state is told with each beat, with what scripts have to know of each. */
-  readonly watched: () => readonly { readonly name: string; readonly cfg: object }[];
+  /** The documents that each beat asks for. */
+  readonly watched: () => readonly WatchedDocument[];
   readonly listeners: ReplicaListeners;
+}
+
+/** What is heard together with a document. */
+export interface Heard {
+  readonly epoch: string;
+  /** On the shared clock. */
+  readonly now: number;
+  /** When it was asked for, on `clock.now()`. */
+  readonly sentAt: number;
+  /** The latest write that Redis knows of, counted in its epoch. */
+  readonly n: number;
+  /** For how long Redis has remembered, in milliseconds. */
+  readonly ageMs: number;
+  /** The other replicas whose lease runs. */
+  readonly others: ReadonlySet<string>;
+}
+
+/** A document that is to be known here as it is; `token` names what is known. */
+interface WatchedDocument {
+  readonly name: string;
+  readonly token: string;
+  /** What Redis has of it. */
+  look(reply: readonly unknown[], heard: Heard): void;
 }
 
 /** Who is told what a replica hears. */
@@ -34,8 +57,6 @@ interface ReplicaListeners {
   touched(news: Touches): void;
   /** Redis has another memory than before: what was known of the old one says nothing of it. */
   newEpoch(epoch: string): void;
-  /** How a watched budget stands, as JSON. */
-  view(name: string, json: string): void;
   message(message: Exclude<Message, { kind: 'touch' }>): void;
   /** A beat was answered: the lease runs, `replicas` are alive, and `strangers` with another secret are kept out. */
   beaten(replicas: number, strangers: number): void;
@@ -73,7 +94,6 @@ export class Replica {
   #number = 0;
   readonly #time: SharedClock;
   readonly #pace: EpochPace;
-  /** The last write that is known here; -1 before all are that Redis remembers. */
   #applied = -1;
   #leasedUntil = { now: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE_INFINITY };
   /** Until then the epoch is too young for leases of the one before to have run out, on `clock.now()`. */
@@ -103,6 +123,11 @@ export class Replica {
   /** Names the memory that Redis has now, as far as known; empty before it was heard of. */
   get epoch(): string {
     return this.#epoch;
+  }
+
+  /** The last write that is known here; -1 before all are that Redis remembers. */
+  get applied(): number {
+    return this.#applied;
   }
 
   /** Whether Redis serves replicas with another secret and keeps this one out. */
@@ -137,18 +162,29 @@ export class Replica {
   }
 
   /**
-   * Runs a script as this replica, with its own arguments behind those of all scripts. Answers what comes behind
-   * the epoch and the time in its reply. Rejects with `RedisUnavailable` or `RedisRefused`.
+   * Runs a script as this replica, with its own arguments behind those of all scripts, which can be made of the bounds
+   * of the shared clock. Answers what comes behind the epoch and the time in its reply. Rejects with `RedisUnavailable`
+   * or `RedisRefused`.
    */
-  async call(script: Script, args: readonly string[]): Promise<Reply> {
+  async call(
+    script: Script,
+    args: readonly string[] | ((bounds: Bounds | null) => readonly string[]),
+  ): Promise<Reply> {
     const { channel, clock, fingerprint, id, run } = this.#options;
     if (script !== scripts.beat && !this.#pace.isOpen) {
       throw new RedisUnavailable('Redis loses its memory again and again', false);
     }
     const sentAt = clock.now();
-    const { lower, upper } = this.#time.boundsAt(sentAt) ?? { lower: 0, upper: 0 };
-    const mine = [channel, `${upper}/${lower}`, this.#seen, id, fingerprint];
-    const reply = await run(script, [...mine, ...args]);
+    const bounds = this.#time.boundsAt(sentAt);
+    const mine = [
+      channel,
+      `${bounds?.upper ?? 0}/${bounds?.lower ?? 0}`,
+      this.#seen,
+      id,
+      fingerprint,
+    ];
+    const own = typeof args === 'function' ? args(bounds) : args;
+    const reply = await run(script, [...mine, ...own]);
     if (!Array.isArray(reply)) throw new RedisRefused('a reply that is no list');
     this.#repliedAt = { now: clock.now(), wall: clock.wall() };
     this.#keptOut = reply[0] === 'differs';
@@ -189,11 +225,11 @@ export class Replica {
   }
 
   /** Beats no more, and lets nobody wait for this replica. */
-  async close(budgets: readonly string[]): Promise<void> {
+  async close(documents: readonly string[]): Promise<void> {
     this.#closed = true;
     this.#cancelBeat();
     this.#leasedUntil = { now: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE_INFINITY };
-    await this.call(scripts.goodbye, [JSON.stringify(budgets)]).catch(() => {});
+    await this.call(scripts.goodbye, [JSON.stringify(documents)]).catch(() => {});
   }
 
   /** How far this replica has seen Redis get: what it has now must not be older. */
@@ -257,12 +293,13 @@ export class Replica {
     const wallAt = clock.wall();
     const { leaseMs: lease } = times;
     const before = this.#applied;
-    const budgets = watched().map(({ cfg, name }) => ({ name, cfg }));
-    const told = { lease, applied: before, remember: 2 * this.#rememberMs, budgets };
-    const args = ['', '{}', JSON.stringify(told)];
-    const { epoch, rest, sentAt } = await this.call(scripts.beat, args);
+    const asked = watched();
+    const documents = asked.map(({ name, token }) => ({ name, token }));
+    const told = { lease, applied: before, remember: 2 * this.#rememberMs, documents };
+    const reply = await this.call(scripts.beat, [JSON.stringify(told)]);
+    const { epoch, rest, sentAt } = reply;
     if (epoch !== this.#epoch || this.#closed) return;
-    const [n, low, age, known, replicas, tags, views, strangers] = rest;
+    const [n, low, age, known, others, tags, documentsNow, strangers] = rest;
     // All that Redis remembers must be there before anything is used in a new epoch.
     if (known !== 1 && before >= 0) return;
     this.#epochBegan = Math.min(this.#epochBegan, sentAt - Number(age));
@@ -271,17 +308,24 @@ export class Replica {
     this.#applied = Math.max(this.#applied, Number(n));
     const leaseMs = lease - times.slackMs - UNUSED_MS;
     this.#leasedUntil = { now: sentAt + leaseMs, wall: wallAt + leaseMs };
-    if (Array.isArray(views)) {
-      for (const [at, { name }] of budgets.entries()) listeners.view(name, String(views[at]));
-    }
+    const heard = {
+      epoch,
+      now: reply.now,
+      sentAt,
+      n: Number(n),
+      ageMs: Number(age),
+      others: namesOf(others),
+    };
+    for (const [at, document] of asked.entries())
+      document.look(listOf(listOf(documentsNow)[at]), heard);
     // Writers wait to hear that their writes are known here.
     if (news) this.#beatAgain = true;
-    listeners.beaten(Number(replicas), Number(strangers) || 0);
+    listeners.beaten(1 + heard.others.size, Number(strangers) || 0);
   }
 }
 
 /** What a script has answered. */
-interface Reply {
+export interface Reply {
   readonly epoch: string;
   /** Of the script in its epoch. */
   readonly number: number;
@@ -292,6 +336,15 @@ interface Reply {
   /** When it was asked, on `clock.now()`. */
   readonly sentAt: number;
   readonly rest: readonly unknown[];
+}
+
+function listOf(reply: unknown): readonly unknown[] {
+  return Array.isArray(reply) ? reply : [];
+}
+
+/** Names of replicas. */
+export function namesOf(reply: unknown): ReadonlySet<string> {
+  return new Set(listOf(reply).map(String));
 }
 
 /** Tags with their numbers, which come one after the other. */

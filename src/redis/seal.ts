@@ -5,6 +5,8 @@ import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } f
  * change, so that replicas from before and after neither find nor open what the others keep.
  */
 const FORMAT = 1;
+/** Raised when what scripts store changes, so that replicas from before and after do not count side by side. */
+const STATE_FORMAT = 2;
 /** Of 12 bytes, as GCM wants it; at random, since several processes seal under one key. */
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
@@ -61,6 +63,8 @@ export function createSealing(secret: string): Sealing {
         return null;
       }
     },
-    fingerprint: derived('fingerprint').toString('base64url').slice(0, NAME_CHARACTERS),
+    fingerprint: derived(`fingerprint ${STATE_FORMAT}`)
+      .toString('base64url')
+      .slice(0, NAME_CHARACTERS),
   };
 }

@@ -57,7 +57,7 @@ export class Settling {
    */
   async settle(
     tags: readonly string[],
-    permit: string | undefined,
+    intent: string | undefined,
     told: (n: number) => void,
   ): Promise<void> {
     if (tags.length === 0) return;
@@ -67,7 +67,7 @@ export class Settling {
     const began = clock.now();
     const how = await new Promise<SettledHow>((resolve) => {
       const cancel = clock.after(giveUpMs, () => resolve('gave_up'));
-      inBackground(this.#settle(tags, permit, told).then(resolve).finally(cancel));
+      inBackground(this.#settle(tags, intent, told).then(resolve).finally(cancel));
     });
     settled(how, clock.now() - began);
   }
@@ -111,12 +111,12 @@ export class Settling {
 
   async #settle(
     tags: readonly string[],
-    permit: string | undefined,
+    intent: string | undefined,
     told: (n: number) => void,
   ): Promise<SettledHow> {
     const { clock, replica, times } = this.#options;
     for (;;) {
-      const reply = await this.#notices.tell(tags, permit);
+      const reply = await this.#notices.tell(tags, intent);
       if (!reply) return 'gave_up';
       const { ageMs, epoch, n, others } = reply;
       // Numbers of another epoch say nothing in this one.

@@ -4,9 +4,12 @@ interface Pair {
   readonly local: number;
 }
 
-/** Between what commands may find the shared clock at, unless it was set or stood still. */
-interface Bounds {
+/** What the shared clock shows when a command is carried out, unless it was set or stood still. */
+export interface Bounds {
   readonly lower: number;
+  /** For one that takes no time on its way. */
+  readonly latest: number;
+  /** For one that takes as long as is accepted. */
   readonly upper: number;
 }
 
@@ -75,10 +78,8 @@ export class SharedClock {
     if (this.#sent === null || this.#came === null) return null;
     const lower = this.#leastAt(this.#came, now);
     const last = this.#sent.shared + (now - this.#sent.local);
-    return {
-      lower: Math.floor(lower),
-      upper: Math.ceil(Math.max(last, lower)) + this.#slackMs,
-    };
+    const latest = Math.ceil(Math.max(last, lower));
+    return { lower: Math.floor(lower), latest, upper: latest + this.#slackMs };
   }
 
   /** A moment on the shared clock as one on `clock.now()`; early rather than late, so that nothing seems newer than it is. */

@@ -4,7 +4,7 @@ import type { Digest } from '../digest.ts';
 import type { UpstreamName } from '../errors.ts';
 import type { EventStream } from '../observe/event-stream.ts';
 import type { Resource } from '../resources.ts';
-import type { Answer, Cache, CacheEntry, Freshness, Hit, Stamp } from './cache/cache.ts';
+import type { Answer, Cache, CacheEntry, Freshness, Hit } from './cache/cache.ts';
 import {
   cacheKey,
   EVERYTHING,
@@ -20,6 +20,7 @@ import type { Watch, WatchListener } from './cache/watches.ts';
 import type { Ingredient, IngredientSource } from './ingredients.ts';
 import type { Receipt } from './receipt.ts';
 import type { Read } from './request.ts';
+import type { Stamp } from './stamp.ts';
 import type { KeyAuthorization } from './wire/key-authorization.ts';
 
 /** What the cache has for a read. */

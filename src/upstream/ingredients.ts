@@ -1,8 +1,9 @@
 import type { UpstreamName } from '../errors.ts';
 import type { Resource } from '../resources.ts';
-import type { CacheEntry, EntryState, Freshness, Stamp } from './cache/cache.ts';
+import type { CacheEntry, EntryState, Freshness } from './cache/cache.ts';
 import type { KeyedRead } from './cache/key.ts';
 import { changesAt } from './cache/refresher.ts';
+import type { Stamp } from './stamp.ts';
 
 /** A cache entry that served a read. Without its value, which the cache may forget before this is forgotten. */
 export interface Ingredient {

@@ -1,7 +1,7 @@
 import { it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { ProcessLedger } from '../../src/upstream/budget/ledger.ts';
 import { ProcessBudget } from '../../src/upstream/budget/process-budget.ts';
+import { MemoryStore } from '../../src/upstream/budget/store.ts';
 import { Receipt } from '../../src/upstream/receipt.ts';
 import { type Brought, sharedRequest } from '../support/shared-request.ts';
 import { percentile, record } from './report/measurement.ts';
@@ -59,7 +59,7 @@ async function oneRun(waiting: number): Promise<{ enqueue: number; after: number
   const clock = systemClock;
   const budget = new ProcessBudget(
     clock,
-    new ProcessLedger({ clock, limit: LIMIT, windowMs: 60_000 }),
+    new MemoryStore({ clock, limit: LIMIT, windowMs: 60_000 }),
   );
   let refuse = (_attempt: Brought<null>): void => {};
   const attempt = (): Promise<Brought<null>> =>

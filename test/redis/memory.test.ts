@@ -10,26 +10,30 @@ afterEach(clearUp);
 const [, restore] = rollbacks as readonly [(typeof rollbacks)[number], (typeof rollbacks)[number]];
 const ordinalOf = ({ epoch }: Actor) => Number(/^#(\d+)\./.exec(epoch)?.[1]);
 
-/** Two replicas under one budget that is not blind any more. */
+/** Two replicas that know a document, in a memory of an hour. */
 async function twoReplicas() {
   const stage = await scriptStage();
   const [a, b] = [stage.actor('a'), stage.actor('b')];
   for (const actor of [a, b]) await actor.beat();
   await stage.age();
-  await a.claim([{ id: 'first' }]);
-  await a.ended('first');
+  await a.swap();
+  await a.swap({ text: 'first' });
+  await b.swap();
   return { stage, server: stage.server, a, b };
 }
 
-/** Expects that a replica is told of a loss of memory, and that nothing is granted to it. */
+/** Expects that a replica is told of a loss of memory, in which nothing is changed as of the one before. */
 async function expectLoss(actor: Actor): Promise<void> {
   const { epoch } = actor;
-  expect(await actor.claim([{ id: `${actor.id} after` }])).toMatchObject({
-    verdicts: [''],
-    why: 'late',
-  });
+  expect(await actor.swap({ text: 'after' })).toMatchObject({ done: false, text: '' });
   expect(actor.epoch).not.toBe(epoch);
-  expect((await actor.claim([{ id: `${actor.id} then` }])).why).toBe('quarantine');
+  expect(await actor.swap()).toMatchObject({ done: true });
+  await expectNew(actor);
+}
+
+/** Expects that what was there before is unknown to Redis, and that it says so. */
+async function expectNew(actor: Actor): Promise<void> {
+  expect((await actor.swap()).ageMs).toBeLessThan(60_000);
 }
 
 describeWith(redisServer, 'A Redis that goes back in time', () => {
@@ -37,21 +41,20 @@ describeWith(redisServer, 'A Redis that goes back in time', () => {
     const { server, a, b } = await twoReplicas();
     await b.beat();
     await keep(server);
-    expect((await a.claim([{ id: 'spent' }])).verdicts).toEqual(['go']);
+    expect((await a.swap({ text: 'spent' })).done).toBe(true);
     await bring(server);
     await expectLoss(a);
     // And so for those who had seen nothing of what is missing.
     const { epoch } = b;
     await b.beat();
     expect(b.epoch).not.toBe(epoch);
-    expect((await b.claim([{ id: 'b' }])).why).toBe('quarantine');
+    await expectNew(b);
   });
 
   it('is found out by the one replica that knows it, whatever others have done since', async () => {
     const { server, a, b } = await twoReplicas();
     await restore.keep(server);
-    await a.claim([{ id: 'spent' }]);
-    await a.ended('spent');
+    await a.swap({ text: 'spent' });
     await restore.bring(server);
     // More scripts than had run when the state was newer.
     for (let nth = 0; nth < 20; nth += 1) await b.beat();
@@ -63,7 +66,8 @@ describeWith(redisServer, 'A Redis that goes back in time', () => {
     await restore.keep(server);
     const late = stage.actor('late');
     await late.beat();
-    await late.claim([{ id: 'spent' }]);
+    await late.swap();
+    await late.swap({ text: 'spent' });
     await restore.bring(server);
     for (let nth = 0; nth < 20; nth += 1) await b.beat();
     await expectLoss(late);
@@ -127,13 +131,13 @@ describeWith(redisServer, 'A Redis that goes back in time', () => {
     await server.command('DEBUG', 'RELOAD');
     for (const actor of [a, b]) await actor.beat();
     expect([a.epoch, b.epoch]).toEqual([epoch, epoch]);
-    expect((await a.claim([{ id: 'goes on' }])).verdicts).toEqual(['go']);
+    expect(await a.swap({ text: 'goes on' })).toMatchObject({ done: true });
   });
 
   it.each(['#1e99.x', `#${'9'.repeat(300)}.x`, '#9999999999999.x', '', '#.x'])(
     'is not stopped for good by an epoch that is called %s',
     async (id) => {
-      const { server, stage, a, b } = await twoReplicas();
+      const { server, a, b } = await twoReplicas();
       const before = ordinalOf(a);
       const epoch = JSON.parse((await server.command('HGET', STATE, '#')) as string);
       await server.command('HSET', STATE, '#', JSON.stringify({ ...epoch, id }));
@@ -141,8 +145,8 @@ describeWith(redisServer, 'A Redis that goes back in time', () => {
       expect(ordinalOf(a)).toBe(before + 1);
       await b.beat();
       expect(b.epoch).toBe(a.epoch);
-      await stage.age();
-      expect((await b.claim([{ id: 'goes on' }])).verdicts).toEqual(['go']);
+      await b.swap();
+      expect(await b.swap({ text: 'goes on' })).toMatchObject({ done: true });
     },
   );
 

@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, expect, it } from 'vitest';
+import { scripts as all } from '../../src/redis/lua/scripts.ts';
 import { redisNames } from '../../src/redis/names.ts';
 import { script } from '../../src/redis/script.ts';
 import { describeWith, redisServer } from '../support/needs.ts';
 import { clearUp, connected, redis } from '../support/redis-connection.ts';
 import type { RedisServer } from '../support/redis-server.ts';
-import { type Actor, scriptStage } from '../support/script-stage.ts';
+import { type Actor, DOCUMENT, scriptStage } from '../support/script-stage.ts';
 
 afterEach(clearUp);
 
@@ -31,9 +32,18 @@ async function contents(server: RedisServer): Promise<unknown[]> {
 /** Each script, with something to do for every branch that changes anything. */
 const scripts: readonly (readonly [string, (actor: Actor) => Promise<unknown>])[] = [
   ['beat', (actor) => actor.beat(1)],
-  ['claim', (actor) => actor.claim([{ id: 'next', lane: 'write', tags: ['t'] }])],
-  ['ended', (actor) => actor.ended('first', { key: 'k', kept: true, withdraw: true })],
-  ['renew', (actor) => actor.renew('first')],
+  [
+    'swap',
+    (actor) =>
+      actor.swap({
+        text: 'next',
+        bid: 'waits',
+        bidMs: 1000,
+        intents: { add: { next: { ms: 1000, tags: ['t'] } }, drop: ['first'] },
+        messages: [{ text: '{"kind":"ended"}', always: true }],
+      }),
+  ],
+  ['discard', (actor) => actor.call(all.discard, [JSON.stringify({ name: DOCUMENT })])],
   ['touched', (actor) => actor.touched(['t', 'u'], 'first')],
   ['goodbye', (actor) => actor.goodbye()],
 ];
@@ -42,12 +52,13 @@ describeWith(redisServer, 'a script whose user lacks a permission', () => {
   it.each(ofScripts)(
     'changes nothing at all without %s, and loses nothing by that',
     async (name) => {
-      const stage = await scriptStage({ intent: 1 });
+      const stage = await scriptStage();
       const { server } = stage;
       const [a, b] = [stage.actor('a'), stage.actor('b')];
       for (const actor of [a, b]) await actor.beat();
       await stage.age();
-      await a.claim([{ id: 'first', lane: 'write', tags: ['t'], key: 'k' }]);
+      await a.swap();
+      await a.swap({ text: 'one', intents: { add: { first: { ms: 1, tags: ['t'] } } } });
       await a.touched(['u']);
       const before = await contents(server);
       const { length } = stage.messages();

@@ -27,7 +27,6 @@ async function stage() {
     listeners: {
       touched: () => {},
       newEpoch: () => void settling.retell(),
-      view: () => {},
       message: () => {},
       beaten: () => {},
       refused: () => {},

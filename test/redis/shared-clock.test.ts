@@ -10,15 +10,15 @@ describe('the shared clock, as a replica knows it', () => {
     clock.begin(null);
     expect([clock.boundsAt(0), clock.heardAt]).toEqual([null, Number.NEGATIVE_INFINITY]);
     clock.heard(1000, 30, 40);
-    expect(clock.boundsAt(40)).toEqual({ lower: 1000, upper: 1110 });
+    expect(clock.boundsAt(40)).toEqual({ lower: 1000, latest: 1010, upper: 1110 });
   });
 
   it('is between what it would be if the reply or the command took all the time', () => {
     const clock = new SharedClock(100);
     clock.heard(5000, 10, 20);
-    expect(clock.boundsAt(20)).toEqual({ lower: 5000, upper: 5110 });
+    expect(clock.boundsAt(20)).toEqual({ lower: 5000, latest: 5010, upper: 5110 });
     // A thousandth is for clocks that differ.
-    expect(clock.boundsAt(1020)).toEqual({ lower: 5999, upper: 6110 });
+    expect(clock.boundsAt(1020)).toEqual({ lower: 5999, latest: 6010, upper: 6110 });
   });
 
   it('is not behind where it was for a reply that says so', () => {
@@ -26,11 +26,11 @@ describe('the shared clock, as a replica knows it', () => {
     clock.heard(5000, 10, 20);
     // Redis stood still for four seconds, and then held its clock up by a command that was late.
     clock.heard(5200, 1100, 5100);
-    expect(clock.boundsAt(5100)).toEqual({ lower: 10_074, upper: 10_175 });
+    expect(clock.boundsAt(5100)).toEqual({ lower: 10_074, latest: 10_075, upper: 10_175 });
     // A moment before that is as long ago as it was, and not only as the last reply makes it.
     expect(clock.toLocal(4000)).toBe(-980);
     clock.heard(10_150, 5150, 5160);
-    expect(clock.boundsAt(5160)).toEqual({ lower: 10_150, upper: 10_260 });
+    expect(clock.boundsAt(5160)).toEqual({ lower: 10_150, latest: 10_160, upper: 10_260 });
   });
 
   it('counts moments from before it was heard of as longer ago by the time that may be lost', () => {
@@ -38,7 +38,7 @@ describe('the shared clock, as a replica knows it', () => {
     clock.begin({ until: 4900, ms: 700 });
     clock.heard(5000, 10, 20);
     expect([clock.toLocal(4900), clock.toLocal(4901)]).toEqual([-790, -89]);
-    expect(clock.boundsAt(20)).toEqual({ lower: 5000, upper: 5110 });
+    expect(clock.boundsAt(20)).toEqual({ lower: 5000, latest: 5010, upper: 5110 });
     clock.begin(null);
     clock.heard(5000, 10, 20);
     expect(clock.toLocal(4900)).toBe(-90);
@@ -48,7 +48,7 @@ describe('the shared clock, as a replica knows it', () => {
     const clock = new SharedClock(100);
     clock.heard(5000, 10, 20);
     clock.heard(5200, 30, 40);
-    expect(clock.boundsAt(40)).toEqual({ lower: 5200, upper: 5310 });
+    expect(clock.boundsAt(40)).toEqual({ lower: 5200, latest: 5210, upper: 5310 });
     expect(clock.toLocal(5100)).toBe(-70);
   });
 });

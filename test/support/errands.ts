@@ -2,9 +2,9 @@ import { inBackground } from '../../src/at-once.ts';
 import type { Clock } from '../../src/clock.ts';
 import type { Budget, SlotRequest, Turn } from '../../src/upstream/budget/budget.ts';
 import { type KeyJournal, newKey } from '../../src/upstream/budget/journal/journal.ts';
-import type { Lane } from '../../src/upstream/budget/lanes.ts';
-import { ProcessLedger } from '../../src/upstream/budget/ledger.ts';
+import type { Lane } from '../../src/upstream/budget/law/document.ts';
 import { ProcessBudget } from '../../src/upstream/budget/process-budget.ts';
+import { MemoryStore } from '../../src/upstream/budget/store.ts';
 import type { Feedback } from '../../src/upstream/wire/rate-limit-headers.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
@@ -50,7 +50,7 @@ export function createBudget(
   windowMs: number,
   journal: KeyJournal = newKey,
 ): Budget {
-  return new ProcessBudget(clock, new ProcessLedger({ clock, limit, windowMs, journal }));
+  return new ProcessBudget(clock, new MemoryStore({ clock, limit, windowMs, journal }));
 }
 
 /** What a budget makes of what a request brings. */

@@ -1,31 +1,51 @@
 import { scripts } from '../../src/redis/lua/scripts.ts';
 import { redisNames } from '../../src/redis/names.ts';
+import type { Replica, Reply } from '../../src/redis/replica.ts';
 import type { Script } from '../../src/redis/script.ts';
 import type { LostTime } from '../../src/redis/shared-clock.ts';
-import type { Ended, SharedVerdict, Waits, Want } from '../../src/redis/shared-ledger.ts';
 import { connected, redis } from './redis-connection.ts';
 import type { RedisServer } from './redis-server.ts';
 
-/** The limits of the one budget on a stage; times in milliseconds. */
-export interface StageLimits {
-  readonly limit?: number;
-  readonly window?: number;
-  readonly hold?: number;
-  readonly intent?: number;
+/** What becomes of a swap. */
+interface Swapped {
+  readonly done: boolean;
+  readonly n: number;
+  readonly ageMs: number;
+  readonly token: string;
+  readonly shift: number;
+  /** The newest text; empty where the swap was carried out. */
+  readonly text: string;
+  readonly others: readonly string[];
+  /** Names of replicas, each followed by its bid. */
+  readonly bids: readonly string[];
+  /** Names those that live, and what they wait for. */
+  readonly company: string;
 }
 
-/** What a claim has answered. */
-interface Claimed {
-  readonly verdicts: readonly SharedVerdict[];
-  readonly stop: number;
-  readonly why: string;
-  readonly asOf: number;
-  readonly view: Readonly<Record<string, unknown>>;
+/** What a swap is to do, beside changing the text. */
+interface Told {
+  readonly text?: string;
+  readonly token?: string;
+  /** Who lives and what they wait for, as it is known; anybody where it is absent. */
+  readonly company?: string;
+  /** On the shared clock; none where it is absent. */
+  readonly latest?: number;
+  readonly forget?: number;
+  readonly bid?: string;
+  readonly bidMs?: number;
+  readonly intents?: {
+    readonly add?: Readonly<Record<string, { readonly ms: number; readonly tags: string[] }>>;
+    readonly renew?: Readonly<Record<string, number>>;
+    readonly drop?: readonly string[];
+  };
+  readonly messages?: readonly { readonly text: string; readonly always: boolean }[];
 }
 
 /** A replica as Redis sees it: nothing but the scripts that it runs. */
-export interface Actor {
+export interface Actor extends Pick<Replica, 'call'> {
   readonly id: string;
+  /** The last write that it knows of. */
+  applied: number;
   /** In which memory of Redis it believes itself to be. */
   readonly epoch: string;
   /** How far it has seen Redis get: what a test sets back here, the replica has forgotten. */
@@ -34,18 +54,18 @@ export interface Actor {
   upper: number;
   /** Earlier than that it cannot be; 0 when it does not know. */
   lower: number;
+  /** What it knows the document by. */
+  token: string;
   beat(applied?: number): Promise<{
     readonly n: number;
     readonly known: boolean;
     readonly tags: string[];
     readonly strangers: number;
+    /** Of the document: token, shift, the text where it is another than this replica knows, and the bids for it. */
+    readonly document: readonly unknown[];
   }>;
-  claim(wants: readonly Partial<Want>[], waits?: Partial<Waits>): Promise<Claimed>;
-  ended(
-    id: string,
-    told?: Partial<Ended> & { readonly sent?: boolean; readonly ago?: number },
-  ): Promise<void>;
-  renew(id: string): Promise<void>;
+  /** Swaps the document as this replica knows it, and remembers what it is now. */
+  swap(told?: Told): Promise<Swapped>;
   touched(
     tags: readonly string[],
     intent?: string,
@@ -61,27 +81,28 @@ export interface Actor {
 export interface ScriptStage {
   readonly server: RedisServer;
   actor(id: string, fingerprint?: string): Actor;
-  /** The budget's document. */
-  budget(): Promise<{ readonly log: readonly Record<string, unknown>[] } & Record<string, unknown>>;
   /** Lets Redis have remembered everything for an hour. */
   age(): Promise<void>;
   /** What the replicas were told over the channel. */
   messages(): Record<string, unknown>[];
 }
 
-const BUDGET = 'b:LINKS:one';
+/** The one document of a stage. */
+export const DOCUMENT = 'LINKS:one';
 const STATE = '{gateway:1}:state';
+/** On the shared clock. */
+const NEVER = 1e15;
+/** How well an actor knows the time. */
+const UNSURE_MS = 100;
 
 /** Sets one up. */
-export async function scriptStage(limits: StageLimits = {}): Promise<ScriptStage> {
+export async function scriptStage(): Promise<ScriptStage> {
   const server = await redis();
   const { connection, hears, told } = connected([server.url], {
     names: redisNames('gateway'),
     callMs: 5000,
   });
   await hears(/^up$/);
-  const { hold = 70_000, intent = 1000, limit = 30, window = 60_000 } = limits;
-  const cfg = JSON.stringify({ limit, window, margin: 250, hold, intent });
   return {
     server,
     messages: () =>
@@ -93,28 +114,10 @@ export async function scriptStage(limits: StageLimits = {}): Promise<ScriptStage
       const older = JSON.stringify({ ...epoch, since: epoch.since - 3_600_000 });
       await server.command('HSET', STATE, '#', older);
     },
-    async budget() {
-      const document = (await server.command('HGET', STATE, BUDGET)) as string | null;
-      const { log, ...rest } = JSON.parse(document ?? '{}') as Record<string, unknown>;
-      return { ...rest, log: Array.isArray(log) ? log : [] };
-    },
     actor(id, fingerprint = 'print') {
-      const run = async (script: Script, args: readonly string[]): Promise<unknown[]> => {
-        const first = [
-          '{gateway:1}:ch',
-          `${actor.upper}/${actor.lower}`,
-          actor.seen,
-          id,
-          fingerprint,
-        ];
-        const reply = (await connection.run(script, [...first, ...args])) as unknown[];
-        if (reply[0] === 'differs') throw new Error('differs');
-        const [epoch, number, until, ms] = String(reply[0]).split('/');
-        actor.seen = `${epoch}/${number}`;
-        actor.lost = ms === undefined ? null : { until: Number(until), ms: Number(ms) };
-        actor.now = Number(reply[1]);
-        return reply.slice(2);
-      };
+      const run = async (script: Script, args: readonly string[]): Promise<unknown[]> => [
+        ...(await actor.call(script, args)).rest,
+      ];
       const actor: Actor & { now: number; lost: LostTime | null } = {
         id,
         seen: '',
@@ -125,47 +128,55 @@ export async function scriptStage(limits: StageLimits = {}): Promise<ScriptStage
         lower: 0,
         now: 0,
         lost: null,
+        token: '',
+        applied: -1,
+        async call(script, args): Promise<Reply> {
+          const { lower, now, upper } = actor;
+          const earliest = lower || now;
+          const bounds = { lower: earliest, latest: earliest + UNSURE_MS, upper };
+          const own = typeof args === 'function' ? args(now > 0 ? bounds : null) : args;
+          const first = ['{gateway:1}:ch', `${upper}/${lower}`, actor.seen, id, fingerprint];
+          const reply = (await connection.run(script, [...first, ...own])) as unknown[];
+          if (reply[0] === 'differs') throw new Error('differs');
+          const [epoch = '', number, until, ms] = String(reply[0]).split('/');
+          actor.seen = `${epoch}/${number}`;
+          actor.lost = ms === undefined ? null : { until: Number(until), ms: Number(ms) };
+          actor.now = Number(reply[1]);
+          const of = { now: actor.now, lost: actor.lost, sentAt: performance.now() };
+          return { epoch, number: Number(number), ...of, rest: reply.slice(2) };
+        },
         async beat(applied = 0) {
-          const told = JSON.stringify({ lease: 1000, applied, remember: 600_000, budgets: [] });
-          const [n, , , known, , tags, , strangers] = await run(scripts.beat, ['', '{}', told]);
+          const documents = [{ name: DOCUMENT, token: actor.token }];
+          const told = JSON.stringify({ lease: 1000, applied, remember: 600_000, documents });
+          const [n, , , known, , tags, news, strangers] = await run(scripts.beat, [told]);
           const numbers = { n: Number(n), strangers: Number(strangers) };
-          return { ...numbers, known: known === 1, tags: tags as string[] };
+          const [document = []] = news as unknown[][];
+          return { ...numbers, known: known === 1, tags: tags as string[], document };
         },
-        async claim(wants, waits) {
-          const all = wants.map((want, n) => ({
-            id: `${id}.${n}`,
-            lane: 'interactive',
-            caller: 'someone',
-            tags: [],
-            ttl: 0,
-            newer: 0,
-            ...want,
-          }));
-          const count = (lane: string): Record<string, number> => {
-            const counts: Record<string, number> = {};
-            for (const want of all) {
-              if (want.lane === lane) counts[want.caller] = (counts[want.caller] ?? 0) + 1;
-            }
-            return counts;
+        async swap({ intents, text = '', ...rest } = {}) {
+          const told = {
+            name: DOCUMENT,
+            token: actor.token,
+            latest: NEVER,
+            forget: 60_000,
+            messages: [],
+            ...rest,
+            ...(intents && { intents: { add: {}, renew: {}, drop: [], ...intents } }),
           };
-          const r = all.filter(({ lane }) => lane === 'refresh').length;
-          const waiting = { w: count('write'), i: count('interactive'), r, oldest: 0, ...waits };
-          const args = [BUDGET, cfg, JSON.stringify(all), JSON.stringify(waiting)];
-          const [verdicts, stop, why, asOf, view] = await run(scripts.claim, args);
+          const reply = await run(scripts.swap, [JSON.stringify(told), text]);
+          const [n, ageMs, done, token, shift, newest, others, bids, company] = reply;
+          actor.token = String(token);
           return {
-            verdicts: verdicts as SharedVerdict[],
-            stop: Number(stop),
-            why: String(why),
-            asOf: Number(asOf),
-            view: JSON.parse(String(view)) as Record<string, unknown>,
+            done: done === 1,
+            n: Number(n),
+            ageMs: Number(ageMs),
+            token: actor.token,
+            shift: Number(shift),
+            text: String(newest),
+            others: others as string[],
+            bids: bids as string[],
+            company: String(company),
           };
-        },
-        async ended(permit, told = {}) {
-          const all = { id: permit, epoch: actor.epoch, sent: true, ago: 0, kept: false, ...told };
-          await run(scripts.ended, [BUDGET, cfg, JSON.stringify(all)]);
-        },
-        async renew(permit) {
-          await run(scripts.renew, [BUDGET, cfg, permit]);
         },
         async touched(tags, intent) {
           const told = JSON.stringify({ tags, intents: intent === undefined ? [] : [intent] });
@@ -176,7 +187,7 @@ export async function scriptStage(limits: StageLimits = {}): Promise<ScriptStage
           };
         },
         async goodbye() {
-          await run(scripts.goodbye, [JSON.stringify([BUDGET])]);
+          await run(scripts.goodbye, [JSON.stringify([DOCUMENT])]);
         },
       };
       return actor;

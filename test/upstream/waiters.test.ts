@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { Lane } from '../../src/upstream/budget/lanes.ts';
+import type { Lane } from '../../src/upstream/budget/law/document.ts';
 import { FallbackWillDo } from '../../src/upstream/fallback.ts';
 import type { Caller } from '../../src/upstream/operation.ts';
 import type { Waiters } from '../../src/upstream/reads/waiters.ts';

@@ -39,11 +39,13 @@ end
 local E
 -- Fields of the state as this script sees them (false: none), and the names of those that it has changed.
 local fields, changed = {}, {}
+-- Fields that are no JSON, as they are to be (false: none).
+local written = {}
 local touched, messages = {}, {}
 
 local function forget()
   redis.call('DEL', STATE, TAGS)
-  fields, changed, touched, messages = {}, {}, {}, {}
+  fields, changed, written, touched, messages = {}, {}, {}, {}, {}
 end
 
 -- What cannot be read is a loss of memory: its content is unknown.
@@ -52,22 +54,26 @@ local function unreadable()
   error({err = 'ERR what was there could not be read, and is forgotten'})
 end
 
-local function field(name, ...)
+-- A field that is no JSON; nil where there is none.
+local function text(name)
+  if written[name] ~= nil then return written[name] or nil end
+  local found = redis.pcall('HGET', STATE, name)
+  if type(found) == 'table' then unreadable() end
+  return found or nil
+end
+local function write(name, value) written[name] = value end
+
+local function field(name)
   local value = fields[name]
   if value == nil then
-    local text = redis.pcall('HGET', STATE, name)
-    if type(text) == 'table' then unreadable() end
-    if not text then return nil end
+    local found = text(name)
+    if not found then return nil end
     local fine
-    fine, value = pcall(cjson.decode, text)
+    fine, value = pcall(cjson.decode, found)
     if not fine or type(value) ~= 'table' then unreadable() end
     fields[name] = value
   end
-  if not value then return nil end
-  for _, member in ipairs({...}) do
-    if type(value[member]) ~= 'table' then unreadable() end
-  end
-  return value
+  return value or nil
 end
 local function put(name, value)
   fields[name] = next(value) ~= nil and value
@@ -101,7 +107,7 @@ local function keepTags()
 end
 
 local function change()
-  local texts = {}
+  local texts = written
   for name in pairs(changed) do texts[name] = fields[name] and cjson.encode(fields[name]) end
   if next(touched) ~= nil then keepTags() end
   texts['#'] = cjson.encode(E)

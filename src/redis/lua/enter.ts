@@ -4,8 +4,8 @@ import { prints } from './prints.ts';
 /**
  * What every script begins with: shared time, and whether Redis remembers.
  *
- * `#` is the epoch: {id, run, since, off, floor, n, low, print, c, left, lost}. It stands in one hash with all budgets, so that
- * whatever loses a budget loses the epoch with it, and that is noticed. `run` is Redis' own name of its process:
+ * `#` is the epoch: {id, run, since, off, floor, n, low, print, c, left, lost}. It stands in one hash with all documents, so that
+ * whatever loses a document loses the epoch with it, and that is noticed. `run` is Redis' own name of its process:
  * asked each time, so that no proxy or reconnect can hide a restart.
  */
 export const enter = `
@@ -69,7 +69,7 @@ local function lose(ms)
   E.lost = {E.floor, (lag() or 0) + ms}
 end
 
--- False for a replica whose names of budgets are others than those in use: it would count elsewhere.
+-- False for a replica whose names of documents are others than those in use: it would count elsewhere.
 local function enter()
   time = redis.call('TIME')
   clock = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -93,7 +93,7 @@ local function enter()
   now = clock + E.off
   late = false
   local knows = SEEN == E.id and UPPER > 0
-  -- A clock set back neither frees slots nor stops time.
+  -- A clock set back neither brings anything earlier nor stops time.
   if now < E.floor then
     lose(UNKNOWN)
     set(E.floor)

@@ -1,10 +1,11 @@
 /**
- * A replica is alive: {lease, applied, remember, budgets: [{name, cfg}]}. Answers {epoch, now, n, low, age, known,
- * replicas, tags, views, strangers}: the tags touched after `applied`, each with its number, or all that are
- * remembered to a replica that is new in this epoch. `strangers` are kept out, since they have another secret.
+ * A replica is alive: {lease, applied, remember, documents: [{name, token}]}. Answers {epoch, now, n, low, age, known,
+ * others, tags, news, strangers}: the tags touched after `applied`, each with its number, or all that are
+ * remembered to a replica that is new in this epoch. `news` is {token, shift, text, bids, company} of each document, with the text
+ * only where its token is another. `strangers` are kept out, since they have another secret.
  */
 export const beat = `
-local A = cjson.decode(ARGV[8])
+local A = cjson.decode(ARGV[6])
 
 -- A write whose replica was never heard of again may have happened.
 local intents = field('!')
@@ -27,23 +28,14 @@ for id, life in pairs(lives) do if leaseEnds(life) <= now then lives[id] = nil e
 lives[ME] = {now + A.lease, known and A.applied or -1, lag()}
 put('@', lives)
 if known and A.applied > before then tell({kind = 'ack', epoch = E.id, by = ME, n = A.applied}) end
-local count = 0
-for _ in pairs(lives) do count = count + 1 end
 
--- Budgets of keys that nobody uses any more, a few at a time: anybody can make keys up.
-local FORGOTTEN = 600000
+-- What nobody uses any more, a few at a time.
 for _, name in ipairs(redis.call('HRANDFIELD', STATE, 8)) do
-  if string.sub(name, 1, 2) == 's:' and (tonumber(field(name)[2]) or 0) <= now then
-    put(name, {})
-  end
-  if string.sub(name, 1, 2) == 'b:' then
-    B = field(name, 'log', 'co', 'served', 'arrived', 'bids')
-    local counts = next(B.bids) ~= nil
-    for _, p in ipairs(B.log) do if catchUp(p.u, p.d) > now or p.h then counts = true end end
-    for _, c in ipairs(B.co) do if catchUp(c.u, c.d) > now then counts = true end end
-    local idle = now - (B.at or 0)
-    if idle > FORGOTTEN or (not counts and B.blind and idle > 1000) then put(name, {}) end
-  end
+  local kind, ends = string.sub(name, 1, 2), nil
+  if kind == 's:' then ends = tonumber(field(name)[2]) or 0
+  elseif kind == 'b:' then ends = document(string.sub(name, 3)).ends
+  elseif kind == 'w:' then ends = tonumber(string.match(text(name) or '', '^(%d+) ')) or 0 end
+  if ends and ends <= now then write(name, false) end
 end
 
 local from = known and '(' .. A.applied or '-inf'
@@ -52,14 +44,14 @@ for tag, n in pairs(touched) do
   tags[#tags + 1] = tag
   tags[#tags + 1] = tostring(n)
 end
-local views = {}
-for n, watched in ipairs(A.budgets) do
-  NAME, CFG = watched.name, watched.cfg
-  load()
-  purge()
-  views[n] = view()
+local news = {}
+for n, watched in ipairs(A.documents) do
+  local doc = document(watched.name)
+  local token = tokenOf(doc)
+  local bids = bidsFor(watched.name)
+  news[n] = {token, doc.shift, token ~= watched.token and doc.text or '', bids, companyOf(bids)}
 end
-local reply = {mark(), now, E.n, E.low, now - E.since, known and 1 or 0, count, tags, views, strangersWaiting()}
+local reply = {mark(), now, E.n, E.low, now - E.since, known and 1 or 0, others(), tags, news, strangersWaiting()}
 leave()
 return reply
 `;
@@ -76,33 +68,24 @@ if intents and #A.intents > 0 then
   put('!', intents)
 end
 touch(A.tags)
-local others = {}
-for id, life in pairs(field('@') or {}) do
-  if id ~= ME and leaseEnds(life) > now then
-    others[#others + 1] = id
-    others[#others + 1] = leaseEnds(life) - now
-  end
+local leases = {}
+for _, id in ipairs(others()) do
+  leases[#leases + 1] = id
+  leases[#leases + 1] = leaseEnds(lives[id]) - now
 end
-local reply = {mark(), now, E.n, now - E.since, others}
+local reply = {mark(), now, E.n, now - E.since, leases}
 leave()
 return reply
 `;
 
-/** A replica ends: nobody waits for its lease, nor for the turns that it bid for in `budgets`. */
+/** A replica ends: nobody waits for its lease, nor for the turns that it bid for under `names`. */
 export const goodbye = `
-local lives = field('@')
-if lives then
+if lives[ME] then
   lives[ME] = nil
   put('@', lives)
 end
-for _, name in ipairs(cjson.decode(ARGV[6])) do
-  local B = field(name, 'bids')
-  if B and B.bids[ME] then
-    B.bids[ME] = nil
-    put(name, B)
-  end
-end
-if not (lives and next(lives)) and strangersWaiting() == 0 then E.left = 1 end
+for _, name in ipairs(cjson.decode(ARGV[6])) do write('w:' .. name .. ':' .. ME, false) end
+if next(lives) == nil and strangersWaiting() == 0 then E.left = 1 end
 local reply = {mark(), now}
 leave()
 return reply

@@ -1,7 +1,8 @@
 import type { AtOnce } from '../../at-once.ts';
-import type { Stamp } from '../cache/cache.ts';
+import type { Stamp } from '../stamp.ts';
 import type { Feedback } from '../wire/rate-limit-headers.ts';
-import type { Lane, Waiting } from './lanes.ts';
+import type { Waiting } from './lanes.ts';
+import type { Lane } from './law/document.ts';
 import type { QueueForecast } from './queue-forecast.ts';
 
 /**

@@ -1,75 +1,107 @@
-import { type Queued, Turns } from './turns.ts';
-
-/** Who goes first: writes, then reads that somebody waits for, then refreshes behind their backs. */
-export type Lane = 'write' | 'interactive' | 'refresh';
+import { CallerQueues } from './caller-queues.ts';
+import type { Lane, TurnLane, TurnState } from './law/document.ts';
+import { acrossLanes, inARowAfter, nextLane, type WaitingCounts } from './law/turns.ts';
 
 /** What waits for a slot. */
-export interface Waiting extends Queued {
+export interface Waiting {
   lane: Lane;
+  /** Whom a slot is charged to in the fair order, e.g. a client's name; not a credential. */
+  caller: string;
   /** Among refreshes: the one with the largest goes first. Asked again at every choice. */
   readonly urgency: () => number;
 }
 
-/** With reads waiting too, so many writes in a row go before the next read does. */
-const WRITES_IN_A_ROW = 3;
-
-/**
- * The order in which waiting requests get slots. Inside a lane callers take turns, whatever the
- * number of their requests, so that a noisy caller delays itself and not the others.
- */
+/** What waits in this process, in the order in which the law gives slots. */
 export class Lanes<W extends Waiting> {
-  #writes = new Turns<W>();
-  #reads = new Turns<W>();
+  readonly #turns: () => TurnState;
+  readonly #nameOf: (caller: string) => string;
+  #queues = {
+    write: new CallerQueues<W>('write'),
+    interactive: new CallerQueues<W>('interactive'),
+  };
   readonly #refreshes = new Set<W>();
-  #writesInARow = 0;
+  /** What the callers of those who wait are called there. */
+  readonly #names = new WeakMap<W, string>();
+
+  /**
+   * @param turns the turns of the budget as last known.
+   * @param nameOf what a caller is called there.
+   */
+  constructor(turns: () => TurnState, nameOf = (caller: string): string => caller) {
+    this.#turns = turns;
+    this.#nameOf = nameOf;
+  }
 
   /** How many wait in a lane. */
   size(lane: Lane): number {
-    if (lane === 'refresh') return this.#refreshes.size;
-    return this.#turns(lane).size;
+    return lane === 'refresh' ? this.#refreshes.size : this.#queues[lane].size;
   }
 
   /** How many wait in all lanes. */
   get waiting(): number {
-    return this.#writes.size + this.#reads.size + this.#refreshes.size;
+    return this.size('write') + this.size('interactive') + this.size('refresh');
   }
 
-  /** The same lanes with the same in them, to be played through without changing these. */
-  copy(): Lanes<W> {
-    const copy = new Lanes<W>();
-    copy.#writes = this.#writes.copy();
-    copy.#reads = this.#reads.copy();
+  /** Callers who wait in a lane. */
+  callers(lane: TurnLane): number {
+    return this.#queues[lane].callers;
+  }
+
+  /** The lane whose turn is next; undefined when nothing waits. */
+  get next(): Lane | undefined {
+    const sizes = { write: this.size('write'), interactive: this.size('interactive') };
+    return nextLane(this.#turns(), sizes) ?? (this.#refreshes.size > 0 ? 'refresh' : undefined);
+  }
+
+  /** The same lanes with the same in them, to be played through on a copy of the turns. */
+  copy(turns: () => TurnState): Lanes<W> {
+    const copy = new Lanes<W>(turns, this.#nameOf);
+    const { interactive, write } = this.#queues;
+    copy.#queues = { write: write.copy(), interactive: interactive.copy() };
     for (const refresh of this.#refreshes) copy.#refreshes.add(refresh);
-    copy.#writesInARow = this.#writesInARow;
+    for (const waiting of this.inOrder()) copy.#names.set(waiting, this.callerOf(waiting));
     return copy;
   }
 
-  add(waiting: W): void {
-    if (waiting.lane === 'refresh') this.#refreshes.add(waiting);
-    else this.#turns(waiting.lane).add(waiting);
+  /** Queues something; `name` is what its caller is called in the turns. */
+  add(waiting: W, name = this.#nameOf(waiting.caller)): void {
+    const { lane } = waiting;
+    this.#names.set(waiting, name);
+    if (lane === 'refresh') this.#refreshes.add(waiting);
+    else this.#queues[lane].add(waiting, name, this.#turns().seq);
+  }
+
+  /** What the caller of something is called in the turns. */
+  callerOf(waiting: W): string {
+    return this.#names.get(waiting) ?? this.#nameOf(waiting.caller);
   }
 
   /** Puts back, before all others of its lane, what had its turn in vain. */
   addFirst(waiting: W): void {
+    this.#names.set(waiting, this.#nameOf(waiting.caller));
     if (waiting.lane === 'refresh') this.#refreshes.add(waiting);
-    else this.#turns(waiting.lane).addFirst(waiting);
+    else this.#queues[waiting.lane].addFirst(waiting);
   }
 
-  /** Takes something out before its turn; false when it does not wait here. */
+  /** Takes something out; false when it does not wait here. */
   remove(waiting: W): boolean {
     if (waiting.lane === 'refresh') return this.#refreshes.delete(waiting);
-    return this.#turns(waiting.lane).remove(waiting);
+    return this.#queues[waiting.lane].remove(waiting, this.callerOf(waiting));
   }
 
-  /** Takes something out because its turn has come, whoever was next here; false when it does not wait here. */
-  take(waiting: W): boolean {
-    if (waiting.lane === 'refresh') return this.#refreshes.delete(waiting);
-    return this.#turns(waiting.lane).take(waiting);
-  }
-
-  /** How many wait of each caller in a lane. */
-  counts(lane: 'write' | 'interactive'): ReadonlyMap<string, number> {
-    return this.#turns(lane).counts;
+  /** How many wait, as the law asks. */
+  get waits(): WaitingCounts {
+    const callerOf = (waiting: W): string => this.callerOf(waiting);
+    const mostUrgent = (): number => this.mostUrgent(1)[0]?.urgency ?? 0;
+    return {
+      write: this.#queues.write.waits(callerOf),
+      interactive: this.#queues.interactive.waits(callerOf),
+      refreshes: this.#refreshes.size,
+      // Asks all of them.
+      get oldestMs() {
+        return mostUrgent();
+      },
+    };
   }
 
   /** The refreshes that are the most urgent, so many at most. */
@@ -78,80 +110,39 @@ export class Lanes<W extends Waiting> {
     return all.sort((a, b) => b.urgency - a.urgency).slice(0, count);
   }
 
-  /** What is next, and stays where it is; `allowRefresh` false passes over the refreshes. */
-  peek(allowRefresh: boolean): W | undefined {
-    return this.#turnOfWrite ? this.#writes.peek() : this.#readOrRefresh(allowRefresh);
-  }
-
-  /** Takes out what is next. */
-  next(allowRefresh: boolean): W | undefined {
-    if (this.#turnOfWrite) {
-      this.#writesInARow = this.#reads.size > 0 ? this.#writesInARow + 1 : 0;
-      return this.#writes.shift();
-    }
-    this.#writesInARow = 0;
-    const next = this.#readOrRefresh(allowRefresh);
-    if (next?.lane === 'refresh') this.#refreshes.delete(next);
-    else this.#reads.shift();
-    return next;
-  }
-
   /** The writes and reads that wait, in the order in which they go if nothing else comes. */
   *inOrder(): Generator<W> {
-    const [writes, reads] = [this.#writes.inOrder(), this.#reads.inOrder()];
-    let [write, read] = [writes.next(), reads.next()];
-    for (let inARow = this.#writesInARow; !(write.done && read.done); ) {
-      if (!write.done && (read.done || inARow < WRITES_IN_A_ROW)) {
-        yield write.value;
-        write = writes.next();
-        inARow += 1;
-      } else if (!read.done) {
-        yield read.value;
-        read = reads.next();
-        inARow = 0;
-      }
+    const turns = this.#turns();
+    const left = { write: this.size('write'), interactive: this.size('interactive') };
+    const { interactive, write } = this.#queues;
+    const orders = { write: write.inOrder(turns), interactive: interactive.inOrder(turns) };
+    let { writesInARow } = turns;
+    for (let lane = nextLane(turns, left); lane; lane = nextLane({ writesInARow }, left)) {
+      const next = orders[lane].next();
+      if (next.done) return;
+      writesInARow = inARowAfter(writesInARow, lane, left.interactive > 0);
+      left[lane] -= 1;
+      yield next.value;
     }
   }
 
   /** How many go before something that waits; undefined when it does not, or waits for a refresh. */
   position(waiting: W): number | undefined {
-    if (waiting.lane === 'refresh') return undefined;
-    const position = this.#turns(waiting.lane).position(waiting);
-    return position === undefined ? undefined : this.#across(waiting.lane, position);
+    const { lane } = waiting;
+    if (lane === 'refresh') return undefined;
+    const turns = this.#turns();
+    const before = this.#queues[lane].position(turns, waiting, this.callerOf(waiting));
+    return before === undefined ? undefined : this.#across(lane, before);
   }
 
   /** How many would go before something new of this caller in this lane. */
-  ahead(lane: 'write' | 'interactive', caller: string): number {
-    return this.#across(lane, this.#turns(lane).ahead(caller));
+  ahead(lane: TurnLane, caller: string): number {
+    return this.#across(lane, this.#queues[lane].ahead(this.#turns(), this.#nameOf(caller)));
   }
 
   /** How many of both lanes go before what has so many of its own before it. */
-  #across(lane: 'write' | 'interactive', ahead: number): number {
-    if (lane === 'write') {
-      const readsBetween = Math.floor((this.#writesInARow + ahead) / WRITES_IN_A_ROW);
-      return ahead + Math.min(this.#reads.size, readsBetween);
-    }
-    const writesBefore = WRITES_IN_A_ROW * (ahead + 1) - this.#writesInARow;
-    return ahead + Math.min(this.#writes.size, writesBefore);
-  }
-
-  get #turnOfWrite(): boolean {
-    if (this.#writes.size === 0) return false;
-    return this.#reads.size === 0 || this.#writesInARow < WRITES_IN_A_ROW;
-  }
-
-  #readOrRefresh(allowRefresh: boolean): W | undefined {
-    if (this.#reads.size > 0 || !allowRefresh) return this.#reads.peek();
-    let best: W | undefined;
-    let most = Number.NEGATIVE_INFINITY;
-    for (const refresh of this.#refreshes) {
-      const urgency = refresh.urgency();
-      if (urgency > most) [best, most] = [refresh, urgency];
-    }
-    return best;
-  }
-
-  #turns(lane: 'write' | 'interactive'): Turns<W> {
-    return lane === 'write' ? this.#writes : this.#reads;
+  #across(lane: TurnLane, before: number): number {
+    const waits = { write: this.size('write'), interactive: this.size('interactive') };
+    return acrossLanes(this.#turns(), lane, before, waits);
   }
 }

@@ -1,21 +1,13 @@
 import type { Clock } from '../../clock.ts';
 import { createDigest } from '../../digest.ts';
-import type { Feedback } from '../wire/rate-limit-headers.ts';
-import type {
-  Budget,
-  BudgetState,
-  BudgetWatch,
-  BudgetWindow,
-  Slot,
-  SlotRequest,
-} from './budget.ts';
-import { Caution } from './caution.ts';
+import type { Budget, BudgetWatch, Slot, SlotRequest } from './budget.ts';
 import type { Journal } from './journal/journal.ts';
-import { type Claimed, type Lease, ProcessLedger } from './ledger.ts';
-import { Pause } from './pause.ts';
+import type { BudgetView } from './law/availability.ts';
+import { type ClaimResult, claimSlots, stopOf, type WantedSlot } from './law/claim.ts';
+import { cancelSlot, endSlot } from './law/ended.ts';
+import { onWire } from './law/slots.ts';
 import { QueuedBudget } from './queued-budget.ts';
-import { reconcile, tellsSpent } from './reconcile.ts';
-import { RefreshPace } from './refresh-pace.ts';
+import { MemoryStore } from './store.ts';
 
 /** One upstream's limit for each of its keys. */
 export interface KeyLimits {
@@ -31,6 +23,11 @@ export interface KeyLimits {
 /** Names keys in the journal: the same in every process. Who knows a name finds no key by it. */
 const nameInJournal = createDigest('the journal of leases');
 
+/** Requests that are claimed for at a time. */
+const MOST_WANTS = 12;
+/** The one owner of slots here. */
+const SELF = 'self';
+
 /**
  * Makes the budgets of keys that this process has to itself; `journal` remembers each across processes, and
  * `watch` is told of what befalls them.
@@ -43,201 +40,121 @@ export function processBudgets(
 ): (secret: string) => Budget {
   return (secret) => {
     const ofKey = journal.of(nameInJournal(`${baseUrl} ${secret}`), { windowMs, timeoutMs });
-    const ledger = new ProcessLedger({ clock, limit, windowMs, journal: ofKey });
-    return new ProcessBudget(clock, ledger, watch);
+    const store = new MemoryStore({ clock, limit, windowMs, journal: ofKey });
+    return new ProcessBudget(clock, store, watch);
   };
 }
 
 /**
- * The budget of a process that has its keys to itself. A pump: whenever something changes it offers the first
- * who waits to the ledger, until a pause, caution or the ledger says to wait.
+ * The budget of a process that has its keys to itself: whenever something changes, it claims slots for the first who
+ * wait, until the law says how long to wait.
  */
 export class ProcessBudget extends QueuedBudget {
   /** A slot is free or not: that is known at once. */
   readonly answersInMs = 0;
-  readonly #ledger: ProcessLedger;
-  readonly #pause: Pause;
-  readonly #caution: Caution;
-  readonly #refreshPace: RefreshPace;
+  readonly #store: MemoryStore;
   readonly #watch: BudgetWatch | undefined;
   #wake: (() => void) | null = null;
+  #slots = 0;
 
-  constructor(clock: Clock, ledger: ProcessLedger, watch?: BudgetWatch) {
+  constructor(clock: Clock, store: MemoryStore, watch?: BudgetWatch) {
     super(clock);
-    this.#ledger = ledger;
+    this.#store = store;
     this.#watch = watch;
-    this.#pause = new Pause(clock, ledger.windowMs);
-    this.#caution = new Caution(clock, ledger.windowMs, ledger.journal);
-    this.#refreshPace = new RefreshPace(clock, ledger.view.limit);
   }
 
   sendNow(request: SlotRequest): void {
     const position = this.lanes.position(request);
-    if (position === undefined || this.#pause.restMs > 0) return;
-    if (this.#caution.strict && this.#caution.waitMs(this.#ledger.view, request.lane) > 0) return;
-    const claimed = this.#claim(request, position);
-    if ('retryAt' in claimed) return;
-    this.lanes.remove(request);
-    this.#dispatch(request, claimed.lease);
+    if (position !== undefined) this.#claim([request], position);
   }
 
-  get limit(): number {
-    return this.#ledger.view.limit;
-  }
-
-  get state(): BudgetState {
-    const { clearAt } = this.#ledger;
-    const { limit, used, free } = this.#ledger.view;
-    const now = this.clock.now();
-    const paused = this.#pause.restMs > 0;
-    const writeInMs = (): number => this.estimate('write', '');
-    return {
-      limit,
-      used: Math.min(limit, used),
-      remaining: paused ? 0 : free,
-      queued: this.lanes.waiting,
-      resetInMs:
-        clearAt === null && !paused ? null : Math.max(clearAt ?? now, this.#pause.until) - now,
-      // Few ask for it.
-      get writeInMs() {
-        return writeInMs();
-      },
-    };
-  }
-
-  get window(): BudgetWindow {
-    const { clearAt, slots, view } = this.#ledger;
-    const now = this.clock.now();
-    return {
-      limit: view.limit,
-      taken: slots,
-      nextInMs: clearAt === null ? null : this.#ledger.availableAt(view.free, now) - now,
-      allInMs: clearAt === null ? null : clearAt - now,
-    };
-  }
-
-  get pausedMs(): number {
-    return this.#pause.restMs;
-  }
-
-  get idle(): boolean {
-    const quiet = this.lanes.waiting === 0 && this.#pause.restMs === 0;
-    return quiet && this.#ledger.view.free > this.#ledger.reserve;
-  }
-
-  get refreshesPerWindow(): number {
-    return Math.max(1, this.#ledger.view.limit - this.#ledger.reserve);
-  }
-
-  get windowMs(): number {
-    return this.#ledger.windowMs;
-  }
-
-  protected get latencyMs(): number {
-    return this.#ledger.view.latencyMs;
-  }
-
-  protected estimateAt(position: number): number {
-    const now = this.clock.now();
-    const { view } = this.#ledger;
-    const earliest = Math.max(now, this.#pause.until);
-    const slot = this.#ledger.availableAt(position, earliest);
-    const turn = earliest + this.#caution.estimateMs(position, view, view.latencyMs);
-    return Math.max(slot, turn) - now;
+  protected get view(): BudgetView {
+    const { known, now, rules } = this.#store;
+    return { budget: known, rules, now, heldMs: 0, bids: [], isAlive };
   }
 
   protected pump(): void {
     for (;;) {
-      if (this.#pause.restMs > 0) return this.#wakeIn(this.#pause.restMs);
-      const refreshMs = this.#refreshWaitMs;
-      const next = this.lanes.peek(refreshMs === 0);
-      if (!next) {
-        if (this.lanes.size('refresh') > 0) this.#wakeIn(refreshMs);
-        return undefined;
-      }
-      const holdMs = this.#caution.waitMs(this.#ledger.view, next.lane);
-      if (holdMs > 0) return this.#wakeIn(holdMs);
-      const claimed = this.#claim(next, 0);
-      if ('retryAt' in claimed) return this.#wakeIn(claimed.retryAt - this.clock.now());
-      this.lanes.next(refreshMs === 0);
-      this.#dispatch(next, claimed.lease);
+      const lane = this.drains && this.lanes.next === 'refresh' ? undefined : this.lanes.next;
+      if (!lane) return this.#wakeIn(null);
+      const stop = this.#store.change((b, now, free) =>
+        stopOf(b, this.#store.rules, now, { lane, free, wire: onWire(b, isAlive), reserved: 0 }),
+      );
+      if (stop) return this.#wakeIn(stop.waitMs);
+      this.#claim(this.#wanted(lane === 'refresh'));
     }
   }
 
-  #claim({ lane, lengthy = false, resource }: SlotRequest, ahead: number): Claimed {
-    const { view } = this.#ledger;
-    const claimed = this.#ledger.claim({ lane, lengthy, resource, ahead });
-    if (!('retryAt' in claimed)) this.#caution.sends(view);
-    return claimed;
+  /** Those whose turn is next. */
+  #wanted(refresh: boolean): SlotRequest[] {
+    if (refresh) return this.lanes.mostUrgent(1).map((each) => each.refresh);
+    const wanted: SlotRequest[] = [];
+    for (const request of this.lanes.inOrder()) {
+      if (wanted.push(request) === MOST_WANTS) break;
+    }
+    return wanted;
   }
 
-  #dispatch(request: SlotRequest, lease: Lease): void {
-    if (request.lane === 'refresh') this.#refreshPace.spend();
-    this.grant(request, this.#slotOf(lease));
+  /** Claims slots, and gives their turns to those that get one; `rushPast` others wait before the one that rushes. */
+  #claim(requests: readonly SlotRequest[], rushPast?: number): void {
+    const wants = requests.map((request): WantedSlot => {
+      this.#slots += 1;
+      const { lane, lengthy = false } = request;
+      const want = { id: String(this.#slots), lane, caller: this.lanes.callerOf(request), lengthy };
+      return rushPast === undefined ? want : { ...want, rushPast };
+    });
+    const { granted } = this.#store.change(
+      (b, now, free): ClaimResult =>
+        claimSlots(b, this.#store.rules, now, wants, {
+          owner: SELF,
+          free,
+          waits: this.lanes.waits,
+          bids: [],
+          isAlive,
+        }),
+    );
+    for (const [at, request] of requests.entries()) {
+      const want = wants[at];
+      if (!granted[at] || !want) continue;
+      this.lanes.remove(request);
+      this.noteUse(want.id, request);
+      this.grant(request, this.#slotOf(want.id));
+    }
   }
 
-  #slotOf(lease: Lease): Slot {
-    const { era } = this.#pause;
-    lease.begin();
+  #slotOf(id: string): Slot {
+    const store = this.#store;
     return {
       kind: 'slot',
       // A pause can begin between a turn and the first byte.
-      mayLeave: () => this.#pause.restMs === 0,
+      mayLeave: () => this.pausedMs === 0,
       release: () => {
-        lease.cancel();
+        store.change((b) => cancelSlot(b, id));
         this.pumpSoon(false);
       },
       end: (feedback) => {
-        lease.end();
-        this.#learn(feedback, lease.countable(), era);
+        const { foreign, pauses } = store.change((b, now) =>
+          endSlot(b, store.rules, now, { id, owner: SELF, feedback }),
+        );
+        if (foreign > 0) this.#watch?.foreign(foreign);
+        if (pauses) this.#watch?.paused(this.pausedMs);
         this.pumpSoon(feedback.refused !== undefined);
       },
     };
   }
 
-  /** Learns from an answer to a request that left in `era`. */
-  #learn(feedback: Feedback, countable: number, era: number): void {
-    if (tellsSpent(feedback, this.#ledger.view.limit)) this.#ledger.spentIsTold();
-    const { limit, coTenants } = this.#ledger.view;
-    const { remainingHeard } = this.#caution;
-    const { windowMs } = this;
-    const learnt = reconcile(feedback, { limit, windowMs, countable, coTenants, remainingHeard });
-    this.#ledger.follow(learnt.limit);
-    if (learnt.unknown) {
-      this.#ledger.addCoTenants(learnt.unknown.count, learnt.unknown.ms);
-      this.#watch?.foreign(learnt.unknown.count);
-      if (remainingHeard) {
-        this.#caution.coTenantSeen();
-        this.#ledger.journal.coTenantSeen();
-      }
-    }
-    this.#caution.heard(feedback.remaining !== null);
-    if (feedback.refused) {
-      const begins = era === this.#pause.era;
-      this.#pause.refused(feedback.refused.retryAfterMs ?? feedback.resetInMs, era);
-      if (begins) this.#watch?.paused(this.#pause.restMs);
-      this.#caution.refused();
-      this.#ledger.journal.coTenantSeen();
-    } else if (era === this.#pause.era) {
-      this.#pause.accepted();
-      this.#caution.accepted();
-    }
-  }
-
-  /** Milliseconds until a refresh may go as far as pace is concerned; infinite once it drains. */
-  get #refreshWaitMs(): number {
-    if (this.drains) return Number.POSITIVE_INFINITY;
-    const everyMs = this.windowMs / this.refreshesPerWindow;
-    return this.#refreshPace.waitMs(this.#ledger.view.limit, everyMs);
-  }
-
-  #wakeIn(ms: number): void {
+  #wakeIn(ms: number | null): void {
     this.#wake?.();
     this.#wake = null;
-    if (!Number.isFinite(ms)) return;
-    this.#wake = this.clock.after(Math.max(1, Math.ceil(ms)), () => {
+    if (ms === null || !Number.isFinite(ms)) return;
+    // Times are sums of fractions: what is off by a billionth is not to cost a whole millisecond.
+    this.#wake = this.clock.after(Math.max(1, Math.ceil(ms - 1e-6)), () => {
       this.#wake = null;
       this.pump();
     });
   }
+}
+
+function isAlive(): boolean {
+  return true;
 }

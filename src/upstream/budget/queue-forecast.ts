@@ -1,15 +1,10 @@
 import type { Lanes, Waiting } from './lanes.ts';
-
-/** What a forecast has to know of a budget, as it stood when the forecast was made. */
-interface Slots {
-  /** Requests per window. */
-  readonly limit: number;
-  readonly windowMs: number;
-  /** How long an answer usually takes, in milliseconds. */
-  readonly latencyMs: number;
-  /** Milliseconds until what has so many before it would be sent, if all before it are sent as soon as they can. */
-  readonly opensInMs: (position: number) => number;
-}
+import { type BudgetView, heldMsOf } from './law/availability.ts';
+import { claimSlots, stopOf } from './law/claim.ts';
+import { copyOf, type KeyBudget, type TurnLane } from './law/document.ts';
+import { endSlot } from './law/ended.ts';
+import { onWire, purge, used } from './law/slots.ts';
+import type { CallerWaits } from './law/turns.ts';
 
 /** A request that leaves, in a forecast. Times are milliseconds from when the forecast was made. */
 interface Departure {
@@ -18,75 +13,145 @@ interface Departure {
   readonly answersInMs: number;
 }
 
-/** Slots whose times are noted at the beginning: what leaves meanwhile is not to be counted twice. */
-const MOST_NOTED = 100;
+/** An answer to come. */
+interface Answer {
+  readonly id: string;
+  readonly owner: string;
+  readonly at: number;
+}
+
+/** Owner of the slots that a forecast takes. */
+const PLAYED = 'played';
+/** An answer that says nothing of the limit. */
+const silent = { limit: null, remaining: null, resetInMs: null };
+/** Requests of one caller of another process that are played: more of them change nothing that matters here. */
+const MOST_ELSEWHERE = 100;
+
 /**
- * A budget's queue, played through: who leaves when, and when the answer is there, if nothing else is asked for.
- * The order is that of the lanes themselves. Refreshes are left out: they wait while anybody else does.
+ * A budget's queue, played forward: who leaves when, and when the answer is there, if nothing else is asked for. The
+ * law itself is taken forward, on a copy. Refreshes are left out: they wait while anybody else does.
  */
 export class QueueForecast {
   readonly limit: number;
   /** How long an answer usually takes, in milliseconds. */
   readonly latencyMs: number;
+  readonly #budget: KeyBudget;
   readonly #lanes: Lanes<Waiting>;
-  readonly #slots: Slots;
-  readonly #noted: readonly number[];
-  /** What stands here for jobs that are hastened: the jobs themselves must not change. */
+  readonly #view: BudgetView;
+  /** What stands here for requests that are promoted: the requests themselves must not change. */
   readonly #standIns = new Map<Waiting, Waiting>();
-  /** When each has left, ascending. */
-  readonly #left: number[] = [];
+  /** The first to come first. */
+  readonly #answers: Answer[];
+  /** How far it is played, on the clock of the budget. */
+  #now: number;
+  #played = 0;
 
-  /** `lanes` are used up: they are to be a copy. */
-  constructor(lanes: Lanes<Waiting>, slots: Slots) {
-    this.limit = slots.limit;
-    this.latencyMs = slots.latencyMs;
-    this.#lanes = lanes;
-    this.#slots = slots;
-    const noted = Math.min(slots.limit, MOST_NOTED);
-    this.#noted = Array.from({ length: noted }, (_, position) => slots.opensInMs(position));
+  constructor(lanes: Lanes<Waiting>, view: BudgetView) {
+    const budget = copyOf(view.budget);
+    const { limit, latencyMs } = budget;
+    const { bids, isAlive, now } = view;
+    this.limit = limit;
+    this.latencyMs = latencyMs;
+    this.#budget = budget;
+    this.#lanes = lanes.copy(() => budget.turns);
+    this.#view = view;
+    this.#now = now;
+    budget.pause.until = now + heldMsOf(view);
+    this.#answers = budget.held
+      .filter(({ owner }) => isAlive(owner))
+      .map(({ grantedAt, id, owner }) => ({ id, owner, at: Math.max(now, grantedAt + latencyMs) }))
+      .sort((one, other) => one.at - other.at);
+    for (const bid of bids) {
+      this.#addElsewhere('write', bid.write);
+      this.#addElsewhere('interactive', bid.interactive);
+    }
   }
 
   /** Queues a request that does not exist, behind all that its caller has queued so far. */
-  add(lane: 'write' | 'interactive', caller: string): Waiting {
+  add(lane: TurnLane, caller: string): Waiting {
     const waiting = { lane, caller, urgency: () => 0 };
     this.#lanes.add(waiting);
     return waiting;
   }
 
-  /** What stands for a job once a caller waits for it too, see `Budget.hasten`; undefined when it does not wait. */
-  join(job: Waiting, caller: string): Waiting | undefined {
-    const waiting = this.#standIns.get(job) ?? job;
+  /** What stands for a request once a caller waits for it too, see `Budget.promote`; undefined when it does not wait. */
+  join(request: Waiting, caller: string): Waiting | undefined {
+    const waiting = this.#standIns.get(request) ?? request;
     const position = this.#lanes.position(waiting);
     const isSooner = position !== undefined && position <= this.#lanes.ahead('interactive', caller);
     if (isSooner || (waiting.caller === caller && position !== undefined)) return waiting;
     if (!this.#lanes.remove(waiting)) return undefined;
-    const hastened = this.add('interactive', caller);
-    this.#standIns.set(job, hastened);
-    return hastened;
+    const promoted = this.add('interactive', caller);
+    this.#standIns.set(request, promoted);
+    return promoted;
   }
 
   /** When the next of those who wait leaves, at `nowMs` or later; infinite when nobody waits. */
   nextInMs(nowMs: number): number {
-    if (!this.#lanes.peek(false)) return Number.POSITIVE_INFINITY;
-    const position = this.#left.length;
-    const opensInMs = this.#noted[position] ?? this.#slots.opensInMs(position);
-    // A slot that was used here is back a window after the answer.
-    const used = this.#left[position - this.limit] ?? Number.NEGATIVE_INFINITY;
-    const again = used + this.latencyMs + this.#slots.windowMs;
-    return Math.max(nowMs, this.#left.at(-1) ?? 0, opensInMs, again);
+    const { isAlive, now, rules } = this.#view;
+    const b = this.#budget;
+    this.#playTo(now + nowMs);
+    for (let lane = this.#lanes.next; lane && lane !== 'refresh'; lane = this.#lanes.next) {
+      const at = { lane, free: b.limit - used(b), wire: onWire(b, isAlive), reserved: 0 };
+      const stop = stopOf(b, rules, this.#now, at);
+      if (!stop) return this.#now - now;
+      // Less than that could be lost in rounding.
+      const stopAt = this.#now + Math.max(0.001, stop.waitMs ?? Infinity);
+      this.#playTo(Math.min(stopAt, this.#answers[0]?.at ?? Infinity));
+    }
+    return Number.POSITIVE_INFINITY;
   }
 
   /** Lets the next leave, see `nextInMs`; undefined when nobody waits. */
   next(nowMs: number): Departure | undefined {
     const leavesInMs = this.nextInMs(nowMs);
-    const waiting = this.#lanes.next(false);
-    if (!waiting) return undefined;
-    this.#left.push(leavesInMs);
-    return { waiting, leavesInMs, answersInMs: leavesInMs + this.latencyMs };
+    const waiting = this.#lanes.inOrder().next();
+    if (waiting.done || leavesInMs === Number.POSITIVE_INFINITY) return undefined;
+    this.#played += 1;
+    const id = `${PLAYED} ${this.#played}`;
+    const b = this.#budget;
+    const { lane } = waiting.value;
+    claimSlots(
+      b,
+      this.#view.rules,
+      this.#now,
+      [{ id, lane, caller: this.#lanes.callerOf(waiting.value) }],
+      {
+        owner: PLAYED,
+        free: b.limit - used(b),
+        waits: this.#lanes.waits,
+        bids: [],
+        isAlive: (owner) => owner === PLAYED || this.#view.isAlive(owner),
+      },
+    );
+    this.#lanes.remove(waiting.value);
+    this.#answers.push({ id, owner: PLAYED, at: this.#now + this.latencyMs });
+    return { waiting: waiting.value, leavesInMs, answersInMs: leavesInMs + this.latencyMs };
   }
 
   /** How long so many requests take at least, in milliseconds, when the window is as full as it can be. */
   windowsMs(requests: number): number {
-    return Math.ceil(requests / this.limit) * (this.#slots.windowMs + this.latencyMs);
+    return Math.ceil(requests / this.limit) * (this.#view.rules.windowMs + this.latencyMs);
+  }
+
+  /** Lets time pass, and the answers come that are there by then. */
+  #playTo(moment: number): void {
+    const { rules } = this.#view;
+    for (let [first] = this.#answers; first && first.at <= moment; [first] = this.#answers) {
+      this.#answers.shift();
+      this.#now = Math.max(this.#now, first.at);
+      purge(this.#budget, rules, this.#now);
+      endSlot(this.#budget, rules, this.#now, { ...first, feedback: silent });
+    }
+    this.#now = Math.max(this.#now, moment);
+    purge(this.#budget, rules, this.#now);
+  }
+
+  #addElsewhere(lane: TurnLane, waits: readonly CallerWaits[]): void {
+    for (const [caller, count] of waits) {
+      for (let n = 0; n < Math.min(count, MOST_ELSEWHERE); n += 1) {
+        this.#lanes.add({ lane, caller, urgency: () => 0 }, caller);
+      }
+    }
   }
 }

@@ -8,8 +8,20 @@ import type {
   SlotRequest,
   Turn,
 } from './budget.ts';
-import { type Lane, Lanes } from './lanes.ts';
+import { Lanes } from './lanes.ts';
+import {
+  aheadElsewhere,
+  availableMs,
+  type BudgetView,
+  heldMsOf,
+  pausedMs,
+} from './law/availability.ts';
+import { refreshesPerWindow } from './law/claim.ts';
+import { type Lane, reserveOf, type TurnLane } from './law/document.ts';
+import { used } from './law/slots.ts';
+import { countWaiting } from './law/turns.ts';
 import { QueueForecast } from './queue-forecast.ts';
+import { type SlotUse, stateOf, windowOf } from './window.ts';
 
 /**
  * What all budgets have in common: the requests that wait in this process, in their order, and who of them is
@@ -17,7 +29,9 @@ import { QueueForecast } from './queue-forecast.ts';
  */
 export abstract class QueuedBudget implements Budget {
   protected readonly clock: Clock;
-  protected readonly lanes = new Lanes<SlotRequest>();
+  protected readonly lanes: Lanes<SlotRequest>;
+  /** What slots of this process are taken for, by their names. */
+  readonly #uses = new Map<string, SlotUse>();
   /** How those who wait get their turns. */
   readonly #turns = new Map<SlotRequest, (turn: Turn) => void>();
   /** When the process will end; `null` while it is not about to. */
@@ -27,26 +41,55 @@ export abstract class QueuedBudget implements Budget {
   /** Whether a refusal was among them. */
   #tellsSoon = false;
 
-  constructor(clock: Clock) {
+  /** @param nameOf what a caller is called in the budget. */
+  constructor(clock: Clock, nameOf?: (caller: string) => string) {
     this.clock = clock;
+    this.lanes = new Lanes(() => this.view.budget.turns, nameOf);
+  }
+
+  get state(): BudgetState {
+    const writeInMs = (): number => this.estimate('write', '');
+    return stateOf(this.view, { queued: this.lanes.waiting, writeInMs });
+  }
+
+  get window(): BudgetWindow {
+    return windowOf(this.view, (id) => this.#uses.get(id));
+  }
+
+  get pausedMs(): number {
+    return pausedMs(this.view.budget, this.view.now);
+  }
+
+  get idle(): boolean {
+    const { view } = this;
+    if (
+      this.lanes.waiting > 0 ||
+      heldMsOf(view) > 0 ||
+      view.bids.some((bid) => countWaiting(bid) > 0)
+    )
+      return false;
+    return view.budget.limit - used(view.budget) > reserveOf(view.budget.limit);
+  }
+
+  get refreshesPerWindow(): number {
+    return refreshesPerWindow(this.view.budget.limit);
+  }
+
+  get limit(): number {
+    return this.view.budget.limit;
+  }
+
+  get windowMs(): number {
+    return this.view.rules.windowMs;
   }
 
   abstract readonly answersInMs: number;
-  abstract readonly limit: number;
-  abstract readonly state: BudgetState;
-  abstract readonly pausedMs: number;
-  abstract readonly idle: boolean;
-  abstract readonly refreshesPerWindow: number;
-  abstract readonly windowMs: number;
-  abstract readonly window: BudgetWindow;
   abstract sendNow(request: SlotRequest): void;
 
+  /** The budget as last known. */
+  protected abstract readonly view: BudgetView;
   /** Grants a turn to all who may have theirs now, and sees to being called again when more may. */
   protected abstract pump(): void;
-  /** How long an answer usually takes, in milliseconds. */
-  protected abstract readonly latencyMs: number;
-  /** Milliseconds until what has so many before it is sent. */
-  protected abstract estimateAt(position: number): number;
 
   turn(request: SlotRequest, again = false): AtOnce<Turn> {
     let granted: Turn | undefined;
@@ -85,29 +128,24 @@ export abstract class QueuedBudget implements Budget {
     this.pump();
   }
 
-  estimate(lane: 'write' | 'interactive', caller: string): number {
-    return this.estimateAt(this.lanes.ahead(lane, caller));
+  estimate(lane: TurnLane, caller: string): number {
+    return this.#estimateAt(this.lanes.ahead(lane, caller));
   }
 
   estimateOf(request: SlotRequest): number {
     const position = this.lanes.position(request);
-    return position === undefined ? 0 : this.estimateAt(position);
+    return position === undefined ? 0 : this.#estimateAt(position);
   }
 
   forecast(): QueueForecast {
-    return new QueueForecast(this.lanes.copy(), {
-      limit: this.limit,
-      windowMs: this.windowMs,
-      latencyMs: this.latencyMs,
-      opensInMs: (position) => this.estimateAt(position),
-    });
+    return new QueueForecast(this.lanes, this.view);
   }
 
   waiting(most: number): QueuedRequest[] {
     const waiting: QueuedRequest[] = [];
     for (const each of this.lanes.inOrder()) {
       if (waiting.length >= most) return waiting;
-      waiting.push(queued(each, this.estimateAt(waiting.length)));
+      waiting.push(queued(each, this.#estimateAt(waiting.length)));
     }
     const refreshes = this.lanes.mostUrgent(most - waiting.length);
     for (const { refresh } of refreshes) waiting.push(queued(refresh, null));
@@ -136,6 +174,15 @@ export abstract class QueuedBudget implements Budget {
     return this.#drainedAt !== null;
   }
 
+  /** Notes what a slot of this process is taken for. */
+  protected noteUse(id: string, { lane, resource }: SlotUse): void {
+    const { answered, held } = this.view.budget;
+    this.#uses.set(id, { lane, resource });
+    if (this.#uses.size <= 2 * (answered.length + held.length)) return;
+    const counting = new Set([...answered, ...held].map((slot) => slot.id));
+    for (const each of this.#uses.keys()) if (!counting.has(each)) this.#uses.delete(each);
+  }
+
   /** Tells a request, which waits in no lane any more, what has become of its turn. */
   protected grant(request: SlotRequest, turn: Turn): void {
     const grant = this.#turns.get(request);
@@ -160,12 +207,19 @@ export abstract class QueuedBudget implements Budget {
     });
   }
 
+  /** Milliseconds until what has so many of this process before it is sent. */
+  #estimateAt(position: number): number {
+    const { view } = this;
+    const elsewhere = aheadElsewhere(view.bids, position, this.lanes.callers('interactive'));
+    return availableMs(view, position + elsewhere);
+  }
+
   /** Lets those who wait reckon with a pause, instead of finding out when their patience is over. */
   protected tellDelay(): void {
     let position = 0;
     // Whoever does not want to wait so long leaves the lanes meanwhile.
     for (const each of Array.from(this.lanes.inOrder())) {
-      if (each.accepts(this.estimateAt(position))) position += 1;
+      if (each.accepts(this.#estimateAt(position))) position += 1;
     }
   }
 }

@@ -9,13 +9,13 @@ import { SlotLimiter, type TakenSlots } from './slot-limiter.ts';
  * A change of a budget: may change the draft in place, and answers something. `free` slots are free at first; negative
  * where more count than the limit. It may be run again on a newer draft, so it has no other effect.
  */
-export type Step<T> = (draft: KeyBudget, now: number, free: number) => T;
+export type BudgetStep<T> = (draft: KeyBudget, now: number, free: number) => T;
 
 /** Where the budget of one key is kept. */
 export interface BudgetStore {
   readonly rules: Rules;
   /** Takes a step on the budget as it stands, and keeps what it makes of it. */
-  change<T>(step: Step<T>): AtOnce<T>;
+  change<T>(step: BudgetStep<T>): AtOnce<T>;
   /** The budget as last known, for estimates and for people: nothing is sent on its word. Not to be changed. */
   readonly known: KeyBudget;
   /** The moment of now on the clock of `known`. */
@@ -80,7 +80,7 @@ export class MemoryStore implements BudgetStore {
     return this.#clock.now();
   }
 
-  change<T>(step: Step<T>): T {
+  change<T>(step: BudgetStep<T>): T {
     const { now } = this;
     this.#purge(now);
     const { limit, taken } = this.#limiter;

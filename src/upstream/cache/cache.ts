@@ -1,6 +1,7 @@
 import type { AtOnce } from '../../at-once.ts';
 import { BoundedMap } from '../../bounded-map.ts';
 import type { Clock } from '../../clock.ts';
+import type { Stamp } from '../stamp.ts';
 import { type Generations, ProcessGenerations, type TouchListener } from './generations.ts';
 import { everythingOf, scopeOfKey } from './key.ts';
 
@@ -12,25 +13,6 @@ export interface Freshness {
   readonly staleWhileRevalidateMs: number;
   /** Then: served only when the upstream or the budget has nothing newer. */
   readonly staleIfErrorMs: number;
-}
-
-/** When and as of which write an answer was asked for: settled when its request leaves. */
-export interface Stamp {
-  /** On the clock of the cache, which all who share its entries share. */
-  readonly storedAt: number;
-  /** The latest write that the answer is known to show. */
-  readonly generation: number;
-  /** The same for other replicas. */
-  readonly shared?: SharedStamp;
-}
-
-/** When and as of which write an answer was asked for, as all replicas understand it. */
-interface SharedStamp {
-  /** On the clock that they share. */
-  readonly at: number;
-  /** Names what they remember together, within which writes are counted. */
-  readonly epoch: string;
-  readonly asOf: number;
 }
 
 /** An answer as it came, and about how many bytes it takes. */

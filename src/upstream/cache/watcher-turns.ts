@@ -1,5 +1,5 @@
 import { BoundedMap } from '../../bounded-map.ts';
-import { Turns } from '../budget/turns.ts';
+import { inTurns } from '../budget/law/turns.ts';
 
 /** Those who look at what is watched, as they are now. There is at least one. */
 export type Watchers = () => Iterable<string>;
@@ -43,10 +43,8 @@ export class WatcherTurns {
       queue.push({ caller, of });
       queues.set(caller, queue);
     }
-    const round = new Turns<Placed<T>>();
     const callers = [...queues.keys()].sort((a, b) => this.#lastTurn(a) - this.#lastTurn(b));
-    for (const caller of callers) for (const placed of queues.get(caller) ?? []) round.add(placed);
-    return [...round.inOrder()];
+    return [...inTurns(callers.map((caller) => queues.get(caller) ?? []))];
   }
 
   /** The first of those who look at the same: found once for all that they watch. */

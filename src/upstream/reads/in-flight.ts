@@ -1,6 +1,7 @@
 import { inBackground } from '../../at-once.ts';
-import type { Cache, Stamp } from '../cache/cache.ts';
+import type { Cache } from '../cache/cache.ts';
 import { type KeyedRead, scopedTags, scopeOfKey, tagsInFlight } from '../cache/key.ts';
+import type { Stamp } from '../stamp.ts';
 import type { Waiters } from './waiters.ts';
 
 /** A read that has been asked for and not answered. */

@@ -4,7 +4,7 @@ import type { Clock } from '../../clock.ts';
 import { BudgetExhausted, type UpstreamName } from '../../errors.ts';
 import type { EventStream } from '../../observe/event-stream.ts';
 import type { Budget, Sharing, SlotRequest, Turn } from '../budget/budget.ts';
-import type { Lane } from '../budget/lanes.ts';
+import type { Lane } from '../budget/law/document.ts';
 import { FallbackWillDo } from '../fallback.ts';
 import type { Caller } from '../operation.ts';
 import type { Receipt } from '../receipt.ts';

@@ -24,17 +24,20 @@ export async function sharedState(redis: RedisServer): Promise<SharedState> {
     STATE,
   )) as string[];
   const fields = flat.flatMap((name, index) =>
-    index % 2 === 0 ? [[name, JSON.parse(flat[index + 1] ?? 'null')] as const] : [],
+    index % 2 === 0 ? [[name, flat[index + 1] ?? ''] as const] : [],
   );
-  const budgets = fields
+  const held = fields
     .filter(([name]) => name.startsWith('b:'))
-    .map(([, budget]) => budget as { log: unknown; bids: Record<string, unknown> });
-  // An empty table of Lua is an object in JSON, whatever it was meant to be.
-  const logs = budgets.flatMap(({ log }) => Object.values(log as { r: string; h?: 1 }[]));
+    // Before the document stand four numbers.
+    .map(([, text]) => JSON.parse(text.replace(/^(\d+ ){4}/, '')) as { held: { owner: string }[] })
+    .flatMap((budget) => budget.held);
+  const lives = fields.find(([name]) => name === '@')?.[1];
   return {
-    alive: Object.keys(fields.find(([name]) => name === '@')?.[1] ?? {}),
-    holders: logs.filter(({ h }) => h === 1).map(({ r }) => r),
-    bidders: budgets.flatMap(({ bids }) => Object.keys(bids)),
+    alive: Object.keys(JSON.parse(lives ?? '{}') as object),
+    holders: held.map(({ owner }) => owner),
+    bidders: fields.flatMap(([name]) =>
+      name.startsWith('w:') ? (name.split(':').at(-1) ?? '') : [],
+    ),
   };
 }
 

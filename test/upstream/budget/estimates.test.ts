@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { Lane } from '../../../src/upstream/budget/lanes.ts';
+import type { Lane } from '../../../src/upstream/budget/law/document.ts';
 import { enqueueAll, silent } from '../../support/errands.ts';
 import { createWorld, refusal, windowMs } from './world.ts';
 

@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Budget } from '../../../src/upstream/budget/budget.ts';
-import type { Lane, Waiting } from '../../../src/upstream/budget/lanes.ts';
+import type { Waiting } from '../../../src/upstream/budget/lanes.ts';
+import type { Lane } from '../../../src/upstream/budget/law/document.ts';
 import { enqueueAll } from '../../support/errands.ts';
 import { createWorld, windowMs } from './world.ts';
 

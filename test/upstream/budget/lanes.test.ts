@@ -1,6 +1,15 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Lane, Lanes, type Waiting } from '../../../src/upstream/budget/lanes.ts';
+import { Lanes, type Waiting } from '../../../src/upstream/budget/lanes.ts';
+import { accepted } from '../../../src/upstream/budget/law/caution.ts';
+import { claimSlots } from '../../../src/upstream/budget/law/claim.ts';
+import {
+  type KeyBudget,
+  type Lane,
+  newBudget,
+  type Rules,
+} from '../../../src/upstream/budget/law/document.ts';
+import { cancelSlot } from '../../../src/upstream/budget/law/ended.ts';
 
 interface Named extends Waiting {
   readonly name: string;
@@ -10,30 +19,64 @@ function job(name: string, lane: Lane = 'interactive', caller = 'a', urgency = 0
   return { name, lane, caller, urgency: () => urgency };
 }
 
-function drain(lanes: Lanes<Named>): string[] {
-  const names: string[] = [];
-  for (let next = lanes.next(true); next; next = lanes.next(true)) names.push(next.name);
-  return names;
-}
+const rules: Rules = { limit: 60, windowMs: 60_000, marginMs: 0, holdMs: null, ghostMs: null };
 
-function filled(...jobs: Named[]): Lanes<Named> {
-  const lanes = new Lanes<Named>();
-  for (const each of jobs) lanes.add(each);
-  return lanes;
+/** Lanes, and a budget whose law takes out of them what is next. */
+class Queue {
+  readonly #budget: KeyBudget;
+  readonly lanes: Lanes<Named>;
+
+  constructor(...jobs: Named[]) {
+    this.#budget = newBudget(rules, 0);
+    accepted(this.#budget);
+    this.lanes = new Lanes<Named>(() => this.#budget.turns);
+    for (const each of jobs) this.lanes.add(each);
+  }
+
+  /** Gives one slot, which is free again at once. */
+  next(allowRefresh: boolean): Named | undefined {
+    const { lanes } = this;
+    const refreshes = allowRefresh ? lanes.mostUrgent(1).map(({ refresh }) => refresh) : [];
+    const all = [...lanes.inOrder(), ...refreshes];
+    const { granted } = claimSlots(
+      this.#budget,
+      rules,
+      0,
+      all.map((each, at) => ({ ...each, id: String(at) })),
+      {
+        owner: 'one',
+        free: allowRefresh && all.length === refreshes.length ? 60 : 1,
+        waits: { ...lanes.waits, refreshes: refreshes.length },
+        bids: [],
+        isAlive: () => true,
+      },
+    );
+    const at = granted.indexOf(true);
+    if (at < 0) return undefined;
+    cancelSlot(this.#budget, String(at));
+    lanes.remove(all[at] as Named);
+    return all[at];
+  }
+
+  drain(): string[] {
+    const names: string[] = [];
+    for (let next = this.next(true); next; next = this.next(true)) names.push(next.name);
+    return names;
+  }
 }
 
 describe('Lanes', () => {
   test('serves writes, then reads, then refreshes', () => {
-    const lanes = filled(job('f', 'refresh'), job('r'), job('w', 'write'));
-    expect(drain(lanes)).toEqual(['w', 'r', 'f']);
+    const queue = new Queue(job('f', 'refresh'), job('r'), job('w', 'write'));
+    expect(queue.drain()).toEqual(['w', 'r', 'f']);
   });
 
   test('gives one slot in four to reads while writes do not end', () => {
-    const lanes = filled(job('r1'), job('r2'));
+    const queue = new Queue(job('r1'), job('r2'));
     const order: string[] = [];
     for (let turn = 0; turn < 8; turn += 1) {
-      lanes.add(job('w', 'write'));
-      order.push(lanes.next(true)?.name ?? '');
+      queue.lanes.add(job('w', 'write'));
+      order.push(queue.next(true)?.name ?? '');
     }
     expect(order).toEqual(['w', 'w', 'w', 'r1', 'w', 'w', 'w', 'r2']);
   });
@@ -43,25 +86,25 @@ describe('Lanes', () => {
     const quiet = Array.from({ length: 9 }, (_, caller) =>
       [0, 1, 2].map((n) => job(`quiet ${caller} ${n}`, 'interactive', `quiet ${caller}`)),
     ).flat();
-    const order = drain(filled(...noisy, ...quiet));
+    const order = new Queue(...noisy, ...quiet).drain();
     expect(order.findLastIndex((name) => name.startsWith('quiet'))).toBe(29);
     expect(order.filter((name) => name.startsWith('noisy 9')).at(-1)).toBe('noisy 99');
   });
 
   test('serves the requests of one caller in the order of their arrival', () => {
-    expect(drain(filled(job('1'), job('2'), job('3')))).toEqual(['1', '2', '3']);
+    expect(new Queue(job('1'), job('2'), job('3')).drain()).toEqual(['1', '2', '3']);
   });
 
   test('serves what had its turn in vain before all others of its lane, in the same order', () => {
-    const lanes = filled(job('r', 'interactive', 'b'), job('w', 'write'));
-    lanes.addFirst(job('again 1'));
-    lanes.addFirst(job('again 2'));
-    expect(drain(lanes)).toEqual(['w', 'again 1', 'again 2', 'r']);
+    const queue = new Queue(job('r', 'interactive', 'b'), job('w', 'write'));
+    queue.lanes.addFirst(job('again 1'));
+    queue.lanes.addFirst(job('again 2'));
+    expect(queue.drain()).toEqual(['w', 'again 1', 'again 2', 'r']);
   });
 
   test('serves the most urgent refresh first', () => {
     const [old, older] = [job('old', 'refresh', '', 5), job('older', 'refresh', '', 9)];
-    expect(drain(filled(job('new', 'refresh', '', 1), older, old))).toEqual([
+    expect(new Queue(job('new', 'refresh', '', 1), older, old).drain()).toEqual([
       'older',
       'old',
       'new',
@@ -69,9 +112,9 @@ describe('Lanes', () => {
   });
 
   test('leaves the refreshes where they are when none is allowed', () => {
-    const lanes = filled(job('f', 'refresh'));
-    expect(lanes.next(false)).toBeUndefined();
-    expect(lanes.size('refresh')).toBe(1);
+    const queue = new Queue(job('f', 'refresh'));
+    expect(queue.next(false)).toBeUndefined();
+    expect(queue.lanes.size('refresh')).toBe(1);
   });
 
   const anyJob = fc.record({
@@ -89,12 +132,13 @@ describe('Lanes', () => {
         fc.constantFrom<'write' | 'interactive'>('write', 'interactive'),
         fc.constantFrom('a', 'b', 'c', 'd'),
         (jobs, lane, caller) => {
-          const lanes = new Lanes<Named>();
+          const queue = new Queue();
+          const { lanes } = queue;
           jobs.forEach((each, n) => {
             const added = job(String(n), each.lane, each.caller);
             if (each.first) lanes.addFirst(added);
             else lanes.add(added);
-            if (each.taken) lanes.next(true);
+            if (each.taken) queue.next(true);
             if (each.removed) lanes.remove(added);
           });
           const order = [...lanes.inOrder()];
@@ -105,8 +149,8 @@ describe('Lanes', () => {
           lanes.add(newcomer);
           expect(lanes.position(newcomer)).toBe(ahead);
           const served = [...lanes.inOrder()];
-          for (const each of served) expect(lanes.next(false)).toBe(each);
-          expect(lanes.next(false)).toBeUndefined();
+          for (const each of served) expect(queue.next(false)).toBe(each);
+          expect(queue.next(false)).toBeUndefined();
         },
       ),
     );

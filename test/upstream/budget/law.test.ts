@@ -345,12 +345,13 @@ describe('The law', () => {
     world.claims('one');
     world.ends(world.granted[0]?.want.id ?? '');
     const before = JSON.stringify(world.budget);
-    const alone = { heldMs: 0, isAlive: () => true };
+    const { budget, now, rules } = world;
+    const view = { budget, rules, now, heldMs: 0, bids: [], isAlive: () => true };
     const played = new World(world.rules);
     played.now = world.now;
     played.budget = copyOf(world.budget);
     for (let n = 0; n < 3; n += 1) played.asks('one', 'write');
-    played.now += availableMs(world.budget, world.rules, world.now, { ahead: 0, ...alone });
+    played.now += availableMs(view, 0);
     played.claims('one');
     expect(played.granted).toHaveLength(1);
     expect(played.now - world.now).toBe(1000);

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Budget } from '../../../src/upstream/budget/budget.ts';
 import { newKey } from '../../../src/upstream/budget/journal/journal.ts';
-import type { Lane } from '../../../src/upstream/budget/lanes.ts';
+import type { Lane } from '../../../src/upstream/budget/law/document.ts';
 import type { Feedback } from '../../../src/upstream/wire/rate-limit-headers.ts';
 import { type Attempted, createBudget, enqueue, type Job, silent } from '../../support/errands.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';

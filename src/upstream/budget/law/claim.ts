@@ -1,6 +1,12 @@
-import type { Lane } from '../lanes.ts';
 import { cautionMs, isStrict, sends } from './caution.ts';
-import { type HeldSlot, type KeyBudget, type Rules, refreshBurst, reserveOf } from './document.ts';
+import {
+  type HeldSlot,
+  type KeyBudget,
+  type Lane,
+  type Rules,
+  refreshBurst,
+  reserveOf,
+} from './document.ts';
 import { comesBack, onWire } from './slots.ts';
 import {
   type CallerWaits,
@@ -58,7 +64,7 @@ const TURN_MS = 20;
 const SAME_AGE = 0.8;
 
 /** Why a request of a lane would have no slot now; `undefined` when it would. */
-function stopOf(
+export function stopOf(
   b: KeyBudget,
   rules: Rules,
   now: number,
@@ -267,7 +273,7 @@ function refreshEveryMs({ limit }: KeyBudget, { windowMs }: Rules): number {
 }
 
 /** How many refreshes a window has room for when no reader or writer asks. */
-function refreshesPerWindow(limit: number): number {
+export function refreshesPerWindow(limit: number): number {
   return Math.max(1, limit - reserveOf(limit));
 }
 

@@ -11,8 +11,11 @@ export interface Rules {
   readonly ghostMs: number | null;
 }
 
+/** Who goes first: writes, then reads that somebody waits for, then refreshes, which nobody waits for. */
+export type Lane = 'write' | 'interactive' | 'refresh';
+
 /** The lanes that callers take turns in. */
-export type TurnLane = 'write' | 'interactive';
+export type TurnLane = Exclude<Lane, 'refresh'>;
 
 /** A slot whose request is about to leave, or has left and is not answered. */
 export interface HeldSlot {

@@ -1,4 +1,4 @@
-import type { TurnLane, TurnState } from './document.ts';
+import type { Lane, TurnLane, TurnState } from './document.ts';
 
 /** With reads waiting too, so many writes in a row go before the next read does. */
 const WRITES_IN_A_ROW = 3;
@@ -18,6 +18,12 @@ export interface WaitingCounts {
   readonly oldestMs: number;
 }
 
+/** How many requests wait in all. */
+export function countWaiting({ interactive, refreshes, write }: WaitingCounts): number {
+  const count = (of: readonly CallerWaits[]): number => of.reduce((sum, [, each]) => sum + each, 0);
+  return count(write) + count(interactive) + refreshes;
+}
+
 /** A caller's place in the round of a lane. */
 export interface TurnPlace {
   readonly caller: string;
@@ -27,26 +33,40 @@ export interface TurnPlace {
 }
 
 /**
- * The callers of a lane in the order in which they have their turns: who had none yet stands behind all who had theirs
- * before, and before those who come later.
+ * Where a caller stands in the round of a lane; the lowest has the next turn. Who had none since it waits stands behind
+ * all who had theirs before, and before those who come later.
  */
-function roundOf<P extends TurnPlace>(
+export function turnAt(
   { served }: TurnState,
+  lane: TurnLane,
+  { caller, since }: Pick<TurnPlace, 'caller' | 'since'>,
+): number {
+  if (since === null) return Number.NEGATIVE_INFINITY;
+  const latest = Object.hasOwn(served[lane], caller) ? served[lane][caller] : undefined;
+  return Math.max(since + 0.5, latest ?? 0);
+}
+
+/** The callers of a lane in the order in which they have their turns. */
+export function roundOf<P extends Pick<TurnPlace, 'caller' | 'since'>>(
+  turns: TurnState,
   lane: TurnLane,
   places: readonly P[],
 ): P[] {
-  const turns = served[lane];
-  const key = ({ caller, since }: TurnPlace): number => {
-    if (since === null) return Number.NEGATIVE_INFINITY;
-    return Math.max(since + 0.5, Object.hasOwn(turns, caller) ? (turns[caller] ?? 0) : 0);
-  };
   if (places.length < 2) return [...places];
-  const keyed = places.map((place) => ({ place, at: key(place) }));
-  return keyed.sort((a, b) => a.at - b.at || 0).map(({ place }) => place);
+  const standing = places.map((place) => ({ place, at: turnAt(turns, lane, place) }));
+  return standing.sort((one, other) => one.at - other.at || 0).map(({ place }) => place);
+}
+
+/** What several have queued, taken in turns: round after round, one of each. */
+export function* inTurns<T>(queues: readonly (readonly T[])[]): Generator<T> {
+  for (let [round, left] = [0, queues]; left.length > 0; round += 1) {
+    left = left.filter((queue) => queue.length > round);
+    for (const queue of left) yield queue[round] as T;
+  }
 }
 
 /** The lane whose turn is next; `undefined` when none of both waits. */
-function nextLane(
+export function nextLane(
   { writesInARow }: Pick<TurnState, 'writesInARow'>,
   waits: { readonly write: number; readonly interactive: number },
 ): TurnLane | undefined {
@@ -56,12 +76,23 @@ function nextLane(
 }
 
 /** Writes in a row once a request of a lane had its turn; `readsWait` while it had. */
-export function inARowAfter(
-  before: number,
-  lane: TurnLane | 'refresh',
-  readsWait: boolean,
-): number {
+export function inARowAfter(before: number, lane: Lane, readsWait: boolean): number {
   return lane === 'write' && readsWait ? before + 1 : 0;
+}
+
+/** How many of both lanes go before what has so many of its own lane before it. */
+export function acrossLanes(
+  { writesInARow }: TurnState,
+  lane: TurnLane,
+  before: number,
+  waits: { readonly write: number; readonly interactive: number },
+): number {
+  if (lane === 'write') {
+    const readsBetween = Math.floor((writesInARow + before) / WRITES_IN_A_ROW);
+    return before + Math.min(waits.interactive, readsBetween);
+  }
+  const writesBefore = WRITES_IN_A_ROW * (before + 1) - writesInARow;
+  return before + Math.min(waits.write, writesBefore);
 }
 
 /** The order in which all that waits has its turn if nothing else comes, played forward from a document's turns. */

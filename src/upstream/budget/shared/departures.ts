@@ -1,12 +1,13 @@
 import { inBackground } from '../../../at-once.ts';
-import type { Clock, Moment } from '../../../clock.ts';
+import type { Clock } from '../../../clock.ts';
 import type { PermitOutcome } from '../../../observe/events.ts';
-import type { SharedClaim, SharedLedger } from '../../../redis/shared-ledger.ts';
+import type { SwapMoment } from '../../../redis/shared-document.ts';
 import type { ProtocolTimes } from '../../../redis/times.ts';
-import type { Stamp } from '../../cache/cache.ts';
+import type { Stamp } from '../../stamp.ts';
 import type { Feedback } from '../../wire/rate-limit-headers.ts';
 import type { SharedResult, Slot, SlotRequest } from '../budget.ts';
-import { endedOf } from './wants.ts';
+import type { SharedLedger } from './shared-ledger.ts';
+import { endingOf } from './wants.ts';
 
 /** What sending with permits needs of the world. */
 export interface DeparturesOptions {
@@ -14,16 +15,14 @@ export interface DeparturesOptions {
   readonly ledger: SharedLedger;
   readonly times: ProtocolTimes;
   /** What an answer is stored with that is asked for with a permit of this claim. */
-  readonly stampOf: (claim: SharedClaim) => Stamp;
+  readonly stampOf: (claim: SwapMoment) => Stamp;
   readonly observer: (outcome: PermitOutcome) => void;
 }
 
 /** A permit that a claim has brought. */
 export interface Granted {
   readonly id: string;
-  readonly claim: SharedClaim;
-  /** When the claim was made. */
-  readonly claimed: Moment;
+  readonly claim: SwapMoment;
 }
 
 /** Told of how a slot ended. `noted` resolves once the ledger knows. */
@@ -41,7 +40,7 @@ export class Departures {
   }
 
   /** The slot of a request that has got a permit, which is renewed for as long as a lengthy request lasts. */
-  slot(request: SlotRequest, { claim, claimed, id }: Granted, listener: SlotListener): Slot {
+  slot(request: SlotRequest, { claim, id }: Granted, listener: SlotListener): Slot {
     const { clock, ledger, observer, stampOf, times } = this.#options;
     const cancelRenewal = request.lengthy ? this.#renew(id) : () => {};
     return {
@@ -50,7 +49,8 @@ export class Departures {
       stamp: stampOf(claim),
       // Both clocks: one stands still while a machine sleeps, the other can be set back.
       mayLeave: () =>
-        clock.now() - claimed.now < times.sendByMs && clock.wall() - claimed.wall < times.sendByMs,
+        clock.now() - claim.sent.now < times.sendByMs &&
+        clock.wall() - claim.sent.wall < times.sendByMs,
       release: () => {
         cancelRenewal();
         observer('unsent');
@@ -59,7 +59,7 @@ export class Departures {
       },
       end: (feedback: Feedback, result?: SharedResult) => {
         cancelRenewal();
-        const ended = endedOf(request, { feedback, result }, claim.epoch);
+        const ended = endingOf(request, { feedback, result }, claim.epoch);
         listener.ended(feedback.refused !== undefined, ledger.ended(id, ended));
       },
     };

@@ -1,4 +1,5 @@
-import type { SharedView } from '../../../redis/shared-ledger.ts';
+import { countWaiting } from '../law/turns.ts';
+import type { SharedLedger } from './shared-ledger.ts';
 
 /** What is known of a process by the budgets that it shares. */
 interface Standing {
@@ -36,25 +37,23 @@ export function membersOf(
   return [...known, ...Array.from({ length: rest }, () => silent)];
 }
 
-/** What views of budgets tell of other replicas, by their names. */
-export function othersIn(
-  views: readonly SharedView[],
-  now: number,
-): ReadonlyMap<string, { readonly sentMsAgo: number | null; readonly queued: number }> {
+/** What budgets tell of other replicas, by their names. */
+export function othersIn(ledgers: readonly SharedLedger[]): ReadonlyMap<string, Standing> {
   const others = new Map<string, { sentMsAgo: number | null; queued: number }>();
   const other = (name: string) => {
     const known = others.get(name) ?? { sentMsAgo: null, queued: 0 };
     others.set(name, known);
     return known;
   };
-  for (const { bids, heardAt, sent } of views) {
-    for (const [name, ms] of Object.entries(sent)) {
-      const known = other(name);
-      known.sentMsAgo = Math.min(known.sentMsAgo ?? Infinity, Math.round(ms + now - heardAt));
+  for (const ledger of ledgers) {
+    const { answered, held } = ledger.known;
+    for (const { grantedAt, owner } of [...held, ...answered]) {
+      if (ledger.isOwn(owner)) continue;
+      const known = other(owner);
+      const ms = Math.max(0, Math.round(ledger.now - grantedAt));
+      known.sentMsAgo = Math.min(known.sentMsAgo ?? Infinity, ms);
     }
-    for (const { by, i, r, w } of bids) {
-      other(by).queued += r + [...Object.values(w), ...Object.values(i)].reduce((a, b) => a + b, 0);
-    }
+    for (const [name, bid] of ledger.bids) other(name).queued += countWaiting(bid);
   }
   return others;
 }

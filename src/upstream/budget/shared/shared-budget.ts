@@ -1,11 +1,10 @@
 import { type AtOnce, inBackground } from '../../../at-once.ts';
 import { RedisRefused, RedisUnavailable } from '../../../redis/failures.ts';
-import type { SharedLedger, SharedVerdict, Want } from '../../../redis/shared-ledger.ts';
-import type { BudgetState, BudgetWindow, SharedResult, SlotRequest, Turn } from '../budget.ts';
+import type { SharedResult, SlotRequest, Turn } from '../budget.ts';
+import type { BudgetView } from '../law/availability.ts';
 import { QueuedBudget } from '../queued-budget.ts';
 import { Departures, type DeparturesOptions, type Granted } from './departures.ts';
-import { sharedForecast } from './shared-forecast.ts';
-import { OwnSlots, sharedWindow } from './shared-window.ts';
+import type { SharedLedger, SharedVerdict, SharedWant } from './shared-ledger.ts';
 import { waitsOf, wantOf } from './wants.ts';
 
 /** What a budget that replicas share needs of the world. */
@@ -31,8 +30,6 @@ const PACE_MS = 50;
 /** So often another replica's request is asked after that was to bring what is waited for here. */
 const ASK_AGAIN_MS = 250;
 const SHARED: SharedResult = { kind: 'shared' };
-/** Longest time without asking again, in milliseconds: what was bid for runs out. */
-const LONGEST_STOP_MS = 1000;
 
 /** A request that waits for another replica's. */
 interface Parked {
@@ -52,7 +49,6 @@ export class SharedBudget extends QueuedBudget {
   readonly #options: SharedBudgetOptions;
   readonly #ledger: SharedLedger;
   readonly #departures: Departures;
-  readonly #own = new OwnSlots();
   readonly #parked = new Map<SlotRequest, Parked>();
   readonly #rushing = new WeakSet<SlotRequest>();
   #claiming = false;
@@ -66,7 +62,7 @@ export class SharedBudget extends QueuedBudget {
   #waited = false;
 
   constructor(options: SharedBudgetOptions) {
-    super(options.clock);
+    super(options.clock, options.nameOf);
     this.#options = options;
     this.#ledger = options.ledger;
     this.#departures = new Departures(options);
@@ -106,67 +102,22 @@ export class SharedBudget extends QueuedBudget {
     this.#claimNow();
   }
 
-  get limit(): number {
-    return this.#ledger.view.limit;
-  }
-
-  get state(): BudgetState {
-    const forecast = this.#forecast;
-    const writeInMs = (): number => this.estimate('write', '');
-    return {
-      limit: forecast.limit,
-      used: Math.min(forecast.limit, forecast.used),
-      remaining: forecast.heldMs > 0 ? 0 : Math.max(0, forecast.limit - forecast.used),
-      queued: this.lanes.waiting,
-      resetInMs:
-        forecast.clearMs === 0 && forecast.heldMs === 0
-          ? null
-          : Math.max(forecast.clearMs, forecast.heldMs),
-      // Few ask for it.
-      get writeInMs() {
-        return writeInMs();
-      },
-    };
-  }
-
-  get window(): BudgetWindow {
-    return sharedWindow(this.#ledger.view, this.#own, this.clock.now());
-  }
-
-  get pausedMs(): number {
-    return this.#forecast.pausedMs;
-  }
-
-  get idle(): boolean {
-    if (this.lanes.waiting > 0) return false;
-    const { bids, heldMs, limit, reserve, used } = this.#forecast;
-    return heldMs === 0 && bids === 0 && limit - used > reserve;
-  }
-
-  get refreshesPerWindow(): number {
-    const { limit, reserve } = this.#forecast;
-    return Math.max(1, limit - reserve);
-  }
-
-  get windowMs(): number {
-    return this.#ledger.windowMs;
-  }
-
-  protected get latencyMs(): number {
-    return this.#ledger.view.latencyMs;
-  }
-
-  protected estimateAt(position: number): number {
-    return this.#forecast.availableIn(position, this.lanes.counts('interactive').size);
-  }
-
-  get #forecast() {
+  protected get view(): BudgetView {
     const { isOut, quarantineMs } = this.#options;
-    return sharedForecast(this.#ledger, {
-      now: this.clock.now(),
-      isOut: isOut(),
-      quarantineMs: quarantineMs(),
-    });
+    const ledger = this.#ledger;
+    return {
+      budget: ledger.known,
+      rules: ledger.rules,
+      now: ledger.now,
+      // Whatever Redis knows when it is back, nothing of it is older than that.
+      get heldMs() {
+        return Math.max(quarantineMs(), isOut() ? ledger.holdMs : 0);
+      },
+      get bids() {
+        return [...ledger.bids.values()];
+      },
+      isAlive: ledger.isAlive,
+    };
   }
 
   protected pump(): void {
@@ -207,23 +158,23 @@ export class SharedBudget extends QueuedBudget {
 
   async #claim(): Promise<void> {
     const { clock } = this;
-    const { nameOf, nextId } = this.#options;
+    const { nextId } = this.#options;
     const wanted = this.#wanted().map((request) => ({ id: nextId(), request }));
     if (wanted.length === 0) return;
     this.#claiming = true;
     this.#claimAgain = false;
-    const sent = { now: clock.now(), wall: clock.wall() };
-    this.#claimedAt = sent.now;
+    this.#claimedAt = clock.now();
     try {
-      const wants = wanted.map(({ id, request }) => this.#wantOf(id, request));
+      const wants = wanted.map(({ id, request }, at) => this.#wantOf(id, request, at));
       const parked = wanted.flatMap(({ request }) => (this.#parked.has(request) ? request : []));
-      const waits = waitsOf(this.lanes, { parked, drains: this.drains, nameOf });
-      const claim = await this.#ledger.claim(wants, waits);
-      const next = clock.now() + Math.min(claim.stopMs, LONGEST_STOP_MS);
-      this.#claimAt = this.#claimAgain ? Math.min(next, sent.now + PACE_MS) : next;
-      for (const [at, each] of wanted.entries()) {
-        const granted = { id: each.id, claim, claimed: sent };
-        this.#take(each.request, claim.verdicts[at] ?? '', granted);
+      const { seq } = this.#ledger.known.turns;
+      const of = { parked, drains: this.drains, seq };
+      const claim = await this.#ledger.claim(wants, waitsOf(this.lanes, of));
+      const { stopMs, verdicts } = claim.result;
+      const next = clock.now() + stopMs;
+      this.#claimAt = this.#claimAgain ? Math.min(next, this.#claimedAt + PACE_MS) : next;
+      for (const [at, { id, request }] of wanted.entries()) {
+        this.#take(request, verdicts[at] ?? '', { id, claim });
       }
       // Where all were served, whoever comes next is claimed for at once.
       if (this.lanes.waiting === 0) this.#claimAt = Number.NEGATIVE_INFINITY;
@@ -261,9 +212,9 @@ export class SharedBudget extends QueuedBudget {
     return [...wanted, ...refreshes.map(({ refresh }) => refresh)];
   }
 
-  #wantOf(id: string, request: SlotRequest): Want {
-    const rush = this.#rushing.has(request);
-    return wantOf(request, { id, rush, caller: this.#options.nameOf(request.caller) });
+  #wantOf(id: string, request: SlotRequest, before: number): SharedWant {
+    const rushPast = this.#rushing.has(request) ? before : undefined;
+    return wantOf(request, { id, rushPast, caller: this.lanes.callerOf(request) });
   }
 
   /** What a claim has said of one request. */
@@ -275,7 +226,7 @@ export class SharedBudget extends QueuedBudget {
         request.accepts(this.estimateOf(request));
       return;
     }
-    const waits = parked !== undefined || this.lanes.take(request);
+    const waits = parked !== undefined || this.lanes.remove(request);
     // Nobody wants it any more.
     if (!waits) {
       if (verdict === 'go') inBackground(this.#ledger.giveBack(granted.id));
@@ -289,15 +240,10 @@ export class SharedBudget extends QueuedBudget {
   }
 
   #slotOf(request: SlotRequest, granted: Granted): Turn {
-    this.#own.forget(this.clock.now() - this.windowMs - this.#options.times.marginMs);
-    const own = this.#own.begin(request);
+    this.noteUse(granted.id, request);
     return this.#departures.slot(request, granted, {
-      released: () => {
-        own.unsent();
-        this.#claimSoon();
-      },
+      released: () => this.#claimSoon(),
       ended: (refused, noted) => {
-        own.ended(this.clock.now());
         this.#claimSoon();
         inBackground(this.#noted(refused, noted));
       },

@@ -3,13 +3,14 @@ import type { Clock } from '../../../clock.ts';
 import type { UpstreamName } from '../../../errors.ts';
 import type { PermitOutcome } from '../../../observe/events.ts';
 import type { Replica } from '../../../redis/replica.ts';
-import { type SharedClaim, SharedLedger, type SharedView } from '../../../redis/shared-ledger.ts';
+import type { SwapMoment } from '../../../redis/shared-document.ts';
 import type { ProtocolTimes } from '../../../redis/times.ts';
-import type { Stamp } from '../../cache/cache.ts';
+import type { Stamp } from '../../stamp.ts';
 import type { BudgetWatch, SharedResult } from '../budget.ts';
 import { othersIn } from './members.ts';
 import { SharedBudget } from './shared-budget.ts';
-import { tellWatch } from './shared-window.ts';
+import { SharedLedger } from './shared-ledger.ts';
+import { SharedWatch } from './shared-watch.ts';
 
 /** Budgets of callers' keys whose ledgers are remembered. */
 const LEDGERS_REMEMBERED = 2000;
@@ -35,7 +36,9 @@ interface SharedBudgetsOptions {
   readonly nameOf: (kind: string, text: string) => string;
   readonly isOut: () => boolean;
   readonly quarantineMs: (upstream: UpstreamName) => number;
-  readonly stampOf: (claim: SharedClaim) => Stamp;
+  readonly stampOf: (claim: SwapMoment) => Stamp;
+  /** Whether an answer that shows all writes up to a number is right for some tags. */
+  readonly shows: (tags: readonly string[], asOf: number) => boolean;
   readonly observer: (upstream: UpstreamName, outcome: PermitOutcome) => void;
   /** Told of what befalls the budgets of an upstream. */
   readonly watch: (upstream: UpstreamName) => BudgetWatch;
@@ -102,11 +105,7 @@ export class SharedBudgets {
     string,
     { readonly sentMsAgo: number | null; readonly queued: number }
   > {
-    const now = this.#options.clock.now();
-    return othersIn(
-      this.watched.map(({ view }) => view),
-      now,
-    );
+    return othersIn(this.watched);
   }
 
   /**
@@ -114,21 +113,17 @@ export class SharedBudgets {
    * until the last of them is free.
    */
   ghosts(upstream: UpstreamName): { readonly slots: number; readonly ms: number } {
-    const now = this.#options.clock.now();
     let slots = 0;
     let last = 0;
-    for (const { name, view } of this.watched) {
-      if (!name.startsWith(budgetsOf(upstream)) || view.ghosts === 0) continue;
-      slots += view.ghosts;
-      last = Math.max(last, view.ghostsMs - (now - view.heardAt));
+    for (const { known, name, now, rules } of this.watched) {
+      if (!name.startsWith(budgetsOf(upstream))) continue;
+      const ghosts = known.held.filter(({ ghost }) => ghost);
+      slots += ghosts.length;
+      for (const { grantedAt } of ghosts) {
+        last = Math.max(last, grantedAt + (rules.ghostMs ?? 0) - now);
+      }
     }
-    return { slots: last > 0 ? slots : 0, ms: Math.max(0, last) };
-  }
-
-  /** How a watched budget stands. */
-  look(name: string, json: string): void {
-    const ledger = this.#own.get(name) ?? this.#others.peek(name);
-    ledger?.look(json, this.#options.clock.now());
+    return { slots, ms: last };
   }
 
   /** Another replica's request has ended: for a read by this key, if it was one. */
@@ -157,12 +152,21 @@ export class SharedBudgets {
   }
 
   #newLedger(key: SharedKey): SharedLedger {
-    const { clock, replica, times } = this.#options;
+    const { clock, replica, shows, times } = this.#options;
     const { rateLimit: limit, rateWindowMs: windowMs, timeoutMs } = key;
     const name = this.#nameOf(key);
-    const watch = this.#options.watch(key.upstream);
-    const heard = (before: SharedView, after: SharedView) => tellWatch(watch, before, after);
-    return new SharedLedger({ replica, clock, times, name, limit, windowMs, timeoutMs, heard });
+    const watch = new SharedWatch(this.#options.watch(key.upstream));
+    return new SharedLedger({
+      replica,
+      clock,
+      times,
+      name,
+      limit,
+      windowMs,
+      timeoutMs,
+      shows,
+      heard: (ledger) => watch.look(ledger),
+    });
   }
 
   #noteWaiting(budget: SharedBudget, does: boolean): void {
@@ -178,5 +182,5 @@ export class SharedBudgets {
 
 /** What the names of an upstream's budgets begin with. */
 function budgetsOf(upstream: UpstreamName): string {
-  return `b:${upstream}:`;
+  return `${upstream}:`;
 }

@@ -1,12 +1,9 @@
-import type { Ended, Waits, Want } from '../../../redis/shared-ledger.ts';
 import type { Feedback } from '../../wire/rate-limit-headers.ts';
 import type { SharedResult, SlotRequest } from '../budget.ts';
 import type { Lanes } from '../lanes.ts';
-
-/** Callers of a lane that other replicas are told of. */
-const MOST_CALLERS = 32;
-/** On the shared clock: later than any answer. */
-const NEVER = 1e15;
+import type { Lane } from '../law/document.ts';
+import type { CallerWaits, WaitingCounts } from '../law/turns.ts';
+import type { SharedEnding, SharedWant } from './shared-ledger.ts';
 
 /** A request as it is claimed for. */
 export function wantOf(
@@ -14,66 +11,54 @@ export function wantOf(
   of: {
     readonly id: string;
     readonly caller: string;
-    readonly rush: boolean;
+    /** How many wait before it here, where it has no time to wait. */
+    readonly rushPast?: number | undefined;
   },
-): Want {
+): SharedWant {
+  const { key, newerThan, tags = [], ttlMs = 0 } = sharing ?? {};
+  const newer = newerThan?.() ?? 0;
+  const isSought = key !== undefined && lane !== 'write' && newer !== Infinity;
   return {
     id: of.id,
     lane,
     caller: of.caller,
-    ...(sharing?.key === undefined ? {} : { key: sharing.key }),
-    tags: sharing?.tags ?? [],
-    ttl: sharing?.ttlMs ?? 0,
-    newer: Math.round(Math.min(NEVER, sharing?.newerThan?.() ?? 0)),
+    ...(key === undefined ? {} : { key }),
+    ...(isSought ? { sought: { key, tags, ttlMs, newer } } : {}),
+    ...(lane === 'write' ? { touches: tags } : {}),
     ...(lengthy ? { lengthy } : {}),
-    ...(of.rush ? { rush: true } : {}),
+    ...(of.rushPast === undefined ? {} : { rushPast: of.rushPast }),
   };
 }
 
-/** How many wait here, and of those that are `parked` with other replicas. */
+/** How many wait here, and of those that are `parked` with other replicas; `seq` is the latest turn that is known of. */
 export function waitsOf(
   lanes: Lanes<SlotRequest>,
   of: {
     readonly parked: readonly SlotRequest[];
     readonly drains: boolean;
-    readonly nameOf: (caller: string) => string;
+    readonly seq: number;
   },
-): Waits {
-  const countsOf = (lane: 'write' | 'interactive'): Record<string, number> => {
-    const counts: Record<string, number> = {};
-    const add = (caller: string, times: number): void => {
-      const name = of.nameOf(caller);
-      counts[name] = (counts[name] ?? 0) + times;
-    };
-    for (const [caller, times] of [...lanes.counts(lane)].slice(0, MOST_CALLERS))
-      add(caller, times);
-    for (const each of of.parked) if (each.lane === lane) add(each.caller, 1);
-    return counts;
-  };
-  const refreshes = of.drains ? 0 : lanes.size('refresh');
-  const [oldest] = refreshes > 0 ? lanes.mostUrgent(1) : [];
+): WaitingCounts {
+  const { interactive, oldestMs, refreshes, write } = lanes.waits;
+  const parkedIn = (lane: Lane): CallerWaits[] =>
+    of.parked.flatMap((each) => (each.lane === lane ? [[lanes.callerOf(each), 1, of.seq]] : []));
   return {
-    w: countsOf('write'),
-    i: countsOf('interactive'),
-    r: refreshes + of.parked.filter(({ lane }) => lane === 'refresh').length,
-    oldest: Math.round(oldest?.urgency ?? 0),
+    write: [...write, ...parkedIn('write')],
+    interactive: [...interactive, ...parkedIn('interactive')],
+    refreshes: (of.drains ? 0 : refreshes) + parkedIn('refresh').length,
+    oldestMs: of.drains ? 0 : Math.round(oldestMs),
   };
 }
 
-/** How a request has ended, as the ledger is told. */
-export function endedOf(
+/** How a request has ended, as other replicas are told. */
+export function endingOf(
   { sharing }: SlotRequest,
   { feedback, result }: { readonly feedback: Feedback; readonly result?: SharedResult | undefined },
   epoch: string,
-): Ended {
-  const { limit, refused, remaining, resetInMs } = feedback;
+): SharedEnding {
   return {
     epoch,
-    limit,
-    remaining,
-    reset: resetInMs === null ? null : Math.round(resetInMs),
-    refused: refused !== undefined,
-    retry: refused?.retryAfterMs == null ? null : Math.round(refused.retryAfterMs),
+    feedback,
     ...(sharing?.key === undefined ? {} : { key: sharing.key }),
     kept: result?.kind === 'shared',
     ...(result?.kind === 'failed' ? { code: result.code } : {}),

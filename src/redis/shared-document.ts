@@ -1,0 +1,280 @@
+import { inBackground } from '../at-once.ts';
+import type { Clock, Moment } from '../clock.ts';
+import { RedisRefused, RedisUnavailable } from './failures.ts';
+import { scripts } from './lua/scripts.ts';
+import { type Heard, namesOf, type Replica } from './replica.ts';
+import type { Bounds } from './shared-clock.ts';
+
+/** What a step finds besides the document. */
+export interface Surroundings {
+  /** On the document's clock: certainly over, and no earlier than needed. */
+  readonly now: number;
+  /** By how much the document's clock can be ahead of `now`, as far as this replica knows. */
+  readonly unsureMs: number;
+  /** `now` on the clock that all documents share. */
+  readonly shared: number;
+  /** For how long Redis has remembered, in milliseconds. */
+  readonly ageMs: number;
+  /** A write that has happened, counted in the epoch: the latest that is known of. */
+  readonly n: number;
+  /** The other replicas whose lease runs. */
+  readonly others: ReadonlySet<string>;
+  /** What other replicas wait for, by their names. */
+  readonly bids: ReadonlyMap<string, string>;
+}
+
+/** What a step wants to happen together with its change of the document. */
+export interface Effects {
+  /** Whether it depends on who else lives, and what they wait for. */
+  inCompany?: boolean;
+  /** What this replica waits for, and for how many milliseconds that counts; `null` for nothing. */
+  bid?: { readonly text: string; readonly ms: number } | null;
+  /** Tags that are touched if the replica is not heard of any more for so many milliseconds, by a name. */
+  readonly intents: Map<string, { readonly ms: number; readonly tags: readonly string[] }>;
+  /** Intents that count for so many more milliseconds from now on. */
+  readonly renewed: Map<string, number>;
+  readonly dropped: Set<string>;
+  /** Messages of the channel, each told always or only where another replica waits. */
+  readonly messages: { readonly text: string; readonly always: boolean }[];
+}
+
+/** Changes a document; runs again where another replica was faster, and so must have no other effect. */
+export type DocumentStep<D, T> = (document: D, surroundings: Surroundings, effects: Effects) => T;
+
+/** When a change was carried out, and in which memory of Redis. */
+export interface SwapMoment {
+  readonly epoch: string;
+  /** On the shared clock. */
+  readonly sharedAt: number;
+  /** The latest write that Redis knew of, counted in the epoch. */
+  readonly n: number;
+  /** When the command was sent. */
+  readonly sent: Moment;
+}
+
+/** A change that was carried out. */
+export interface Changed<T> extends SwapMoment {
+  readonly result: T;
+}
+
+/** How documents of one kind are read and written. */
+export interface DocumentForm<D> {
+  /** Reads a text, empty for a document that does not exist, as of a moment; `null` where it cannot be read. */
+  readonly read: (text: string, now: number) => D | null;
+  readonly write: (document: D) => string;
+  /** For how many milliseconds the document must not be forgotten. */
+  readonly keepMs: (document: D, now: number) => number;
+}
+
+interface SharedDocumentOptions<D> {
+  readonly replica: Pick<Replica, 'applied' | 'call' | 'epoch'>;
+  readonly clock: Clock;
+  readonly name: string;
+  readonly form: DocumentForm<D>;
+  /** Told when the document, or what others wait for, may be other than before. */
+  readonly heard: () => void;
+}
+
+/** A document as this replica knows it. */
+export interface KnownDocument<D> extends Surroundings {
+  readonly document: D;
+  /** When it was asked for, on `clock.now()`. */
+  readonly heardAt: number;
+}
+
+interface Pending<D> {
+  readonly run: DocumentStep<D, (changed: SwapMoment) => void>;
+  readonly failed: (error: unknown) => void;
+}
+
+/** So much longer than it must a command may take on its way, in milliseconds: see `swap`. */
+const ON_ITS_WAY_MS = 20;
+/** Others that are faster so many times in a row: each time one of them has got further. */
+const MOST_TRIES = 50;
+
+/**
+ * A document in Redis that replicas change together. A change is reckoned here, with the document as it is known, and
+ * swapped for it if nobody else has changed it; else the newest comes back, and it is reckoned again. What is asked for
+ * while a command is under way goes together with the next one.
+ */
+export class SharedDocument<D> {
+  readonly #options: SharedDocumentOptions<D>;
+  #text = '';
+  #token = '';
+  #epoch = '';
+  #company = '';
+  #shift = 0;
+  #known: KnownDocument<D> | null = null;
+  #pending: Pending<D>[] = [];
+  #isBusy = false;
+
+  constructor(options: SharedDocumentOptions<D>) {
+    this.#options = options;
+  }
+
+  get name(): string {
+    return this.#options.name;
+  }
+
+  /** Names the document as it is known here; empty where it is not. */
+  get token(): string {
+    return this.#epoch === this.#options.replica.epoch ? this.#token : '';
+  }
+
+  /** The document as last heard of; `null` before that. Not to be changed. */
+  get known(): KnownDocument<D> | null {
+    return this.#known;
+  }
+
+  /**
+   * Changes the document. One trip, and another each time that another replica was faster. Rejects with
+   * `RedisUnavailable`, whose `doubtful` says that the change may have been carried out, or with `RedisRefused`.
+   */
+  change<T>(step: DocumentStep<D, T>): Promise<Changed<T>> {
+    return new Promise((resolve, reject) => {
+      this.#pending.push({
+        run: (...of) => {
+          const result = step(...of);
+          return (changed) => resolve({ ...changed, result });
+        },
+        failed: reject,
+      });
+      if (!this.#isBusy) inBackground(this.#work());
+    });
+  }
+
+  /** What a beat has brought. */
+  look(reply: readonly unknown[], of: Heard): void {
+    const [token, shift, text, ...company] = reply;
+    const isKnown = this.#epoch === of.epoch && this.#token === token;
+    this.#hear(of, [token, shift, isKnown ? this.#text : text, ...company]);
+  }
+
+  async #work(): Promise<void> {
+    this.#isBusy = true;
+    // What is asked for in one turn goes together.
+    await Promise.resolve();
+    while (this.#pending.length > 0) {
+      const steps = this.#pending;
+      this.#pending = [];
+      try {
+        await this.#carryOut(steps);
+      } catch (error) {
+        for (const { failed } of steps) failed(error);
+      }
+    }
+    this.#isBusy = false;
+  }
+
+  async #carryOut(steps: readonly Pending<D>[]): Promise<void> {
+    const { clock, replica } = this.#options;
+    for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+      let done: readonly ((changed: SwapMoment) => void)[] = [];
+      let text = '';
+      const sent = { now: clock.now(), wall: clock.wall() };
+      const reply = await replica.call(scripts.swap, (bounds) => {
+        const swap = this.#reckon(steps, bounds);
+        ({ done, text } = swap);
+        return [JSON.stringify(swap.told), swap.isChanged ? text : ''];
+      });
+      const { epoch, now: sharedAt, sentAt } = reply;
+      const [count, ageMs, isDone, token, shift, newest, others, ...company] = reply.rest;
+      const n = Number(count);
+      const heard = {
+        epoch,
+        now: sharedAt,
+        sentAt,
+        n,
+        ageMs: Number(ageMs),
+        others: namesOf(others),
+      };
+      this.#hear(heard, [token, shift, isDone === 1 ? text : newest, ...company]);
+      if (isDone === 1) {
+        for (const each of done) each({ epoch, sharedAt, n, sent });
+        return;
+      }
+      if (this.#known === null) await this.#discard();
+    }
+    throw new RedisUnavailable('others were faster again and again', false);
+  }
+
+  /** Runs steps on the document as it is known; on none where it is not, to get it. */
+  #reckon(steps: readonly Pending<D>[], bounds: Bounds | null) {
+    const { form, name, replica } = this.#options;
+    const known = this.#known;
+    const read = { name, token: '', latest: 0, forget: 0, messages: [] };
+    const nothing = { told: read, text: '', isChanged: false, done: [] };
+    if (known === null || bounds === null || this.token === '') return nothing;
+    const now = bounds.lower - this.#shift;
+    const document = form.read(this.#text, now);
+    if (document === null) return nothing;
+    const before = form.write(document);
+    const { bids, others } = known;
+    const ageMs = known.ageMs + Math.max(0, bounds.lower - known.shared);
+    const n = Math.max(known.n, replica.applied);
+    const unsureMs = bounds.latest - bounds.lower;
+    const surroundings = { now, unsureMs, shared: bounds.lower, ageMs, n, others, bids };
+    const effects: Effects = {
+      intents: new Map(),
+      renewed: new Map(),
+      dropped: new Set(),
+      messages: [],
+    };
+    const done = steps.map(({ run }) => run(document, surroundings, effects));
+    const after = form.write(document);
+    const isChanged = after !== before;
+    const { bid, dropped, inCompany, intents, messages, renewed } = effects;
+    const told = {
+      name,
+      token: this.#token,
+      ...(inCompany ? { company: this.#company } : {}),
+      latest: bounds.latest + ON_ITS_WAY_MS,
+      forget: Math.ceil(form.keepMs(document, now)),
+      messages,
+      ...(bid === undefined ? {} : { bid: bid?.text ?? '', bidMs: Math.ceil(bid?.ms ?? 0) }),
+      ...(intents.size + renewed.size + dropped.size === 0
+        ? {}
+        : {
+            intents: {
+              add: Object.fromEntries(intents),
+              renew: Object.fromEntries(renewed),
+              drop: [...dropped],
+            },
+          }),
+    };
+    return { told, text: isChanged ? after : this.#text, isChanged, done };
+  }
+
+  #hear({ ageMs, epoch, n, others, ...of }: Heard, reply: readonly unknown[]): void {
+    const [token, shift, text, bids, company] = reply;
+    this.#company = String(company);
+    this.#epoch = epoch;
+    this.#token = String(token);
+    this.#shift = Number(shift);
+    this.#text = String(text);
+    const now = of.now - this.#shift;
+    const document = this.#options.form.read(this.#text, now);
+    const rest = { now, unsureMs: 0, shared: of.now, heardAt: of.sentAt, ageMs, n, others };
+    this.#known = document && { document, ...rest, bids: bidsOf(bids) };
+    this.#options.heard();
+  }
+
+  /** What cannot be read is a loss of memory: its content is unknown. */
+  async #discard(): Promise<never> {
+    const { name, replica } = this.#options;
+    await replica.call(scripts.discard, [JSON.stringify({ name, token: this.#token })]);
+    throw new RedisRefused('a document that cannot be read');
+  }
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** Bids by the names of their replicas, which come before them. */
+function bidsOf(reply: unknown): ReadonlyMap<string, string> {
+  const flat = listOf(reply).map(String);
+  return new Map(
+    flat.flatMap((id, at) => (at % 2 === 0 ? [[id, flat[at + 1] ?? ''] as const] : [])),
+  );
+}

@@ -1,0 +1,66 @@
+import type { DocumentForm } from '../../../redis/shared-document.ts';
+import { type KeyBudget, newBudget, type Rules } from '../law/document.ts';
+import { purge } from '../law/slots.ts';
+
+/** How long a budget is remembered of which something is known but nothing counts, in milliseconds. */
+const REMEMBERED_MS = 600_000;
+/** How long one is remembered of which nothing is known: anybody can make keys up. */
+const UNKNOWN_MS = 1000;
+
+/** How the budget of a key is written in Redis. */
+export function budgetForm(rules: Rules): DocumentForm<KeyBudget> {
+  return {
+    read(text, now) {
+      const budget = text === '' ? newBudget(rules, now) : parsed(text, newBudget(rules, now));
+      if (budget) purge(budget, rules, now);
+      return budget;
+    },
+    write: (budget) => JSON.stringify(budget),
+    keepMs(b, now) {
+      const moments = [
+        ...b.answered.map(({ until }) => until),
+        ...b.coTenants.map(({ until }) => until),
+        ...b.held.map(({ grantedAt, until }) =>
+          Math.max(until ?? now, grantedAt + (rules.ghostMs ?? 0)),
+        ),
+        b.pause.until ?? now,
+      ];
+      const countsMs = moments.reduce((last, moment) => Math.max(last, moment), now) - now;
+      return countsMs + (b.caution.blind ? UNKNOWN_MS : REMEMBERED_MS);
+    },
+  };
+}
+
+/** A budget as it was written; `null` for anything else. */
+function parsed(text: string, example: KeyBudget): KeyBudget | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (!isLike(value, example)) return null;
+  const budget = value as KeyBudget;
+  const { interactive, write } = budget.turns.served;
+  const isWhole =
+    [...budget.held, ...budget.answered, ...budget.coTenants].every(({ until }) =>
+      Number.isFinite(until),
+    ) &&
+    [...budget.held, ...budget.answered].every(({ grantedAt }) => Number.isFinite(grantedAt)) &&
+    [...Object.values(interactive), ...Object.values(write)].every(Number.isFinite);
+  return isWhole ? budget : null;
+}
+
+/** Whether a value has the members of an example; where that has `null`, a number will do. */
+function isLike(value: unknown, example: unknown): boolean {
+  if (example === null) return value === null || Number.isFinite(value);
+  if (typeof example === 'number') return Number.isFinite(value);
+  if (Array.isArray(example)) return Array.isArray(value) && value.every(isObject);
+  if (!isObject(example)) return typeof value === typeof example;
+  if (!isObject(value)) return false;
+  return Object.entries(example).every(([name, member]) => isLike(value[name], member));
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

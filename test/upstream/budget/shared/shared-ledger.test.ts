@@ -1,0 +1,308 @@
+import { afterEach, expect, it } from 'vitest';
+import { holdMs } from '../../../../src/redis/times.ts';
+import {
+  HOLD_MS,
+  INTENT_MS,
+  ledgerStage,
+  type Party,
+  times,
+} from '../../../support/ledger-stage.ts';
+import { describeWith, redisServer } from '../../../support/needs.ts';
+import { clearUp } from '../../../support/redis-connection.ts';
+import { setClock } from '../../../support/replicas/redis-insight.ts';
+import { DOCUMENT } from '../../../support/script-stage.ts';
+
+afterEach(clearUp);
+
+const STATE = '{gateway:1}:state';
+const WINDOW_MS = 60_000;
+
+/** A stage with so many replicas whose leases run, where what is left is known. */
+async function stageOf(names: readonly string[], limits?: { readonly limit?: number }) {
+  const stage = await ledgerStage(limits);
+  const parties: Party[] = [];
+  for (const name of names) parties.push(await stage.party(name));
+  await stage.age();
+  const [first] = parties as [Party, ...Party[]];
+  expect((await first.claim([{ id: 'first' }])).verdicts).toEqual(['go']);
+  await first.ended('first');
+  const intents = async (): Promise<Record<string, { u: number; t: string[] }> | null> => {
+    const text = (await stage.server.command('HGET', STATE, '!')) as string | null;
+    return text === null ? null : JSON.parse(text);
+  };
+  return { stage, intents, server: stage.server, parties: parties as [Party, Party] };
+}
+
+const reads = (count: number, of: object = {}, name = 'read') =>
+  Array.from({ length: count }, (_, n) => ({ id: `${name} ${n}`, ...of }));
+
+describeWith(redisServer, 'a claim', () => {
+  it('is granted until the limit is reached, over all replicas', async () => {
+    const { parties, stage } = await stageOf(['a', 'b'], { limit: 5 });
+    const [a, b] = parties;
+    expect((await a.claim(reads(2))).verdicts).toEqual(['go', 'go']);
+    expect((await b.claim(reads(3, {}, 'b'))).verdicts).toEqual(['go', 'go', '']);
+    expect((await stage.budget()).held).toHaveLength(4);
+    await a.ledger.giveBack('read 0');
+    expect((await b.claim([{ id: 'z' }])).verdicts).toEqual(['go']);
+  });
+
+  it('gets nothing before it is known what was sent, whatever made Redis forget', async () => {
+    const { parties, server } = await stageOf(['a']);
+    const [a] = parties;
+    for (const command of [['FLUSHALL'], ['DEL', STATE]]) {
+      const { epoch } = a.actor;
+      await server.command(...command);
+      expect((await a.claim(reads(1))).verdicts).toEqual(['']);
+      expect(a.actor.epoch).not.toBe(epoch);
+    }
+  });
+
+  it('waits out the whole quarantine, to the end', async () => {
+    const { parties, server } = await stageOf(['a']);
+    const [a] = parties;
+    expect(holdMs(times, { windowMs: WINDOW_MS, timeoutMs: 6750 })).toBe(HOLD_MS);
+    const since = async (ms: number): Promise<void> => {
+      const text = (await server.command('HGET', STATE, '#')) as string;
+      const epoch = JSON.stringify({ ...JSON.parse(text), since: a.actor.now - ms });
+      await server.command('HSET', STATE, '#', epoch);
+      await a.ledger.document.change(() => {});
+    };
+    await since(HOLD_MS - 500);
+    const { stopMs, verdicts } = await a.claim(reads(1));
+    expect(verdicts).toEqual(['']);
+    expect(stopMs).toBeLessThanOrEqual(500);
+    await since(HOLD_MS + 1);
+    expect((await a.claim(reads(1))).verdicts).toEqual(['go']);
+  });
+
+  it('leaves other replicas their turns', async () => {
+    const { parties } = await stageOf(['a', 'b'], { limit: 3 });
+    const [a, b] = parties;
+    await a.claim(reads(2, { caller: 'noisy' }));
+    // Both wait now, the quiet one behind the round that had begun.
+    const noisy = (id: string) =>
+      a.claim([{ id, caller: 'noisy' }], { interactive: [['noisy', 3, 0]] });
+    await noisy('n1');
+    expect((await b.claim([{ id: 'q1', caller: 'quiet' }])).verdicts).toEqual(['']);
+    await a.ledger.giveBack('read 0');
+    expect((await noisy('n2')).verdicts).toEqual(['go']);
+    await a.ledger.giveBack('read 1');
+    expect(await noisy('n3')).toMatchObject({ verdicts: [''], stopMs: 20 });
+    expect((await b.claim([{ id: 'q2', caller: 'quiet' }])).verdicts).toEqual(['go']);
+  });
+
+  it('leaves no trace of callers who wait no more, however many come', async () => {
+    const { parties, server } = await stageOf(['a'], { limit: 1 });
+    const [a] = parties;
+    for (let n = 0; n < 20; n += 1) await a.claim([{ id: `w${n}`, caller: `nobody ${n}` }]);
+    const all = JSON.stringify(await server.command('HGETALL', STATE));
+    expect(all.match(/nobody \d+/g)).toEqual(['nobody 19']);
+    await a.claim([]);
+    expect(JSON.stringify(await server.command('HGETALL', STATE))).not.toContain('nobody');
+  });
+
+  it('of a refresh waits for readers anywhere', async () => {
+    const { parties } = await stageOf(['a', 'b']);
+    const [a, b] = parties;
+    const refresh = { id: 'r', lane: 'refresh' as const };
+    await b.claim([], { interactive: [['someone', 1, 0]] });
+    expect((await a.claim([refresh])).verdicts).toEqual(['']);
+    await b.claim([]);
+    expect((await a.claim([refresh])).verdicts).toEqual(['go']);
+  });
+});
+
+describeWith(redisServer, 'a read', () => {
+  const want = { key: 'campaigns', touches: ['t'], ttlMs: 60_000 };
+
+  it('that another replica asks for takes no slot, and one that landed of late neither', async () => {
+    const { parties, stage } = await stageOf(['a', 'b']);
+    const [a, b] = parties;
+    await a.claim([{ ...want, id: 'a1' }]);
+    expect((await b.claim([{ ...want, id: 'b1' }])).verdicts).toEqual(['join']);
+    await a.ended('a1', { key: 'campaigns', kept: true });
+    expect(stage.messages().at(-1)).toMatchObject({ kind: 'ended', key: 'campaigns', kept: true });
+    expect((await b.claim([{ ...want, id: 'b2' }])).verdicts).toEqual(['landed']);
+    // Whoever has that answer already wants a newer one.
+    expect((await b.claim([{ ...want, id: 'b3', newer: b.actor.now }])).verdicts).toEqual(['go']);
+    await b.ledger.giveBack('b3');
+    const { answered, held } = await stage.budget();
+    expect([answered.length, held.length]).toEqual([2, 0]);
+  });
+
+  it('that landed is told of for its ttl only, and as of the epoch that it was asked for in', async () => {
+    const { parties, stage } = await stageOf(['a', 'b']);
+    const [a, b] = parties;
+    await a.claim([{ ...want, id: 'a1' }]);
+    await a.ended('a1', { key: 'campaigns', kept: true });
+    expect((await b.claim([{ ...want, id: 'b1', ttlMs: 0 }])).verdicts).toEqual(['go']);
+    await b.ledger.giveBack('b1');
+    // What it keeps was asked for before Redis lost its memory: nobody else may find it by that.
+    await a.claim([{ ...want, id: 'a2', key: 'pixels' }]);
+    await a.ended('a2', { key: 'pixels', kept: true, epoch: 'an epoch before' });
+    expect(stage.messages().at(-1)).toMatchObject({ key: 'pixels', kept: false });
+    expect((await b.claim([{ ...want, id: 'b2', key: 'pixels' }])).verdicts).toEqual(['go']);
+  });
+
+  it('is asked for anew once a write has touched it, or its replica is not heard of any more', async () => {
+    const { parties } = await stageOf(['a', 'b']);
+    const [a, b] = parties;
+    await a.claim([{ ...want, id: 'a1' }]);
+    await b.actor.touched(['t']);
+    expect((await b.claim([{ ...want, id: 'b1' }])).verdicts).toEqual(['go']);
+    await a.claim([{ ...want, id: 'a2', key: 'pixels' }]);
+    expect((await b.claim([{ ...want, id: 'b2', key: 'pixels' }])).verdicts).toEqual(['join']);
+    await a.actor.goodbye();
+    expect((await b.claim([{ ...want, id: 'b3', key: 'pixels' }])).verdicts).toEqual(['go']);
+  });
+});
+
+describeWith(redisServer, 'time', () => {
+  it('for which a permit counts is the hold, and after its request a window and its margin', async () => {
+    const { parties, stage } = await stageOf(['a']);
+    const [a] = parties;
+    await a.claim([{ id: 'p' }]);
+    const [granted] = (await stage.budget()).held;
+    expect((granted?.until ?? 0) - (granted?.grantedAt ?? 0)).toBeGreaterThanOrEqual(HOLD_MS);
+    expect(granted?.until).toBeLessThan(a.actor.now + HOLD_MS + 1000);
+    await a.ended('p');
+    const answered = (await stage.budget()).answered.find(({ id }) => id === 'p');
+    expect((answered?.until ?? 0) - (answered?.endedAt ?? 0)).toBeGreaterThanOrEqual(
+      WINDOW_MS + 250,
+    );
+    expect(answered?.until).toBeLessThan(a.actor.now + WINDOW_MS + 1250);
+    await a.ended('forgotten');
+    expect((await stage.budget()).answered.map(({ id }) => id)).toContain('forgotten');
+  });
+
+  it('of a lengthy request and of the intent of its write is the hold from each renewal on', async () => {
+    const { intents, parties, server, stage } = await stageOf(['a']);
+    const [a] = parties;
+    await a.claim([{ id: 'long', lengthy: true, lane: 'write', touches: ['t'] }]);
+    expect((await intents())?.['long']?.u).toBeGreaterThan(a.actor.now + HOLD_MS - 1000);
+    await setClock(server, 20_000);
+    await a.actor.beat();
+    await a.ledger.renew('long');
+    const [slot] = (await stage.budget()).held;
+    expect(slot?.until).toBeGreaterThan(a.actor.now + HOLD_MS - 1000);
+    expect((await intents())?.['long']?.u).toBeGreaterThan(a.actor.now + HOLD_MS - 1000);
+    await server.command('FLUSHALL');
+    await a.actor.beat();
+    await a.ledger.renew('long');
+    expect((await stage.budget()).held).toMatchObject([{ id: 'long', lengthy: true }]);
+  });
+
+  it('of a pause is what a refusal says, over all replicas', async () => {
+    const { parties } = await stageOf(['a', 'b']);
+    const [a, b] = parties;
+    await a.claim([{ id: 'p' }]);
+    await a.ended('p', { feedback: { refused: { retryAfterMs: 900 } } });
+    const { stopMs, verdicts } = await b.claim(reads(1));
+    expect(verdicts).toEqual(['']);
+    expect(stopMs).toBeGreaterThan(100);
+    expect(stopMs).toBeLessThanOrEqual(900);
+  });
+
+  it('that the shared clock makes good frees no slot early', async () => {
+    const { parties, server } = await stageOf(['a', 'b'], { limit: 1 });
+    const [a, b] = parties;
+    const { now } = a.actor;
+    // What a sent before Redis stood still for 5 seconds is carried out after that, and holds the clock up.
+    await setClock(server, 5000);
+    a.actor.upper = now + 100;
+    await a.actor.beat();
+    a.actor.upper = 0;
+    await a.ended('second');
+    // b knows what time it is: five seconds were lost when that was noted.
+    b.actor.lower = now + 4900;
+    b.actor.upper = now + 60_000;
+    await b.actor.beat();
+    b.actor.lower = 0;
+    b.actor.upper = 0;
+    await setClock(server, WINDOW_MS - 1000);
+    expect((await b.claim(reads(1))).verdicts).toEqual(['']);
+    await setClock(server, 2000);
+    expect((await b.claim(reads(1))).verdicts).toEqual(['go']);
+  });
+});
+
+describeWith(redisServer, 'a permit', () => {
+  it('ends once, however often that is told', async () => {
+    const { parties, stage } = await stageOf(['a']);
+    const [a] = parties;
+    await a.claim([{ id: 'p' }]);
+    const feedback = { limit: 30, remaining: 20 };
+    await a.ended('p', { feedback });
+    const once = await stage.budget();
+    await a.ended('p', { feedback });
+    expect(await stage.budget()).toEqual(once);
+  });
+
+  it('whose replica ends without a word counts, and one of its permits for long', async () => {
+    const { parties, server, stage } = await stageOf(['a', 'b']);
+    const [a, b] = parties;
+    await a.claim(reads(3));
+    await setClock(server, HOLD_MS + 1000);
+    await b.claim([{ id: 'b1', caller: 'other' }]);
+    const { held } = await stage.budget();
+    expect(held.filter(({ owner }) => owner === 'a')).toMatchObject([{ ghost: true }]);
+    // It was only stopped, and has sent its request.
+    await a.ended('read 2');
+    expect((await stage.budget()).held.map(({ id }) => id)).toEqual(['b1']);
+  });
+
+  it('that was never sent leaves nothing behind, nor does a write that changed nothing', async () => {
+    const { intents, parties, stage } = await stageOf(['a']);
+    const [a] = parties;
+    const write = { lane: 'write', touches: ['t'] } as const;
+    await a.claim([{ id: 'w', ...write }]);
+    expect((await intents())?.['w']).toMatchObject({ t: ['t'] });
+    expect((await intents())?.['w']?.u).toBeLessThanOrEqual(a.actor.now + INTENT_MS);
+    await a.ledger.giveBack('w');
+    expect(await intents()).toBeNull();
+    expect((await stage.budget()).held).toEqual([]);
+    await a.claim([{ id: 'v', ...write }]);
+    await a.ended('v', { withdraw: true });
+    expect(await intents()).toBeNull();
+  });
+
+  it('may have been given where no reply came, and is given back then', async () => {
+    const { parties, server, stage } = await stageOf(['a']);
+    const [a] = parties;
+    const { call } = a.actor;
+    a.actor.call = async (...args) => {
+      await call(...args);
+      throw new Error('no reply');
+    };
+    await expect(
+      a.ledger.claim([{ id: 'lost', lane: 'interactive', caller: 'a' }], {
+        write: [],
+        interactive: [['a', 1, 0]],
+        refreshes: 0,
+        oldestMs: 0,
+      }),
+    ).rejects.toThrow('no reply');
+    a.actor.call = call;
+    expect((await stage.budget()).held).toMatchObject([{ id: 'lost' }]);
+    await server.command('PING');
+    await a.ledger.giveBack('lost');
+    expect((await stage.budget()).held).toEqual([]);
+  });
+});
+
+describeWith(redisServer, 'a budget that somebody else has written', () => {
+  it.each(['[]', '{"held":5}', '{"limit":"30"}', 'no JSON'])(
+    '%s is a loss of memory, and nothing worse',
+    async (text) => {
+      const { parties, server } = await stageOf(['a']);
+      const [a] = parties;
+      const { epoch } = a.actor;
+      await server.command('HSET', STATE, `b:${DOCUMENT}`, `1 0 0 9000000000000 ${text}`);
+      await expect(a.claim(reads(1))).rejects.toThrow('could not be read');
+      const { verdicts } = await a.claim(reads(1));
+      expect(verdicts).toEqual(['']);
+      expect(a.actor.epoch).not.toBe(epoch);
+    },
+  );
+});
