@@ -14,6 +14,8 @@ export class CallerQueues<W> {
   readonly #lane: TurnLane;
   readonly #queues = new Map<string, CallerQueue<W>>();
   readonly #again: W[] = [];
+  /** The one that was made last. */
+  #latest: CallerQueue<W> | undefined;
   #size = 0;
 
   constructor(lane: TurnLane) {
@@ -45,7 +47,10 @@ export class CallerQueues<W> {
     this.#size += 1;
     const queue = this.#queues.get(caller);
     if (queue) queue.waiting.push(waiting);
-    else this.#queues.set(caller, { caller, since: seq, waiting: [waiting] });
+    else {
+      this.#latest = { caller, since: seq, waiting: [waiting] };
+      this.#queues.set(caller, this.#latest);
+    }
   }
 
   /** Puts back, before all others, what had its turn in vain. */
@@ -100,6 +105,11 @@ export class CallerQueues<W> {
    * waits asks for it.
    */
   #before(turns: TurnState, own: CallerQueue<W>, round: number): number {
+    const others = this.#queues.size - 1;
+    // Who has just come stands behind all others: thousands can come at once.
+    if (round === 0 && own === this.#latest && own.since === turns.seq) {
+      return this.#again.length + others;
+    }
     const at = turnAt(turns, this.#lane, own);
     let before = this.#again.length + round;
     let isEarlier = true;
