@@ -227,7 +227,7 @@ export class SharedDocument<D> {
     const told = {
       name,
       token: this.#token,
-      ...(inCompany ? { company: this.#company } : {}),
+      ...(inCompany ? { company: this.#company, n } : {}),
       latest: bounds.latest + ON_ITS_WAY_MS,
       forget: Math.ceil(form.keepMs(document, now)),
       messages,

@@ -1,12 +1,13 @@
 /**
- * Changes a document if it is as its replica knows it: {name, token, company, latest, forget, bid, bidMs, intents, messages},
+ * Changes a document if it is as its replica knows it: {name, token, company, n, latest, forget, bid, bidMs, intents, messages},
  * and the text that takes the place of the document, empty to leave it.
  *
  * The replica has reckoned with a moment that was certainly over. It is carried out only up to `latest`, a little
  * later: what is long on its way is refused, and whoever waited for its reply in vain knows that it will not be carried
  * out any more.
  *
- * Where it depends on who else lives and what they wait for, `company` names that as it is known, and must be true too.
+ * Where it depends on who else lives and what they wait for, `company` names that as it is known, and `n` is the latest
+ * write that is known: both must be true too.
  *
  * Only what is carried out has an effect: the text, the bid (empty to take it back), and `intents`, {add: {<id>: {ms,
  * tags}}, renew: {<id>: ms}, drop: [id]}. Each of `messages`, {text, always}, is told if it is always to be told or
@@ -19,7 +20,7 @@ export const swap = `
 local A, TEXT = cjson.decode(ARGV[6]), ARGV[7]
 local doc, bids = document(A.name), bidsFor(A.name)
 local company = companyOf(bids)
-local done = SEEN == E.id and not late and now <= A.latest and A.token == tokenOf(doc) and (A.company or company) == company
+local done = SEEN == E.id and not late and now <= A.latest and A.token == tokenOf(doc) and (A.company or company) == company and (A.n or E.n) == E.n
 if done then
   if TEXT ~= '' then
     doc = {version = string.format('%.0f', E.c), shift = doc.shift, text = TEXT}
