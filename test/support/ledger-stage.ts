@@ -74,6 +74,7 @@ export async function ledgerStage({ limit = 30, windowMs = 60_000 } = {}): Promi
         windowMs,
         timeoutMs: HOLD_MS - times.sendByMs - times.marginMs - 60_000,
         shows: (tags, asOf) => tags.every((tag) => (touched.get(tag) ?? 0) <= asOf),
+        isLeaving: () => false,
         heard: () => {},
       });
       /** A beat tells what time it is, and which writes there were. */

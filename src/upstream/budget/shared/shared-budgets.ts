@@ -53,6 +53,7 @@ export class SharedBudgets {
   /** The budgets under which something waits, by name. */
   readonly #waiting = new Map<string, Set<SharedBudget>>();
   #permits = 0;
+  #isLeaving = false;
 
   constructor(options: SharedBudgetsOptions) {
     this.#options = options;
@@ -83,6 +84,11 @@ export class SharedBudgets {
       waits: (budget, does) => this.#noteWaiting(budget, does),
       observer: (outcome) => observer(upstream, outcome),
     });
+  }
+
+  /** This replica ends: it claims nothing any more. */
+  leave(): void {
+    this.#isLeaving = true;
   }
 
   /** The ledgers whose state is of interest. */
@@ -165,6 +171,7 @@ export class SharedBudgets {
       windowMs,
       timeoutMs,
       shows,
+      isLeaving: () => this.#isLeaving,
       heard: (ledger) => watch.look(ledger),
     });
   }

@@ -64,6 +64,8 @@ interface SharedLedgerOptions {
   readonly timeoutMs: number;
   /** Whether an answer that shows all writes up to a number is right for some tags. */
   readonly shows: (tags: readonly string[], asOf: number) => boolean;
+  /** Whether this replica ends: a claim that is under way gets nothing then, and leaves no bid. */
+  readonly isLeaving: () => boolean;
   /** Told whenever the budget, or what waits elsewhere, may be other than before. */
   readonly heard: (ledger: SharedLedger) => void;
 }
@@ -199,7 +201,11 @@ export class SharedLedger {
     effects: Effects,
     { waits, wants }: { readonly wants: readonly SharedWant[]; readonly waits: WaitingCounts },
   ): SharedClaim {
-    const { replica, shows } = this.#options;
+    const { isLeaving, replica, shows } = this.#options;
+    if (isLeaving()) {
+      effects.bid = null;
+      return { verdicts: wants.map(() => ''), stopMs: LONGEST_STOP_MS };
+    }
     const isAlive = (owner: string): boolean => owner === replica.id || around.others.has(owner);
     const isAway = (owner: string): boolean => around.others.has(owner);
     const found = wants.map(({ sought }) =>
