@@ -142,8 +142,9 @@ export class Play {
   /** Reads, and notes what was seen; an error shows nothing. */
   async read(view: View): Promise<void> {
     const since = this.#options.truth.now;
-    const { data, errors } = await this.#options.ask(view.query, {}, PATIENT);
-    if (errors.length === 0) this.sightings.push(...see(view, data, since));
+    const { data, errors, receipt } = await this.#options.ask(view.query, {}, PATIENT);
+    const isStale = receipt.stale > 0;
+    if (errors.length === 0) this.sightings.push(...see(view, data, { since, isStale }));
   }
 
   #write(change: Change): void {
@@ -157,7 +158,8 @@ export class Play {
     const selection = shows ? `... on ${shows.query}` : '';
     const run = async (): Promise<void> => {
       const query = `mutation { result: ${mutation} { __typename ${selection} } }`;
-      const { data, errors } = await this.#options.ask<{ result: Row } | null>(query, {}, PATIENT);
+      const { ask } = this.#options;
+      const { data, errors, receipt } = await ask<{ result: Row } | null>(query, {}, PATIENT);
       remove?.();
       const typename = data?.result['__typename'];
       expect(typename, JSON.stringify(data)).not.toBe('InvalidInput');
@@ -165,10 +167,11 @@ export class Play {
       const done = unknown
         ? fate === 'lost, done' && attempt.possible
         : data !== null && typename !== 'Rejected';
-      attempt.end(done);
+      attempt.end(done, unknown);
       if (shows && done && data && errors.length === 0) {
         // What it reads afterwards was read at some time since it began, but not before its own write.
-        for (const sighting of see(shows, data.result, begun)) {
+        const isStale = receipt.stale > 0;
+        for (const sighting of see(shows, data.result, { since: begun, isStale })) {
           const own = sighting.register in effect.values;
           this.sightings.push(own ? { ...sighting, since: this.#options.truth.now } : sighting);
         }
@@ -211,8 +214,12 @@ export class Play {
 /** Nobody here gives up waiting for a turn. */
 const PATIENT = { prefer: 'wait=600' };
 
-function see({ query, sees }: View, data: Row, since: number): Sighting[] {
-  return sees(data).map(([register, fits]) => ({ register, fits, since, where: query }));
+function see(
+  { query, sees }: View,
+  data: Row,
+  when: Pick<Sighting, 'since' | 'isStale'>,
+): Sighting[] {
+  return sees(data).map(([register, fits]) => ({ register, fits, where: query, ...when }));
 }
 
 function pick<T>(choices: readonly T[], n: number): T {

@@ -8,6 +8,8 @@ interface Version {
   readonly state: State;
   /** Infinite while the write is under way; absent when it turned out not to have happened. */
   endedAt: number | undefined;
+  /** Whether the write answered that its outcome is unknown. */
+  isUnknown?: boolean;
 }
 
 /** What an operation showed of a register. */
@@ -16,6 +18,8 @@ export interface Sighting {
   readonly fits: (state: State) => boolean;
   /** The time at which the operation began. */
   readonly since: number;
+  /** Whether the answer said that it is stale. */
+  readonly isStale: boolean;
   /** What was asked. */
   readonly where: string;
 }
@@ -74,7 +78,7 @@ export class Truth {
   /** Begins a write, unless another one of the same things is under way; `possible`: it can be done. */
   attempt({ needs = [], ...change }: Pick<ReturnType<Change>, 'needs' | 'values'>): {
     readonly possible: boolean;
-    end(done: boolean): void;
+    end(done: boolean, isUnknown: boolean): void;
   } | null {
     const possible = needs.every((name) => this.state(name) !== null);
     const values = {
@@ -90,18 +94,25 @@ export class Truth {
     registers.forEach((versions, n) => versions.push(added[n] as Version));
     return {
       possible,
-      end: (done) => {
+      end: (done, isUnknown) => {
         this.#now += 1;
-        for (const version of added) version.endedAt = done ? this.#now : undefined;
+        for (const version of added) {
+          version.endedAt = done ? this.#now : undefined;
+          version.isUnknown = isUnknown;
+        }
       },
     };
   }
 
-  /** @throws when what was seen is older than a write that had answered when the operation began. */
-  check({ register, fits, since, where }: Sighting): void {
+  /**
+   * A stale answer may show what was before a write of unknown outcome, where no newer one can be had.
+   * @throws when what was seen is older than a write that had answered when the operation began.
+   */
+  check({ register, fits, isStale, since, where }: Sighting): void {
     const versions = this.#versions(register);
     const latest = versions.findLastIndex(
-      ({ endedAt }) => endedAt !== undefined && endedAt <= since,
+      ({ endedAt, isUnknown }) =>
+        endedAt !== undefined && endedAt <= since && !(isStale && isUnknown),
     );
     const allowed = versions.slice(latest).filter(({ endedAt }) => endedAt !== undefined);
     if (allowed.some(({ state }) => fits(state))) return;
