@@ -31,15 +31,15 @@ const read = '{ pixels(first: 1) { totalCount } }';
 const write =
   'mutation { createDomain(input: { domain: "https://drain.example" }) { __typename } }';
 
-/** Holds the next answers of the upstream: reads queue behind the first, and writes behind two. */
+/** Holds the next answers of the upstream: at a start, reads queue behind the first two, and writes behind three. */
 async function holdFirst(
   gateway: BusyGateway,
-  times = 1,
+  times = 2,
 ): Promise<{ first: Promise<unknown>; open: () => void }> {
   const { opened, open } = gate();
   gateway.sandbox.links.fault({ kind: 'hold', until: opened, times });
-  const first = gateway.ask('{ account { username } }');
-  await arrival(gateway.sandbox.links);
+  const first = gateway.ask('{ account { username } plans { name } }');
+  while (gateway.sandbox.links.requests.length < 2) await clock.settle();
   return { first, open };
 }
 
@@ -71,7 +71,7 @@ describe('a stop', () => {
     open();
     expect(await first).toMatchObject({ status: 200, data: { account: { username: 'studio' } } });
     await closed;
-    expect(gateway.sandbox.links.requests).toHaveLength(1);
+    expect(gateway.sandbox.links.requests).toHaveLength(2);
   });
 
   it('ends a connection at once after an answer whose head was sent before', async () => {
@@ -107,9 +107,9 @@ describe('a stop', () => {
 
   it('sends writes that wait', async () => {
     const gateway = await start();
-    const { first, open } = await holdFirst(gateway, 2);
+    const { first, open } = await holdFirst(gateway, 3);
     const beside = gateway.ask(write);
-    while (gateway.sandbox.links.requests.length < 2) await clock.settle();
+    while (gateway.sandbox.links.requests.length < 3) await clock.settle();
     const waiting = gateway.ask(write.replace('drain', 'late-drain'));
     await queued(gateway, 'write');
     const closed = gateway.gateway.close();
@@ -120,6 +120,7 @@ describe('a stop', () => {
     await Promise.all([first, beside, closed]);
     expect(gateway.sandbox.links.requests.map(({ path }) => path)).toEqual([
       '/api/account',
+      '/api/plans',
       '/api/domain/add',
       '/api/domain/add',
     ]);
