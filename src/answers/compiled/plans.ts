@@ -2,7 +2,7 @@ import { BoundedMap } from '../../bounded-map.ts';
 import type { FieldPlan, ObjectPlan } from './selection-plan.ts';
 
 /** Planned fields that are held, of all operations together: each takes about 400 bytes. */
-const MAX_FIELDS = 5 * 1024;
+const MAX_FIELDS = 4 * 1024;
 
 /** A field at the top of an operation. */
 interface RootField {
