@@ -29,9 +29,9 @@ export interface Effects {
   inCompany?: boolean;
   /** What this replica waits for, and for how many milliseconds that counts; `null` for nothing. */
   bid?: { readonly text: string; readonly ms: number } | null;
-  /** Tags that are touched if the replica is not heard of any more for so many milliseconds, by a name. */
+  /** Tags that are touched if the replica is not heard of any more for this many milliseconds, by a name. */
   readonly intents: Map<string, { readonly ms: number; readonly tags: readonly string[] }>;
-  /** Intents that count for so many more milliseconds from now on. */
+  /** Intents that count for this many more milliseconds from now on. */
   readonly renewed: Map<string, number>;
   readonly dropped: Set<string>;
   /** Messages of the channel, each told always or only where another replica waits. */
@@ -89,12 +89,12 @@ interface Pending<D> {
 
 /** So much longer than it must a command may take on its way, in milliseconds: see `swap`. */
 const ON_ITS_WAY_MS = 20;
-/** Others that are faster so many times in a row: each time one of them has got further. */
+/** Others that are faster this many times in a row: each time one of them has got further. */
 const MOST_TRIES = 50;
 
 /**
  * A document in Redis that replicas change together. A change is reckoned here, with the document as it is known, and
- * swapped for it if nobody else has changed it; else the newest comes back, and it is reckoned again. What is asked for
+ * swapped for it if no other replica has changed it; else the newest comes back, and it is reckoned again. What is asked for
  * while a command is under way goes together with the next one.
  */
 export class SharedDocument<D> {

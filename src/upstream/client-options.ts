@@ -13,7 +13,7 @@ export interface ClientOptions extends ExchangeOptions {
   readonly freshness: (resource: Resource) => Freshness;
   /** Requests per window and key. */
   readonly rateLimit: number;
-  /** Requests that one operation may make; never more than a window has, and so many by default. */
+  /** Requests that one operation may make; never more than a window has, and this many by default. */
   readonly maxCallsPerOperation?: number;
   /** Makes the parts of cache keys that stand for a request's body unreadable. */
   readonly digest: Digest;

@@ -120,7 +120,7 @@ export class Client {
     return this.#budgets.stateOf(credential);
   }
 
-  /** Lets what is in flight, and writes, end within so many milliseconds. See `Budget.drain`. */
+  /** Lets what is in flight, and writes, end within this many milliseconds. See `Budget.drain`. */
   drain(graceMs: number): void {
     this.#budgets.drain(graceMs);
   }

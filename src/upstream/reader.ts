@@ -71,7 +71,7 @@ export class Reader {
     const ended = watcher.begin(of, (changed, watchers) => cached.watch(of, changed, watchers));
     try {
       const value = this.#cached(of.read, access);
-      // A failed read is watched too: when it succeeds for somebody else, it does here.
+      // A failed read is watched too: when it succeeds for another reader, it does here.
       if (value instanceof Promise) return value.finally(ended);
       ended();
       return value;

@@ -164,7 +164,7 @@ export interface Page<R extends Row> {
   readonly arrival?: number;
   /** Whether no row is on it twice. */
   readonly distinct?: boolean;
-  /** Present in a dry run where the rows are not known: makes one up that stands for so many of them. */
+  /** Present in a dry run where the rows are not known: makes one up that stands for this many of them. */
   readonly placeholder?: (rows: number) => R;
 }
 

@@ -123,7 +123,7 @@ export class Writes {
     });
   }
 
-  /** Limiter > send, until the request is answered or nobody waits for it any more. */
+  /** Limiter > send, until the request is answered or no caller waits for it any more. */
   async #takeTurns<T>(
     unshared: Unshared<T>,
     credential: Credential,

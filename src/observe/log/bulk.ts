@@ -12,7 +12,7 @@ export interface BulkOptions {
 }
 
 /**
- * Runs `emit` whenever somebody is about to look, and a minute after something was counted at the latest: to count each
+ * Runs `emit` before a reader looks, and a minute after something was counted at the latest: to count each
  * answer from memory with its labels would cost more than to answer. What this returns is to be called with each count.
  */
 export function emitInBulk({ clock, events }: BulkOptions, emit: () => void): () => void {

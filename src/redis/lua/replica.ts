@@ -78,7 +78,7 @@ leave()
 return reply
 `;
 
-/** A replica ends: nobody waits for its lease, nor for the turns that it bid for under `names`. */
+/** A replica ends: no caller waits for its lease, nor for the turns that it bid for under `names`. */
 export const goodbye = `
 if lives[ME] then
   lives[ME] = nil

@@ -3,7 +3,7 @@
  * and the text that takes the place of the document, empty to leave it.
  *
  * The replica has reckoned with a moment that was certainly over. It is carried out only up to `latest`, a little
- * later: what is long on its way is refused, and whoever waited for its reply in vain knows that it will not be carried
+ * later: what is long on its way is refused, and the replica that waited for its reply in vain knows that it will not be carried
  * out any more.
  *
  * Where it depends on who else lives and what they wait for, `company` names that as it is known, and `n` is the latest

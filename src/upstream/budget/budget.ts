@@ -45,7 +45,7 @@ export interface Slot {
   release(): void;
   /**
    * The response has ended. `result` is what other replicas may make of it; absent where it is for this one only. A
-   * request that goes again calls `Budget.turn` in the same run, before anybody else gets the slot that is free now.
+   * request that goes again calls `Budget.turn` in the same run, before another one gets the slot that is free now.
    */
   end(feedback: Feedback, result?: SharedResult): void;
 }
@@ -92,9 +92,9 @@ export interface QueuedRequest {
 
 /** Told of what befalls a budget. */
 export interface BudgetWatch {
-  /** So many requests that this process did not send have come to count. */
+  /** This many requests that this process did not send have come to count. */
   foreign(count: number): void;
-  /** A refusal has begun a pause of so many milliseconds. */
+  /** A refusal has begun a pause of this many milliseconds. */
   paused(ms: number): void;
 }
 
@@ -111,7 +111,7 @@ export interface SlotRequest extends Waiting {
   /** What other replicas have to know of it. */
   readonly sharing?: Sharing | undefined;
   /**
-   * Whether it stays in its lane although its turn comes in about so many milliseconds: a pause has begun, or the
+   * Whether it stays in its lane although its turn comes in about this many milliseconds: a pause has begun, or the
    * process is about to end. If not, it has cancelled itself. Asked at once, since who leaves makes room for others.
    */
   accepts(delayMs: number): boolean;

@@ -104,7 +104,7 @@ export class Lanes<W extends Waiting> {
     };
   }
 
-  /** The refreshes that are the most urgent, so many at most. */
+  /** The refreshes that are the most urgent, this many at most. */
   mostUrgent(count: number): { readonly refresh: W; readonly urgency: number }[] {
     const all = [...this.#refreshes].map((refresh) => ({ refresh, urgency: refresh.urgency() }));
     return all.sort((a, b) => b.urgency - a.urgency).slice(0, count);
@@ -140,7 +140,7 @@ export class Lanes<W extends Waiting> {
     return this.#across(lane, this.#queues[lane].ahead(this.#turns(), this.#nameOf(caller)));
   }
 
-  /** How many of both lanes go before what has so many of its own before it. */
+  /** How many of both lanes go before what has this many of its own before it. */
   #across(lane: TurnLane, before: number): number {
     const waits = { write: this.size('write'), interactive: this.size('interactive') };
     return acrossLanes(this.#turns(), lane, before, waits);

@@ -29,7 +29,7 @@ const MOST_ELSEWHERE = 100;
 
 /**
  * A budget's queue, played forward: who leaves when, and when the answer is there, if nothing else is asked for. The
- * law itself is taken forward, on a copy. Refreshes are left out: they wait while anybody else does.
+ * law itself is taken forward, on a copy. Refreshes are left out: they wait while any other request does.
  */
 export class QueueForecast {
   readonly limit: number;
@@ -86,7 +86,7 @@ export class QueueForecast {
     return promoted;
   }
 
-  /** When the next of those who wait leaves, at `nowMs` or later; infinite when nobody waits. */
+  /** When the next of those who wait leaves, at `nowMs` or later; infinite when no caller waits. */
   nextInMs(nowMs: number): number {
     const { isAlive, now, rules } = this.#view;
     const b = this.#budget;
@@ -102,7 +102,7 @@ export class QueueForecast {
     return Number.POSITIVE_INFINITY;
   }
 
-  /** Lets the next leave, see `nextInMs`; undefined when nobody waits. */
+  /** Lets the next leave, see `nextInMs`; undefined when no caller waits. */
   next(nowMs: number): Departure | undefined {
     const leavesInMs = this.nextInMs(nowMs);
     const waiting = this.#lanes.inOrder().next();
@@ -129,7 +129,7 @@ export class QueueForecast {
     return { waiting: waiting.value, leavesInMs, answersInMs: leavesInMs + this.latencyMs };
   }
 
-  /** How long so many requests take at least, in milliseconds, when the window is as full as it can be. */
+  /** How long this many requests take at least, in milliseconds, when the window is as full as it can be. */
   windowsMs(requests: number): number {
     return Math.ceil(requests / this.limit) * (this.#view.rules.windowMs + this.latencyMs);
   }

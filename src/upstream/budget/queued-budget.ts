@@ -191,7 +191,7 @@ export abstract class QueuedBudget implements Budget {
   }
 
   /**
-   * Pumps once whoever has given a slot back has asked for another turn, which is to be the next. After a refusal those
+   * Pumps once the request that has given a slot back has asked for another turn, which is to be the next. After a refusal those
    * who wait learn of the pause first.
    */
   protected pumpSoon(refused: boolean): void {
@@ -207,7 +207,7 @@ export abstract class QueuedBudget implements Budget {
     });
   }
 
-  /** Milliseconds until what has so many of this process before it is sent. */
+  /** Milliseconds until what has this many of this process before it is sent. */
   #estimateAt(position: number): number {
     const { view } = this;
     const elsewhere = aheadElsewhere(view.bids, position, this.lanes.callers('interactive'));

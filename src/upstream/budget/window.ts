@@ -8,7 +8,7 @@ export type SlotUse = Pick<SlotRequest, 'lane' | 'resource'>;
 /** Slots of a window that are listed at most: co-tenants can have any number. */
 const MOST_LISTED = 1000;
 
-/** How a budget stands in which so many wait. */
+/** How a budget stands in which this many wait. */
 export function stateOf(
   view: BudgetView,
   { queued, writeInMs }: { readonly queued: number; readonly writeInMs: () => number },

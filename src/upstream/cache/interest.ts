@@ -14,7 +14,7 @@ interface Wanted extends KeyedRead {
 
 /** Answers whose readers are remembered; one with long filters counts for every thousand characters. */
 const REMEMBERED = 5000;
-/** For so many an answer can count. */
+/** For this many an answer can count. */
 const HEAVIEST = 10;
 /** What a long gap between two readers still counts for when the next has come sooner. */
 const GAP_SHARE = 0.75;
@@ -22,7 +22,7 @@ const GAP_SHARE = 0.75;
 const WANTED_ROUNDS = 1.5;
 /** ... and for how many of its gaps where its readers come more seldom than that, */
 const WANTED_GAPS = 5;
-/** ... if they do not leave it out for more than so many rounds. */
+/** ... if they do not leave it out for more than this many rounds. */
 const GAP_ROUNDS = 2;
 
 /** Remembers who wants what, so that refreshes go where somebody will look. Costs no upstream call. */

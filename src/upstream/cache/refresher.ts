@@ -52,12 +52,12 @@ export function changesAt({ freshness, stamp: { storedAt } }: Timed, now: number
 
 /** Times that an answer must have been asked for to be refreshed without a reader at hand. */
 const HOT_ASKS = 2;
-/** What is wanted is looked through at most once in so many milliseconds. */
+/** What is wanted is looked through at most once in this many milliseconds. */
 const ROUND_CHECK_MS = 1000;
 
 /**
  * Decides what is good enough to be served, and what is refreshed behind the readers' backs. While
- * the budget has slots to spare, answers are read anew soon after their ttl; when more is wanted
+ * the budget has slots to spare, answers are read again soon after their ttl; when more is wanted
  * than can be refreshed in time, everything wanted is served stale and takes its turn,
  * the oldest first, so that with N answers and B refreshes a minute none is older than about N/B.
  * What is watched goes before all that is not, and is refreshed as long as it is watched.

@@ -49,7 +49,7 @@ export class PlannedReads {
           : this.#calls(of, access, { dryRun, ...mode });
       if (read.page?.uncertain || read.page?.anew) dryRun.guesses();
       await arrival;
-      // A page decides whether more of them are read, unless whoever asks needs no other.
+      // A page decides whether more of them are read, unless the reader needs no other.
       if (read.page && !mode.suffices?.(read)) dryRun.guesses();
       return dryRun.standIns.answerTo(of);
     });
@@ -94,7 +94,7 @@ export class PlannedReads {
     dryRun.checkLimit(this.#client.upstream, () => this.#client.maxCalls(credential));
   }
 
-  /** Waits for a request of somebody else. */
+  /** Waits for a request of another operation. */
   #joins(of: KeyedRead, caller: string, dryRun: DryRun): Promise<unknown> {
     dryRun.joins(of.key);
     const queue = this.#queueOf(of.credential, dryRun);

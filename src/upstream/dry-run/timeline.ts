@@ -3,7 +3,7 @@ import { nextTurn } from '../../loop-turns.ts';
 import type { Waiting } from '../budget/lanes.ts';
 import type { QueueForecast } from '../budget/queue-forecast.ts';
 
-/** Something that is waited for in a dry run: all of so many answers. */
+/** Something that is waited for in a dry run: all of this many answers. */
 interface Awaited {
   left: number;
   readonly arrived: Promise<void>;
@@ -61,7 +61,7 @@ export class Timeline {
     return Math.round(this.#readyInMs + Math.max(0, ...beyond));
   }
 
-  /** Sends so many requests as soon as there are slots. Resolves when all of them are answered. */
+  /** Sends this many requests as soon as there are slots. Resolves when all of them are answered. */
   async sends(
     queue: QueueForecast,
     { lane, caller, requests }: { lane: 'write' | 'interactive'; caller: string; requests: number },
@@ -78,7 +78,7 @@ export class Timeline {
     await this.#arrival(awaited);
   }
 
-  /** Waits for the request of somebody else. `job` is what waits in the queue, if it does. */
+  /** Waits for the request of another operation. `job` is what waits in the queue, if it does. */
   async joins(
     queue: QueueForecast,
     { job, caller, restMs }: { job: Waiting | undefined; caller: string; restMs: number },

@@ -8,7 +8,7 @@ import { type ListPage, listPageOf } from './list-page.ts';
 import { lastPageAfter, type Outline, Outlines, surePerPageAfter } from './outlines.ts';
 import { PageRead, type PageReadOptions, ROWS_LEFT } from './page-read.ts';
 
-/** The first so many pages of a list have reads that are used again. */
+/** The first this many pages of a list have reads that are used again. */
 const MOST_READS = 8;
 
 /** A page that was asked for. */
@@ -166,7 +166,7 @@ export class Lists {
     return { number, perPage, writes, ...end };
   }
 
-  /** Whether a page is cached with rows on it, or in flight for somebody else. */
+  /** Whether a page is cached with rows on it, or in flight for another reader. */
   #isKnown(list: List<Row>, number: number, access: Access): boolean {
     const rows = this.peek(list, number, access)?.rows ?? [];
     return rows.length > 0 || this.inFlight(list, number, access);
@@ -280,7 +280,7 @@ export class Lists {
     this.#outlines.forgetAll(partition);
   }
 
-  /** Whether the first `count` rows of a list are surely on its first page, as far as it has so many. */
+  /** Whether the first `count` rows of a list are surely on its first page, as far as it has this many. */
   fitsFirstPage(list: List<Row>, count: number, access: Access): boolean {
     return !list.paged || count < this.#outlines.surePerPage(this.outline(list, access));
   }

@@ -103,7 +103,7 @@ export class Fetcher {
     return value;
   }
 
-  /** Sets a call of the operation aside for a read; false where somebody else's request answers it. */
+  /** Sets a call of the operation aside for a read; false where another operation's request answers it. */
   async #reserve(of: KeyedRead, { receipt }: Caller, hasFallback: boolean): Promise<boolean> {
     const { inFlight, maxCalls, upstream } = this.#options;
     const { key, read } = of;
@@ -150,7 +150,7 @@ export class Fetcher {
     return flight;
   }
 
-  /** Limiter > send > retry: takes turns until one brings an answer, or nobody waits for it any more. */
+  /** Limiter > send > retry: takes turns until one brings an answer, or no caller waits for it any more. */
   async #send<T>(flight: ReadInFlight<T>): Promise<void> {
     const { of, waiters } = flight;
     let tries = 0;
@@ -178,7 +178,7 @@ export class Fetcher {
     const { cache, cached, refresher, sharedCache, upstream, wire } = this.#options;
     const { of, waiters } = flight;
     const { credential, key, read } = of;
-    // What a write has made wrong is read anew by the next who asks, and not before.
+    // What a write has made wrong is read again by the next who asks, and not before.
     const renews = cache.peek(key) !== undefined;
     if (!waiters.isWaitedFor && !renews) {
       slot.release();

@@ -12,7 +12,7 @@ export interface ReadInFlight<T = unknown> {
   stamp: Stamp | null;
   /** Its answer is for those who wait for it already, and is not stored. */
   orphaned?: boolean;
-  /** It is sent for those who watch its key, and for nobody else. */
+  /** It is sent for those who watch its key, and for no reader. */
   forWatchers?: boolean;
 }
 
@@ -95,7 +95,7 @@ export class InFlight {
     );
   }
 
-  /** Takes a refresh back that is for those who watched its key, if it has not been sent and nobody waits for it. */
+  /** Takes a refresh back that is for those who watched its key, if it has not been sent and no caller waits for it. */
   takeBack(key: string): void {
     this.#reads.get(key)?.waiters.cancelIfUnwanted();
   }

@@ -16,7 +16,7 @@ interface RefreshesOptions {
   readonly sharedCache: SharedCache | null;
 }
 
-/** The reads that nobody waits for. */
+/** The reads that no caller waits for. */
 export class Refreshes {
   readonly #options: RefreshesOptions;
 

@@ -31,7 +31,7 @@ interface WaitersOptions extends WaitersWorld {
   /** Whose operation has set a call aside for it; given back when it does not leave for that one. */
   readonly planned?: Receipt;
   readonly urgency?: () => number;
-  /** Whether a refresh is still of use, though nobody waits for it. */
+  /** Whether a refresh is still of use, though no caller waits for it. */
   readonly isWanted?: () => boolean;
   /** See `SlotRequest.lengthy`. */
   readonly lengthy?: boolean;
@@ -39,7 +39,7 @@ interface WaitersOptions extends WaitersWorld {
   readonly sharing?: Sharing | undefined;
 }
 
-/** Somebody who waits for the answer. */
+/** A caller that waits for the answer. */
 interface Waiter<T> {
   readonly caller: Caller;
   readonly resolve: (value: T) => void;
@@ -77,7 +77,7 @@ export class Waiters<T> implements SlotRequest {
   #sentAt = Number.POSITIVE_INFINITY;
   /** Whether it was emitted that it waits in its lane. */
   #isToldToWait = false;
-  /** Whether it is sent although nobody waits, for those who come later. */
+  /** Whether it is sent although no caller waits, for those who come later. */
   #goesOn = false;
   /** Whether another replica's answer was of no use: it wants a request of its own. */
   #isAlone = false;
@@ -121,7 +121,7 @@ export class Waiters<T> implements SlotRequest {
   }
 
   /**
-   * Waits for a slot to send it in, or for the end of another replica's request for the same; `null` once nobody wants
+   * Waits for a slot to send it in, or for the end of another replica's request for the same; `null` once no caller wants
    * it any more. It is in its lane when this returns; asked again after a turn in vain, it goes before all others.
    */
   async turn(): Promise<Extract<Turn, { kind: 'slot' | 'landed' }> | null> {
@@ -163,12 +163,12 @@ export class Waiters<T> implements SlotRequest {
     return this.#options.clock.now() - this.#queuedAt;
   }
 
-  /** Whose operation it leaves for, if anybody waits. */
+  /** Whose operation it leaves for, if a caller waits. */
   get #first(): Receipt | undefined {
     return this.#waiters.values().next().value?.caller.receipt;
   }
 
-  /** Whether anybody waits for the answer. */
+  /** Whether a caller waits for the answer. */
   get isWaitedFor(): boolean {
     return this.#waiters.size > 0;
   }
@@ -181,7 +181,7 @@ export class Waiters<T> implements SlotRequest {
     return { operation, asker: operation?.asker ?? null, caller: charged, lane, renews };
   }
 
-  /** It leaves now, on the receipt of whoever waits first; `key` names it there. */
+  /** It leaves now, on the receipt of the caller that waits first; `key` names it there. */
   leaves(key: string): void {
     this.#sender = this.#first;
     this.#sender?.sent(this.#options.upstream, key);
@@ -252,7 +252,7 @@ export class Waiters<T> implements SlotRequest {
     });
   }
 
-  /** Nobody waits for its turn any more. */
+  /** No caller waits for its turn any more. */
   #hasTurn(): void {
     if (!this.#queued) return;
     this.#state = 'sending';
@@ -334,13 +334,13 @@ export class Waiters<T> implements SlotRequest {
     this.cancelIfUnwanted();
   }
 
-  /** Whether it is sent although nobody waits. */
+  /** Whether it is sent although no caller waits. */
   get #leavesAnyway(): boolean {
     if (this.#goesOn) return true;
     return this.lane === 'refresh' && (this.#options.isWanted?.() ?? true);
   }
 
-  /** Takes it out of its lane if nobody waits and it is of no use to those who come later. */
+  /** Takes it out of its lane if no caller waits and it is of no use to those who come later. */
   cancelIfUnwanted(): void {
     if (this.#waiters.size > 0 || this.#state !== 'queued' || this.#leavesAnyway) return;
     if (this.#options.budget.cancel(this)) this.#finish();

@@ -1,9 +1,9 @@
 import type { Clock } from '../../clock.ts';
 import type { Fault } from '../../observe/events.ts';
 
-/** So many failures in a row, without an answer that can be used between them, open the breaker. */
+/** This many failures in a row, without an answer that can be used between them, open the breaker. */
 const FAILURES_TO_OPEN = 5;
-/** What one kind of resource alone does wrong is its own affair: so many must be out of order. */
+/** What one kind of resource alone does wrong is its own affair: this many must be out of order. */
 const KINDS_TO_OPEN = 2;
 /** How long the first opening lasts; each one in a row lasts twice as long, up to the longest. */
 const FIRST_OPENING_MS = 1000;

@@ -22,7 +22,7 @@ interface Era {
 /**
  * Knows of each key what the upstream has last said of it. What a caller's own key has read is forgotten
  * the moment that the key is refused: from then on it reads nothing that the upstream does not give it
- * anew. What the gateway's own key has read is kept, and served while it is fresh; what is older is held
+ * again. What the gateway's own key has read is kept, and served while it is fresh; what is older is held
  * back until the upstream accepts the key again, so that an expired key does not look like a good one.
  *
  * Only `unauthenticated` is about the key. One that may not do a single thing is a good key.

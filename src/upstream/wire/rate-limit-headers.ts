@@ -19,7 +19,7 @@ export interface Feedback {
   readonly limit: number | null;
   /** Requests left in the upstream's window, by its own count. */
   readonly remaining: number | null;
-  /** Milliseconds until the upstream's window begins anew. */
+  /** Milliseconds until the upstream's window begins again. */
   readonly resetInMs: number | null;
   /** Present when the upstream refused: it did nothing, and wants no request for so long, if it says. */
   readonly refused?: { readonly retryAfterMs: number | null };

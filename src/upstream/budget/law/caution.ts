@@ -1,7 +1,7 @@
 import { FIRST_ABREAST, type KeyBudget, type Rules } from './document.ts';
 import { used } from './slots.ts';
 
-/** So many windows after a sign of a co-tenant, requests go side by side again. */
+/** This many windows after a sign of a co-tenant, requests go side by side again. */
 export const CO_TENANT_REMEMBERED_WINDOWS = 10;
 /** So long after an answer, what it said of the budget is taken to hold still. */
 const HEARD_MS = 250;

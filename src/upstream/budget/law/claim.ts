@@ -23,7 +23,7 @@ export interface WantedSlot {
   readonly lane: Lane;
   readonly caller: string;
   readonly lengthy?: boolean;
-  /** So many wait before it in this process; present where it does not wait for answers that may say nothing. */
+  /** This many wait before it in this process; present where it does not wait for answers that may say nothing. */
   readonly rushPast?: number;
   /** Kept with its slot. */
   readonly flight?: unknown;
@@ -58,7 +58,7 @@ export interface ClaimResult extends Stop {
   readonly granted: readonly boolean[];
 }
 
-/** After so many milliseconds it is asked again whether another process has had its turn. */
+/** After this many milliseconds it is asked again whether another process has had its turn. */
 const TURN_MS = 20;
 /** A refresh waits for one in another process whose answer is older than this share of its own. */
 const SAME_AGE = 0.8;

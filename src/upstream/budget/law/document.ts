@@ -11,7 +11,7 @@ export interface Rules {
   readonly ghostMs: number | null;
 }
 
-/** Who goes first: writes, then reads that somebody waits for, then refreshes, which nobody waits for. */
+/** Who goes first: writes, then reads that a caller waits for, then refreshes, which no caller waits for. */
 export type Lane = 'write' | 'interactive' | 'refresh';
 
 /** The lanes that callers take turns in. */

@@ -118,7 +118,7 @@ function learnRemaining(
   const foreign = b.limit - of.remaining - of.slot.countable - coTenants(b);
   if (foreign <= 0) return 0;
   // What is gone at the first answer may be our own, from before a restart: it counts for a whole sliding window. Later
-  // it is a co-tenant's, and lasts until the upstream's window begins anew.
+  // it is a co-tenant's, and lasts until the upstream's window begins again.
   const { remainingHeard } = b.caution;
   const lasts = remainingHeard ? (resetInMs ?? refused?.retryAfterMs ?? rules.windowMs) : Infinity;
   addCoTenants(b, foreign, now + Math.min(lasts, rules.windowMs));

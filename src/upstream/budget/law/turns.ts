@@ -1,6 +1,6 @@
 import type { Lane, TurnLane, TurnState } from './document.ts';
 
-/** With reads waiting too, so many writes in a row go before the next read does. */
+/** With reads waiting too, this many writes in a row go before the next read does. */
 const WRITES_IN_A_ROW = 3;
 
 /**
@@ -80,7 +80,7 @@ export function inARowAfter(before: number, lane: Lane, readsWait: boolean): num
   return lane === 'write' && readsWait ? before + 1 : 0;
 }
 
-/** How many of both lanes go before what has so many of its own lane before it. */
+/** How many of both lanes go before what has this many of its own lane before it. */
 export function acrossLanes(
   { writesInARow }: TurnState,
   lane: TurnLane,

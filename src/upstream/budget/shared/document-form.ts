@@ -4,7 +4,7 @@ import { purge } from '../law/slots.ts';
 
 /** How long a budget is remembered of which something is known but nothing counts, in milliseconds. */
 const REMEMBERED_MS = 600_000;
-/** How long one is remembered of which nothing is known: anybody can make keys up. */
+/** How long one is remembered of which nothing is known: any caller can make keys up. */
 const UNKNOWN_MS = 1000;
 
 /** How the budget of a key is written in Redis. */

@@ -25,7 +25,7 @@ export interface SharedBudgetOptions extends DeparturesOptions {
 const MOST_WANTS = 12;
 /** Among them, most refreshes. */
 const MOST_REFRESHES = 3;
-/** While slots are waited for, newcomers are claimed for at most once in so many milliseconds. */
+/** While slots are waited for, newcomers are claimed for at most once in this many milliseconds. */
 const PACE_MS = 50;
 /** So often another replica's request is asked after that was to bring what is waited for here. */
 const ASK_AGAIN_MS = 250;
@@ -265,7 +265,7 @@ export class SharedBudget extends QueuedBudget {
     this.grant(request, { kind: 'elsewhere', next });
   }
 
-  /** Another replica's request has ended; whoever it does not serve asks for another turn. */
+  /** Another replica's request has ended; a request that it does not serve asks for another turn. */
   #land(request: SlotRequest, result: SharedResult | null): void {
     this.lanes.remove(request);
     this.#goOn(request, { kind: 'landed', result });
@@ -279,7 +279,7 @@ export class SharedBudget extends QueuedBudget {
     this.#tellWhetherWaiting();
   }
 
-  /** A slot is free: whoever asks for another turn in this run is claimed for with the others. */
+  /** A slot is free: a request that asks for another turn in this run is claimed for with the others. */
   #claimSoon(): void {
     this.#claimAt = Number.NEGATIVE_INFINITY;
     this.pumpSoon(false);
