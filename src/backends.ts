@@ -1,4 +1,3 @@
-import type { Clock } from './clock.ts';
 import type { Config, UpstreamConfig } from './config/config.ts';
 import type { Endpoints } from './config/endpoints.ts';
 import type { Digest } from './digest.ts';
@@ -7,6 +6,7 @@ import { linksApi } from './links/api.ts';
 import { createMarketApi } from './market/api.ts';
 import type { EventStream } from './observe/event-stream.ts';
 import type { Replicas } from './replicas.ts';
+import type { Clock } from './scheduling/clock.ts';
 import type { Journal } from './upstream/budget/journal/journal.ts';
 import type { Cache } from './upstream/cache/cache.ts';
 import { Client } from './upstream/client.ts';

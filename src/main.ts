@@ -1,4 +1,3 @@
-import { systemClock } from './clock.ts';
 import { describeConfig } from './config/check-config.ts';
 import { type Config, ConfigError, loadConfig } from './config/config.ts';
 import { settings } from './config/settings.ts';
@@ -8,6 +7,7 @@ import { ListenError } from './http/socket/listen.ts';
 import type { LogStream } from './observe/log/logger.ts';
 import { readableLines } from './observe/log/readable-lines.ts';
 import { type StandardOutput, standardOutput } from './observe/log/standard-output.ts';
+import { systemClock } from './scheduling/clock.ts';
 
 /** How the process ended. `0` after a clean stop. */
 const exitCode = { fault: 1, usage: 2 } as const;

@@ -1,6 +1,4 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import { inBackground } from './at-once.ts';
-import type { Clock } from './clock.ts';
 import type { Config } from './config/config.ts';
 import {
   type ConfiguredUpstream,
@@ -23,6 +21,8 @@ import { Settling } from './redis/settling.ts';
 import type { SwapMoment } from './redis/shared-document.ts';
 import { type ReplicaFault, Standing } from './redis/standing.ts';
 import { holdMs, type ProtocolTimes, protocolTimes } from './redis/times.ts';
+import { inBackground } from './scheduling/at-once.ts';
+import type { Clock } from './scheduling/clock.ts';
 import type { Budget } from './upstream/budget/budget.ts';
 import { type Member, membersOf } from './upstream/budget/shared/members.ts';
 import { SharedBudgets } from './upstream/budget/shared/shared-budgets.ts';

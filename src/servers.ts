@@ -6,7 +6,6 @@ import { answerBytes, RememberedAnswers } from './answers/remembered-answers.ts'
 import { Replies } from './answers/replies.ts';
 import { createAuthenticator } from './auth/authenticator.ts';
 import type { Backends } from './backends.ts';
-import type { Clock } from './clock.ts';
 import type { Config } from './config/config.ts';
 import { credentialOf, type Endpoints } from './config/endpoints.ts';
 import { createConsoleRoutes } from './console/console-routes.ts';
@@ -43,6 +42,7 @@ import type { Telemetry } from './observe/telemetry.ts';
 import { createGatewayState, type GatewayState } from './operators/gateway-state.ts';
 import { createOperatorPages } from './operators/operator-pages.ts';
 import type { SharedState } from './operators/readiness.ts';
+import type { Clock } from './scheduling/clock.ts';
 import { schema } from './schema.ts';
 import type { Cache } from './upstream/cache/cache.ts';
 

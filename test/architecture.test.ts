@@ -66,10 +66,7 @@ const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['observe', /^observe\//],
   ['config', /^config\//],
   ['auth', /^auth\//],
-  [
-    'base',
-    /^(errors|clock|resources|bounded-map|digest|at-once|text-file|shared-pool|fair-queue|loop-turns|under-way)\.ts$/,
-  ],
+  ['base', /^((errors|resources|bounded-map|digest|text-file)\.ts$|scheduling\/)/],
   ['sandbox', /^sandbox\//],
 ];
 
@@ -123,7 +120,7 @@ describe('an import', () => {
 
 describe('a folder', () => {
   /** Those that are left to divide. */
-  const larger = /^src(\/(answers|live|redis|upstream(\/(budget|wire))?))?$/;
+  const larger = /^src\/(answers|live|redis|upstream(\/(budget|wire))?)$/;
 
   it('holds at most twelve files', () => {
     const counts = new Map<string, number>();
@@ -218,13 +215,13 @@ describe('the world', () => {
   it('enters as time and chance in the clock, the process and the sandbox only', () => {
     const pattern =
       /\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|\bset(Timeout|Interval)\(|\bMath\.random\b/;
-    const allowed = /^(clock|main)\.ts$|^sandbox\//;
+    const allowed = /^(main|scheduling\/clock)\.ts$|^sandbox\//;
     expect(usersOf(pattern).filter((path) => !allowed.test(path))).toEqual([]);
   });
 
   it('is shared by the turns of one scheduler', () => {
     const users = usersOf(/\bsetImmediate\b/).filter((path) => !path.startsWith('sandbox/'));
-    expect(users).toEqual(['loop-turns.ts']);
+    expect(users).toEqual(['scheduling/loop-turns.ts']);
   });
 });
 

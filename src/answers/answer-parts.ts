@@ -1,5 +1,5 @@
 import type { Viewer } from '../auth/viewer.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../scheduling/clock.ts';
 import { type Ingredient, type Ingredients, soonestChange } from '../upstream/ingredients.ts';
 import type { Parts } from './compiled/compiled-operation.ts';
 import { ExactMemory, type ExactMemoryOptions } from './exact-memory.ts';

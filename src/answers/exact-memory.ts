@@ -1,5 +1,5 @@
 import { BoundedMap } from '../bounded-map.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../scheduling/clock.ts';
 import type { Cache } from '../upstream/cache/cache.ts';
 
 /** So long something is given again without its cache entries being looked at, which keeps those wanted. */

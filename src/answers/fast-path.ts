@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type AtOnce, inBackground } from '../at-once.ts';
 import type { Viewer } from '../auth/viewer.ts';
-import type { Clock } from '../clock.ts';
 import type { Admission } from '../http/door/admission.ts';
 import type { Callers } from '../http/door/caller.ts';
 import { isJson } from '../http/door/envelope.ts';
-import { inNextTurn } from '../loop-turns.ts';
+import { type AtOnce, inBackground } from '../scheduling/at-once.ts';
+import type { Clock } from '../scheduling/clock.ts';
+import { inNextTurn } from '../scheduling/loop-turns.ts';
 import type { CompiledQueries } from './compiled-queries.ts';
 import type { RememberedAnswers } from './remembered-answers.ts';
 import type { Recipient, Replies } from './replies.ts';

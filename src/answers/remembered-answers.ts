@@ -1,6 +1,6 @@
-import type { Clock } from '../clock.ts';
 import type { Coding } from '../http/encoding/codings.ts';
 import { SplicedBody } from '../http/encoding/spliced-body.ts';
+import type { Clock } from '../scheduling/clock.ts';
 import type { Cache } from '../upstream/cache/cache.ts';
 import type { Ingredients } from '../upstream/ingredients.ts';
 import { Doorkeeper } from './doorkeeper.ts';

@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Viewer } from '../auth/viewer.ts';
-import type { Clock } from '../clock.ts';
 import { holdsETag, VARY_OF_GET } from '../http/door/headers/etag.ts';
 import { requestIdOf } from '../http/door/headers/request-id.ts';
 import { securityHeaders } from '../http/door/headers/security-headers.ts';
@@ -8,6 +7,7 @@ import type { Coding, Codings } from '../http/encoding/codings.ts';
 import { compress, MIN_BYTES } from '../http/encoding/compress.ts';
 import type { EventStream } from '../observe/event-stream.ts';
 import type { OperationRecord } from '../observe/events.ts';
+import type { Clock } from '../scheduling/clock.ts';
 import { AnswerJson, written } from './answer-json.ts';
 import type { AnswerTally } from './answer-tally.ts';
 import { cutAtAge } from './answer-text.ts';

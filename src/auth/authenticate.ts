@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts';
 import type { Digest } from '../digest.ts';
+import type { Clock } from '../scheduling/clock.ts';
 import type { Viewer } from './viewer.ts';
 
 /** What of a request identifies its sender. */

@@ -1,6 +1,6 @@
 import { errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from 'jose';
-import type { Clock } from '../clock.ts';
 import { GatewayError } from '../errors.ts';
+import type { Clock } from '../scheduling/clock.ts';
 import type { JwtConfig } from './authenticate.ts';
 import type { KeySet } from './jwks.ts';
 import { unauthenticated } from './refusal.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { statSync } from 'node:fs';
-import type { Clock } from '../clock.ts';
 import { reasonOf } from '../errors.ts';
+import type { Clock } from '../scheduling/clock.ts';
 import { readTextFile } from '../text-file.ts';
 import type { Authenticate, AuthWorld } from './authenticate.ts';
 import { bearerOf, unauthenticated } from './refusal.ts';

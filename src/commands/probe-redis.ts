@@ -1,10 +1,10 @@
-import type { Clock } from '../clock.ts';
 import type { RedisConfig } from '../config/redis.ts';
 import { placeOf, readAddress } from '../redis/connection/address.ts';
 import { RedisClient } from '../redis/connection/client.ts';
 import { deniedTo } from '../redis/connection/permissions.ts';
 import { checkMaster, findMaster } from '../redis/connection/sentinel.ts';
 import { redisNames } from '../redis/names.ts';
+import type { Clock } from '../scheduling/clock.ts';
 import type { Finding } from '../upstream/wire/diagnosis.ts';
 
 /** What came of a probe of Redis. */

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { createBackends } from '../backends.ts';
-import { type Clock, systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import { credentialOf, endpointsOf } from '../config/endpoints.ts';
 import type { RedisConfig } from '../config/redis.ts';
@@ -10,6 +9,7 @@ import { createJournal } from '../gateway.ts';
 import { account } from '../links/account/account.ts';
 import { seller } from '../market/seller.ts';
 import { EventStream } from '../observe/event-stream.ts';
+import { type Clock, systemClock } from '../scheduling/clock.ts';
 import { Cache } from '../upstream/cache/cache.ts';
 import type { Client } from '../upstream/client.ts';
 import { Receipt } from '../upstream/receipt.ts';

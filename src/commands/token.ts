@@ -18,8 +18,8 @@ import {
   parseTokenFile,
 } from '../auth/token-file.ts';
 import { type Role, roles } from '../auth/viewer.ts';
-import { systemClock } from '../clock.ts';
 import { reasonOf } from '../errors.ts';
+import { systemClock } from '../scheduling/clock.ts';
 import { readTextFile } from '../text-file.ts';
 
 /** How the process ended. `0` when a token was made. */

@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AtOnce } from '../at-once.ts';
 import type { Viewer } from '../auth/viewer.ts';
 import { GatewayError } from '../errors.ts';
 import type { MaskError } from '../graphql/mask-error.ts';
 import type { Admission } from '../http/door/admission.ts';
 import { isLocal } from '../http/door/local-caller.ts';
 import { errorAnswer, jsonAnswer, respond, textAnswer } from '../http/respond.ts';
+import type { AtOnce } from '../scheduling/at-once.ts';
 import type { ConsoleFeed, ConsoleRights } from './feed.ts';
 
 interface ConsoleOptions {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import { inBackground } from '../at-once.ts';
-import type { Clock } from '../clock.ts';
+import { inBackground } from '../scheduling/at-once.ts';
+import type { Clock } from '../scheduling/clock.ts';
 import { type TakeSnapshot, withoutNames } from './snapshot.ts';
 
 /** How often a new state is sent, in milliseconds. */

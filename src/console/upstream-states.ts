@@ -1,7 +1,7 @@
-import type { Clock } from '../clock.ts';
 import { type UpstreamName, upstreamTitle } from '../errors.ts';
 import type { Health } from '../observe/health.ts';
 import type { History } from '../observe/history/history.ts';
+import type { Clock } from '../scheduling/clock.ts';
 import type { Budget } from '../upstream/budget/budget.ts';
 import type { Client } from '../upstream/client.ts';
 import type { UpstreamState, WaitingState } from './console-state.ts';

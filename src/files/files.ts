@@ -1,7 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { inBackground } from '../at-once.ts';
 import { requireRole, type Viewer } from '../auth/viewer.ts';
-import type { Clock } from '../clock.ts';
 import { BadUserInput, BudgetExhausted, GatewayError, InvalidInput } from '../errors.ts';
 import { fault } from '../graph/checks.ts';
 import { encodeGlobalId } from '../graph/ids/global-id.ts';
@@ -13,7 +11,9 @@ import { expectsContinue, lingering } from '../http/door/body/linger.ts';
 import type { Callers } from '../http/door/caller.ts';
 import { jsonAnswer, respond } from '../http/respond.ts';
 import { uploadFile } from '../links/content/file.ts';
-import { loopTurns } from '../loop-turns.ts';
+import { inBackground } from '../scheduling/at-once.ts';
+import type { Clock } from '../scheduling/clock.ts';
+import { loopTurns } from '../scheduling/loop-turns.ts';
 import type { KeyState } from '../upstream/budget/budgets.ts';
 import type { Caller } from '../upstream/operation.ts';
 import { SpentPieces } from './spent-pieces.ts';

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { type Clock, Deadline } from '../clock.ts';
 import { BadUserInput, BudgetExhausted } from '../errors.ts';
+import { type Clock, Deadline } from '../scheduling/clock.ts';
 import type { ByteStream } from '../upstream/request.ts';
 
 interface UploadBodyOptions {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Clock } from '../clock.ts';
 import { requestIdOf } from '../http/door/headers/request-id.ts';
 import type { EventStream } from '../observe/event-stream.ts';
+import type { Clock } from '../scheduling/clock.ts';
 import type { Caller } from '../upstream/operation.ts';
 
 /** Where uploads are emitted. */

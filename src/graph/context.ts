@@ -1,5 +1,5 @@
 import type { Viewer } from '../auth/viewer.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../scheduling/clock.ts';
 import type { DryRun } from '../upstream/dry-run/dry-run.ts';
 import type { Receipt } from '../upstream/receipt.ts';
 import type { Source } from './rows/source.ts';

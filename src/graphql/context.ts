@@ -1,12 +1,12 @@
 import type { YogaInitialContext } from 'graphql-yoga';
 import type { Credential } from '../auth/credential.ts';
 import type { Viewer } from '../auth/viewer.ts';
-import type { Clock } from '../clock.ts';
 import { UpstreamFailure } from '../errors.ts';
 import type { GraphContext } from '../graph/context.ts';
 import { Source } from '../graph/rows/source.ts';
 import type { Callers } from '../http/door/caller.ts';
 import { account } from '../links/account/account.ts';
+import type { Clock } from '../scheduling/clock.ts';
 import { Admittance } from '../upstream/admittance.ts';
 import type { Client } from '../upstream/client.ts';
 import { DryRun } from '../upstream/dry-run/dry-run.ts';

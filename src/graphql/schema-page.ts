@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { GraphQLSchema } from 'graphql';
-import { inBackground } from '../at-once.ts';
 import { GatewayError } from '../errors.ts';
 import { printGraph } from '../graph/directives/print-graph.ts';
 import type { Admission } from '../http/door/admission.ts';
@@ -12,6 +11,7 @@ import {
   respond,
   sharedContent,
 } from '../http/respond.ts';
+import { inBackground } from '../scheduling/at-once.ts';
 import { SCHEMA_WITHHELD } from './limits/operation-texts.ts';
 import type { MaskError } from './mask-error.ts';
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../scheduling/clock.ts';
 import type { Client } from '../upstream/client.ts';
 import type { HttpServer } from './server.ts';
 

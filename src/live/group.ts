@@ -1,6 +1,6 @@
-import { inBackground } from '../at-once.ts';
-import type { Clock } from '../clock.ts';
-import { inNextTurn, loopTurns } from '../loop-turns.ts';
+import { inBackground } from '../scheduling/at-once.ts';
+import type { Clock } from '../scheduling/clock.ts';
+import { inNextTurn, loopTurns } from '../scheduling/loop-turns.ts';
 import {
   ageEvent,
   heartbeat,

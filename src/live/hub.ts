@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { inBackground } from '../at-once.ts';
-import type { Clock } from '../clock.ts';
 import type { Digest } from '../digest.ts';
 import type { EventStream } from '../observe/event-stream.ts';
+import { inBackground } from '../scheduling/at-once.ts';
+import type { Clock } from '../scheduling/clock.ts';
 import { endEvent, errorEvent, type LiveMode } from './events.ts';
 import { LiveGroup } from './group.ts';
 import type { LiveRun } from './live-run.ts';

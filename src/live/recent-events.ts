@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../scheduling/clock.ts';
 
 /** How long an event can be sent again after it was made, in milliseconds. */
 const SAME_MOMENT_MS = 100;

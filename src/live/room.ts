@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.ts';
-import { SharedPool } from '../shared-pool.ts';
+import { SharedPool } from '../scheduling/shared-pool.ts';
 
 /** How much there may be of live queries. */
 export interface RoomLimits {

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../scheduling/clock.ts';
 import type { RunResult } from './live-run.ts';
 import { BUDGETS_MS } from './watched-budgets.ts';
 

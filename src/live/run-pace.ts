@@ -1,8 +1,8 @@
-import { inBackground } from '../at-once.ts';
-import type { Clock } from '../clock.ts';
-import { FairQueue } from '../fair-queue.ts';
-import { inNextTurn, loopTurns } from '../loop-turns.ts';
-import { SharedPool } from '../shared-pool.ts';
+import { inBackground } from '../scheduling/at-once.ts';
+import type { Clock } from '../scheduling/clock.ts';
+import { FairQueue } from '../scheduling/fair-queue.ts';
+import { inNextTurn, loopTurns } from '../scheduling/loop-turns.ts';
+import { SharedPool } from '../scheduling/shared-pool.ts';
 
 /** Work that may be done without a rest, in milliseconds, */
 const BURST_MS = 100;

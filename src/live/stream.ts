@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../scheduling/clock.ts';
 import type { LiveMode } from './events.ts';
 
 /** What a stream is connected to. */

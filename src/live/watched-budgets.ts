@@ -1,5 +1,5 @@
 import type { Credential } from '../auth/credential.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../scheduling/clock.ts';
 import type { KeyState } from '../upstream/budget/budgets.ts';
 import type { BudgetSource } from '../upstream/operation.ts';
 

@@ -1,5 +1,5 @@
 import type { Credential } from '../auth/credential.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../scheduling/clock.ts';
 import type { KeyState } from '../upstream/budget/budgets.ts';
 import type { KeyedRead } from '../upstream/cache/key.ts';
 import type { Watchers } from '../upstream/cache/watcher-turns.ts';

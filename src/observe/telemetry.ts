@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../scheduling/clock.ts';
 import { EventStream } from './event-stream.ts';
 import { Health } from './health.ts';
 import { History } from './history/history.ts';

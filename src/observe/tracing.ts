@@ -8,7 +8,7 @@ import {
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../scheduling/clock.ts';
 import type { EventReader, EventStream } from './event-stream.ts';
 import type { OperationRecord, TraceOrigin } from './events.ts';
 

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { inBackground } from '../at-once.ts';
 import type { Admission } from '../http/door/admission.ts';
 import { isLocal } from '../http/door/local-caller.ts';
 import { isReading, jsonAnswer, redirect, respond, textAnswer } from '../http/respond.ts';
 import type { Metrics } from '../observe/metrics/metrics.ts';
+import { inBackground } from '../scheduling/at-once.ts';
 import type { GatewayState } from './gateway-state.ts';
 
 /** Who may see `/metrics` and the console: callers on this machine, everyone, or no one. */

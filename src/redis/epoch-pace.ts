@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../scheduling/clock.ts';
 
 interface EpochPaceOptions {
   readonly clock: Clock;

@@ -1,5 +1,5 @@
-import { inBackground } from '../at-once.ts';
-import type { Clock } from '../clock.ts';
+import { inBackground } from '../scheduling/at-once.ts';
+import type { Clock } from '../scheduling/clock.ts';
 import { RedisUnavailable } from './failures.ts';
 import { scripts } from './lua/scripts.ts';
 import type { Replica } from './replica.ts';

@@ -1,6 +1,6 @@
 import { BoundedMap } from '../bounded-map.ts';
-import type { Clock } from '../clock.ts';
 import type { EventStream } from '../observe/event-stream.ts';
+import type { Clock } from '../scheduling/clock.ts';
 
 interface OutageWatchOptions {
   readonly clock: Clock;

@@ -1,6 +1,6 @@
-import { inBackground } from '../at-once.ts';
-import type { Clock } from '../clock.ts';
 import type { SettledHow } from '../observe/events.ts';
+import { inBackground } from '../scheduling/at-once.ts';
+import type { Clock } from '../scheduling/clock.ts';
 import { Notices } from './notices.ts';
 import type { Replica } from './replica.ts';
 import type { ProtocolTimes } from './times.ts';

@@ -1,5 +1,5 @@
-import { inBackground } from '../at-once.ts';
-import type { Clock, Moment } from '../clock.ts';
+import { inBackground } from '../scheduling/at-once.ts';
+import type { Clock, Moment } from '../scheduling/clock.ts';
 import { RedisRefused, RedisUnavailable } from './failures.ts';
 import { scripts } from './lua/scripts.ts';
 import { type Heard, namesOf, type Replica } from './replica.ts';

@@ -1,9 +1,9 @@
-import type { AtOnce } from '../at-once.ts';
 import type { Credential } from '../auth/credential.ts';
 import type { Digest } from '../digest.ts';
 import type { UpstreamName } from '../errors.ts';
 import type { EventStream } from '../observe/event-stream.ts';
 import type { Resource } from '../resources.ts';
+import type { AtOnce } from '../scheduling/at-once.ts';
 import type { Answer, Cache, CacheEntry, Freshness, Hit } from './cache/cache.ts';
 import {
   cacheKey,

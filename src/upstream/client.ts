@@ -1,6 +1,6 @@
-import type { AtOnce } from '../at-once.ts';
 import type { Credential } from '../auth/credential.ts';
 import type { UpstreamName } from '../errors.ts';
+import type { AtOnce } from '../scheduling/at-once.ts';
 import type { Budget, BudgetWatch } from './budget/budget.ts';
 import { Budgets, type KeyState } from './budget/budgets.ts';
 import { keysAreNew } from './budget/journal/journal.ts';

@@ -1,5 +1,5 @@
-import type { AtOnce } from '../at-once.ts';
 import type { UpstreamName } from '../errors.ts';
+import type { AtOnce } from '../scheduling/at-once.ts';
 import type { KeyState } from './budget/budgets.ts';
 import type { Hit } from './cache/cache.ts';
 import type { KeyedRead } from './cache/key.ts';

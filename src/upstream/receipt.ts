@@ -1,7 +1,7 @@
-import type { Clock } from '../clock.ts';
 import type { UpstreamName } from '../errors.ts';
 import type { Asker } from '../observe/events.ts';
-import { UnderWay } from '../under-way.ts';
+import type { Clock } from '../scheduling/clock.ts';
+import { UnderWay } from '../scheduling/under-way.ts';
 import { Ingredients } from './ingredients.ts';
 import { Spending } from './spending.ts';
 import { Stopwatch } from './stopwatch.ts';

@@ -1,6 +1,6 @@
-import { inBackground } from '../at-once.ts';
 import { GatewayError, type UpstreamName, upstreamTitle } from '../errors.ts';
-import { loopTurns } from '../loop-turns.ts';
+import { inBackground } from '../scheduling/at-once.ts';
+import { loopTurns } from '../scheduling/loop-turns.ts';
 
 /** A read that the cache does not answer, before it is decided whether a request is made for it. */
 export interface PendingRead {

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../scheduling/clock.ts';
 
 /** Measures how long something went on, in milliseconds; what goes on side by side counts once. */
 export class Stopwatch {

@@ -1,6 +1,6 @@
-import { type AtOnce, inBackground } from '../at-once.ts';
 import type { Credential } from '../auth/credential.ts';
 import type { GatewayError } from '../errors.ts';
+import { type AtOnce, inBackground } from '../scheduling/at-once.ts';
 import type { SharedResult, Slot } from './budget/budget.ts';
 import type { Budgets } from './budget/budgets.ts';
 import type { CachedReads } from './cached-reads.ts';

@@ -1,5 +1,5 @@
 import { it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/scheduling/clock.ts';
 import { ProcessBudget } from '../../src/upstream/budget/process-budget.ts';
 import { MemoryStore } from '../../src/upstream/budget/store.ts';
 import { Receipt } from '../../src/upstream/receipt.ts';

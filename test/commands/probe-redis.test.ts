@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
 import { probe } from '../../src/commands/probe.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { systemClock } from '../../src/scheduling/clock.ts';
 import { describeWith, redisServer } from '../support/needs.ts';
 import { clearUp, later, redis } from '../support/redis-connection.ts';
 import { RedisServer } from '../support/redis-server.ts';

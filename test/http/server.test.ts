@@ -3,12 +3,12 @@ import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:h
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Clock, systemClock } from '../../src/clock.ts';
 import { Codings } from '../../src/http/encoding/codings.ts';
 import { createHttpServer, type HttpOptions, type HttpServer } from '../../src/http/server.ts';
 import { ListenError } from '../../src/http/socket/listen.ts';
 import { EventStream } from '../../src/observe/event-stream.ts';
 import { createOperatorPages } from '../../src/operators/operator-pages.ts';
+import { type Clock, systemClock } from '../../src/scheduling/clock.ts';
 import { anyDoor } from '../support/any-door.ts';
 import { smallServer } from '../support/small-graph.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { Clock } from '../../src/clock.ts';
 import { RunPace } from '../../src/live/run-pace.ts';
+import type { Clock } from '../../src/scheduling/clock.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 /** Time that passes while somebody works, and while nobody does. */

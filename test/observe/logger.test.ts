@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Clock, systemClock } from '../../src/clock.ts';
 import { EventStream } from '../../src/observe/event-stream.ts';
 import type { OperationRecord } from '../../src/observe/events.ts';
 import { createLog } from '../../src/observe/log/logger.ts';
 import { createScrub } from '../../src/observe/log/scrub.ts';
+import { type Clock, systemClock } from '../../src/scheduling/clock.ts';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 

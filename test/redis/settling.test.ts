@@ -1,8 +1,8 @@
 import { afterEach, expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
 import { Replica } from '../../src/redis/replica.ts';
 import { Settling } from '../../src/redis/settling.ts';
 import { protocolTimes } from '../../src/redis/times.ts';
+import { systemClock } from '../../src/scheduling/clock.ts';
 import { describeWith, redisServer } from '../support/needs.ts';
 import { clearUp, connected, redis } from '../support/redis-connection.ts';
 

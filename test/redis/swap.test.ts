@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
 import { SharedDocument } from '../../src/redis/shared-document.ts';
+import { systemClock } from '../../src/scheduling/clock.ts';
 import { describeWith, redisServer } from '../support/needs.ts';
 import { clearUp } from '../support/redis-connection.ts';
 import { setClock } from '../support/replicas/redis-insight.ts';

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createBackends } from '../../src/backends.ts';
-import { systemClock } from '../../src/clock.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { endpointsOf } from '../../src/config/endpoints.ts';
 import { createDigest } from '../../src/digest.ts';
@@ -8,6 +7,7 @@ import { createTelemetry } from '../../src/observe/telemetry.ts';
 import { decodeEntry, encodeEntry } from '../../src/redis/entry-text.ts';
 import { resourceNames } from '../../src/resources.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { systemClock } from '../../src/scheduling/clock.ts';
 import { createServers } from '../../src/servers.ts';
 import { keysAreNew } from '../../src/upstream/budget/journal/journal.ts';
 import { Cache, type CacheEntry } from '../../src/upstream/cache/cache.ts';

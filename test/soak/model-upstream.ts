@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Clock } from '../../src/clock.ts';
+import type { Clock } from '../../src/scheduling/clock.ts';
 
 /** What a row was called, or that there was none: from a moment on, until the next version. */
 export interface Version {

@@ -1,7 +1,7 @@
-import { type Clock, systemClock } from '../../src/clock.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { createGateway, type Gateway } from '../../src/gateway.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { type Clock, systemClock } from '../../src/scheduling/clock.ts';
 import { keysAreNew } from '../../src/upstream/budget/journal/journal.ts';
 
 /** A whole gateway on real sockets over a sandbox that the test holds in its hands. */

@@ -1,5 +1,5 @@
-import { inBackground } from '../../src/at-once.ts';
-import type { Clock } from '../../src/clock.ts';
+import { inBackground } from '../../src/scheduling/at-once.ts';
+import type { Clock } from '../../src/scheduling/clock.ts';
 import type { Budget, SlotRequest, Turn } from '../../src/upstream/budget/budget.ts';
 import { type KeyJournal, newKey } from '../../src/upstream/budget/journal/journal.ts';
 import type { Lane } from '../../src/upstream/budget/law/document.ts';

@@ -1,5 +1,5 @@
-import { systemClock } from '../../src/clock.ts';
 import type { ProtocolTimes } from '../../src/redis/times.ts';
+import { systemClock } from '../../src/scheduling/clock.ts';
 import type { KeyBudget } from '../../src/upstream/budget/law/document.ts';
 import type { CallerWaits, WaitingCounts } from '../../src/upstream/budget/law/turns.ts';
 import {

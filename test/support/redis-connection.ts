@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { systemClock } from '../../src/clock.ts';
 import {
   type ConnectionEvents,
   RedisConnection,
@@ -8,6 +7,7 @@ import {
 } from '../../src/redis/connection/connection.ts';
 import { redisNames } from '../../src/redis/names.ts';
 import { script } from '../../src/redis/script.ts';
+import { systemClock } from '../../src/scheduling/clock.ts';
 import { RedisServer } from './redis-server.ts';
 
 /** A script that can be counted: how often was it carried out? */

@@ -1,4 +1,4 @@
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/scheduling/clock.ts';
 import { startWorld, type World, type WorldOptions } from './gateway.ts';
 import type { RedisServer } from './redis-server.ts';
 

@@ -1,4 +1,4 @@
-import { inBackground } from '../../src/at-once.ts';
+import { inBackground } from '../../src/scheduling/at-once.ts';
 import { type Outcome, Waiters } from '../../src/upstream/reads/waiters.ts';
 import type { Feedback } from '../../src/upstream/wire/rate-limit-headers.ts';
 

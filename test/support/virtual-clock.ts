@@ -1,5 +1,5 @@
 import { vi } from 'vitest';
-import type { Clock } from '../../src/clock.ts';
+import type { Clock } from '../../src/scheduling/clock.ts';
 
 interface Timer {
   readonly due: number;

@@ -4,7 +4,7 @@ import SchemaBuilder, {
   type SchemaTypes,
 } from '@pothos/core';
 import type { GraphQLFieldResolver } from 'graphql';
-import { type AtOnce, andThen } from '../../at-once.ts';
+import { type AtOnce, andThen } from '../../scheduling/at-once.ts';
 import { encodeGlobalId } from './global-id.ts';
 
 declare global {

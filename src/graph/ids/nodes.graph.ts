@@ -1,7 +1,7 @@
 import { brandWithType, type OutputType, type SchemaTypes } from '@pothos/core';
 import { type GraphQLResolveInfo, isObjectType } from 'graphql';
-import { type AtOnce, andThen } from '../../at-once.ts';
 import { BadUserInput, GatewayError } from '../../errors.ts';
+import { type AtOnce, andThen } from '../../scheduling/at-once.ts';
 import type { Receipt } from '../../upstream/receipt.ts';
 import { requireType } from '../access.ts';
 import { builder } from '../builder.ts';

@@ -1,4 +1,4 @@
-import { type AtOnce, andThen } from '../../at-once.ts';
+import { type AtOnce, andThen } from '../../scheduling/at-once.ts';
 import type { Known, List, Row } from '../../upstream/request.ts';
 import type { GraphContext } from '../context.ts';
 

@@ -1,9 +1,9 @@
 import DataLoader from 'dataloader';
-import { type AtOnce, andThen, inBackground } from '../../at-once.ts';
 import { UpstreamFailure, type UpstreamName, upstreamTitle } from '../../errors.ts';
-import { loopTurns } from '../../loop-turns.ts';
 import type { Resource } from '../../resources.ts';
-import { UnderWay } from '../../under-way.ts';
+import { type AtOnce, andThen, inBackground } from '../../scheduling/at-once.ts';
+import { loopTurns } from '../../scheduling/loop-turns.ts';
+import { UnderWay } from '../../scheduling/under-way.ts';
 import type { KeyState } from '../../upstream/budget/budgets.ts';
 import { cachedRow, findById } from '../../upstream/lists/find-by-id.ts';
 import type { Lists } from '../../upstream/lists/pages.ts';

@@ -11,7 +11,6 @@ import {
 } from 'graphql';
 import type { FetchAPI } from 'graphql-yoga';
 import { operationName } from '../../answers/request-names.ts';
-import type { AtOnce } from '../../at-once.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { BadUserInput } from '../../errors.ts';
 import type { GraphContext } from '../../graph/context.ts';
@@ -23,6 +22,7 @@ import type { LiveHub } from '../../live/hub.ts';
 import type { LiveRun, RunResult } from '../../live/live-run.ts';
 import type { LiveStream } from '../../live/stream.ts';
 import { copiedName } from '../../observe/copied-name.ts';
+import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { ContextFactory } from '../context.ts';
 import { documentOf, type LiveOperation, liveOperationOf } from '../live-operation.ts';
 import type { MaskError } from '../mask-error.ts';

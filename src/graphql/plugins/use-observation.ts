@@ -1,9 +1,9 @@
 import { type DocumentNode, type GraphQLErrorExtensions, getOperationAST } from 'graphql';
 import { operationName } from '../../answers/request-names.ts';
-import type { Clock } from '../../clock.ts';
 import { requestIdOf } from '../../http/door/headers/request-id.ts';
 import type { EventStream } from '../../observe/event-stream.ts';
 import type { OperationRecord } from '../../observe/events.ts';
+import type { Clock } from '../../scheduling/clock.ts';
 import { CANCELED } from '../mask-error.ts';
 import type { GatewayPlugin, Observation } from '../request-record.ts';
 

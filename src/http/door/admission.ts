@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import type { AtOnce } from '../../at-once.ts';
 import type { Authenticate } from '../../auth/authenticate.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import type { GatewayError } from '../../errors.ts';
+import type { AtOnce } from '../../scheduling/at-once.ts';
 import { type HeaderReader, isForeignPage } from './foreign-page.ts';
 import type { HostGuard, HostStanding } from './host-guard.ts';
 import type { OriginRights, Origins } from './origins.ts';

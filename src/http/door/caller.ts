@@ -1,5 +1,5 @@
 import type { Viewer } from '../../auth/viewer.ts';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../scheduling/clock.ts';
 import type { Caller } from '../../upstream/operation.ts';
 import { Receipt } from '../../upstream/receipt.ts';
 import { preferenceApplied, preferredWaitMs } from './headers/prefer.ts';

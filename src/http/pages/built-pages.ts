@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { inBackground } from '../../at-once.ts';
+import { inBackground } from '../../scheduling/at-once.ts';
 import type { Codings } from '../encoding/codings.ts';
 import { type Content, isReading, respond, sharedContent, textAnswer } from '../respond.ts';
 import { inPieces, SharedFile } from './shared-file.ts';

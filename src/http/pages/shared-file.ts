@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
-import { loopTurns } from '../../loop-turns.ts';
+import { loopTurns } from '../../scheduling/loop-turns.ts';
 import type { SendBody } from '../respond.ts';
 
 const PIECE_BYTES = 64 * 1024;

@@ -1,7 +1,7 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Clock } from '../../clock.ts';
-import { inNextTurn } from '../../loop-turns.ts';
+import type { Clock } from '../../scheduling/clock.ts';
+import { inNextTurn } from '../../scheduling/loop-turns.ts';
 
 /** How long a connection may be idle at a stop before it is closed, in milliseconds: a request may be on its way. */
 const IDLE_MS = 1000;

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../scheduling/clock.ts';
 
 /** How long a client may take nothing of an answer that is there for it, in milliseconds. */
 const STALL_MS = 30_000;

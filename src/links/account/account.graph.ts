@@ -1,8 +1,8 @@
-import { type AtOnce, andThen } from '../../at-once.ts';
 import { builder, databaseId } from '../../graph/builder.ts';
 import { InputChecks } from '../../graph/checks.ts';
 import type { GraphContext } from '../../graph/context.ts';
 import { resultOf } from '../../graph/result.ts';
+import { type AtOnce, andThen } from '../../scheduling/at-once.ts';
 import {
   type Account,
   type AccountStatus,

@@ -1,5 +1,4 @@
 import type { GraphQLResolveInfo } from 'graphql';
-import { type AtOnce, andThen } from '../../at-once.ts';
 import { builder, connectionOf, databaseId } from '../../graph/builder.ts';
 import { InputChecks } from '../../graph/checks.ts';
 import type { GraphContext } from '../../graph/context.ts';
@@ -8,6 +7,7 @@ import { DeletedRef, resultOf } from '../../graph/result.ts';
 import { lazily } from '../../graph/rows/lazily.ts';
 import { selectedFields } from '../../graph/rows/selection.ts';
 import type { Resource } from '../../resources.ts';
+import { type AtOnce, andThen } from '../../scheduling/at-once.ts';
 import type { Known } from '../../upstream/request.ts';
 import {
   createQrCode,

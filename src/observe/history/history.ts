@@ -1,5 +1,5 @@
-import type { Clock } from '../../clock.ts';
 import { type UpstreamName, upstreamTitle } from '../../errors.ts';
+import type { Clock } from '../../scheduling/clock.ts';
 import { copiedName } from '../copied-name.ts';
 import type { EventReader } from '../event-stream.ts';
 import type { EventRows } from '../events.ts';

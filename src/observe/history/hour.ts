@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../scheduling/clock.ts';
 
 /** Columns in which an hour is counted; the last of them is under way. */
 const COLUMNS = 12;

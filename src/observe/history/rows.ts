@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../scheduling/clock.ts';
 import type { OperationRecord } from '../events.ts';
 import { HourCounts } from './hour.ts';
 import { Spread } from './spread.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../scheduling/clock.ts';
 import type { QueueLane } from '../events.ts';
 
 /** How long a step is, in milliseconds. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../scheduling/clock.ts';
 import { HourCounts } from './hour.ts';
 
 /** Each bucket reaches twice as far as the one before: from 1 ms to more than two minutes. */

@@ -1,5 +1,5 @@
 import { type DestinationStream, pino, symbols } from 'pino';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../scheduling/clock.ts';
 import type { EventReader } from '../event-stream.ts';
 import type { EventRows, OperationRecord } from '../events.ts';
 import { operationLine, shortCaller } from './operation-line.ts';

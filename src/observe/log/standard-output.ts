@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../scheduling/clock.ts';
 import type { LogStream } from './logger.ts';
 
 /** How long a line waits for others to be written with, in milliseconds. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../scheduling/clock.ts';
 import type { EventStream } from '../event-stream.ts';
 import { countedEvents } from './counted-events.ts';
 import type { Gauges, Metrics } from './metrics.ts';

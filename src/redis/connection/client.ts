@@ -1,5 +1,5 @@
 import { createClient, ErrorReply, RESP_TYPES } from '@redis/client';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../scheduling/clock.ts';
 import { RedisRefused } from '../failures.ts';
 import { type Address, placeOf } from './address.ts';
 

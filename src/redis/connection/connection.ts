@@ -1,6 +1,6 @@
-import { inBackground } from '../../at-once.ts';
-import { type Clock, Deadline } from '../../clock.ts';
-import { inNextTurn } from '../../loop-turns.ts';
+import { inBackground } from '../../scheduling/at-once.ts';
+import { type Clock, Deadline } from '../../scheduling/clock.ts';
+import { inNextTurn } from '../../scheduling/loop-turns.ts';
 import { RedisRefused, RedisUnavailable } from '../failures.ts';
 import type { RedisNames } from '../names.ts';
 import type { Script } from '../script.ts';

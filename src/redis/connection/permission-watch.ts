@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../scheduling/clock.ts';
 import { RedisRefused } from '../failures.ts';
 
 interface PermissionWatchOptions {

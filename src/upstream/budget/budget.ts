@@ -1,4 +1,4 @@
-import type { AtOnce } from '../../at-once.ts';
+import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { Stamp } from '../stamp.ts';
 import type { Feedback } from '../wire/rate-limit-headers.ts';
 import type { Waiting } from './lanes.ts';

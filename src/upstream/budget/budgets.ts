@@ -1,7 +1,7 @@
 import type { Credential } from '../../auth/credential.ts';
 import { BoundedMap } from '../../bounded-map.ts';
-import type { Clock } from '../../clock.ts';
 import { BudgetExhausted, type UpstreamName } from '../../errors.ts';
+import type { Clock } from '../../scheduling/clock.ts';
 import type { Budget, BudgetState } from './budget.ts';
 
 /** Whose budgets these are, and how many there may be. */

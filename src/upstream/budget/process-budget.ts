@@ -1,5 +1,5 @@
-import type { Clock } from '../../clock.ts';
 import { createDigest } from '../../digest.ts';
+import type { Clock } from '../../scheduling/clock.ts';
 import type { Budget, BudgetWatch, Slot, SlotRequest } from './budget.ts';
 import type { Journal } from './journal/journal.ts';
 import type { BudgetView } from './law/availability.ts';

@@ -1,5 +1,5 @@
-import type { AtOnce } from '../../at-once.ts';
-import type { Clock } from '../../clock.ts';
+import type { AtOnce } from '../../scheduling/at-once.ts';
+import type { Clock } from '../../scheduling/clock.ts';
 import type {
   Budget,
   BudgetState,

@@ -1,5 +1,5 @@
 import Bottleneck from 'bottleneck';
-import { inBackground } from '../../at-once.ts';
+import { inBackground } from '../../scheduling/at-once.ts';
 
 /** A job that the limiter lists for a slot, or for several that are freed together. */
 interface SlotJob {

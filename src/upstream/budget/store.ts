@@ -1,5 +1,5 @@
-import type { AtOnce } from '../../at-once.ts';
-import type { Clock } from '../../clock.ts';
+import type { AtOnce } from '../../scheduling/at-once.ts';
+import type { Clock } from '../../scheduling/clock.ts';
 import { type JournalEntry, type KeyJournal, newKey } from './journal/journal.ts';
 import { type KeyBudget, newBudget, type Rules } from './law/document.ts';
 import { addAnswered, heldBack, PROCESS_BEFORE, purge } from './law/slots.ts';

@@ -1,6 +1,6 @@
-import type { AtOnce } from '../../at-once.ts';
 import { BoundedMap } from '../../bounded-map.ts';
-import type { Clock } from '../../clock.ts';
+import type { AtOnce } from '../../scheduling/at-once.ts';
+import type { Clock } from '../../scheduling/clock.ts';
 import type { Stamp } from '../stamp.ts';
 import { type Generations, ProcessGenerations, type TouchListener } from './generations.ts';
 import { everythingOf, scopeOfKey } from './key.ts';

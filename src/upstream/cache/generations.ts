@@ -1,4 +1,4 @@
-import type { AtOnce } from '../../at-once.ts';
+import type { AtOnce } from '../../scheduling/at-once.ts';
 
 /**
  * What may be done with an answer as far as writes go:

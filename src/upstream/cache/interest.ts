@@ -1,6 +1,6 @@
 import type { Credential } from '../../auth/credential.ts';
 import { BoundedMap } from '../../bounded-map.ts';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../scheduling/clock.ts';
 import { type KeyedRead, readLength } from './key.ts';
 
 /** A cache entry that was asked for of late. */

@@ -1,6 +1,6 @@
 import type { Credential } from '../../auth/credential.ts';
 import { BoundedMap } from '../../bounded-map.ts';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../scheduling/clock.ts';
 import type { Budget } from '../budget/budget.ts';
 import type { Stamp } from '../stamp.ts';
 import type { Cache, Freshness, Hit } from './cache.ts';

@@ -1,5 +1,5 @@
 import type { Credential } from '../../auth/credential.ts';
-import { type Clock, Deadline } from '../../clock.ts';
+import { type Clock, Deadline } from '../../scheduling/clock.ts';
 import type { Budget } from '../budget/budget.ts';
 import type { Cache } from './cache.ts';
 import type { KeyedRead } from './key.ts';

@@ -1,5 +1,5 @@
-import { inBackground } from '../../at-once.ts';
-import { nextTurn } from '../../loop-turns.ts';
+import { inBackground } from '../../scheduling/at-once.ts';
+import { nextTurn } from '../../scheduling/loop-turns.ts';
 import type { Waiting } from '../budget/lanes.ts';
 import type { QueueForecast } from '../budget/queue-forecast.ts';
 

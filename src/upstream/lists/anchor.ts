@@ -1,4 +1,4 @@
-import { type AtOnce, type Steps, takeSteps, until } from '../../at-once.ts';
+import { type AtOnce, type Steps, takeSteps, until } from '../../scheduling/at-once.ts';
 import type { Row } from '../request.ts';
 import { type Cursor, NEIGHBORS } from './cursor.ts';
 import type { ListPage } from './list-page.ts';

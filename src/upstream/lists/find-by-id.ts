@@ -1,4 +1,4 @@
-import { type AtOnce, andThen } from '../../at-once.ts';
+import { type AtOnce, andThen } from '../../scheduling/at-once.ts';
 import { madeUpRow } from '../dry-run/stand-ins.ts';
 import { isOutage } from '../fallback.ts';
 import type { Access } from '../operation.ts';

@@ -1,5 +1,5 @@
-import { type AtOnce, andThen } from '../../at-once.ts';
 import type { Credential } from '../../auth/credential.ts';
+import { type AtOnce, andThen } from '../../scheduling/at-once.ts';
 import type { Hit } from '../cache/cache.ts';
 import type { Access, Looking } from '../operation.ts';
 import type { Reader } from '../reader.ts';

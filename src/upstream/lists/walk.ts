@@ -1,4 +1,4 @@
-import { type AtOnce, type Steps, takeAll, takeSteps, until } from '../../at-once.ts';
+import { type AtOnce, type Steps, takeAll, takeSteps, until } from '../../scheduling/at-once.ts';
 import type { Access } from '../operation.ts';
 import type { List, Row } from '../request.ts';
 import { FIRST_PLACE, findPlace, isBefore, type Place, type Side } from './anchor.ts';

@@ -1,5 +1,5 @@
-import { type AtOnce, type Steps, takeSteps, until } from '../../at-once.ts';
 import { BadUserInput } from '../../errors.ts';
+import { type AtOnce, type Steps, takeSteps, until } from '../../scheduling/at-once.ts';
 import type { Row } from '../request.ts';
 import { FIRST_PLACE } from './anchor.ts';
 import { type Cursor, decodeCursor } from './cursor.ts';

@@ -1,5 +1,5 @@
-import { inBackground } from '../../at-once.ts';
 import type { Resource } from '../../resources.ts';
+import { inBackground } from '../../scheduling/at-once.ts';
 import type { Slot } from '../budget/budget.ts';
 import type { Budgets } from '../budget/budgets.ts';
 import type { Cache, Hit } from '../cache/cache.ts';

@@ -1,4 +1,4 @@
-import { inBackground } from '../../at-once.ts';
+import { inBackground } from '../../scheduling/at-once.ts';
 import type { Cache } from '../cache/cache.ts';
 import { type KeyedRead, scopedTags, scopeOfKey, tagsInFlight } from '../cache/key.ts';
 import type { Stamp } from '../stamp.ts';

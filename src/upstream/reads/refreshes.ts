@@ -1,4 +1,4 @@
-import { inBackground } from '../../at-once.ts';
+import { inBackground } from '../../scheduling/at-once.ts';
 import type { Budgets } from '../budget/budgets.ts';
 import type { Cache } from '../cache/cache.ts';
 import type { KeyedRead } from '../cache/key.ts';

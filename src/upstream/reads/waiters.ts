@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
-import type { AtOnce } from '../../at-once.ts';
-import type { Clock } from '../../clock.ts';
 import { BudgetExhausted, type UpstreamName } from '../../errors.ts';
 import type { EventStream } from '../../observe/event-stream.ts';
+import type { AtOnce } from '../../scheduling/at-once.ts';
+import type { Clock } from '../../scheduling/clock.ts';
 import type { Budget, Sharing, SlotRequest, Turn } from '../budget/budget.ts';
 import type { Lane } from '../budget/law/document.ts';
 import { FallbackWillDo } from '../fallback.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '../../clock.ts';
 import type { Fault } from '../../observe/events.ts';
+import type { Clock } from '../../scheduling/clock.ts';
 
 /** This many failures in a row, without an answer that can be used between them, open the breaker. */
 const FAILURES_TO_OPEN = 5;

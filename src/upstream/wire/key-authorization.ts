@@ -1,5 +1,5 @@
-import type { AtOnce } from '../../at-once.ts';
 import type { Credential } from '../../auth/credential.ts';
+import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { Call } from '../request.ts';
 import type { Exchanged } from './exchange.ts';
 

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import { type Clock, Deadline } from '../../clock.ts';
+import { type Clock, Deadline } from '../../scheduling/clock.ts';
 import type { RawAnswer } from '../request.ts';
 import { DecoratorHandler, errors, request } from './undici.ts';
 

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { inBackground } from '../../../src/at-once.ts';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { inBackground } from '../../../src/scheduling/at-once.ts';
 
 /** Requests that it says it allows. */
 const LIMIT = 1000;

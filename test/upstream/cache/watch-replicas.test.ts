@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { systemClock } from '../../../src/clock.ts';
 import { loadConfig } from '../../../src/config/config.ts';
 import { endpointsOf } from '../../../src/config/endpoints.ts';
 import { EventStream } from '../../../src/observe/event-stream.ts';
 import { Replicas } from '../../../src/replicas.ts';
+import { systemClock } from '../../../src/scheduling/clock.ts';
 import { Cache } from '../../../src/upstream/cache/cache.ts';
 import { Client } from '../../../src/upstream/client.ts';
 import { Reader } from '../../../src/upstream/reader.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
-import type { Clock } from '../../../clock.ts';
+import type { Clock } from '../../../scheduling/clock.ts';
 
 /** A body that is no larger stays with its request until the answer ends. */
 const KEPT_BYTES = 4096;

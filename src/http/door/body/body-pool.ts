@@ -1,6 +1,6 @@
 import { GraphQLError } from 'graphql';
 import { GatewayError } from '../../../errors.ts';
-import { SharedPool } from '../../../shared-pool.ts';
+import { SharedPool } from '../../../scheduling/shared-pool.ts';
 
 /** A body that is no larger is always taken: usual operations do not wait for what others send. */
 const SMALL_BYTES = 16 * 1024;

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { inBackground } from '../../../at-once.ts';
-import type { Clock } from '../../../clock.ts';
+import { inBackground } from '../../../scheduling/at-once.ts';
+import type { Clock } from '../../../scheduling/clock.ts';
 import type { SendBody } from '../../respond.ts';
 
 /** How long the rest of a body is read and discarded, so that its sender can read the answer. */

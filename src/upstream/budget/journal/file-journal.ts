@@ -8,8 +8,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import type { Clock, Moment } from '../../../clock.ts';
 import { reasonOf } from '../../../errors.ts';
+import type { Clock, Moment } from '../../../scheduling/clock.ts';
 import { readTextFile } from '../../../text-file.ts';
 import { CO_TENANT_REMEMBERED_WINDOWS } from '../law/caution.ts';
 import {

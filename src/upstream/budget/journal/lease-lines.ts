@@ -1,4 +1,4 @@
-import type { Moment } from '../../../clock.ts';
+import type { Moment } from '../../../scheduling/clock.ts';
 
 /** A lease as it is written down; times are on the monotonic clock of the process that wrote it. */
 export interface WrittenLease {

@@ -1,8 +1,8 @@
-import { inBackground } from '../../../at-once.ts';
-import type { Clock } from '../../../clock.ts';
 import type { PermitOutcome } from '../../../observe/events.ts';
 import type { SwapMoment } from '../../../redis/shared-document.ts';
 import type { ProtocolTimes } from '../../../redis/times.ts';
+import { inBackground } from '../../../scheduling/at-once.ts';
+import type { Clock } from '../../../scheduling/clock.ts';
 import type { Stamp } from '../../stamp.ts';
 import type { Feedback } from '../../wire/rate-limit-headers.ts';
 import type { SharedResult, Slot, SlotRequest } from '../budget.ts';

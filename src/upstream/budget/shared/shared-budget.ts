@@ -1,5 +1,5 @@
-import { type AtOnce, inBackground } from '../../../at-once.ts';
 import { RedisRefused, RedisUnavailable } from '../../../redis/failures.ts';
+import { type AtOnce, inBackground } from '../../../scheduling/at-once.ts';
 import type { SharedResult, SlotRequest, Turn } from '../budget.ts';
 import type { BudgetView } from '../law/availability.ts';
 import { QueuedBudget } from '../queued-budget.ts';

@@ -1,10 +1,10 @@
 import { BoundedMap } from '../../../bounded-map.ts';
-import type { Clock } from '../../../clock.ts';
 import type { UpstreamName } from '../../../errors.ts';
 import type { PermitOutcome } from '../../../observe/events.ts';
 import type { Replica } from '../../../redis/replica.ts';
 import type { SwapMoment } from '../../../redis/shared-document.ts';
 import type { ProtocolTimes } from '../../../redis/times.ts';
+import type { Clock } from '../../../scheduling/clock.ts';
 import type { Stamp } from '../../stamp.ts';
 import type { BudgetWatch, SharedResult } from '../budget.ts';
 import { othersIn } from './members.ts';

@@ -1,4 +1,3 @@
-import type { Clock } from '../../../clock.ts';
 import { RedisUnavailable } from '../../../redis/failures.ts';
 import type { Replica } from '../../../redis/replica.ts';
 import {
@@ -9,6 +8,7 @@ import {
   type Surroundings,
 } from '../../../redis/shared-document.ts';
 import { holdMs, type ProtocolTimes } from '../../../redis/times.ts';
+import type { Clock } from '../../../scheduling/clock.ts';
 import type { Feedback } from '../../wire/rate-limit-headers.ts';
 import { claimSlots, type WantedSlot } from '../law/claim.ts';
 import { type KeyBudget, newBudget, type Rules } from '../law/document.ts';

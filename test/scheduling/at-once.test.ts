@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { andThen, type Steps, takeAll, takeSteps, until } from '../src/at-once.ts';
+import { andThen, type Steps, takeAll, takeSteps, until } from '../../src/scheduling/at-once.ts';
 
 function* sum(values: readonly (number | Promise<number>)[]): Steps<number> {
   let total = 0;

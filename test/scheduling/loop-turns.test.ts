@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { LoopTurns } from '../src/loop-turns.ts';
-import { VirtualClock } from './support/virtual-clock.ts';
+import { LoopTurns } from '../../src/scheduling/loop-turns.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
 
 /** A clock that work moves on, as work does. */
 class Working extends VirtualClock {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { Deadline } from '../src/clock.ts';
-import { VirtualClock } from './support/virtual-clock.ts';
+import { Deadline } from '../../src/scheduling/clock.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
 
 /** A deadline, and when it has passed. */
 function begin() {

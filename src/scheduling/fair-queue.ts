@@ -1,4 +1,4 @@
-import { BoundedMap } from './bounded-map.ts';
+import { BoundedMap } from '../bounded-map.ts';
 
 /** Owners whose shares are remembered. */
 const REMEMBERED = 10_000;
