@@ -20,16 +20,15 @@ interface Bound<V> {
 }
 
 /**
- * A map that takes bounded memory however many keys come: whatever was not used for the longest is
- * forgotten first. To `get` and to `set` is to use. Nothing is forgotten for its age.
+ * A map that takes bounded memory however many keys come: whatever was not used for the longest is forgotten first. To
+ * `get` and to `set` is to use; to `peek`, or to look through all, is not. Nothing is forgotten for its age.
  */
-export class BoundedMap<V extends object | string | number> {
-  readonly #entries: LRUCache<string, V>;
+export class BoundedMap<V extends object | string | number> extends LRUCache<string, V> {
   readonly #heaviest: number;
   readonly #weigh: (key: string, value: V) => number;
 
   constructor({ max, maxShare = 1, weigh = () => 1, onForget }: Bound<V>) {
-    this.#entries = new LRUCache<string, V>({
+    super({
       maxSize: max,
       ...(onForget && {
         dispose: (value: V, key: string, reason: LRUCache.DisposeReason) => {
@@ -41,31 +40,17 @@ export class BoundedMap<V extends object | string | number> {
     this.#weigh = weigh;
   }
 
-  /** How many entries there are. */
-  get size(): number {
-    return this.#entries.size;
-  }
-
   /** What all entries weigh together. */
   get weight(): number {
-    return this.#entries.calculatedSize;
-  }
-
-  /** The value of a key, which becomes the one used last. */
-  get(key: string): V | undefined {
-    return this.#entries.get(key);
-  }
-
-  /** As `get`, without counting as a use. */
-  peek(key: string): V | undefined {
-    return this.#entries.peek(key);
+    return this.calculatedSize;
   }
 
   /** Holds a value as the one used last. One that is too heavy is not taken, and its key forgotten. */
-  set(key: string, value: V): void {
+  override set(key: string, value: V): this {
     const size = this.#sizeOf(key, value);
-    if (size > this.#heaviest) this.#entries.delete(key);
-    else this.#entries.set(key, value, { size });
+    if (size <= this.#heaviest) return super.set(key, value, { size });
+    this.delete(key);
+    return this;
   }
 
   /** Whether a value is light enough to be taken. */
@@ -77,19 +62,9 @@ export class BoundedMap<V extends object | string | number> {
     return Math.max(1, this.#weigh(key, value));
   }
 
-  /** Forgets a key. */
-  delete(key: string): void {
-    this.#entries.delete(key);
-  }
-
   /** Forgets every entry that `which` names. Looks at all of them. */
   forget(which: (key: string, value: V) => boolean): void {
-    const named = [...this.#entries.entries()].filter(([key, value]) => which(key, value));
-    for (const [key] of named) this.#entries.delete(key);
-  }
-
-  /** All values, the one used last first. To look at them is not to use them. */
-  values(): Iterable<V> {
-    return this.#entries.values();
+    const named = [...this.entries()].filter(([key, value]) => which(key, value));
+    for (const [key] of named) this.delete(key);
   }
 }

@@ -33,8 +33,10 @@ class Model {
     while (this.weight > this.#max) this.entries.pop();
   }
 
-  delete(key: string): void {
+  delete(key: string): boolean {
+    const before = this.entries.length;
     this.entries = this.entries.filter(([each]) => each !== key);
+    return this.entries.length < before;
   }
 }
 
