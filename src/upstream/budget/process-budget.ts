@@ -3,7 +3,8 @@ import type { Clock } from '../../scheduling/clock.ts';
 import type { Budget, BudgetWatch, Slot, SlotRequest } from './budget.ts';
 import type { Journal } from './journal/journal.ts';
 import type { BudgetView } from './law/availability.ts';
-import { type ClaimResult, claimSlots, stopOf, type WantedSlot } from './law/claim.ts';
+import { type ClaimResult, claimSlots, type Stop, stopOf, type WantedSlot } from './law/claim.ts';
+import type { KeyBudget, Lane } from './law/document.ts';
 import { cancelSlot, endSlot } from './law/ended.ts';
 import { onWire } from './law/slots.ts';
 import { QueuedBudget } from './queued-budget.ts';
@@ -65,23 +66,23 @@ export class ProcessBudget extends QueuedBudget {
 
   sendNow(request: SlotRequest): void {
     const position = this.lanes.position(request);
-    if (position !== undefined) this.#claim([request], position);
+    if (position !== undefined) this.#claim(request.lane, { request, past: position });
+  }
+
+  protected get budget(): KeyBudget {
+    return this.#store.document;
   }
 
   protected get view(): BudgetView {
-    const { known, now, rules } = this.#store;
-    return { budget: known, rules, now, heldMs: 0, bids: [], isAlive };
+    return { ...this.#store.look(), heldMs: 0, bids: [], isAlive };
   }
 
   protected pump(): void {
     for (;;) {
       const lane = this.drains && this.lanes.next === 'refresh' ? undefined : this.lanes.next;
       if (!lane) return this.#wakeIn(null);
-      const stop = this.#store.change((b, now, free) =>
-        stopOf(b, this.#store.rules, now, { lane, free, wire: onWire(b, isAlive), reserved: 0 }),
-      );
+      const stop = this.#claim(lane);
       if (stop) return this.#wakeIn(stop.waitMs);
-      this.#claim(this.#wanted(lane === 'refresh'));
     }
   }
 
@@ -95,31 +96,42 @@ export class ProcessBudget extends QueuedBudget {
     return wanted;
   }
 
-  /** Claims slots, and gives their turns to those that get one; `rushPast` others wait before the one that rushes. */
-  #claim(requests: readonly SlotRequest[], rushPast?: number): void {
-    const wants = requests.map((request): WantedSlot => {
-      this.#slots += 1;
-      const { lane, lengthy = false } = request;
-      const want = { id: String(this.#slots), lane, caller: this.lanes.callerOf(request), lengthy };
-      return rushPast === undefined ? want : { ...want, rushPast };
+  /**
+   * Claims slots for those whose turn is next, or for one that rushes past so many others, and gives their turns to those
+   * that get one. Answers why nobody would.
+   */
+  #claim(
+    lane: Lane,
+    rush?: { readonly request: SlotRequest; readonly past: number },
+  ): Stop | undefined {
+    const { rules } = this.#store;
+    let requests: readonly SlotRequest[] = [];
+    let wants: readonly WantedSlot[] = [];
+    const claimed = this.#store.change((b, now, free): Stop | ClaimResult => {
+      const at = { lane, free, wire: onWire(b, isAlive), reserved: 0 };
+      const stop = rush ? undefined : stopOf(b, rules, now, at);
+      if (stop) return stop;
+      requests = rush ? [rush.request] : this.#wanted(lane === 'refresh');
+      wants = requests.map((request) => this.#wantOf(request, rush?.past));
+      const { waits } = this.lanes;
+      return claimSlots(b, rules, now, wants, { owner: SELF, free, waits, bids: [], isAlive });
     });
-    const { granted } = this.#store.change(
-      (b, now, free): ClaimResult =>
-        claimSlots(b, this.#store.rules, now, wants, {
-          owner: SELF,
-          free,
-          waits: this.lanes.waits,
-          bids: [],
-          isAlive,
-        }),
-    );
-    for (const [at, request] of requests.entries()) {
-      const want = wants[at];
-      if (!granted[at] || !want) continue;
+    if (!('granted' in claimed)) return claimed;
+    for (const [at, { id }] of wants.entries()) {
+      const request = requests[at];
+      if (!claimed.granted[at] || !request) continue;
       this.lanes.remove(request);
-      this.noteUse(want.id, request);
-      this.grant(request, this.#slotOf(want.id));
+      this.noteUse(id, request);
+      this.grant(request, this.#slotOf(id));
     }
+    return undefined;
+  }
+
+  #wantOf(request: SlotRequest, rushPast: number | undefined): WantedSlot {
+    this.#slots += 1;
+    const { lane, lengthy = false } = request;
+    const want = { id: String(this.#slots), lane, caller: this.lanes.callerOf(request), lengthy };
+    return rushPast === undefined ? want : { ...want, rushPast };
   }
 
   #slotOf(id: string): Slot {

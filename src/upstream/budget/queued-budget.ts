@@ -17,7 +17,7 @@ import {
   pausedMs,
 } from './law/availability.ts';
 import { refreshesPerWindow } from './law/claim.ts';
-import { type Lane, reserveOf, type TurnLane } from './law/document.ts';
+import { type KeyBudget, type Lane, reserveOf, type TurnLane } from './law/document.ts';
 import { used } from './law/slots.ts';
 import { countWaiting } from './law/turns.ts';
 import { QueueForecast } from './queue-forecast.ts';
@@ -44,7 +44,7 @@ export abstract class QueuedBudget implements Budget {
   /** @param nameOf what a caller is called in the budget. */
   constructor(clock: Clock, nameOf?: (caller: string) => string) {
     this.clock = clock;
-    this.lanes = new Lanes(() => this.view.budget.turns, nameOf);
+    this.lanes = new Lanes(() => this.budget.turns, nameOf);
   }
 
   get state(): BudgetState {
@@ -72,11 +72,11 @@ export abstract class QueuedBudget implements Budget {
   }
 
   get refreshesPerWindow(): number {
-    return refreshesPerWindow(this.view.budget.limit);
+    return refreshesPerWindow(this.limit);
   }
 
   get limit(): number {
-    return this.view.budget.limit;
+    return this.budget.limit;
   }
 
   get windowMs(): number {
@@ -86,7 +86,9 @@ export abstract class QueuedBudget implements Budget {
   abstract readonly answersInMs: number;
   abstract sendNow(request: SlotRequest): void;
 
-  /** The budget as last known. */
+  /** The budget as last known, for what does not depend on the time: slots may still be in it that are over. */
+  protected abstract readonly budget: KeyBudget;
+  /** The budget as last known, as it stands now. */
   protected abstract readonly view: BudgetView;
   /** Grants a turn to all who may have theirs now, and sees to being called again when more may. */
   protected abstract pump(): void;
@@ -176,7 +178,7 @@ export abstract class QueuedBudget implements Budget {
 
   /** Notes what a slot of this process is taken for. */
   protected noteUse(id: string, { lane, resource }: SlotUse): void {
-    const { answered, held } = this.view.budget;
+    const { answered, held } = this.budget;
     this.#uses.set(id, { lane, resource });
     if (this.#uses.size <= 2 * (answered.length + held.length)) return;
     const counting = new Set([...answered, ...held].map((slot) => slot.id));

@@ -1,6 +1,7 @@
 import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { Clock } from '../../scheduling/clock.ts';
 import { type JournalEntry, type KeyJournal, newKey } from './journal/journal.ts';
+import type { BudgetView } from './law/availability.ts';
 import { type KeyBudget, newBudget, type Rules } from './law/document.ts';
 import { addAnswered, heldBack, PROCESS_BEFORE, purge } from './law/slots.ts';
 import { SlotLimiter, type TakenSlots } from './slot-limiter.ts';
@@ -17,10 +18,11 @@ export interface BudgetStore {
   /** Takes a step on the budget as it stands, and keeps what it makes of it. */
   change<T>(step: BudgetStep<T>): AtOnce<T>;
   /** The budget as last known, for estimates and for people: nothing is sent on its word. Not to be changed. */
-  readonly known: KeyBudget;
-  /** The moment of now on the clock of `known`. */
-  readonly now: number;
+  look(): BudgetSight;
 }
+
+/** A budget at a moment of its own clock. */
+type BudgetSight = Pick<BudgetView, 'budget' | 'now' | 'rules'>;
 
 /** A slot of a request of this process. */
 interface OwnSlot {
@@ -71,17 +73,19 @@ export class MemoryStore implements BudgetStore {
     this.#count();
   }
 
-  get known(): KeyBudget {
-    this.#purge(this.now);
+  /** The budget, in which slots may still be that are over. Not to be changed. */
+  get document(): KeyBudget {
     return this.#budget;
   }
 
-  get now(): number {
-    return this.#clock.now();
+  look(): BudgetSight {
+    const now = this.#clock.now();
+    this.#purge(now);
+    return { budget: this.#budget, now, rules: this.rules };
   }
 
   change<T>(step: BudgetStep<T>): T {
-    const { now } = this;
+    const now = this.#clock.now();
     this.#purge(now);
     const { limit, taken } = this.#limiter;
     const { coTenantAt } = this.#budget.caution;
@@ -95,7 +99,7 @@ export class MemoryStore implements BudgetStore {
     const dropped = purge(this.#budget, this.rules, now);
     for (const { id } of dropped.answered) release(this.#answered, id);
     for (const block of dropped.coTenants) release(this.#coTenants, block);
-    this.#countHeldBack();
+    if (this.#heldBack) this.#countHeldBack();
   }
 
   /** Takes and frees slots as the document says, and writes down which of them are of requests. */

@@ -117,6 +117,16 @@ describe('Lanes', () => {
     expect(queue.lanes.size('refresh')).toBe(1);
   });
 
+  test('places the one who came last behind those only who have not had a turn since', () => {
+    const queue = new Queue(job('a1'), job('a2'), job('b1', 'interactive', 'b'));
+    const last = job('c1', 'interactive', 'c');
+    queue.lanes.add(last);
+    expect(queue.lanes.position(last)).toBe(2);
+    queue.next(false);
+    expect(queue.lanes.position(last)).toBe(1);
+    expect([...queue.lanes.inOrder()].map(({ name }) => name)).toEqual(['b1', 'c1', 'a2']);
+  });
+
   const anyJob = fc.record({
     lane: fc.constantFrom<Lane>('write', 'interactive', 'refresh'),
     caller: fc.constantFrom('a', 'b', 'c'),

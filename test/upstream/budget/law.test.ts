@@ -264,6 +264,32 @@ describe('The law', () => {
     expect(claimed).toMatchObject({ granted: [false, true], why: 'window' });
   });
 
+  it('gives a caller who begins to wait a turn after those who had theirs before, and before those after', () => {
+    const world = begun(1);
+    world.asks('one', 'interactive', 'first');
+    world.asks('one', 'interactive', 'first');
+    world.asks('one', 'interactive', 'second');
+    world.asks('one', 'interactive', 'second');
+    const order: string[] = [];
+    for (let n = 0; n < 5; n += 1) {
+      if (n === 1) world.asks('two', 'interactive', 'new');
+      for (const owner of ['one', 'two']) world.claims(owner);
+      for (const { want } of world.granted.splice(0)) {
+        order.push(want.caller);
+        world.change((b) => cancelSlot(b, want.id));
+      }
+    }
+    expect(order).toEqual(['first', 'second', 'first', 'new', 'second']);
+  });
+
+  it('takes a request that was not sent for one that the upstream cannot have counted', () => {
+    const world = begun(10);
+    const [before, unsent] = [world.asks('one', 'write'), world.asks('one', 'write')];
+    world.claims('one');
+    world.change((b) => cancelSlot(b, unsent.id));
+    expect(world.ends(before.id, { ...silent, remaining: 8 }).foreign).toBe(1);
+  });
+
   it('keeps nothing of callers who wait no more, and changes nothing where it gives nothing', () => {
     const world = begun(2);
     for (let n = 0; n < 50; n += 1) {
@@ -379,7 +405,7 @@ describe('The memory store', () => {
     };
     const journal = { ...before, begin, coTenantSeen };
     const store = new MemoryStore({ clock, limit: 8, windowMs: 1000, journal });
-    const known = ({ known: b }: BudgetStore): number => used(b);
+    const known = (of: BudgetStore): number => used(of.look().budget);
     expect(known(store)).toBe(2 + 4);
     await clock.advance(400);
     expect(known(store)).toBe(1);
@@ -410,8 +436,8 @@ describe('The memory store', () => {
   it('begins with what the process before has noted of the key', () => {
     const clock = new VirtualClock().rule();
     const of = (journal: Partial<KeyJournal>) =>
-      new MemoryStore({ clock, limit: 8, windowMs: 1000, journal: { ...newKey, ...journal } }).known
-        .caution;
+      new MemoryStore({ clock, limit: 8, windowMs: 1000, journal: { ...newKey, ...journal } })
+        .document.caution;
     expect(of({})).toMatchObject({ blind: true, coTenantAt: null });
     expect(of({ isKnown: true, coTenantSeenAt: -5 })).toMatchObject({
       blind: false,

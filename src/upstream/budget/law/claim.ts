@@ -46,7 +46,7 @@ export interface Claimant {
 type Why = 'idle' | 'paused' | 'window' | 'caution' | 'refresh' | 'turn';
 
 /** Until when nothing more is granted, unless something changes before. */
-interface Stop {
+export interface Stop {
   /** Milliseconds; `null` while nothing waits that this process has claimed for. */
   readonly waitMs: number | null;
   readonly why: Why;

@@ -2,6 +2,7 @@ import { RedisRefused, RedisUnavailable } from '../../../redis/failures.ts';
 import { type AtOnce, inBackground } from '../../../scheduling/at-once.ts';
 import type { SharedResult, SlotRequest, Turn } from '../budget.ts';
 import type { BudgetView } from '../law/availability.ts';
+import type { KeyBudget } from '../law/document.ts';
 import { QueuedBudget } from '../queued-budget.ts';
 import { Departures, type DeparturesOptions, type Granted } from './departures.ts';
 import type { SharedLedger, SharedVerdict, SharedWant } from './shared-ledger.ts';
@@ -100,6 +101,10 @@ export class SharedBudget extends QueuedBudget {
   outageChanged(): void {
     this.tellDelay();
     this.#claimNow();
+  }
+
+  protected get budget(): KeyBudget {
+    return this.#ledger.known;
   }
 
   protected get view(): BudgetView {
