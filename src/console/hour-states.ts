@@ -1,7 +1,6 @@
 import { ttlName } from '../config/settings.ts';
 import type { UpstreamName } from '../errors.ts';
-import type { History } from '../observe/history/history.ts';
-import type { SpenderRow } from '../observe/history/rows.ts';
+import type { Hour, ResourceHour } from '../observe/history/history.ts';
 import { type Resource, resourceNames } from '../resources.ts';
 import type { SurveyedResource } from '../upstream/cache/survey.ts';
 import type { CacheState, OperationState, SpenderState } from './console-state.ts';
@@ -20,23 +19,22 @@ const HINT_LEAST = 20;
 const LONGER = 5;
 
 /** Who spent requests in the last hour, the most first. `shown` makes a name fit to be seen. */
-export function spenderStates(history: History, shown: (name: string) => string): SpenderState[] {
-  const { others, rows } = history.spenders;
+export function spenderStates(
+  { foreign, refreshes, spenders }: Hour,
+  shown: (name: string) => string,
+): SpenderState[] {
   const callers = new Map<string, Map<string, number>>();
-  const add = (name: string, { counts, resource }: SpenderRow): void => {
-    const resources = callers.get(name) ?? new Map<string, number>();
-    callers.set(name, resources.set(resource, (resources.get(resource) ?? 0) + counts.sum(0)));
-  };
-  for (const row of rows) add(row.caller, row);
-  const spenders = [...callers].map(([caller, resources]) =>
-    spender('caller', shown(caller), resources),
-  );
-  if (others)
-    spenders.push({ ...spender('caller', OTHERS, new Map()), sends: others.counts.sum(0) });
-  const refreshes = [...history.refreshes].map((row) => [row.resource, row.counts.sum(0)] as const);
-  spenders.push(spender('refreshes', null, new Map(refreshes)));
-  const foreign = { ...spender('foreign', null, new Map()), sends: history.foreignOfHour };
-  return [...spenders, foreign]
+  for (const { caller, resource, sends } of spenders.rows) {
+    const resources = callers.get(caller) ?? new Map<string, number>();
+    callers.set(caller, resources.set(resource, sends));
+  }
+  const refreshed = refreshes.map(({ resource, sends }) => [resource, sends] as const);
+  return [
+    ...[...callers].map(([caller, resources]) => spender('caller', shown(caller), resources)),
+    { ...spender('caller', OTHERS, new Map()), sends: spenders.others },
+    spender('refreshes', null, new Map(refreshed)),
+    { ...spender('foreign', null, new Map()), sends: foreign },
+  ]
     .filter(({ sends }) => sends > 0)
     .sort((a, b) => b.sends - a.sends)
     .slice(0, ROWS_SHOWN);
@@ -67,29 +65,30 @@ function spender(
 
 /** What operations have cost in the last hour, the most requests first. */
 export function operationStates(
-  history: History,
+  { operations }: Hour,
   shown: (name: string) => string,
 ): OperationState[] {
-  const { others, rows } = history.operations;
-  const all = [...rows].map((row) => ({ name: row.name && shown(row.name), row }));
-  if (others) all.push({ name: OTHERS, row: others });
-  return all
-    .map(({ name, row }) => ({ name, row, hour: row.cost }))
-    .filter(({ hour }) => hour.runs > 0)
-    .sort((a, b) => b.hour.calls - a.hour.calls || b.hour.saved - a.hour.saved)
-    .slice(0, ROWS_SHOWN)
-    .map(({ name, row, hour }) => ({ name, type: row.type, ...hour, ...row.p95 }));
+  return [
+    ...operations.rows.map((row) => ({ ...row, name: row.name && shown(row.name) })),
+    { ...operations.others, type: '', name: OTHERS },
+  ]
+    .filter(({ runs }) => runs > 0)
+    .sort((a, b) => b.calls - a.calls || b.saved - a.saved)
+    .slice(0, ROWS_SHOWN);
 }
 
 /** The cache by resource, with a hint where a ttl costs most. */
 export function cacheStates(
   upstreams: readonly UpstreamName[],
   {
-    history,
+    hourOf,
+    sends,
     surveyed,
     ttlMs,
   }: {
-    readonly history: History;
+    readonly hourOf: (upstream: UpstreamName, resource: Resource) => ResourceHour;
+    /** Requests of the hour. */
+    readonly sends: number;
     readonly surveyed: ReadonlyMap<string, SurveyedResource>;
     readonly ttlMs: Readonly<Record<Resource, number>>;
   },
@@ -104,12 +103,11 @@ export function cacheStates(
         stale: entries?.stale ?? 0,
         oldestMs: entries ? Math.round(entries.oldestMs) : null,
         ttlMs: ttlMs[resource],
-        ...history.hourOf(upstream, resource),
+        ...hourOf(upstream, resource),
         hint: null,
       };
     }),
   );
-  const sends = history.sendsOfHour;
   const most = Math.max(HINT_LEAST, HINT_SHARE * sends, ...states.map(({ renewals }) => renewals));
   return states
     .filter(({ oldestMs, reads, renewals }) => oldestMs !== null || reads + renewals > 0)

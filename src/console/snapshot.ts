@@ -32,29 +32,37 @@ export function createSnapshots(parts: SnapshotParts): TakeSnapshot {
   const { cache, clients, clock, history, live, scrub } = parts;
   const startedAt = clock.now();
   const survey = new CacheSurvey(cache);
-  return (draining) => ({
-    at: clock.wall(),
-    version: manifest.version,
-    uptimeMs: Math.round(clock.now() - startedAt),
-    readiness: parts.state.readiness(draining),
-    named: true,
-    links: parts.links,
-    upstreams: upstreamStates(parts),
-    ...waitingStates(clients, scrub),
-    spenders: spenderStates(history, scrub),
-    operations: operationStates(history, scrub),
-    cache: {
-      ...cache.size,
-      maxBytes: parts.cacheMaxBytes,
-      resources: cacheStates(
-        clients.map(({ upstream }) => upstream),
-        { history, surveyed: survey.take(), ttlMs: parts.ttlMs },
-      ),
-    },
-    events: history.log.latest.map((each) => ({ ...each, text: scrub(each.text) })),
-    replicas: replicaStates(parts),
-    live: live && { streams: live.size.streams, groups: live.size.groups },
-  });
+  return (draining) => {
+    const { hour } = history;
+    return {
+      at: clock.wall(),
+      version: manifest.version,
+      uptimeMs: Math.round(clock.now() - startedAt),
+      readiness: parts.state.readiness(draining),
+      named: true,
+      links: parts.links,
+      upstreams: upstreamStates(parts),
+      ...waitingStates(clients, scrub),
+      spenders: spenderStates(hour, scrub),
+      operations: operationStates(hour, scrub),
+      cache: {
+        ...cache.size,
+        maxBytes: parts.cacheMaxBytes,
+        resources: cacheStates(
+          clients.map(({ upstream }) => upstream),
+          {
+            hourOf: (...of) => history.hourOf(...of),
+            sends: hour.sends,
+            surveyed: survey.take(),
+            ttlMs: parts.ttlMs,
+          },
+        ),
+      },
+      events: history.log.latest.map((each) => ({ ...each, text: scrub(each.text) })),
+      replicas: replicaStates(parts),
+      live: live && { streams: live.size.streams, groups: live.size.groups },
+    };
+  };
 }
 
 /** The processes that share budgets; `null` where this one is alone. */

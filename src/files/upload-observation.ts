@@ -39,11 +39,12 @@ export function observeUpload(
       const origin = { header, request };
       events.emit('operationBegan', { operation: known.receipt, type: 'upload', origin });
     },
-    run: (work) => (caller ? events.within(caller.receipt, work) : work()),
+    run: (work) => (caller && events.within ? events.within(caller.receipt, work) : work()),
     ended(status, code) {
       // An answer is on its way while its sender can still read it.
       const canceled = response.destroyed && !response.writableEnded;
       const summary = caller?.receipt.summary;
+      const at = clock.now();
       const record = {
         requestId: requestIdOf(header('x-request-id')),
         name: NAME,
@@ -52,13 +53,13 @@ export function observeUpload(
         status,
         codes: code === null || canceled ? [] : [code],
         outcome: canceled ? 'canceled' : code === null ? 'ok' : 'failed',
-        durationMs: clock.now() - startedAt,
+        durationMs: at - startedAt,
         calls: summary?.calls ?? 0,
         saved: 0,
         waitedMs: summary?.waitedMs ?? 0,
         stale: 0,
       } as const;
-      events.emit('operationEnded', { operation: caller?.receipt ?? null, record });
+      events.emit('operationEnded', { at, operation: caller?.receipt ?? null, record });
     },
   };
 }

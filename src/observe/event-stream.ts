@@ -13,9 +13,10 @@ export class EventStream {
   readonly #readers: EventReader[] = [];
   /** The methods for each name that was emitted, until another reader comes. */
   #methods: { [Name in EventName]?: readonly Read[] } = {};
-  readonly within: Within;
+  /** `null` where no spans are made: `operationBegan` has no reader then. */
+  readonly within: Within | null;
 
-  constructor(within: Within = (_, work) => work()) {
+  constructor(within: Within | null = null) {
     this.within = within;
   }
 

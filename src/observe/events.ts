@@ -30,8 +30,12 @@ export interface EventRows {
     readonly type: OperationRecord['type'];
     readonly origin: TraceOrigin;
   };
-  /** `operation` is null for one that was refused before it began. */
-  readonly operationEnded: { readonly operation: object | null; readonly record: OperationRecord };
+  /** `operation` is null for one that was refused before it began. `at` is on `clock.now()`. */
+  readonly operationEnded: {
+    readonly at: number;
+    readonly operation: object | null;
+    readonly record: OperationRecord;
+  };
   /** One operation was answered on the fast path. */
   readonly answered: { readonly request: IncomingMessage; readonly record: OperationRecord };
   /** Operations that were answered on the fast path since the last such event. */
@@ -56,8 +60,12 @@ export interface EventRows {
     readonly ms: number;
   };
   readonly requestSent: UpstreamRequest;
-  /** `request` is the object that `requestSent` had. */
-  readonly requestEnded: { readonly request: UpstreamRequest; readonly outcome: UpstreamOutcome };
+  /** `request` is the object that `requestSent` had. `at` is on `clock.now()`. */
+  readonly requestEnded: {
+    readonly at: number;
+    readonly request: UpstreamRequest;
+    readonly outcome: UpstreamOutcome;
+  };
   /** `count` requests that this process did not send have come to count against a key. */
   readonly foreign: { readonly upstream: UpstreamName; readonly count: number };
   /** After a refusal nothing is sent under a key for `ms` milliseconds. */
@@ -128,6 +136,8 @@ export interface RequestOrigin {
 /** One request to an upstream. */
 interface UpstreamRequest extends RequestOrigin {
   readonly upstream: UpstreamName;
+  /** On `clock.now()`. */
+  readonly sentAt: number;
   readonly method: string;
   /** What it is about, e.g. `channels`: one of few words, never an id. */
   readonly resource: string;

@@ -60,23 +60,22 @@ export class Health implements EventReader {
     return !(lately && everywhere && unansweredInARow >= FAILURES_TO_DOUBT);
   }
 
-  requestEnded({ outcome, request }: EventRows['requestEnded']): void {
+  requestEnded({ at, outcome, request }: EventRows['requestEnded']): void {
     const { code, fault, kind = EVERYTHING } = outcome;
     if (fault === 'caller' || NOT_OF_THE_UPSTREAM.has(code)) return;
     const health = this.#upstreams[request.upstream];
-    const now = this.#clock.now();
     if (code === 'UPSTREAM_UNAVAILABLE' || code === 'UPSTREAM_TIMEOUT') {
       health.unansweredInARow += 1;
       health.unansweredKinds.add(fault === 'host' ? EVERYTHING : kind);
     } else {
       health.unansweredInARow = 0;
       health.unansweredKinds.clear();
-      health.answeredAt = now;
+      health.answeredAt = at;
     }
     if (code === 'REFUSED') {
-      health.refusedAt = now;
+      health.refusedAt = at;
     } else if (code !== 'OK' && code !== 'UPSTREAM_REJECTED') {
-      health.failedAt = now;
+      health.failedAt = at;
       health.failure = code;
     }
   }

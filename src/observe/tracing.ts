@@ -19,7 +19,7 @@ import type { OperationRecord, TraceOrigin } from './events.ts';
 export interface Tracing {
   readonly reader: EventReader;
   /** Makes the span of an operation or a request the parent of whatever `work` starts. */
-  readonly within: EventStream['within'];
+  readonly within: NonNullable<EventStream['within']>;
 }
 
 /** A span that has begun. */

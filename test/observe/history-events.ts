@@ -1,52 +1,42 @@
-import type { EventRows, OperationRecord } from '../../src/observe/events.ts';
+import type { OperationRecord } from '../../src/observe/events.ts';
 import { History } from '../../src/observe/history/history.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
-/** A history in a time that a test moves. */
+/** A request that leaves, and is answered at once. */
+interface Sent {
+  readonly lane?: 'write' | 'interactive' | 'refresh';
+  readonly caller?: string;
+  readonly operation?: string | null;
+  readonly resource?: string;
+  readonly upstream?: 'LINKS' | 'MARKET';
+  readonly code?: 'OK' | 'LATE' | 'REFUSED' | 'UPSTREAM_TIMEOUT';
+}
+
+/** A history in a time that a test moves, with what lets requests leave and operations end in it. */
 export function createHistory(clock = new VirtualClock()) {
-  return { clock, history: new History({ clock, isReachable: () => true }) };
-}
-
-/** One request that leaves, and is answered at once. */
-export function send(
-  history: History,
-  {
-    lane = 'interactive',
-    caller = 'a',
-    operation = 'Dashboard',
-    resource = 'channels',
-    code = 'OK',
-    upstream = 'LINKS',
-  }: {
-    lane?: 'write' | 'interactive' | 'refresh';
-    caller?: string;
-    operation?: string | null;
-    resource?: string;
-    upstream?: 'LINKS' | 'MARKET';
-    code?: 'OK' | 'LATE' | 'REFUSED' | 'UPSTREAM_TIMEOUT';
-  } = {},
-): void {
-  const request = {
-    upstream,
-    method: 'GET',
-    resource,
-    operation: {},
-    asker: { requestId: 'r', operation },
-    caller: lane === 'refresh' ? null : caller,
-    lane,
-    renews: lane === 'refresh',
+  const history = new History({ clock, isReachable: () => true });
+  const send = (sent: Sent = {}): void => {
+    const { lane = 'interactive', code = 'OK', operation = 'Dashboard' } = sent;
+    const request = {
+      sentAt: clock.now(),
+      upstream: sent.upstream ?? 'LINKS',
+      method: 'GET',
+      resource: sent.resource ?? 'channels',
+      operation: {},
+      asker: { requestId: 'r', operation },
+      caller: lane === 'refresh' ? null : (sent.caller ?? 'a'),
+      lane,
+      renews: lane === 'refresh',
+    };
+    history.requestSent(request);
+    history.requestEnded({ at: clock.now(), request, outcome: { code, durationMs: 1 } });
   };
-  history.requestSent(request);
-  history.requestEnded({ request, outcome: { code, durationMs: 1 } });
-}
-
-/** What is emitted of an operation that has ended. */
-export function ended(
-  name: string | null,
-  more: Partial<OperationRecord> = {},
-): EventRows['operationEnded'] {
-  const answered = { status: 200, codes: [], outcome: 'ok', durationMs: 0 } as const;
-  const cost = { calls: 1, saved: 2, waitedMs: 0, stale: 0 };
-  const known = { requestId: 'r', name, type: 'query', caller: 'a' } as const;
-  return { operation: null, record: { ...known, ...answered, ...cost, ...more } };
+  const end = (name: string | null, more: Partial<OperationRecord> = {}): void => {
+    const answered = { status: 200, codes: [], outcome: 'ok', durationMs: 0 } as const;
+    const cost = { calls: 1, saved: 2, waitedMs: 0, stale: 0 };
+    const known = { requestId: 'r', name, type: 'query', caller: 'a' } as const;
+    const record = { ...known, ...answered, ...cost, ...more };
+    history.operationEnded({ at: clock.now(), operation: null, record });
+  };
+  return { clock, history, send, end };
 }

@@ -110,7 +110,7 @@ describe('the line of an operation', () => {
   });
 
   const emitting = (each: OperationRecord) => (events: EventStream) =>
-    events.emit('operationEnded', { operation: null, record: each });
+    events.emit('operationEnded', { at: 0, operation: null, record: each });
 
   it('is the one that the library would write', () => {
     fc.assert(
@@ -224,6 +224,7 @@ describe('a text that is not ours', () => {
   it('is scrubbed in the cause of an upstream failure, however deep', () => {
     const text = written((events) => {
       const request = {
+        sentAt: 0,
         upstream: 'LINKS',
         method: 'GET',
         resource: 'x',
@@ -234,7 +235,7 @@ describe('a text that is not ours', () => {
         renews: true,
       } as const;
       const outcome = { code: 'UPSTREAM_UNAVAILABLE', cause: failure, durationMs: 1 } as const;
-      events.emit('requestEnded', { request, outcome });
+      events.emit('requestEnded', { at: 1, request, outcome });
     });
     expect(text).toContain('Error: https://links.example/api refused');
     expect(text).toContain('Bearer [secret]');

@@ -146,7 +146,7 @@ describe('the numbers', () => {
   it('hold what happened before their library was loaded', async () => {
     const events = new EventStream();
     const metrics = createLazyMetrics(new VirtualClock(), events, gauges);
-    events.emit('operationEnded', { operation: null, record });
+    events.emit('operationEnded', { at: 0, operation: null, record });
     const { text } = await metrics.render();
     expect(text).toContain('gateway_operations_total{type="mutation",outcome="partial"} 1');
     expect(text).toContain('gateway_operation_seconds_sum{type="mutation"} 1.5');
@@ -155,7 +155,7 @@ describe('the numbers', () => {
   it('call an error OTHER whose code is none of ours', async () => {
     const events = new EventStream();
     const metrics = createLazyMetrics(new VirtualClock(), events, gauges);
-    events.emit('operationEnded', { operation: null, record });
+    events.emit('operationEnded', { at: 0, operation: null, record });
     const { text } = await metrics.render();
     expect(text).toContain('gateway_operation_errors_total{code="OUTCOME_UNKNOWN"} 1');
     expect(text).toContain('gateway_operation_errors_total{code="OTHER"} 1');

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
 import type { History } from '../../src/observe/history/history.ts';
-import { createHistory, ended, send } from '../observe/history-events.ts';
+import { createHistory } from '../observe/history-events.ts';
 
 it('a history takes less than a mebibyte, whatever callers call themselves', async () => {
   setFlagsFromString('--expose-gc');
@@ -37,17 +37,17 @@ const MEASURED = 3;
 
 /** A history after as many names as callers can make up, each a part of a long document as a parser cuts it. */
 async function attacked(): Promise<History> {
-  const { clock, history } = createHistory();
+  const { clock, send, end, history } = createHistory();
   for (let n = 0; n < 10_000; n += 1) {
     const document = `${n}${'x'.repeat(5000)}`;
     const name = n % 2 === 0 ? document : document.slice(0, 40);
     const asked = { caller: name, operation: name };
     for (const upstream of ['LINKS', 'MARKET'] as const) {
-      send(history, { ...asked, upstream, resource: `r${n % 40}` });
+      send({ ...asked, upstream, resource: `r${n % 40}` });
     }
     history.queue({ upstream: 'LINKS', change: n % 2 === 0 ? 1 : -1 });
-    send(history, { ...asked, code: 'UPSTREAM_TIMEOUT', lane: 'write' });
-    history.operationEnded(ended(name, { outcome: 'failed', codes: ['INTERNAL_SERVER_ERROR'] }));
+    send({ ...asked, code: 'UPSTREAM_TIMEOUT', lane: 'write' });
+    end(name, { outcome: 'failed', codes: ['INTERNAL_SERVER_ERROR'] });
     history.reads({ upstream: 'MARKET', resource: 'items', result: 'miss', times: 1 });
     if (n % 40 === 39) await clock.advance(3000);
   }

@@ -19,6 +19,7 @@ export function useObservation(options: {
     const summary = running.receipt?.summary;
     const failed = codes.size > 0 || status >= 400;
     const answered = failed ? (running.hasData ? 'partial' : 'failed') : 'ok';
+    const at = clock.now();
     const record: OperationRecord = {
       name,
       type,
@@ -28,13 +29,13 @@ export function useObservation(options: {
       codes: [...codes],
       // Before its answer was complete: afterwards it is not needed.
       outcome: running.signal.aborted ? 'canceled' : answered,
-      durationMs: clock.now() - running.startedAt,
+      durationMs: at - running.startedAt,
       calls: summary?.calls ?? 0,
       saved: summary ? summary.saved.cache + summary.saved.coalesced : 0,
       waitedMs: summary?.waitedMs ?? 0,
       stale: summary?.stale ?? 0,
     };
-    events.emit('operationEnded', { operation: running.receipt, record });
+    events.emit('operationEnded', { at, operation: running.receipt, record });
   };
 
   return {
@@ -66,10 +67,13 @@ export function useObservation(options: {
       running.caller = viewer.name;
       running.receipt = receipt;
       receipt.asker = { requestId: running.requestId, operation: running.name };
-      const header = (name: string): string | null => request.headers.get(name);
-      const origin = { header, request: req };
-      events.emit('operationBegan', { operation: receipt, type: running.type, origin });
-      setExecuteFn((input) => events.within(receipt, () => executeFn(input) as unknown));
+      const { within } = events;
+      if (within) {
+        const header = (name: string): string | null => request.headers.get(name);
+        const origin = { header, request: req };
+        events.emit('operationBegan', { operation: receipt, type: running.type, origin });
+        setExecuteFn((input) => within(receipt, () => executeFn(input) as unknown));
+      }
       return {
         onExecuteDone({ result }) {
           if (!(Symbol.asyncIterator in result)) return undefined;

@@ -5,7 +5,13 @@ import type { EventReader } from '../event-stream.ts';
 import type { EventRows } from '../events.ts';
 import { EventLog } from './event-log.ts';
 import { HourCounts, HourTable } from './hour.ts';
-import { OperationRow, SpenderRow } from './rows.ts';
+import {
+  fastAmounts,
+  OPERATION_FIELDS,
+  type OperationHour,
+  operationAmounts,
+  operationHour,
+} from './operation-hour.ts';
 import { SendSteps, type StepColumns } from './send-steps.ts';
 
 /** Names of operations, and pairs of a caller and a resource, that are counted on their own. */
@@ -17,9 +23,35 @@ const RESOURCES_COUNTED = 64;
 /** Codes of one operation that are shown. */
 const CODES_SHOWN = 5;
 
+/** The fields of a resource. */
 const READS = 0;
 const HITS = 1;
 const RENEWALS = 2;
+
+/** Requests that one caller, or refreshes, have spent on one resource in the last hour. */
+interface SpenderHour {
+  readonly caller: string;
+  readonly resource: string;
+  readonly sends: number;
+}
+
+/** The last hour of everybody. `others`: of what was forgotten for newer names. */
+export interface Hour {
+  /** Requests to all upstreams. */
+  readonly sends: number;
+  /** What others have sent under keys in use here. */
+  readonly foreign: number;
+  readonly spenders: { readonly rows: readonly SpenderHour[]; readonly others: number };
+  readonly refreshes: readonly SpenderHour[];
+  readonly operations: {
+    /** `name` is null for all of a type without a name. */
+    readonly rows: readonly (OperationHour & {
+      readonly type: string;
+      readonly name: string | null;
+    })[];
+    readonly others: OperationHour;
+  };
+}
 
 /** The reads and renewals of one resource over the last hour. */
 export interface ResourceHour {
@@ -44,28 +76,25 @@ export class History implements EventReader {
   #sentAt: number | null = null;
   readonly #isReachable: HistoryOptions['isReachable'];
   readonly #steps: Readonly<Record<UpstreamName, SendSteps>>;
-  readonly #operations: HourTable<OperationRow>;
-  readonly #spenders: HourTable<SpenderRow>;
-  readonly #refreshes: HourTable<SpenderRow>;
-  readonly #resources: HourTable<HourCounts>;
+  readonly #operations: HourTable;
+  readonly #spenders: HourTable;
+  readonly #refreshes: HourTable;
+  readonly #resources: HourTable;
   readonly #foreign: HourCounts;
-  readonly #sends: HourCounts;
   readonly #unreachable = new Set<UpstreamName>();
-  /** Takes back what was counted of a request, if it does not leave after all. */
-  readonly #takeBack = new WeakMap<object, () => void>();
   /** What has happened, for people. */
   readonly log: EventLog;
 
   constructor({ clock, isReachable }: HistoryOptions) {
     this.#clock = clock;
     this.#isReachable = isReachable;
-    this.#steps = { LINKS: new SendSteps(clock), MARKET: new SendSteps(clock) };
-    this.#operations = new HourTable(OPERATIONS_COUNTED, (key) => new OperationRow(clock, key));
-    this.#spenders = new HourTable(SPENDERS_COUNTED, (key) => new SpenderRow(clock, key));
-    this.#refreshes = new HourTable(RESOURCES_COUNTED, (key) => new SpenderRow(clock, key));
-    this.#resources = new HourTable(RESOURCES_COUNTED, () => new HourCounts(clock, RENEWALS + 1));
-    this.#foreign = new HourCounts(clock, 1);
-    this.#sends = new HourCounts(clock, 1);
+    const now = clock.now();
+    this.#steps = { LINKS: new SendSteps(now), MARKET: new SendSteps(now) };
+    this.#operations = new HourTable(OPERATIONS_COUNTED, OPERATION_FIELDS, now);
+    this.#spenders = new HourTable(SPENDERS_COUNTED, 1, now);
+    this.#refreshes = new HourTable(RESOURCES_COUNTED, 1, now);
+    this.#resources = new HourTable(RESOURCES_COUNTED, RENEWALS + 1, now);
+    this.#foreign = new HourCounts(1, now);
     this.log = new EventLog(clock);
   }
 
@@ -78,62 +107,62 @@ export class History implements EventReader {
   }
 
   requestSent(request: EventRows['requestSent']): void {
-    const { asker, caller, lane, renews, resource, upstream } = request;
-    const operation = asker?.operation == null ? null : copiedName(asker.operation);
-    const takeBack = this.#steps[upstream].sent(lane, resource, operation);
-    const spender =
-      caller === null
-        ? this.#refreshes.of(SpenderRow.key('', resource))
-        : this.#spenders.of(SpenderRow.key(copiedName(caller), resource));
-    const resourceHour = this.#resources.of(keyOf(upstream, resource));
-    const count = (times: 1 | -1): void => {
-      spender.counts.add(0, times);
-      this.#sends.add(0, times);
-      if (renews) resourceHour.add(RENEWALS, times);
-    };
-    count(1);
-    this.#sentAt = this.#clock.now();
-    this.#takeBack.set(request, () => {
-      takeBack();
-      count(-1);
-    });
+    this.#countSent(request, 1);
+    this.#sentAt = request.sentAt;
   }
 
-  requestEnded({ outcome: { code }, request }: EventRows['requestEnded']): void {
+  /** Counts a request in the moment in which it left, or takes it back if it has not left after all. */
+  #countSent(request: EventRows['requestSent'], times: 1 | -1): void {
+    const { asker, caller, lane, renews, resource, sentAt, upstream } = request;
+    const operation = asker?.operation == null ? null : copiedName(asker.operation);
+    this.#steps[upstream].sent(sentAt, { lane, resource, operation, times });
+    const spenders = caller === null ? this.#refreshes : this.#spenders;
+    const spender = caller === null ? '' : copiedName(caller);
+    // A resource has no space in it.
+    spenders.count(`${resource} ${spender}`, sentAt, [[0, times]]);
+    if (renews) this.#resources.count(keyOf(upstream, resource), sentAt, [[RENEWALS, times]]);
+  }
+
+  requestEnded({ at, outcome: { code }, request }: EventRows['requestEnded']): void {
     const { asker, method, resource, upstream } = request;
-    const name = upstreamTitle[upstream];
-    const what = `${method} ${resource}`;
-    const requestId = asker?.requestId ?? null;
     if (code === 'LATE') {
-      this.#takeBack.get(request)?.();
+      this.#countSent(request, -1);
       return;
     }
+    const name = upstreamTitle[upstream];
+    const requestId = asker?.requestId ?? null;
     if (code === 'REFUSED') {
-      this.#steps[upstream].count('refused', 1);
-      this.log.add('refused', `${name} refused ${what} for its rate limit.`, requestId);
+      this.#steps[upstream].count(at, 'refused', 1);
+      this.log.add(
+        'refused',
+        `${name} refused ${method} ${resource} for its rate limit.`,
+        requestId,
+      );
     } else if (code !== 'OK' && code !== 'CANCELED' && code !== 'UPSTREAM_REJECTED') {
-      this.log.add('failed', `${name} failed at ${what}: ${code}.`, requestId);
+      this.log.add('failed', `${name} failed at ${method} ${resource}: ${code}.`, requestId);
     }
-    if (!this.#isReachable(upstream)) this.#unreachable.add(upstream);
-    else if (this.#unreachable.has(upstream) && (code === 'OK' || code === 'REFUSED')) {
-      this.#unreachable.delete(upstream);
-      this.log.add('reachable', `${name} answers again.`);
-    }
+    if (code === 'OK' || code === 'REFUSED') {
+      if (this.#unreachable.delete(upstream)) {
+        this.log.add('reachable', `${name} answers again.`);
+      }
+    } else if (!this.#isReachable(upstream)) this.#unreachable.add(upstream);
   }
 
   reads({ resource, result, times, upstream }: EventRows['reads']): void {
-    const counts = this.#resources.of(keyOf(upstream, resource));
-    counts.add(READS, times);
-    if (result !== 'miss') counts.add(HITS, times);
+    this.#resources.count(keyOf(upstream, resource), this.#clock.now(), [
+      [READS, times],
+      [HITS, result === 'miss' ? 0 : times],
+    ]);
   }
 
   queue({ change, upstream }: EventRows['queue']): void {
-    this.#steps[upstream].queue(change);
+    this.#steps[upstream].queue(this.#clock.now(), change);
   }
 
   foreign({ count, upstream }: EventRows['foreign']): void {
-    this.#steps[upstream].count('foreign', count);
-    this.#foreign.add(0, count);
+    const now = this.#clock.now();
+    this.#steps[upstream].count(now, 'foreign', count);
+    this.#foreign.add(now, [[0, count]]);
   }
 
   paused({ ms, upstream }: EventRows['paused']): void {
@@ -150,10 +179,10 @@ export class History implements EventReader {
     this.log.add('redis', 'Redis begins with an empty memory.');
   }
 
-  operationEnded({ record }: EventRows['operationEnded']): void {
+  operationEnded({ at, record }: EventRows['operationEnded']): void {
     const { codes, name, outcome, requestId, type } = record;
     const shown = name === null ? null : copiedName(name);
-    this.#operations.of(OperationRow.key(type, shown)).count(record);
+    this.#operations.count(`${type} ${shown ?? ''}`, at, operationAmounts(record));
     const grave = codes.filter((code) => !CALLERS_FAULT.test(code)).slice(0, CODES_SHOWN);
     if (grave.length === 0 || outcome === 'ok' || outcome === 'canceled') return;
     const how = outcome === 'partial' ? 'failed in part' : 'failed';
@@ -162,15 +191,16 @@ export class History implements EventReader {
   }
 
   answeredInBulk({ names }: EventRows['answeredInBulk']): void {
+    const now = this.#clock.now();
     for (const [name, { runs, saved }] of names) {
-      const key = OperationRow.key('query', name === null ? null : copiedName(name));
-      this.#operations.of(key).countInFront(runs, saved);
+      const shown = name === null ? '' : copiedName(name);
+      this.#operations.count(`query ${shown}`, now, fastAmounts(runs, saved));
     }
   }
 
   /** Fifteen minutes of one upstream. */
   sends(upstream: UpstreamName): StepColumns {
-    return this.#steps[upstream].columns;
+    return this.#steps[upstream].columns(this.#clock);
   }
 
   /** Milliseconds since the last request left; `null` before the first. */
@@ -178,39 +208,47 @@ export class History implements EventReader {
     return this.#sentAt === null ? null : this.#clock.now() - this.#sentAt;
   }
 
-  /** Requests of the last hour, to all upstreams. */
-  get sendsOfHour(): number {
-    return this.#sends.sum(0);
-  }
-
-  /** What others have sent in the last hour under keys in use here. */
-  get foreignOfHour(): number {
-    return this.#foreign.sum(0);
-  }
-
-  /** Callers by resource; `others` are those who were forgotten for newer ones. */
-  get spenders(): { readonly rows: Iterable<SpenderRow>; readonly others: SpenderRow | null } {
-    return this.#spenders;
-  }
-
-  /** Refreshes by resource. */
-  get refreshes(): Iterable<SpenderRow> {
-    return this.#refreshes.rows;
-  }
-
-  /** Operations by name; `others` are those that were forgotten for newer ones. */
-  get operations(): {
-    readonly rows: Iterable<OperationRow>;
-    readonly others: OperationRow | null;
-  } {
-    return this.#operations;
+  /** The last hour. */
+  get hour(): Hour {
+    const now = this.#clock.now();
+    const spenders = {
+      rows: this.#spenders.rows(now).map(spenderHour),
+      others: this.#spenders.others(now)[0] as number,
+    };
+    const refreshes = this.#refreshes.rows(now).map(spenderHour);
+    const sends = [...spenders.rows, ...refreshes].reduce((sum, row) => sum + row.sends, 0);
+    return {
+      sends: sends + spenders.others,
+      foreign: this.#foreign.sums(now)[0] as number,
+      spenders,
+      refreshes,
+      operations: {
+        rows: this.#operations.rows(now).map(([key, sums]) => {
+          const [type, name] = twoOf(key);
+          return { type, name: name || null, ...operationHour(sums) };
+        }),
+        others: operationHour(this.#operations.others(now)),
+      },
+    };
   }
 
   /** The last hour of one resource. */
   hourOf(upstream: UpstreamName, resource: string): ResourceHour {
-    const counts = this.#resources.of(keyOf(upstream, resource));
-    return { reads: counts.sum(READS), hits: counts.sum(HITS), renewals: counts.sum(RENEWALS) };
+    const sums = this.#resources.of(keyOf(upstream, resource), this.#clock.now());
+    const [reads = 0, hits = 0, renewals = 0] = sums;
+    return { reads, hits, renewals };
   }
+}
+
+function spenderHour([key, sums]: [key: string, sums: number[]]): SpenderHour {
+  const [resource, caller] = twoOf(key);
+  return { resource, caller, sends: sums[0] as number };
+}
+
+/** The two words of a key: there is no space in the first. */
+function twoOf(key: string): [first: string, rest: string] {
+  const end = key.indexOf(' ');
+  return [key.slice(0, end), key.slice(end + 1)];
 }
 
 /** Codes of what a caller did wrong: no operator can do anything about it. */

@@ -1,106 +1,109 @@
-import type { Clock } from '../../scheduling/clock.ts';
-
 /** Columns in which an hour is counted; the last of them is under way. */
 const COLUMNS = 12;
 const COLUMN_MS = 3_600_000 / COLUMNS;
 
-/** Counts of the last hour, by field: what is older falls out, five minutes at a time. */
+/** The largest count that is kept. */
+const MOST = 0xffff_ffff;
+
+/** What is added to fields: pairs of a field and a number, which is below 0 for what is taken back. */
+export type Amounts = readonly (readonly [field: number, times: number])[];
+
+/**
+ * Counts of the last hour, by field: what is older falls out, five minutes at a time. Moments are milliseconds on
+ * `clock.now()`.
+ */
 export class HourCounts {
-  readonly #clock: Clock;
   /** Column by column, each with all fields. */
-  readonly #counts: Uint32Array | Uint16Array;
+  readonly #counts: Uint32Array;
   readonly #fields: number;
-  readonly #most: number;
-  /** The column under way, counted from the clock's start. */
+  /** The latest column, counted from the clock's start. */
   #column: number;
 
-  /** `coarse` counts take half the memory, and stay at 65,535 once they are there. */
-  constructor(clock: Clock, fields: number, coarse = false) {
-    this.#clock = clock;
+  constructor(fields: number, now: number) {
     this.#fields = fields;
-    this.#counts = coarse ? new Uint16Array(COLUMNS * fields) : new Uint32Array(COLUMNS * fields);
-    this.#most = coarse ? 0xffff : 0xffff_ffff;
-    this.#column = Math.floor(clock.now() / COLUMN_MS);
+    this.#counts = new Uint32Array(COLUMNS * fields);
+    this.#column = Math.floor(now / COLUMN_MS);
   }
 
-  /** Adds to a field, or takes from it where `times` is below 0. */
-  add(field: number, times = 1): void {
-    this.#goOn();
-    this.#add((this.#column % COLUMNS) * this.#fields + field, times);
+  /** Adds to the column of a moment. What is older than an hour has no column any more. */
+  add(at: number, amounts: Amounts): void {
+    const column = Math.floor(at / COLUMN_MS);
+    this.#advance(column);
+    if (this.#column - column >= COLUMNS) return;
+    const start = (column % COLUMNS) * this.#fields;
+    for (const [field, times] of amounts) this.#add(start + field, times);
   }
 
-  /** The sum of a field over the hour. */
-  sum(field: number): number {
-    this.#goOn();
-    let sum = 0;
-    for (let at = field; at < this.#counts.length; at += this.#fields) sum += this.#counts[at] ?? 0;
-    return sum;
+  /** The sum of each field over the hour before a moment. */
+  sums(now: number): number[] {
+    this.#advance(Math.floor(now / COLUMN_MS));
+    const sums = Array.from({ length: this.#fields }, () => 0);
+    for (const [at, count] of this.#counts.entries()) (sums[at % this.#fields] as number) += count;
+    return sums;
   }
 
   /** Takes in what another one with the same fields has counted, each in its own column. */
   merge(other: HourCounts): void {
-    this.#goOn();
-    other.#goOn();
-    for (let at = 0; at < this.#counts.length; at += 1) this.#add(at, other.#counts[at] ?? 0);
+    this.#advance(other.#column);
+    other.#advance(this.#column);
+    for (const [at, count] of other.#counts.entries()) this.#add(at, count);
   }
 
   #add(at: number, times: number): void {
-    const count = (this.#counts[at] ?? 0) + times;
-    this.#counts[at] = Math.min(this.#most, Math.max(0, count));
+    this.#counts[at] = Math.min(MOST, Math.max(0, (this.#counts[at] as number) + times));
   }
 
-  #goOn(): void {
-    const column = Math.floor(this.#clock.now() / COLUMN_MS);
+  #advance(column: number): void {
     for (let next = Math.max(this.#column, column - COLUMNS) + 1; next <= column; next += 1) {
-      const at = (next % COLUMNS) * this.#fields;
-      this.#counts.fill(0, at, at + this.#fields);
+      const start = (next % COLUMNS) * this.#fields;
+      this.#counts.fill(0, start, start + this.#fields);
     }
-    this.#column = column;
+    this.#column = Math.max(this.#column, column);
   }
-}
-
-/** What a row of an `HourTable` must be able to do. */
-interface Mergeable<Row> {
-  merge(other: Row): void;
 }
 
 /**
- * Rows by name, bounded in number however many names there are: the one that was not used for the longest goes, and
- * what it has counted is kept under `others`.
+ * Counts by name, of a bounded number of names however many there are: the one that was not used for the longest goes,
+ * and what was counted for it is kept under `others`.
  */
-export class HourTable<Row extends Mergeable<Row>> {
-  readonly #rows = new Map<string, Row>();
-  readonly #create: (name: string) => Row;
+export class HourTable {
+  readonly #fields: number;
   readonly #max: number;
-  /** What was counted under names that have gone; `null` as long as none has. */
-  others: Row | null = null;
+  readonly #rows = new Map<string, HourCounts>();
+  readonly #others: HourCounts;
 
-  constructor(max: number, create: (name: string) => Row) {
+  constructor(max: number, fields: number, now: number) {
     this.#max = max;
-    this.#create = create;
+    this.#fields = fields;
+    this.#others = new HourCounts(fields, now);
   }
 
-  /** The row of a name, which becomes the one used last. */
-  of(name: string): Row {
-    const known = this.#rows.get(name);
-    if (known) this.#rows.delete(name);
-    const row = known ?? this.#create(name);
+  /** Adds to the counts of a name, which becomes the one used last. */
+  count(name: string, at: number, amounts: Amounts): void {
+    const row = this.#rows.get(name) ?? new HourCounts(this.#fields, at);
+    row.add(at, amounts);
+    this.#rows.delete(name);
     this.#rows.set(name, row);
-    if (this.#rows.size > this.#max) this.#forgetOldest();
-    return row;
-  }
-
-  /** All rows with a name. */
-  get rows(): Iterable<Row> {
-    return this.#rows.values();
-  }
-
-  #forgetOldest(): void {
-    for (const [name, row] of this.#rows) {
-      this.others ??= this.#create('');
-      this.others.merge(row);
-      this.#rows.delete(name);
+    if (this.#rows.size <= this.#max) return;
+    for (const [oldest, counts] of this.#rows) {
+      this.#others.merge(counts);
+      this.#rows.delete(oldest);
       return;
     }
+  }
+
+  /** The sums of one name; zeros where it has none. */
+  of(name: string, now: number): number[] {
+    return (this.#rows.get(name) ?? new HourCounts(this.#fields, now)).sums(now);
+  }
+
+  /** The sums of all names. */
+  rows(now: number): [name: string, sums: number[]][] {
+    return [...this.#rows].map(([name, counts]) => [name, counts.sums(now)]);
+  }
+
+  /** The sums of the names that have gone. */
+  others(now: number): number[] {
+    return this.#others.sums(now);
   }
 }

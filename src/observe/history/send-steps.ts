@@ -37,7 +37,6 @@ type Counter = QueueLane | 'foreign' | 'refused';
  * neither a wall clock that jumps nor an hour without any request leaves anything in the wrong column.
  */
 export class SendSteps {
-  readonly #clock: Clock;
   readonly #columns: Readonly<Record<Counter | 'queued', Uint32Array>> = {
     write: new Uint32Array(STEPS),
     interactive: new Uint32Array(STEPS),
@@ -58,47 +57,51 @@ export class SendSteps {
   #waiting = 0;
   #waitingSince = 0;
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
-    this.#step = Math.floor(clock.now() / STEP_MS);
+  constructor(now: number) {
+    this.#step = Math.floor(now / STEP_MS);
   }
 
-  /** A request leaves. Answers what takes it back, if it does not leave after all. */
-  sent(lane: QueueLane, resource: string, operation: string | null): () => void {
-    this.count(lane, 1);
-    const step = this.#step;
+  /** A request leaves at a moment; `times` is -1 for one that was counted then and has not left after all. */
+  sent(
+    at: number,
+    {
+      lane,
+      operation,
+      resource,
+      times,
+    }: Omit<StepSender, 'sends'> & {
+      readonly lane: QueueLane;
+      readonly times: 1 | -1;
+    },
+  ): void {
+    this.count(at, lane, times);
+    if (Math.floor(at / STEP_MS) !== this.#step) return;
     const kind = `${resource} ${operation ?? ''}`;
     const sender = this.#senders.get(kind);
-    if (sender) sender.sends += 1;
+    if (sender) sender.sends += times;
     else if (this.#senders.size < SENDERS_COUNTED) {
-      this.#senders.set(kind, { resource, operation, sends: 1 });
+      this.#senders.set(kind, { resource, operation, sends: times });
     }
-    return () => {
-      this.#goOn();
-      // Beyond that its column is another one's.
-      if (this.#step - step >= STEPS) return;
-      (this.#columns[lane][step % STEPS] as number) -= 1;
-      const counted = this.#step === step ? this.#senders.get(kind) : undefined;
-      if (counted) counted.sends -= 1;
-    };
   }
 
-  /** Adds to a counter of the step under way. */
-  count(counter: Counter, times: number): void {
-    this.#goOn();
-    (this.#columns[counter][this.#step % STEPS] as number) += times;
+  /** Adds to a counter in the step of a moment. What is older than all steps has no column any more. */
+  count(at: number, counter: Counter, times: number): void {
+    this.#advance(at);
+    const step = Math.floor(at / STEP_MS);
+    if (this.#step - step < STEPS) (this.#columns[counter][step % STEPS] as number) += times;
   }
 
-  /** One more request waits, or one less. */
-  queue(change: 1 | -1): void {
-    this.#goOn();
+  /** From a moment on, one more request waits, or one less. */
+  queue(at: number, change: 1 | -1): void {
+    this.#advance(at);
     this.#waiting = Math.max(0, this.#waiting + change);
-    this.#waitingSince = this.#clock.now();
+    this.#waitingSince = at;
   }
 
   /** The columns as they are now. */
-  get columns(): StepColumns {
-    this.#goOn();
+  columns(clock: Clock): StepColumns {
+    const now = clock.now();
+    this.#advance(now);
     const first = (this.#step + 1) % STEPS;
     const inOrder = (name: Counter | 'queued'): number[] => {
       const column = this.#columns[name];
@@ -111,7 +114,7 @@ export class SendSteps {
     }
     return {
       stepMs: STEP_MS,
-      lastStepAt: this.#clock.wall() - (this.#clock.now() - this.#step * STEP_MS),
+      lastStepAt: clock.wall() - (now - this.#step * STEP_MS),
       write: inOrder('write'),
       interactive: inOrder('interactive'),
       refresh: inOrder('refresh'),
@@ -132,14 +135,13 @@ export class SendSteps {
   }
 
   /** Begins the steps that have begun meanwhile. */
-  #goOn(): void {
-    const now = this.#clock.now();
+  #advance(now: number): void {
     const { queued } = this.#columns;
     const at = this.#step % STEPS;
     // What got its slot in the same moment did not wait.
     if (now > this.#waitingSince) queued[at] = Math.max(queued[at] ?? 0, this.#waiting);
     const step = Math.floor(now / STEP_MS);
-    if (step === this.#step) return;
+    if (step <= this.#step) return;
     this.#tops[at] = this.#top;
     this.#senders.clear();
     for (let next = Math.max(this.#step + 1, step - STEPS + 1); next <= step; next += 1) {

@@ -28,7 +28,9 @@ export function observedExchange<T>(
 ): Promise<Exchanged<T>> {
   const { api, clock, events } = options;
   if (!events) return exchange(options, call, secret, mayLeave);
+  const sentAt = clock.now();
   const request = {
+    sentAt,
     upstream: api.upstream,
     method: call.method,
     resource: resourceOf(call),
@@ -39,12 +41,11 @@ export function observedExchange<T>(
     renews,
   };
   events.emit('requestSent', request);
-  const startedAt = clock.now();
   const end = (ended: Omit<UpstreamOutcome, 'durationMs'>): void => {
-    const outcome = { ...ended, durationMs: clock.now() - startedAt };
-    events.emit('requestEnded', { request, outcome });
+    const at = clock.now();
+    events.emit('requestEnded', { at, request, outcome: { ...ended, durationMs: at - sentAt } });
   };
-  return events.within(request, async (): Promise<Exchanged<T>> => {
+  const work = async (): Promise<Exchanged<T>> => {
     try {
       const exchanged = await exchange(options, call, secret, mayLeave);
       end(outcomeOf(options, call, exchanged));
@@ -53,7 +54,8 @@ export function observedExchange<T>(
       end({ code: 'INTERNAL_SERVER_ERROR', cause: error });
       throw error;
     }
-  });
+  };
+  return events.within ? events.within(request, work) : work();
 }
 
 function outcomeOf<T>(
