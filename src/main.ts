@@ -2,12 +2,12 @@ import { describeConfig } from './config/check-config.ts';
 import { type Config, ConfigError, loadConfig } from './config/config.ts';
 import { settings } from './config/settings.ts';
 import { createGateway, type Gateway } from './gateway.ts';
-import { limitGarbage } from './heap.ts';
 import { ListenError } from './http/socket/listen.ts';
 import type { LogStream } from './observe/log/logger.ts';
 import { readableLines } from './observe/log/readable-lines.ts';
 import { type StandardOutput, standardOutput } from './observe/log/standard-output.ts';
 import { systemClock } from './scheduling/clock.ts';
+import { setV8Flags } from './v8-flags.ts';
 
 /** How the process ended. `0` after a clean stop. */
 const exitCode = { fault: 1, usage: 2 } as const;
@@ -64,7 +64,7 @@ async function main(flags: readonly string[]): Promise<void> {
     fail(`Unknown argument ${flags.join(' ')}. Try --help.`, exitCode.usage);
     return;
   }
-  limitGarbage([...process.execArgv, process.env['NODE_OPTIONS'] ?? '']);
+  setV8Flags([...process.execArgv, process.env['NODE_OPTIONS'] ?? '']);
   const config = loadConfig(process.env);
   const output = standardOutput(systemClock);
   const gateway = await createGateway(config, { log: logTo(output) });

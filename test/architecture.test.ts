@@ -39,7 +39,7 @@ const edges: Edge[] = imports
  * down or stays in its room.
  */
 const floors: readonly (readonly [name: string, files: RegExp])[] = [
-  ['processes', /^((main|heap)\.ts$|commands\/)/],
+  ['processes', /^((main|v8-flags)\.ts$|commands\/)/],
   ['gateway', /^gateway\.ts$/],
   ['backends, replicas, servers', /^(backends|replicas|servers)\.ts$/],
   ['http', /^http\/(server|shutdown)\.ts$/],

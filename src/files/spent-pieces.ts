@@ -5,7 +5,7 @@ const COLLECT_EVERY_BYTES = 4 * 1024 * 1024;
  * Has the memory of pieces that have gone by given back soon, where the process was started with `--expose-gc`. Node
  * copies each piece into memory outside of the heap, and V8 lets 32 MiB of that pile up before it looks through young
  * objects for it; what piles up counts against the limit of the whole heap, which starts collections of everything.
- * Measured with an upload of 300 MB and the limits of `heap.ts`: 1 such collection, 94 MB at most and 140 ms of
+ * Measured with an upload of 300 MB and the limits of `v8-flags.ts`: 1 such collection, 94 MB at most and 140 ms of
  * processor time for 100 MB, where without it they are 10, 130 MB and 260 ms.
  */
 export class SpentPieces {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { commandOf } from '../support/dockerfile.ts';
-import { GATEWAY, start } from '../support/process.ts';
+import { GATEWAY, type Running, start } from '../support/process.ts';
 
 /** What the space of new objects has come to in a busy gateway, in MiB. */
 async function youngMib(options: readonly string[], env: Record<string, string> = {}) {
@@ -25,6 +25,31 @@ it('sets at most half of what V8 would aside for new objects', async () => {
 it('leaves that to an operator who has something to say of it', async () => {
   expect(await youngMib(['--max-semi-space-size=16'])).toBeCloseTo(32, 0);
   expect(await youngMib([], { NODE_OPTIONS: '--max_semi_space_size=2' })).toBeCloseTo(4, 0);
+});
+
+/** A gateway that says what is compiled of the parser of HTTP, after a dashboard of 26 requests. */
+async function parsing(options: readonly string[]): Promise<Running> {
+  const args = ['--trace-wasm-compilation-times', ...options, ...GATEWAY];
+  const gateway = start(process.execPath, args, { cwd: '.', env: { PORT: '0', STATE_DIR: 'off' } });
+  const [, url = ''] = await gateway.says(/(http:\S+)\/graphql/);
+  const query = '{ account { username } channels { nodes { items { totalCount } } } }';
+  const reply = await fetch(`${url}/graphql?query=${encodeURIComponent(query)}`);
+  expect(await reply.json()).not.toHaveProperty('errors');
+  return gateway;
+}
+
+it('has no parser of HTTP compiled a second time, which takes longer than a dashboard', async () => {
+  const gateway = await parsing([]);
+  gateway.child.kill('SIGTERM');
+  await gateway.ended;
+  expect(gateway.output()).toContain('using Liftoff');
+  expect(gateway.output()).not.toContain('using TurboFan');
+});
+
+it('leaves that, too, to an operator who has something to say of it', async () => {
+  const gateway = await parsing(['--wasm-tiering-budget=1000']);
+  await gateway.says(/using TurboFan/);
+  gateway.child.kill('SIGKILL');
 });
 
 it('the image starts with the options that `npm start` has', () => {
