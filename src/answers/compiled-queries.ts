@@ -169,6 +169,8 @@ export class CompiledQueries {
       if (shared) this.#known.set(key, knownOf(shared, shape));
       else this.#keep(key, contentType, () => query);
     }
+    const known = shared ? knownOf(shared, shape) : this.#known.peek(key);
+    if (known) return this.#answerKnown(known, asked, viewer);
     try {
       const name = operationName(query.operation);
       const context = this.#open(viewer);
@@ -206,13 +208,16 @@ export class CompiledQueries {
     this.#known.set(key, { query: kept, contentType, name, attempts, literals: null, valuesOf });
   }
 
-  /** What is known of a text with the same shape: with any literals, or with the same. */
+  /** What is known of a text with the same shape: with the same literals, or with any. */
   #alike(names: RequestNames, shape: TextShape): Known | undefined {
     const [any, same] = shapeKeys(names, shape);
-    return this.#known.get(any) ?? (same === any ? undefined : this.#known.get(same));
+    return this.#known.get(same) ?? (same === any ? undefined : this.#known.get(any));
   }
 
-  /** Keeps a query for texts of the same shape, once two came: with any literals where they can be variables. */
+  /**
+   * Keeps a query for texts of the same shape, once two came: as it is where their literals are the same, so that
+   * what depends on literals alone is a part that is used again, and else with any literals, where they can be variables.
+   */
   #keepShape(
     names: RequestNames,
     shape: TextShape,
@@ -220,19 +225,18 @@ export class CompiledQueries {
     query: ReadQuery,
   ): Known | undefined {
     const [any, same] = shapeKeys(names, shape);
-    if (any !== same && !this.#unfit.knows(any)) {
-      if (!this.#seen.admits(any)) return undefined;
-      const lifted = liftLiterals(query);
-      // No error refers to this text: what goes wrong is answered on the whole path.
-      const read = lifted && this.#read?.(lifted.text, null, { noLocation: true })?.query;
-      if (lifted && read) {
-        this.#keep(any, contentType, () => read, lifted.valuesOf);
-        return this.#known.peek(any);
-      }
-      this.#unfit.admits(any);
+    const isSecond = any !== same && this.#seen.admits(any);
+    if (this.#seen.admits(same)) {
+      this.#keep(same, contentType, () => query);
+      return this.#known.peek(same);
     }
-    if (this.#seen.admits(same)) this.#keep(same, contentType, () => query);
-    return this.#known.peek(same);
+    if (!isSecond || this.#unfit.knows(any)) return undefined;
+    const lifted = liftLiterals(query);
+    // No error refers to this text: what goes wrong is answered on the whole path.
+    const read = lifted && this.#read?.(lifted.text, null, { noLocation: true })?.query;
+    if (lifted && read) this.#keep(any, contentType, () => read, lifted.valuesOf);
+    else this.#unfit.admits(any);
+    return this.#known.peek(any);
   }
 
   /**

@@ -308,6 +308,29 @@ describe('An operation over what is at hand', () => {
     expect(await atHand()).toBeGreaterThan(40);
   });
 
+  it('resolves no part again that depends on literals alone, for each set of variables', async () => {
+    const ids = await campaigns();
+    const PARTS = `query P($id: ID!) { campaign(id: $id) { name }
+      campaigns(first: 2) { nodes { name } } }`;
+    await short(PARTS, { id: ids[0] });
+    const field = door.gateway.schema.getQueryType()?.getFields()['campaigns'];
+    const { resolve } = field ?? {};
+    if (!field || !resolve) throw new Error('has no resolver');
+    let resolved = 0;
+    field.resolve = (...args) => {
+      resolved += 1;
+      return resolve(...args);
+    };
+    try {
+      for (let n = 0; n < 20; n += 1) await short(PARTS, { id: ids[n % 5], n });
+    } finally {
+      field.resolve = resolve;
+    }
+    expect(await atHand()).toBe(20);
+    // By the text that comes for the second time, which is planned then, and once by its plan.
+    expect(resolved).toBe(2);
+  });
+
   it('tells parts apart that a condition around them makes different', async () => {
     const AROUND = `query A($more: Boolean!, $id: ID!) { campaign(id: $id) { name }
       campaigns(first: 2) { nodes { name } } ...F @include(if: $more)
