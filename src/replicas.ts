@@ -28,7 +28,7 @@ import { type Member, membersOf } from './upstream/budget/shared/members.ts';
 import { SharedBudgets } from './upstream/budget/shared/shared-budgets.ts';
 import { SharedAnswers } from './upstream/cache/shared-answers.ts';
 import { SharedGenerations, type TouchedElsewhere } from './upstream/cache/shared-generations.ts';
-import type { Stamp } from './upstream/stamp.ts';
+import type { Stamp } from './upstream/request.ts';
 
 /** What one upstream's client needs to share its budgets and its answers. */
 interface UpstreamSharing {

@@ -61,7 +61,7 @@ const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['upstream/budget', /^upstream\/budget\//],
   ['upstream/wire', /^upstream\/wire\//],
   ['upstream/decode', /^upstream\/decode\//],
-  ['upstream/request, upstream/stamp', /^upstream\/(request|stamp)\.ts$/],
+  ['upstream/request', /^upstream\/request\.ts$/],
   ['redis', /^redis\//],
   ['observe', /^observe\//],
   ['config', /^config\//],

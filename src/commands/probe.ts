@@ -119,7 +119,7 @@ async function ask(client: Client, config: Config, clock: Clock): Promise<unknow
   const caller = { name: 'probe', receipt, maxWaitMs: config.maxWaitMs, signal };
   try {
     // As a secret it is sent once, whatever comes of it.
-    await client.readSecret(questions[client.upstream], {
+    await client.writes.readSecret(questions[client.upstream], {
       caller,
       credential: credentialOf(endpoint),
     });

@@ -31,7 +31,7 @@ export async function shutDown(parts: {
     });
   }
   endStreams();
-  for (const client of clients) client.drain(graceMs * LAST_WRITES);
+  for (const client of clients) client.budgets.drain(graceMs * LAST_WRITES);
   let overdue = false;
   let cancel = (): void => {};
   const cut = new Promise<void>((resolve) => {

@@ -5,7 +5,7 @@ import type { KeyedRead } from '../upstream/cache/key.ts';
 import type { Watchers } from '../upstream/cache/watcher-turns.ts';
 import type { Watch, WatchedChange, WatchListener } from '../upstream/cache/watches.ts';
 import type { BudgetSource, ReadWatcher } from '../upstream/operation.ts';
-import type { Stamp } from '../upstream/stamp.ts';
+import type { Stamp } from '../upstream/request.ts';
 import { BUDGETS_MS, WatchedBudgets } from './watched-budgets.ts';
 
 /** A read of the latest run, and the stamp of the entry that it was answered from. */

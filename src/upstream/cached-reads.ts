@@ -8,9 +8,11 @@ import type { Answer, Cache, CacheEntry, Freshness, Hit } from './cache/cache.ts
 import {
   cacheKey,
   EVERYTHING,
+  everythingOf,
   type KeyedRead,
   scopedTags,
   scopeOf,
+  scopeOfKey,
   tagsInFlight,
   tagsOfAnswer,
 } from './cache/key.ts';
@@ -18,20 +20,21 @@ import type { Refresher } from './cache/refresher.ts';
 import type { Watchers } from './cache/watcher-turns.ts';
 import type { Watch, WatchListener } from './cache/watches.ts';
 import type { Ingredient, IngredientSource } from './ingredients.ts';
+import type { ReadInFlight } from './reads/in-flight.ts';
 import type { Receipt } from './receipt.ts';
-import type { Read } from './request.ts';
-import type { Stamp } from './stamp.ts';
+import type { Read, Stamp } from './request.ts';
 import type { KeyAuthorization } from './wire/key-authorization.ts';
 
 /** What the cache has for a read. */
 interface Lookup<T> {
-  readonly of: KeyedRead<T>;
   readonly hit: Hit<T> | undefined;
   /** The entry as an ingredient of an answer; absent where there is none. */
   readonly ingredient: Ingredient | undefined;
   /** Whether a reader gets it at once. */
   readonly serves: boolean;
 }
+
+const NOTHING: Lookup<never> = { hit: undefined, ingredient: undefined, serves: false };
 
 interface CachedReadsOptions {
   readonly upstream: UpstreamName;
@@ -68,27 +71,27 @@ export class CachedReads implements IngredientSource {
 
   /** The entry of a read, whatever its age, unless the credential stands too badly for it. */
   find<T>(of: KeyedRead<T>): Hit<T> | undefined {
-    return this.#allowed(of, this.#options.cache.get(of.key)) as Hit<T> | undefined;
+    const hit = this.#options.cache.get(of.key) as Hit<T> | undefined;
+    return hit && this.#allowed(of, hit);
   }
 
   /** An entry, unless the key of its reader is refused, and it is not good enough for that. */
-  #allowed(of: KeyedRead, hit: Hit | undefined): Hit | undefined {
-    if (!hit) return undefined;
+  #allowed<T>({ credential, key }: KeyedRead<T>, hit: Hit<T>): Hit<T> | undefined {
     const { authorization, cache } = this.#options;
-    const { credential } = of;
     if (hit.state !== 'fresh' && authorization.isRefused(credential)) return undefined;
+    if (!credential.ofCaller) return hit;
     // Another replica may have learnt that a caller's key is refused.
-    const everything = () => this.tagsOf([EVERYTHING], credential);
-    const holds = (): boolean => cache.holds(everything(), hit.entry.stamp.generation);
-    return !credential.ofCaller || holds() ? hit : undefined;
+    const everything = everythingOf(scopeOfKey(key));
+    return cache.holds([everything], hit.entry.stamp.generation) ? hit : undefined;
   }
 
   /** As `find`, without counting as a use; or what the operation has waited for itself. */
   peek<T>(of: KeyedRead<T>, receipt?: Receipt): Hit<T> | undefined {
-    const hit = this.#allowed(of, this.#options.cache.peek(of.key));
-    const waited = hit?.state === 'fresh' ? undefined : receipt && this.waitedFor(of.key, receipt);
-    const found = waited ? { entry: waited, state: 'fresh' as const, ageMs: 0 } : hit;
-    return found as Hit<T> | undefined;
+    const found = this.#options.cache.peek(of.key) as Hit<T> | undefined;
+    const hit = found && this.#allowed(of, found);
+    if (hit?.state === 'fresh' || !receipt) return hit;
+    const entry = this.waitedFor(of, receipt);
+    return entry ? { entry, state: 'fresh', ageMs: 0 } : hit;
   }
 
   /**
@@ -98,22 +101,22 @@ export class CachedReads implements IngredientSource {
    */
   watch(of: KeyedRead, changed: WatchListener, watchers: Watchers): Watch {
     const { cache, refresher } = this.#options;
-    const { credential, key, read } = of;
-    const tags = this.tagsOf(tagsInFlight(read), credential);
     return {
-      ...refresher.watches.watch({ ...of, tags }, changed, watchers),
-      look: () => this.#allowed(of, cache.peek(key))?.entry.stamp,
+      ...refresher.watches.watch({ ...of, tags: tagsInFlight(of) }, changed, watchers),
+      look: () => {
+        const hit = cache.peek(of.key);
+        return hit && this.#allowed(of, hit)?.entry.stamp;
+      },
     };
   }
 
   /** The entry of a read as `find` finds it, and whether it is what a reader gets at once. */
-  lookUp<T>(read: Read<T>, credential: Credential): Lookup<T> {
-    const of = this.keyed(read, credential);
+  lookUp<T>(of: KeyedRead<T>): Lookup<T> {
     const hit = this.find(of);
-    if (!hit) return { of, hit, ingredient: undefined, serves: false };
-    const anew = read.page?.anew ?? false;
+    if (!hit) return NOTHING;
+    const anew = of.read.page?.anew ?? false;
     const serves = !anew && (hit.state === 'fresh' || this.#options.refresher.serves(of, hit));
-    return { of, hit, ingredient: this.ingredient(of, hit), serves };
+    return { hit, ingredient: this.ingredient(of, hit), serves };
   }
 
   /** A reader asked for an entry: it is kept fresh, unless it is known to be outdated. */
@@ -153,15 +156,21 @@ export class CachedReads implements IngredientSource {
     return { of, source: this, stamp, freshness, state, ageMs, stale };
   }
 
+  /** The answer to a read as the cache has it. */
+  entryOf<T>(of: KeyedRead<T>, value: T, stamp: Stamp): CacheEntry<T> {
+    const { resource } = of.read;
+    const freshness = this.#options.freshness(resource);
+    return { value, stamp, resource, freshness, tags: tagsOfAnswer(of, value) };
+  }
+
   /**
-   * Stores the answer to a read and returns true, unless a write has touched it while it was in flight, of
-   * whatever outcome.
+   * Stores the entry of a read and returns true, unless a write has touched it while it was in flight, of whatever
+   * outcome. `tags` are those by which one could.
    */
-  store<T>(of: KeyedRead<T>, answer: Answer<T>): boolean {
-    const entry = this.#entryOf(of, answer);
+  store({ key }: KeyedRead, entry: CacheEntry, bytes: number, tags: readonly string[]): boolean {
     const { cache } = this.#options;
-    const tags = [...entry.tags, ...this.tagsOf(of.read.page?.inFlightTags ?? [], of.credential)];
-    return cache.holds(tags, answer.stamp.generation) && cache.set(of.key, entry, answer.bytes);
+    const isTouched = !cache.holds([...entry.tags, ...tags], entry.stamp.generation);
+    return !isTouched && cache.set(key, entry, bytes);
   }
 
   /** Stores an answer that another replica has read, unless a write has made it invalid since. */
@@ -171,38 +180,27 @@ export class CachedReads implements IngredientSource {
     const tags = this.tagsOf([...(page?.elsewhereTags ?? []), EVERYTHING], of.credential);
     if (!cache.isCurrent(tags, stamp.generation)) return false;
     const adopted = page ? page.adopt(value, stamp.storedAt) : value;
-    return cache.set(of.key, this.#entryOf(of, { value: adopted, stamp }), bytes);
-  }
-
-  #entryOf<T>(
-    { credential, read }: KeyedRead<T>,
-    { stamp, value }: Pick<Answer<T>, 'stamp' | 'value'>,
-    further: readonly string[] = [],
-  ): CacheEntry {
-    const { resource } = read;
-    const tags = this.tagsOf([...tagsOfAnswer(read, value), ...further], credential);
-    return { value, stamp, resource, freshness: this.#options.freshness(resource), tags };
+    return cache.set(of.key, this.entryOf(of, adopted, stamp), bytes);
   }
 
   /**
-   * An operation has waited for an answer, which then serves the rest of it. `stamp` is null where the answer came
-   * from another replica.
+   * An operation has waited for the answer to a read in flight. It serves the rest of the operation whatever its ttl, and
+   * whether the cache has taken it or not, so that nothing is read twice; a write ends that.
    */
-  waited<T>(of: KeyedRead<T>, value: T, stamp: Stamp | null, receipt: Receipt): void {
-    const cached = this.#options.cache.peek(of.key)?.entry;
-    const asOf = stamp ?? (cached?.value === value ? cached.stamp : undefined);
-    if (!asOf) return;
+  waited<T>({ entry, of, tags }: ReadInFlight<T>, value: T, { awaited }: Receipt): void {
+    // Another replica's answer is in the cache.
+    const known = entry ?? this.#options.cache.peek(of.key)?.entry;
+    if (known?.value !== value) return;
     // All by which a write can have touched it from the time on at which it was asked for.
-    const further = [...(of.read.page?.inFlightTags ?? []), EVERYTHING];
-    receipt.ingredients.waited(of.key, this.#entryOf(of, { value, stamp: asOf }, further));
+    const touching = [...known.tags, ...tags, everythingOf(scopeOfKey(of.key))];
+    awaited.set(of.key, { ...known, tags: touching });
   }
 
-  /** What an operation has waited for under a key, unless a write has touched it since. */
-  waitedFor(key: string, { ingredients }: Receipt): CacheEntry | undefined {
-    const entry = ingredients.waitedFor(key);
-    return entry && this.#options.cache.holds(entry.tags, entry.stamp.generation)
-      ? entry
-      : undefined;
+  /** What an operation has waited for, unless a write has touched it since. */
+  waitedFor<T>({ key }: KeyedRead<T>, { awaited }: Receipt): CacheEntry<T> | undefined {
+    const entry = awaited.get(key);
+    const holds = entry && this.#options.cache.holds(entry.tags, entry.stamp.generation);
+    return holds ? (entry as CacheEntry<T>) : undefined;
   }
 
   /** Tags as the cache knows them. */

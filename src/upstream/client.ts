@@ -1,42 +1,64 @@
 import type { Credential } from '../auth/credential.ts';
+import type { Digest } from '../digest.ts';
 import type { UpstreamName } from '../errors.ts';
+import type { EventStream } from '../observe/event-stream.ts';
+import type { Resource } from '../resources.ts';
 import type { AtOnce } from '../scheduling/at-once.ts';
 import type { Budget, BudgetWatch } from './budget/budget.ts';
 import { Budgets, type KeyState } from './budget/budgets.ts';
-import { keysAreNew } from './budget/journal/journal.ts';
+import { type Journal, keysAreNew } from './budget/journal/journal.ts';
 import { processBudgets } from './budget/process-budget.ts';
-import type { QueueForecast } from './budget/queue-forecast.ts';
-import type { Hit } from './cache/cache.ts';
-import { everythingOf, type KeyedRead, scopeOf } from './cache/key.ts';
+import type { Cache, Freshness } from './cache/cache.ts';
+import { everythingOf, scopeOf } from './cache/key.ts';
 import { Refresher } from './cache/refresher.ts';
+import type { SharedAnswers } from './cache/shared-answers.ts';
 import { CachedReads } from './cached-reads.ts';
-import type { ClientOptions } from './client-options.ts';
-import type { Access } from './operation.ts';
-import { Elsewhere } from './reads/elsewhere.ts';
 import { Fetcher } from './reads/fetch.ts';
 import { InFlight } from './reads/in-flight.ts';
 import { Refreshes } from './reads/refreshes.ts';
-import type { Waiters } from './reads/waiters.ts';
-import type { Call, Read, Write } from './request.ts';
-import { SharedCache } from './shared-cache.ts';
+import { SharedCache } from './reads/shared-cache.ts';
+import type { ExchangeOptions } from './wire/exchange.ts';
 import { Wire } from './wire/wire.ts';
 import { Writes } from './writes.ts';
 
-/**
- * One upstream API behind its budget: the only way to it. What a read takes that no cache entry answers says `Fetcher`,
- * what a write takes `Writes`.
- */
+/** What a client needs beside what an exchange does. */
+export interface ClientOptions extends ExchangeOptions {
+  readonly cache: Cache;
+  readonly freshness: (resource: Resource) => Freshness;
+  /** Requests per window and key. */
+  readonly rateLimit: number;
+  /** Requests that one operation may make; never more than a window has, and this many by default. */
+  readonly maxCallsPerOperation?: number;
+  /** Makes the parts of cache keys that stand for a request's body unreadable. */
+  readonly digest: Digest;
+  /** Keys whose budgets are held at a time; unlimited unless callers bring keys of their own. */
+  readonly maxKeys?: number;
+  /** Told of each partition that is forgotten, because its key was refused. */
+  readonly onForgotten?: (partition: string) => void;
+  /** Remembers what each key has spent across processes; without one, nobody spent before. */
+  readonly journal?: Journal;
+  /** Makes the budget of a key, where replicas share it; by default this process has its keys to itself. */
+  readonly budgetOf?: ((secret: string) => Budget) | undefined;
+  /** Where replicas keep answers for each other, where there are several. */
+  readonly answers?: SharedAnswers | undefined;
+  /** Told of what happens here. */
+  readonly events?: EventStream;
+}
+
+/** One upstream API behind its budget: the only way to it. Puts together what a `Reader` goes through. */
 export class Client {
   readonly #options: ClientOptions;
-  readonly #budgets: Budgets;
-  readonly #inFlight: InFlight;
   readonly #refresher: Refresher;
-  readonly #fetcher: Fetcher;
-  readonly #writes: Writes;
+  /** The budgets of all keys in use. */
+  readonly budgets: Budgets;
   /** What the cache has for the readers of this upstream. */
   readonly cached: CachedReads;
   /** What other replicas have for them; `null` where there are none. */
   readonly sharedCache: SharedCache | null;
+  readonly inFlight: InFlight;
+  /** The way of a read that no cache entry serves at once. */
+  readonly fetcher: Fetcher;
+  readonly writes: Writes;
 
   constructor(options: ClientOptions) {
     this.#options = options;
@@ -60,24 +82,22 @@ export class Client {
     const { authorization } = wire;
     const kept = { cache, digest, events, freshness, refresher, upstream };
     const cached = new CachedReads({ ...kept, authorization });
-    const sharedCache = answers ? new SharedCache({ cache, cached, freshness, answers }) : null;
-    const elsewhere = sharedCache && new Elsewhere({ ...kept, cached, sharedCache });
-    const maxCalls = ({ credential }: Pick<Access, 'credential'>) => this.maxCalls(credential);
-    const world = { budgets, cached, clock, events, maxCalls, upstream, wire };
-    const fetcher = new Fetcher({ ...world, cache, elsewhere, inFlight, refresher, sharedCache });
+    const sharedCache = answers ? new SharedCache({ ...kept, answers, cached }) : null;
+    const world = { budgets, cached, clock, events, upstream, wire };
+    const fetcher = new Fetcher({ ...world, cache, inFlight, refresher, sharedCache });
     const refreshes = new Refreshes({ budgets, cache, fetcher, inFlight, refresher, sharedCache });
-    this.#budgets = budgets;
-    this.#fetcher = fetcher;
-    this.#inFlight = inFlight;
     this.#refresher = refresher;
-    this.#writes = new Writes(world);
+    this.budgets = budgets;
+    this.inFlight = inFlight;
+    this.fetcher = fetcher;
+    this.writes = new Writes(world);
     this.cached = cached;
     this.sharedCache = sharedCache;
   }
 
   #newBudgets(): Budgets {
     const { baseUrl, budgetOf, clock, events, journal = keysAreNew, maxKeys } = this.#options;
-    const { rateLimit, rateWindowMs, timeoutMs } = this.#options;
+    const { maxCallsPerOperation, rateLimit, rateWindowMs, timeoutMs } = this.#options;
     const { upstream } = this;
     const watch: BudgetWatch = {
       foreign: (count) => events?.emit('foreign', { upstream, count }),
@@ -88,6 +108,7 @@ export class Client {
       upstream,
       clock,
       maxBudgets: maxKeys ?? Infinity,
+      maxCallsPerOperation,
       budgetOf: budgetOf ?? processBudgets(clock, limits, journal, watch),
     });
   }
@@ -97,9 +118,9 @@ export class Client {
     const { cache, onForgotten } = this.#options;
     const { partition } = credential;
     const scope = scopeOf(this.upstream, partition);
-    this.#inFlight.forget(scope);
+    this.inFlight.forget(scope);
     this.#refresher.forget(partition);
-    this.#budgets.refused(credential);
+    this.budgets.refused(credential);
     onForgotten?.(partition);
     // Those who watch are told by it, and can come back at once.
     cache.forget(scope);
@@ -110,71 +131,13 @@ export class Client {
     return this.#options.api.upstream;
   }
 
-  /** The budgets of all keys in use. */
-  get budgets(): Iterable<Budget> {
-    return this.#budgets.all;
-  }
-
   /** How the budget of a credential's key stands. Costs nothing. */
   budgetState(credential: Credential): KeyState {
-    return this.#budgets.stateOf(credential);
-  }
-
-  /** Lets what is in flight, and writes, end within this many milliseconds. See `Budget.drain`. */
-  drain(graceMs: number): void {
-    this.#budgets.drain(graceMs);
-  }
-
-  /** Answers a read that no entry here serves at once. See `Fetcher.fetch`. */
-  fetch<T>(of: KeyedRead<T>, access: Access, known?: Hit): Promise<T> {
-    return this.#fetcher.fetch(of, access, known);
-  }
-
-  /** Sends a write. See `Reader.write`. */
-  write<T>(write: Write<T>, access: Access): Promise<T> {
-    return this.#writes.write(write, access);
-  }
-
-  /** Sends a read whose answer is a secret. See `Reader.readSecret`. */
-  readSecret<T>(call: Call<T>, access: Access): Promise<T> {
-    return this.#writes.readSecret(call, access);
+    return this.budgets.stateOf(credential);
   }
 
   /** How many answers are watched; their number is for those who watch to bound. */
   get watched(): number {
     return this.#refresher.watches.size;
-  }
-
-  /** Adds to the cache what other replicas have of these reads: no upstream call. */
-  prefetch(reads: readonly Read<unknown>[], credential: Credential): AtOnce<void> {
-    if (!this.sharedCache) return undefined;
-    const unknown = reads
-      .map((read) => this.cached.keyed(read, credential))
-      .filter((of) => {
-        const state = this.cached.peek(of)?.state;
-        return state === undefined || state === 'fallback';
-      });
-    return unknown.length === 0 ? undefined : this.sharedCache.prefetchAll(unknown);
-  }
-
-  /** Whether an equal read is in flight that a reader could share now. */
-  inFlight({ key }: KeyedRead): boolean {
-    return this.#inFlight.isExpected(key);
-  }
-
-  /** The request in flight that a reader would share now; undefined where it is only decided on in this turn. */
-  shared({ key }: KeyedRead): Waiters<unknown> | undefined {
-    return this.#inFlight.find(key)?.waiters;
-  }
-
-  /** The queue in which an operation would wait, to be played through. See `Budget.forecast`. */
-  forecast(credential: Credential): QueueForecast {
-    return this.#budgets.lookAt(credential).forecast();
-  }
-
-  /** Requests that one operation may make with a credential at most. */
-  maxCalls(credential: Credential): number {
-    const { limit } = this.#budgets.lookAt(credential);
-    return Math.min(limit, this.#options.maxCallsPerOperation ?? limit);
   }
 }

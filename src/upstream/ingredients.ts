@@ -1,9 +1,9 @@
 import type { UpstreamName } from '../errors.ts';
 import type { Resource } from '../resources.ts';
-import type { CacheEntry, EntryState, Freshness } from './cache/cache.ts';
+import type { EntryState, Freshness } from './cache/cache.ts';
 import type { KeyedRead } from './cache/key.ts';
 import { changesAt } from './cache/refresher.ts';
-import type { Stamp } from './stamp.ts';
+import type { Stamp } from './request.ts';
 
 /** A cache entry that served a read. Without its value, which the cache may forget before this is forgotten. */
 export interface Ingredient {
@@ -40,7 +40,6 @@ export class Ingredients {
   /** The last of each key, if they were looked through since the last was added. */
   #latest: ReadonlyMap<string, Ingredient> | null = null;
   #kinds: readonly ServedKind[] | null = null;
-  #waited: Map<string, CacheEntry> | null = null;
 
   /** An entry served. */
   add(ingredient: Ingredient): void {
@@ -59,7 +58,7 @@ export class Ingredients {
     return this.#served;
   }
 
-  /** The same with each entry once, and without answers that were waited for: to be held for long. */
+  /** The same with each entry once: to be held for long. */
   distinct(): Ingredients {
     const distinct = new Ingredients();
     for (const each of this.latest.values()) distinct.add(each);
@@ -115,20 +114,6 @@ export class Ingredients {
     for (const source of new Set(this.#served.map((each) => each.source))) {
       source.settle(this.#served.filter((each) => each.source === source));
     }
-  }
-
-  /**
-   * The operation has waited for an answer. It serves the rest of the operation whatever its ttl, and whether the
-   * cache has taken it or not, so that nothing is read twice; a write ends that.
-   */
-  waited(key: string, entry: CacheEntry): void {
-    this.#waited ??= new Map();
-    this.#waited.set(key, entry);
-  }
-
-  /** The answer of a key that the operation has waited for. */
-  waitedFor(key: string): CacheEntry | undefined {
-    return this.#waited?.get(key);
   }
 }
 

@@ -38,18 +38,18 @@ export class Reader {
 
   #read<T>(read: Read<T>, access: Access): AtOnce<T> {
     const { mode } = access;
-    if (mode === undefined || mode.kind === 'cacheOnly') return this.#cached(read, access);
     const of = this.#client.cached.keyed(read, access.credential);
-    if (mode.kind === 'planned') return this.#planned.read(of, access, mode);
-    return this.#watched(of, access, mode);
+    if (mode?.kind === 'planned') return this.#planned.read(of, access, mode);
+    if (mode?.kind === 'watched') return this.#watched(of, access, mode);
+    return this.#cached(of, access);
   }
 
   /** Answers from the cache, or what the operation has waited for already, or from a request. */
-  #cached<T>(read: Read<T>, access: Access): AtOnce<T> {
+  #cached<T>(of: KeyedRead<T>, access: Access): AtOnce<T> {
     const { mode } = access;
     const { receipt } = access.caller;
-    const { cached } = this.#client;
-    const { hit, ingredient, of, serves } = cached.lookUp(read, access.credential);
+    const { cached, fetcher } = this.#client;
+    const { hit, ingredient, serves } = cached.lookUp(of);
     if (ingredient && !mode) cached.asked(ingredient);
     if (hit && ingredient && serves) {
       if (mode?.kind !== 'cacheOnly') cached.count(ingredient);
@@ -57,9 +57,9 @@ export class Reader {
       return hit.entry.value;
     }
     if (mode?.kind === 'cacheOnly') throw NOT_CACHED;
-    const waited = read.page?.anew ? undefined : cached.waitedFor(of.key, receipt);
-    if (waited) return waited.value as T;
-    return receipt.track(() => this.#client.fetch(of, access, hit));
+    const waited = of.read.page?.anew ? undefined : cached.waitedFor(of, receipt);
+    if (waited) return waited.value;
+    return receipt.track(() => fetcher.fetch(of, access, hit));
   }
 
   #watched<T>(
@@ -70,7 +70,7 @@ export class Reader {
     const { cached } = this.#client;
     const ended = watcher.begin(of, (changed, watchers) => cached.watch(of, changed, watchers));
     try {
-      const value = this.#cached(of.read, access);
+      const value = this.#cached(of, access);
       // A failed read is watched too: when it succeeds for another reader, it does here.
       if (value instanceof Promise) return value.finally(ended);
       ended();
@@ -92,7 +92,7 @@ export class Reader {
   async write<T>(write: Write<T>, access: Access): Promise<T> {
     await access.admittance?.admit();
     const { mode } = access;
-    if (!mode) return this.#client.write(write, access);
+    if (!mode) return this.#client.writes.write(write, access);
     if (mode.kind === 'planned') return this.#planned.write(write, access, mode);
     throw mode.kind === 'cacheOnly' ? NOT_CACHED : new TypeError('a live query wrote');
   }
@@ -105,7 +105,7 @@ export class Reader {
   async readSecret<T>(call: Call<T>, access: Access): Promise<T> {
     await access.admittance?.admit();
     const { mode } = access;
-    if (!mode) return this.#client.readSecret(call, access);
+    if (!mode) return this.#client.writes.readSecret(call, access);
     if (mode.kind === 'planned') return this.#planned.readSecret(call, access, mode);
     throw mode.kind === 'cacheOnly' ? NOT_CACHED : new TypeError('a live query asked for a secret');
   }
@@ -121,9 +121,10 @@ export class Reader {
    * wait for where this process is alone, or has all of it.
    */
   prefetch(reads: readonly Read<unknown>[], looking: Looking): AtOnce<void> {
-    if (!this.prefetches(looking)) return undefined;
-    const { mode } = looking;
-    const prefetched = this.#client.prefetch(reads, looking.credential);
+    const { credential, mode } = looking;
+    const { cached, sharedCache } = this.#client;
+    if (!sharedCache || !this.prefetches(looking)) return undefined;
+    const prefetched = sharedCache.prefetchAll(reads.map((read) => cached.keyed(read, credential)));
     if (mode?.kind !== 'planned') return prefetched;
     return prefetched && mode.dryRun.timeline.looks(prefetched);
   }
@@ -136,18 +137,18 @@ export class Reader {
     const { admittance, caller, credential, mode } = looking;
     if (admittance?.isAdmitted === false) return undefined;
     const { cached } = this.#client;
-    const hit = cached.peek(cached.keyed(read, credential), caller?.receipt);
+    const of = cached.keyed(read, credential);
+    const hit = cached.peek(of, caller?.receipt);
     if (mode?.kind !== 'planned') return hit;
-    return hit && this.#planned.unlessWritten(read, hit, mode);
+    return hit && this.#planned.unlessWritten(of, hit, mode.dryRun);
   }
 
   /** Whether an equal read is in flight that a reader could share now; in a dry run also one of its own. */
   inFlight(read: Read<unknown>, { admittance, credential, mode }: Looking): boolean {
     if (admittance?.isAdmitted === false) return false;
-    const of = this.#client.cached.keyed(read, credential);
-    if (mode?.kind === 'planned' && mode.dryRun.counts({ key: of.key, about: read.about }))
-      return true;
-    return this.#client.inFlight(of);
+    const { key } = this.#client.cached.keyed(read, credential);
+    const isPlanned = mode?.kind === 'planned' && mode.dryRun.counts({ key, about: read.about });
+    return isPlanned || this.#client.inFlight.isExpected(key);
   }
 
   /**

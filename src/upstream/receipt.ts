@@ -2,9 +2,9 @@ import type { UpstreamName } from '../errors.ts';
 import type { Asker } from '../observe/events.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import { UnderWay } from '../scheduling/under-way.ts';
+import type { CacheEntry } from './cache/cache.ts';
 import { Ingredients } from './ingredients.ts';
 import { Spending } from './spending.ts';
-import { Stopwatch } from './stopwatch.ts';
 
 /** What one operation cost, as `extensions.upstream` tells it. */
 export interface ReceiptSummary {
@@ -32,8 +32,10 @@ export interface ReceiptSummary {
 export class Receipt {
   /** Where answers came from that no cache entry was at first. */
   readonly #sources = new Map<string, 'call' | 'coalesced'>();
-  /** The cache entries that the answer is made of, and the answers that the operation has waited for. */
+  /** The cache entries that the answer is made of. */
   readonly ingredients = new Ingredients();
+  /** The answers that the operation has waited for, by key. See `CachedReads.waited`. */
+  readonly awaited = new Map<string, CacheEntry>();
   readonly #calls: Record<UpstreamName, number> = { LINKS: 0, MARKET: 0 };
   readonly #waited: Stopwatch;
   /** What the operation may still ask for. */
@@ -125,5 +127,34 @@ export class Receipt {
       maxAgeMs: Math.round(maxAgeMs),
       waitedMs: Math.round(this.waitedMs),
     };
+  }
+}
+
+/** Measures how long something went on, in milliseconds; what goes on side by side counts once. */
+class Stopwatch {
+  readonly #clock: Clock;
+  #totalMs = 0;
+  #running = 0;
+  #since = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** One more begins. */
+  begin(): void {
+    if (this.#running === 0) this.#since = this.#clock.now();
+    this.#running += 1;
+  }
+
+  /** One of those that have begun ends. */
+  end(): void {
+    this.#running -= 1;
+    if (this.#running === 0) this.#totalMs += this.#clock.now() - this.#since;
+  }
+
+  /** Milliseconds so far. */
+  get ms(): number {
+    return this.#totalMs + (this.#running > 0 ? this.#clock.now() - this.#since : 0);
   }
 }

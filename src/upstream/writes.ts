@@ -9,10 +9,9 @@ import { type Outcome, Waiters, type WaitersWorld } from './reads/waiters.ts';
 import type { Call, Write } from './request.ts';
 import type { Exchanged } from './wire/exchange.ts';
 import { type Failure, readError, writeError } from './wire/failure.ts';
-import { resourceOf } from './wire/observed-exchange.ts';
 import { NO_FEEDBACK } from './wire/rate-limit-headers.ts';
 import { WireError } from './wire/send.ts';
-import type { Wire } from './wire/wire.ts';
+import { resourceOf, type Wire } from './wire/wire.ts';
 
 /** What came of a request that was answered, or failed. */
 type Answered<T> = Extract<Exchanged<T>['outcome'], { kind: 'value' } | { kind: 'failure' }>;
@@ -38,8 +37,6 @@ interface WritesOptions extends WaitersWorld {
   readonly budgets: Budgets;
   readonly cached: CachedReads;
   readonly wire: Wire;
-  /** Requests that one operation may make with a credential at most. */
-  readonly maxCalls: (access: Pick<Access, 'credential'>) => number;
 }
 
 /** The requests whose answers are for one operation alone, which are sent once: writes, and reads of secrets. */
@@ -100,11 +97,11 @@ export class Writes {
    * @throws GatewayError `UPSTREAM_UNAVAILABLE` while the breaker is open, `OPERATION_TOO_EXPENSIVE`.
    */
   #send<T>(unshared: Unshared<T>, { caller, credential }: Access): Promise<T> {
-    const { budgets, clock, events, maxCalls, upstream, wire } = this.#options;
+    const { budgets, clock, events, upstream, wire } = this.#options;
     return caller.receipt.track(async () => {
       const budget = budgets.of(credential);
       if (wire.heldBack) throw wire.heldBack;
-      caller.receipt.spending.take(upstream, maxCalls({ credential }));
+      caller.receipt.spending.take(upstream, budgets.maxCalls(credential));
       const { call, lane, tags } = unshared;
       const waiters = new Waiters<T>({
         upstream,
@@ -151,9 +148,8 @@ export class Writes {
     slot: Slot,
     key: string,
   ): Promise<Settled<T> | null> {
-    waiters.leaves(key);
     try {
-      const departing = waiters.departing(false);
+      const departing = waiters.leaves(key, false);
       const sent = await this.#options.wire.send(call, credential, departing, slot.mayLeave);
       if (sent.outcome.kind === 'late' || sent.outcome.kind === 'heldBack') {
         waiters.stays(key);

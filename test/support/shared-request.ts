@@ -17,7 +17,7 @@ export function sharedRequest<T>(
   const waiters = new Waiters<T>(options);
   const takeTurns = async (): Promise<void> => {
     for (let turn = await waiters.turn(); turn?.kind === 'slot'; turn = await waiters.turn()) {
-      waiters.leaves(key);
+      waiters.leaves(key, false);
       const { feedback, outcome } = await send();
       waiters.answered();
       turn.end(feedback);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { Admittance } from '../../src/upstream/admittance.ts';
 import { SharedAnswers } from '../../src/upstream/cache/shared-answers.ts';
+import { Admittance } from '../../src/upstream/operation.ts';
 import { clientWorld, read } from './client-world.ts';
 
 /** A reader of what holds an answer and has a request in flight, and an access that needs an admission. */

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { ClientOptions } from '../../src/upstream/client-options.ts';
+import type { ClientOptions } from '../../src/upstream/client.ts';
 import type { Access } from '../../src/upstream/operation.ts';
 import { clientWorld, read } from './client-world.ts';
 

@@ -1,5 +1,5 @@
 import type { AtOnce } from '../../scheduling/at-once.ts';
-import type { Stamp } from '../stamp.ts';
+import type { Stamp } from '../request.ts';
 import type { Feedback } from '../wire/rate-limit-headers.ts';
 import type { Waiting } from './lanes.ts';
 import type { Lane } from './law/document.ts';

@@ -10,6 +10,8 @@ interface BudgetsOptions {
   readonly clock: Clock;
   /** Budgets held at a time. */
   readonly maxBudgets: number;
+  /** Requests that one operation may make, by default as many as a window has; never more. */
+  readonly maxCallsPerOperation: number | undefined;
   /** Makes the budget of a key. To make one that nothing is sent under leaves no trace. */
   readonly budgetOf: (secret: string) => Budget;
 }
@@ -30,7 +32,7 @@ export interface KeyState extends BudgetState {
  * A caller's key has a place while it is tried for the first time, and once it was accepted. One that is
  * not, for anybody can make keys up, is remembered outside, where it takes no place from a good one.
  */
-export class Budgets {
+export class Budgets implements Iterable<Budget> {
   readonly #options: BudgetsOptions;
   readonly #budgets = new Map<string, Budget>();
   /** Those of callers' keys that have a place and were not accepted so far. */
@@ -45,8 +47,7 @@ export class Budgets {
     this.#options = options;
   }
 
-  /** The budgets of all keys in use. */
-  get all(): Iterable<Budget> {
+  [Symbol.iterator](): Iterator<Budget> {
     return this.#budgets.values();
   }
 
@@ -106,6 +107,12 @@ export class Budgets {
       this.#outside.peek(partition) ??
       this.#options.budgetOf(secret)
     );
+  }
+
+  /** Requests that one operation may make with a key at most. */
+  maxCalls(credential: Credential): number {
+    const { limit } = this.lookAt(credential);
+    return Math.min(limit, this.#options.maxCallsPerOperation ?? limit);
   }
 
   /** Whether `of` has a budget for a partition. Makes room if it can. */

@@ -1,7 +1,7 @@
 import { BoundedMap } from '../../bounded-map.ts';
 import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { Clock } from '../../scheduling/clock.ts';
-import type { Stamp } from '../stamp.ts';
+import type { Stamp } from '../request.ts';
 import { type Generations, ProcessGenerations, type TouchListener } from './generations.ts';
 import { everythingOf, scopeOfKey } from './key.ts';
 

@@ -28,14 +28,15 @@ export function everythingOf(scope: string): string {
   return `${scope} ${EVERYTHING}`;
 }
 
-/** The tags by which a write can touch an answer before it is there. */
-export function tagsInFlight({ page, tags }: Read<unknown>): readonly string[] {
-  return page ? [...tags, ...page.inFlightTags] : tags;
+/** The tags by which a write can touch the answer to a read before it is there, scoped. */
+export function tagsInFlight({ key, read: { page, tags } }: KeyedRead): readonly string[] {
+  return scopedTags(scopeOfKey(key), page ? [...tags, ...page.inFlightTags] : tags);
 }
 
-/** The tags by which a write can touch an answer that is there. */
-export function tagsOfAnswer<T>({ page, tags }: Read<T>, value: T): readonly string[] {
-  return page ? [...tags, ...page.lateTags(value)] : tags;
+/** The tags by which a write can touch an answer that is there, scoped. */
+export function tagsOfAnswer<T>({ key, read }: KeyedRead<T>, value: T): readonly string[] {
+  const { page, tags } = read;
+  return scopedTags(scopeOfKey(key), page ? [...tags, ...page.lateTags(value)] : tags);
 }
 
 /** Characters of a query that stand in a key as they are. */

@@ -2,7 +2,7 @@ import type { Credential } from '../../auth/credential.ts';
 import { BoundedMap } from '../../bounded-map.ts';
 import type { Clock } from '../../scheduling/clock.ts';
 import type { Budget } from '../budget/budget.ts';
-import type { Stamp } from '../stamp.ts';
+import type { Stamp } from '../request.ts';
 import type { Cache, Freshness, Hit } from './cache.ts';
 import { Interest } from './interest.ts';
 import type { KeyedRead } from './key.ts';

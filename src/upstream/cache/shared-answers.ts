@@ -1,7 +1,7 @@
 import type { KeptEntries } from '../../redis/kept-entries.ts';
 import type { Replica } from '../../redis/replica.ts';
 import type { Clock } from '../../scheduling/clock.ts';
-import type { Stamp } from '../stamp.ts';
+import type { Stamp } from '../request.ts';
 import type { Answer } from './cache.ts';
 import type { SharedGenerations } from './shared-generations.ts';
 

@@ -1,4 +1,4 @@
-import type { Stamp } from '../stamp.ts';
+import type { Stamp } from '../request.ts';
 import { everythingOf, type KeyedRead, scopeOfKey } from './key.ts';
 import { WatchedRound, type WatchedRoundOptions } from './watched-round.ts';
 import type { Watchers } from './watcher-turns.ts';

@@ -68,8 +68,8 @@ export class DryRun {
   #exact = true;
   #fits = true;
   #unshared = 0;
-  /** Tags of what the writes of this operation would make invalid, by upstream. */
-  readonly #written: Record<UpstreamName, Set<string>> = { LINKS: new Set(), MARKET: new Set() };
+  /** Scoped tags of what the writes of this operation would make invalid. */
+  readonly #written = new Set<string>();
   /** What an operation may spend. An operation has one credential for each upstream. */
   readonly #limits = new Map<UpstreamName, number>();
   /** How the queues of its keys go on. */
@@ -118,15 +118,14 @@ export class DryRun {
     this.#exact = false;
   }
 
-  /** A write would touch tags of an upstream. */
-  written(upstream: UpstreamName, tags: readonly string[]): void {
-    for (const tag of tags) this.#written[upstream].add(tag);
+  /** A write would touch these tags, which are scoped. */
+  written(tags: readonly string[]): void {
+    for (const tag of tags) this.#written.add(tag);
   }
 
   /** Whether a write would have touched one of these tags. */
-  hasWritten(upstream: UpstreamName, tags: () => readonly string[]): boolean {
-    const written = this.#written[upstream];
-    return written.size > 0 && tags().some((tag) => written.has(tag));
+  hasWritten(tags: () => readonly string[]): boolean {
+    return this.#written.size > 0 && tags().some((tag) => this.#written.has(tag));
   }
 
   /** Waits for what was waited for before by this name, or for something new, such as `isMore` of the same. */

@@ -5,7 +5,7 @@ import { type KeyedRead, tagsOfAnswer } from '../cache/key.ts';
 import type { Client } from '../client.ts';
 import type { Access, PlannedMode } from '../operation.ts';
 import type { Call, Read, Write } from '../request.ts';
-import { nounOf } from '../wire/observed-exchange.ts';
+import { resourceOf } from '../wire/wire.ts';
 import type { DryRun } from './dry-run.ts';
 import type { Wanted } from './planned-requests.ts';
 
@@ -28,12 +28,12 @@ export class PlannedReads {
   /** Answers from the cache, or with what stands in for an answer. */
   read<T>(of: KeyedRead<T>, access: Access, { dryRun, ...mode }: PlannedMode): Promise<T> {
     const { caller } = access;
-    const { credential, key, read } = of;
+    const { key, read } = of;
     return caller.receipt.track(async () => {
-      const prefetched = this.#client.prefetch([read], credential);
+      const prefetched = this.#client.sharedCache?.prefetchAll([of]);
       if (prefetched) await dryRun.timeline.looks(prefetched);
       const found = this.#client.cached.peek(of, caller.receipt);
-      const hit = found && this.unlessWritten(read, found, { dryRun });
+      const hit = found && this.unlessWritten(of, found, dryRun);
       if (hit && hit.state !== 'fallback' && !read.page?.anew) {
         // Whether an old answer still serves depends on how much room the budget has then.
         if (hit.state === 'stale') dryRun.guesses();
@@ -44,7 +44,7 @@ export class PlannedReads {
       if (hit) dryRun.guesses();
       const isOwn = dryRun.counts({ key, about: read.about });
       const arrival =
-        !isOwn && this.#client.inFlight(of)
+        !isOwn && this.#client.inFlight.isExpected(key)
           ? this.#joins(of, caller.name, dryRun)
           : this.#calls(of, access, { dryRun, ...mode });
       if (read.page?.uncertain || read.page?.anew) dryRun.guesses();
@@ -63,7 +63,8 @@ export class PlannedReads {
       this.#checkLimit(access.credential, dryRun);
       await this.#send(requests, access, 'write', dryRun);
       const madeUp = dryRun.standIns.answerToWrite(write);
-      dryRun.written(this.#client.upstream, write.touches(madeUp?.value ?? null));
+      const touched = write.touches(madeUp?.value ?? null);
+      dryRun.written(this.#client.cached.tagsOf(touched, access.credential));
       if (!madeUp) throw new NotSent();
       return madeUp.value;
     });
@@ -81,24 +82,19 @@ export class PlannedReads {
   }
 
   /** An entry, unless a write of the same dry run would have made it invalid. */
-  unlessWritten<T>(
-    read: Read<T>,
-    hit: Hit<T>,
-    { dryRun }: Pick<PlannedMode, 'dryRun'>,
-  ): Hit<T> | undefined {
-    const tags = () => tagsOfAnswer(read, hit.entry.value);
-    return dryRun.hasWritten(this.#client.upstream, tags) ? undefined : hit;
+  unlessWritten<T>(of: KeyedRead<T>, hit: Hit<T>, dryRun: DryRun): Hit<T> | undefined {
+    return dryRun.hasWritten(() => tagsOfAnswer(of, hit.entry.value)) ? undefined : hit;
   }
 
   #checkLimit(credential: Credential, dryRun: DryRun): void {
-    dryRun.checkLimit(this.#client.upstream, () => this.#client.maxCalls(credential));
+    dryRun.checkLimit(this.#client.upstream, () => this.#client.budgets.maxCalls(credential));
   }
 
   /** Waits for a request of another operation. */
   #joins(of: KeyedRead, caller: string, dryRun: DryRun): Promise<unknown> {
     dryRun.joins(of.key);
     const queue = this.#queueOf(of.credential, dryRun);
-    const job = this.#client.shared(of);
+    const job = this.#client.inFlight.find(of.key)?.waiters;
     const restMs = Math.max(0, queue.latencyMs - (job?.underWayMs ?? 0));
     return dryRun.arrival(of.key, () => dryRun.timeline.joins(queue, { job, caller, restMs }));
   }
@@ -124,7 +120,9 @@ export class PlannedReads {
   }
 
   #queueOf(credential: Credential, dryRun: DryRun): QueueForecast {
-    return dryRun.queueOf(this.#client.upstream, () => this.#client.forecast(credential));
+    return dryRun.queueOf(this.#client.upstream, () =>
+      this.#client.budgets.lookAt(credential).forecast(),
+    );
   }
 
   #wanted(
@@ -133,7 +131,6 @@ export class PlannedReads {
     kind: Wanted['kind'],
   ): Wanted {
     const fields = wantedBy?.(call.about) ?? [];
-    const resource = call.resource ?? nounOf(call.path);
-    return { upstream: this.#client.upstream, resource, kind, fields };
+    return { upstream: this.#client.upstream, resource: resourceOf(call), kind, fields };
   }
 }

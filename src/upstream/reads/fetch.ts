@@ -3,17 +3,16 @@ import { inBackground } from '../../scheduling/at-once.ts';
 import type { Slot } from '../budget/budget.ts';
 import type { Budgets } from '../budget/budgets.ts';
 import type { Cache, Hit } from '../cache/cache.ts';
-import type { KeyedRead } from '../cache/key.ts';
+import { type KeyedRead, tagsInFlight } from '../cache/key.ts';
 import type { RefreshedFor, Refresher } from '../cache/refresher.ts';
 import type { CachedReads } from '../cached-reads.ts';
 import { FallbackWillDo, fallbackWaitMs, servesAfter } from '../fallback.ts';
 import type { Access, Caller } from '../operation.ts';
-import type { SharedCache } from '../shared-cache.ts';
 import { isLost, readError } from '../wire/failure.ts';
 import { NO_FEEDBACK } from '../wire/rate-limit-headers.ts';
 import type { Wire } from '../wire/wire.ts';
-import type { Elsewhere } from './elsewhere.ts';
 import type { InFlight, ReadInFlight } from './in-flight.ts';
+import type { SharedCache } from './shared-cache.ts';
 import { type Outcome, Waiters, type WaitersWorld } from './waiters.ts';
 
 interface FetcherOptions extends WaitersWorld {
@@ -22,12 +21,9 @@ interface FetcherOptions extends WaitersWorld {
   readonly cached: CachedReads;
   /** What other replicas keep, and what they ask for; `null` where there are none. */
   readonly sharedCache: SharedCache | null;
-  readonly elsewhere: Elsewhere | null;
   readonly inFlight: InFlight;
   readonly refresher: Refresher;
   readonly wire: Wire;
-  /** Requests that one operation may make with a credential at most. */
-  readonly maxCalls: (access: Pick<Access, 'credential'>) => number;
 }
 
 /**
@@ -52,7 +48,7 @@ export class Fetcher {
     // Cache: another replica may have read it.
     if (sharedCache && !of.read.page?.anew) {
       await sharedCache.prefetch(of);
-      const { hit, ingredient, serves } = cached.lookUp(of.read, of.credential);
+      const { hit, ingredient, serves } = cached.lookUp(of);
       if (hit && ingredient && serves) {
         if (!mode) cached.asked(ingredient);
         this.#emitRead(of.read.resource, 'shared');
@@ -99,18 +95,18 @@ export class Fetcher {
     const value = await flight.waiters.wait(caller, waitMs);
     // Unless the request has left for this operation.
     caller.receipt.joined(key);
-    cached.waited(of, value, flight.stamp, caller.receipt);
+    cached.waited(flight, value, caller.receipt);
     return value;
   }
 
   /** Sets a call of the operation aside for a read; false where another operation's request answers it. */
   async #reserve(of: KeyedRead, { receipt }: Caller, hasFallback: boolean): Promise<boolean> {
-    const { inFlight, maxCalls, upstream } = this.#options;
+    const { budgets, inFlight, upstream } = this.#options;
     const { key, read } = of;
     const expected = inFlight.expect(key);
     const further = read.page?.further;
     const batch = further === undefined ? read.resource : `${read.resource} ${read.path}`;
-    const limit = () => maxCalls(of);
+    const limit = () => budgets.maxCalls(of.credential);
     const pending = { upstream, batch, key, rows: further, hasFallback, limit, expected };
     try {
       return await receipt.spending.admit(pending);
@@ -124,8 +120,9 @@ export class Fetcher {
     of: KeyedRead<T>,
     purpose: { readonly caller: Caller } | { readonly refreshFor: RefreshedFor },
   ): ReadInFlight<T> {
-    const { budgets, clock, elsewhere, events, inFlight, refresher, upstream } = this.#options;
+    const { budgets, clock, events, inFlight, refresher, sharedCache, upstream } = this.#options;
     const { key, read } = of;
+    const tags = tagsInFlight(of);
     const forWatchers = 'refreshFor' in purpose && purpose.refreshFor === 'watchers';
     const waiters = new Waiters<T>({
       upstream,
@@ -142,9 +139,9 @@ export class Fetcher {
             urgency: () => refresher.urgencyOf(key),
             isWanted: () => !flight.forWatchers || refresher.watches.has(key),
           }),
-      sharing: elsewhere?.sharing(of),
+      sharing: sharedCache?.sharing(of, tags),
     });
-    const flight: ReadInFlight<T> = { of, waiters, stamp: null, forWatchers };
+    const flight: ReadInFlight<T> = { of, tags, waiters, stamp: null, forWatchers };
     inFlight.add(flight as ReadInFlight);
     inBackground(this.#send(flight));
     return flight;
@@ -152,21 +149,23 @@ export class Fetcher {
 
   /** Limiter > send > retry: takes turns until one brings an answer, or no caller waits for it any more. */
   async #send<T>(flight: ReadInFlight<T>): Promise<void> {
+    const { inFlight, sharedCache } = this.#options;
     const { of, waiters } = flight;
     let tries = 0;
     for (let turn = await waiters.turn(); turn; turn = await waiters.turn()) {
       let outcome: Outcome<T> | null | undefined;
       if (turn.kind === 'landed') {
-        outcome = turn.result && (await this.#options.elsewhere?.outcomeOf(of, turn.result));
+        outcome = turn.result && (await sharedCache?.outcomeOf(of, turn.result));
       } else {
         tries += 1;
         outcome = await this.#try(flight, turn, tries === 1);
       }
       if (outcome) {
         waiters.end(outcome);
-        return;
+        break;
       }
     }
+    inFlight.delete(flight as ReadInFlight);
   }
 
   /** Sends a read in a slot, and stores its answer; `null` where it wants another slot. */
@@ -184,11 +183,10 @@ export class Fetcher {
       slot.release();
       return { error: undefined };
     }
-    waiters.leaves(key);
     const stamp = slot.stamp ?? cache.stamp();
     flight.stamp = stamp;
     try {
-      const departing = waiters.departing(renews);
+      const departing = waiters.leaves(key, renews);
       const { feedback, outcome } = await wire.send(read, credential, departing, slot.mayLeave);
       if (outcome.kind === 'late' || outcome.kind === 'heldBack') {
         flight.stamp = null;
@@ -200,10 +198,11 @@ export class Fetcher {
       if (outcome.kind === 'value') {
         const { bytes, value } = outcome;
         if (sharedCache) read.page?.stamped(value, stamp.storedAt);
-        const answer = { value, bytes, stamp };
-        const isKept =
-          !flight.orphaned && cached.store(of, answer) && sharedCache?.keep(of, answer);
-        slot.end(feedback, isKept ? { kind: 'shared' } : undefined);
+        const entry = cached.entryOf(of, value, stamp);
+        flight.entry = entry;
+        const isStored = !flight.orphaned && cached.store(of, entry, bytes, flight.tags);
+        const isShared = isStored && sharedCache?.keep(of, { value, bytes, stamp });
+        slot.end(feedback, isShared ? { kind: 'shared' } : undefined);
         return { value };
       }
       if (outcome.kind === 'refused' || (mayRepeat && isLost(outcome.failure))) {
@@ -217,7 +216,7 @@ export class Fetcher {
       slot.end(feedback, { kind: 'failed', code: error.code });
       return { error };
     } catch (error) {
-      // Our own mistakes end like any other failure: those who wait learn of it, and the slot counts.
+      // A defect of ours ends like any other failure: those who wait get it, and the slot counts.
       slot.end(NO_FEEDBACK);
       return { error };
     }

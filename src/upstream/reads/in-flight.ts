@@ -1,15 +1,18 @@
-import { inBackground } from '../../scheduling/at-once.ts';
-import type { Cache } from '../cache/cache.ts';
-import { type KeyedRead, scopedTags, scopeOfKey, tagsInFlight } from '../cache/key.ts';
-import type { Stamp } from '../stamp.ts';
+import type { Cache, CacheEntry } from '../cache/cache.ts';
+import { type KeyedRead, scopeOfKey } from '../cache/key.ts';
+import type { Stamp } from '../request.ts';
 import type { Waiters } from './waiters.ts';
 
 /** A read that has been asked for and not answered. */
 export interface ReadInFlight<T = unknown> {
   readonly of: KeyedRead<T>;
+  /** By which a write can touch its answer before it is there, scoped. */
+  readonly tags: readonly string[];
   readonly waiters: Waiters<T>;
   /** Null until its request leaves: only then is it settled which writes its answer will show. */
   stamp: Stamp | null;
+  /** What its answer is or would be in the cache; absent until a request of this process has brought one. */
+  entry?: CacheEntry<T>;
   /** Its answer is for those who wait for it already, and is not stored. */
   orphaned?: boolean;
   /** It is sent for those who watch its key, and for no reader. */
@@ -41,10 +44,9 @@ export class InFlight {
   find(key: string): ReadInFlight | undefined {
     const found = this.#reads.get(key);
     if (!found || found.waiters.done) return undefined;
-    const { of, stamp } = found;
-    if (stamp === null) return found;
-    const tags = scopedTags(scopeOfKey(key), tagsInFlight(of.read));
-    return this.#cache.isCurrent(tags, stamp.generation) ? found : undefined;
+    const { stamp, tags } = found;
+    const isCurrent = stamp === null || this.#cache.isCurrent(tags, stamp.generation);
+    return isCurrent ? found : undefined;
   }
 
   /** Whether there is a request of a key to share, or will be one in this turn. */
@@ -84,15 +86,15 @@ export class InFlight {
     }
   }
 
-  /** Lets later readers find a read, for as long as it is not answered. */
+  /** Lets later readers find a read, until it is deleted. */
   add(read: ReadInFlight): void {
+    this.#reads.set(read.of.key, read);
+  }
+
+  /** A read is answered, or is not sent. */
+  delete(read: ReadInFlight): void {
     const { key } = read.of;
-    this.#reads.set(key, read);
-    inBackground(
-      read.waiters.settled.finally(() => {
-        if (this.#reads.get(key) === read) this.#reads.delete(key);
-      }),
-    );
+    if (this.#reads.get(key) === read) this.#reads.delete(key);
   }
 
   /** Takes a refresh back that is for those who watched its key, if it has not been sent and no caller waits for it. */

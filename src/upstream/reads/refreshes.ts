@@ -3,9 +3,9 @@ import type { Budgets } from '../budget/budgets.ts';
 import type { Cache } from '../cache/cache.ts';
 import type { KeyedRead } from '../cache/key.ts';
 import type { RefreshedFor, Refresher } from '../cache/refresher.ts';
-import type { SharedCache } from '../shared-cache.ts';
 import type { Fetcher } from './fetch.ts';
 import type { InFlight } from './in-flight.ts';
+import type { SharedCache } from './shared-cache.ts';
 
 interface RefreshesOptions {
   readonly budgets: Budgets;

@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import { BudgetExhausted, type UpstreamName } from '../../errors.ts';
 import type { EventStream } from '../../observe/event-stream.ts';
 import type { AtOnce } from '../../scheduling/at-once.ts';
@@ -8,7 +7,8 @@ import type { Lane } from '../budget/law/document.ts';
 import { FallbackWillDo } from '../fallback.ts';
 import type { Caller } from '../operation.ts';
 import type { Receipt } from '../receipt.ts';
-import type { Departing } from '../wire/observed-exchange.ts';
+import type { Departing } from '../wire/wire.ts';
+import { Waiter } from './waiter.ts';
 
 /** An answer, or that there is none. */
 export type Outcome<T> = { readonly value: T } | { readonly error: unknown };
@@ -39,25 +39,9 @@ interface WaitersOptions extends WaitersWorld {
   readonly sharing?: Sharing | undefined;
 }
 
-/** A caller that waits for the answer. */
-interface Waiter<T> {
-  readonly caller: Caller;
-  readonly resolve: (value: T) => void;
-  readonly reject: (error: unknown) => void;
-  /** Ends the watch over their patience. */
-  cancelTimer: () => void;
-  /** Whether the time until its turn counts on their receipt. */
-  waiting: boolean;
-}
-
-/** How much longer a waiter is prepared to wait for a turn, in milliseconds. */
-function patienceOf({ caller }: { readonly caller: Caller }): number {
-  return Math.max(0, caller.maxWaitMs - caller.receipt.waitedMs);
-}
-
 /**
- * Everybody who waits for the answer to one request, and its place in the queue. Each waiter has a patience and a
- * signal of their own, and leaving never disturbs the others.
+ * All who wait for the answer to one request, and its place in the queue. When one of them leaves, the others go on
+ * waiting.
  */
 export class Waiters<T> implements SlotRequest {
   lane: Lane;
@@ -75,17 +59,12 @@ export class Waiters<T> implements SlotRequest {
   readonly #openedAt: number;
   #queuedAt: number;
   #sentAt = Number.POSITIVE_INFINITY;
-  /** Whether it was emitted that it waits in its lane. */
-  #isToldToWait = false;
+  /** Whether the latest event said that it waits in its lane. */
+  #isEmittedAsQueued = false;
   /** Whether it is sent although no caller waits, for those who come later. */
   #goesOn = false;
   /** Whether another replica's answer was of no use: it wants a request of its own. */
   #isAlone = false;
-  #tellSettled = (): void => {};
-  /** Resolves after it is `done`. */
-  readonly settled = new Promise<void>((resolve) => {
-    this.#tellSettled = resolve;
-  });
 
   constructor(options: WaitersOptions) {
     this.#options = options;
@@ -151,7 +130,7 @@ export class Waiters<T> implements SlotRequest {
     const turn = budget.turn(this, again);
     if (!(turn instanceof Promise)) this.#hasTurn();
     else if (again) this.accepts(budget.estimateOf(this));
-    else this.#tellQueue();
+    else this.#emitQueue();
     return turn;
   }
 
@@ -173,18 +152,17 @@ export class Waiters<T> implements SlotRequest {
     return this.#waiters.size > 0;
   }
 
-  /** Why it leaves now; `renews` where an older answer is known. */
-  departing(renews: boolean): Departing {
+  /**
+   * It leaves now, on the receipt of the caller that waits first, where `key` names it. Returns why; `renews` where an
+   * older answer is known.
+   */
+  leaves(key: string, renews: boolean): Departing {
     const { caller, lane } = this;
-    const operation = this.#sender;
+    const operation = this.#first;
+    this.#sender = operation;
+    operation?.sent(this.#options.upstream, key);
     const charged = lane === 'refresh' ? null : caller;
     return { operation, asker: operation?.asker ?? null, caller: charged, lane, renews };
-  }
-
-  /** It leaves now, on the receipt of the caller that waits first; `key` names it there. */
-  leaves(key: string): void {
-    this.#sender = this.#first;
-    this.#sender?.sent(this.#options.upstream, key);
   }
 
   /** It did not leave after all. */
@@ -198,9 +176,9 @@ export class Waiters<T> implements SlotRequest {
   }
 
   /** Emits whether it waits. What gets its slot at once never did. */
-  #tellQueue(): void {
-    if (this.#queued === this.#isToldToWait) return;
-    this.#isToldToWait = this.#queued;
+  #emitQueue(): void {
+    if (this.#queued === this.#isEmittedAsQueued) return;
+    this.#isEmittedAsQueued = this.#queued;
     const { events, upstream } = this.#options;
     events?.emit('queue', { upstream, change: this.#queued ? 1 : -1 });
   }
@@ -213,55 +191,43 @@ export class Waiters<T> implements SlotRequest {
    * @throws the caller's abort reason, when they hang up.
    */
   wait(caller: Caller, fallbackMs?: number): Promise<T> {
-    const { receipt, signal } = caller;
+    const { signal } = caller;
     if (signal.aborted) {
       this.cancelIfUnwanted();
       return Promise.reject(signal.reason as Error);
     }
-    return new Promise<T>((resolve, reject) => {
-      const onAbort = (): void => this.#leave(waiter, signal.reason);
-      const cancelFallback =
-        fallbackMs === undefined ? null : this.#leaveIn(fallbackMs, () => waiter);
-      if (cancelFallback) receipt.withFallback.begin();
-      const deaf = (): void => {
-        signal.removeEventListener('abort', onAbort);
-        cancelFallback?.();
-        if (cancelFallback) receipt.withFallback.end();
-      };
-      const waiter: Waiter<T> = {
-        caller,
-        resolve: (value) => {
-          deaf();
-          resolve(value);
-        },
-        reject: (error) => {
-          deaf();
-          reject(error);
-        },
-        cancelTimer: () => {},
-        waiting: false,
-      };
-      // An operation listens once for each of its reads, which is no leak.
-      setMaxListeners(0, signal);
-      signal.addEventListener('abort', onAbort, { once: true });
-      this.#waiters.add(waiter);
-      const { budget } = this.#options;
-      if (this.lane !== 'write') budget.promote(this, caller.name);
-      if (this.#queued && patienceOf(waiter) === 0) budget.sendNow(this);
-      if (this.#queued) this.#beginWaiting(waiter, budget.estimateOf(this));
-    });
+    const { budget, clock } = this.#options;
+    const hungUp = (): void => this.#leave(waiter, signal.reason);
+    const fallback =
+      fallbackMs === undefined
+        ? null
+        : {
+            ms: fallbackMs,
+            over: (): void => {
+              this.#goesOn = true;
+              this.#leave(waiter, new FallbackWillDo());
+            },
+          };
+    const waiter: Waiter<T> = new Waiter(caller, clock, hungUp, fallback);
+    this.#waiters.add(waiter);
+    // Of a request that has had its turn, only a refresh becomes another: it may have to go again.
+    const isPromoted = this.#queued ? this.lane !== 'write' : this.lane === 'refresh';
+    if (isPromoted) budget.promote(this, caller.name);
+    if (this.#queued && waiter.patienceMs === 0) budget.sendNow(this);
+    if (this.#queued) this.#beginWaiting(waiter, budget.estimateOf(this));
+    return waiter.answer;
   }
 
   /** No caller waits for its turn any more. */
   #hasTurn(): void {
     if (!this.#queued) return;
     this.#state = 'sending';
-    for (const waiter of this.#waiters) this.#endWaiting(waiter);
+    for (const waiter of this.#waiters) waiter.endQueue();
     const { clock, events, upstream } = this.#options;
     const now = clock.now();
     this.#sentAt = now;
     events?.emit('waited', { upstream, lane: this.lane, ms: now - this.#queuedAt });
-    this.#tellQueue();
+    this.#emitQueue();
   }
 
   /** Gives those who still wait what they waited for. */
@@ -275,9 +241,9 @@ export class Waiters<T> implements SlotRequest {
   }
 
   accepts(estimateMs: number): boolean {
-    this.#tellQueue();
+    this.#emitQueue();
     for (const waiter of this.#waiters) {
-      if (!waiter.waiting) this.#beginWaiting(waiter, estimateMs);
+      if (!waiter.isQueued) this.#beginWaiting(waiter, estimateMs);
       else this.#leaveIfTooLate(waiter, estimateMs);
     }
     if (this.#options.budget.turnsAway(this, estimateMs)) this.#goesOn = false;
@@ -287,16 +253,14 @@ export class Waiters<T> implements SlotRequest {
 
   #beginWaiting(waiter: Waiter<T>, estimateMs: number): void {
     if (this.#leaveIfTooLate(waiter, estimateMs)) return;
-    // Whoever does not want to wait still learns whether a slot is free.
-    const patienceMs = Math.max(patienceOf(waiter), this.#options.budget.answersInMs);
-    waiter.waiting = true;
-    waiter.caller.receipt.waitBegins();
-    waiter.cancelTimer = this.#options.clock.after(patienceMs, () => this.#giveUp(waiter));
+    // A caller without patience still learns whether a slot is free.
+    const patienceMs = Math.max(waiter.patienceMs, this.#options.budget.answersInMs);
+    waiter.beginQueue(patienceMs, () => this.#giveUp(waiter));
   }
 
   #leaveIfTooLate(waiter: Waiter<T>, estimateMs: number): boolean {
     const isTurnedAway = this.#options.budget.turnsAway(this, estimateMs);
-    if (estimateMs <= patienceOf(waiter) && !isTurnedAway) return false;
+    if (estimateMs <= waiter.patienceMs && !isTurnedAway) return false;
     this.#leave(waiter, this.#exhausted(estimateMs));
     return true;
   }
@@ -305,7 +269,7 @@ export class Waiters<T> implements SlotRequest {
   #giveUp(waiter: Waiter<T>): void {
     const { budget } = this.#options;
     if (!this.#waiters.delete(waiter)) return;
-    this.#endWaiting(waiter);
+    waiter.endQueue();
     this.cancelIfUnwanted();
     const estimateMs = this.#queued
       ? budget.estimateOf(this)
@@ -313,23 +277,8 @@ export class Waiters<T> implements SlotRequest {
     waiter.reject(this.#exhausted(estimateMs));
   }
 
-  /** Lets a waiter leave for its fallback after a while; returns what keeps it from that. */
-  #leaveIn(ms: number, waiter: () => Waiter<T>): () => void {
-    return this.#options.clock.after(ms, () => {
-      this.#goesOn = true;
-      this.#leave(waiter(), new FallbackWillDo());
-    });
-  }
-
-  #endWaiting(waiter: Waiter<T>): void {
-    waiter.cancelTimer();
-    if (waiter.waiting) waiter.caller.receipt.waitEnds();
-    waiter.waiting = false;
-  }
-
   #leave(waiter: Waiter<T>, reason: unknown): void {
     if (!this.#waiters.delete(waiter)) return;
-    this.#endWaiting(waiter);
     waiter.reject(reason);
     this.cancelIfUnwanted();
   }
@@ -348,12 +297,11 @@ export class Waiters<T> implements SlotRequest {
 
   #finish(): void {
     this.#state = 'done';
-    this.#tellQueue();
-    for (const waiter of this.#waiters) this.#endWaiting(waiter);
+    this.#emitQueue();
+    for (const waiter of this.#waiters) waiter.endQueue();
     this.#waiters.clear();
     const { planned, upstream } = this.#options;
     if (this.#payer !== planned) planned?.spending.giveBack(upstream);
-    this.#tellSettled();
   }
 
   #exhausted(estimateMs: number): BudgetExhausted {

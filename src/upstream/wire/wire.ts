@@ -1,13 +1,22 @@
 import type { Credential } from '../../auth/credential.ts';
 import type { GatewayError, UpstreamName } from '../../errors.ts';
 import type { EventStream } from '../../observe/event-stream.ts';
+import type { RequestOrigin, UpstreamOutcome } from '../../observe/events.ts';
 import type { Call } from '../request.ts';
 import { Breaker } from './breaker.ts';
-import type { Exchanged, ExchangeOptions } from './exchange.ts';
-import { faultOf, outOfOrder } from './failure.ts';
+import { type Exchanged, type ExchangeOptions, exchange } from './exchange.ts';
+import { faultOf, outOfOrder, readError } from './failure.ts';
 import { KeyAuthorization, type KeyConsequences } from './key-authorization.ts';
-import { type Departing, kindOf, observedExchange } from './observed-exchange.ts';
 import { NO_FEEDBACK } from './rate-limit-headers.ts';
+import { WireError } from './send.ts';
+
+/** Why a request leaves, and the object that stands for the operation that it leaves for, if it does for one. */
+export interface Departing extends RequestOrigin {
+  readonly operation: object | undefined;
+}
+
+/** A call, with what else a read says of itself. */
+type SentCall<T> = Call<T> & { readonly absentIsNull?: boolean; readonly resource?: string };
 
 /** A request that stayed here, since the circuit breaker is open. */
 interface HeldBack {
@@ -51,7 +60,7 @@ export class Wire {
    * Learns from the answer whether the upstream is in order, and what it says of the key.
    */
   async send<T>(
-    call: Call<T> & { readonly absentIsNull?: boolean },
+    call: SentCall<T>,
     credential: Credential,
     departing: Departing,
     mayLeave: () => boolean,
@@ -64,7 +73,7 @@ export class Wire {
     }
     // How long the bytes of a stream take is up to who sends them.
     const departure = this.#breaker.leaving(kind, call.stream === undefined);
-    const sent = observedExchange(this.#options, call, credential.secret, departing, mayLeave);
+    const sent = this.#observed(call, credential.secret, departing, mayLeave);
     // A mistake of ours says nothing about the upstream, and must not leave the breaker half-open.
     sent.catch(() => departure.ended());
     const judged = sent.then((exchanged) => {
@@ -77,4 +86,73 @@ export class Wire {
     });
     return this.authorization.learn(call, credential, judged);
   }
+  /** `exchange` with its beginning and its end as events. */
+  #observed<T>(
+    call: SentCall<T>,
+    secret: string,
+    { asker, caller, lane, operation, renews }: Departing,
+    mayLeave: () => boolean,
+  ): Promise<Exchanged<T>> {
+    const { clock, events } = this.#options;
+    if (!events) return exchange(this.#options, call, secret, mayLeave);
+    const sentAt = clock.now();
+    const request = {
+      sentAt,
+      upstream: this.#upstream,
+      method: call.method,
+      resource: resourceOf(call),
+      operation,
+      asker,
+      caller,
+      lane,
+      renews,
+    };
+    events.emit('requestSent', request);
+    const end = (ended: Omit<UpstreamOutcome, 'durationMs'>): void => {
+      const at = clock.now();
+      events.emit('requestEnded', { at, request, outcome: { ...ended, durationMs: at - sentAt } });
+    };
+    const work = async (): Promise<Exchanged<T>> => {
+      try {
+        const exchanged = await exchange(this.#options, call, secret, mayLeave);
+        end(this.#outcomeOf(call, exchanged));
+        return exchanged;
+      } catch (error) {
+        end({ code: 'INTERNAL_SERVER_ERROR', cause: error });
+        throw error;
+      }
+    };
+    return events.within ? events.within(request, work) : work();
+  }
+
+  #outcomeOf<T>(call: Call<T>, { outcome }: Exchanged<T>): Omit<UpstreamOutcome, 'durationMs'> {
+    if (outcome.kind === 'value') return { code: 'OK' };
+    if (outcome.kind === 'refused') return { code: 'REFUSED' };
+    if (outcome.kind === 'late') return { code: 'LATE' };
+    const { failure } = outcome;
+    if (failure instanceof WireError && failure.byCaller) return { code: 'CANCELED' };
+    const fault = faultOf(failure, call) ?? undefined;
+    const { code, cause } = readError(this.#upstream, failure);
+    // An upstream's own sentence can hold anything that was sent to it.
+    return { code, fault, kind: kindOf(call), ...(cause === undefined ? {} : { cause }) };
+  }
+}
+
+/** What a request is about, e.g. `channels`: one of few words, never an id. */
+export function resourceOf({
+  path,
+  resource,
+}: Pick<Call<unknown>, 'path'> & { readonly resource?: string }): string {
+  return resource ?? nounOf(path);
+}
+
+/** The word behind `/api` in a path of ours; what follows it can be a caller's. The name of a call without a resource. */
+function nounOf(path: string): string {
+  return path.split('/', 3)[2] ?? '';
+}
+
+/** The kind of resource that a request is about: the same for a list, a row of it and their writes. */
+function kindOf({ path }: Pick<Call<unknown>, 'path'>): string {
+  // `/api/campaigns`, but `/api/campaign/:id`.
+  return nounOf(path).replace(/s$/, '');
 }

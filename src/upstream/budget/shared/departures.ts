@@ -3,7 +3,7 @@ import type { SwapMoment } from '../../../redis/shared-document.ts';
 import type { ProtocolTimes } from '../../../redis/times.ts';
 import { inBackground } from '../../../scheduling/at-once.ts';
 import type { Clock } from '../../../scheduling/clock.ts';
-import type { Stamp } from '../../stamp.ts';
+import type { Stamp } from '../../request.ts';
 import type { Feedback } from '../../wire/rate-limit-headers.ts';
 import type { SharedResult, Slot, SlotRequest } from '../budget.ts';
 import type { SharedLedger } from './shared-ledger.ts';

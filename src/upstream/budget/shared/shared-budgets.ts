@@ -5,7 +5,7 @@ import type { Replica } from '../../../redis/replica.ts';
 import type { SwapMoment } from '../../../redis/shared-document.ts';
 import type { ProtocolTimes } from '../../../redis/times.ts';
 import type { Clock } from '../../../scheduling/clock.ts';
-import type { Stamp } from '../../stamp.ts';
+import type { Stamp } from '../../request.ts';
 import type { BudgetWatch, SharedResult } from '../budget.ts';
 import { othersIn } from './members.ts';
 import { SharedBudget } from './shared-budget.ts';
