@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Viewer } from '../auth/viewer.ts';
 import { holdsETag, VARY_OF_GET } from '../http/door/headers/etag.ts';
-import { requestIdOf } from '../http/door/headers/request-id.ts';
-import { securityHeaders } from '../http/door/headers/security-headers.ts';
+import { requestIdOf, securityHeaders } from '../http/door/headers/every-answer.ts';
 import type { Coding, Codings } from '../http/encoding/codings.ts';
 import { compress, MIN_BYTES } from '../http/encoding/compress.ts';
 import type { EventStream } from '../observe/event-stream.ts';

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { requestIdOf } from '../http/door/headers/request-id.ts';
+import { requestIdOf } from '../http/door/headers/every-answer.ts';
 import type { EventStream } from '../observe/event-stream.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import type { Caller } from '../upstream/operation.ts';

@@ -4,16 +4,18 @@ import type { Viewer } from '../auth/viewer.ts';
 import { UpstreamFailure } from '../errors.ts';
 import type { GraphContext } from '../graph/context.ts';
 import { Source } from '../graph/rows/source.ts';
-import type { Callers } from '../http/door/caller.ts';
+import { asksForDryRun, type Callers, dryRunHeader } from '../http/door/caller.ts';
 import { account } from '../links/account/account.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import type { Client } from '../upstream/client.ts';
 import { DryRun } from '../upstream/dry-run/dry-run.ts';
 import type { Lists } from '../upstream/lists/pages.ts';
-import type { Caller, ExecutionMode, ReadWatcher } from '../upstream/operation.ts';
-import { Admittance } from '../upstream/operation.ts';
-import { viewerOf } from './plugins/requests/use-authentication.ts';
-import { asksForDryRun, dryRunHeader } from './plugins/use-dry-run.ts';
+import {
+  Admittance,
+  type Caller,
+  type ExecutionMode,
+  type ReadWatcher,
+} from '../upstream/operation.ts';
 import type { ServerContext } from './request-record.ts';
 
 /** One API as the whole process shares it. */
@@ -86,7 +88,10 @@ function listsOf(backend: Backend | null, mode: ExecutionMode | undefined): List
 
 /** Builds the contexts of operations. */
 export interface ContextFactory {
-  /** Of an operation that came the whole way. */
+  /**
+   * Of an operation that came the whole way.
+   * @throws TypeError for one whose sender was not settled: a way past that is a fault, and not an anonymous caller.
+   */
   readonly create: (initial: YogaInitialContext & ServerContext) => GraphContext;
   /** Of an attempt to answer an operation from the cache: nothing is waited for, and nothing changed. */
   readonly cacheOnly: (viewer: Viewer) => GraphContext;
@@ -133,7 +138,8 @@ export function createContextFactory(options: {
   };
   return {
     create: ({ record, request: { headers, signal } }) => {
-      const viewer = viewerOf(record);
+      const { viewer } = record;
+      if (!viewer) throw new TypeError('a request was not authenticated');
       const caller = callers.callerOf(viewer, { prefer: headers.get('prefer'), signal });
       if (!asksForDryRun(headers.get(dryRunHeader))) return contextOf(viewer, caller);
       return contextOf(viewer, caller, { kind: 'planned', dryRun: new DryRun() });

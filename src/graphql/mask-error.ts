@@ -1,6 +1,5 @@
 import { GraphQLError, Kind } from 'graphql';
 import { type ErrorCode, GatewayError } from '../errors.ts';
-import { withoutSuggestion } from './plugins/use-no-suggestions.ts';
 
 /** What a caller may see: a failure's own words if they were written for callers, else none of them. */
 export type MaskError = (error: unknown) => GraphQLError;
@@ -83,6 +82,11 @@ function isAboutValues(error: GraphQLError): boolean {
     error.nodes.length > 0 &&
     error.nodes.every((node) => node.kind !== Kind.FIELD)
   );
+}
+
+/** A complaint of GraphQL without what a misspelled word is close to: those add up to the whole schema. */
+export function withoutSuggestion(message: string): string {
+  return message.replace(/ Did you mean .*\?$/s, '');
 }
 
 function innermost(error: unknown): unknown {

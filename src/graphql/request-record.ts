@@ -5,10 +5,10 @@ import type { AnswerJson } from '../answers/answer-json.ts';
 import type { RequestNames } from '../answers/request-names.ts';
 import type { Viewer } from '../auth/viewer.ts';
 import type { GraphContext } from '../graph/context.ts';
-import type { Admission, Door } from '../http/door/admission.ts';
+import type { Admission } from '../http/door/admission.ts';
 import type { LiveStream } from '../live/stream.ts';
 import type { OperationRecord } from '../observe/events.ts';
-import type { Receipt } from '../upstream/receipt.ts';
+import type { Receipt, ReceiptSummary } from '../upstream/receipt.ts';
 
 /** What Node gave, when the request came over a socket; absent when it came through `fetch`. */
 interface SocketContext {
@@ -20,12 +20,17 @@ interface SocketContext {
 export interface RequestRecord {
   /** What the door has decided about it. */
   readonly admission: Admission;
+  readonly requestId: string;
+  /** Its `Accept` header; `null` where that only says that JSON is accepted. */
+  readonly accept: string | null;
   /** Who sent it; `null` until that is settled. */
   viewer: Viewer | null;
   /** Whether its answer holds secrets: such an answer is not stored, tagged or compressed. */
   holdsSecrets: boolean;
   /** The age of the oldest thing in its answer; `null` for an answer that no browser may cache. */
   ageSeconds: number | null;
+  /** What its whole answer cost; `null` until there is one. */
+  summary: ReceiptSummary | null;
   /** Its whole answer as it is sent; `null` until it is serialised, and for one that goes out in parts or events. */
   json: AnswerJson | null;
   /** How many operations it brought as a list, which is refused; `null` when it brought one. */
@@ -56,7 +61,6 @@ interface Remembering {
 
 /** What is known of an operation while it runs. */
 export interface Observation {
-  readonly requestId: string;
   /** Aborts when the caller hangs up. */
   readonly signal: AbortSignal;
   /** On `clock.now()`. */
@@ -77,6 +81,10 @@ export interface Observation {
 export interface ServerContext extends SocketContext {
   /** Absent when the request came through `fetch`. */
   readonly admission?: Admission;
+  /** As its answer has it; absent when the request came through `fetch`. */
+  readonly requestId?: string;
+  /** Bytes that its body may have; absent when the request came through `fetch`. */
+  readonly maxBodyBytes?: number;
   /** For requests that came the fast path. */
   readonly names?: RequestNames | null;
   /** There from the first plugin on. */
@@ -85,24 +93,3 @@ export interface ServerContext extends SocketContext {
 
 /** A plugin that knows the record of the request and the context of the operation. */
 export type GatewayPlugin = Plugin<ServerContext & GraphContext, ServerContext, GraphContext>;
-
-/** Begins the record of each request. The door admits those that came through `fetch` here, and all others in front. */
-export function useRequestRecord(door: Door): GatewayPlugin {
-  return {
-    onRequest({ request, serverContext }) {
-      serverContext.record = {
-        admission: serverContext.admission ?? door.admitFetched(request),
-        viewer: null,
-        holdsSecrets: false,
-        ageSeconds: null,
-        json: null,
-        batch: null,
-        names: serverContext.names ?? null,
-        remembering: null,
-        letGoOfBody: () => {},
-        live: null,
-        observation: null,
-      };
-    },
-  };
-}

@@ -1,4 +1,4 @@
-import type { GraphQLSchema } from 'graphql';
+import type { ExecutionResult, GraphQLSchema } from 'graphql';
 import {
   createYoga,
   type Plugin,
@@ -6,9 +6,7 @@ import {
   type YogaServerInstance,
 } from 'graphql-yoga';
 import { BoundedMap } from '../bounded-map.ts';
-import { combinedPlugins } from './combined-plugins.ts';
 import type { MaskError } from './mask-error.ts';
-import { useMaskedParts } from './plugins/use-masked-parts.ts';
 import type { ServerContext } from './request-record.ts';
 
 /** Text whose parsed form is cached, in characters; that form takes some hundred times the memory. */
@@ -38,7 +36,7 @@ export function createGraphqlServer<Context extends object>(
   return createYoga<ServerContext, Context>({
     schema,
     context: (initial) => createContext(initial),
-    plugins: combinedPlugins([useMaskedParts(maskError), ...plugins] as readonly Plugin[]),
+    plugins: [maskedParts(maskError), ...plugins] as Plugin[],
     maskedErrors: { maskError },
     cors: false,
     graphiql: false,
@@ -51,6 +49,33 @@ export function createGraphqlServer<Context extends object>(
       errorCache: rememberByText(MAX_PARSED_CHARACTERS / 4),
     },
   });
+}
+
+/** One of the parts in which `@defer` and `@stream` deliver an answer; or what arrives in one. */
+type Part = ExecutionResult & {
+  readonly incremental?: readonly ExecutionResult[];
+  readonly completed?: readonly Pick<ExecutionResult, 'errors'>[];
+};
+
+/**
+ * Masks the errors of every part of an answer. Yoga masks those at the top of a part only, and the plugins
+ * behind this one are to see what the caller will.
+ */
+function maskedParts(maskError: MaskError): Plugin {
+  const mask = <P extends Pick<ExecutionResult, 'errors'>>(part: P): P =>
+    part.errors ? { ...part, errors: part.errors.map((error) => maskError(error)) } : part;
+  const maskAll = ({ incremental, completed, ...rest }: Part): Part => ({
+    ...mask(rest),
+    ...(incremental ? { incremental: incremental.map(mask) } : {}),
+    ...(completed ? { completed: completed.map(mask) } : {}),
+  });
+  const hooks: ReturnType<NonNullable<Plugin['onExecute']>> = {
+    onExecuteDone: ({ result }) =>
+      Symbol.asyncIterator in result
+        ? { onNext: ({ result: part, setResult }) => setResult(maskAll(part)) }
+        : undefined,
+  };
+  return { onExecute: () => hooks };
 }
 
 /**

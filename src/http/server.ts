@@ -15,8 +15,7 @@ import type { Admission, Door } from './door/admission.ts';
 import { type BodyLimits, bodyLimit, bodyTooLarge, limitBodyTime } from './door/body/body-limit.ts';
 import { limitLateBody, lingering } from './door/body/linger.ts';
 import { rangesNaming } from './door/headers/accept.ts';
-import { requestIdOf } from './door/headers/request-id.ts';
-import { setSecurityHeaders } from './door/headers/security-headers.ts';
+import { requestIdOf, setSecurityHeaders } from './door/headers/every-answer.ts';
 import { inRequest } from './door/request-context.ts';
 import { ALLOWED_METHODS, refuseTunnel } from './door/request-target.ts';
 import type { Codings } from './encoding/codings.ts';
@@ -27,13 +26,21 @@ import { Drain } from './socket/drain.ts';
 import { listen } from './socket/listen.ts';
 import { StallGuard } from './socket/stall-guard.ts';
 
+/** What is known of a request for an operation before it is read. */
+interface GraphqlContext {
+  readonly admission: Admission;
+  readonly names: RequestNames | null;
+  readonly requestId: string;
+  readonly maxBodyBytes: number;
+}
+
 /** What the HTTP server is made of. */
 export interface HttpOptions {
   /** Answers `/graphql`. */
   readonly graphql: (
     request: IncomingMessage,
     response: ServerResponse,
-    context: { readonly admission: Admission; readonly names: RequestNames | null },
+    context: GraphqlContext,
   ) => unknown;
   /** Where requests that arrive are emitted. */
   readonly events: EventStream;
@@ -205,17 +212,19 @@ function graphql(
   names: RequestNames | null,
 ): void {
   const { 'content-length': length, 'content-type': type } = request.headers;
-  const maxBytes = bodyLimit(type, options.bodyLimits);
+  const maxBodyBytes = bodyLimit(type, options.bodyLimits);
   if (!admission.host.isValid) {
     // Yoga would answer what it cannot make a URL of with a stack trace.
     respond(response, textAnswer(400, 'The Host header is not valid.'));
-  } else if (Number(length) > maxBytes) {
-    respond(response, errorAnswer(bodyTooLarge(maxBytes)), lingering(options.clock));
+  } else if (Number(length) > maxBodyBytes) {
+    respond(response, errorAnswer(bodyTooLarge(maxBodyBytes)), lingering(options.clock));
   } else if (options.graphiql && isBrowser(request)) {
     options.graphiql.send(request, response);
   } else {
     if (request.headers.expect !== undefined) response.writeContinue();
-    const context = { admission, names };
+    // As `serve` has noted it.
+    const requestId = String(request.headers['x-request-id']);
+    const context = { admission, names, requestId, maxBodyBytes };
     runInTurn({ request, admission }, () => options.graphql(request, response, context));
   }
 }

@@ -2,11 +2,8 @@ import { GraphQLError, GraphQLScalarType, type GraphQLSchema } from 'graphql';
 import { createSchema, type Plugin } from 'graphql-yoga';
 import { BadUserInput, BudgetExhausted, GatewayError } from '../../src/errors.ts';
 import { createMaskError } from '../../src/graphql/mask-error.ts';
-import { useOrigins } from '../../src/graphql/plugins/requests/use-origins.ts';
-import { useRequestFaults } from '../../src/graphql/plugins/requests/use-request-faults.ts';
-import { useRequestRecord } from '../../src/graphql/request-record.ts';
+import { useRequests } from '../../src/graphql/requests/use-requests.ts';
 import { createGraphqlServer, type GraphqlServer } from '../../src/graphql/yoga.ts';
-import { useBodyLimit } from '../../src/http/door/body/body-limit.ts';
 import { anyDoor } from './any-door.ts';
 
 /** One error, broken into many fields: what a shared call does when it fails. */
@@ -83,10 +80,10 @@ export function smallServer(
     createContext: options.createContext ?? (() => ({})),
     maskError: createMaskError((error) => unexpected.push(error)),
     plugins: [
-      useRequestRecord(anyDoor(options.corsOrigins)) as unknown as Plugin,
-      useOrigins() as unknown as Plugin,
-      useBodyLimit({ maxBodyBytes: 1000 }),
-      useRequestFaults(),
+      useRequests({
+        bodyLimits: { maxBodyBytes: 1000 },
+        door: anyDoor(options.corsOrigins),
+      }) as unknown as Plugin,
     ],
   });
   return { server, unexpected };

@@ -1,11 +1,10 @@
 import { type DocumentNode, type GraphQLErrorExtensions, getOperationAST } from 'graphql';
 import { operationName } from '../../answers/request-names.ts';
-import { requestIdOf } from '../../http/door/headers/request-id.ts';
 import type { EventStream } from '../../observe/event-stream.ts';
 import type { OperationRecord } from '../../observe/events.ts';
 import type { Clock } from '../../scheduling/clock.ts';
 import { CANCELED } from '../mask-error.ts';
-import type { GatewayPlugin, Observation } from '../request-record.ts';
+import type { GatewayPlugin, Observation, RequestRecord } from '../request-record.ts';
 
 /** Emits every operation once, when its answer is complete, also one that failed. */
 export function useObservation(options: {
@@ -14,9 +13,9 @@ export function useObservation(options: {
 }): GatewayPlugin {
   const { clock, events } = options;
 
-  const finish = (running: Observation): void => {
-    const { name, type, caller, codes, requestId, status } = running;
-    const summary = running.receipt?.summary;
+  const finish = (running: Observation, { requestId, summary }: RequestRecord): void => {
+    const { name, type, caller, codes, status } = running;
+    const cost = summary ?? running.receipt?.summary;
     const failed = codes.size > 0 || status >= 400;
     const answered = failed ? (running.hasData ? 'partial' : 'failed') : 'ok';
     const at = clock.now();
@@ -30,10 +29,10 @@ export function useObservation(options: {
       // Before its answer was complete: afterwards it is not needed.
       outcome: running.signal.aborted ? 'canceled' : answered,
       durationMs: at - running.startedAt,
-      calls: summary?.calls ?? 0,
-      saved: summary ? summary.saved.cache + summary.saved.coalesced : 0,
-      waitedMs: summary?.waitedMs ?? 0,
-      stale: summary?.stale ?? 0,
+      calls: cost?.calls ?? 0,
+      saved: cost ? cost.saved.cache + cost.saved.coalesced : 0,
+      waitedMs: cost?.waitedMs ?? 0,
+      stale: cost?.stale ?? 0,
     };
     events.emit('operationEnded', { at, operation: running.receipt, record });
   };
@@ -43,7 +42,6 @@ export function useObservation(options: {
       // A preflight is no operation.
       if (request.method === 'OPTIONS') return;
       record.observation = {
-        requestId: requestIdOf(request.headers.get('x-request-id')),
         signal: request.signal,
         startedAt: clock.now(),
         name: null,
@@ -66,7 +64,7 @@ export function useObservation(options: {
       running.name = operation ? operationName(operation) : null;
       running.caller = viewer.name;
       running.receipt = receipt;
-      receipt.asker = { requestId: running.requestId, operation: running.name };
+      receipt.asker = { requestId: record.requestId, operation: running.name };
       const { within } = events;
       if (within) {
         const header = (name: string): string | null => request.headers.get(name);
@@ -80,7 +78,7 @@ export function useObservation(options: {
           running.streams = true;
           return {
             onNext: ({ result: part }) => note(running, part),
-            onEnd: () => finish(running),
+            onEnd: () => finish(running, record),
           };
         },
       };
@@ -90,14 +88,13 @@ export function useObservation(options: {
       if (!running || Symbol.asyncIterator in result) return;
       for (const each of Array.isArray(result) ? result : [result]) note(running, each);
     },
-    onResponse({ response, serverContext }) {
-      const running = serverContext.record.observation;
+    onResponse({ response, serverContext: { record, res } }) {
+      const running = record.observation;
       if (!running) return;
       running.status = response.status;
-      if (!response.headers.has('x-request-id')) {
-        response.headers.set('x-request-id', running.requestId);
-      }
-      if (!running.streams) finish(running);
+      // A response that goes out over a socket has it by now.
+      if (!res) response.headers.set('X-Request-Id', record.requestId);
+      if (!running.streams) finish(running, record);
     },
   };
 }

@@ -2,7 +2,7 @@ import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { respond, textAnswer } from '../respond.ts';
-import { setSecurityHeaders } from './headers/security-headers.ts';
+import { setSecurityHeaders } from './headers/every-answer.ts';
 
 /** What clients of a proxy send, and what every server must take: the whole address. */
 const ABSOLUTE = /^https?:\/\/([^/?#@]+)((?:[/?][^#]*)?)$/i;

@@ -6,8 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { formatTokenFile } from '../../../src/auth/token-file.ts';
-import { useBodyPool } from '../../../src/graphql/plugins/requests/use-body-pool.ts';
+import { useRequests } from '../../../src/graphql/requests/use-requests.ts';
 import { BodyPool } from '../../../src/http/door/body/body-pool.ts';
+import { anyDoor } from '../../support/any-door.ts';
 import { type Door, openDoor } from '../../support/door.ts';
 import { LiveViewer } from '../../support/live-viewer.ts';
 
@@ -117,18 +118,20 @@ describe('Who sends much at a time', () => {
 
 it('Who hangs up while it is found out who that is takes no room for ever', () => {
   const pool = new BodyPool(2 * MIB);
-  const plugin = useBodyPool(pool, { maxBodyBytes: MIB });
+  const plugin = useRequests({ bodyLimits: { maxBodyBytes: MIB }, door: anyDoor(), pool });
   const request = new Request('http://gateway/graphql', {
     method: 'POST',
-    headers: { 'content-length': String(MIB) },
+    headers: { 'content-length': String(MIB), 'content-type': 'application/json' },
   });
   const res = new ServerResponse(new IncomingMessage(new Socket()));
   res.destroy();
-  const serverContext = { res, record: { viewer: { name: 'one', role: 'viewer' } } };
+  const setRequestParser = (): void => {};
   for (let n = 0; n < 3; n += 1) {
-    void plugin.onRequestParse?.({ request, serverContext } as never);
+    const serverContext = { res };
+    void plugin.onRequest?.({ request, serverContext } as never);
+    void plugin.onRequestParse?.({ request, serverContext, setRequestParser } as never);
   }
-  expect(() => pool.take('one', MIB)).not.toThrow();
+  expect(() => pool.take('anyone', MIB)).not.toThrow();
 });
 
 describe('The memory for large bodies', () => {

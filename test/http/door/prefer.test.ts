@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { preferenceApplied, preferredWaitMs } from '../../../src/http/door/headers/prefer.ts';
+import { preferenceApplied, preferredWaitMs } from '../../../src/http/door/caller.ts';
 import { type Door, openDoor } from '../../support/door.ts';
 
 describe('a preferred wait', () => {

@@ -1,10 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { GraphQLError } from 'graphql';
-import type { Plugin } from 'graphql-yoga';
 import type { Clock } from '../../../scheduling/clock.ts';
 
-/** A body that is no larger stays with its request until the answer ends. */
-const KEPT_BYTES = 4096;
 /** How long a request may take to send its body, in milliseconds. Uploads have a rule of their own. */
 const BODY_MS = 60_000;
 
@@ -62,43 +59,11 @@ export function limitBodyTime(request: IncomingMessage, clock: Clock): void {
   request.once('close', cancel);
 }
 
-/** The bytes of bodies that were read here, by the request that they came with. */
-const bytesOfBodies = new WeakMap<Request, number>();
-
-/** How many bytes a body had, once it has been read; `undefined` for a small one that announced its length. */
-export function bytesRead(request: Request): number | undefined {
-  return bytesOfBodies.get(request);
-}
-
 /**
- * Limits bodies by their announced length, and counts those that announce none. Yoga's own limit wraps
- * every body in a transform stream, which costs two thirds of all throughput. Large ones are read here too: what
- * Yoga's request reads of its body it keeps until its answer ends, in three forms.
+ * Reads a body of which only the largest size is known.
+ * @throws GraphQLError `BAD_USER_INPUT` with status 413 once it is larger.
  */
-export function useBodyLimit(limits: BodyLimits): Plugin {
-  return {
-    onRequestParse({ request, requestParser, setRequestParser, fetchAPI }) {
-      const parse = requestParser;
-      const body = request.body;
-      const maxBytes = bodyLimit(request.headers.get('content-type'), limits);
-      const announced = request.headers.get('content-length');
-      if (Number(announced) > maxBytes) {
-        throw bodyTooLarge(maxBytes);
-      }
-      if (!parse || !body || (announced !== null && Number(announced) <= KEPT_BYTES)) {
-        return;
-      }
-      setRequestParser(async () => {
-        const bytes = await readAll(body, maxBytes);
-        bytesOfBodies.set(request, bytes.byteLength);
-        const { url, method, headers, signal } = request;
-        return parse(new fetchAPI.Request(url, { method, headers, signal, body: bytes }));
-      });
-    },
-  };
-}
-
-async function readAll(
+export async function readBody(
   body: ReadableStream<Uint8Array>,
   maxBytes: number,
 ): Promise<Uint8Array<ArrayBuffer>> {

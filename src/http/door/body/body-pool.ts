@@ -3,7 +3,7 @@ import { GatewayError } from '../../../errors.ts';
 import { SharedPool } from '../../../scheduling/shared-pool.ts';
 
 /** A body that is no larger is always taken: usual operations do not wait for what others send. */
-const SMALL_BYTES = 16 * 1024;
+export const MIN_COUNTED_BYTES = 16 * 1024;
 /** Bytes that the larger bodies of all requests under way may have together. */
 const MAX_BYTES = 128 * 1024 * 1024;
 /** When to try again: how long the requests under way will take is not known. */
@@ -40,7 +40,7 @@ export class BodyPool {
 
 /** What of a body's bytes counts. */
 function counted(bytes: number): number {
-  return bytes > SMALL_BYTES ? bytes : 0;
+  return bytes > MIN_COUNTED_BYTES ? bytes : 0;
 }
 
 function tooMuch(): GraphQLError {

@@ -1,6 +1,6 @@
-import type { GraphQLParams, Plugin } from 'graphql-yoga';
+import type { GraphQLParams } from 'graphql-yoga';
 import { BadUserInput } from '../../../errors.ts';
-import { type BodyLimits, isMultipart } from './body-limit.ts';
+import type { BodyLimits } from './body-limit.ts';
 
 /** Files of a request, and places in its variables that take them. */
 const MAX_FILES = 10;
@@ -22,26 +22,23 @@ type FormReader = (options: {
 type Json = Record<string, unknown>;
 
 /**
- * Reads operations with files, as the GraphQL multipart request specification has them: in place of
+ * Reads an operation with files, as the GraphQL multipart request specification has it: in place of
  * Yoga's parser, which makes whatever a path of `map` names. Here a path leads along what is there, to a
  * null. Parts may come in any order, since the body is held as a whole and is limited as one.
+ * @throws BadUserInput `BAD_USER_INPUT` for parts that do not fit together.
  */
-export function useMultipart({ maxBodyBytes }: BodyLimits): Plugin {
-  return {
-    onRequestParse({ request, setRequestParser }) {
-      if (request.method !== 'POST' || !isMultipart(request.headers.get('content-type'))) return;
-      setRequestParser(async (body) => {
-        const formDataLimits = {
-          parts: MAX_FILES + 2,
-          fields: 2,
-          files: MAX_FILES,
-          fieldSize: maxBodyBytes,
-        };
-        const read = body.formData.bind(body) as unknown as FormReader;
-        return parseForm(await read({ formDataLimits }));
-      });
-    },
+export async function readForm(
+  request: Request,
+  { maxBodyBytes }: BodyLimits,
+): Promise<GraphQLParams> {
+  const formDataLimits = {
+    parts: MAX_FILES + 2,
+    fields: 2,
+    files: MAX_FILES,
+    fieldSize: maxBodyBytes,
   };
+  const read = request.formData.bind(request) as unknown as FormReader;
+  return parseForm(await read({ formDataLimits }));
 }
 
 /** @throws BadUserInput `BAD_USER_INPUT` for parts that do not fit together. */

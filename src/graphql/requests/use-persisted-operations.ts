@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { GraphQLError } from 'graphql';
 import type { GraphQLParams, Plugin } from 'graphql-yoga';
-import { BoundedMap } from '../../../bounded-map.ts';
-import { BadUserInput, GatewayError } from '../../../errors.ts';
+import { BoundedMap } from '../../bounded-map.ts';
+import { BadUserInput, GatewayError } from '../../errors.ts';
 
 /**
  * Text that `useAutomaticPersistence` remembers, in characters: a bound on the number of texts would

@@ -6,8 +6,8 @@ import {
   GraphQLError,
   type GraphQLSchema,
   getDirectiveValues,
-  getOperationAST,
   getVariableValues,
+  type OperationDefinitionNode,
 } from 'graphql';
 import type { FetchAPI } from 'graphql-yoga';
 import { operationName } from '../../answers/request-names.ts';
@@ -16,7 +16,6 @@ import { BadUserInput } from '../../errors.ts';
 import type { GraphContext } from '../../graph/context.ts';
 import { liveDirective } from '../../graph/directives/live.ts';
 import { rangesNaming } from '../../http/door/headers/accept.ts';
-import { requestIdOf } from '../../http/door/headers/request-id.ts';
 import type { LiveMode } from '../../live/events.ts';
 import type { LiveHub } from '../../live/hub.ts';
 import type { LiveRun, RunResult } from '../../live/live-run.ts';
@@ -26,9 +25,10 @@ import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { ContextFactory } from '../context.ts';
 import { documentOf, type LiveOperation, liveOperationOf } from '../live-operation.ts';
 import type { MaskError } from '../mask-error.ts';
-import type { GatewayPlugin } from '../request-record.ts';
+import type { ServerContext } from '../request-record.ts';
 
-interface LiveOptions {
+/** What live queries are answered with. */
+export interface LiveOptions {
   readonly hub: LiveHub;
   readonly contexts: Pick<ContextFactory, 'live'>;
   readonly maskError: MaskError;
@@ -48,67 +48,62 @@ const PASSING = new Set([
   'UPSTREAM_INVALID_RESPONSE',
 ]);
 
-/**
- * Answers a query with `@live` as a stream of events, if the client's `Accept` names `text/event-stream`. It
- * has passed all limits by then; from here on the hub runs it, once for all viewers of the same. What it sends is
- * written down in docs/live.md.
- */
-export function useLive({ contexts, hub, maskError }: LiveOptions): GatewayPlugin {
-  return {
-    onExecute({ args, executeFn, setResultAndStopExecution }) {
-      const { dryRun, record, req, request, viewer } = args.contextValue;
-      const mode = modeOf(request.headers.get('accept'));
-      if (mode === null || dryRun) return;
-      const document = args.document as DocumentNode;
-      const operation = getOperationAST(document, args.operationName);
-      if (!operation?.directives?.some(({ name }) => name.value === liveDirective.name)) return;
-      const schema = args.schema as GraphQLSchema;
-      const variables = (args.variableValues ?? {}) as Readonly<Record<string, unknown>>;
-      const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variables);
-      // Wrong ones are answered as in any query, and do not become right.
-      if (!coerced) return;
-      const live = getDirectiveValues(liveDirective, operation, coerced) ?? {};
-      if (record.holdsSecrets) {
-        // Each run would send the secret again.
-        throw new BadUserInput(
-          'A secret cannot be selected in a live query. Ask for it by itself.',
-        );
-      }
+/** A query with `@live`, as it was asked. */
+interface AskedLive {
+  readonly schema: GraphQLSchema;
+  readonly document: DocumentNode;
+  readonly operation: OperationDefinitionNode;
+  readonly variables: Readonly<Record<string, unknown>>;
+  readonly execute: (input: ExecutionArgs) => unknown;
+}
 
-      const kept = liveOperationOf(document, operation, variables);
-      const name = operationName(operation);
-      const stream = hub.open({
-        key: JSON.stringify([kept.key, rightsOf(viewer)]),
-        keptBytes: kept.key.length,
-        run: runOf(kept, { contexts, execute: executeFn, maskError, schema, viewer }),
-        throttleMs: throttleOf(live),
-        mode,
-        lastEventId: request.headers.get('last-event-id'),
-        viewer: {
-          name: name === null ? null : copiedName(name),
-          requestId: requestIdOf(request.headers.get('x-request-id')),
-          caller: viewer.name,
-          check: checkOf(viewer, record.admission.identifyAgain(), maskError),
-        },
-      });
-      // One that is gone without a word is noticed by the system, which asks ten times, a second apart.
-      req?.socket.setKeepAlive(true, QUIET_MS);
-      endWith(stream, req?.socket);
-      // The hub reports when it begins and when it ends.
-      record.observation = null;
-      record.live = stream;
-      record.letGoOfBody();
-      // Its body has been read, and its reader would be retained for as long as the stream.
-      req?.removeAllListeners('data').removeAllListeners('end');
-      // Others may look at the result: there is none.
-      setResultAndStopExecution({});
+/**
+ * Opens the stream of events that answers a query with `@live`, if the client's `Accept` names `text/event-stream`;
+ * returns whether it did. The query has passed all limits by then; from here on the hub runs it, once for all viewers
+ * of the same. What it sends is written down in docs/live.md.
+ */
+export function openLive(
+  { document, execute, operation, schema, variables }: AskedLive,
+  { record, req, request, viewer }: ServerContext & GraphContext & { readonly request: Request },
+  { contexts, hub, maskError }: LiveOptions,
+): boolean {
+  const mode = modeOf(record.accept);
+  if (mode === null) return false;
+  const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variables);
+  // Wrong ones are answered as in any query, and do not become right.
+  if (!coerced) return false;
+  const live = getDirectiveValues(liveDirective, operation, coerced) ?? {};
+  if (record.holdsSecrets) {
+    // Each run would send the secret again.
+    throw new BadUserInput('A secret cannot be selected in a live query. Ask for it by itself.');
+  }
+
+  const kept = liveOperationOf(document, operation, variables);
+  const name = operationName(operation);
+  const stream = hub.open({
+    key: JSON.stringify([kept.key, rightsOf(viewer)]),
+    keptBytes: kept.key.length,
+    run: runOf(kept, { contexts, execute, maskError, schema, viewer }),
+    throttleMs: throttleOf(live),
+    mode,
+    lastEventId: request.headers.get('last-event-id'),
+    viewer: {
+      name: name === null ? null : copiedName(name),
+      requestId: record.requestId,
+      caller: viewer.name,
+      check: checkOf(viewer, record.admission.identifyAgain(), maskError),
     },
-    onResultProcess(payload) {
-      const { live } = payload.serverContext.record;
-      if (!live) return;
-      payload.setResultProcessor((_, api) => answerOf(live, api), 'text/event-stream');
-    },
-  };
+  });
+  // One that is gone without a word is noticed by the system, which asks ten times, a second apart.
+  req?.socket.setKeepAlive(true, QUIET_MS);
+  endWith(stream, req?.socket);
+  // The hub reports when it begins and when it ends.
+  record.observation = null;
+  record.live = stream;
+  record.letGoOfBody();
+  // Its body has been read, and its reader would be retained for as long as the stream.
+  req?.removeAllListeners('data').removeAllListeners('end');
+  return true;
 }
 
 /** Runs a query. It is kept for as long as it has viewers: it must refer to nothing of the request. */
@@ -176,8 +171,8 @@ function endWith(stream: LiveStream, socket: Socket | undefined): void {
   });
 }
 
-/** Yoga's own `Response` takes a stream of Node's as it is, and ends it when its connection is gone. */
-function answerOf(stream: LiveStream, { Response: YogaResponse }: FetchAPI): Response {
+/** The response of a stream. Yoga's own `Response` takes a stream of Node's as it is, and ends it when its connection is gone. */
+export function liveResponse(stream: LiveStream, { Response: YogaResponse }: FetchAPI): Response {
   return new YogaResponse(stream as unknown as ReadableStream, {
     headers: {
       'Content-Type': 'text/event-stream; charset=utf-8',

@@ -1,0 +1,73 @@
+import { type DocumentNode, type ExecutionResult, Kind, visit } from 'graphql';
+import { getSSEProcessor, processRegularResult } from 'graphql-yoga';
+import { acceptedJson, hasQualities, qualityOf } from '../../http/door/headers/accept.ts';
+import type { GatewayPlugin } from '../request-record.ts';
+import { acceptedParts, acceptsJson } from './accepted-types.ts';
+
+/** An answer, or one of the parts in which `@defer` and `@stream` deliver it. */
+export type Part = ExecutionResult & { readonly hasNext?: boolean };
+
+type ResultPayload = Parameters<NonNullable<GatewayPlugin['onResultProcess']>>[0];
+
+const wholes = new WeakMap<DocumentNode, DocumentNode>();
+
+/**
+ * The document by which an operation is executed for a client with this `Accept` header. One that names no format of
+ * parts that the gateway speaks gets its answer whole, as one JSON object: `@defer` and `@stream` allow the parts and do
+ * not ask for them.
+ */
+export function documentFor(accept: string | null, document: DocumentNode): DocumentNode {
+  let whole = wholes.get(document);
+  if (!whole) {
+    whole = mayHaveParts(document) ? withoutParts(document) : document;
+    wholes.set(document, whole);
+  }
+  return whole === document || acceptedParts(accept) === null ? whole : document;
+}
+
+/** Whether a text has the words: only few need to be visited. */
+function mayHaveParts({ loc }: DocumentNode): boolean {
+  return !loc || /defer|stream/.test(loc.source.body);
+}
+
+/** The same operations without the directives that allow parts; the same object when there are none. */
+export function withoutParts(document: DocumentNode): DocumentNode {
+  return visit(document, {
+    [Kind.DIRECTIVE]: ({ name }) =>
+      name.value === 'defer' || name.value === 'stream' ? null : undefined,
+  });
+}
+
+/**
+ * Sends an answer in the type that its client wants most, where Yoga would not: parts as a type that was named with
+ * the format that is spoken here, a whole answer by the qualities, and JSON to a client that names parts alone.
+ */
+export function setWantedType(payload: ResultPayload, accept: string | null): void {
+  const { result } = payload;
+  if (Symbol.asyncIterator in result) {
+    // Yoga goes by the type alone, and takes the other one where both are named.
+    const parts = acceptedParts(accept);
+    if (parts === 'text/event-stream') payload.setResultProcessor(getSSEProcessor(), parts);
+  } else if (hasQualities(accept)) {
+    const json = acceptedJson(accept);
+    if (json.quality > 0) payload.setResultProcessor(processRegularResult, json.type);
+    else if (qualityOf(accept, 'text/event-stream') > 0) {
+      payload.setResultProcessor(getSSEProcessor(), 'text/event-stream');
+    }
+  } else if (namesParts(accept) && acceptedParts(accept) === null && !acceptsJson(accept)) {
+    payload.setResultProcessor(processRegularResult, 'application/json');
+  }
+}
+
+/** Whether parts are named at all, be it in a format that is not spoken here. */
+function namesParts(accept: string | null): boolean {
+  return /multipart\/mixed|text\/event-stream/i.test(accept ?? '');
+}
+
+/** The same parts with another one for the last of them. */
+export async function* withLast(
+  parts: AsyncIterable<Part>,
+  change: (last: Part) => Part,
+): AsyncGenerator<Part> {
+  for await (const part of parts) yield part.hasNext === false ? change(part) : part;
+}

@@ -1,0 +1,110 @@
+import { type DocumentNode, type GraphQLSchema, getOperationAST, OperationTypeNode } from 'graphql';
+import { written } from '../../answers/answer-json.ts';
+import type { CompiledQueries } from '../../answers/compiled-queries.ts';
+import type { RememberedAnswers } from '../../answers/remembered-answers.ts';
+import { liveDirective } from '../../graph/directives/live.ts';
+import type { ReceiptSummary } from '../../upstream/receipt.ts';
+import { documentFor, type Part, withLast } from '../delivery/parts.ts';
+import { schemaOfDryRuns } from '../fields-of-dry-run.ts';
+import type { OperationTexts } from '../limits/operation-texts.ts';
+import { selectsSecret } from '../limits/secrets.ts';
+import type { GatewayPlugin } from '../request-record.ts';
+import { planned } from './dry-run.ts';
+import { type LiveOptions, openLive } from './live-answer.ts';
+
+interface ExecutionOptions extends Pick<LiveOptions, 'contexts' | 'maskError'> {
+  readonly texts: Pick<OperationTexts, 'input'>;
+  /** `null` where there are no live queries. */
+  readonly hub: LiveOptions['hub'] | null;
+  readonly operations: Pick<CompiledQueries, 'execute'>;
+  readonly answers: Pick<RememberedAnswers, 'version'>;
+}
+
+/**
+ * Settles how a valid operation is executed, each step before those that depend on it:
+ *
+ * 1. What depends on its variables is limited, so that a refusal costs no execution.
+ * 2. Whether its answer holds secrets is noted: such an answer is not compiled, remembered, tagged or compressed.
+ * 3. Its directives that allow parts are left out where its client reads none.
+ * 4. A live query becomes a stream, within all these limits, and is executed by its hub.
+ * 5. A query is executed by its compiled plan where that answers it at once from the cache, and else by the executor:
+ *    the data is the same, see `CompiledQueries`. What comes through `fetch` has no socket, and the executor
+ *    answers it always.
+ * 6. A dry run is executed by a schema of its own, and answered with its plan.
+ *
+ * Adds what the answer cost as `extensions.upstream`: to its last part, if it has several.
+ */
+export function useExecution(options: ExecutionOptions): GatewayPlugin {
+  const { answers, hub, operations, texts } = options;
+  let drySchema: GraphQLSchema | null = null;
+  return {
+    onExecute({ args, executeFn, setExecuteFn, setResultAndStopExecution }) {
+      const { dryRun, receipt, record, req, request, viewer } = args.contextValue;
+      const document = args.document as DocumentNode;
+      const schema = args.schema as GraphQLSchema;
+      const variables = (args.variableValues ?? {}) as Readonly<Record<string, unknown>>;
+      const operation = getOperationAST(document, args.operationName);
+      if (operation) texts.input.check({ schema, document, operation }, variables);
+      record.holdsSecrets = !operation || selectsSecret(schema, document, operation);
+      const { accept, holdsSecrets, names } = record;
+
+      let execute = executeFn;
+      if (documentFor(accept, document) !== document) {
+        // Refers to no document: a live query keeps the function, and calls it with one of its own.
+        execute = (input) =>
+          executeFn({ ...input, document: documentFor(accept, input.document) }) as unknown;
+        setExecuteFn(execute);
+      }
+      const isLive = operation?.directives?.some(({ name }) => name.value === liveDirective.name);
+      if (operation && hub && isLive && accept !== null && !dryRun) {
+        const query = { schema, document, operation, variables, execute };
+        if (openLive(query, args.contextValue, { ...options, hub })) {
+          // Others may look at the result: there is none.
+          setResultAndStopExecution({});
+          return undefined;
+        }
+      }
+      if (operation?.operation === OperationTypeNode.QUERY && !holdsSecrets && !dryRun) {
+        const query = { schema, document, operation };
+        if (req) {
+          setExecuteFn((input) => {
+            const json = operations.execute({ query, receipt, variables, viewer });
+            return json === null ? (execute(input) as unknown) : { data: written(json) };
+          });
+        }
+        if (names) {
+          record.remembering = { ...query, receipt, result: null, version: answers.version };
+        }
+      }
+      if (dryRun) {
+        drySchema ??= schemaOfDryRuns(schema);
+        args.schema = drySchema;
+      }
+      return {
+        onExecuteDone({ result, setResult }) {
+          const { summary } = receipt;
+          const shown =
+            Symbol.asyncIterator in result
+              ? withLast(result as AsyncIterable<Part>, (last) =>
+                  withSummary(last, receipt.summary),
+                )
+              : withSummary(result, summary);
+          // It has no data: a tag of those that it was made from would reveal something of them.
+          if (dryRun) return planned(shown, { dryRun, receipt }).then((plan) => setResult(plan));
+          setResult(shown);
+          if (Symbol.asyncIterator in result) return undefined;
+          record.summary = summary;
+          if (request.method === 'GET' && !holdsSecrets) {
+            record.ageSeconds = Math.floor(summary.maxAgeMs / 1000);
+          }
+          return undefined;
+        },
+      };
+    },
+  };
+}
+
+/** An answer, or the last part of one, with what it cost. */
+function withSummary(part: Part, upstream: ReceiptSummary): Part {
+  return { ...part, extensions: { ...part.extensions, upstream } };
+}
