@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../src/config/config.ts';
 import { settings } from '../src/config/settings.ts';
 import { type BusyGateway, busyGateway } from './support/busy-gateway.ts';
+import { composeVariables, manifestVariables } from './support/deployed.ts';
 import { parseDockerfile } from './support/dockerfile.ts';
 import { pageAt } from './support/readme.ts';
 
@@ -20,22 +21,9 @@ beforeAll(async () => {
 });
 afterAll(() => busy.close());
 
-/** `name: value` pairs of a compose file's `environment`, with what `${NAME:-…}` stands for put in. */
+/** What the compose file sets. */
 function composeEnvironment(): Record<string, string> {
-  const block = /^ {4}environment:\n((?: {6}.*\n)+)/m.exec(compose)?.[1] ?? '';
-  return Object.fromEntries(
-    [...block.matchAll(/^ {6}(\w+): "?(.*?)"?$/gm)].map(([, name, value = '']) => [
-      name,
-      value
-        .replace(/\$\{\w+:\?[^}]*\}/, 'https://links.example.com')
-        .replace(/\$\{\w+:-([^}]*)\}/, '$1'),
-    ]),
-  );
-}
-
-function manifestEnvironment(): Record<string, string> {
-  const pairs = manifest.matchAll(/\{ name: ([A-Z_]+), value: "?([^" }]+)"? \}/g);
-  return Object.fromEntries([...pairs].map(([, name, value]) => [name, value]));
+  return composeVariables(/^ {4}environment:\n((?: {6}.*\n)+)/m.exec(compose)?.[1] ?? '');
 }
 
 /** What a secret's file holds, by its path. */
@@ -45,7 +33,7 @@ function secretFile(path: string): string {
 
 describe.each([
   ['compose.yaml', composeEnvironment()],
-  ['the Kubernetes manifest', manifestEnvironment()],
+  ['the Kubernetes manifest', manifestVariables(manifest)],
 ])('%s', (_, environment) => {
   it('sets what there is to set, and makes a configuration that starts', () => {
     const known = settings.flatMap(({ name }) => [name, `${name}_FILE`]);
@@ -121,13 +109,18 @@ describe('the Kubernetes manifest', () => {
     const keys = [...manifest.matchAll(/^ {2}([\w.]+): put-/gm)].map(
       ([, key]) => `${mount}/${key}`,
     );
-    const files = Object.entries(manifestEnvironment()).filter(([name]) => name.endsWith('_FILE'));
+    const files = Object.entries(manifestVariables(manifest)).filter(([name]) =>
+      name.endsWith('_FILE'),
+    );
     expect(files.map(([, path]) => path).sort()).toEqual(keys.sort());
   });
 
   it('waits longer than the gateway takes to stop', () => {
     const grace = Number(/terminationGracePeriodSeconds: (\d+)/.exec(manifest)?.[1]) * 1000;
-    const { shutdownDelayMs, shutdownGraceMs } = loadConfig(manifestEnvironment(), secretFile);
+    const { shutdownDelayMs, shutdownGraceMs } = loadConfig(
+      manifestVariables(manifest),
+      secretFile,
+    );
     expect(grace).toBeGreaterThan(shutdownDelayMs + shutdownGraceMs);
     expect(shutdownDelayMs).toBeGreaterThan(0);
   });

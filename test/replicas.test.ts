@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../src/config/config.ts';
 import { settings } from '../src/config/settings.ts';
 import { type BusyGateway, busyGateway } from './support/busy-gateway.ts';
+import { composeVariables, manifestVariables } from './support/deployed.ts';
 import { parseDockerfile } from './support/dockerfile.ts';
 import { fencedBlocks, pageAt } from './support/readme.ts';
 
@@ -38,23 +39,8 @@ function list(key: string, text: string): string[] {
   return [...items.matchAll(/- (.*)/g)].map(([, item = '']) => item);
 }
 
-/** `name: value` pairs of a service's environment, with what `${NAME:-…}` stands for put in. */
-function composeEnvironment(text = compose): Record<string, string> {
-  const pairs = service('gateway', text).matchAll(/^ {6}([A-Z_]+): "?(.*?)"?$/gm);
-  return Object.fromEntries(
-    [...pairs].map(([, name, value = '']) => [
-      name,
-      value
-        .replace(/\$\{\w+:\?[^}]*\}/, 'https://links.example.com')
-        .replace(/\$\{\w+:-([^}]*)\}/, '$1'),
-    ]),
-  );
-}
-
-function manifestEnvironment(): Record<string, string> {
-  const pairs = manifest.matchAll(/\{ name: ([A-Z_]+), value: "?([^" }]+)"? \}/g);
-  return Object.fromEntries([...pairs].map(([, name, value]) => [name, value]));
-}
+/** What a service is started with. */
+const composeEnvironment = (text = compose) => composeVariables(service('gateway', text));
 
 /** What a secret's file holds, by its path. */
 function secretFile(path: string): string {
@@ -65,7 +51,7 @@ function secretFile(path: string): string {
 
 describe.each([
   ['compose.replicas.yaml', composeEnvironment(), 'deploy:\n      replicas: 3'],
-  ['the Kubernetes manifest', manifestEnvironment(), 'replicas: 3\n'],
+  ['the Kubernetes manifest', manifestVariables(manifest), 'replicas: 3\n'],
 ])('%s', (_, environment, several) => {
   const isCompose = several.startsWith('deploy');
   const text = isCompose ? compose : manifest;
@@ -221,7 +207,9 @@ describe('the Kubernetes manifest', () => {
 
   it('mounts the secrets where the settings look for them', () => {
     const keys = [...document('Secret', 'gateway').matchAll(/^ {2}([\w.]+): put-/gm)];
-    const files = Object.entries(manifestEnvironment()).filter(([name]) => name.endsWith('_FILE'));
+    const files = Object.entries(manifestVariables(manifest)).filter(([name]) =>
+      name.endsWith('_FILE'),
+    );
     expect(files.map(([, path]) => path).toSorted()).toEqual(
       keys.map(([, key]) => `/run/secrets/gateway/${key}`).toSorted(),
     );

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigError, loadConfig } from '../../src/config/config.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import { faults } from './faults.ts';
 
 const real = { LINKS_BASE_URL: 'https://links.example', LINKS_API_KEY: 'k1' };
 const jwt = {
@@ -9,19 +10,6 @@ const jwt = {
   AUTH_JWT_ISSUER: 'https://login.example',
   AUTH_JWT_AUDIENCE: 'gateway',
 };
-
-function faults(
-  env: Readonly<Record<string, string>>,
-  readFile?: Parameters<typeof loadConfig>[1],
-): readonly string[] {
-  try {
-    loadConfig(env, readFile);
-  } catch (error) {
-    if (error instanceof ConfigError) return error.faults;
-    throw error;
-  }
-  return [];
-}
 
 function without(env: Readonly<Record<string, string>>, ...names: string[]) {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !names.includes(name)));

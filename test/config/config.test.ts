@@ -6,27 +6,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ConfigError, loadConfig } from '../../src/config/config.ts';
 import { settings, ttlName } from '../../src/config/settings.ts';
 import { resourceNames } from '../../src/resources.ts';
+import { faults } from './faults.ts';
 
 const real = {
   LINKS_BASE_URL: 'https://links.example',
   LINKS_API_KEY: 'k1',
   AUTH_MODE: 'none',
 };
-
-function faults(
-  env: Record<string, string>,
-  readFile?: Parameters<typeof loadConfig>[1],
-): readonly string[] {
-  try {
-    loadConfig(env, readFile);
-  } catch (error) {
-    if (error instanceof ConfigError) {
-      return error.faults;
-    }
-    throw error;
-  }
-  return [];
-}
 
 describe('loadConfig with nothing set', () => {
   it('runs on the sandbox, on loopback, under the documented limits', () => {

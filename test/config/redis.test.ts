@@ -1,24 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { describeConfig } from '../../src/config/check-config.ts';
-import { ConfigError, loadConfig } from '../../src/config/config.ts';
+import { loadConfig } from '../../src/config/config.ts';
 import { endpointsOf, secretsOf } from '../../src/config/endpoints.ts';
+import { faults } from './faults.ts';
 
 const real = { LINKS_BASE_URL: 'https://links.example', LINKS_API_KEY: 'k1', AUTH_MODE: 'none' };
 const secret = 'a-secret-of-thirty-two-characters';
 const shared = { ...real, REDIS_URL: 'redis://redis.example', REDIS_SECRET: secret };
-
-function faults(
-  env: Readonly<Record<string, string>>,
-  readFile?: Parameters<typeof loadConfig>[1],
-): readonly string[] {
-  try {
-    loadConfig(env, readFile);
-  } catch (error) {
-    if (error instanceof ConfigError) return error.faults;
-    throw error;
-  }
-  return [];
-}
 
 describe('a shared Redis', () => {
   it('is none unless it is set', () => {

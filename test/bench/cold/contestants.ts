@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { typeDefs } from '../throughput/peers.ts';
 import { type Server, startGateway, startText } from '../throughput/servers.ts';
 
 /** Account and ten channels with five items each: 12 calls, ten of them at once. */
@@ -11,14 +12,7 @@ const apollo = `
 import { ApolloServer } from '@apollo/server';
 import { startStandaloneServer } from '@apollo/server/standalone';
 import { RESTDataSource } from '@apollo/datasource-rest';
-const typeDefs = \`
-  type Query { account: Account channels(first: Int): Channels }
-  type Account { username: String }
-  type Channels { nodes: [Channel!]! }
-  type Channel { id: ID! name: String items(first: Int): Items }
-  type Items { totalCount: Int nodes: [ChannelEntry!]! }
-  type ChannelEntry { title: String link: String }
-\`;
+${typeDefs}
 class Links extends RESTDataSource {
   baseURL = process.env.LINKS_BASE_URL + '/api/';
   willSendRequest(_path, request) {

@@ -16,17 +16,20 @@ const PACKAGES = [
 ];
 const INSTALL_MS = 90_000;
 
-/** The part of the graph that the dashboard asks for, and where its values come from. */
-const graph = `
-const data = JSON.parse(process.env.ANSWER).data;
-const typeDefs = \`
+/** The part of the graph that the dashboard asks for, as a statement of a peer's program. */
+export const typeDefs = `const typeDefs = \`
   type Query { account: Account channels(first: Int): Channels }
   type Account { username: String }
   type Channels { nodes: [Channel!]! }
   type Channel { id: ID! name: String items(first: Int): Items }
   type Items { totalCount: Int nodes: [ChannelEntry!]! }
   type ChannelEntry { title: String link: String }
-\`;
+\`;`;
+
+/** That part, and where its values come from. */
+const graph = `
+const data = JSON.parse(process.env.ANSWER).data;
+${typeDefs}
 const resolvers = { Query: { account: () => data.account, channels: () => data.channels } };
 `;
 

@@ -1,6 +1,6 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Connection, startWorld, type World } from '../../support/gateway.ts';
-import { StandIn, upTo } from './stand-in.ts';
+import { overStandIn, type StandIn, upTo } from './stand-in.ts';
 
 interface Items {
   readonly channel: { readonly items: Connection<{ readonly databaseId: number }> };
@@ -18,13 +18,8 @@ describe.each([
   let upstream: StandIn;
   let world: World;
 
-  beforeAll(async () => {
-    upstream = await StandIn.start();
-  });
-  afterAll(() => upstream[Symbol.asyncDispose]());
-  beforeEach(async () => {
-    const env = { LINKS_BASE_URL: upstream.baseUrl, LINKS_PAGE_SIZE: '10' };
-    world = await startWorld({ only: 'links', env });
+  overStandIn(async (...stage) => {
+    [upstream, world] = stage;
     upstream.channels = upTo(3);
     upstream.qrs = upTo(60);
     const codes = (from: number, to: number) =>
@@ -33,9 +28,7 @@ describe.each([
         .map((id) => ({ type: 'qr' as const, id }));
     upstream.items.set(1, codes(1, 25)).set(2, codes(30, 32)).set(3, codes(40, 55));
     for (const channel of [1, 2, 3]) await items('first: 500', channel);
-    upstream.log.length = 0;
   });
-  afterEach(() => world.close());
 
   async function items(window: string, channel = 1) {
     const data = await world.data<Items>(

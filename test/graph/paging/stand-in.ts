@@ -1,3 +1,5 @@
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
+import { startWorld, type World } from '../../support/gateway.ts';
 import { ScriptedUpstream } from '../../support/scripted-upstream.ts';
 
 /** An item of a channel, as the API sends it. */
@@ -112,3 +114,20 @@ export class StandIn implements AsyncDisposable {
 
 /** The integers from 1 up to and with one. */
 export const upTo = (last: number): number[] => Array.from({ length: last }, (_, n) => n + 1);
+
+/** A stand-in, and for each test a gateway over it with pages of ten rows, which `prepare` lets read what it should know. */
+export function overStandIn(prepare: (upstream: StandIn, world: World) => Promise<void>): void {
+  let upstream: StandIn;
+  let world: World;
+  beforeAll(async () => {
+    upstream = await StandIn.start();
+  });
+  afterAll(() => upstream[Symbol.asyncDispose]());
+  beforeEach(async () => {
+    const env = { LINKS_BASE_URL: upstream.baseUrl, LINKS_PAGE_SIZE: '10' };
+    world = await startWorld({ only: 'links', env });
+    await prepare(upstream, world);
+    upstream.log.length = 0;
+  });
+  afterEach(() => world.close());
+}

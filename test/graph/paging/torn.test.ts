@@ -1,6 +1,6 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Connection, startWorld, type World } from '../../support/gateway.ts';
-import { StandIn, upTo } from './stand-in.ts';
+import { overStandIn, type StandIn, upTo } from './stand-in.ts';
 
 type Channels = { readonly channels: Connection<{ readonly databaseId: number }> };
 
@@ -12,20 +12,13 @@ describe('A list whose pages were read at different times', () => {
   let upstream: StandIn;
   let world: World;
 
-  beforeAll(async () => {
-    upstream = await StandIn.start();
-  });
-  afterAll(() => upstream[Symbol.asyncDispose]());
-  beforeEach(async () => {
-    const env = { LINKS_BASE_URL: upstream.baseUrl, LINKS_PAGE_SIZE: '10' };
-    world = await startWorld({ only: 'links', env });
+  overStandIn(async (...stage) => {
+    [upstream, world] = stage;
     upstream.channels = upTo(25);
     upstream.tells = (count) => count;
     upstream.repeats = 0;
     await world.data(FIRST_PAGE);
-    upstream.log.length = 0;
   });
-  afterEach(() => world.close());
 
   async function all() {
     const { channels } = await world.data<Channels>(ALL);
