@@ -132,6 +132,8 @@ function createBackend(
     witness: witness({ upstream: api.upstream, baseUrl, timeoutMs, ownKey }),
   });
   const lists = new Lists(new Reader(client), pageSize);
-  replicas?.listen(api.upstream, (partition, tags) => lists.touchedElsewhere(partition, tags));
+  replicas?.generations.listen(api.upstream, (partition, tags) =>
+    lists.touchedElsewhere(partition, tags),
+  );
   return { client, lists };
 }

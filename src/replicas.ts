@@ -12,13 +12,11 @@ import type { EventStream } from './observe/event-stream.ts';
 import type { ReplicaGauges } from './observe/metrics/replica-metrics.ts';
 import { RedisConnection } from './redis/connection/connection.ts';
 import { KeptEntries } from './redis/kept-entries.ts';
-import type { Message } from './redis/messages.ts';
 import { redisNames } from './redis/names.ts';
 import { OutageWatch } from './redis/outage-watch.ts';
 import { Replica } from './redis/replica.ts';
 import { createSealing } from './redis/seal.ts';
 import { Settling } from './redis/settling.ts';
-import type { SwapMoment } from './redis/shared-document.ts';
 import { type ReplicaFault, Standing } from './redis/standing.ts';
 import { holdMs, type ProtocolTimes, protocolTimes } from './redis/times.ts';
 import { inBackground } from './scheduling/at-once.ts';
@@ -27,8 +25,7 @@ import type { Budget } from './upstream/budget/budget.ts';
 import { type Member, membersOf } from './upstream/budget/shared/members.ts';
 import { SharedBudgets } from './upstream/budget/shared/shared-budgets.ts';
 import { SharedAnswers } from './upstream/cache/shared-answers.ts';
-import { SharedGenerations, type TouchedElsewhere } from './upstream/cache/shared-generations.ts';
-import type { Stamp } from './upstream/request.ts';
+import { SharedGenerations } from './upstream/cache/shared-generations.ts';
 
 /** What one upstream's client needs to share its budgets and its answers. */
 interface UpstreamSharing {
@@ -63,6 +60,8 @@ export class Replicas {
   readonly #budgets: SharedBudgets;
   readonly #outage: OutageWatch;
   readonly #standing: Standing;
+  /** For how long a request under a key of an upstream can count, in milliseconds. */
+  readonly #holdMs: ReadonlyMap<UpstreamName, number>;
 
   constructor(options: ReplicasOptions) {
     this.#options = options;
@@ -73,6 +72,11 @@ export class Replicas {
     this.digest = (text) => sealing.name('digest', text);
     this.#upstreams = configuredUpstreams(options.config, options.endpoints);
     this.#times = protocolTimes(this.#upstreams.map(({ limits }) => limits.rateWindowMs));
+    this.#holdMs = new Map(
+      this.#upstreams.map(({ limits: { rateWindowMs: windowMs, timeoutMs }, name }) => {
+        return [name, holdMs(this.#times, { windowMs, timeoutMs })] as const;
+      }),
+    );
     this.#connection = new RedisConnection({
       urls: redis.urls,
       sentinelName: redis.sentinelName,
@@ -99,15 +103,20 @@ export class Replicas {
       chance: () => randomInt(1000) / 1000,
       clock,
       times: this.#times,
-      holdMs: Math.max(
-        ...this.#upstreams.map(({ limits }) => holdMs(this.#times, heldFor(limits))),
-      ),
+      holdMs: Math.max(...this.#holdMs.values()),
       run: (script, args) => this.#connection.run(script, args),
       watched: () => this.#budgets.watched.map(({ document }) => document),
       listeners: {
         touched: ({ low, n, tags }) => this.generations.apply(tags, { low, n }),
-        newEpoch: (epoch) => this.#newEpoch(epoch),
-        message: (message) => this.#hear(message),
+        newEpoch: (epoch) => {
+          this.generations.beginEpoch();
+          events.emit('epoch', null);
+          inBackground(this.#settling.retell());
+          this.#budgets.outageChanged();
+          this.#standing.newEpoch(epoch);
+        },
+        acked: (epoch, by, n) => this.#settling.acked(epoch, by, n),
+        ended: (message) => this.#budgets.endedElsewhere(message),
         beaten: (replicas, strangers) => this.#standing.beaten(replicas, strangers),
         tried: () => this.#outage.look(),
         refused: (reason) => this.#outage.refused(reason),
@@ -116,6 +125,7 @@ export class Replicas {
     this.#standing = this.#createStanding();
     this.#settling = this.#createSettling();
     this.generations = new SharedGenerations({
+      clock,
       surroundings: () => this.#replica,
       suspectAfterMs: 2 * this.#times.leaseMs,
       unconfirmed: redis.outageReads,
@@ -168,11 +178,6 @@ export class Replicas {
       baseUrl: upstream.baseUrl,
     });
     return { answers, budgetOf: (secret) => this.#budgets.of(keyOf(upstream, secret)) };
-  }
-
-  /** Lets the lists of an upstream learn of what is written elsewhere. */
-  listen(upstream: UpstreamName, touchedElsewhere: TouchedElsewhere): void {
-    this.generations.listen(upstream, touchedElsewhere);
   }
 
   /** Why this process may not answer at all; `null` where it may. */
@@ -230,7 +235,7 @@ export class Replicas {
       nameOf: this.#nameOf,
       isOut: () => this.#standing.isOut,
       quarantineMs: (upstream) => this.#quarantineMs(upstream),
-      stampOf: (claim) => this.#stampOf(claim),
+      stampOf: (claim) => this.generations.stampOf(claim),
       shows: (tags, asOf) => this.generations.holds(tags, this.generations.generationOf(asOf)),
       observer: (upstream, outcome) => events.emit('permit', { upstream, outcome }),
       watch: (upstream) => ({
@@ -245,43 +250,8 @@ export class Replicas {
   }
 
   #quarantineMs(name: UpstreamName): number {
-    const limits = this.#upstreams.find((each) => each.name === name)?.limits;
-    if (!limits) return 0;
-    return Math.max(0, holdMs(this.#times, heldFor(limits)) - this.#replica.epochAgeMs);
+    return this.#replica.quarantineMs(this.#holdMs.get(name) ?? 0);
   }
-
-  #stampOf({ epoch, n, sharedAt }: SwapMoment): Stamp {
-    const isOfNow = epoch === this.#replica.epoch;
-    return {
-      storedAt: Math.min(this.#options.clock.now(), this.#replica.toLocal(sharedAt)),
-      // What was asked for in an epoch that is over is suspect from the start.
-      generation: isOfNow ? this.generations.generationOf(n) : this.generations.before,
-      shared: { at: sharedAt, epoch, asOf: n },
-    };
-  }
-
-  #hear(message: Exclude<Message, { kind: 'touch' }>): void {
-    if (message.kind === 'ack') {
-      this.#settling.acked(message.epoch, message.by, message.n);
-      return;
-    }
-    const { by, code, document, kept, key } = message;
-    if (by === this.#replica.id) return;
-    const failed = code === null ? null : ({ kind: 'failed', code } as const);
-    this.#budgets.endedElsewhere(document, key, kept ? { kind: 'shared' } : failed);
-  }
-
-  #newEpoch(epoch: string): void {
-    this.generations.beginEpoch();
-    this.#options.events.emit('epoch', null);
-    inBackground(this.#settling.retell());
-    this.#budgets.outageChanged();
-    this.#standing.newEpoch(epoch);
-  }
-}
-
-function heldFor({ rateWindowMs: windowMs, timeoutMs }: ConfiguredUpstream['limits']) {
-  return { windowMs, timeoutMs };
 }
 
 function keyOf({ baseUrl, limits, name }: ConfiguredUpstream, secret: string) {

@@ -160,9 +160,7 @@ function createShared(
       open: contexts.cacheOnly,
       parts: new AnswerParts({ cache, clock, maxBytes }),
       // Where operations are listed, no text is taken for its own sake.
-      read: config.persistedOperations
-        ? null
-        : (text, name, options) => texts.read(text, name, options),
+      read: config.persistedOperations ? null : texts.read.bind(texts),
     }),
     sources,
     texts,

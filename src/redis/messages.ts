@@ -1,19 +1,21 @@
-/** What replicas tell each other over the channel. Any of it can be lost. */
-export type Message =
+/** A request has come to its end: `kept` if its answer is in Redis, `code` if it failed. */
+export interface EndedMessage {
+  readonly kind: 'ended';
+  /** The name of the document that it is about. */
+  readonly document: string;
+  readonly key: string | null;
+  readonly kept: boolean;
+  readonly code: string | null;
+  readonly by: string;
+}
+
+/** What replicas send each other over the channel. Any of it can be lost. */
+type Message =
   /** Write number `n` has touched tags. */
   | { readonly kind: 'touch'; readonly epoch: string; readonly n: number; readonly tags: string[] }
   /** A replica knows of all writes up to `n`. */
   | { readonly kind: 'ack'; readonly epoch: string; readonly by: string; readonly n: number }
-  /** A request has come to its end: `kept` if its answer is in Redis, `code` if it failed. */
-  | {
-      readonly kind: 'ended';
-      /** The name of the document that it is about. */
-      readonly document: string;
-      readonly key: string | null;
-      readonly kept: boolean;
-      readonly code: string | null;
-      readonly by: string;
-    };
+  | EndedMessage;
 
 /** Reads a message; `null` for anything else. Never throws. */
 export function readMessage(text: string): Message | null {

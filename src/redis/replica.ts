@@ -3,7 +3,7 @@ import type { Clock, Moment } from '../scheduling/clock.ts';
 import { EpochPace } from './epoch-pace.ts';
 import { RedisRefused, RedisUnavailable } from './failures.ts';
 import { scripts } from './lua/scripts.ts';
-import { type Message, readMessage } from './messages.ts';
+import { type EndedMessage, readMessage } from './messages.ts';
 import type { Script } from './script.ts';
 import { type Bounds, type LostTime, SharedClock } from './shared-clock.ts';
 import type { ProtocolTimes } from './times.ts';
@@ -57,7 +57,10 @@ interface ReplicaListeners {
   touched(news: Touches): void;
   /** Redis has another memory than before: what was known of the old one says nothing of it. */
   newEpoch(epoch: string): void;
-  message(message: Exclude<Message, { kind: 'touch' }>): void;
+  /** A replica knows of all writes of an epoch up to `n`. */
+  acked(epoch: string, by: string, n: number): void;
+  /** A request of another replica has ended. */
+  ended(message: EndedMessage): void;
   /** A beat was answered: the lease runs, `replicas` are alive, and `strangers` with another secret are kept out. */
   beaten(replicas: number, strangers: number): void;
   /** Redis has not carried out a beat, for a reason in its own words. */
@@ -150,6 +153,11 @@ export class Replica {
     return this.#options.clock.now() - this.#epochBegan;
   }
 
+  /** For how long what was sent before this epoch can still count, where that is `holdMs` at most, in milliseconds. */
+  quarantineMs(holdMs: number): number {
+    return Math.max(0, holdMs - this.epochAgeMs);
+  }
+
   /** Whether no write can have been answered anywhere without being known here. */
   get leased(): boolean {
     const { clock } = this.#options;
@@ -209,16 +217,21 @@ export class Replica {
   hears(text: string): void {
     const message = readMessage(text);
     if (!message) return;
-    if (message.kind !== 'touch') {
-      this.#options.listeners.message(message);
+    const { id, listeners } = this.#options;
+    if (message.kind === 'ended') {
+      if (message.by !== id) listeners.ended(message);
       return;
     }
-    const { epoch, n, tags } = message;
+    const { epoch, n } = message;
+    if (message.kind === 'ack') {
+      listeners.acked(epoch, message.by, n);
+      return;
+    }
     if (epoch !== this.#epoch || this.#applied < 0 || n <= this.#applied) return;
     // Whatever is missing in between comes with the next beat.
     if (n === this.#applied + 1) {
-      const touches = tags.map((tag) => [tag, n] as const);
-      this.#options.listeners.touched({ tags: touches, n, low: 0 });
+      const touches = message.tags.map((tag) => [tag, n] as const);
+      listeners.touched({ tags: touches, n, low: 0 });
       this.#applied = n;
     }
     this.beat();

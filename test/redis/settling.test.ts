@@ -27,7 +27,8 @@ async function stage() {
     listeners: {
       touched: () => {},
       newEpoch: () => void settling.retell(),
-      message: () => {},
+      acked: () => {},
+      ended: () => {},
       beaten: () => {},
       refused: () => {},
       tried: () => {},

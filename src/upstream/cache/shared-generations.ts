@@ -1,4 +1,7 @@
 import type { UpstreamName } from '../../errors.ts';
+import type { SwapMoment } from '../../redis/shared-document.ts';
+import type { Clock } from '../../scheduling/clock.ts';
+import type { Stamp } from '../request.ts';
 import { type Generations, type TouchListener, untouched, type Validity } from './generations.ts';
 import { scopedTags, scopeOfKey } from './key.ts';
 
@@ -11,9 +14,14 @@ interface Surroundings {
   readonly leased: boolean;
   /** How long what all replicas share has been remembered, in milliseconds. */
   readonly epochAgeMs: number;
+  /** Names what all replicas share now. */
+  readonly epoch: string;
+  /** A moment on the clock of all replicas as one on `clock.now()`. */
+  toLocal(shared: number): number;
 }
 
 interface SharedGenerationsOptions {
+  readonly clock: Clock;
   readonly surroundings: () => Surroundings;
   /**
    * What was read before all was forgotten is certain to be shown only when this is over, in milliseconds: where
@@ -148,9 +156,15 @@ export class SharedGenerations implements Generations {
     this.#listeners.set(upstream, touchedElsewhere);
   }
 
-  /** The latest generation of the epochs before: what was asked for then is suspect. */
-  get before(): number {
-    return this.#base - 1;
+  /** What an answer shows whose request got its slot in that moment. */
+  stampOf({ epoch, n, sharedAt }: SwapMoment): Stamp {
+    const { clock, surroundings } = this.#options;
+    return {
+      storedAt: Math.min(clock.now(), surroundings().toLocal(sharedAt)),
+      // What was asked for in an epoch that is over is suspect from the start.
+      generation: epoch === surroundings().epoch ? this.generationOf(n) : this.#base - 1,
+      shared: { at: sharedAt, epoch, asOf: n },
+    };
   }
 
   /**

@@ -1,6 +1,7 @@
 import { BoundedMap } from '../../../bounded-map.ts';
 import type { UpstreamName } from '../../../errors.ts';
 import type { PermitOutcome } from '../../../observe/events.ts';
+import type { EndedMessage } from '../../../redis/messages.ts';
 import type { Replica } from '../../../redis/replica.ts';
 import type { SwapMoment } from '../../../redis/shared-document.ts';
 import type { ProtocolTimes } from '../../../redis/times.ts';
@@ -133,8 +134,10 @@ export class SharedBudgets {
   }
 
   /** Another replica's request has ended: for a read by this key, if it was one. */
-  endedElsewhere(name: string, key: string | null, result: SharedResult | null): void {
-    for (const budget of this.#waiting.get(name) ?? []) budget.endedElsewhere(key, result);
+  endedElsewhere({ code, document, kept, key }: EndedMessage): void {
+    const failed: SharedResult | null = code === null ? null : { kind: 'failed', code };
+    const result = kept ? ({ kind: 'shared' } as const) : failed;
+    for (const budget of this.#waiting.get(document) ?? []) budget.endedElsewhere(key, result);
   }
 
   /** Whether the ledgers can be asked, or what they remember, is other than before. */
