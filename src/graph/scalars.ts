@@ -1,5 +1,5 @@
 import { BadUserInput } from '../errors.ts';
-import { formatTimestamp, parseDay, parseTimestamp } from '../upstream/decode/timestamp.ts';
+import { normalTimestamp, parseDay } from '../upstream/decode/timestamp.ts';
 import { builder } from './builder.ts';
 
 builder.scalarType('DateTime', {
@@ -9,13 +9,13 @@ builder.scalarType('DateTime', {
   serialize: (value) => value,
   parseValue: (value) => {
     const moment =
-      typeof value === 'string' && zoned.test(value) ? parseTimestamp(value, 'UTC') : null;
+      typeof value === 'string' && zoned.test(value) ? normalTimestamp(value, 'UTC') : null;
     if (moment === null) {
       throw new BadUserInput(
         'A moment of the calendar with its zone is wanted, e.g. "2026-01-31T09:30:00Z".',
       );
     }
-    return formatTimestamp(moment);
+    return moment;
   },
 });
 

@@ -1,4 +1,4 @@
-import { asMap } from '../upstream/decode/scalars.ts';
+import { asMap } from '../upstream/decode/fields.ts';
 import type { Api, RawAnswer, Verdict } from '../upstream/request.ts';
 import { readRetryAfter } from '../upstream/wire/rate-limit-headers.ts';
 import { failureVerdict, parseBody, plainText, unusableVerdict } from '../upstream/wire/verdict.ts';

@@ -1,7 +1,14 @@
-import { RowReader } from '../upstream/decode/row-reader.ts';
-import { asMap } from '../upstream/decode/scalars.ts';
+import {
+  asMap,
+  type Fields,
+  type JsonObject,
+  readField,
+  readKnown,
+  rowId,
+  type Some,
+} from '../upstream/decode/fields.ts';
 import { formatLocalTimestamp } from '../upstream/decode/timestamp.ts';
-import type { DecodeContext } from '../upstream/request.ts';
+import type { DecodeContext, Row } from '../upstream/request.ts';
 
 /** Leaves out members that are absent or `null`: the caller did not give them. */
 export function given<T>(
@@ -11,13 +18,27 @@ export function given<T>(
   return Object.fromEntries(Object.entries(members).filter(isGiven));
 }
 
-/**
- * Opens the answer to a write, with members in `data`, at the top level, or in both.
- * Installations differ in how much they repeat of what was written, so ask `has` before reading.
- */
-export function openWritten(body: unknown, path: string, context: DecodeContext): RowReader {
+/** Opens the answer to a write, with members in `data`, at the top level, or in both. */
+export function openWritten(body: unknown, path: string, context: DecodeContext): JsonObject {
   const answer = asMap(body) ?? {};
-  return new RowReader({ ...answer, ...given(asMap(answer['data']) ?? {}) }, path, context);
+  return { members: { ...answer, ...given(asMap(answer['data']) ?? {}) }, path, context };
+}
+
+/**
+ * Makes the decoder of a written row. Installations differ in how much they repeat of what was written: members
+ * come from the answer, else from `input`; the others stay unknown. So does the `id` of a row that is made.
+ * @throws DecodeError from the decoder, when the id is not given and the answer has none.
+ */
+export function writtenDecoder<F extends Fields>(
+  path: string,
+  fields: F,
+  input: Some<F>,
+  id?: number | null,
+): (body: unknown, context: DecodeContext) => Row & Some<F> {
+  return (body, context) => {
+    const object = openWritten(body, path, context);
+    return { id: id ?? readField(rowId, object), ...readKnown(fields, object, input) };
+  };
 }
 
 /** Formats an ISO 8601 moment for the API: local time in the zone of its own timestamps. */

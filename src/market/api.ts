@@ -1,4 +1,4 @@
-import { parseInteger } from '../upstream/decode/scalars.ts';
+import { parseInteger } from '../upstream/decode/fields.ts';
 import type { Api, RawAnswer, Verdict } from '../upstream/request.ts';
 import { readRetryAfter } from '../upstream/wire/rate-limit-headers.ts';
 import { saysInvalidCode } from '../upstream/wire/refusal-words.ts';

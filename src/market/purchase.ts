@@ -1,33 +1,46 @@
-import { DecodeError, RowReader } from '../upstream/decode/row-reader.ts';
-import { asMap } from '../upstream/decode/scalars.ts';
+import { inner } from '../upstream/decode/compound.ts';
+import {
+  asMap,
+  type Decoded,
+  DecodeError,
+  flag,
+  isEmpty,
+  isPresent,
+  type JsonObject,
+  number,
+  readField,
+  readFields,
+  readRow,
+  surprise,
+  text,
+  time,
+} from '../upstream/decode/fields.ts';
 import type { DecodeContext, Read } from '../upstream/request.ts';
-import { decodeItem, type Item } from './item.ts';
+import { type Item, itemFields } from './item.ts';
+
+const fields = {
+  licenseType: text('license_type'),
+  // In `currency`.
+  price: number('price'),
+  currency: text('currency'),
+  // `null` when the purchase comes without support.
+  supportedUntil: time('supported_until'),
+  downloaded: flag('downloaded'),
+  date: time('date'),
+};
 
 /** What a buyer's code stands for. Implements: Marketplace API > Resources > Purchase. */
-export interface Purchase {
+export interface Purchase extends Decoded<typeof fields> {
   readonly code: string;
-  readonly licenseType: string | null;
-  /** In `currency`. */
-  readonly price: number | null;
-  readonly currency: string | null;
   readonly item: Item | null;
-  /** `null` when the purchase comes without support. */
-  readonly supportedUntil: string | null;
-  readonly downloaded: boolean | null;
-  readonly date: string | null;
 }
 
 /** `code` is the requested one, for answers that do not repeat it. */
-function decodePurchase(row: RowReader, code: string): Purchase {
+function decodePurchase(purchase: JsonObject, code: string): Purchase {
   return {
-    code: row.text('purchase_code') || code,
-    licenseType: row.text('license_type'),
-    price: row.number('price'),
-    currency: row.text('currency'),
-    item: decodePurchasedItem(row),
-    supportedUntil: row.time('supported_until'),
-    downloaded: row.flag('downloaded'),
-    date: row.time('date'),
+    code: readField(text('purchase_code'), purchase) || code,
+    ...readFields(fields, purchase),
+    item: decodePurchasedItem(purchase),
   };
 }
 
@@ -35,14 +48,19 @@ function decodePurchase(row: RowReader, code: string): Purchase {
  * An item without an id is `null`, and the purchase stays usable. In answers that put the code into
  * the item, the row is both at once.
  */
-function decodePurchasedItem(row: RowReader): Item | null {
-  const item = row.map('item') ?? (row.has('id') && row.has('name') ? row : null);
-  if (item === null || item.empty) return null;
+function decodePurchasedItem(purchase: JsonObject): Item | null {
+  const isItem = ['id', 'name'].every((key) => isPresent(purchase.members[key]));
+  const own = readField(
+    inner('item', (object) => object),
+    purchase,
+  );
+  const item = own ?? (isItem ? purchase : null);
+  if (item === null || isEmpty(item)) return null;
   try {
-    return decodeItem(item);
+    return readRow(itemFields, item);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    row.surprise('item');
+    surprise(purchase, 'item');
     return null;
   }
 }
@@ -71,19 +89,18 @@ export function purchase(code: string): Read<Purchase | null> {
  * top-level `item` with the code among its members; `null` for a success that is empty.
  * @throws DecodeError when the answer is about something else.
  */
-function findPurchase(body: unknown, context: DecodeContext): RowReader | null {
+function findPurchase(body: unknown, context: DecodeContext): JsonObject | null {
   const answer = asMap(body) ?? {};
   const data = asMap(answer['data']);
   for (const value of [data?.['purchase'], answer['purchase']]) {
     const members = asMap(value);
-    if (members) {
-      const row = new RowReader(members, 'purchase', context);
-      return row.empty ? null : row;
-    }
+    const row = members && { members, path: 'purchase', context };
+    if (row) return isEmpty(row) ? null : row;
   }
   for (const members of [data, asMap(answer['item'])]) {
-    const row = members && new RowReader(members, 'purchase', context);
-    if (row?.has('purchase_code')) return row;
+    if (members && isPresent(members['purchase_code'])) {
+      return { members, path: 'purchase', context };
+    }
   }
   const hollow = 'purchase' in answer || (data !== undefined && 'purchase' in data);
   if (hollow) return null;

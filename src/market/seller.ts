@@ -1,31 +1,20 @@
-import { DecodeError, type RowReader, readSingle } from '../upstream/decode/row-reader.ts';
+import { entries, inner, isBlank, objects, readInner } from '../upstream/decode/compound.ts';
+import { openSingle } from '../upstream/decode/envelope.ts';
+import {
+  asMap,
+  type Decoded,
+  DecodeError,
+  decodeText,
+  isEmpty,
+  type JsonObject,
+  number,
+  parseText,
+  readField,
+  readFields,
+  text,
+  time,
+} from '../upstream/decode/fields.ts';
 import type { Read } from '../upstream/request.ts';
-
-/** The owner of the API key. Implements: Marketplace API > Resources > Account details. */
-export interface Seller {
-  readonly firstName: string | null;
-  readonly lastName: string | null;
-  readonly fullName: string | null;
-  readonly username: string | null;
-  readonly email: string | null;
-  /** In `currency`. */
-  readonly balance: number | null;
-  readonly currency: string | null;
-  readonly profile: SellerProfile | null;
-  readonly registeredAt: string | null;
-}
-
-/** What a seller shows to the public. */
-export interface SellerProfile {
-  readonly heading: string | null;
-  readonly description: string | null;
-  readonly contactEmail: string | null;
-  readonly socialLinks: readonly SocialLink[];
-  /** A URL. */
-  readonly avatar: string | null;
-  /** A URL. */
-  readonly cover: string | null;
-}
 
 /** One entry of a profile: a network, and the path or address of the seller there. */
 export interface SocialLink {
@@ -33,48 +22,70 @@ export interface SocialLink {
   readonly path: string;
 }
 
-/** Every member may be missing: nothing refers to an account by an id. */
-function decodeSeller(row: RowReader): Seller {
-  const name = row.map('name');
-  const profile = row.map('profile');
+/** A map from network to path; an empty path is no link. */
+const linksByNetwork = entries('social_links', (network, value): SocialLink | null | undefined => {
+  const path = isBlank(value) ? '' : parseText(value)?.trim();
+  return path ? { network: decodeText(network), path } : path === undefined ? undefined : null;
+});
+
+const linkFields = { network: text('network', 'name'), path: text('path', 'link', 'url') };
+
+/** A list of objects with both. */
+const listedLinks = objects('social_links', (object): SocialLink | null => {
+  const { network, path } = readFields(linkFields, object);
+  return network && path ? { network, path } : null;
+});
+
+const profileFields = {
+  heading: text('heading'),
+  description: text('description'),
+};
+
+const contactFields = { contactEmail: text('email') };
+
+/** URLs. */
+const mediaFields = { avatar: text('avatar'), cover: text('cover') };
+
+/** What a seller shows to the public. */
+export interface SellerProfile
+  extends Decoded<typeof profileFields>,
+    Decoded<typeof contactFields>,
+    Decoded<typeof mediaFields> {
+  readonly socialLinks: readonly SocialLink[];
+}
+
+function decodeProfile(profile: JsonObject): SellerProfile | null {
+  if (isEmpty(profile)) return null;
+  const isMap = asMap(profile.members['social_links']) !== undefined;
   return {
-    firstName: name?.text('firstname') ?? null,
-    lastName: name?.text('lastname') ?? null,
-    fullName: name?.text('full_name') ?? null,
-    username: row.text('username'),
-    email: row.text('email'),
-    balance: row.number('balance'),
-    currency: row.text('currency'),
-    profile: profile === null || profile.empty ? null : decodeProfile(profile),
-    registeredAt: row.time('registered_at'),
+    ...readFields(profileFields, profile),
+    ...readInner('contact', contactFields, profile),
+    socialLinks: readField(isMap ? linksByNetwork : listedLinks, profile),
+    ...readInner('media', mediaFields, profile),
   };
 }
 
-function decodeProfile(row: RowReader): SellerProfile {
-  const media = row.map('media');
-  return {
-    heading: row.text('heading'),
-    description: row.text('description'),
-    contactEmail: row.map('contact')?.text('email') ?? null,
-    socialLinks: decodeSocialLinks(row),
-    avatar: media?.text('avatar') ?? null,
-    cover: media?.text('cover') ?? null,
-  };
-}
+const nameFields = {
+  firstName: text('firstname'),
+  lastName: text('lastname'),
+  fullName: text('full_name'),
+};
 
-/** A map from network to path, or a list of objects with both. A network without a path is no link. */
-function decodeSocialLinks(row: RowReader): readonly SocialLink[] {
-  const links: SocialLink[] = [];
-  const isMap = row.isMap('social_links');
-  const entries = isMap ? row.textEntries('social_links') : [];
-  for (const [network, path] of entries) links.push({ network, path });
-  for (const entry of isMap ? [] : row.rows('social_links')) {
-    const network = entry.text('network', 'name');
-    const path = entry.text('path', 'link', 'url');
-    if (network && path) links.push({ network, path });
-  }
-  return links;
-}
+const fields = {
+  username: text('username'),
+  email: text('email'),
+  // In `currency`.
+  balance: number('balance'),
+  currency: text('currency'),
+  profile: inner('profile', decodeProfile),
+  registeredAt: time('registered_at'),
+};
+
+/**
+ * The owner of the API key, of whom any member may be missing: nothing refers to an account by an id.
+ * Implements: Marketplace API > Resources > Account details.
+ */
+export interface Seller extends Decoded<typeof nameFields>, Decoded<typeof fields> {}
 
 /**
  * The marketplace account of the key's owner. 1 upstream call.
@@ -86,8 +97,8 @@ export const seller: Read<Seller> = {
   method: 'GET',
   path: '/api/account/details',
   decode(body, context) {
-    const row = readSingle(body, ['data'], 'seller', context);
+    const row = openSingle(body, ['data'], 'seller', context);
     if (!row) throw new DecodeError('seller.data', 'an account');
-    return decodeSeller(row);
+    return { ...readInner('name', nameFields, row), ...readFields(fields, row) };
   },
 };

@@ -11,7 +11,7 @@ import { campaigns } from '../../src/links/content/campaign.ts';
 import { channelItems, channels } from '../../src/links/content/channel.ts';
 import { files } from '../../src/links/content/file.ts';
 import { qrCode, qrCodes } from '../../src/links/content/qr-code.ts';
-import { DecodeError } from '../../src/upstream/decode/row-reader.ts';
+import { DecodeError } from '../../src/upstream/decode/fields.ts';
 import type { DecodeContext, List, Row } from '../../src/upstream/request.ts';
 
 function decode<T>(

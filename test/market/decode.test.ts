@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { item, items } from '../../src/market/item.ts';
 import { purchase } from '../../src/market/purchase.ts';
 import { seller } from '../../src/market/seller.ts';
-import { DecodeError } from '../../src/upstream/decode/row-reader.ts';
+import { DecodeError } from '../../src/upstream/decode/fields.ts';
 import type { DecodeContext } from '../../src/upstream/request.ts';
 
 function decode<T>(

@@ -1,4 +1,15 @@
-import { DecodeError, type RowReader, readSingle } from '../../upstream/decode/row-reader.ts';
+import { openSingle } from '../../upstream/decode/envelope.ts';
+import {
+  choice,
+  DecodeError,
+  integer,
+  type RowOf,
+  readField,
+  readKnown,
+  readRow,
+  text,
+  time,
+} from '../../upstream/decode/fields.ts';
 import type { Read, Write } from '../../upstream/request.ts';
 import { touches } from '../touches.ts';
 import { given, openWritten } from '../written.ts';
@@ -13,34 +24,23 @@ const accountStatuses: Readonly<Record<string, AccountStatus>> = {
   admin: 'ADMIN',
 };
 
+/** What is known of any account. */
+export const accountFields = {
+  email: text('email'),
+  username: text('username'),
+  // A URL.
+  avatar: text('avatar'),
+  status: choice(accountStatuses, 'status'),
+  // When the plan ends; `null` when it does not.
+  expires: time('expires'),
+  registered: time('registered'),
+};
+
 /** The owner of an API key. Implements: Link API > Resources > Account. */
-export interface Account {
-  readonly id: number;
-  readonly email: string | null;
-  readonly username: string | null;
-  /** A URL. */
-  readonly avatar: string | null;
-  readonly status: AccountStatus | null;
-  /** When the plan ends; `null` when it does not. */
-  readonly expires: string | null;
-  readonly registered: string | null;
-}
+export type Account = RowOf<typeof accountFields>;
 
 /** An account of which some members are known. After a write, its id may be unknown too. */
 export type KnownAccount = { readonly [Member in keyof Account]?: Account[Member] | undefined };
-
-/** @throws DecodeError when the account has no id. */
-export function decodeAccount(row: RowReader): Account {
-  return {
-    id: row.id(),
-    email: row.text('email'),
-    username: row.text('username'),
-    avatar: row.text('avatar'),
-    status: row.choice(accountStatuses, 'status'),
-    expires: row.time('expires'),
-    registered: row.time('registered'),
-  };
-}
 
 /**
  * The account whose key the request carries. 1 upstream call.
@@ -52,9 +52,9 @@ export const account: Read<Account> = {
   method: 'GET',
   path: '/api/account',
   decode(body, context) {
-    const row = readSingle(body, ['data'], 'account', context);
+    const row = openSingle(body, ['data'], 'account', context);
     if (!row) throw new DecodeError('account.data', 'an account');
-    return decodeAccount(row);
+    return readRow(accountFields, row);
   },
 };
 
@@ -74,22 +74,13 @@ export function updateAccount(input: UpdateAccount): Write<KnownAccount> {
     method: 'PUT',
     path: '/api/account/update',
     body: given({ email: input.email, password: input.password }),
-    decode: (body, context) => decodeWritten(openWritten(body, 'account', context), input),
+    decode: (body, context) => {
+      const row = openWritten(body, 'account', context);
+      const id = readField(integer('id'), row) ?? undefined;
+      return { id, ...readKnown(accountFields, row, { email: input.email }) };
+    },
     touches: touches.updateAccount,
     // No read shows a password.
     check: input.email == null ? 'whether the new password logs in' : 'Query.account',
-  };
-}
-
-/** Members from a write's answer, else from its input; the others stay unknown. */
-function decodeWritten(row: RowReader, input: UpdateAccount): KnownAccount {
-  return {
-    id: row.integer('id') ?? undefined,
-    email: row.has('email') ? row.text('email') : (input.email ?? undefined),
-    username: row.has('username') ? row.text('username') : undefined,
-    avatar: row.has('avatar') ? row.text('avatar') : undefined,
-    status: row.has('status') ? row.choice(accountStatuses, 'status') : undefined,
-    expires: row.has('expires') ? row.time('expires') : undefined,
-    registered: row.has('registered') ? row.time('registered') : undefined,
   };
 }

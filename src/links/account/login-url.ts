@@ -1,4 +1,4 @@
-import { DecodeError } from '../../upstream/decode/row-reader.ts';
+import { link, readField, required } from '../../upstream/decode/fields.ts';
 import type { Write } from '../../upstream/request.ts';
 import { touches } from '../touches.ts';
 import { openWritten } from '../written.ts';
@@ -15,11 +15,8 @@ export function createLoginUrl(userId: number): Write<string> {
   return {
     method: 'GET',
     path: `/api/user/login/${userId}`,
-    decode(body, context) {
-      const url = openWritten(body, 'loginUrl', context).link('url');
-      if (url === null) throw new DecodeError('loginUrl.url', 'a URL');
-      return url;
-    },
+    decode: (body, context) =>
+      readField(required(link('url'), 'a URL'), openWritten(body, 'loginUrl', context)),
     touches: touches.createLoginUrl,
     // An unseen login URL expires by itself.
     check: null,

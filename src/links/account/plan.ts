@@ -1,34 +1,22 @@
-import { pageDecoder } from '../../upstream/decode/page.ts';
-import type { RowReader } from '../../upstream/decode/row-reader.ts';
-import type { Known, List, Row, Write } from '../../upstream/request.ts';
+import { inner, nested, readInner } from '../../upstream/decode/compound.ts';
+import { pageDecoder } from '../../upstream/decode/envelope.ts';
+import {
+  asMap,
+  type Decoded,
+  flag,
+  integer,
+  isPresent,
+  type JsonObject,
+  number,
+  type RowOf,
+  readField,
+  readFields,
+  text,
+} from '../../upstream/decode/fields.ts';
+import type { Known, List, Write } from '../../upstream/request.ts';
 import { touches } from '../touches.ts';
 import { given, upstreamTime } from '../written.ts';
 import type { User } from './user.ts';
-
-/** What users can subscribe to. Implements: Link API > Resources > Plan. */
-export interface Plan extends Row {
-  readonly name: string | null;
-  readonly free: boolean | null;
-  /** `null` for a free plan. */
-  readonly prices: PlanPrices | null;
-  readonly limits: PlanLimits | null;
-}
-
-/** In the currency of the installation, which the API does not name. */
-export interface PlanPrices {
-  readonly monthly: number | null;
-  readonly yearly: number | null;
-  readonly lifetime: number | null;
-}
-
-/** Most links and clicks that a plan allows, and days that it retains statistics. */
-export interface PlanLimits {
-  readonly links: number | null;
-  readonly clicks: number | null;
-  readonly retention: number | null;
-  /** The documented ones first and in their order, then any other that the installation has. */
-  readonly features: readonly PlanFeature[];
-}
 
 /** Whether a plan includes a feature. */
 export interface PlanFeature {
@@ -57,56 +45,61 @@ export const planFeatures = [
   'api',
 ] as const;
 
-/** @throws DecodeError when the plan has no id. */
-function decodePlan(row: RowReader): Plan {
-  const prices = row.map('prices');
-  const limits = row.map('limits');
-  return {
-    id: row.id(),
-    name: row.text('name'),
-    free: row.flag('free'),
-    // A free plan has no prices: `null`, or the empty list that stands for an empty object.
-    prices: prices === null || prices.empty ? null : decodePrices(prices),
-    limits: limits && decodeLimits(limits),
-  };
+const priceFields = {
+  monthly: number('monthly'),
+  yearly: number('yearly'),
+  lifetime: number('lifetime'),
+};
+
+const countFields = {
+  links: integer('links'),
+  clicks: integer('clicks'),
+  // In days.
+  retention: integer('retention'),
+};
+
+const fields = {
+  name: text('name'),
+  free: flag('free'),
+  // A free plan has none: `null`, or the empty list that stands for an empty object.
+  prices: nested('prices', priceFields),
+  limits: inner('limits', decodeLimits),
+};
+
+/** What users can subscribe to. Implements: Link API > Resources > Plan. */
+export type Plan = RowOf<typeof fields>;
+
+/** In the currency of the installation, which the API does not name. */
+export type PlanPrices = Decoded<typeof priceFields>;
+
+/** Most links and clicks that a plan allows, and days that it retains statistics. */
+export interface PlanLimits extends Decoded<typeof countFields> {
+  /** The documented ones first and in their order, then any other that the installation has. */
+  readonly features: readonly PlanFeature[];
 }
 
-function decodePrices(row: RowReader): PlanPrices {
-  return {
-    monthly: row.number('monthly'),
-    yearly: row.number('yearly'),
-    lifetime: row.number('lifetime'),
-  };
-}
-
-function decodeLimits(row: RowReader): PlanLimits {
-  const features: PlanFeature[] = [];
-  for (const name of planFeatures) {
-    if (row.has(name)) features.push(decodeFeature(row, name));
-  }
-  const known: readonly string[] = planFeatures;
-  for (const [name, value] of row.members()) {
+function decodeLimits(limits: JsonObject): PlanLimits {
+  const { members } = limits;
+  const documented: readonly string[] = planFeatures;
+  const others = Object.keys(members).filter((name) => {
+    const value = members[name];
     const isFeature = typeof value === 'object' && value !== null && 'enabled' in value;
-    if (isFeature && !known.includes(name)) features.push(decodeFeature(row, name));
-  }
-  return {
-    links: row.integer('links'),
-    clicks: row.integer('clicks'),
-    retention: row.integer('retention'),
-    features,
-  };
+    return isFeature && !documented.includes(name);
+  });
+  const names = [...documented.filter((name) => isPresent(members[name])), ...others];
+  const features = names.map((name) => decodeFeature(limits, name));
+  return { ...readFields(countFields, limits), features };
 }
+
+const featureFields = { enabled: flag('enabled'), count: integer('count') };
 
 /** A feature is an object with `enabled`, or a bare flag; one that cannot be read is not enabled. */
-function decodeFeature(row: RowReader, member: string): PlanFeature {
-  const name = member.toLowerCase();
-  if (!row.isMap(member)) return { name, enabled: row.flag(member) ?? false, count: null };
-  const feature = row.map(member);
-  return {
-    name,
-    enabled: feature?.flag('enabled') ?? false,
-    count: feature?.integer('count') ?? null,
-  };
+function decodeFeature(limits: JsonObject, member: string): PlanFeature {
+  const isBare = asMap(limits.members[member]) === undefined;
+  const { enabled, count } = isBare
+    ? { enabled: readField(flag(member), limits), count: null }
+    : readInner(member, featureFields, limits);
+  return { name: member.toLowerCase(), enabled: enabled ?? false, count };
 }
 
 /**
@@ -118,7 +111,7 @@ export const plans: List<Plan> = {
   tags: ['plans'],
   path: '/api/plans',
   paged: false,
-  decode: pageDecoder({ resource: 'plans', keys: ['plans'], decodeRow: decodePlan }),
+  decode: pageDecoder({ resource: 'plans', keys: ['plans'], fields }),
 };
 
 /** For how long a plan is taken; `LIFETIME` has no end. */

@@ -1,25 +1,27 @@
-import { pageDecoder } from '../../upstream/decode/page.ts';
-import { DecodeError, type RowReader, readSingle } from '../../upstream/decode/row-reader.ts';
-import type { Call, Known, List, Read, Row, Write } from '../../upstream/request.ts';
+import { openSingle, pageDecoder } from '../../upstream/decode/envelope.ts';
+import {
+  DecodeError,
+  integer,
+  type RowOf,
+  readField,
+  readRow,
+  text,
+} from '../../upstream/decode/fields.ts';
+import type { Call, Known, List, Read, Write } from '../../upstream/request.ts';
 import { touches } from '../touches.ts';
 import { given, openWritten, upstreamTime } from '../written.ts';
-import { type Account, decodeAccount } from './account.ts';
+import { accountFields } from './account.ts';
+
+const fields = { ...accountFields, planId: integer('planid') };
 
 /**
  * An account as an administrator sees it. Leaves out its API key on purpose: decoded rows are cached.
  * Implements: Link API > Resources > User.
  */
-export interface User extends Account, Row {
-  readonly planId: number | null;
-}
+export type User = RowOf<typeof fields>;
 
 /** The category of users to list. */
 export type UserFilter = 'ADMIN' | 'FREE' | 'PRO';
-
-/** @throws DecodeError when the user has no id. */
-function decodeUser(row: RowReader): User {
-  return { ...decodeAccount(row), planId: row.integer('planid') };
-}
 
 /**
  * One user; `null` when there is none of this id. For administrators only. 1 upstream call.
@@ -35,8 +37,8 @@ export function user(id: number): Read<User | null> {
     about: id,
     absentIsNull: true,
     decode(body, context) {
-      const row = readSingle(body, ['data', 'user'], 'users', context);
-      return row && decodeUser(row);
+      const row = openSingle(body, ['data', 'user'], 'users', context);
+      return row && readRow(fields, row);
     },
   };
 }
@@ -65,7 +67,7 @@ export function users(filter?: UserFilter | null, email?: string | null): List<U
 const decodeUsers = pageDecoder({
   resource: 'users',
   keys: ['users'],
-  decodeRow: decodeUser,
+  fields,
 });
 
 /**
@@ -78,8 +80,8 @@ export function userApiKey(id: number): Call<string | null> {
     method: 'GET',
     path: `/api/user/${id}`,
     decode(body, context) {
-      const row = readSingle(body, ['data', 'user'], 'users', context);
-      return row?.text('apikey') || null;
+      const row = openSingle(body, ['data', 'user'], 'users', context);
+      return (row && readField(text('apikey'), row)) || null;
     },
   };
 }
@@ -113,12 +115,12 @@ export function createUser(input: CreateUser): Write<Known<User>> {
       }),
     decode(body, context) {
       const row = openWritten(body, 'users', context);
-      const id = row.integer('id', 'userid');
+      const id = readField(integer('id', 'userid'), row);
       if (id === null || id < 1) throw new DecodeError('users.id', 'an integer');
       return {
         id,
-        email: row.text('email') ?? email,
-        username: row.text('username') ?? username,
+        email: readField(text('email'), row) ?? email,
+        username: readField(text('username'), row) ?? username,
         planId,
         expires: expiration ?? undefined,
       };

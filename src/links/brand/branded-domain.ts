@@ -1,28 +1,20 @@
-import { pageDecoder } from '../../upstream/decode/page.ts';
-import type { RowReader } from '../../upstream/decode/row-reader.ts';
-import type { Known, List, Row, Write } from '../../upstream/request.ts';
+import { pageDecoder } from '../../upstream/decode/envelope.ts';
+import { type RowOf, text } from '../../upstream/decode/fields.ts';
+import type { Known, List, Write } from '../../upstream/request.ts';
 import { touches } from '../touches.ts';
-import { given, openWritten } from '../written.ts';
+import { given, writtenDecoder } from '../written.ts';
+
+const fields = {
+  // A URL with its scheme.
+  domain: text('domain'),
+  // URL that the bare domain redirects to.
+  redirectRoot: text('redirectroot'),
+  // URL that unknown links redirect to.
+  redirect404: text('redirect404'),
+};
 
 /** A domain that the account owns. Implements: Link API > Resources > Branded domain. */
-export interface BrandedDomain extends Row {
-  /** A URL with its scheme. */
-  readonly domain: string | null;
-  /** URL that the bare domain redirects to. */
-  readonly redirectRoot: string | null;
-  /** URL that unknown links redirect to. */
-  readonly redirect404: string | null;
-}
-
-/** @throws DecodeError when the domain has no id. */
-function decodeBrandedDomain(row: RowReader): BrandedDomain {
-  return {
-    id: row.id(),
-    domain: row.text('domain'),
-    redirectRoot: row.text('redirectroot'),
-    redirect404: row.text('redirect404'),
-  };
-}
+export type BrandedDomain = RowOf<typeof fields>;
 
 /**
  * All branded domains. 1 upstream call a page.
@@ -33,7 +25,7 @@ export const domains: List<BrandedDomain> = {
   tags: ['domains'],
   path: '/api/domains',
   paged: true,
-  decode: pageDecoder({ resource: 'domains', keys: ['domains'], decodeRow: decodeBrandedDomain }),
+  decode: pageDecoder({ resource: 'domains', keys: ['domains'], fields }),
 };
 
 /** URLs to redirect to: absent or `null` stays as it is, an empty text removes the redirect. */
@@ -54,15 +46,11 @@ export interface CreateDomain extends UpdateDomain {
 export function createDomain(input: CreateDomain): Write<Known<BrandedDomain>> {
   // Browsers copy a URL with a trailing slash, which is no part of the domain.
   const domain = input.domain.replace(/\/$/, '');
-  const members = { ...input, domain };
   return {
     method: 'POST',
     path: '/api/domain/add',
     body: given({ domain, redirectroot: input.redirectRoot, redirect404: input.redirect404 }),
-    decode: (body, context) => {
-      const row = openWritten(body, 'domains', context);
-      return decodeWritten(row, row.id(), members);
-    },
+    decode: writtenDecoder('domains', fields, { ...input, domain }),
     touches: touches.createDomain,
     check: 'Query.domains',
   };
@@ -77,7 +65,7 @@ export function updateDomain(id: number, input: UpdateDomain): Write<Known<Brand
     method: 'PUT',
     path: `/api/domain/${id}/update`,
     body: given({ redirectroot: input.redirectRoot, redirect404: input.redirect404 }),
-    decode: (body, context) => decodeWritten(openWritten(body, 'domains', context), id, input),
+    decode: writtenDecoder('domains', fields, input, id),
     touches: touches.updateDomain,
     check: 'Query.domains',
   };
@@ -94,23 +82,5 @@ export function deleteDomain(id: number): Write<{ readonly id: number }> {
     decode: () => ({ id }),
     touches: touches.deleteDomain,
     check: 'Query.domains',
-  };
-}
-
-/** Members from a write's answer, else from its input; the others stay unknown. */
-function decodeWritten(
-  row: RowReader,
-  id: number,
-  input: Partial<CreateDomain>,
-): Known<BrandedDomain> {
-  return {
-    id,
-    domain: row.has('domain') ? row.text('domain') : input.domain,
-    redirectRoot: row.has('redirectroot')
-      ? row.text('redirectroot')
-      : (input.redirectRoot ?? undefined),
-    redirect404: row.has('redirect404')
-      ? row.text('redirect404')
-      : (input.redirect404 ?? undefined),
   };
 }

@@ -1,24 +1,16 @@
-import { pageDecoder } from '../../upstream/decode/page.ts';
-import type { RowReader } from '../../upstream/decode/row-reader.ts';
-import type { List, Row } from '../../upstream/request.ts';
+import { pageDecoder } from '../../upstream/decode/envelope.ts';
+import { type RowOf, text, time } from '../../upstream/decode/fields.ts';
+import type { List } from '../../upstream/request.ts';
+
+const fields = {
+  // As the upstream spells it, e.g. `message`; the documents give no full list.
+  type: text('type'),
+  name: text('name'),
+  date: time('date'),
+};
 
 /** A call-to-action overlay. Implements: Link API > Resources > CTA overlay. */
-export interface CtaOverlay extends Row {
-  /** As the upstream spells it, e.g. `message`; the documents give no full list. */
-  readonly type: string | null;
-  readonly name: string | null;
-  readonly date: string | null;
-}
-
-/** @throws DecodeError when the overlay has no id. */
-function decodeCtaOverlay(row: RowReader): CtaOverlay {
-  return {
-    id: row.id(),
-    type: row.text('type'),
-    name: row.text('name'),
-    date: row.time('date'),
-  };
-}
+export type CtaOverlay = RowOf<typeof fields>;
 
 /**
  * All CTA overlays. 1 upstream call a page.
@@ -33,6 +25,6 @@ export const overlays: List<CtaOverlay> = {
   decode: pageDecoder({
     resource: 'overlays',
     keys: ['cta', 'overlay', 'overlays'],
-    decodeRow: decodeCtaOverlay,
+    fields,
   }),
 };

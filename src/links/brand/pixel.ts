@@ -1,8 +1,8 @@
-import { pageDecoder } from '../../upstream/decode/page.ts';
-import type { RowReader } from '../../upstream/decode/row-reader.ts';
-import type { Known, List, Row, Write } from '../../upstream/request.ts';
+import { pageDecoder } from '../../upstream/decode/envelope.ts';
+import { field, parseText, type RowOf, text, time } from '../../upstream/decode/fields.ts';
+import type { Known, List, Write } from '../../upstream/request.ts';
 import { touches } from '../touches.ts';
-import { given, openWritten } from '../written.ts';
+import { given, writtenDecoder } from '../written.ts';
 
 /** How requests and answers spell each pixel type: eight with the suffix, five without. */
 export const pixelTypes = {
@@ -24,38 +24,26 @@ export const pixelTypes = {
 /** The network that a pixel reports to. */
 export type PixelType = keyof typeof pixelTypes;
 
-/** A tracking pixel. Implements: Link API > Resources > Pixel. */
-export interface Pixel extends Row {
-  /** `null` for a type that is not documented: `typeName` still names it. */
-  readonly type: PixelType | null;
-  /** As the upstream spells it. */
-  readonly typeName: string | null;
-  readonly name: string | null;
-  readonly tag: string | null;
-  readonly date: string | null;
-}
-
 const typesBySpelling = new Map<string, PixelType>(
   (Object.keys(pixelTypes) as PixelType[]).map((type) => [pixelTypes[type], type]),
 );
 
-/** @throws DecodeError when the pixel has no id. */
-function decodePixel(row: RowReader): Pixel {
-  return {
-    id: row.id(),
-    ...decodeType(row),
-    name: row.text('name'),
-    tag: row.text('tag'),
-    date: row.time('date'),
-  };
-}
+const fields = {
+  // `null` for a type that is not documented: `typeName` still names it.
+  type: field(['type'], (value): PixelType | null | undefined => {
+    const typeName = parseText(value);
+    // What is no text is reported once, for `typeName`.
+    return typeName === undefined ? null : typesBySpelling.get(typeName.trim().toLowerCase());
+  }),
+  // As the upstream spells it.
+  typeName: text('type'),
+  name: text('name'),
+  tag: text('tag'),
+  date: time('date'),
+};
 
-function decodeType(row: RowReader): Pick<Pixel, 'type' | 'typeName'> {
-  const typeName = row.text('type');
-  const type = typesBySpelling.get(typeName?.trim().toLowerCase() ?? '') ?? null;
-  if (typeName !== null && type === null) row.surprise('type');
-  return { type, typeName };
-}
+/** A tracking pixel. Implements: Link API > Resources > Pixel. */
+export type Pixel = RowOf<typeof fields>;
 
 /**
  * All pixels. 1 upstream call a page.
@@ -66,7 +54,7 @@ export const pixels: List<Pixel> = {
   tags: ['pixels'],
   path: '/api/pixels',
   paged: true,
-  decode: pageDecoder({ resource: 'pixels', keys: ['pixels'], decodeRow: decodePixel }),
+  decode: pageDecoder({ resource: 'pixels', keys: ['pixels'], fields }),
 };
 
 /** The pixel to make. */
@@ -93,10 +81,7 @@ export function createPixel(input: CreatePixel): Write<Known<Pixel>> {
     method: 'POST',
     path: '/api/pixel/add',
     body: { type: pixelTypes[input.type], name: input.name, tag: input.tag },
-    decode: (body, context) => {
-      const row = openWritten(body, 'pixels', context);
-      return decodeWritten(row, row.id(), input);
-    },
+    decode: writtenDecoder('pixels', fields, { ...input, typeName: pixelTypes[input.type] }),
     touches: touches.createPixel,
     check: 'Query.pixels',
   };
@@ -111,7 +96,7 @@ export function updatePixel(id: number, input: UpdatePixel): Write<Known<Pixel>>
     method: 'PUT',
     path: `/api/pixel/${id}/update`,
     body: given({ name: input.name, tag: input.tag }),
-    decode: (body, context) => decodeWritten(openWritten(body, 'pixels', context), id, input),
+    decode: writtenDecoder('pixels', fields, input, id),
     touches: touches.updatePixel,
     check: 'Query.pixels',
   };
@@ -128,21 +113,5 @@ export function deletePixel(id: number): Write<{ readonly id: number }> {
     decode: () => ({ id }),
     touches: touches.deletePixel,
     check: 'Query.pixels',
-  };
-}
-
-/** Members from a write's answer, else from its input; the others stay unknown. */
-function decodeWritten(
-  row: RowReader,
-  id: number,
-  { type, name, tag }: UpdatePixel & { readonly type?: PixelType },
-): Known<Pixel> {
-  const givenType = type && { type, typeName: pixelTypes[type] };
-  return {
-    id,
-    ...(row.has('type') ? decodeType(row) : givenType),
-    name: row.has('name') ? row.text('name') : (name ?? undefined),
-    tag: row.has('tag') ? row.text('tag') : tag,
-    date: row.has('date') ? row.time('date') : undefined,
   };
 }

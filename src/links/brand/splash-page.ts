@@ -1,17 +1,11 @@
-import { pageDecoder } from '../../upstream/decode/page.ts';
-import type { RowReader } from '../../upstream/decode/row-reader.ts';
-import type { List, Row } from '../../upstream/request.ts';
+import { pageDecoder } from '../../upstream/decode/envelope.ts';
+import { type RowOf, text, time } from '../../upstream/decode/fields.ts';
+import type { List } from '../../upstream/request.ts';
+
+const fields = { name: text('name'), date: time('date') };
 
 /** A custom splash page. Implements: Link API > Resources > Custom splash page. */
-export interface SplashPage extends Row {
-  readonly name: string | null;
-  readonly date: string | null;
-}
-
-/** @throws DecodeError when the splash page has no id. */
-function decodeSplashPage(row: RowReader): SplashPage {
-  return { id: row.id(), name: row.text('name'), date: row.time('date') };
-}
+export type SplashPage = RowOf<typeof fields>;
 
 /**
  * All custom splash pages. 1 upstream call a page.
@@ -25,6 +19,6 @@ export const splashPages: List<SplashPage> = {
   decode: pageDecoder({
     resource: 'splashPages',
     keys: ['splash', 'splashes'],
-    decodeRow: decodeSplashPage,
+    fields,
   }),
 };

@@ -1,30 +1,24 @@
-import { pageDecoder } from '../../upstream/decode/page.ts';
-import type { RowReader } from '../../upstream/decode/row-reader.ts';
-import type { Known, List, Row, Write } from '../../upstream/request.ts';
+import { pageDecoder } from '../../upstream/decode/envelope.ts';
+import { flag, link, type RowOf, text } from '../../upstream/decode/fields.ts';
+import type { Known, List, Write } from '../../upstream/request.ts';
 import { touches } from '../touches.ts';
-import { given, openWritten } from '../written.ts';
+import { given, writtenDecoder } from '../written.ts';
+
+const fields = {
+  // Lists hold the name under any of the three.
+  name: text('name', 'campaign', 'domain'),
+  public: flag('public'),
+  // A URL that leads to one of the campaign's links; `null` when it has no slug.
+  rotatorUrl: link('rotator'),
+  // A URL that lists the campaign's links.
+  listUrl: link('list'),
+};
+
+/** Writes answer with the name under `domain`. */
+const writtenFields = { ...fields, name: text('domain', 'campaign', 'name') };
 
 /** A group of short links. Implements: Link API > Resources > Campaign. */
-export interface Campaign extends Row {
-  readonly name: string | null;
-  readonly public: boolean | null;
-  /** A URL that leads to one of the campaign's links; `null` when it has no slug. */
-  readonly rotatorUrl: string | null;
-  /** A URL that lists the campaign's links. */
-  readonly listUrl: string | null;
-}
-
-/** @throws DecodeError when the campaign has no id. */
-function decodeCampaign(row: RowReader): Campaign {
-  return {
-    id: row.id(),
-    // Writes answer with the name under `domain`, lists under any of the three.
-    name: row.text('name', 'campaign', 'domain'),
-    public: row.flag('public'),
-    rotatorUrl: row.link('rotator'),
-    listUrl: row.link('list'),
-  };
-}
+export type Campaign = RowOf<typeof fields>;
 
 /**
  * All campaigns. 1 upstream call a page. The API has no read of one campaign: it is found in the list.
@@ -35,7 +29,7 @@ export const campaigns: List<Campaign> = {
   tags: ['campaigns'],
   path: '/api/campaigns',
   paged: true,
-  decode: pageDecoder({ resource: 'campaigns', keys: ['campaigns'], decodeRow: decodeCampaign }),
+  decode: pageDecoder({ resource: 'campaigns', keys: ['campaigns'], fields }),
 };
 
 /** What to set of a campaign; the upstream chooses what is absent or `null`. */
@@ -55,10 +49,7 @@ export function createCampaign(input: CreateCampaign): Write<Known<Campaign>> {
     method: 'POST',
     path: '/api/campaign/add',
     body: given({ name: input.name, slug: input.slug, public: input.public }),
-    decode: (body, context) => {
-      const row = openWritten(body, 'campaigns', context);
-      return decodeWritten(row, row.id(), input);
-    },
+    decode: writtenDecoder('campaigns', writtenFields, input),
     touches: touches.createCampaign,
     check: 'Query.campaigns',
   };
@@ -76,7 +67,7 @@ export function updateCampaign(
     method: 'PUT',
     path: `/api/campaign/${id}/update`,
     body: given({ name: input.name, slug: input.slug, public: input.public }),
-    decode: (body, context) => decodeWritten(openWritten(body, 'campaigns', context), id, input),
+    decode: writtenDecoder('campaigns', writtenFields, input, id),
     touches: touches.updateCampaign,
     check: 'Query.campaigns',
   };
@@ -107,19 +98,5 @@ export function assignLinkToCampaign(id: number, linkId: number): Write<Known<Ca
     decode: () => ({ id }),
     touches: touches.assignLinkToCampaign,
     check: 'the campaign',
-  };
-}
-
-/** Members from a write's answer, else from its input; the others stay unknown. */
-function decodeWritten(row: RowReader, id: number, input: CreateCampaign): Known<Campaign> {
-  const has = (...members: string[]) => members.some((member) => row.has(member));
-  return {
-    id,
-    name: has('domain', 'campaign', 'name')
-      ? row.text('domain', 'campaign', 'name')
-      : (input.name ?? undefined),
-    public: has('public') ? row.flag('public') : (input.public ?? undefined),
-    rotatorUrl: has('rotator') ? row.link('rotator') : undefined,
-    listUrl: has('list') ? row.link('list') : undefined,
   };
 }

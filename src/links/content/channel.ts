@@ -1,28 +1,19 @@
-import { pageDecoder } from '../../upstream/decode/page.ts';
-import { DecodeError, type RowReader } from '../../upstream/decode/row-reader.ts';
-import type { Known, List, Row, Write } from '../../upstream/request.ts';
+import { pageDecoder } from '../../upstream/decode/envelope.ts';
+import { choice, day, flag, type RowOf, required, text } from '../../upstream/decode/fields.ts';
+import type { Known, List, Write } from '../../upstream/request.ts';
 import { channelItemsInFlight, channelItemTag, touches } from '../touches.ts';
-import { given, openWritten } from '../written.ts';
+import { given, writtenDecoder } from '../written.ts';
+
+const fields = {
+  name: text('name'),
+  description: text('description'),
+  // The badge's color as `#RRGGBB`.
+  color: text('color'),
+  starred: flag('starred'),
+};
 
 /** A group of links, bio pages and QR codes. Implements: Link API > Resources > Channel. */
-export interface Channel extends Row {
-  readonly name: string | null;
-  readonly description: string | null;
-  /** The badge's color as `#RRGGBB`. */
-  readonly color: string | null;
-  readonly starred: boolean | null;
-}
-
-/** @throws DecodeError when the channel has no id. */
-function decodeChannel(row: RowReader): Channel {
-  return {
-    id: row.id(),
-    name: row.text('name'),
-    description: row.text('description'),
-    color: row.text('color'),
-    starred: row.flag('starred'),
-  };
-}
+export type Channel = RowOf<typeof fields>;
 
 /**
  * All channels. 1 upstream call a page. The API has no read of one channel: it is found in the list.
@@ -33,7 +24,7 @@ export const channels: List<Channel> = {
   tags: ['channels'],
   path: '/api/channels',
   paged: true,
-  decode: pageDecoder({ resource: 'channels', keys: ['channels'], decodeRow: decodeChannel }),
+  decode: pageDecoder({ resource: 'channels', keys: ['channels'], fields }),
 };
 
 /** What kind of thing a channel item is. */
@@ -56,36 +47,22 @@ const readableTypes: Readonly<Record<string, ChannelItemType>> = {
   qrs: 'QR',
 };
 
+const itemFields = {
+  type: required(choice(readableTypes, 'type'), 'links, bio or qr'),
+  title: text('title'),
+  // A URL.
+  preview: text('preview'),
+  // A URL.
+  link: text('link'),
+  date: day('date'),
+};
+
 /**
  * What a channel contains. `id` is unique within its `type` only: a link and a QR code of one channel
  * may both be number 7, so `type` and `id` together identify an item.
  * Implements: Link API > Resources > Channel item.
  */
-export interface ChannelItem extends Row {
-  readonly type: ChannelItemType;
-  readonly title: string | null;
-  /** A URL. */
-  readonly preview: string | null;
-  /** A URL. */
-  readonly link: string | null;
-  /** `YYYY-MM-DD`. */
-  readonly date: string | null;
-}
-
-/** @throws DecodeError when the item has no id, or a type that is not one of the three. */
-function decodeChannelItem(row: RowReader): ChannelItem {
-  const id = row.id();
-  const type = row.choice(readableTypes, 'type');
-  if (!type) throw new DecodeError('channelItems.type', 'links, bio or qr');
-  return {
-    id,
-    type,
-    title: row.text('title'),
-    preview: row.text('preview'),
-    link: row.text('link'),
-    date: row.day('date'),
-  };
-}
+export type ChannelItem = RowOf<typeof itemFields>;
 
 /**
  * The items of one channel, absent when there is no such channel. 1 upstream call a page.
@@ -115,7 +92,7 @@ function itemKey(type: ChannelItemType, id: number): string {
 const decodeItems = pageDecoder({
   resource: 'channelItems',
   keys: ['items'],
-  decodeRow: decodeChannelItem,
+  fields: itemFields,
 });
 
 /** What to set of a channel; what is absent or `null` stays as it is. */
@@ -141,10 +118,7 @@ export function createChannel(input: CreateChannel): Write<Known<Channel>> {
     method: 'POST',
     path: '/api/channel/add',
     body: bodyOf(input),
-    decode: (body, context) => {
-      const row = openWritten(body, 'channels', context);
-      return decodeWritten(row, row.id(), input);
-    },
+    decode: writtenDecoder('channels', fields, input),
     touches: (created) => touches.createChannel({ id: created?.id }),
     check: 'Query.channels',
   };
@@ -159,7 +133,7 @@ export function updateChannel(id: number, input: UpdateChannel): Write<Known<Cha
     method: 'PUT',
     path: `/api/channel/${id}/update`,
     body: bodyOf(input),
-    decode: (body, context) => decodeWritten(openWritten(body, 'channels', context), id, input),
+    decode: writtenDecoder('channels', fields, input, id),
     touches: touches.updateChannel,
     check: 'Query.channels',
   };
@@ -199,17 +173,4 @@ export function assignItemToChannel(
 
 function bodyOf({ name, description, color, starred }: UpdateChannel): Record<string, unknown> {
   return given({ name, description, color, starred });
-}
-
-/** Members from a write's answer, else from its input; the others stay unknown. */
-function decodeWritten(row: RowReader, id: number, input: UpdateChannel): Known<Channel> {
-  return {
-    id,
-    name: row.has('name') ? row.text('name') : (input.name ?? undefined),
-    description: row.has('description')
-      ? row.text('description')
-      : (input.description ?? undefined),
-    color: row.has('color') ? row.text('color') : (input.color ?? undefined),
-    starred: row.has('starred') ? row.flag('starred') : (input.starred ?? undefined),
-  };
 }

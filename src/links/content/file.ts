@@ -1,28 +1,26 @@
-import { pageDecoder } from '../../upstream/decode/page.ts';
-import type { RowReader } from '../../upstream/decode/row-reader.ts';
-import type { ByteStream, Known, List, Row, Write } from '../../upstream/request.ts';
+import { pageDecoder } from '../../upstream/decode/envelope.ts';
+import {
+  integer,
+  isPresent,
+  type RowOf,
+  readField,
+  text,
+  time,
+} from '../../upstream/decode/fields.ts';
+import type { ByteStream, Known, List, Write } from '../../upstream/request.ts';
 import { touches } from '../touches.ts';
-import { given, openWritten } from '../written.ts';
+import { given, openWritten, writtenDecoder } from '../written.ts';
+
+const fields = {
+  name: text('name'),
+  downloads: integer('downloads'),
+  // A URL.
+  shortUrl: text('shorturl'),
+  date: time('date'),
+};
 
 /** An uploaded file. Implements: Link API > Resources > File. */
-export interface File extends Row {
-  readonly name: string | null;
-  readonly downloads: number | null;
-  /** A URL. */
-  readonly shortUrl: string | null;
-  readonly date: string | null;
-}
-
-/** @throws DecodeError when the file has no id. */
-function decodeFile(row: RowReader): File {
-  return {
-    id: row.id(),
-    name: row.text('name'),
-    downloads: row.integer('downloads'),
-    shortUrl: row.text('shorturl'),
-    date: row.time('date'),
-  };
-}
+export type File = RowOf<typeof fields>;
 
 /**
  * All files, or those whose name the upstream finds for `search`; a blank search is none. 1 upstream
@@ -44,7 +42,7 @@ export function files(search?: string | null): List<File> {
 const decodeFiles = pageDecoder({
   resource: 'files',
   keys: ['list', 'files'],
-  decodeRow: decodeFile,
+  fields,
 });
 
 /** What to call a file and how to guard its download. */
@@ -82,13 +80,11 @@ export function uploadFile(input: UploadFile, bytes: ByteStream): Write<Known<Fi
     query,
     stream: bytes,
     decode: (body, context) => {
-      const row = openWritten(body, 'files', context);
-      return {
-        // Some installations put it under the key "1".
-        id: (row.has('id') ? null : row.integer('1')) ?? row.id(),
-        name: row.has('name') ? row.text('name') : (input.name ?? undefined),
-        shortUrl: row.has('shorturl') ? row.text('shorturl') : undefined,
-      };
+      const answer = openWritten(body, 'files', context);
+      // Some installations put the id under the key "1".
+      const id = isPresent(answer.members['id']) ? null : readField(integer('1'), answer);
+      const { name, shortUrl } = fields;
+      return writtenDecoder('files', { name, shortUrl }, { name: input.name }, id)(body, context);
     },
     touches: touches.uploadFile,
     check: 'Query.files',

@@ -1,35 +1,33 @@
-import { pageDecoder } from '../../upstream/decode/page.ts';
-import { type RowReader, readRow, readSingle } from '../../upstream/decode/row-reader.ts';
-import { decodeText, parseSmallInteger } from '../../upstream/decode/scalars.ts';
-import type { Known, List, Read, Row, Write } from '../../upstream/request.ts';
+import { entries, nested } from '../../upstream/decode/compound.ts';
+import { openSingle, pageDecoder } from '../../upstream/decode/envelope.ts';
+import {
+  type Decoded,
+  decodeText,
+  type Field,
+  integer,
+  openObject,
+  parseSmallInteger,
+  type RowOf,
+  readField,
+  readRow,
+  text,
+  time,
+} from '../../upstream/decode/fields.ts';
+import type { Known, List, Read, Write } from '../../upstream/request.ts';
 import { channelItemTag, touches } from '../touches.ts';
-import { given, openWritten } from '../written.ts';
+import { given, writtenDecoder } from '../written.ts';
+
+const fields = {
+  // A URL.
+  link: text('link'),
+  scans: integer('scans'),
+  name: text('name'),
+  // Some installations put the date of creation under `data`.
+  date: time('date', 'data'),
+};
 
 /** A QR code as lists show it. Implements: Link API > Resources > QR code. */
-export interface QrCode extends Row {
-  /** A URL. */
-  readonly link: string | null;
-  readonly scans: number | null;
-  readonly name: string | null;
-  readonly date: string | null;
-}
-
-/** A QR code with the members that only the read of a single one has. */
-export interface QrCodeDetail extends QrCode {
-  /** `null` when the upstream has none. */
-  readonly statistics: QrStatistics | null;
-}
-
-/** Every list of counts comes largest first. */
-export interface QrStatistics {
-  readonly clicks: number | null;
-  readonly uniqueClicks: number | null;
-  readonly topCountries: readonly LabelCount[];
-  readonly topReferrers: readonly LabelCount[];
-  readonly topBrowsers: readonly LabelCount[];
-  readonly topOperatingSystems: readonly LabelCount[];
-  readonly socialCounts: readonly LabelCount[];
-}
+export type QrCode = RowOf<typeof fields>;
 
 /** How often one label was counted, e.g. one country. */
 export interface LabelCount {
@@ -37,44 +35,37 @@ export interface LabelCount {
   readonly count: number;
 }
 
-/** @throws DecodeError when the QR code has no id. */
-function decodeQrCode(row: RowReader): QrCode {
-  return {
-    id: row.id(),
-    link: row.text('link'),
-    scans: row.integer('scans'),
-    name: row.text('name'),
-    // Some installations put the date of creation under `data`.
-    date: row.time('date', 'data'),
-  };
-}
-
-/** Reads the statistics; an object without members means that there are none. */
-function decodeQrStatistics(row: RowReader): QrStatistics | null {
-  if (row.empty) return null;
-  return {
-    clicks: row.integer('clicks'),
-    uniqueClicks: row.integer('uniqueClicks'),
-    topCountries: decodeCounts(row, 'topCountries'),
-    topReferrers: decodeCounts(row, 'topReferrers'),
-    topBrowsers: decodeCounts(row, 'topBrowsers'),
-    topOperatingSystems: decodeCounts(row, 'topOs'),
-    socialCounts: decodeCounts(row, 'socialCount'),
-  };
-}
-
 /**
- * A map from label to count, the count often as text. Without any scan it is `[]` or the bare number
- * 0 instead of an empty object. Equal counts stay in the upstream's order.
+ * A map from label to count, the count often as text; largest first, equal ones in the upstream's order.
+ * Without any scan it is `[]` or the bare number 0 instead of an empty object.
  */
-function decodeCounts(row: RowReader, member: string): readonly LabelCount[] {
-  const counts: LabelCount[] = [];
-  for (const [label, value] of row.entries(member)) {
+function counts(key: string): Field<readonly LabelCount[]> {
+  const all = entries(key, (label, value) => {
     const count = parseSmallInteger(value);
-    if (typeof count === 'number') counts.push({ label: decodeText(label), count });
-    else row.surprise(member);
-  }
-  return counts.sort((a, b) => b.count - a.count);
+    return typeof count === 'number' ? { label: decodeText(label), count } : undefined;
+  });
+  const sorted: typeof all.parse = (...given) =>
+    all.parse(...given)?.toSorted((a, b) => b.count - a.count);
+  return { ...all, parse: sorted };
+}
+
+const statisticsFields = {
+  clicks: integer('clicks'),
+  uniqueClicks: integer('uniqueClicks'),
+  topCountries: counts('topCountries'),
+  topReferrers: counts('topReferrers'),
+  topBrowsers: counts('topBrowsers'),
+  topOperatingSystems: counts('topOs'),
+  socialCounts: counts('socialCount'),
+};
+
+/** Who scanned a QR code. */
+export type QrStatistics = Decoded<typeof statisticsFields>;
+
+/** A QR code with the members that only the read of a single one has. */
+export interface QrCodeDetail extends QrCode {
+  /** `null` when the upstream has none. */
+  readonly statistics: QrStatistics | null;
 }
 
 /**
@@ -90,13 +81,11 @@ export function qrCode(id: number): Read<QrCodeDetail | null> {
     about: id,
     absentIsNull: true,
     decode(body, context) {
-      const details = readSingle(body, ['details'], 'qrCode', context);
+      const details = openSingle(body, ['details'], 'qrCode', context);
       if (!details) return null;
-      const statistics = readRow(body, 'qrCode', context).map('data');
-      return {
-        ...decodeQrCode(details),
-        statistics: statistics && decodeQrStatistics(statistics),
-      };
+      const statistics = nested('data', statisticsFields);
+      const answer = openObject(body, 'qrCode', context);
+      return { ...readRow(fields, details), statistics: readField(statistics, answer) };
     },
   };
 }
@@ -110,7 +99,7 @@ export const qrCodes: List<QrCode> = {
   tags: ['qrCodes'],
   path: '/api/qr',
   paged: true,
-  decode: pageDecoder({ resource: 'qrCodes', keys: ['qrs'], decodeRow: decodeQrCode }),
+  decode: pageDecoder({ resource: 'qrCodes', keys: ['qrs'], fields }),
   single: qrCode,
 };
 
@@ -147,14 +136,11 @@ export function createQrCode(input: CreateQrCode): Write<Known<QrCode>> {
     method: 'POST',
     path: '/api/qr/add',
     body: given({ ...members(input), name: input.name }),
-    decode(body, context) {
-      const row = openWritten(body, 'qrCodes', context);
-      return {
-        id: row.id(),
-        link: row.has('link') ? row.text('link') : undefined,
-        name: row.has('name') ? row.text('name') : (input.name ?? undefined),
-      };
-    },
+    decode: writtenDecoder(
+      'qrCodes',
+      { link: fields.link, name: fields.name },
+      { name: input.name },
+    ),
     touches: (made) => touches.createQrCode({ id: made?.id }),
     check: 'Query.qrCodes',
   };

@@ -11,7 +11,8 @@ const zeroDate = /^(?:0000-00-00|-0001-11-30)(?:[T ].*)?$/;
 
 const utc = /^(?:etc\/)?(?:utc|gmt|z)$/i;
 const dayMs = 86_400_000;
-/** The last second that has a year of four digits. */
+/** The first moment and the last second that have a year of four digits. */
+const startOfTime = Date.UTC(1000, 0);
 const endOfTime = Date.UTC(9999, 11, 31, 23, 59, 59);
 
 /** One formatter per zone: making one costs a thousand times more than using it. */
@@ -29,21 +30,18 @@ export function isZeroDate(text: string): boolean {
  */
 export function parseTimestamp(text: string, timeZone: string): number | null {
   const match = pattern.exec(text.trim());
-  if (!match) return null;
-  const [, year, month, day, hour = '0', minute = '0', second = '0', fraction = '', zone] = match;
-  const wall = calendarMs(
-    Number(year),
-    Number(month),
-    Number(day),
-    Number(hour),
-    Number(minute),
-    Number(second),
-  );
-  if (wall === null) return null;
-  const moment = zone === undefined ? fromLocal(wall, timeZone) : wall - fixedOffsetMs(zone);
-  const exact = moment + Number(fraction.padEnd(3, '0').slice(0, 3));
-  const writtenYear = new Date(exact).getUTCFullYear();
-  return writtenYear >= 1000 && writtenYear <= 9999 ? exact : null;
+  return match && momentOf(match, timeZone);
+}
+
+/** The moment a timestamp names as `formatTimestamp` spells it, or `null` when it is none. */
+export function normalTimestamp(text: string, timeZone: string): string | null {
+  const match = pattern.exec(text.trim());
+  const moment = match && momentOf(match, timeZone);
+  if (match === null || moment === null) return null;
+  const [, year, month, day, hour = '00', minute = '00', second = '00', , zone] = match;
+  // In UTC, which nearly all are, the digits stay as they are: a `Date` takes longer to write them.
+  const isUtc = utc.test(zone ?? timeZone);
+  return isUtc ? `${year}-${month}-${day}T${hour}:${minute}:${second}Z` : formatTimestamp(moment);
 }
 
 /**
@@ -72,6 +70,23 @@ export function parseDay(text: string): string | null {
   const [, year, month, day] = match;
   if (calendarMs(Number(year), Number(month), Number(day), 0, 0, 0) === null) return null;
   return `${year}-${month}-${day}`;
+}
+
+/** The moment that a text names which `pattern` matches. */
+function momentOf(match: RegExpExecArray, timeZone: string): number | null {
+  const [, year, month, day, hour = '0', minute = '0', second = '0', fraction = '', zone] = match;
+  const wall = calendarMs(
+    Number(year),
+    Number(month),
+    Number(day),
+    Number(hour),
+    Number(minute),
+    Number(second),
+  );
+  if (wall === null) return null;
+  const moment = zone === undefined ? fromLocal(wall, timeZone) : wall - fixedOffsetMs(zone);
+  const exact = moment + Number(fraction.padEnd(3, '0').slice(0, 3));
+  return exact >= startOfTime && exact < endOfTime + 1000 ? exact : null;
 }
 
 /** `null` for what no calendar or clock shows, e.g. the 30th of February, which `Date` would shift. */

@@ -1,6 +1,6 @@
 import { type Resource, standInOf } from '../../resources.ts';
 import type { KeyedRead } from '../cache/key.ts';
-import { DecodeError } from '../decode/row-reader.ts';
+import { DecodeError } from '../decode/fields.ts';
 import type { Page, Row, Write } from '../request.ts';
 
 /** One that no field refuses to show: a field that fails would leave those beside it uncounted. */

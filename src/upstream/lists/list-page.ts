@@ -1,4 +1,3 @@
-import { isLastPage } from '../decode/page.ts';
 import type { List, Page, Row } from '../request.ts';
 import { promisedLastPage } from './outlines.ts';
 
@@ -61,4 +60,24 @@ export function listPageOf<R extends Row>(
   const certain = last || promisedLastPage(page) !== null;
   const rows = beyond ? [] : page.rows;
   return { number, rows, last, perPage, total, certain, placeholder, arrival, distinct, writes };
+}
+
+/**
+ * Whether no page follows `page`, which was asked for as number `requestedPage` (from 1). The paging
+ * members contradict each other on real installations, so each is believed only where it stops:
+ * `nextpage` can repeat the current page or keep growing past the end, and `maxpage` can be missing.
+ */
+export function isLastPage(page: Page<Row>, requestedPage: number): boolean {
+  if (page.sent === 0) return true;
+  const current = page.currentPage ?? requestedPage;
+  // Asked for a page past the end, some installations answer with the last one again.
+  if (current < requestedPage) return true;
+  if (page.maxPage !== null && current >= page.maxPage) return true;
+  if (page.nextPage !== null && page.nextPage <= current) return true;
+  if (page.maxPage !== null) return false;
+  if (page.total !== null) {
+    if (page.perPage !== null) return current * page.perPage >= page.total;
+    if (current === 1 && page.sent >= page.total) return true;
+  }
+  return page.nextPage === null;
 }

@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../scheduling/clock.ts';
-import { DecodeError } from '../decode/row-reader.ts';
+import { DecodeError } from '../decode/fields.ts';
 import type { Api, Call, DecodeContext, RawAnswer, Verdict } from '../request.ts';
 import type { Failure } from './failure.ts';
 import {

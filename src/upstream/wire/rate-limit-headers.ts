@@ -1,4 +1,4 @@
-import { asMap } from '../decode/scalars.ts';
+import { asMap } from '../decode/fields.ts';
 import { parseTimestamp } from '../decode/timestamp.ts';
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;

@@ -1,4 +1,4 @@
-import { asMap, decodeText } from '../decode/scalars.ts';
+import { asMap, decodeText } from '../decode/fields.ts';
 import type { RawAnswer, Verdict } from '../request.ts';
 import { meaningOf } from './refusal-words.ts';
 

@@ -1,21 +1,45 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
+  entries,
+  inner,
+  nested,
+  objects,
+  parseList,
+  texts,
+  words,
+} from '../../../src/upstream/decode/compound.ts';
+import { openSingle } from '../../../src/upstream/decode/envelope.ts';
+import {
+  atLeast,
+  choice,
   DecodeError,
-  type RowReader,
+  day,
+  type Field,
+  field,
+  flag,
+  integer,
+  isEmpty,
+  type JsonObject,
+  link,
+  number,
+  openObject,
+  readField,
   readRow,
-  readSingle,
-} from '../../../src/upstream/decode/row-reader.ts';
+  rowId,
+  text,
+  time,
+} from '../../../src/upstream/decode/fields.ts';
 import { formatTimestamp, parseTimestamp } from '../../../src/upstream/decode/timestamp.ts';
 
 function read<T>(
   members: unknown,
-  use: (row: RowReader) => T,
+  one: Field<T>,
   timeZone = 'UTC',
 ): { value: T; surprises: string[] } {
   const surprises: string[] = [];
   const context = { timeZone, surprise: (field: string) => surprises.push(field) };
-  return { value: use(readRow(members, 'things', context)), surprises };
+  return { value: readField(one, openObject(members, 'things', context)), surprises };
 }
 
 const quiet = (value: unknown) => ({ value, surprises: [] });
@@ -29,32 +53,30 @@ describe('text', () => {
     ['https://a.example/?x=1&copy=2', 'https://a.example/?x=1&copy=2'],
     ['', ''],
     ['🧭 é', '🧭 é'],
-  ])('decodes the entities of %j exactly once', (text, expected) => {
-    expect(read({ name: text }, (row) => row.text('name'))).toEqual(quiet(expected));
+  ])('decodes the entities of %j exactly once', (escaped, expected) => {
+    expect(read({ name: escaped }, text('name'))).toEqual(quiet(expected));
   });
 
   test('takes a number as its digits', () => {
-    expect(read({ version: 2.1 }, (row) => row.text('version'))).toEqual(quiet('2.1'));
+    expect(read({ version: 2.1 }, text('version'))).toEqual(quiet('2.1'));
   });
 
   test('uses the first of several keys that holds something readable', () => {
     expect(
-      read({ name: null, campaign: [], domain: 'x' }, (row) =>
-        row.text('name', 'campaign', 'domain'),
-      ),
+      read({ name: null, campaign: [], domain: 'x' }, text('name', 'campaign', 'domain')),
     ).toEqual(quiet('x'));
   });
 
   test('is null when absent or null, and a surprise only when malformed', () => {
-    expect(read({}, (row) => row.text('name'))).toEqual(quiet(null));
-    expect(read({ name: null }, (row) => row.text('name'))).toEqual(quiet(null));
-    expect(read({ name: { a: 1 } }, (row) => row.text('name'))).toEqual(surprised('name'));
+    expect(read({}, text('name'))).toEqual(quiet(null));
+    expect(read({ name: null }, text('name'))).toEqual(quiet(null));
+    expect(read({ name: { a: 1 } }, text('name'))).toEqual(surprised('name'));
   });
 
   test('reads `false` and blank as no link', () => {
-    expect(read({ a: false }, (row) => row.link('a'))).toEqual(quiet(null));
-    expect(read({ a: '' }, (row) => row.link('a'))).toEqual(quiet(null));
-    expect(read({ a: true }, (row) => row.link('a'))).toEqual(surprised('a'));
+    expect(read({ a: false }, link('a'))).toEqual(quiet(null));
+    expect(read({ a: '' }, link('a'))).toEqual(quiet(null));
+    expect(read({ a: true }, link('a'))).toEqual(surprised('a'));
   });
 });
 
@@ -67,20 +89,20 @@ describe('numbers and flags', () => {
     ['7.0', 7],
     ['', null],
   ])('reads %j as an integer', (raw, expected) => {
-    expect(read({ n: raw }, (row) => row.integer('n'))).toEqual(quiet(expected));
+    expect(read({ n: raw }, integer('n'))).toEqual(quiet(expected));
   });
 
   test.each([['7a'], [7.5], ['0x10'], ['Infinity'], [true], [[]], [{}], [2 ** 60], ['1,234']])(
     'reads %j as no integer, and says so',
     (raw) => {
-      expect(read({ n: raw }, (row) => row.integer('n'))).toEqual(surprised('n'));
+      expect(read({ n: raw }, integer('n'))).toEqual(surprised('n'));
     },
   );
 
   test('reads prices as numbers or numeric text', () => {
-    expect(read({ n: '9.99' }, (row) => row.number('n'))).toEqual(quiet(9.99));
-    expect(read({ n: 9.99 }, (row) => row.number('n'))).toEqual(quiet(9.99));
-    expect(read({ n: '9'.repeat(400) }, (row) => row.number('n'))).toEqual(surprised('n'));
+    expect(read({ n: '9.99' }, number('n'))).toEqual(quiet(9.99));
+    expect(read({ n: 9.99 }, number('n'))).toEqual(quiet(9.99));
+    expect(read({ n: '9'.repeat(400) }, number('n'))).toEqual(surprised('n'));
   });
 
   test.each([
@@ -94,23 +116,23 @@ describe('numbers and flags', () => {
     ['false', false],
     ['', null],
   ])('reads %j as the flag %j', (raw, expected) => {
-    expect(read({ f: raw }, (row) => row.flag('f'))).toEqual(quiet(expected));
+    expect(read({ f: raw }, flag('f'))).toEqual(quiet(expected));
   });
 
   test('reads any other value as no flag', () => {
-    expect(read({ f: 2 }, (row) => row.flag('f'))).toEqual(surprised('f'));
-    expect(read({ f: 'maybe' }, (row) => row.flag('f'))).toEqual(surprised('f'));
+    expect(read({ f: 2 }, flag('f'))).toEqual(surprised('f'));
+    expect(read({ f: 'maybe' }, flag('f'))).toEqual(surprised('f'));
   });
 
   test('reads a choice whatever its case, and no inherited name', () => {
     const status = { free: 'FREE', pro: 'PRO' } as const;
-    expect(read({ s: 'Pro' }, (row) => row.choice(status, 's'))).toEqual(quiet('PRO'));
-    expect(read({ s: 'constructor' }, (row) => row.choice(status, 's'))).toEqual(surprised('s'));
+    expect(read({ s: 'Pro' }, choice(status, 's'))).toEqual(quiet('PRO'));
+    expect(read({ s: 'constructor' }, choice(status, 's'))).toEqual(surprised('s'));
   });
 });
 
 describe('time', () => {
-  const time = (text: unknown, zone?: string) => read({ t: text }, (row) => row.time('t'), zone);
+  const moment = (value: unknown, zone?: string) => read({ t: value }, time('t'), zone);
 
   test.each([
     ['2026-01-31 09:30:00', 'UTC', '2026-01-31T09:30:00Z'],
@@ -120,17 +142,19 @@ describe('time', () => {
     ['2026-01-31 00:30:00', 'America/New_York', '2026-01-31T05:30:00Z'],
     ['2026-01-31', 'Europe/Berlin', '2026-01-30T23:00:00Z'],
   ])('reads %s in %s as %s', (text, zone, expected) => {
-    expect(time(text, zone)).toEqual(quiet(expected));
+    expect(moment(text, zone)).toEqual(quiet(expected));
   });
 
   test('takes the first of an hour that happens twice', () => {
-    expect(time('2026-10-25 02:30:00', 'Europe/Berlin')).toEqual(quiet('2026-10-25T00:30:00Z'));
-    expect(time('2026-11-01 01:30:00', 'America/New_York')).toEqual(quiet('2026-11-01T05:30:00Z'));
+    expect(moment('2026-10-25 02:30:00', 'Europe/Berlin')).toEqual(quiet('2026-10-25T00:30:00Z'));
+    expect(moment('2026-11-01 01:30:00', 'America/New_York')).toEqual(
+      quiet('2026-11-01T05:30:00Z'),
+    );
   });
 
   test('moves a time inside a skipped hour, or a skipped day, forward', () => {
-    expect(time('2026-03-29 02:30:00', 'Europe/Berlin')).toEqual(quiet('2026-03-29T01:30:00Z'));
-    expect(time('2011-12-30 12:00:00', 'Pacific/Apia')).toEqual(quiet('2011-12-30T22:00:00Z'));
+    expect(moment('2026-03-29 02:30:00', 'Europe/Berlin')).toEqual(quiet('2026-03-29T01:30:00Z'));
+    expect(moment('2011-12-30 12:00:00', 'Pacific/Apia')).toEqual(quiet('2011-12-30T22:00:00Z'));
   });
 
   test.each([
@@ -142,19 +166,21 @@ describe('time', () => {
     ['2026-01-31T04:30:00.5-0500'],
     ['2026-01-31 09:30:00 UTC'],
   ])('reads %s to the second, whatever the zone of the upstream', (text) => {
-    expect(time(text, 'Asia/Tokyo')).toEqual(quiet('2026-01-31T09:30:00Z'));
+    expect(moment(text, 'Asia/Tokyo')).toEqual(quiet('2026-01-31T09:30:00Z'));
   });
 
   test('reads every count of fraction digits from 0 to 9', () => {
     for (let digits = 1; digits <= 9; digits += 1) {
-      expect(time(`2026-01-31T09:30:00.${'1'.repeat(digits)}Z`).value).toBe('2026-01-31T09:30:00Z');
+      expect(moment(`2026-01-31T09:30:00.${'1'.repeat(digits)}Z`).value).toBe(
+        '2026-01-31T09:30:00Z',
+      );
     }
   });
 
   test.each(['0000-00-00 00:00:00', '0000-00-00', '-0001-11-30 00:00:00', '', null])(
     'reads %j as no date',
     (text) => {
-      expect(time(text)).toEqual(quiet(null));
+      expect(moment(text)).toEqual(quiet(null));
     },
   );
 
@@ -166,15 +192,15 @@ describe('time', () => {
     1769851800,
     {},
   ])('reads %j as malformed', (text) => {
-    expect(time(text)).toEqual(surprised('t'));
+    expect(moment(text)).toEqual(surprised('t'));
   });
 
   test('reads a day as it is written', () => {
-    const day = (text: string) => read({ d: text }, (row) => row.day('d'), 'Asia/Tokyo');
-    expect(day('2026-01-31')).toEqual(quiet('2026-01-31'));
-    expect(day('2026-01-31 23:30:00')).toEqual(quiet('2026-01-31'));
-    expect(day('0000-00-00')).toEqual(quiet(null));
-    expect(day('2026-13-01')).toEqual(surprised('d'));
+    const dayOf = (value: string) => read({ d: value }, day('d'), 'Asia/Tokyo');
+    expect(dayOf('2026-01-31')).toEqual(quiet('2026-01-31'));
+    expect(dayOf('2026-01-31 23:30:00')).toEqual(quiet('2026-01-31'));
+    expect(dayOf('0000-00-00')).toEqual(quiet(null));
+    expect(dayOf('2026-13-01')).toEqual(surprised('d'));
   });
 
   test('finds back every moment from its local time, but for the repeated hour', () => {
@@ -210,30 +236,30 @@ describe('time', () => {
 
 describe('maps and lists', () => {
   test('reads an empty list as an empty object', () => {
-    expect(read({ m: [] }, (row) => row.map('m')?.empty)).toEqual(quiet(true));
-    expect(read({ m: [] }, (row) => row.entries('m'))).toEqual(quiet([]));
-    expect(read({ m: [1] }, (row) => row.map('m'))).toEqual(surprised('m'));
+    expect(read({ m: [] }, inner('m', isEmpty))).toEqual(quiet(true));
+    expect(read({ m: [] }, pairs('m'))).toEqual(quiet([]));
+    expect(read({ m: [1] }, inner('m', isEmpty))).toEqual(surprised('m'));
   });
 
   test('names the whole path of a member inside a member', () => {
-    const { surprises } = read({ m: { n: 'x' } }, (row) => row.map('m')?.integer('n'));
+    const { surprises } = read({ m: { n: 'x' } }, nested('m', { n: integer('n') }));
     expect(surprises).toEqual(['things.m.n']);
   });
 
   test('reads a list from an array, an object, or a blank scalar', () => {
-    expect(read({ l: [1] }, (row) => row.list('l'))).toEqual(quiet([1]));
-    expect(read({ l: { 3: 'a', 5: 'b' } }, (row) => row.list('l'))).toEqual(quiet(['a', 'b']));
-    expect(read({ l: 0 }, (row) => row.list('l'))).toEqual(quiet([]));
-    expect(read({ l: 5 }, (row) => row.list('l'))).toEqual(surprised('l'));
+    expect(read({ l: [1] }, field(['l'], parseList))).toEqual(quiet([1]));
+    expect(read({ l: { 3: 'a', 5: 'b' } }, field(['l'], parseList))).toEqual(quiet(['a', 'b']));
+    expect(read({ l: 0 }, field(['l'], parseList))).toEqual(quiet([]));
+    expect(read({ l: 5 }, field(['l'], parseList))).toEqual(surprised('l'));
   });
 
   test('splits a lone text at commas only where that is its habit', () => {
-    expect(read({ l: 'a, b&amp;c,' }, (row) => row.words('l'))).toEqual(quiet(['a', 'b&c']));
-    expect(read({ l: 'a, b' }, (row) => row.texts('l'))).toEqual(quiet(['a, b']));
+    expect(read({ l: 'a, b&amp;c,' }, words('l'))).toEqual(quiet(['a', 'b&c']));
+    expect(read({ l: 'a, b' }, texts('l'))).toEqual(quiet(['a, b']));
   });
 
   test('leaves unreadable elements of a list out, and says so', () => {
-    expect(read({ l: ['a', null, {}, ''] }, (row) => row.texts('l'))).toEqual({
+    expect(read({ l: ['a', null, {}, ''] }, texts('l'))).toEqual({
       value: ['a'],
       surprises: ['things.l'],
     });
@@ -243,40 +269,26 @@ describe('maps and lists', () => {
 describe('errors', () => {
   test('names path and expected kind when a row has no usable id', () => {
     for (const id of [undefined, null, 'x', -1, {}]) {
-      const attempt = () => read({ id }, (row) => row.id());
+      const attempt = () => read({ id }, rowId);
       expect(attempt).toThrow(DecodeError);
       expect(attempt).toThrow('things.id: expected an integer');
     }
   });
 
   test('refuses to open what is no object', () => {
-    expect(() => read('text', (row) => row.empty)).toThrow('things: expected an object');
+    expect(() => read('text', text('a'))).toThrow('things: expected an object');
   });
 
   test('never throws anything but a DecodeError, for any JSON', () => {
     const context = { timeZone: 'Europe/Berlin', surprise: () => undefined };
     fc.assert(
       fc.property(fc.jsonValue(), fc.constantFrom('a', 'id', 'data'), (value, key) => {
+        const rowFields = Object.fromEntries(fieldsOf(key).map((each, n) => [n, each]));
         try {
-          const row = readSingle({ [key]: value }, ['data'], 'things', context) ?? undefined;
-          const nested = readRow({ [key]: value }, 'things', context);
-          for (const reader of [row, nested]) {
-            reader?.text(key);
-            reader?.link(key);
-            reader?.integer(key);
-            reader?.number(key);
-            reader?.flag(key);
-            reader?.time(key);
-            reader?.day(key);
-            reader?.choice({ a: 'A' }, key);
-            reader?.map(key);
-            reader?.list(key);
-            reader?.entries(key);
-            reader?.textEntries(key);
-            reader?.rows(key);
-            reader?.texts(key);
-            reader?.words(key);
-            reader?.id();
+          const single = openSingle({ [key]: value }, ['data'], 'things', context);
+          const whole = openObject({ [key]: value }, 'things', context);
+          for (const object of [single ?? whole, whole]) {
+            readRow(rowFields, object);
           }
         } catch (error) {
           expect(error).toBeInstanceOf(DecodeError);
@@ -287,14 +299,28 @@ describe('errors', () => {
 
   test('survives any text where text is read', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (text) => {
-        const value = `&#${text};&#x110000;&${text}`;
-        expect(typeof read({ t: value }, (row) => row.text('t')).value).toBe('string');
-        read({ t: text }, (row) => row.time('t'));
+      fc.property(fc.string({ unit: 'binary' }), (any) => {
+        const value = `&#${any};&#x110000;&${any}`;
+        expect(typeof read({ t: value }, text('t')).value).toBe('string');
+        read({ t: any }, time('t'));
       }),
     );
   });
 });
+
+/** A field of each kind. */
+function fieldsOf(key: string): readonly Field<unknown>[] {
+  const scalars = [text, link, integer, number, flag, time, day].map((kind) => kind(key, 'id'));
+  const all = (object: JsonObject) => readField(texts(key), object);
+  const compounds = [texts(key), words(key), pairs(key), objects(key, all), inner(key, all)];
+  const fields = { [key]: text(key) };
+  return [...scalars, ...compounds, atLeast(1, key), choice({ a: 'A' }, key), nested(key, fields)];
+}
+
+/** The members of an object as they are. */
+function pairs(key: string): Field<readonly unknown[]> {
+  return entries(key, (...pair) => pair);
+}
 
 /** What a clock in `zone` shows, made by other means than the code under test uses. */
 function localTime(epochMs: number, zone: string): string {

@@ -1,0 +1,294 @@
+import { decode as decodeEntities } from 'html-entities';
+import type { DecodeContext, Row } from '../request.ts';
+import { isZeroDate, normalTimestamp, parseDay } from './timestamp.ts';
+
+/**
+ * An answer, or a row of one, that cannot be used as a whole. `path` and `expected` say what was
+ * missing; what stood there instead is not repeated, as it may be private.
+ */
+export class DecodeError extends Error {
+  override readonly name = 'DecodeError';
+  /** Where in the answer, e.g. `channels.id`. */
+  readonly path: string;
+  /** What kind of value belongs there, e.g. `an integer`. */
+  readonly expected: string;
+
+  constructor(path: string, expected: string) {
+    super(`${path}: expected ${expected}`);
+    this.path = path;
+    this.expected = expected;
+  }
+}
+
+/** The members of a JSON object. */
+export type Members = Readonly<Record<string, unknown>>;
+
+/** One JSON object of an answer. */
+export interface JsonObject {
+  readonly members: Members;
+  /** Names the object in surprises and errors, e.g. `channels`; it must not hold text of the upstream. */
+  readonly path: string;
+  readonly context: DecodeContext;
+}
+
+/**
+ * What a value that is there means: `null` when it says "nothing" in its own way (a zero date, a blank
+ * number), `undefined` when it is not what the documents promise.
+ */
+type Parse<T> = (value: unknown, object: JsonObject, key: string) => T | null | undefined;
+
+/**
+ * One member of an object. `keys` are those under which installations put it: the first that holds something
+ * readable counts. Absent and `null` read as `absent`; anything malformed does too, and is reported as a
+ * surprise, once a member.
+ */
+export interface Field<T> {
+  readonly keys: readonly string[];
+  readonly parse: Parse<T>;
+  readonly absent: T;
+  /** What belongs there, where an object without it is of no use. */
+  readonly expected?: string;
+}
+
+/** The fields of an object, by the names of what they become. */
+export type Fields = Readonly<Record<string, Field<unknown>>>;
+
+/** What a table of fields is decoded to. */
+export type Decoded<F> = { readonly [M in keyof F]: F[M] extends Field<infer T> ? T : never };
+
+/** Some of what a table of fields is decoded to: the others are not known. */
+export type Some<F> = { readonly [M in keyof F]?: Decoded<F>[M] | undefined };
+
+/** A row that has an id beside the fields of a table. */
+export type RowOf<F> = Row & Decoded<F>;
+
+/** A field that is `null` where it is absent. */
+export const field = <T>(keys: readonly string[], parse: Parse<T>): Field<T | null> => ({
+  keys,
+  parse,
+  absent: null,
+});
+
+/** Text with its HTML entities decoded once. A number is taken as its digits; `''` stays `''`. */
+export const text = (...keys: readonly string[]): Field<string | null> => field(keys, parseText);
+
+/** A URL, or `null` for `false` and `''`, which is how an absent one is spelt. */
+export const link = (...keys: readonly string[]): Field<string | null> =>
+  field(keys, (value) => {
+    const url = value === false ? '' : parseText(value);
+    return url === '' ? null : url;
+  });
+
+/** An integer of at most 32 bits, which is as much as can be shown; a larger one is a surprise. */
+export const integer = (...keys: readonly string[]): Field<number | null> =>
+  field(keys, parseSmallInteger);
+
+/** An integer of at most 32 bits that is at least this; a smaller one says nothing. */
+export const atLeast = (least: number, key: string): Field<number | null> =>
+  field([key], (value) => {
+    const count = parseSmallInteger(value);
+    return typeof count === 'number' && count < least ? null : count;
+  });
+
+/** A number, also one written as text in plain digits. */
+export const number = (...keys: readonly string[]): Field<number | null> =>
+  field(keys, parseNumber);
+
+/** `true`, 1, "1" and "true", and their opposites. */
+export const flag = (...keys: readonly string[]): Field<boolean | null> => field(keys, parseFlag);
+
+/** A moment as `2026-01-31T09:30:00Z`; a timestamp without a zone is in the upstream's. */
+export const time = (...keys: readonly string[]): Field<string | null> => field(keys, parseTime);
+
+/** A day as `YYYY-MM-DD`; of a timestamp, the day as it is written. */
+export const day = (...keys: readonly string[]): Field<string | null> => field(keys, parseDate);
+
+/** The value that `choices` gives for the text, whatever its case, e.g. `{ free: 'FREE' }`. */
+export const choice = <T extends string>(
+  choices: Readonly<Record<string, T>>,
+  ...keys: readonly string[]
+): Field<T | null> =>
+  field(keys, (value) => {
+    const word = parseText(value)?.trim().toLowerCase();
+    if (word === '') return null;
+    return word !== undefined && Object.hasOwn(choices, word) ? choices[word] : undefined;
+  });
+
+/** The same field where an object without it is of no use; `expected` says what belongs there. */
+export const required = <T>(one: Field<T | null>, expected: string): Field<T> =>
+  ({ ...one, expected }) as Field<T>;
+
+/** A row's integer id, without which nothing can refer to it. */
+export const rowId: Field<number> = required(
+  field(['id'], (value) => {
+    const id = parseInteger(value);
+    return typeof id === 'number' && id >= 0 ? id : null;
+  }),
+  'an integer',
+);
+
+/** @throws DecodeError when the field is required and cannot be read. */
+export function readField<T>({ keys, parse, absent, expected }: Field<T>, object: JsonObject): T {
+  let malformed: string | undefined;
+  for (const key of keys) {
+    const value = object.members[key];
+    if (!isPresent(value)) continue;
+    const parsed = parse(value, object, key);
+    if (isPresent(parsed)) return parsed;
+    if (parsed === undefined) malformed ??= key;
+  }
+  if (malformed !== undefined) surprise(object, malformed);
+  if (expected !== undefined) throw new DecodeError(`${object.path}.${keys[0]}`, expected);
+  return absent;
+}
+
+/** Reads each field of a table. @throws DecodeError when a required one cannot be read. */
+export function readFields<F extends Fields>(fields: F, object: JsonObject): Decoded<F> {
+  return readInto({}, fields, object) as Decoded<F>;
+}
+
+/** Reads a row: its id, then each field of a table. @throws DecodeError when a required one cannot be read. */
+export function readRow<F extends Fields>(fields: F, object: JsonObject): RowOf<F> {
+  return readInto({ id: readField(rowId, object) }, fields, object) as RowOf<F>;
+}
+
+/** Reads the rows of a list. One that cannot be used is left out and reported as a surprise. */
+export function readRows<F extends Fields>(
+  fields: F,
+  values: readonly unknown[],
+  { path, context }: Omit<JsonObject, 'members'>,
+): RowOf<F>[] {
+  const rows: RowOf<F>[] = [];
+  for (const value of values) {
+    try {
+      rows.push(readRow(fields, openObject(value, path, context)));
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+      context.surprise(error.path);
+    }
+  }
+  return rows;
+}
+
+/** Reads the members that the object has, takes the others from `input`, and leaves the rest `undefined`: unknown. */
+export function readKnown<F extends Fields>(
+  fields: F,
+  object: JsonObject,
+  input: Some<F>,
+): Some<F> {
+  const known: Record<string, unknown> = {};
+  for (const [name, each] of Object.entries(fields)) {
+    const has = each.keys.some((key) => isPresent(object.members[key]));
+    known[name] = has ? readField(each, object) : (input[name] ?? undefined);
+  }
+  return known as Some<F>;
+}
+
+/**
+ * Opens a JSON object for reading; an empty list is taken for an empty object.
+ * @throws DecodeError when the value is anything else.
+ */
+export function openObject(value: unknown, path: string, context: DecodeContext): JsonObject {
+  const members = asMap(value);
+  if (!members) throw new DecodeError(path, 'an object');
+  return { members, path, context };
+}
+
+/** Whether the object has no members at all. */
+export function isEmpty({ members }: JsonObject): boolean {
+  return Object.keys(members).length === 0;
+}
+
+/** Reports that a member is not what the documents say. */
+export function surprise({ path, context }: JsonObject, member: string): void {
+  context.surprise(`${path}.${member}`);
+}
+
+function readInto(row: Record<string, unknown>, fields: Fields, object: JsonObject): object {
+  for (const name in fields) row[name] = readField(fields[name] as Field<unknown>, object);
+  return row;
+}
+
+/** How every entity begins: most signs in texts begin none. */
+const entity = /&[#\da-z]/i;
+
+/** The upstreams escape text for HTML before they put it into JSON: undone here, exactly once. */
+export function decodeText(text: string): string {
+  if (!text.includes('&') || !entity.test(text)) return text;
+  return decodeEntities(text, { scope: 'strict' });
+}
+
+/** A JSON object, or an empty list in its place: PHP spells both alike when there is nothing inside. */
+export function asMap(value: unknown): Members | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (Array.isArray(value)) return value.length === 0 ? {} : undefined;
+  return value as Members;
+}
+
+/** An integer, also one written as text; `null` for a blank, `undefined` for anything else. */
+export function parseInteger(value: unknown): number | null | undefined {
+  const number = parseNumber(value);
+  return typeof number === 'number' && !Number.isSafeInteger(number) ? undefined : number;
+}
+
+/** An integer of 32 bits, which is as much as can be shown; a larger one is none. */
+export function parseSmallInteger(value: unknown): number | null | undefined {
+  const number = parseInteger(value);
+  return typeof number === 'number' && number !== (number | 0) ? undefined : number;
+}
+
+/** A number, also one written as text in plain digits; `-0`, which JSON cannot write, is 0. */
+function parseNumber(value: unknown): number | null | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : undefined;
+  if (typeof value !== 'string') return undefined;
+  const text = value.trim();
+  if (text === '') return null;
+  // `Number` alone would also take hexadecimal digits and "Infinity".
+  if (!/^[+-]?\d+(?:\.\d+)?$/.test(text)) return undefined;
+  const number = Number(text) + 0;
+  return Number.isFinite(number) ? number : undefined;
+}
+
+/** Text with its entities decoded; a number as its digits. */
+export function parseText(value: unknown): string | undefined {
+  if (typeof value === 'string') return decodeText(value);
+  return typeof value === 'number' ? String(value) : undefined;
+}
+
+/** `true`, 1, "1" and "true", and their opposites. */
+function parseFlag(value: unknown): boolean | null | undefined {
+  if (typeof value === 'boolean') return value;
+  if (value === 1 || value === 0) return value === 1;
+  if (typeof value !== 'string') return undefined;
+  switch (value.trim().toLowerCase()) {
+    case '1':
+    case 'true':
+      return true;
+    case '0':
+    case 'false':
+      return false;
+    case '':
+      return null;
+    default:
+      return undefined;
+  }
+}
+
+/** A timestamp in the gateway's spelling, local to the upstream's zone when it has none of its own. */
+function parseTime(value: unknown, { context }: JsonObject): string | null | undefined {
+  if (typeof value !== 'string') return undefined;
+  if (value.trim() === '' || isZeroDate(value)) return null;
+  return normalTimestamp(value, context.timeZone) ?? undefined;
+}
+
+/** A day as `YYYY-MM-DD`. */
+function parseDate(value: unknown): string | null | undefined {
+  if (typeof value !== 'string') return undefined;
+  if (value.trim() === '' || isZeroDate(value)) return null;
+  return parseDay(value) ?? undefined;
+}
+
+/** False for `undefined` and `null`, which mean the same in an answer. */
+export function isPresent<T>(value: T): value is NonNullable<T> {
+  return value !== undefined && value !== null;
+}
