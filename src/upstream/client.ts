@@ -7,7 +7,7 @@ import type { AtOnce } from '../scheduling/at-once.ts';
 import type { Budget, BudgetWatch } from './budget/budget.ts';
 import { Budgets, type KeyState } from './budget/budgets.ts';
 import { type Journal, keysAreNew } from './budget/journal/journal.ts';
-import { processBudgets } from './budget/process-budget.ts';
+import { processBudgets } from './budget/process-budgets.ts';
 import type { Cache, Freshness } from './cache/cache.ts';
 import { everythingOf, scopeOf } from './cache/key.ts';
 import { Refresher } from './cache/refresher.ts';

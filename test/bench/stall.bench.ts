@@ -1,7 +1,7 @@
 import { it } from 'vitest';
 import { systemClock } from '../../src/scheduling/clock.ts';
-import { ProcessBudget } from '../../src/upstream/budget/process-budget.ts';
-import { MemoryStore } from '../../src/upstream/budget/store.ts';
+import { MemoryStore } from '../../src/upstream/budget/memory-store.ts';
+import { QueuedBudget } from '../../src/upstream/budget/queued-budget.ts';
 import { Receipt } from '../../src/upstream/receipt.ts';
 import { type Brought, sharedRequest } from '../support/shared-request.ts';
 import { percentile, record } from './report/measurement.ts';
@@ -57,7 +57,7 @@ async function worstTurns(waiting: number): Promise<{ enqueue: number; after: nu
 
 async function oneRun(waiting: number): Promise<{ enqueue: number; after: number }> {
   const clock = systemClock;
-  const budget = new ProcessBudget(
+  const budget = new QueuedBudget(
     clock,
     new MemoryStore({ clock, limit: LIMIT, windowMs: 60_000 }),
   );

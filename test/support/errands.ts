@@ -3,8 +3,8 @@ import type { Clock } from '../../src/scheduling/clock.ts';
 import type { Budget, SlotRequest, Turn } from '../../src/upstream/budget/budget.ts';
 import { type KeyJournal, newKey } from '../../src/upstream/budget/journal/journal.ts';
 import type { Lane } from '../../src/upstream/budget/law/document.ts';
-import { ProcessBudget } from '../../src/upstream/budget/process-budget.ts';
-import { MemoryStore } from '../../src/upstream/budget/store.ts';
+import { MemoryStore } from '../../src/upstream/budget/memory-store.ts';
+import { QueuedBudget } from '../../src/upstream/budget/queued-budget.ts';
 import type { Feedback } from '../../src/upstream/wire/rate-limit-headers.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
@@ -50,7 +50,7 @@ export function createBudget(
   windowMs: number,
   journal: KeyJournal = newKey,
 ): Budget {
-  return new ProcessBudget(clock, new MemoryStore({ clock, limit, windowMs, journal }));
+  return new QueuedBudget(clock, new MemoryStore({ clock, limit, windowMs, journal }));
 }
 
 /** What a budget makes of what a request brings. */

@@ -35,8 +35,8 @@ export interface Sharing {
  */
 export interface Slot {
   readonly kind: 'slot';
-  /** Tells it from all others, where replicas share the budget. */
-  readonly id?: string;
+  /** Tells it from all others on the budget. */
+  readonly id: string;
   /** What the answer is stored with, where replicas share the budget. */
   readonly stamp?: Stamp;
   /** Whether the request may still leave: asked in the turn in which its first byte does. */

@@ -1,6 +1,14 @@
-import { CallerQueues } from './caller-queues.ts';
-import type { Lane, TurnLane, TurnState } from './law/document.ts';
-import { acrossLanes, inARowAfter, nextLane, type WaitingCounts } from './law/turns.ts';
+import type { KeyBudget, Lane, TurnLane, TurnState } from './law/document.ts';
+import {
+  acrossLanes,
+  beforeInLane,
+  type CallerWaits,
+  inARowAfter,
+  inTurns,
+  nextLane,
+  roundOf,
+  type WaitingCounts,
+} from './law/turns.ts';
 
 /** What waits for a slot. */
 export interface Waiting {
@@ -11,35 +19,34 @@ export interface Waiting {
   readonly urgency: () => number;
 }
 
+/** Where the turns of the budget stand, as last known. */
+interface KnownTurns {
+  readonly budget: Pick<KeyBudget, 'turns'>;
+}
+
 /** What waits in this process, in the order in which the law gives slots. */
 export class Lanes<W extends Waiting> {
-  readonly #turns: () => TurnState;
+  readonly #of: KnownTurns;
   readonly #nameOf: (caller: string) => string;
   #queues = {
     write: new CallerQueues<W>('write'),
     interactive: new CallerQueues<W>('interactive'),
   };
   readonly #refreshes = new Set<W>();
+  /** How many wait in all lanes. */
+  waiting = 0;
   /** What the callers of those who wait are called there. */
   readonly #names = new WeakMap<W, string>();
 
-  /**
-   * @param turns the turns of the budget as last known.
-   * @param nameOf what a caller is called there.
-   */
-  constructor(turns: () => TurnState, nameOf = (caller: string): string => caller) {
-    this.#turns = turns;
+  /** @param nameOf what a caller is called in the turns. */
+  constructor(of: KnownTurns, nameOf = (caller: string): string => caller) {
+    this.#of = of;
     this.#nameOf = nameOf;
   }
 
   /** How many wait in a lane. */
   size(lane: Lane): number {
     return lane === 'refresh' ? this.#refreshes.size : this.#queues[lane].size;
-  }
-
-  /** How many wait in all lanes. */
-  get waiting(): number {
-    return this.size('write') + this.size('interactive') + this.size('refresh');
   }
 
   /** Callers who wait in a lane. */
@@ -49,16 +56,19 @@ export class Lanes<W extends Waiting> {
 
   /** The lane whose turn is next; undefined when nothing waits. */
   get next(): Lane | undefined {
-    const sizes = { write: this.size('write'), interactive: this.size('interactive') };
-    return nextLane(this.#turns(), sizes) ?? (this.#refreshes.size > 0 ? 'refresh' : undefined);
+    return (
+      nextLane(this.#of.budget.turns, this.#sizes) ??
+      (this.#refreshes.size > 0 ? 'refresh' : undefined)
+    );
   }
 
   /** The same lanes with the same in them, to be played through on a copy of the turns. */
-  copy(turns: () => TurnState): Lanes<W> {
-    const copy = new Lanes<W>(turns, this.#nameOf);
+  copy(budget: KeyBudget): Lanes<W> {
+    const copy = new Lanes<W>({ budget }, this.#nameOf);
     const { interactive, write } = this.#queues;
     copy.#queues = { write: write.copy(), interactive: interactive.copy() };
     for (const refresh of this.#refreshes) copy.#refreshes.add(refresh);
+    copy.waiting = this.waiting;
     for (const waiting of this.inOrder()) copy.#names.set(waiting, this.callerOf(waiting));
     return copy;
   }
@@ -66,9 +76,10 @@ export class Lanes<W extends Waiting> {
   /** Queues something; `name` is what its caller is called in the turns. */
   add(waiting: W, name = this.#nameOf(waiting.caller)): void {
     const { lane } = waiting;
+    this.waiting += 1;
     this.#names.set(waiting, name);
     if (lane === 'refresh') this.#refreshes.add(waiting);
-    else this.#queues[lane].add(waiting, name, this.#turns().seq);
+    else this.#queues[lane].add(waiting, name, this.#of.budget.turns.seq);
   }
 
   /** What the caller of something is called in the turns. */
@@ -78,6 +89,7 @@ export class Lanes<W extends Waiting> {
 
   /** Puts back, before all others of its lane, what had its turn in vain. */
   addFirst(waiting: W): void {
+    this.waiting += 1;
     this.#names.set(waiting, this.#nameOf(waiting.caller));
     if (waiting.lane === 'refresh') this.#refreshes.add(waiting);
     else this.#queues[waiting.lane].addFirst(waiting);
@@ -85,8 +97,13 @@ export class Lanes<W extends Waiting> {
 
   /** Takes something out; false when it does not wait here. */
   remove(waiting: W): boolean {
-    if (waiting.lane === 'refresh') return this.#refreshes.delete(waiting);
-    return this.#queues[waiting.lane].remove(waiting, this.callerOf(waiting));
+    const { lane } = waiting;
+    const isOut =
+      lane === 'refresh'
+        ? this.#refreshes.delete(waiting)
+        : this.#queues[lane].remove(waiting, this.callerOf(waiting));
+    if (isOut) this.waiting -= 1;
+    return isOut;
   }
 
   /** How many wait, as the law asks. */
@@ -104,6 +121,18 @@ export class Lanes<W extends Waiting> {
     };
   }
 
+  /** This many of those whose turn is next at most, with as many refreshes among them at most. */
+  first(most: number, refreshes: number): { readonly request: W; readonly caller: string }[] {
+    const first: W[] = [];
+    const order = this.inOrder();
+    for (let next = order.next(); first.length < most && !next.done; next = order.next()) {
+      first.push(next.value);
+    }
+    const room = Math.min(refreshes, most - first.length, this.#refreshes.size);
+    if (room > 0) first.push(...this.mostUrgent(room).map(({ refresh }) => refresh));
+    return first.map((request) => ({ request, caller: this.callerOf(request) }));
+  }
+
   /** The refreshes that are the most urgent, this many at most. */
   mostUrgent(count: number): { readonly refresh: W; readonly urgency: number }[] {
     const all = [...this.#refreshes].map((refresh) => ({ refresh, urgency: refresh.urgency() }));
@@ -112,10 +141,14 @@ export class Lanes<W extends Waiting> {
 
   /** The writes and reads that wait, in the order in which they go if nothing else comes. */
   *inOrder(): Generator<W> {
-    const turns = this.#turns();
-    const left = { write: this.size('write'), interactive: this.size('interactive') };
+    const turns = this.#of.budget.turns;
+    const left = this.#sizes;
     const { interactive, write } = this.#queues;
     const orders = { write: write.inOrder(turns), interactive: interactive.inOrder(turns) };
+    // Where only one lane has something there is nothing to decide.
+    if (left.write === 0) yield* orders.interactive;
+    if (left.interactive === 0) yield* orders.write;
+    if (left.write === 0 || left.interactive === 0) return;
     let { writesInARow } = turns;
     for (let lane = nextLane(turns, left); lane; lane = nextLane({ writesInARow }, left)) {
       const next = orders[lane].next();
@@ -130,19 +163,147 @@ export class Lanes<W extends Waiting> {
   position(waiting: W): number | undefined {
     const { lane } = waiting;
     if (lane === 'refresh') return undefined;
-    const turns = this.#turns();
+    const turns = this.#of.budget.turns;
     const before = this.#queues[lane].position(turns, waiting, this.callerOf(waiting));
     return before === undefined ? undefined : this.#across(lane, before);
   }
 
   /** How many would go before something new of this caller in this lane. */
   ahead(lane: TurnLane, caller: string): number {
-    return this.#across(lane, this.#queues[lane].ahead(this.#turns(), this.#nameOf(caller)));
+    return this.#across(
+      lane,
+      this.#queues[lane].ahead(this.#of.budget.turns, this.#nameOf(caller)),
+    );
   }
 
   /** How many of both lanes go before what has this many of its own before it. */
   #across(lane: TurnLane, before: number): number {
-    const waits = { write: this.size('write'), interactive: this.size('interactive') };
-    return acrossLanes(this.#turns(), lane, before, waits);
+    return acrossLanes(this.#of.budget.turns, lane, before, this.#sizes);
   }
+
+  get #sizes(): Record<TurnLane, number> {
+    return { write: this.#queues.write.size, interactive: this.#queues.interactive.size };
+  }
+}
+
+/** What one caller has queued. */
+interface CallerQueue<W> {
+  readonly caller: string;
+  /** The turn (`TurnState.seq`) since which at least one waits. */
+  readonly since: number;
+  readonly waiting: W[];
+}
+
+/** One lane in which callers take turns. What had its turn in vain goes before everything else. */
+class CallerQueues<W> {
+  readonly #lane: TurnLane;
+  readonly #queues = new Map<string, CallerQueue<W>>();
+  readonly #again: W[] = [];
+  /** The one that was made last. */
+  #latest: CallerQueue<W> | undefined;
+  #size = 0;
+
+  constructor(lane: TurnLane) {
+    this.#lane = lane;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Callers who wait. */
+  get callers(): number {
+    return this.#queues.size;
+  }
+
+  /** The same queues of the same things, to be played through without changing these. */
+  copy(): CallerQueues<W> {
+    const copy = new CallerQueues<W>(this.#lane);
+    for (const [caller, queue] of this.#queues) {
+      copy.#queues.set(caller, { ...queue, waiting: [...queue.waiting] });
+    }
+    copy.#again.push(...this.#again);
+    copy.#size = this.#size;
+    return copy;
+  }
+
+  /** Queues something after a turn. */
+  add(waiting: W, caller: string, seq: number): void {
+    this.#size += 1;
+    const queue = this.#queues.get(caller);
+    if (queue) queue.waiting.push(waiting);
+    else {
+      this.#latest = { caller, since: seq, waiting: [waiting] };
+      this.#queues.set(caller, this.#latest);
+    }
+  }
+
+  /** Puts back, before all others, what had its turn in vain. */
+  addFirst(waiting: W): void {
+    this.#size += 1;
+    this.#again.push(waiting);
+  }
+
+  /** Takes something out; false when it does not wait here. */
+  remove(waiting: W, caller: string): boolean {
+    const queue = this.#queues.get(caller);
+    if (!drop(this.#again, waiting) && !(queue && drop(queue.waiting, waiting))) return false;
+    if (queue?.waiting.length === 0) this.#queues.delete(caller);
+    this.#size -= 1;
+    return true;
+  }
+
+  /** How many wait of each caller; `callerOf` names those of what had its turn in vain. */
+  waits(callerOf: (waiting: W) => string): CallerWaits[] {
+    const again = this.#again.map((waiting): CallerWaits => [callerOf(waiting), 1, null]);
+    const queued = Array.from(this.#queues.values(), ({ caller, since, waiting }): CallerWaits => {
+      return [caller, waiting.length, since];
+    });
+    return [...again, ...queued];
+  }
+
+  /** How many go before something that waits; undefined when it does not wait here. */
+  position(turns: TurnState, waiting: W, caller: string): number | undefined {
+    const again = this.#again.indexOf(waiting);
+    if (again >= 0) return again;
+    const queue = this.#queues.get(caller);
+    const round = queue?.waiting.lastIndexOf(waiting) ?? -1;
+    return queue && round >= 0 ? this.#before(turns, queue, round) : undefined;
+  }
+
+  /** How many would go before something new of this caller. */
+  ahead(turns: TurnState, caller: string): number {
+    const queue = this.#queues.get(caller);
+    if (!queue) return this.#again.length + this.#queues.size;
+    return this.#before(turns, queue, queue.waiting.length);
+  }
+
+  /** Everything in the order in which it goes if nothing else comes. */
+  *inOrder(turns: TurnState): Generator<W> {
+    yield* this.#again;
+    const queues = [...this.#queues.values()];
+    if (queues.length < 2) {
+      for (const { waiting } of queues) yield* waiting;
+      return;
+    }
+    const round = roundOf(turns, this.#lane, queues);
+    yield* inTurns(round.map(({ waiting }) => waiting));
+  }
+
+  /** How many go before the request that a caller has in this round. */
+  #before(turns: TurnState, own: CallerQueue<W>, round: number): number {
+    // Who has just come stands behind all others: thousands can come at once.
+    const isLast = round === 0 && own === this.#latest && own.since === turns.seq;
+    const others = isLast
+      ? this.#queues.size - 1
+      : beforeInLane(turns, this.#lane, this.#queues.values(), { own, round });
+    return this.#again.length + others;
+  }
+}
+
+function drop<T>(list: T[], item: T): boolean {
+  const index = list.indexOf(item);
+  if (index < 0) return false;
+  list.splice(index, 1);
+  return true;
 }

@@ -3,7 +3,7 @@ import { type BudgetView, heldMsOf } from './law/availability.ts';
 import { claimSlots, stopOf } from './law/claim.ts';
 import { copyOf, type KeyBudget, type TurnLane } from './law/document.ts';
 import { endSlot } from './law/ended.ts';
-import { onWire, purge, used } from './law/slots.ts';
+import { purge, used } from './law/slots.ts';
 import type { CallerWaits } from './law/turns.ts';
 
 /** A request that leaves, in a forecast. Times are milliseconds from when the forecast was made. */
@@ -53,7 +53,7 @@ export class QueueForecast {
     this.limit = limit;
     this.latencyMs = latencyMs;
     this.#budget = budget;
-    this.#lanes = lanes.copy(() => budget.turns);
+    this.#lanes = lanes.copy(budget);
     this.#view = view;
     this.#now = now;
     budget.pause.until = now + heldMsOf(view);
@@ -92,8 +92,7 @@ export class QueueForecast {
     const b = this.#budget;
     this.#playTo(now + nowMs);
     for (let lane = this.#lanes.next; lane && lane !== 'refresh'; lane = this.#lanes.next) {
-      const at = { lane, free: b.limit - used(b), wire: onWire(b, isAlive), reserved: 0 };
-      const stop = stopOf(b, rules, this.#now, at);
+      const stop = stopOf(b, rules, this.#now, { lane, free: b.limit - used(b), isAlive });
       if (!stop) return this.#now - now;
       // Less than that could be lost in rounding.
       const stopAt = this.#now + Math.max(0.001, stop.waitMs ?? Infinity);

@@ -1,97 +1,54 @@
-import type { AtOnce } from '../../scheduling/at-once.ts';
+import { type AtOnce, inBackground } from '../../scheduling/at-once.ts';
 import type { Clock } from '../../scheduling/clock.ts';
-import type {
-  Budget,
-  BudgetState,
-  BudgetWindow,
-  QueuedRequest,
-  SlotRequest,
-  Turn,
-} from './budget.ts';
-import { Lanes } from './lanes.ts';
-import {
-  aheadElsewhere,
-  availableMs,
-  type BudgetView,
-  heldMsOf,
-  pausedMs,
-} from './law/availability.ts';
-import { refreshesPerWindow } from './law/claim.ts';
-import { type KeyBudget, type Lane, reserveOf, type TurnLane } from './law/document.ts';
-import { used } from './law/slots.ts';
-import { countWaiting } from './law/turns.ts';
-import { QueueForecast } from './queue-forecast.ts';
-import { type SlotUse, stateOf, windowOf } from './window.ts';
+import type { Budget, SharedResult, SlotRequest, Turn } from './budget.ts';
+import { BudgetQueue } from './budget-queue.ts';
+import type { Lane } from './law/document.ts';
+import type { CallerWaits, WaitingCounts } from './law/turns.ts';
+import type { BudgetStore, Claimed, Queue, QueuedWant, Taken } from './store.ts';
+
+/** Most requests that are claimed for at a time. */
+const MOST_WANTS = 12;
+/** Among them, most refreshes. */
+const MOST_REFRESHES = 3;
+/** So often another replica's request is asked after that was to bring what is waited for here. */
+const ASK_AGAIN_MS = 250;
+/** Times are sums of fractions: what is off by less is not to cost a whole millisecond. */
+const ROUNDED_MS = 1e-6;
+const SHARED: SharedResult = { kind: 'shared' };
 
 /**
- * What all budgets have in common: the requests that wait in this process, in their order, and who of them is
- * turned away when it is about to end. Who goes, and when, is up to the budget.
+ * The budget of a key: whenever something changes, it claims slots of its store for the first who wait, until the store
+ * says when to claim again. A read that another replica asks just now takes no slot: it is parked until that one ends.
  */
-export abstract class QueuedBudget implements Budget {
-  protected readonly clock: Clock;
-  protected readonly lanes: Lanes<SlotRequest>;
-  /** What slots of this process are taken for, by their names. */
-  readonly #uses = new Map<string, SlotUse>();
-  /** How those who wait get their turns. */
+export class QueuedBudget extends BudgetQueue implements Budget, Queue {
+  /** Told when something waits here from now on, or nothing does any more. */
+  readonly #waitsNow: ((budget: QueuedBudget, does: boolean) => void) | undefined;
+  /** How those who wait, parked or not, get their turns. */
   readonly #turns = new Map<SlotRequest, (turn: Turn) => void>();
-  /** When the process will end; `null` while it is not about to. */
-  #drainedAt: number | null = null;
-  /** Whether slots have been given back in this turn. */
+  /** Requests that wait for another replica's, and when that is asked after again, on `clock.now()`. */
+  readonly #parked = new Map<SlotRequest, number>();
+  readonly #rushing = new Set<SlotRequest>();
+  /** No claim before that, on `clock.now()`. */
+  #claimAt = Number.NEGATIVE_INFINITY;
+  /** The same for those who come. */
+  #newcomersAt = Number.NEGATIVE_INFINITY;
+  #isClaiming = false;
+  /** Whether there is reason for another claim since the one under way has asked who waits. */
+  #claimAgain = false;
+  #cancelWake: (() => void) | null = null;
+  #waited = false;
+  /** Whether slots have been given back in this turn, and whether a refusal was among them. */
   #pumpsSoon = false;
-  /** Whether a refusal was among them. */
   #tellsSoon = false;
 
-  /** @param nameOf what a caller is called in the budget. */
-  constructor(clock: Clock, nameOf?: (caller: string) => string) {
-    this.clock = clock;
-    this.lanes = new Lanes(() => this.budget.turns, nameOf);
+  constructor(
+    clock: Clock,
+    store: BudgetStore,
+    waitsNow?: (budget: QueuedBudget, does: boolean) => void,
+  ) {
+    super(clock, store);
+    this.#waitsNow = waitsNow;
   }
-
-  get state(): BudgetState {
-    const writeInMs = (): number => this.estimate('write', '');
-    return stateOf(this.view, { queued: this.lanes.waiting, writeInMs });
-  }
-
-  get window(): BudgetWindow {
-    return windowOf(this.view, (id) => this.#uses.get(id));
-  }
-
-  get pausedMs(): number {
-    return pausedMs(this.view.budget, this.view.now);
-  }
-
-  get idle(): boolean {
-    const { view } = this;
-    if (
-      this.lanes.waiting > 0 ||
-      heldMsOf(view) > 0 ||
-      view.bids.some((bid) => countWaiting(bid) > 0)
-    )
-      return false;
-    return view.budget.limit - used(view.budget) > reserveOf(view.budget.limit);
-  }
-
-  get refreshesPerWindow(): number {
-    return refreshesPerWindow(this.limit);
-  }
-
-  get limit(): number {
-    return this.budget.limit;
-  }
-
-  get windowMs(): number {
-    return this.view.rules.windowMs;
-  }
-
-  abstract readonly answersInMs: number;
-  abstract sendNow(request: SlotRequest): void;
-
-  /** The budget as last known, for what does not depend on the time: slots may still be in it that are over. */
-  protected abstract readonly budget: KeyBudget;
-  /** The budget as last known, as it stands now. */
-  protected abstract readonly view: BudgetView;
-  /** Grants a turn to all who may have theirs now, and sees to being called again when more may. */
-  protected abstract pump(): void;
 
   turn(request: SlotRequest, again = false): AtOnce<Turn> {
     let granted: Turn | undefined;
@@ -101,7 +58,7 @@ export abstract class QueuedBudget implements Budget {
     this.#turns.set(request, (turn) => grant(turn));
     if (again) this.lanes.addFirst(request);
     else this.lanes.add(request);
-    this.pump();
+    this.#pumpForNewcomer();
     return (
       granted ??
       new Promise<Turn>((resolve) => {
@@ -112,7 +69,7 @@ export abstract class QueuedBudget implements Budget {
 
   cancel(request: SlotRequest): boolean {
     if (!this.lanes.remove(request)) return false;
-    this.grant(request, { kind: 'cancelled' });
+    this.#grant(request, { kind: 'cancelled' });
     return true;
   }
 
@@ -127,106 +84,216 @@ export abstract class QueuedBudget implements Budget {
     request.caller = caller;
     if (!waits) return;
     this.lanes.add(request);
-    this.pump();
+    this.#pumpForNewcomer();
   }
 
-  estimate(lane: TurnLane, caller: string): number {
-    return this.#estimateAt(this.lanes.ahead(lane, caller));
+  sendNow(request: SlotRequest): void {
+    if (this.lanes.position(request) === undefined) return;
+    this.#rushing.add(request);
+    this.#claimNow();
   }
 
-  estimateOf(request: SlotRequest): number {
-    const position = this.lanes.position(request);
-    return position === undefined ? 0 : this.#estimateAt(position);
-  }
-
-  forecast(): QueueForecast {
-    return new QueueForecast(this.lanes, this.view);
-  }
-
-  waiting(most: number): QueuedRequest[] {
-    const waiting: QueuedRequest[] = [];
-    for (const each of this.lanes.inOrder()) {
-      if (waiting.length >= most) return waiting;
-      waiting.push(queued(each, this.#estimateAt(waiting.length)));
+  /** Another replica's request for a read has ended. */
+  endedElsewhere(key: string | null, result: SharedResult | null): void {
+    for (const request of [...this.#parked.keys(), ...this.lanes.inOrder()]) {
+      const { sharing } = request;
+      if (key === null || sharing?.key !== key || sharing.newerThan?.() === Infinity) continue;
+      if (result || this.#parked.has(request)) this.#land(request, result);
     }
-    const refreshes = this.lanes.mostUrgent(most - waiting.length);
-    for (const { refresh } of refreshes) waiting.push(queued(refresh, null));
-    return waiting;
+    this.#claimNow();
   }
 
-  queuedIn(lane: Lane): number {
-    return this.lanes.size(lane);
-  }
-
-  drain(graceMs: number): void {
-    if (this.#drainedAt !== null) return;
-    this.#drainedAt = this.clock.now() + graceMs;
+  /** A pause has begun, or nothing can be asked of the store, or it can again: those who wait reckon with that. */
+  storeChanged(): void {
     this.tellDelay();
-    // Writes whose turn was to come in time, and did not.
-    this.clock.after(graceMs, () => this.tellDelay());
+    this.#claimNow();
   }
 
-  turnsAway(request: SlotRequest, estimateMs: number): boolean {
-    if (this.#drainedAt === null) return false;
-    return request.lane !== 'write' || this.clock.now() + estimateMs > this.#drainedAt;
+  wanted(): { readonly wants: QueuedWant[]; readonly waits: WaitingCounts } {
+    this.#claimAgain = false;
+    const wants = this.#parked.size > 0 ? this.#overdue() : [];
+    const refreshes = this.drains ? 0 : MOST_REFRESHES;
+    wants.push(...this.lanes.first(MOST_WANTS - wants.length, refreshes));
+    for (const request of this.#rushing) {
+      const position = this.#parked.has(request) ? 0 : this.lanes.position(request);
+      let at = wants.findIndex((want) => want.request === request);
+      if (position === undefined) {
+        this.#rushing.delete(request);
+        continue;
+      }
+      if (at < 0) at = wants.length;
+      const rushPast = Math.max(at, position);
+      wants[at] = { request, caller: this.lanes.callerOf(request), rushPast };
+    }
+    return { wants, waits: this.#waits };
   }
 
-  /** Whether the process is about to end. */
-  protected get drains(): boolean {
-    return this.#drainedAt !== null;
+  freed(refused: boolean, noted?: Promise<void>): void {
+    // What asks for another turn in this run is claimed for with the others.
+    this.#claimAt = Number.NEGATIVE_INFINITY;
+    this.#pumpSoon(refused && noted === undefined);
+    if (noted) inBackground(noted.then(() => (refused ? this.storeChanged() : this.#claimNow())));
   }
 
-  /** Notes what a slot of this process is taken for. */
-  protected noteUse(id: string, { lane, resource }: SlotUse): void {
-    const { answered, held } = this.budget;
-    this.#uses.set(id, { lane, resource });
-    if (this.#uses.size <= 2 * (answered.length + held.length)) return;
-    const counting = new Set([...answered, ...held].map((slot) => slot.id));
-    for (const each of this.#uses.keys()) if (!counting.has(each)) this.#uses.delete(each);
+  get #waits(): WaitingCounts {
+    const { waits } = this.lanes;
+    if (this.#parked.size === 0 && !this.drains) return waits;
+    const { seq } = this.store.budget.turns;
+    const parkedIn = (lane: Lane): CallerWaits[] =>
+      [...this.#parked.keys()].flatMap((each) =>
+        each.lane === lane ? [[this.lanes.callerOf(each), 1, seq]] : [],
+      );
+    return {
+      write: [...waits.write, ...parkedIn('write')],
+      interactive: [...waits.interactive, ...parkedIn('interactive')],
+      refreshes: (this.drains ? 0 : waits.refreshes) + parkedIn('refresh').length,
+      oldestMs: this.drains ? 0 : waits.oldestMs,
+    };
   }
 
-  /** Tells a request, which waits in no lane any more, what has become of its turn. */
-  protected grant(request: SlotRequest, turn: Turn): void {
-    const grant = this.#turns.get(request);
-    this.#turns.delete(request);
-    grant?.(turn);
+  /** Those whom another replica's request has kept waiting for long. */
+  #overdue(): QueuedWant[] {
+    const now = this.clock.now() + ROUNDED_MS;
+    const overdue = [...this.#parked].filter(([, askAt]) => askAt <= now).slice(0, MOST_WANTS);
+    return overdue.map(([request]) => ({ request, caller: this.lanes.callerOf(request) }));
+  }
+
+  #claimNow(): void {
+    this.#claimAt = Number.NEGATIVE_INFINITY;
+    this.#pump();
+  }
+
+  #pumpForNewcomer(): void {
+    // While slots are waited for, newcomers are told of in good time and not one by one.
+    this.#claimAt = Math.min(this.#claimAt, this.#newcomersAt);
+    this.#pump();
   }
 
   /**
-   * Pumps once the request that has given a slot back has asked for another turn, which is to be the next. After a refusal those
-   * who wait learn of the pause first.
+   * Pumps once the request that has given a slot back has asked for another turn, which is to be the next. After a refusal
+   * those who wait learn of the pause first.
    */
-  protected pumpSoon(refused: boolean): void {
-    this.#tellsSoon ||= refused;
+  #pumpSoon(tells: boolean): void {
+    this.#tellsSoon ||= tells;
     if (this.#pumpsSoon) return;
     this.#pumpsSoon = true;
     queueMicrotask(() => {
-      const tells = this.#tellsSoon;
+      const tellsNow = this.#tellsSoon;
       this.#pumpsSoon = false;
       this.#tellsSoon = false;
-      if (tells) this.tellDelay();
-      this.pump();
+      if (tellsNow) this.tellDelay();
+      this.#pump();
     });
   }
 
-  /** Milliseconds until what has this many of this process before it is sent. */
-  #estimateAt(position: number): number {
-    const { view } = this;
-    const elsewhere = aheadElsewhere(view.bids, position, this.lanes.callers('interactive'));
-    return availableMs(view, position + elsewhere);
-  }
-
-  /** Lets those who wait reckon with a pause, instead of finding out when their patience is over. */
-  protected tellDelay(): void {
-    let position = 0;
-    // Whoever does not want to wait so long leaves the lanes meanwhile.
-    for (const each of Array.from(this.lanes.inOrder())) {
-      if (each.accepts(this.#estimateAt(position))) position += 1;
+  /** Claims for as long as something comes of it at once, and sees to being called again when more may. */
+  #pump(): void {
+    for (;;) {
+      this.#tellWhetherWaiting();
+      if (this.#isClaiming) {
+        this.#claimAgain = true;
+        return;
+      }
+      if (this.#sleeps()) return;
+      const claimed = this.store.claim(this, this.#rushing.size > 0 ? undefined : this.lanes.next);
+      if (claimed instanceof Promise) {
+        this.#isClaiming = true;
+        inBackground(this.#takeLater(claimed));
+        return;
+      }
+      this.#take(claimed);
     }
   }
-}
 
-function queued(request: SlotRequest, leavesInMs: number | null): QueuedRequest {
-  const { caller, lane, operation, resource, waitedMs } = request;
-  return { lane, caller, resource, operation, waitedMs, leavesInMs };
+  async #takeLater(claimed: Promise<Claimed>): Promise<void> {
+    try {
+      this.#take(await claimed);
+    } finally {
+      this.#isClaiming = false;
+    }
+    this.#pump();
+  }
+
+  /** Whether there is nothing to claim for now; sets the alarm where there will be. */
+  #sleeps(): boolean {
+    this.#cancelWake?.();
+    this.#cancelWake = null;
+    const { waiting } = this.lanes;
+    const mayLeave = waiting > 0 && this.drains ? waiting - this.lanes.size('refresh') : waiting;
+    let at = mayLeave > 0 ? this.#claimAt : Number.POSITIVE_INFINITY;
+    for (const askAt of this.#parked.values()) at = Math.min(at, askAt);
+    if (at === Number.NEGATIVE_INFINITY) return false;
+    if (at === Number.POSITIVE_INFINITY) return true;
+    const ms = at - this.clock.now();
+    if (ms <= 0) return false;
+    this.#cancelWake = this.clock.after(Math.max(1, Math.ceil(ms - ROUNDED_MS)), () => {
+      if (this.#claimAt <= at) this.#claimAt = Number.NEGATIVE_INFINITY;
+      this.#pump();
+    });
+    return true;
+  }
+
+  #take({ againAt, newcomersAt, taken }: Claimed): void {
+    this.#newcomersAt = newcomersAt;
+    this.#claimAt = this.#claimAgain ? Math.min(againAt, newcomersAt) : againAt;
+    for (const each of taken) this.#takeOne(each);
+    // Where all were served, those who come next are claimed for at once.
+    if (taken.every(({ got }) => got !== null) && this.lanes.waiting === 0) {
+      this.#claimAt = Number.NEGATIVE_INFINITY;
+    }
+  }
+
+  #takeOne({ got, request }: Taken): void {
+    const isParked = this.#parked.has(request);
+    if (got === null) {
+      if (isParked) this.#land(request, null);
+      else if (this.lanes.position(request) !== undefined)
+        request.accepts(this.estimateOf(request));
+    } else if (!isParked && !this.lanes.remove(request)) {
+      // No caller wants it any more.
+      if (typeof got === 'object') got.release();
+    } else if (got === 'join') {
+      this.#park(request, isParked);
+    } else if (got === 'landed') {
+      this.#land(request, SHARED);
+    } else {
+      this.noteUse(got.id, request);
+      this.#grant(request, got);
+    }
+  }
+
+  /** Lets a request wait for another replica's. */
+  #park(request: SlotRequest, isParked: boolean): void {
+    if (!isParked) {
+      let goOn: (turn: Turn) => void = () => {};
+      const next = new Promise<Turn>((resolve) => {
+        goOn = resolve;
+      });
+      this.#grant(request, { kind: 'elsewhere', next });
+      this.#turns.set(request, goOn);
+    }
+    this.#parked.set(request, this.clock.now() + ASK_AGAIN_MS);
+  }
+
+  /** Another replica's request has ended; a request that it does not serve asks for another turn. */
+  #land(request: SlotRequest, result: SharedResult | null): void {
+    this.lanes.remove(request);
+    this.#grant(request, { kind: 'landed', result });
+  }
+
+  /** Tells a request, which waits in no lane any more, what has become of its turn. */
+  #grant(request: SlotRequest, turn: Turn): void {
+    const grant = this.#turns.get(request);
+    this.#turns.delete(request);
+    this.#parked.delete(request);
+    grant?.(turn);
+  }
+
+  #tellWhetherWaiting(): void {
+    if (!this.#waitsNow) return;
+    const does = this.lanes.waiting + this.#parked.size > 0;
+    if (does === this.#waited) return;
+    this.#waited = does;
+    this.#waitsNow(this, does);
+  }
 }

@@ -29,7 +29,7 @@ class Queue {
   constructor(...jobs: Named[]) {
     this.#budget = newBudget(rules, 0);
     accepted(this.#budget);
-    this.lanes = new Lanes<Named>(() => this.#budget.turns);
+    this.lanes = new Lanes<Named>({ budget: this.#budget });
     for (const each of jobs) this.lanes.add(each);
   }
 

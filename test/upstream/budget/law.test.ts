@@ -16,7 +16,8 @@ import {
 import { cancelSlot, endSlot, renewSlot } from '../../../src/upstream/budget/law/ended.ts';
 import { purge, slotsOf, used } from '../../../src/upstream/budget/law/slots.ts';
 import type { CallerWaits, WaitingCounts } from '../../../src/upstream/budget/law/turns.ts';
-import { type BudgetStore, MemoryStore } from '../../../src/upstream/budget/store.ts';
+import { MemoryStore } from '../../../src/upstream/budget/memory-store.ts';
+import type { BudgetStore } from '../../../src/upstream/budget/store.ts';
 import type { Feedback } from '../../../src/upstream/wire/rate-limit-headers.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
@@ -405,7 +406,7 @@ describe('The memory store', () => {
     };
     const journal = { ...before, begin, coTenantSeen };
     const store = new MemoryStore({ clock, limit: 8, windowMs: 1000, journal });
-    const known = (of: BudgetStore): number => used(of.look().budget);
+    const known = (of: BudgetStore): number => used(of.view.budget);
     expect(known(store)).toBe(2 + 4);
     await clock.advance(400);
     expect(known(store)).toBe(1);
@@ -437,7 +438,7 @@ describe('The memory store', () => {
     const clock = new VirtualClock().rule();
     const of = (journal: Partial<KeyJournal>) =>
       new MemoryStore({ clock, limit: 8, windowMs: 1000, journal: { ...newKey, ...journal } })
-        .document.caution;
+        .budget.caution;
     expect(of({})).toMatchObject({ blind: true, coTenantAt: null });
     expect(of({ isKnown: true, coTenantSeenAt: -5 })).toMatchObject({
       blind: false,

@@ -1,20 +1,8 @@
 import { cautionMs, isStrict, sends } from './caution.ts';
-import {
-  type HeldSlot,
-  type KeyBudget,
-  type Lane,
-  type Rules,
-  refreshBurst,
-  reserveOf,
-} from './document.ts';
-import { comesBack, onWire } from './slots.ts';
-import {
-  type CallerWaits,
-  inARowAfter,
-  Order,
-  type TurnPlace,
-  type WaitingCounts,
-} from './turns.ts';
+import { type KeyBudget, type Lane, type Rules, reserveOf } from './document.ts';
+import { refreshGoes, refreshMs } from './pace.ts';
+import { addHeld, comesBack, onWire } from './slots.ts';
+import { Order, type WaitingCounts } from './turns.ts';
 
 /** A request that wants a slot. */
 export interface WantedSlot {
@@ -63,27 +51,14 @@ const TURN_MS = 20;
 /** A refresh waits for one in another process whose answer is older than this share of its own. */
 const SAME_AGE = 0.8;
 
-/** Why a request of a lane would have no slot now; `undefined` when it would. */
+/** Why a request of a lane would have no slot now, where nothing goes before it; `undefined` when it would. */
 export function stopOf(
   b: KeyBudget,
   rules: Rules,
   now: number,
-  next: {
-    readonly lane: Lane;
-    readonly free: number;
-    readonly wire: number;
-    readonly reserved: number;
-  },
+  next: { readonly lane: Lane; readonly free: number; readonly isAlive: Claimant['isAlive'] },
 ): Stop | undefined {
-  const { free, lane, reserved, wire } = next;
-  if (b.pause.until !== null && now < b.pause.until) {
-    return { waitMs: b.pause.until - now, why: 'paused' };
-  }
-  const over = reserved - free;
-  if (over >= 0) return { waitMs: comesBack(b, rules, now, over) - now, why: 'window' };
-  const waitMs = cautionMs(b, rules, now, { isWrite: lane === 'write', wire, reserved });
-  if (waitMs > 0) return { waitMs, why: 'caution' };
-  return lane === 'refresh' ? refreshStop(b, rules, now, free) : undefined;
+  return stopAt(b, rules, now, { ...next, wire: onWire(b, next.isAlive), reserved: 0 });
 }
 
 /**
@@ -107,7 +82,7 @@ class Claim {
   readonly #wants: readonly WantedSlot[];
   readonly #granted: boolean[];
   readonly #claimant: Claimant;
-  readonly #order: Order<TurnPlace>;
+  readonly #order: Order;
   #wire: number;
   #free: number;
   /** Slots left to requests that are not claimed for. */
@@ -129,11 +104,7 @@ class Claim {
     this.#wants = wants;
     this.#granted = wants.map(() => false);
     this.#claimant = claimant;
-    const all = [claimant.waits, ...claimant.bids];
-    this.#order = new Order(b.turns, {
-      write: placesOf(all.map(({ write }) => write)),
-      interactive: placesOf(all.map(({ interactive }) => interactive)),
-    });
+    this.#order = new Order(b.turns, [claimant.waits, ...claimant.bids]);
     this.#wire = onWire(b, claimant.isAlive);
     this.#free = claimant.free;
     this.#refreshes = claimant.waits.refreshes;
@@ -148,23 +119,20 @@ class Claim {
 
   /** Gives one slot, or leaves one to another; answers why it does neither. */
   #step(): Stop | undefined {
-    const next = this.#order.peek();
+    const { next } = this.#order;
     const lane: Lane | undefined = next?.lane ?? (this.#refreshes > 0 ? 'refresh' : undefined);
     if (!lane) return { waitMs: null, why: 'idle' };
     const at = { lane, free: this.#free, wire: this.#wire, reserved: this.#reserved };
-    const stop = stopOf(this.#b, this.#rules, this.#now, at);
+    const stop = stopAt(this.#b, this.#rules, this.#now, at);
     if (stop) return stop.why === 'caution' && this.#rush() ? undefined : stop;
     if (!next) return this.#refresh();
-    const { caller } = next.place;
-    const want = this.#indexOf((each) => each.lane === lane && each.caller === caller);
+    const want = this.#indexOf((each) => each.lane === lane && each.caller === next.caller);
     if (want >= 0) {
       this.#grant(want);
-      this.#order.take(next.lane);
-      this.#noteServed(next.lane, next.place);
     } else {
       this.#reserved += 1;
-      this.#order.take(next.lane);
-      const isHere = this.#claimant.waits[next.lane].some(([each]) => each === caller);
+      this.#order.pass(next.lane);
+      const isHere = this.#claimant.waits[next.lane].some(([each]) => each === next.caller);
       this.#leadMs = Math.min(this.#leadMs, isHere ? 1 : TURN_MS);
     }
     return undefined;
@@ -179,9 +147,7 @@ class Claim {
     }
     const want = this.#indexOf(({ lane }) => lane === 'refresh');
     if (want < 0) return { waitMs: null, why: 'idle' };
-    const { pace } = this.#b;
-    pace.tokens = tokensAt(this.#b, this.#rules, this.#now) - 1;
-    pace.at = this.#now;
+    refreshGoes(this.#b, this.#rules, this.#now);
     this.#refreshes -= 1;
     this.#grant(want);
     return undefined;
@@ -194,12 +160,9 @@ class Claim {
     const want = this.#indexOf(({ rushPast }) => rushPast !== undefined && rushPast < free);
     const { caller = '', lane = 'refresh' } = this.#wants[want] ?? {};
     if (lane === 'refresh') return false;
-    const at = this.#order.rounds[lane].findIndex((place) => place.caller === caller);
+    const at = this.#order.placeOf(lane, caller);
     if (at < 0) return false;
-    const place = this.#order.rounds[lane][at];
-    this.#grant(want);
-    this.#order.take(lane, at);
-    if (place) this.#noteServed(lane, place);
+    this.#grant(want, at);
     return true;
   }
 
@@ -207,90 +170,40 @@ class Claim {
     return this.#wants.findIndex((want, at) => !this.#granted[at] && isMeant(want));
   }
 
-  #grant(at: number): void {
+  #grant(at: number, place?: number): void {
     const want = this.#wants[at];
     if (!want) return;
-    const b = this.#b;
-    const { turns } = b;
-    sends(b, this.#rules, this.#now, this.#wire);
-    turns.seq += 1;
-    const readsWait = this.#order.rounds.interactive.length > 0;
-    turns.writesInARow = inARowAfter(turns.writesInARow, want.lane, readsWait);
-    addHeld(b, this.#rules, this.#now, { ...want, owner: this.#claimant.owner });
+    sends(this.#b, this.#rules, this.#now, this.#wire);
+    this.#order.serve(want.lane, place);
+    addHeld(this.#b, this.#rules, this.#now, { ...want, owner: this.#claimant.owner });
     this.#free -= 1;
     if (!want.lengthy) this.#wire += 1;
     this.#granted[at] = true;
   }
-
-  /** Keeps the latest turns of those who wait still: of others nothing is known. */
-  #noteServed(lane: 'write' | 'interactive', { caller, since }: TurnPlace): void {
-    const { served, seq } = this.#b.turns;
-    const waiting = new Set(this.#order.rounds[lane].map((place) => place.caller));
-    const kept = Object.entries(served[lane]).filter(([each]) => waiting.has(each));
-    if (since !== null && waiting.has(caller)) kept.push([caller, seq]);
-    served[lane] = Object.fromEntries(kept);
-  }
 }
 
-/** Adds a slot whose request leaves now. */
-export function addHeld(
+function stopAt(
   b: KeyBudget,
-  { holdMs }: Rules,
+  rules: Rules,
   now: number,
-  of: { readonly id: string; readonly owner: string; lengthy?: boolean; flight?: unknown },
-): void {
-  for (const slot of b.held) slot.countable += 1;
-  const slot: HeldSlot = {
-    id: of.id,
-    owner: of.owner,
-    until: holdMs === null ? null : now + holdMs,
-    grantedAt: now,
-    seq: b.turns.seq,
-    countable: b.held.length + b.answered.length + 1,
-    era: b.pause.era,
-    ...(of.lengthy && { lengthy: true as const }),
-    ...(of.flight !== undefined && { flight: of.flight }),
-  };
-  b.held.push(slot);
-}
-
-/** Refreshes use what is left beside a reserve, spread over the window, so that readers find slots later too. */
-function refreshStop(b: KeyBudget, rules: Rules, now: number, free: number): Stop | undefined {
-  const tokens = tokensAt(b, rules, now);
-  if (tokens < 1) return { waitMs: (1 - tokens) * refreshEveryMs(b, rules), why: 'refresh' };
-  const over = reserveOf(b.limit) - free;
-  if (over < 0) return undefined;
-  return { waitMs: comesBack(b, rules, now, over) - now, why: 'refresh' };
-}
-
-function tokensAt(b: KeyBudget, rules: Rules, now: number): number {
-  const { at, tokens } = b.pace;
-  return Math.min(refreshBurst(b.limit), tokens + (now - at) / refreshEveryMs(b, rules));
-}
-
-function refreshEveryMs({ limit }: KeyBudget, { windowMs }: Rules): number {
-  return windowMs / refreshesPerWindow(limit);
-}
-
-/** How many refreshes a window has room for when no reader or writer asks. */
-export function refreshesPerWindow(limit: number): number {
-  return Math.max(1, limit - reserveOf(limit));
-}
-
-/** Where each caller stands over all processes: the first to have waited counts. */
-function placesOf(lists: readonly (readonly CallerWaits[])[]): TurnPlace[] {
-  const places: TurnPlace[] = [];
-  const byCaller = new Map<string, TurnPlace & { since: number | null }>();
-  for (const [caller, count, since] of lists.flat()) {
-    const known = since === null ? undefined : byCaller.get(caller);
-    if (known) {
-      known.count += count;
-      known.since = Math.min(known.since ?? 0, since ?? 0);
-      continue;
-    }
-    const place = { caller, count, since };
-    places.push(place);
-    if (since !== null) byCaller.set(caller, place);
+  next: {
+    readonly lane: Lane;
+    readonly free: number;
+    readonly wire: number;
+    readonly reserved: number;
+  },
+): Stop | undefined {
+  const { free, lane, reserved, wire } = next;
+  if (b.pause.until !== null && now < b.pause.until) {
+    return { waitMs: b.pause.until - now, why: 'paused' };
   }
-  return places;
+  const slotMs = (over: number): number => comesBack(b, rules, now, over) - now;
+  if (reserved >= free) return { waitMs: slotMs(reserved - free), why: 'window' };
+  const waitMs = cautionMs(b, rules, now, { isWrite: lane === 'write', wire, reserved });
+  if (waitMs > 0) return { waitMs, why: 'caution' };
+  if (lane !== 'refresh') return undefined;
+  const paceMs = refreshMs(b, rules, now);
+  if (paceMs > 0) return { waitMs: paceMs, why: 'refresh' };
+  const over = reserveOf(b.limit) - free;
+  return over < 0 ? undefined : { waitMs: slotMs(over), why: 'refresh' };
 }

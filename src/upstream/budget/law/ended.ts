@@ -1,9 +1,8 @@
 import type { Feedback } from '../../wire/rate-limit-headers.ts';
 import { LONGEST_PAUSE_WINDOWS } from '../../wire/rate-limit-headers.ts';
 import { accepted, coTenantSeen, heard } from './caution.ts';
-import { addHeld } from './claim.ts';
 import type { HeldSlot, KeyBudget, Rules } from './document.ts';
-import { addAnswered, addCoTenants, coTenants } from './slots.ts';
+import { addAnswered, addCoTenants, addHeld, coTenants } from './slots.ts';
 
 /** First pause after a refusal that does not say how long; doubles with each one in a row. */
 const FIRST_PAUSE_MS = 1000;

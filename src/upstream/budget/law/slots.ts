@@ -55,6 +55,28 @@ export function onWire(b: KeyBudget, isAlive: (owner: string) => boolean): numbe
   return count;
 }
 
+/** Adds a slot whose request leaves now. */
+export function addHeld(
+  b: KeyBudget,
+  { holdMs }: Rules,
+  now: number,
+  of: { readonly id: string; readonly owner: string; lengthy?: boolean; flight?: unknown },
+): void {
+  for (const slot of b.held) slot.countable += 1;
+  const slot: HeldSlot = {
+    id: of.id,
+    owner: of.owner,
+    until: holdMs === null ? null : now + holdMs,
+    grantedAt: now,
+    seq: b.turns.seq,
+    countable: b.held.length + b.answered.length + 1,
+    era: b.pause.era,
+    ...(of.lengthy && { lengthy: true as const }),
+    ...(of.flight !== undefined && { flight: of.flight }),
+  };
+  b.held.push(slot);
+}
+
 /** Adds a slot whose request is answered to those in their order. */
 export function addAnswered(b: KeyBudget, slot: AnsweredSlot): void {
   b.answered.splice(countUntil(b.answered, slot.until), 0, slot);

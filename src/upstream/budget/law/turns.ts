@@ -24,22 +24,14 @@ export function countWaiting({ interactive, refreshes, write }: WaitingCounts): 
   return count(write) + count(interactive) + refreshes;
 }
 
-/** A caller's place in the round of a lane. */
-export interface TurnPlace {
-  readonly caller: string;
-  /** Requests that wait. */
-  count: number;
-  readonly since: number | null;
-}
-
 /**
  * Where a caller stands in the round of a lane; the lowest has the next turn. Who had none since it waits stands behind
  * all who had theirs before, and before those who come later.
  */
-export function turnAt(
+function turnAt(
   { served }: TurnState,
   lane: TurnLane,
-  { caller, since }: Pick<TurnPlace, 'caller' | 'since'>,
+  { caller, since }: { readonly caller: string; readonly since: number | null },
 ): number {
   if (since === null) return Number.NEGATIVE_INFINITY;
   const latest = Object.hasOwn(served[lane], caller) ? served[lane][caller] : undefined;
@@ -47,7 +39,7 @@ export function turnAt(
 }
 
 /** The callers of a lane in the order in which they have their turns. */
-export function roundOf<P extends Pick<TurnPlace, 'caller' | 'since'>>(
+export function roundOf<P extends { readonly caller: string; readonly since: number | null }>(
   turns: TurnState,
   lane: TurnLane,
   places: readonly P[],
@@ -55,6 +47,37 @@ export function roundOf<P extends Pick<TurnPlace, 'caller' | 'since'>>(
   if (places.length < 2) return [...places];
   const standing = places.map((place) => ({ place, at: turnAt(turns, lane, place) }));
   return standing.sort((one, other) => one.at - other.at || 0).map(({ place }) => place);
+}
+
+/**
+ * How many of a lane go before the request that a caller has in this round: counted, not played through, since all who
+ * wait ask for it.
+ */
+export function beforeInLane<
+  Q extends {
+    readonly caller: string;
+    readonly since: number | null;
+    readonly waiting: readonly unknown[];
+  },
+>(
+  turns: TurnState,
+  lane: TurnLane,
+  queues: Iterable<Q>,
+  { own, round }: { readonly own: Q; readonly round: number },
+): number {
+  const at = turnAt(turns, lane, own);
+  let before = round;
+  let isEarlier = true;
+  for (const queue of queues) {
+    if (queue === own) {
+      isEarlier = false;
+      continue;
+    }
+    const each = turnAt(turns, lane, queue);
+    const goesFirst = each < at || (each === at && isEarlier);
+    before += Math.min(queue.waiting.length, goesFirst ? round + 1 : round);
+  }
+  return before;
 }
 
 /** What several have queued, taken in turns: round after round, one of each. */
@@ -95,35 +118,86 @@ export function acrossLanes(
   return before + Math.min(waits.write, writesBefore);
 }
 
-/** The order in which all that waits has its turn if nothing else comes, played forward from a document's turns. */
-export class Order<P extends TurnPlace> {
-  readonly rounds: Record<TurnLane, P[]>;
+/** A caller's place in the round of a lane. */
+interface TurnPlace {
+  readonly caller: string;
+  /** Requests that wait. */
+  count: number;
+  since: number | null;
+}
+
+/** The order in which all that waits, in all processes, has its turn: played forward from a document's turns. */
+export class Order {
+  readonly #turns: TurnState;
+  readonly #rounds: Record<TurnLane, TurnPlace[]>;
   #writesInARow: number;
 
-  constructor(turns: TurnState, places: Readonly<Record<TurnLane, readonly P[]>>) {
-    const round = (lane: TurnLane): P[] =>
-      roundOf(turns, lane, places[lane]).filter(({ count }) => count > 0);
-    this.rounds = { write: round('write'), interactive: round('interactive') };
+  constructor(turns: TurnState, all: readonly WaitingCounts[]) {
+    const round = (lane: TurnLane): TurnPlace[] =>
+      roundOf(turns, lane, placesOf(all.flatMap((each) => each[lane])));
+    this.#turns = turns;
+    this.#rounds = { write: round('write'), interactive: round('interactive') };
     this.#writesInARow = turns.writesInARow;
   }
 
   /** Whose turn is next. */
-  peek(): { readonly lane: TurnLane; readonly place: P } | undefined {
-    const { interactive, write } = this.rounds;
+  get next(): { readonly lane: TurnLane; readonly caller: string } | undefined {
+    const { interactive, write } = this.#rounds;
     const waits = { write: write.length, interactive: interactive.length };
     const lane = nextLane({ writesInARow: this.#writesInARow }, waits);
-    const place = lane && this.rounds[lane][0];
-    return place && { lane, place };
+    const place = lane && this.#rounds[lane][0];
+    return place && { lane, caller: place.caller };
   }
 
-  /** The next one has its turn, or one with another place in the round. */
-  take(lane: TurnLane, at = 0): void {
-    const readsWait = this.rounds.interactive.length > 0;
-    this.#writesInARow = inARowAfter(this.#writesInARow, lane, readsWait);
-    const [place] = this.rounds[lane].splice(at, 1);
-    if (!place) return;
-    place.count -= 1;
-    // Back to the end of the round, behind everyone who has not had a turn in it.
-    if (place.count > 0) this.rounds[lane].push(place);
+  /** The place of a caller in the round of a lane; -1 for none. */
+  placeOf(lane: TurnLane, caller: string): number {
+    return this.#rounds[lane].findIndex((place) => place.caller === caller);
   }
+
+  /** One place in the round of a lane has its turn in another process, or later. */
+  pass(lane: TurnLane, at = 0): TurnPlace | undefined {
+    const readsWait = this.#rounds.interactive.length > 0;
+    this.#writesInARow = inARowAfter(this.#writesInARow, lane, readsWait);
+    const [place] = this.#rounds[lane].splice(at, 1);
+    if (!place) return undefined;
+    place.count -= 1;
+    // Back to the end of the round, behind all who have not had a turn in it.
+    if (place.count > 0) this.#rounds[lane].push(place);
+    return place;
+  }
+
+  /** One place in the round of a lane has its turn now, which the document notes. */
+  serve(lane: Lane, at = 0): void {
+    const turns = this.#turns;
+    const readsWait = this.#rounds.interactive.length > 0;
+    turns.seq += 1;
+    turns.writesInARow = inARowAfter(turns.writesInARow, lane, readsWait);
+    if (lane === 'refresh') return;
+    const place = this.pass(lane, at);
+    // Of callers who wait no more nothing is kept.
+    const waiting = new Set(this.#rounds[lane].map(({ caller }) => caller));
+    const kept = Object.entries(turns.served[lane]).filter(([each]) => waiting.has(each));
+    if (place && place.since !== null && waiting.has(place.caller)) {
+      kept.push([place.caller, turns.seq]);
+    }
+    turns.served[lane] = Object.fromEntries(kept);
+  }
+}
+
+/** Where each caller stands over all processes: the first to have waited counts. */
+function placesOf(waits: readonly CallerWaits[]): TurnPlace[] {
+  const places: TurnPlace[] = [];
+  const byCaller = new Map<string, TurnPlace>();
+  for (const [caller, count, since] of waits) {
+    const known = since === null ? undefined : byCaller.get(caller);
+    if (known) {
+      known.count += count;
+      known.since = Math.min(known.since ?? 0, since ?? 0);
+      continue;
+    }
+    const place = { caller, count, since };
+    if (count > 0) places.push(place);
+    if (since !== null && count > 0) byCaller.set(caller, place);
+  }
+  return places;
 }

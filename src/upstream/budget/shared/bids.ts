@@ -7,7 +7,7 @@ const MOST_CALLERS = 32;
 export function bidText({ interactive, oldestMs, refreshes, write }: WaitingCounts): string {
   return JSON.stringify({
     interactive: interactive.slice(0, MOST_CALLERS),
-    oldestMs,
+    oldestMs: Math.round(oldestMs),
     refreshes,
     write: write.slice(0, MOST_CALLERS),
   });

@@ -46,11 +46,12 @@ export function othersIn(ledgers: readonly SharedLedger[]): ReadonlyMap<string, 
     return known;
   };
   for (const ledger of ledgers) {
-    const { answered, held } = ledger.known;
+    const { budget, now } = ledger.standing;
+    const { answered, held } = budget;
     for (const { grantedAt, owner } of [...held, ...answered]) {
       if (ledger.isOwn(owner)) continue;
       const known = other(owner);
-      const ms = Math.max(0, Math.round(ledger.now - grantedAt));
+      const ms = Math.max(0, Math.round(now - grantedAt));
       known.sentMsAgo = Math.min(known.sentMsAgo ?? Infinity, ms);
     }
     for (const [name, bid] of ledger.bids) other(name).queued += countWaiting(bid);

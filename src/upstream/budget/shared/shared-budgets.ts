@@ -8,8 +8,9 @@ import type { ProtocolTimes } from '../../../redis/times.ts';
 import type { Clock } from '../../../scheduling/clock.ts';
 import type { Stamp } from '../../request.ts';
 import type { BudgetWatch, SharedResult } from '../budget.ts';
+import { QueuedBudget } from '../queued-budget.ts';
 import { othersIn } from './members.ts';
-import { SharedBudget } from './shared-budget.ts';
+import { RedisStore } from './redis-store.ts';
 import { SharedLedger } from './shared-ledger.ts';
 import { SharedWatch } from './shared-watch.ts';
 
@@ -52,7 +53,7 @@ export class SharedBudgets {
   readonly #own = new Map<string, SharedLedger>();
   readonly #others = new BoundedMap<SharedLedger>({ max: LEDGERS_REMEMBERED });
   /** The budgets under which something waits, by name. */
-  readonly #waiting = new Map<string, Set<SharedBudget>>();
+  readonly #waiting = new Map<string, Set<QueuedBudget>>();
   #permits = 0;
   #isLeaving = false;
 
@@ -67,12 +68,13 @@ export class SharedBudgets {
   }
 
   /** The budget of a key. To make one that nothing is sent under leaves no trace. */
-  of(key: SharedKey): SharedBudget {
+  of(key: SharedKey): QueuedBudget {
     const { clock, isOut, nameOf, observer, quarantineMs, replica, stampOf, times } = this.#options;
     const { upstream } = key;
-    return new SharedBudget({
+    const ledger = this.#ledgerOf(key);
+    const store = new RedisStore({
       clock,
-      ledger: this.#ledgerOf(key),
+      ledger,
       times,
       nextId: () => {
         this.#permits += 1;
@@ -82,8 +84,10 @@ export class SharedBudgets {
       quarantineMs: () => quarantineMs(upstream),
       nameOf: (caller) => nameOf('caller', caller),
       stampOf,
-      waits: (budget, does) => this.#noteWaiting(budget, does),
       observer: (outcome) => observer(upstream, outcome),
+    });
+    return new QueuedBudget(clock, store, (budget, does) => {
+      this.#noteWaiting(ledger.name, budget, does);
     });
   }
 
@@ -122,9 +126,10 @@ export class SharedBudgets {
   ghosts(upstream: UpstreamName): { readonly slots: number; readonly ms: number } {
     let slots = 0;
     let last = 0;
-    for (const { known, name, now, rules } of this.watched) {
+    for (const { name, rules, standing } of this.watched) {
       if (!name.startsWith(budgetsOf(upstream))) continue;
-      const ghosts = known.held.filter(({ ghost }) => ghost);
+      const { budget, now } = standing;
+      const ghosts = budget.held.filter(({ ghost }) => ghost);
       slots += ghosts.length;
       for (const { grantedAt } of ghosts) {
         last = Math.max(last, grantedAt + (rules.ghostMs ?? 0) - now);
@@ -143,7 +148,7 @@ export class SharedBudgets {
   /** Whether the ledgers can be asked, or what they remember, is other than before. */
   outageChanged(): void {
     for (const budgets of this.#waiting.values()) {
-      for (const budget of budgets) budget.outageChanged();
+      for (const budget of budgets) budget.storeChanged();
     }
   }
 
@@ -179,14 +184,14 @@ export class SharedBudgets {
     });
   }
 
-  #noteWaiting(budget: SharedBudget, does: boolean): void {
-    const budgets = this.#waiting.get(budget.name) ?? new Set();
+  #noteWaiting(name: string, budget: QueuedBudget, does: boolean): void {
+    const budgets = this.#waiting.get(name) ?? new Set();
     if (does) {
-      this.#waiting.set(budget.name, budgets.add(budget));
+      this.#waiting.set(name, budgets.add(budget));
       return;
     }
     budgets.delete(budget);
-    if (budgets.size === 0) this.#waiting.delete(budget.name);
+    if (budgets.size === 0) this.#waiting.delete(name);
   }
 }
 

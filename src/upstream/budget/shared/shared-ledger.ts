@@ -30,7 +30,7 @@ export interface SharedWant extends WantedSlot {
 }
 
 /** What came of one want: a permit, the answer of another replica, or nothing yet. */
-export type SharedVerdict = 'go' | 'join' | 'landed' | '';
+type SharedVerdict = 'go' | 'join' | 'landed' | '';
 
 /** What came of a claim. */
 export interface SharedClaim {
@@ -89,6 +89,7 @@ export class SharedLedger {
   /** When the intent of a write whose replica was not heard of any more counts as the write, in milliseconds. */
   readonly #intentMs: number;
   readonly #unknown: KeyBudget;
+  #bids: ReadonlyMap<string, WaitingCounts> = new Map();
 
   constructor(options: SharedLedgerOptions) {
     const { clock, limit, name, replica, times, timeoutMs, windowMs } = options;
@@ -103,7 +104,10 @@ export class SharedLedger {
       clock,
       name,
       form: budgetForm(this.rules),
-      heard: () => options.heard(this),
+      heard: () => {
+        this.#bids = bidsIn(this.document.known);
+        options.heard(this);
+      },
     });
   }
 
@@ -115,22 +119,23 @@ export class SharedLedger {
     return this.rules.windowMs;
   }
 
-  /** The budget as last known, for estimates and for people: nothing is sent on its word. Not to be changed. */
+  /** The budget as last known, for what does not depend on the time: slots may be in it that are over. */
   get known(): KeyBudget {
-    const known = this.document.known?.document ?? this.#unknown;
-    purge(known, this.rules, this.now);
-    return known;
+    return this.document.known?.document ?? this.#unknown;
   }
 
-  /** The moment of now on the clock of `known`. */
-  get now(): number {
+  /** The budget as it stands at the moment of now, on its own clock: nothing is sent on its word. Not to be changed. */
+  get standing(): { readonly budget: KeyBudget; readonly now: number } {
     const { known } = this.document;
-    return known ? known.now + (this.#options.clock.now() - known.heardAt) : 0;
+    const now = known ? known.now + (this.#options.clock.now() - known.heardAt) : 0;
+    const budget = this.known;
+    purge(budget, this.rules, now);
+    return { budget, now };
   }
 
   /** What waits on other replicas, by their names. */
   get bids(): ReadonlyMap<string, WaitingCounts> {
-    return bidsIn(this.document.known);
+    return this.#bids;
   }
 
   /** Whether a replica is heard of. */

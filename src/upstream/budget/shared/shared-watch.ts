@@ -22,15 +22,15 @@ export class SharedWatch {
 
   /** The budget may be other than before. */
   look(ledger: SharedLedger): void {
-    const { known, now } = ledger;
+    const { budget, now } = ledger.standing;
     const foreign = [
-      ...known.held.filter(({ owner }) => !ledger.isOwn(owner)).map(() => Infinity),
-      ...known.answered.flatMap(({ owner, until }) => (ledger.isOwn(owner) ? [] : until)),
-      ...known.coTenants.flatMap(({ count, until }) =>
+      ...budget.held.filter(({ owner }) => !ledger.isOwn(owner)).map(() => Infinity),
+      ...budget.answered.flatMap(({ owner, until }) => (ledger.isOwn(owner) ? [] : until)),
+      ...budget.coTenants.flatMap(({ count, until }) =>
         Array.from({ length: Math.min(count, MOST_TOLD) }, () => until),
       ),
     ];
-    const pausedUntil = known.pause.until;
+    const pausedUntil = budget.pause.until;
     const before = this.#before;
     this.#before = { foreign, pausedUntil };
     const came = foreign.length - before.foreign.filter((until) => until > now).length;

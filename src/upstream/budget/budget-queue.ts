@@ -1,0 +1,141 @@
+import type { Clock } from '../../scheduling/clock.ts';
+import type { BudgetState, BudgetWindow, QueuedRequest, SlotRequest } from './budget.ts';
+import { Lanes } from './lanes.ts';
+import { aheadElsewhere, availableMs, heldMsOf, pausedMs } from './law/availability.ts';
+import { type Lane, reserveOf, type TurnLane } from './law/document.ts';
+import { refreshesPerWindow } from './law/pace.ts';
+import { used } from './law/slots.ts';
+import { countWaiting } from './law/turns.ts';
+import { QueueForecast } from './queue-forecast.ts';
+import type { BudgetStore } from './store.ts';
+import { type SlotUse, stateOf, windowOf } from './window.ts';
+
+/** The requests that wait in this process for slots of one key, as people and estimates see them. */
+export abstract class BudgetQueue {
+  protected readonly clock: Clock;
+  protected readonly store: BudgetStore;
+  protected readonly lanes: Lanes<SlotRequest>;
+  /** What slots of this process are taken for, by their names. */
+  readonly #uses = new Map<string, SlotUse>();
+  /** When the process will end; `null` while it is not about to. */
+  #drainedAt: number | null = null;
+
+  constructor(clock: Clock, store: BudgetStore) {
+    this.clock = clock;
+    this.store = store;
+    this.lanes = new Lanes(store, store.nameOf);
+  }
+
+  get answersInMs(): number {
+    return this.store.answersInMs;
+  }
+
+  get state(): BudgetState {
+    const writeInMs = (): number => this.estimate('write', '');
+    return stateOf(this.store.view, { queued: this.lanes.waiting, writeInMs });
+  }
+
+  get window(): BudgetWindow {
+    return windowOf(this.store.view, (id) => this.#uses.get(id));
+  }
+
+  get pausedMs(): number {
+    const { budget, now } = this.store.view;
+    return pausedMs(budget, now);
+  }
+
+  get idle(): boolean {
+    const { view } = this.store;
+    if (this.lanes.waiting > 0 || heldMsOf(view) > 0) return false;
+    if (view.bids.some((bid) => countWaiting(bid) > 0)) return false;
+    return view.budget.limit - used(view.budget) > reserveOf(view.budget.limit);
+  }
+
+  get refreshesPerWindow(): number {
+    return refreshesPerWindow(this.limit);
+  }
+
+  get limit(): number {
+    return this.store.budget.limit;
+  }
+
+  get windowMs(): number {
+    return this.store.rules.windowMs;
+  }
+
+  estimate(lane: TurnLane, caller: string): number {
+    return this.#estimateAt(this.lanes.ahead(lane, caller));
+  }
+
+  estimateOf(request: SlotRequest): number {
+    const position = this.lanes.position(request);
+    return position === undefined ? 0 : this.#estimateAt(position);
+  }
+
+  forecast(): QueueForecast {
+    return new QueueForecast(this.lanes, this.store.view);
+  }
+
+  waiting(most: number): QueuedRequest[] {
+    const waiting: QueuedRequest[] = [];
+    for (const each of this.lanes.inOrder()) {
+      if (waiting.length >= most) return waiting;
+      waiting.push(queued(each, this.#estimateAt(waiting.length)));
+    }
+    const refreshes = this.lanes.mostUrgent(most - waiting.length);
+    for (const { refresh } of refreshes) waiting.push(queued(refresh, null));
+    return waiting;
+  }
+
+  queuedIn(lane: Lane): number {
+    return this.lanes.size(lane);
+  }
+
+  drain(graceMs: number): void {
+    if (this.#drainedAt !== null) return;
+    this.#drainedAt = this.clock.now() + graceMs;
+    this.tellDelay();
+    // Writes whose turn was to come in time, and did not.
+    this.clock.after(graceMs, () => this.tellDelay());
+  }
+
+  turnsAway(request: SlotRequest, estimateMs: number): boolean {
+    if (this.#drainedAt === null) return false;
+    return request.lane !== 'write' || this.clock.now() + estimateMs > this.#drainedAt;
+  }
+
+  /** Whether the process is about to end. */
+  protected get drains(): boolean {
+    return this.#drainedAt !== null;
+  }
+
+  /** Notes what a slot of this process is taken for. */
+  protected noteUse(id: string, { lane, resource }: SlotUse): void {
+    const { answered, held } = this.store.budget;
+    this.#uses.set(id, { lane, resource });
+    if (this.#uses.size <= 2 * (answered.length + held.length)) return;
+    const counting = new Set([...answered, ...held].map((slot) => slot.id));
+    for (const each of this.#uses.keys()) if (!counting.has(each)) this.#uses.delete(each);
+  }
+
+  /** Lets those who wait reckon with a pause, instead of finding out when their patience is over. */
+  protected tellDelay(): void {
+    let position = 0;
+    // Those who do not want to wait so long leave the lanes meanwhile.
+    for (const each of Array.from(this.lanes.inOrder())) {
+      if (each.accepts(this.#estimateAt(position))) position += 1;
+    }
+  }
+
+  /** Milliseconds until what has this many of this process before it is sent. */
+  #estimateAt(position: number): number {
+    const { view } = this.store;
+    const elsewhere = aheadElsewhere(view.bids, position, this.lanes.callers('interactive'));
+    return availableMs(view, position + elsewhere);
+  }
+}
+
+function queued(request: SlotRequest, leavesInMs: number | null): QueuedRequest {
+  const { caller, lane, operation, resource, waitedMs } = request;
+  return { lane, caller, resource, operation, waitedMs, leavesInMs };
+}

@@ -1,0 +1,26 @@
+import { type KeyBudget, type Rules, refreshBurst, reserveOf } from './document.ts';
+
+/** How many refreshes a window has room for when no reader or writer asks. */
+export function refreshesPerWindow(limit: number): number {
+  return Math.max(1, limit - reserveOf(limit));
+}
+
+/** Milliseconds until the pace allows a refresh: they are spread over the window, so that readers find slots later too. */
+export function refreshMs(b: KeyBudget, rules: Rules, now: number): number {
+  return Math.max(0, 1 - tokensAt(b, rules, now)) * refreshEveryMs(b, rules);
+}
+
+/** A refresh goes. */
+export function refreshGoes(b: KeyBudget, rules: Rules, now: number): void {
+  b.pace.tokens = tokensAt(b, rules, now) - 1;
+  b.pace.at = now;
+}
+
+function tokensAt(b: KeyBudget, rules: Rules, now: number): number {
+  const { at, tokens } = b.pace;
+  return Math.min(refreshBurst(b.limit), tokens + (now - at) / refreshEveryMs(b, rules));
+}
+
+function refreshEveryMs({ limit }: KeyBudget, { windowMs }: Rules): number {
+  return windowMs / refreshesPerWindow(limit);
+}

@@ -1,0 +1,202 @@
+import type { Clock } from '../../scheduling/clock.ts';
+import type { BudgetWatch, Slot } from './budget.ts';
+import { type JournalEntry, type KeyJournal, newKey } from './journal/journal.ts';
+import { type BudgetView, pausedMs } from './law/availability.ts';
+import { claimSlots, type Stop, stopOf } from './law/claim.ts';
+import { type KeyBudget, type Lane, newBudget, type Rules } from './law/document.ts';
+import { cancelSlot, endSlot } from './law/ended.ts';
+import { addAnswered, heldBack, PROCESS_BEFORE, purge } from './law/slots.ts';
+import { SlotLimiter, type TakenSlots } from './slot-limiter.ts';
+import type { BudgetStore, Claimed, Queue } from './store.ts';
+
+interface MemoryStoreOptions {
+  readonly clock: Clock;
+  /** Requests per window. */
+  readonly limit: number;
+  readonly windowMs: number;
+  /** What is known of the process before, and what the next one will know. */
+  readonly journal?: KeyJournal;
+  readonly watch?: BudgetWatch;
+}
+
+/** A slot of a request of this process. */
+interface OwnSlot {
+  readonly taken: TakenSlots;
+  readonly entry: JournalEntry;
+}
+
+/** The one owner of slots here. */
+const SELF = 'self';
+
+/**
+ * Keeps the budget of a key that this process has to itself. Every slot that counts is a job of one limiter, which is
+ * the count that decides what is free; and each is written into the journal before its request leaves.
+ */
+export class MemoryStore implements BudgetStore {
+  /** A slot is free or not: that is known at once. */
+  readonly answersInMs = 0;
+  readonly rules: Rules;
+  readonly budget: KeyBudget;
+  readonly #clock: Clock;
+  readonly #journal: KeyJournal;
+  readonly #watch: BudgetWatch | undefined;
+  readonly #limiter: SlotLimiter;
+  /** The one that the limiter has. */
+  #limit: number;
+  readonly #held = new Map<string, OwnSlot>();
+  readonly #answered = new Map<string, TakenSlots>();
+  readonly #coTenants = new Map<object, TakenSlots>();
+  /** Slots that are taken for what is not known. */
+  #heldBack: { readonly count: number; readonly taken: TakenSlots } | null = null;
+  #slots = 0;
+
+  constructor({ clock, journal = newKey, limit, watch, windowMs }: MemoryStoreOptions) {
+    this.#clock = clock;
+    this.#journal = journal;
+    this.#watch = watch;
+    this.#limiter = new SlotLimiter(limit);
+    this.#limit = limit;
+    this.rules = { limit, windowMs, marginMs: 0, holdMs: null, ghostMs: null };
+    const now = clock.now();
+    const b = newBudget(this.rules, now);
+    this.budget = b;
+    for (const [at, until] of journal.recalled.entries()) {
+      const id = `${PROCESS_BEFORE} ${at}`;
+      addAnswered(b, { id, owner: PROCESS_BEFORE, until, grantedAt: now, endedAt: now });
+      this.#answered.set(id, this.#limiter.take());
+    }
+    if (journal.unknownUntil > now) b.unknownUntil = journal.unknownUntil;
+    b.caution.blind = !journal.isKnown;
+    b.caution.coTenantAt = journal.coTenantSeenAt;
+    this.#count();
+  }
+
+  get view(): BudgetView {
+    const now = this.#purge();
+    return { budget: this.budget, rules: this.rules, now, heldMs: 0, bids: [], isAlive };
+  }
+
+  claim(queue: Queue, lane?: Lane): Claimed {
+    const { budget: b, rules } = this;
+    const now = this.#purge();
+    const free = b.limit - this.#limiter.taken;
+    const none: Claimed = { taken: [], againAt: Infinity, newcomersAt: -Infinity };
+    // Thousands can wait: they are looked through when one of them can have a slot.
+    const stop = lane && stopOf(b, rules, now, { lane, free, isAlive });
+    if (stop) return { ...none, againAt: now + soon(stop) };
+    const { waits, wants: wanted } = queue.wanted();
+    const wants = wanted.map(({ request, ...want }) => {
+      this.#slots += 1;
+      const { lane: own, lengthy = false } = request;
+      return { ...want, id: String(this.#slots), lane: own, lengthy };
+    });
+    const at = { owner: SELF, free, waits, bids: [], isAlive };
+    const claimed = claimSlots(b, rules, now, wants, at);
+    const { granted } = claimed;
+    this.#count();
+    const taken = wanted.flatMap(({ request }, n) => {
+      return granted[n] ? { request, got: this.#slotOf(String(wants[n]?.id), queue) } : [];
+    });
+    // Where all got one, there may be one for those behind them.
+    const isAll = taken.length === wanted.length && taken.length > 0;
+    return { ...none, taken, againAt: isAll ? -Infinity : now + soon(claimed) };
+  }
+
+  /** Takes a step on the budget as it stands, and keeps what it makes of it. */
+  change<T>(step: (b: KeyBudget, now: number) => T): T {
+    const { coTenantAt } = this.budget.caution;
+    const result = step(this.budget, this.#purge());
+    this.#count();
+    if (this.budget.caution.coTenantAt !== coTenantAt) this.#journal.coTenantSeen();
+    return result;
+  }
+
+  #slotOf(id: string, queue: Queue): Slot {
+    return {
+      kind: 'slot',
+      id,
+      // A pause can begin between a turn and the first byte.
+      mayLeave: () => {
+        const { until } = this.budget.pause;
+        return until === null || until <= this.#clock.now();
+      },
+      release: () => {
+        this.change((b) => cancelSlot(b, id));
+        queue.freed(false);
+      },
+      end: (feedback) => {
+        const { foreign, pauses, pauseMs } = this.change((b, now) => {
+          const learnt = endSlot(b, this.rules, now, { id, owner: SELF, feedback });
+          return { ...learnt, pauseMs: learnt.pauses ? pausedMs(b, now) : 0 };
+        });
+        if (foreign > 0) this.#watch?.foreign(foreign);
+        if (pauses) this.#watch?.paused(pauseMs);
+        queue.freed(feedback.refused !== undefined);
+      },
+    };
+  }
+
+  /** Drops what counts no more, and answers the moment of now. */
+  #purge(): number {
+    const now = this.#clock.now();
+    const dropped = purge(this.budget, this.rules, now);
+    for (const { id } of dropped.answered) release(this.#answered, id);
+    for (const block of dropped.coTenants) release(this.#coTenants, block);
+    this.#countHeldBack();
+    return now;
+  }
+
+  /** Takes and frees slots as the document says, and writes down which of them are of requests. */
+  #count(): void {
+    const { answered, coTenants, held, limit } = this.budget;
+    if (limit !== this.#limit) {
+      this.#limit = limit;
+      this.#limiter.limit = limit;
+    }
+    for (const { id, lengthy = false } of held) {
+      if (this.#held.has(id)) continue;
+      this.#held.set(id, { taken: this.#limiter.take(), entry: this.#journal.begin(lengthy) });
+    }
+    if (this.#held.size > held.length) {
+      const out = new Set(held.map(({ id }) => id));
+      for (const [id, slot] of this.#held) if (!out.has(id)) this.#ends(id, slot, answered);
+    }
+    for (const block of coTenants) {
+      if (!this.#coTenants.has(block)) this.#coTenants.set(block, this.#limiter.take(block.count));
+    }
+    this.#countHeldBack();
+  }
+
+  #ends(id: string, { entry, taken }: OwnSlot, answered: KeyBudget['answered']): void {
+    this.#held.delete(id);
+    if (answered.findLast((slot) => slot.id === id)) {
+      entry.ended();
+      this.#answered.set(id, taken);
+    } else {
+      entry.cancelled();
+      taken.release();
+    }
+  }
+
+  #countHeldBack(): void {
+    const { budget } = this;
+    const count = budget.unknownUntil === null ? 0 : heldBack(budget);
+    if (count === (this.#heldBack?.count ?? 0)) return;
+    this.#heldBack?.taken.release();
+    this.#heldBack = count > 0 ? { count, taken: this.#limiter.take(count) } : null;
+  }
+}
+
+function release<K>(slots: Map<K, TakenSlots>, key: K): void {
+  slots.get(key)?.release();
+  slots.delete(key);
+}
+
+/** After how many milliseconds to claim again: a rounded fraction of one would be now, and again now. */
+function soon({ waitMs }: Stop): number {
+  return Math.max(1, waitMs ?? Infinity);
+}
+
+function isAlive(): boolean {
+  return true;
+}
