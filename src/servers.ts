@@ -1,6 +1,6 @@
-import { AnswerParts } from './answers/answer-parts.ts';
 import { AnswerTally } from './answers/answer-tally.ts';
-import { CompiledQueries } from './answers/compiled-queries.ts';
+import { AnswerParts } from './answers/compiled/answer-parts.ts';
+import { CompiledQueries } from './answers/compiled/compiled-queries.ts';
 import { createFastPath } from './answers/fast-path.ts';
 import { answerBytes, RememberedAnswers } from './answers/remembered-answers.ts';
 import { Replies } from './answers/replies.ts';

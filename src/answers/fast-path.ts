@@ -6,10 +6,10 @@ import { isJson } from '../http/door/envelope.ts';
 import { type AtOnce, inBackground } from '../scheduling/at-once.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import { inNextTurn } from '../scheduling/loop-turns.ts';
-import type { CompiledQueries } from './compiled-queries.ts';
+import type { CompiledQueries } from './compiled/compiled-queries.ts';
 import type { RememberedAnswers } from './remembered-answers.ts';
 import type { Recipient, Replies } from './replies.ts';
-import { answerKeyOf, askedOperation, type RequestNames } from './request-names.ts';
+import { askedOperation, type RequestNames } from './request-names.ts';
 
 /** A longer operation is not remembered. */
 const MAX_BODY_BYTES = 16 * 1024;
@@ -184,6 +184,17 @@ export function createFastPath(options: {
       inBackground(caller.then((known) => goOn(arrival, known, server)));
     },
   };
+}
+
+/** All that an answer depends on: whose data, what the caller may do, in which form, and the request itself. */
+function answerKeyOf(
+  { linksCredential, role }: Viewer,
+  { headers, method }: IncomingMessage,
+  text: string,
+): string {
+  const { accept = '', 'content-type': type = '' } = headers;
+  // No header has a line break in it, so that none can pass for two of them.
+  return `${linksCredential?.partition ?? ''}\n${role}\n${method}\n${accept}\n${type}\n${text}`;
 }
 
 /** The body of a request, once all of it is there; what is less stays where it is. */

@@ -7,10 +7,9 @@ import { compress, MIN_BYTES } from '../http/encoding/compress.ts';
 import type { EventStream } from '../observe/event-stream.ts';
 import type { OperationRecord } from '../observe/events.ts';
 import type { Clock } from '../scheduling/clock.ts';
-import { AnswerJson, written } from './answer-json.ts';
+import { AnswerJson, cutAtAge, written } from './answer-json.ts';
 import type { AnswerTally } from './answer-tally.ts';
-import { cutAtAge } from './answer-text.ts';
-import type { CompiledQueries } from './compiled-queries.ts';
+import type { CompiledQueries } from './compiled/compiled-queries.ts';
 import type { RememberedAnswer, RememberedAnswers } from './remembered-answers.ts';
 import type { AskedOperation, RequestNames } from './request-names.ts';
 

@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { OperationDefinitionNode } from 'graphql';
-import type { Viewer } from '../auth/viewer.ts';
 import { envelopeFault, isAbsent, isObject } from '../http/door/envelope.ts';
-import type { ReadText } from './read-text.ts';
+import type { ReadText } from './compiled/read-text.ts';
 
 /** What a request of the plain kind goes by. */
 export interface RequestNames {
@@ -26,17 +25,6 @@ export interface AskedOperation {
   /** Which operation of the text is wanted. */
   readonly operationName: string | null;
   readonly variables: Readonly<Record<string, unknown>>;
-}
-
-/** All that an answer depends on: whose data, what the caller may do, in which form, and the request itself. */
-export function answerKeyOf(
-  { linksCredential, role }: Viewer,
-  { headers, method }: IncomingMessage,
-  text: string,
-): string {
-  const { accept = '', 'content-type': type = '' } = headers;
-  // No header has a line break in it, so that none can pass for two of them.
-  return `${linksCredential?.partition ?? ''}\n${role}\n${method}\n${accept}\n${type}\n${text}`;
 }
 
 /**

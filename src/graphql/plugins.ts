@@ -1,6 +1,6 @@
 import { useDeferStream } from '@graphql-yoga/plugin-defer-stream';
 import type { Plugin } from 'graphql-yoga';
-import type { CompiledQueries } from '../answers/compiled-queries.ts';
+import type { CompiledQueries } from '../answers/compiled/compiled-queries.ts';
 import type { RememberedAnswers } from '../answers/remembered-answers.ts';
 import type { Door } from '../http/door/admission.ts';
 import type { BodyLimits } from '../http/door/body/body-limit.ts';

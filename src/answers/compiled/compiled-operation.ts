@@ -1,16 +1,51 @@
 import {
   type DocumentNode,
   type FragmentDefinitionNode,
+  type GraphQLObjectType,
   type GraphQLSchema,
   getVariableValues,
   Kind,
   type OperationDefinitionNode,
+  type SelectionNode,
 } from 'graphql';
+import { BoundedMap } from '../../bounded-map.ts';
 import { NOT_CACHED } from '../../upstream/reader.ts';
-import { conditionKey, conditionsOf, dependsOnVariables, type Fragments } from './conditions.ts';
-import { Planner } from './planner.ts';
-import type { CompiledPlan, CompiledPlans } from './plans.ts';
-import { completeField, type Variables } from './selection-plan.ts';
+import {
+  completeField,
+  type FieldPlan,
+  type Fragments,
+  Planner,
+  type Variables,
+} from './planner.ts';
+
+/** Planned fields that are held, of all operations together: each takes about 400 bytes. */
+const MAX_FIELDS = 4 * 1024;
+
+/** Variables that selections may depend on: for each set of their values there is another plan. */
+const MOST_CONDITIONS = 3;
+
+/** A field at the top of an operation. */
+interface RootField {
+  readonly plan: FieldPlan;
+  /** What its part of the answer goes by; `null` where that depends on variables. */
+  readonly part: string | null;
+}
+
+/** A whole operation, planned for one set of values of the variables that its selections depend on. */
+interface CompiledPlan {
+  readonly type: GraphQLObjectType;
+  readonly fields: readonly RootField[];
+  /** How many fields are planned in all, those on every possible type included. */
+  readonly size: number;
+}
+
+/** The plans of all operations in bounded memory: what was not used for the longest is planned again. */
+export type CompiledPlans = BoundedMap<CompiledPlan>;
+
+/** Makes the memory of plans of one gateway. */
+export function createCompiledPlans(): CompiledPlans {
+  return new BoundedMap({ max: MAX_FIELDS, maxShare: 3 / 4, weigh: (_key, { size }) => size });
+}
 
 /** How many operations and parts have a name of their own. */
 let named = 0;
@@ -100,15 +135,71 @@ export class CompiledOperation {
   #plan(variables: Variables): CompiledPlan {
     const planner = new Planner(this.#schema, this.#fragments, variables);
     const { type, fields } = planner.ofRoot(this.#operation);
-    // Of one plan: under another it is another part.
-    const partOf = (nodes: (typeof fields)[number]['nodes']) =>
-      !this.#plans || dependsOnVariables(nodes, this.#fragments) ? null : newName();
     const { size } = planner;
-    return { type, size, fields: fields.map((plan) => ({ plan, part: partOf(plan.nodes) })) };
+    // A part is of one plan: under another it is another.
+    const isKept = this.#plans !== null;
+    return {
+      type,
+      size,
+      fields: fields.map(({ plan, fixed }) => ({ plan, part: isKept && fixed ? newName() : null })),
+    };
   }
 }
 
 function newName(): string {
   named += 1;
   return String(named);
+}
+
+/**
+ * The variables on which the selections of an operation depend. What its document holds besides has no say: there
+ * a variable of the same name can be of any type.
+ * @throws NOT_CACHED for too many of them, and for any directive that is not known here.
+ */
+function conditionsOf(operation: OperationDefinitionNode, fragments: Fragments): string[] {
+  const names = new Set<string>();
+  for (const { directives = [] } of reachedFrom(operation, fragments)) {
+    for (const { name, arguments: given = [] } of directives) {
+      if (name.value !== 'skip' && name.value !== 'include') throw NOT_CACHED;
+      for (const { value } of given) {
+        if (value.kind === Kind.VARIABLE) names.add(value.name.value);
+      }
+    }
+  }
+  for (const { directives = [] } of operation.variableDefinitions ?? []) {
+    if (directives.length > 0) throw NOT_CACHED;
+  }
+  if (names.size > MOST_CONDITIONS) throw NOT_CACHED;
+  return [...names];
+}
+
+/**
+ * The values of conditions as a few letters, one each.
+ * @throws NOT_CACHED for one that is no boolean, with which no selection is valid.
+ */
+function conditionKey(conditions: readonly string[], variables: Variables): string {
+  let key = '';
+  for (const name of conditions) {
+    const value = variables[name];
+    if (typeof value !== 'boolean') throw NOT_CACHED;
+    key += value ? 'y' : 'n';
+  }
+  return key;
+}
+
+/** What has a selection or directives. */
+type Selecting = OperationDefinitionNode | FragmentDefinitionNode | SelectionNode;
+
+/** An operation with all selections below, and once each with the fragments that they spread. */
+function reachedFrom(operation: OperationDefinitionNode, fragments: Fragments): Set<Selecting> {
+  const reached = new Set<Selecting>([operation]);
+  // A set goes on to what is added to it meanwhile.
+  for (const node of reached) {
+    if (node.kind !== Kind.FRAGMENT_SPREAD) {
+      for (const selection of node.selectionSet?.selections ?? []) reached.add(selection);
+    } else if (fragments[node.name.value]) {
+      reached.add(fragments[node.name.value] as FragmentDefinitionNode);
+    }
+  }
+  return reached;
 }

@@ -1,7 +1,9 @@
 import {
   type FieldNode,
+  type FragmentDefinitionNode,
   type GraphQLAbstractType,
   type GraphQLField,
+  type GraphQLFieldResolver,
   type GraphQLLeafType,
   type GraphQLObjectType,
   type GraphQLOutputType,
@@ -12,21 +14,51 @@ import {
   isLeafType,
   isListType,
   isNonNullType,
+  Kind,
   type OperationDefinitionNode,
   TypeNameMetaFieldDef,
+  type ValueNode,
 } from 'graphql';
 import { collectFields, collectSubfields } from 'graphql/execution/collectFields.js';
 import { NOT_CACHED } from '../../upstream/reader.ts';
-import { type Fragments, hasVariables } from './conditions.ts';
-import {
-  atHand,
-  type Complete,
-  completeObject,
-  type FieldPlan,
-  letGo,
-  type ObjectPlan,
-  type Variables,
-} from './selection-plan.ts';
+
+/** The fragments of a document by their names. */
+export type Fragments = Readonly<Record<string, FragmentDefinitionNode>>;
+
+/** Values of variables, or of arguments, by name. */
+export type Variables = Readonly<Record<string, unknown>>;
+
+/** One execution. */
+interface Run {
+  readonly context: unknown;
+  /** What resolvers of all fields are told. */
+  readonly shared: Pick<
+    GraphQLResolveInfo,
+    'fragments' | 'operation' | 'rootValue' | 'schema' | 'variableValues'
+  >;
+}
+
+/** Makes of what a resolver returned what is answered. */
+type Complete = (value: unknown, run: Run) => unknown;
+
+/** One field of a selection on one type of object. */
+export interface FieldPlan {
+  readonly key: string;
+  readonly resolve: GraphQLFieldResolver<unknown, unknown> | null;
+  /** Null where they depend on variables. */
+  readonly args: Variables | null;
+  readonly field: GraphQLField<unknown, unknown>;
+  readonly nodes: readonly [FieldNode, ...FieldNode[]];
+  readonly complete: Complete;
+  /** Whether its resolver takes a fourth argument. */
+  readonly wantsInfo: boolean;
+}
+
+/** What is selected on one type of object, found out once. */
+interface ObjectPlan {
+  readonly type: GraphQLObjectType;
+  readonly fields: readonly FieldPlan[];
+}
 
 /** Plans selections for one set of values of the variables that they depend on. */
 export class Planner {
@@ -34,6 +66,7 @@ export class Planner {
   readonly #fragments: Fragments;
   readonly #variables: { readonly [name: string]: unknown };
   #size = 0;
+  #varies = false;
 
   constructor(schema: GraphQLSchema, fragments: Fragments, variables: Variables) {
     this.#schema = schema;
@@ -46,20 +79,26 @@ export class Planner {
     return this.#size;
   }
 
-  ofRoot(operation: OperationDefinitionNode): ObjectPlan {
+  /** Plans the fields at the top. Each may be `fixed`: whatever the variables are, as long as no condition changes. */
+  ofRoot({ selectionSet }: OperationDefinitionNode): {
+    readonly type: GraphQLObjectType;
+    readonly fields: readonly { readonly plan: FieldPlan; readonly fixed: boolean }[];
+  } {
     const type = this.#schema.getQueryType();
     if (!type) throw NOT_CACHED;
-    return this.#ofFields(
+    const collected = collectFields(
+      this.#schema,
+      this.#fragments,
+      this.#variables,
       type,
-      collectFields(this.#schema, this.#fragments, this.#variables, type, operation.selectionSet),
+      selectionSet,
     );
-  }
-
-  #ofFields(
-    type: GraphQLObjectType,
-    collected: ReadonlyMap<string, readonly FieldNode[]>,
-  ): ObjectPlan {
-    return { type, fields: [...collected].map(([key, nodes]) => this.#ofField(type, key, nodes)) };
+    const fields = [...collected].map(([key, nodes]) => {
+      this.#varies = false;
+      const plan = this.#ofField(type, key, nodes);
+      return { plan, fixed: !this.#varies };
+    });
+    return { type, fields };
   }
 
   #ofField(type: GraphQLObjectType, key: string, nodes: readonly FieldNode[]): FieldPlan {
@@ -68,13 +107,15 @@ export class Planner {
     // A key of that name would be the object's prototype.
     if (!node || !field || key === '__proto__') throw NOT_CACHED;
     this.#size += 1;
+    const args = node.arguments?.some(isVariable) ? null : getArgumentValues(field, node);
+    this.#varies ||= args === null;
     const { resolve } = field;
     // Those that take all their arguments at once have no length.
     const wantsInfo = resolve !== undefined && (resolve.length === 0 || resolve.length > 3);
     return {
       key,
       resolve: resolve ?? null,
-      args: hasVariables(node.arguments) ? null : getArgumentValues(field, node),
+      args,
       field,
       nodes: [node, ...nodes.slice(1)],
       complete: this.#completion(field.type, nodes),
@@ -127,10 +168,8 @@ export class Planner {
   }
 
   #ofSelection(type: GraphQLObjectType, nodes: readonly FieldNode[]): ObjectPlan {
-    return this.#ofFields(
-      type,
-      collectSubfields(this.#schema, this.#fragments, this.#variables, type, nodes),
-    );
+    const collected = collectSubfields(this.#schema, this.#fragments, this.#variables, type, nodes);
+    return { type, fields: [...collected].map(([key, same]) => this.#ofField(type, key, same)) };
   }
 }
 
@@ -164,4 +203,95 @@ function fieldOf(
   name: string,
 ): GraphQLField<unknown, unknown> | undefined {
   return name === TypeNameMetaFieldDef.name ? TypeNameMetaFieldDef : type.getFields()[name];
+}
+
+/** Whether there is a variable in the value of an argument, or of a member of an object. */
+function isVariable({ value }: { readonly value: ValueNode }): boolean {
+  if (value.kind === Kind.LIST) return value.values.some((each) => isVariable({ value: each }));
+  if (value.kind === Kind.OBJECT) return value.fields.some(isVariable);
+  return value.kind === Kind.VARIABLE;
+}
+
+/**
+ * Answers a selection on one object.
+ * @throws NOT_CACHED, or whatever a resolver throws.
+ */
+function completeObject({ type, fields }: ObjectPlan, source: unknown, run: Run): object {
+  const completed: Record<string, unknown> = {};
+  for (const plan of fields) completed[plan.key] = completeField(plan, type, source, run);
+  return completed;
+}
+
+/**
+ * Answers one field of an object.
+ * @throws NOT_CACHED, or whatever a resolver throws.
+ */
+export function completeField(
+  plan: FieldPlan,
+  type: GraphQLObjectType,
+  source: unknown,
+  run: Run,
+): unknown {
+  const { resolve, field, complete } = plan;
+  if (!resolve) {
+    const value = (source as Readonly<Record<string, unknown>> | undefined)?.[field.name];
+    return complete(value, run);
+  }
+  const args = plan.args ?? getArgumentValues(field, plan.nodes[0], run.shared.variableValues);
+  const info = plan.wantsInfo ? new ResolveInfo(plan, type, run) : undefined;
+  return complete(resolve(source, args, run.context, info as GraphQLResolveInfo), run);
+}
+
+/** What a resolver is told of where it stands: all but the path, which would cost each row of an answer. */
+class ResolveInfo implements GraphQLResolveInfo {
+  readonly fieldName: string;
+  readonly fieldNodes: readonly FieldNode[];
+  readonly returnType: GraphQLOutputType;
+  readonly parentType: GraphQLObjectType;
+  readonly schema: GraphQLResolveInfo['schema'];
+  readonly fragments: GraphQLResolveInfo['fragments'];
+  readonly rootValue: unknown;
+  readonly operation: GraphQLResolveInfo['operation'];
+  readonly variableValues: GraphQLResolveInfo['variableValues'];
+
+  constructor({ field, nodes }: FieldPlan, parentType: GraphQLObjectType, { shared }: Run) {
+    this.fieldName = field.name;
+    this.fieldNodes = nodes;
+    this.returnType = field.type;
+    this.parentType = parentType;
+    this.schema = shared.schema;
+    this.fragments = shared.fragments;
+    this.rootValue = shared.rootValue;
+    this.operation = shared.operation;
+    this.variableValues = shared.variableValues;
+  }
+
+  /** @throws NOT_CACHED always: a resolver that asks for it is answered the whole way. */
+  get path(): never {
+    throw NOT_CACHED;
+  }
+}
+
+/**
+ * What a resolver returned, if it is there and no failure.
+ * @throws NOT_CACHED
+ */
+function atHand(value: unknown): unknown {
+  if (value instanceof Promise) {
+    letGo([value]);
+    throw NOT_CACHED;
+  }
+  if (value instanceof Error || typeof value === 'function') throw NOT_CACHED;
+  return value;
+}
+
+/**
+ * Handles the rejections of the promises among values that an attempt has started and does not wait for: they end
+ * with the attempt, and the operation is answered the whole way.
+ */
+function letGo(values: readonly unknown[]): void {
+  for (const value of values) {
+    if (value instanceof Promise) value.catch(() => {});
+    else if (Array.isArray(value)) letGo(value);
+  }
 }

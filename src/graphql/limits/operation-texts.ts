@@ -8,7 +8,7 @@ import {
   type ParseOptions,
   parse,
 } from 'graphql';
-import type { ReadQuery, ReadText } from '../../answers/read-text.ts';
+import type { ReadQuery, ReadText } from '../../answers/compiled/read-text.ts';
 import type { OperationLimits } from '../../config/config.ts';
 import { type DocumentLimits, measureDocument } from './document-measures.ts';
 import { type InputPlan, inputVisitor } from './input.ts';

@@ -1,6 +1,6 @@
 import type { ExecutionResult } from 'graphql';
-import { cutAtAge } from '../../answers/answer-text.ts';
-import type { CompiledQueries } from '../../answers/compiled-queries.ts';
+import { cutAtAge } from '../../answers/answer-json.ts';
+import type { CompiledQueries } from '../../answers/compiled/compiled-queries.ts';
 import type { RememberedAnswers } from '../../answers/remembered-answers.ts';
 import { operationName } from '../../answers/request-names.ts';
 import type { InputLimits } from '../limits/input-limits.ts';

@@ -1,6 +1,6 @@
 import { type DocumentNode, type GraphQLSchema, getOperationAST, OperationTypeNode } from 'graphql';
 import { written } from '../../answers/answer-json.ts';
-import type { CompiledQueries } from '../../answers/compiled-queries.ts';
+import type { CompiledQueries } from '../../answers/compiled/compiled-queries.ts';
 import type { RememberedAnswers } from '../../answers/remembered-answers.ts';
 import { liveDirective } from '../../graph/directives/live.ts';
 import type { ReceiptSummary } from '../../upstream/receipt.ts';

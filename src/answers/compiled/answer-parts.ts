@@ -1,8 +1,8 @@
-import type { Viewer } from '../auth/viewer.ts';
-import type { Clock } from '../scheduling/clock.ts';
-import { type Ingredient, type Ingredients, soonestChange } from '../upstream/ingredients.ts';
-import type { Parts } from './compiled/compiled-operation.ts';
-import { ExactMemory, type ExactMemoryOptions } from './exact-memory.ts';
+import type { Viewer } from '../../auth/viewer.ts';
+import type { Clock } from '../../scheduling/clock.ts';
+import { type Ingredient, type Ingredients, soonestChange } from '../../upstream/ingredients.ts';
+import { ExactMemory, type ExactMemoryOptions } from '../exact-memory.ts';
+import type { Parts } from './compiled-operation.ts';
 
 /** What a part takes besides its texts, and each cache entry that it was made of. */
 const OVERHEAD_BYTES = 256;

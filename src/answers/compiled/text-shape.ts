@@ -15,6 +15,8 @@ const TOKEN =
   /([_A-Za-z]\w*)|(-?(?:0|[1-9]\d*)(?![\w.]))|("[^"\\\p{Cc}]*"(?!"))|(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.]))|\.\.\.|[!$&():=@[\]{|}]/uy;
 /** A query, named or not, at the beginning of a text without whitespace. */
 const QUERY = /^query(?: ([_A-Za-z]\w*))?(?=[({@])/;
+/** Literals of a text that are made variables: each takes as much memory as a field. */
+const MAX_LITERALS = 16;
 /** A longer name is refused. */
 const MAX_NAME = 200;
 
@@ -46,6 +48,16 @@ export function shapeOf(text: string): TextShape | null {
   const name = found?.[1] ?? null;
   if (!found || (name?.length ?? 0) > MAX_NAME) return null;
   return { text: `query${shape.slice(found[0].length)}`, literals, name };
+}
+
+/**
+ * What queries of a shape go by, whatever their literals are, and with just these; the same where it has none or very
+ * many. `accept` says in which form they are answered. No key of a text begins like this: those are JSON.
+ */
+export function shapeKeys(accept: string, { literals, text }: TextShape): [string, string] {
+  const any = `shape\n${accept}\n${text}`;
+  const same = literals.length === 0 ? any : `${any}\n${literals.join('\n')}`;
+  return literals.length > MAX_LITERALS ? [same, same] : [any, same];
 }
 
 /** Where a pattern that may match at a place ends. */

@@ -1,21 +1,24 @@
 import { Kind, type OperationDefinitionNode } from 'graphql';
-import type { Viewer } from '../auth/viewer.ts';
-import { BoundedMap } from '../bounded-map.ts';
-import type { GraphContext } from '../graph/context.ts';
-import type { Receipt } from '../upstream/receipt.ts';
-import type { AnswerParts } from './answer-parts.ts';
-import { CompiledOperation } from './compiled/compiled-operation.ts';
-import { type CompiledPlans, createCompiledPlans } from './compiled/plans.ts';
-import { Doorkeeper } from './doorkeeper.ts';
-import { type LiftedText, liftLiterals } from './lifted-literals.ts';
-import type { ReadQuery, TextReader } from './read-text.ts';
+import type { Viewer } from '../../auth/viewer.ts';
+import { BoundedMap } from '../../bounded-map.ts';
+import type { GraphContext } from '../../graph/context.ts';
+import type { Receipt } from '../../upstream/receipt.ts';
+import { Doorkeeper } from '../doorkeeper.ts';
 import {
   type AskedOperation,
   operationName,
   type RequestNames,
   shortName,
-} from './request-names.ts';
-import { shapeOf, type TextShape } from './text-shape.ts';
+} from '../request-names.ts';
+import type { AnswerParts } from './answer-parts.ts';
+import {
+  CompiledOperation,
+  type CompiledPlans,
+  createCompiledPlans,
+} from './compiled-operation.ts';
+import { type LiftedText, liftLiterals } from './lifted-literals.ts';
+import type { ReadQuery, TextReader } from './read-text.ts';
+import { shapeKeys, shapeOf, type TextShape } from './text-shape.ts';
 
 /** Characters of the texts of operations that are held: parsed they take some hundred times the memory. */
 const MAX_CHARACTERS = 128 * 1024;
@@ -23,8 +26,6 @@ const MAX_CHARACTERS = 128 * 1024;
 const MOST_MISSES = 8;
 /** ... except for one in this many. */
 const TRY_EVERY = 16;
-/** Literals of a text that are made variables: each takes as much memory as a field. */
-const MAX_LITERALS = 16;
 /** Characters of the `Accept` headers whose types are known. */
 const MAX_ACCEPTED_CHARACTERS = 8 * 1024;
 
@@ -165,12 +166,19 @@ export class CompiledQueries {
     }
     const shared =
       shape && hasOneOperation(query) && this.#keepShape(names, shape, contentType, query);
-    if (this.#seen.admits(key)) {
-      if (shared) this.#known.set(key, knownOf(shared, shape));
-      else this.#keep(key, contentType, () => query);
+    const isSecond = this.#seen.admits(key);
+    if (shared) {
+      const known = knownOf(shared, shape);
+      if (isSecond) this.#known.set(key, known);
+      return this.#answerKnown(known, asked, viewer);
     }
-    const known = shared ? knownOf(shared, shape) : this.#known.peek(key);
-    if (known) return this.#answerKnown(known, asked, viewer);
+    if (isSecond) {
+      return this.#answerKnown(
+        this.#keep(key, contentType, () => query),
+        asked,
+        viewer,
+      );
+    }
     try {
       const name = operationName(query.operation);
       const context = this.#open(viewer);
@@ -200,17 +208,20 @@ export class CompiledQueries {
     contentType: string,
     query: () => ReadQuery,
     valuesOf: Known['valuesOf'] = null,
-  ): void {
-    if (this.#known.peek(key)) return;
-    const kept = query();
-    const attempts = this.#attemptsOf(kept.operation);
-    const name = operationName(kept.operation);
-    this.#known.set(key, { query: kept, contentType, name, attempts, literals: null, valuesOf });
+  ): Known {
+    const kept = this.#known.peek(key);
+    if (kept) return kept;
+    const read = query();
+    const attempts = this.#attemptsOf(read.operation);
+    const name = operationName(read.operation);
+    const known: Known = { query: read, contentType, name, attempts, literals: null, valuesOf };
+    this.#known.set(key, known);
+    return known;
   }
 
   /** What is known of a text with the same shape: with the same literals, or with any. */
   #alike(names: RequestNames, shape: TextShape): Known | undefined {
-    const [any, same] = shapeKeys(names, shape);
+    const [any, same] = shapeKeys(names.accept, shape);
     return this.#known.get(same) ?? (same === any ? undefined : this.#known.get(any));
   }
 
@@ -224,19 +235,16 @@ export class CompiledQueries {
     contentType: string,
     query: ReadQuery,
   ): Known | undefined {
-    const [any, same] = shapeKeys(names, shape);
+    const [any, same] = shapeKeys(names.accept, shape);
     const isSecond = any !== same && this.#seen.admits(any);
-    if (this.#seen.admits(same)) {
-      this.#keep(same, contentType, () => query);
-      return this.#known.peek(same);
-    }
+    if (this.#seen.admits(same)) return this.#keep(same, contentType, () => query);
     if (!isSecond || this.#unfit.knows(any)) return undefined;
     const lifted = liftLiterals(query);
     // No error refers to this text: what goes wrong is answered on the whole path.
     const read = lifted && this.#read?.(lifted.text, null, { noLocation: true })?.query;
-    if (lifted && read) this.#keep(any, contentType, () => read, lifted.valuesOf);
-    else this.#unfit.admits(any);
-    return this.#known.peek(any);
+    if (lifted && read) return this.#keep(any, contentType, () => read, lifted.valuesOf);
+    this.#unfit.admits(any);
+    return undefined;
   }
 
   /**
@@ -298,16 +306,6 @@ export class CompiledQueries {
 /** What is known of one text, by what is known of its shape. */
 function knownOf(shared: Known, { literals, name }: TextShape): Known {
   return { ...shared, literals: shared.valuesOf?.(literals) ?? null, name: shortName(name) };
-}
-
-/**
- * What queries of a shape go by, whatever their literals are, and with just these; the same where it has none or very
- * many. No other key begins like this: they are JSON.
- */
-function shapeKeys({ accept }: RequestNames, { literals, text }: TextShape): [string, string] {
-  const any = `shape\n${accept}\n${text}`;
-  const same = literals.length === 0 ? any : `${any}\n${literals.join('\n')}`;
-  return literals.length > MAX_LITERALS ? [same, same] : [any, same];
 }
 
 /** Whether its document has no other operation. */
