@@ -114,14 +114,14 @@ export class CachedReads implements IngredientSource {
   lookUp<T>(of: KeyedRead<T>): Lookup<T> {
     const hit = this.find(of);
     if (!hit) return NOTHING;
-    const anew = of.read.page?.anew ?? false;
-    const serves = !anew && (hit.state === 'fresh' || this.#options.refresher.serves(of, hit));
+    const reload = of.read.page?.reload ?? false;
+    const serves = !reload && (hit.state === 'fresh' || this.#options.refresher.serves(of, hit));
     return { hit, ingredient: this.ingredient(of, hit), serves };
   }
 
   /** A reader asked for an entry: it is kept fresh, unless it is known to be outdated. */
   asked(ingredient: Ingredient): void {
-    if (!ingredient.of.read.page?.anew) this.#options.refresher.asked([ingredient]);
+    if (!ingredient.of.read.page?.reload) this.#options.refresher.asked([ingredient]);
   }
 
   /** Counts an entry that served at once. */

@@ -57,7 +57,7 @@ export class Reader {
       return hit.entry.value;
     }
     if (mode?.kind === 'cacheOnly') throw NOT_CACHED;
-    const waited = of.read.page?.anew ? undefined : cached.waitedFor(of, receipt);
+    const waited = of.read.page?.reload ? undefined : cached.waitedFor(of, receipt);
     if (waited) return waited.value;
     return receipt.track(() => fetcher.fetch(of, access, hit));
   }

@@ -86,7 +86,7 @@ export interface PageTraits<T> {
   /** Whether the answer decides which further reads there are. */
   readonly uncertain: boolean;
   /** Whether a cached answer is known to be outdated, and serves only if no other comes. */
-  readonly anew: boolean;
+  readonly reload: boolean;
   /** Where its cache key is noted once it is made: the read is used again and again. */
   readonly keyed: { scope: string; key: string };
 }

@@ -34,7 +34,7 @@ export class PlannedReads {
       if (prefetched) await dryRun.timeline.looks(prefetched);
       const found = this.#client.cached.peek(of, caller.receipt);
       const hit = found && this.unlessWritten(of, found, dryRun);
-      if (hit && hit.state !== 'fallback' && !read.page?.anew) {
+      if (hit && hit.state !== 'fallback' && !read.page?.reload) {
         // Whether an old answer still serves depends on how much room the budget has then.
         if (hit.state === 'stale') dryRun.guesses();
         dryRun.hit(key);
@@ -47,7 +47,7 @@ export class PlannedReads {
         !isOwn && this.#client.inFlight.isExpected(key)
           ? this.#joins(of, caller.name, dryRun)
           : this.#calls(of, access, { dryRun, ...mode });
-      if (read.page?.uncertain || read.page?.anew) dryRun.guesses();
+      if (read.page?.uncertain || read.page?.reload) dryRun.guesses();
       await arrival;
       // A page decides whether more of them are read, unless the reader needs no other.
       if (read.page && !mode.suffices?.(read)) dryRun.guesses();

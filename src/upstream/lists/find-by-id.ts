@@ -35,11 +35,12 @@ export function cachedRow<R extends Row>(
   id: number,
   access: Access,
 ): AtOnce<R | undefined> {
-  const { agreement, asked } = lists.outline(list, access);
+  const { consistency, asked } = lists.outline(list, access);
   const rowOn = (page: Pick<ListPage<R>, 'rows'> | null) => page?.rows.find((row) => row.id === id);
   for (const number of asked.size > MOST_PAGES ? [] : asked.all) {
-    const page = lists.freshPage(list, number, access);
-    if (page && rowOn(page) && !agreement.isOutdated(page)) {
+    const hit = lists.hit(list, number, access);
+    const page = hit?.state === 'fresh' ? hit.entry.value : null;
+    if (page && rowOn(page) && !consistency.isOutdated(page)) {
       return andThen(lists.page(list, number, access), rowOn);
     }
   }
@@ -183,7 +184,7 @@ class Search<R extends Row> {
     for (const [id, row] of this.#found) if (isOutage(row)) lost.add(id);
     if (lost.size === 0) return;
     for (const number of this.#asked) {
-      const rows = this.#lists.cachedRows(this.#list, number, this.#access);
+      const rows = this.#lists.hit(this.#list, number, this.#access)?.entry.value?.rows ?? [];
       if (!rows.some(({ id }) => lost.has(id))) continue;
       try {
         const page = await this.#lists.page(this.#list, number, this.#access);
@@ -224,11 +225,11 @@ class Search<R extends Row> {
    */
   #outdatedPage(): number | null {
     if (this.#list.single) return null;
-    const { agreement } = this.#lists.outline(this.#list, this.#access);
+    const { consistency } = this.#lists.outline(this.#list, this.#access);
     for (const [number, page] of this.#seen) {
       if (page === null || this.#again.has(number)) continue;
-      const isFromBeforeWrite = this.#seen.size > 1 && page.writes < agreement.writes;
-      if (!isFromBeforeWrite && !agreement.isOutdated(page)) continue;
+      const isFromBeforeWrite = this.#seen.size > 1 && page.writes < consistency.writes;
+      if (!isFromBeforeWrite && !consistency.isOutdated(page)) continue;
       this.#again.add(number);
       return number;
     }

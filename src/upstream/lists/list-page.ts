@@ -1,5 +1,84 @@
-import type { List, Page, Row } from '../request.ts';
-import { promisedLastPage } from './outlines.ts';
+import type { DecodeContext, List, Page, PageTraits, Read, Row } from '../request.ts';
+import type { PageConsistency } from './page-consistency.ts';
+
+/** What else a read of a page says. */
+export type PageReadOptions = Partial<
+  Pick<PageTraits<unknown>, 'uncertain' | 'further' | 'reload'>
+>;
+
+/**
+ * The read of one page of a list; `null` is the answer when its parent is absent. By a class, for there is one
+ * for every page that is looked for, and what is remembered of a read must not hold on to its operation.
+ */
+export class PageRead<R extends Row> implements Read<Page<R> | null>, PageTraits<Page<R> | null> {
+  readonly page = this;
+  readonly keyed = { scope: '', key: '' };
+  readonly method = 'GET';
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+  readonly resource: Read<unknown>['resource'];
+  readonly tags: readonly string[];
+  readonly inFlightTags: readonly string[];
+  readonly about: number | undefined;
+  readonly absentIsNull: boolean;
+  readonly further: number | undefined;
+  readonly uncertain: boolean;
+  readonly reload: boolean;
+  readonly #list: List<R>;
+  readonly elsewhereTags: readonly string[];
+  readonly #consistency: PageConsistency;
+
+  /** `consistency` is told of every answer. */
+  constructor(
+    list: List<R>,
+    page: { readonly number: number; readonly size: number },
+    consistency: PageConsistency,
+    { uncertain = false, further, reload = false }: PageReadOptions = {},
+  ) {
+    this.path = list.path;
+    this.query = list.paged
+      ? { ...list.query, limit: String(page.size), page: String(page.number) }
+      : (list.query ?? {});
+    this.resource = list.resource;
+    this.tags = list.tags;
+    this.inFlightTags = list.inFlightTags ?? [];
+    this.elsewhereTags = list.rowTags ? [ROWS_LEFT] : [];
+    this.about = list.about;
+    this.absentIsNull = list.absentIsNull ?? false;
+    this.further = further;
+    this.uncertain = uncertain;
+    this.reload = reload;
+    this.#list = list;
+    this.#consistency = consistency;
+  }
+
+  decode(body: unknown, context: DecodeContext): Page<R> {
+    const page = this.#list.decode(body, context);
+    const identities = page.rows.map((row) => identityOf(this.#list, row));
+    const distinct = new Set(identities).size === identities.length;
+    return { ...this.#consistency.arrived(page, this.reload), distinct };
+  }
+
+  stamped(page: Page<R> | null, askedAt: number): void {
+    if (page) this.#consistency.stamped(page, askedAt);
+  }
+
+  adopt(page: Page<R> | null, askedAt: number): Page<R> | null {
+    return page && this.#consistency.adopted(page, askedAt);
+  }
+
+  lateTags(page: Page<R> | null): readonly string[] {
+    return page?.rows.flatMap((row) => this.#list.rowTags?.(row) ?? []) ?? [];
+  }
+}
+
+/** The tag that a write touches which takes rows out of lists that hang off many parents. */
+export const ROWS_LEFT = 'rows left';
+
+/** What tells a row from all others of its list. */
+export function identityOf<R extends Row>(list: List<R>, row: R): string {
+  return list.identity?.(row) ?? String(row.id);
+}
 
 /** A page as it is worked with: its number, its rows, and whether the list ends with it. */
 export interface ListPage<R extends Row> {
@@ -19,7 +98,7 @@ export interface ListPage<R extends Row> {
   readonly arrival?: number | undefined;
   /** See `Page.distinct`. */
   readonly distinct?: boolean;
-  /** Writes to the list that it surely shows. See `Agreement.writes`. */
+  /** Writes to the list that it surely shows. See `PageConsistency.writes`. */
   readonly writes: number;
 }
 
@@ -80,4 +159,36 @@ export function isLastPage(page: Page<Row>, requestedPage: number): boolean {
     if (current === 1 && page.sent >= page.total) return true;
   }
   return page.nextPage === null;
+}
+
+/** Rows that a page of a list has at least, by those read `before` and one more. */
+export function surePerPageAfter(
+  { last, rows }: ListPage<Row>,
+  page: Page<Row>,
+  before: number | null,
+): number | null {
+  const seen = last ? page.perPage : rows.length;
+  return seen === null || before === null ? (seen ?? before) : Math.min(seen, before);
+}
+
+/** The number of the list's last page after a page was read, as far as is known; `before` is what was. */
+export function lastPageAfter(
+  { number, last, rows }: ListPage<Row>,
+  page: Page<Row>,
+  before: number | null,
+): number | null {
+  const promised = promisedLastPage(page);
+  if (last && rows.length === 0 && number > 1) {
+    return Math.max(1, Math.min(number - 1, promised ?? before ?? number));
+  }
+  if (last) return number;
+  if (promised !== null) return promised;
+  return before !== null && before > number ? before : null;
+}
+
+/** The last page by what a page before it says; null when it does not say. */
+function promisedLastPage(page: Page<Row>): number | null {
+  if (page.maxPage !== null) return page.maxPage;
+  if (page.total === null || page.perPage === null) return null;
+  return Math.ceil(page.total / page.perPage);
 }

@@ -1,8 +1,50 @@
 import { BoundedMap } from '../../bounded-map.ts';
-import type { List, Page, Row } from '../request.ts';
-import { Agreement } from './agreement.ts';
-import { AskedPages } from './asked-pages.ts';
-import type { PageRead } from './page-read.ts';
+import type { List, Row } from '../request.ts';
+import type { PageRead } from './list-page.ts';
+import { PageConsistency } from './page-consistency.ts';
+
+/** Pages of one list that are remembered: looking for a row goes through all of them. */
+const MOST_PAGES = 500;
+
+/**
+ * The numbers of a list's pages that may be cached or in flight. Callers can ask for any number by a
+ * cursor, so there are at most so many, and those furthest back go first.
+ */
+export class AskedPages {
+  readonly #numbers = new Set<number>();
+  #furthest = 0;
+
+  get size(): number {
+    return this.#numbers.size;
+  }
+
+  /** Takes a page in. */
+  add(number: number): void {
+    this.#numbers.add(number);
+    this.#furthest = Math.max(this.#furthest, number);
+    if (this.#numbers.size > MOST_PAGES) this.delete(this.#furthest);
+  }
+
+  /** Takes a page out, which is not in the list or could not be read. */
+  delete(number: number): void {
+    this.#numbers.delete(number);
+    if (number !== this.#furthest) return;
+    this.#furthest = 0;
+    for (const each of this.#numbers) this.#furthest = Math.max(this.#furthest, each);
+  }
+
+  /** As of now. */
+  get all(): readonly number[] {
+    return [...this.#numbers];
+  }
+
+  /** One that goes its own way from there. */
+  copy(): AskedPages {
+    const copy = new AskedPages();
+    for (const number of this.#numbers) copy.add(number);
+    return copy;
+  }
+}
 
 /** What is known of a list from the pages read so far. It steers; the pages themselves decide. */
 export interface Outline {
@@ -14,10 +56,12 @@ export interface Outline {
   readonly asked: AskedPages;
   /** Rows that a page has at least, unless it is the last; null when no page has shown or said it. */
   surePerPage: number | null;
+  /** What it is remembered under; `null` for a list whose filters are too long to be remembered. */
+  readonly key: string | null;
   /** Whose list it is: cache and budget of one credential. */
   readonly partition: string;
   /** Whether its pages were read of the same state of it. */
-  readonly agreement: Agreement;
+  readonly consistency: PageConsistency;
   /** The list itself, as it was last asked for. */
   list: List<Row> | null;
   /** The reads of its first pages that are there, by their numbers: each is made once. */
@@ -41,26 +85,22 @@ export class Outlines {
     this.#original = original;
   }
 
-  /** The outline of a list, to look at: a blank one for a list that is not known. */
+  /** The outline of a list: a blank one, which `remember` keeps, for a list that is not known. */
   of(list: Pick<List<Row>, 'path' | 'query'>, partition: string): Outline {
-    return this.#known(keyOf(list, partition)) ?? blank(partition);
+    const key = keyOf(list, partition);
+    return this.#known(key) ?? blank(key, partition);
   }
 
-  /** The outline of a list that is about to be read, to change. It is remembered until `forget`. */
-  open(list: Pick<List<Row>, 'path' | 'query'>, partition: string): Outline {
-    const key = keyOf(list, partition);
-    const known = this.#known(key);
-    if (known || key === null) return known ?? blank(partition);
-    const outline = blank(partition);
-    this.#outlines.set(key, outline);
-    return outline;
+  /** Keeps the outline of a list that is read, until `forget`. */
+  remember(outline: Outline): void {
+    const { key } = outline;
+    if (key !== null && this.#outlines.peek(key) !== outline) this.#outlines.set(key, outline);
   }
 
   /** Forgets a list of which nothing was learnt, and nothing is in flight. */
-  forget(list: Pick<List<Row>, 'path' | 'query'>, outline: Outline): void {
-    const { asked, lastPage, partition, perPage } = outline;
+  forget(outline: Outline): void {
+    const { asked, key, lastPage, perPage } = outline;
     if (asked.size > 0 || perPage !== null || (lastPage ?? 0) > 0) return;
-    const key = keyOf(list, partition);
     if (key !== null && this.#outlines.peek(key) === outline) this.#outlines.delete(key);
   }
 
@@ -106,9 +146,9 @@ export class Outlines {
   /** Lets the lists with one of these tags know that they were changed. */
   written(partition: string, tags: ReadonlySet<string>): void {
     if (this.#original) return;
-    for (const { list, agreement } of this.in(partition)) {
+    for (const { list, consistency } of this.in(partition)) {
       const all = [...(list?.tags ?? []), ...(list?.inFlightTags ?? [])];
-      if (all.some((tag) => tags.has(tag))) agreement.writes += 1;
+      if (all.some((tag) => tags.has(tag))) consistency.writes += 1;
     }
   }
 
@@ -116,64 +156,28 @@ export class Outlines {
   private copyOf(key: string): Outline | undefined {
     const outline = this.#outlines.peek(key);
     if (!outline) return undefined;
-    const { agreement, asked } = outline;
-    return { ...outline, asked: asked.copy(), agreement: agreement.copy(), reads: new Map() };
+    const { consistency, asked } = outline;
+    return { ...outline, asked: asked.copy(), consistency: consistency.copy(), reads: new Map() };
   }
 }
 
-/** What a list is remembered under; `null` for one whose filters are too long to be remembered. */
+/** See `Outline.key`. */
 function keyOf({ path, query }: Pick<List<Row>, 'path' | 'query'>, partition: string) {
   if (!query) return `${partition} ${path}?`;
   const length = Object.values(query).reduce((sum, value) => sum + value.length, 0);
   return length > LONGEST_FILTERS ? null : `${partition} ${path}?${new URLSearchParams(query)}`;
 }
 
-/** Rows that a page of a list has at least, by those read before and one more. */
-export function surePerPageAfter(
-  outline: Outline,
-  page: Page<Row>,
-  { last, rows }: { readonly last: boolean; readonly rows: readonly Row[] },
-): number | null {
-  const seen = last ? page.perPage : rows.length;
-  if (seen === null || outline.surePerPage === null) return seen ?? outline.surePerPage;
-  return Math.min(seen, outline.surePerPage);
-}
-
-/** The number of the list's last page after a page was read, as far as is known. */
-export function lastPageAfter(
-  {
-    number,
-    last,
-    rows,
-  }: { readonly number: number; readonly last: boolean; readonly rows: readonly Row[] },
-  page: Page<Row>,
-  outline: Outline,
-): number | null {
-  const promised = promisedLastPage(page);
-  if (last && rows.length === 0 && number > 1) {
-    return Math.max(1, Math.min(number - 1, promised ?? outline.lastPage ?? number));
-  }
-  if (last) return number;
-  if (promised !== null) return promised;
-  return outline.lastPage !== null && outline.lastPage > number ? outline.lastPage : null;
-}
-
-function blank(partition: string): Outline {
+function blank(key: string | null, partition: string): Outline {
   return {
+    key,
     perPage: null,
     lastPage: null,
     asked: new AskedPages(),
     surePerPage: null,
     partition,
-    agreement: new Agreement(),
+    consistency: new PageConsistency(),
     list: null,
     reads: new Map(),
   };
-}
-
-/** The last page by what a page before it says; null when it does not say. */
-export function promisedLastPage(page: Page<Row>): number | null {
-  if (page.maxPage !== null) return page.maxPage;
-  if (page.total === null || page.perPage === null) return null;
-  return Math.ceil(page.total / page.perPage);
 }

@@ -4,9 +4,16 @@ import type { Hit } from '../cache/cache.ts';
 import type { Access, Looking } from '../operation.ts';
 import type { Reader } from '../reader.ts';
 import type { List, Page, Row, Write } from '../request.ts';
-import { type ListPage, listPageOf } from './list-page.ts';
-import { lastPageAfter, type Outline, Outlines, surePerPageAfter } from './outlines.ts';
-import { PageRead, type PageReadOptions, ROWS_LEFT } from './page-read.ts';
+import {
+  type ListPage,
+  lastPageAfter,
+  listPageOf,
+  PageRead,
+  type PageReadOptions,
+  ROWS_LEFT,
+  surePerPageAfter,
+} from './list-page.ts';
+import { type Outline, Outlines } from './outlines.ts';
 
 /** The first this many pages of a list have reads that are used again. */
 const MOST_READS = 8;
@@ -56,22 +63,22 @@ export class Lists {
     more: PageReadOptions = {},
   ): AtOnce<ListPage<R> | null> {
     const asked = this.#ask(list, number, access);
-    try {
-      const page = this.#read(asked, more);
-      if (!(page instanceof Promise)) return this.#arrived(asked, page);
-      return this.#arrives(asked, page);
-    } catch (error) {
-      this.#isNotThere(asked);
-      throw error;
-    }
+    // Where it throws, nothing was asked for.
+    const page = this.#read(asked, more);
+    this.#note(asked);
+    return page instanceof Promise ? this.#arrives(asked, page) : this.#arrived(asked, page);
+  }
+
+  #ask<R extends Row>(list: List<R>, number: number, access: Access): Asked<R> {
+    const outline = this.#outlines.of(list, access.credential.partition);
+    return { list, number, access, outline, writes: outline.consistency.writes };
   }
 
   /** Takes note that a page is asked for. */
-  #ask<R extends Row>(list: List<R>, number: number, access: Access): Asked<R> {
-    const outline = this.#outlines.open(list, access.credential.partition);
+  #note<R extends Row>({ list, number, outline }: Asked<R>): void {
     outline.asked.add(number);
     outline.list = list;
-    return { list, number, access, outline, writes: outline.agreement.writes };
+    this.#outlines.remember(outline);
   }
 
   async #arrives<R extends Row>(
@@ -102,8 +109,8 @@ export class Lists {
     // Only a page that is there is looked into again.
     const isThere = listPage.rows.length > 0 || number === 1;
     if (isThere) outline.perPage = listPage.perPage;
-    if (list.paged) outline.surePerPage = surePerPageAfter(outline, page, listPage);
-    outline.lastPage = lastPageAfter(listPage, page, outline);
+    if (list.paged) outline.surePerPage = surePerPageAfter(listPage, page, outline.surePerPage);
+    outline.lastPage = lastPageAfter(listPage, page, outline.lastPage);
     if (!isThere) this.#isNotThere(asked);
     return listPage;
   }
@@ -111,7 +118,7 @@ export class Lists {
   /** A page was not read, or has nothing on it: it is not looked into again, unless others know better. */
   #isNotThere({ list, number, access, outline }: Asked<Row>): void {
     if (!this.#isKnown(list, number, access)) outline.asked.delete(number);
-    this.#outlines.forget(list, outline);
+    this.#outlines.forget(outline);
   }
 
   /** Reads a page, and again if it is outdated by a newer one that it does not go with. */
@@ -130,13 +137,13 @@ export class Lists {
     page: Page<R> | null,
     more: PageReadOptions,
   ): AtOnce<Page<R> | null> {
-    const { agreement } = outline;
-    if (page === null || !agreement.isOutdated(page)) return page;
-    const again = this.#pageRead(list, number, outline, { ...more, anew: true });
+    const { consistency } = outline;
+    if (page === null || !consistency.isOutdated(page)) return page;
+    const again = this.#pageRead(list, number, outline, { ...more, reload: true });
     const reading = this.reader.read(again, access);
-    agreement.spend(page);
+    consistency.spend(page);
     return andThen(reading, (newer) => {
-      if (newer !== null) agreement.judge(page, newer);
+      if (newer !== null) consistency.judge(page, newer);
       return newer;
     });
   }
@@ -145,13 +152,13 @@ export class Lists {
   #pageRead<R extends Row>(
     list: List<R>,
     number: number,
-    { agreement, reads }: Outline,
+    { consistency, reads }: Outline,
     more: PageReadOptions = {},
   ): PageRead<R> {
-    const isPlain = !more.uncertain && !more.anew && more.further === undefined;
+    const isPlain = !more.uncertain && !more.reload && more.further === undefined;
     const known = isPlain ? reads.get(number) : undefined;
     if (known) return known as PageRead<R>;
-    const read = new PageRead(list, { number, size: this.#pageSize }, agreement, more);
+    const read = new PageRead(list, { number, size: this.#pageSize }, consistency, more);
     if (isPlain && number <= MOST_READS) reads.set(number, read);
     return read;
   }
@@ -205,7 +212,7 @@ export class Lists {
   #listsWith(rowTags: readonly string[], credential: Credential): List<Row>[] {
     const isTouched = (tag: string): boolean => rowTags.includes(tag);
     const has = (list: List<Row>, number: number): boolean => {
-      const page = this.#peek(list, number, { credential })?.entry.value;
+      const page = this.hit(list, number, { credential })?.entry.value;
       return page?.rows.some((row) => list.rowTags?.(row).some(isTouched)) === true;
     };
     return this.#outlines.in(credential.partition).flatMap(({ list, asked }) => {
@@ -234,17 +241,21 @@ export class Lists {
   #prefetchPages(list: List<Row>, from: number, to: number, access: Access): AtOnce<void> {
     const outline = this.outline(list, access);
     const numbers = Array.from({ length: Math.max(0, to - from + 1) }, (_, n) => from + n);
-    const unknown = numbers.filter((number) => this.#peek(list, number, access) === undefined);
+    const unknown = numbers.filter((number) => this.hit(list, number, access) === undefined);
     const reads = unknown.map((number) => this.#pageRead(list, number, outline));
     return andThen(this.reader.prefetch(reads, access), () => {
       for (const number of unknown) {
         const page = this.peek(list, number, access);
-        if (page) this.#arrived(this.#ask(list, number, access), page);
+        if (!page) continue;
+        const asked = this.#ask(list, number, access);
+        this.#note(asked);
+        this.#arrived(asked, page);
       }
     });
   }
 
-  #peek<R extends Row>(
+  /** What the cache has of a page, in whatever state: for choosing what to read, and not for reading it. */
+  hit<R extends Row>(
     list: List<R>,
     number: number,
     looking: Looking,
@@ -253,21 +264,10 @@ export class Lists {
     return this.reader.peek(this.#pageRead(list, number, outline), looking);
   }
 
-  /** The page if the cache has it: for choosing what to read, and not for reading it. */
+  /** The page if the cache has it, and not only as a fallback, on the same terms. */
   peek<R extends Row>(list: List<R>, number: number, access: Access): Page<R> | null | undefined {
-    const hit = this.#peek(list, number, access);
+    const hit = this.hit(list, number, access);
     return hit === undefined || hit.state === 'fallback' ? undefined : hit.entry.value;
-  }
-
-  /** The rows of a page that the cache has in whatever state, on the same terms. */
-  cachedRows<R extends Row>(list: List<R>, number: number, access: Access): readonly R[] {
-    return this.#peek(list, number, access)?.entry.value?.rows ?? [];
-  }
-
-  /** The page if the cache has it fresh, on the same terms. */
-  freshPage<R extends Row>(list: List<R>, number: number, access: Access): Page<R> | null {
-    const hit = this.#peek(list, number, access);
-    return hit?.state === 'fresh' ? hit.entry.value : null;
   }
 
   /** Whether the page is in flight, so that it can be shared. */

@@ -3,8 +3,7 @@ import type { Access } from '../operation.ts';
 import type { List, Row } from '../request.ts';
 import { FIRST_PLACE, findPlace, isBefore, type Place, type Side } from './anchor.ts';
 import { type Cursor, encodeCursor, NEIGHBORS } from './cursor.ts';
-import type { ListPage } from './list-page.ts';
-import { identityOf } from './page-read.ts';
+import { identityOf, type ListPage } from './list-page.ts';
 import type { Lists } from './pages.ts';
 
 /** A row of a window, and where it stands. */
@@ -20,6 +19,14 @@ export interface Window<R> {
   readonly hasPreviousPage: boolean;
   /** Rows of the whole list; `null` when the upstream does not say. */
   readonly total: number | null;
+}
+
+/** Which part of a list, after the arguments were read. */
+export interface WindowPart {
+  readonly after: Cursor | null;
+  readonly before: Cursor | null;
+  readonly count: number;
+  readonly fromBack: boolean;
 }
 
 /** Which list, by whom. */
@@ -46,7 +53,7 @@ export class Walk<R extends Row> {
   }
 
   /** `further`: see `PageTraits.further`. */
-  *page(number: number, further?: number): Steps<ListPage<R>> {
+  *#page(number: number, further?: number): Steps<ListPage<R>> {
     const read = this.#pages.get(number);
     if (read) return read;
     const { lists, list, access } = this.#source;
@@ -78,15 +85,15 @@ export class Walk<R extends Row> {
    */
   forgetOutdated(): boolean {
     const { lists, list, access } = this.#source;
-    const { agreement } = lists.outline(list, access);
+    const { consistency } = lists.outline(list, access);
     for (const page of this.#pages.values()) {
       const next = this.#pages.get(page.number + 1);
-      if (next && this.#share(page, next)) agreement.overlap(page, next);
+      if (next && this.#share(page, next)) consistency.overlap(page, next);
     }
     // One page alone goes with itself, whatever is written meanwhile.
     const several = this.#pages.size > 1;
     const outdated = [...this.#pages.values()].filter(
-      (page) => agreement.isOutdated(page) || (several && page.writes < agreement.writes),
+      (page) => consistency.isOutdated(page) || (several && page.writes < consistency.writes),
     );
     for (const { number } of outdated) this.#pages.delete(number);
     return outdated.length > 0;
@@ -103,20 +110,28 @@ export class Walk<R extends Row> {
     );
   }
 
+  /** Cuts a part out of the list. See `readWindow`. */
+  *cut({ after, before, count, fromBack }: WindowPart): Steps<Window<R>> {
+    const start = after ? yield* until(this.#find(after, 'after')) : FIRST_PLACE;
+    const end = before ? yield* until(this.#find(before, 'before')) : null;
+    if (!fromBack) return yield* this.#forwards(start, end, count);
+    return yield* this.#backwards(start, end ?? (yield* this.#end()), end !== null, count);
+  }
+
   /** The place just behind (`after`) or of (`before`) the row that a cursor names. See `findPlace`. */
-  find(cursor: Cursor, side: Side): AtOnce<Place> {
+  #find(cursor: Cursor, side: Side): AtOnce<Place> {
     const { lists, list, access } = this.#source;
     return findPlace(cursor, side, {
-      page: (number) => takeSteps(this.page(number)),
+      page: (number) => takeSteps(this.#page(number)),
       identity: (row) => this.#identity(row),
       perPage: lists.outline(list, access).perPage,
     });
   }
 
-  *forwards(start: Place, end: Place | null, count: number): Steps<Window<R>> {
+  *#forwards(start: Place, end: Place | null, count: number): Steps<Window<R>> {
     const rows: WindowRow<R>[] = [];
     let { page: number, index } = start;
-    let page = yield* this.page(number);
+    let page = yield* this.#page(number);
     // Most windows end on the page that they begin on, where no row is seen twice. Rows before the start count as
     // seen: where pages have rows in common, the next page begins with some of them.
     let seen = page.distinct ? null : this.#identities(page.rows.slice(0, index));
@@ -136,12 +151,12 @@ export class Walk<R extends Row> {
         yield* this.#ahead(page, count - rows.length, { upTo: end?.page });
         number += 1;
         index = 0;
-        page = yield* this.page(number);
+        page = yield* this.#page(number);
       }
     }
     let rowsFollow = index < page.rows.length;
     if (!rowsFollow && !page.last) {
-      rowsFollow = page.certain || (yield* this.page(number + 1)).rows.length > 0;
+      rowsFollow = page.certain || (yield* this.#page(number + 1)).rows.length > 0;
     }
     return {
       rows,
@@ -151,10 +166,10 @@ export class Walk<R extends Row> {
     };
   }
 
-  *backwards(start: Place, end: Place, rowsFollow: boolean, count: number): Steps<Window<R>> {
+  *#backwards(start: Place, end: Place, rowsFollow: boolean, count: number): Steps<Window<R>> {
     const rows: WindowRow<R>[] = [];
     let { page: number, index } = end;
-    let page = yield* this.page(number);
+    let page = yield* this.#page(number);
     const seen = this.#identities(page.rows.slice(index));
     while (rows.length < count && isBefore(start, { page: number, index })) {
       const row = page.rows[index - 1];
@@ -170,7 +185,7 @@ export class Walk<R extends Row> {
         const end = page.rows.length > 0 ? number : (this.#lastPage ?? number);
         if (end >= number) yield* this.#ahead(page, count - rows.length, { downTo: start.page });
         number = Math.max(start.page, Math.min(number - 1, end));
-        page = yield* this.page(number);
+        page = yield* this.#page(number);
         index = page.rows.length;
       }
     }
@@ -183,16 +198,16 @@ export class Walk<R extends Row> {
   }
 
   /** The place behind the last row. */
-  *end(): Steps<Place> {
+  *#end(): Steps<Place> {
     let number = this.#lastPage ?? 1;
-    let page = yield* this.page(number);
+    let page = yield* this.#page(number);
     while (!page.last) {
       number = Math.max(number + 1, this.#lastPage ?? 0);
-      page = yield* this.page(number);
+      page = yield* this.#page(number);
     }
     while (page.rows.length === 0 && number > 1) {
       number = Math.min(number - 1, this.#lastPage ?? number);
-      page = yield* this.page(number);
+      page = yield* this.#page(number);
     }
     return { page: number, index: page.rows.length };
   }
@@ -217,7 +232,7 @@ export class Walk<R extends Row> {
       const number = from.number + step * n;
       if (step * number <= step * limit) numbers.push(number);
     }
-    yield* until(takeAll(numbers.map((number) => this.page(number, perPage))));
+    yield* until(takeAll(numbers.map((number) => this.#page(number, perPage))));
   }
 
   /** The list's last page, as far as it is known. */

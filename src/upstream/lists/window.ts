@@ -1,14 +1,14 @@
 import { BadUserInput } from '../../errors.ts';
 import { type AtOnce, type Steps, takeSteps, until } from '../../scheduling/at-once.ts';
 import type { Row } from '../request.ts';
-import { FIRST_PLACE } from './anchor.ts';
-import { type Cursor, decodeCursor } from './cursor.ts';
+import { decodeCursor } from './cursor.ts';
 import {
   type ListSource,
   PARENT_ABSENT,
   PLACEHOLDERS,
   Walk,
   type Window,
+  type WindowPart,
   type WindowRow,
 } from './walk.ts';
 
@@ -51,11 +51,16 @@ function* cutWindow<R extends Row>(
   const afterCursor = after == null ? null : decodeCursor(after, 'after');
   const beforeCursor = before == null ? null : decodeCursor(before, 'before');
   const walk = new Walk(source, filter);
-  const part: Part = { after: afterCursor, before: beforeCursor, count, fromBack: last != null };
+  const part: WindowPart = {
+    after: afterCursor,
+    before: beforeCursor,
+    count,
+    fromBack: last != null,
+  };
   try {
-    let window = yield* cut(walk, part);
+    let window = yield* walk.cut(part);
     for (let cuts = 1; cuts < MOST_CUTS && walk.forgetOutdated(); cuts += 1) {
-      window = yield* cut(walk, part);
+      window = yield* walk.cut(part);
     }
     return window;
   } catch (error) {
@@ -64,24 +69,6 @@ function* cutWindow<R extends Row>(
     const from = afterCursor?.page ?? (last == null ? 1 : (beforeCursor?.page ?? null));
     return yield* until(placeholderWindow(source, from, count));
   }
-}
-
-/** Which part of a list, after the arguments were read. */
-interface Part {
-  readonly after: Cursor | null;
-  readonly before: Cursor | null;
-  readonly count: number;
-  readonly fromBack: boolean;
-}
-
-function* cut<R extends Row>(
-  walk: Walk<R>,
-  { after, before, count, fromBack }: Part,
-): Steps<Window<R>> {
-  const start = after ? yield* until(walk.find(after, 'after')) : FIRST_PLACE;
-  const end = before ? yield* until(walk.find(before, 'before')) : null;
-  if (!fromBack) return yield* walk.forwards(start, end, count);
-  return yield* walk.backwards(start, end ?? (yield* walk.end()), end !== null, count);
 }
 
 /**

@@ -46,7 +46,7 @@ export class Fetcher {
     const { cached, refresher, sharedCache } = this.#options;
     let before = known;
     // Cache: another replica may have read it.
-    if (sharedCache && !of.read.page?.anew) {
+    if (sharedCache && !of.read.page?.reload) {
       await sharedCache.prefetch(of);
       const { hit, ingredient, serves } = cached.lookUp(of);
       if (hit && ingredient && serves) {

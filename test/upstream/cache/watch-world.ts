@@ -38,7 +38,7 @@ export const read = (name: string): Read<unknown> => ({
     stamped: () => {},
     further: undefined,
     uncertain: false,
-    anew: false,
+    reload: false,
     keyed: { scope: '', key: '' },
   },
   decode: (body) => body,

@@ -17,7 +17,7 @@ interface Compared {
  * that came or went elsewhere in between are on two of them, or on none. The older page is then read
  * again. There are at most as many such reads as others of the list, and none where they do not help.
  */
-export class Agreement {
+export class PageConsistency {
   #arrivals = 0;
   #adopted = 0;
   /** The total that the latest page told, when it came, and when it was asked for, where that is of interest. */
@@ -85,8 +85,8 @@ export class Agreement {
   }
 
   /** One that knows as much, and goes its own way from there. */
-  copy(): Agreement {
-    const copy = new Agreement();
+  copy(): PageConsistency {
+    const copy = new PageConsistency();
     copy.writes = this.writes;
     copy.#arrivals = this.#arrivals;
     copy.#latest = this.#latest;
