@@ -39,12 +39,16 @@ export class LoopTurns {
 
   /** Begins a piece of work of an owner now, or in a later turn. */
   run(work: () => void, owner = ''): void {
-    if (!this.#spreading && this.#hasTime) {
-      if (this.#since === null) this.#begin();
-      work();
+    const now = this.#clock.now();
+    if (this.#spreading || !this.#hasTime(now)) {
+      this.#wait(work, owner);
       return;
     }
-    this.#wait(work, owner);
+    if (this.#since === null) {
+      this.#since = now;
+      setImmediate(() => this.#end());
+    }
+    work();
   }
 
   /** Resolves in a later turn that has time for a piece of work of an owner. */
@@ -84,14 +88,9 @@ export class LoopTurns {
     this.#spread();
   }
 
-  get #hasTime(): boolean {
+  #hasTime(now: number): boolean {
     if (this.#accepted !== null && this.#accepting < MOST_ACCEPTING) return false;
-    return this.#since === null || this.#clock.now() - this.#since < TURN_MS;
-  }
-
-  #begin(): void {
-    this.#since = this.#clock.now();
-    setImmediate(() => this.#end());
+    return this.#since === null || now - this.#since < TURN_MS;
   }
 
   /** Ends a turn. After one in which work was begun, the next turns are for connections again. */
@@ -103,9 +102,9 @@ export class LoopTurns {
   /** Each is begun in a callback of its own, so that all that follows from it at once counts against the turn. */
   #spread(): void {
     const step = (): void => {
-      this.#charge();
-      if (!this.#hasTime) return;
       const now = this.#clock.now();
+      this.#charge(now);
+      if (!this.#hasTime(now)) return;
       this.#since ??= now;
       const next = this.#waiting.take();
       if (!next) return;
@@ -115,17 +114,16 @@ export class LoopTurns {
     const steps = Math.min(MOST_A_TURN, this.#waiting.size);
     for (let count = 0; count < steps; count += 1) setImmediate(step);
     setImmediate(() => {
-      this.#charge();
+      if (this.#running) this.#charge(this.#clock.now());
       this.#end();
       this.#spreading = this.#waiting.size > 0;
       if (this.#spreading) this.#spread();
     });
   }
 
-  #charge(): void {
+  #charge(now: number): void {
     if (!this.#running) return;
-    const { owner, since } = this.#running;
-    this.#waiting.charge(owner, this.#clock.now() - since);
+    this.#waiting.charge(this.#running.owner, now - this.#running.since);
     this.#running = null;
   }
 }
