@@ -12,8 +12,8 @@ import type { OperatorPages } from '../operators/operator-pages.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import { loopTurns } from '../scheduling/loop-turns.ts';
 import type { Admission, Door } from './door/admission.ts';
-import { type BodyLimits, bodyLimit, bodyTooLarge, limitBodyTime } from './door/body/body-limit.ts';
-import { limitLateBody, lingering } from './door/body/linger.ts';
+import { type BodyLimits, bodyLimit, bodyTooLarge } from './door/body/body-limit.ts';
+import { limitBodyTime, lingering } from './door/body/linger.ts';
 import { rangesNaming } from './door/headers/accept.ts';
 import { requestIdOf, setSecurityHeaders } from './door/headers/every-answer.ts';
 import { inRequest } from './door/request-context.ts';
@@ -24,7 +24,6 @@ import type { BuiltPages } from './pages/built-pages.ts';
 import { errorAnswer, redirect, respond, textAnswer } from './respond.ts';
 import { Drain } from './socket/drain.ts';
 import { listen } from './socket/listen.ts';
-import { StallGuard } from './socket/stall-guard.ts';
 
 /** What is known of a request for an operation before it is read. */
 interface GraphqlContext {
@@ -148,11 +147,10 @@ export function createHttpServer(options: HttpOptions): HttpServer {
       if (arrival.isWatched) return;
       arrival.isWatched = true;
       drain.watch(response);
-      stalls.watch(response);
-      limitLateBody(request, response, options.clock);
-      if (!routeOf(request).limitsBody) limitBodyTime(request, options.clock);
+      const unhurried = routeOf(request).limitsBody === true;
+      limitBodyTime(request, response, { clock: options.clock, unhurried });
     },
-    onUnread: (response) => stalls.watch(response),
+    onUnread: (response) => drain.watch(response),
     closing: () => drain.begun,
   };
   const routeOf = ({ url = '/' }: IncomingMessage): Route => {
@@ -186,7 +184,6 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   // Node would answer `Expect: 100-continue` at once, before anything is known of the request.
   server.on('checkContinue', handle);
   server.on('connect', refuseTunnel);
-  const stalls = new StallGuard(options.clock);
   server.maxConnections = MAX_CONNECTIONS;
   // Who does nothing with a connection makes room for who wants one.
   server.on('drop', () => server.closeIdleConnections());
@@ -199,10 +196,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   return {
     listen: async (port, host) => ({ url: await listen(server, port, host) }),
     retire: () => drain.begin(),
-    close: () => {
-      stalls.hasten();
-      return drain.close();
-    },
+    close: () => drain.close(),
   };
 }
 

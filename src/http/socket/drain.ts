@@ -2,17 +2,19 @@ import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../../scheduling/clock.ts';
 import { inNextTurn } from '../../scheduling/loop-turns.ts';
+import { StallGuard } from './stall-guard.ts';
 
 /** How long a connection may be idle at a stop before it is closed, in milliseconds: a request may be on its way. */
 const IDLE_MS = 1000;
 
-/** Ends the connections of a server without cutting off an answer. */
+/** Knows the requests that are under way, and ends the connections of a server without cutting off an answer. */
 export class Drain {
   readonly #server: Server;
   readonly #clock: Clock;
   readonly #graceMs: number;
   readonly #running = new Set<ServerResponse>();
   readonly #connections = new Set<Socket>();
+  readonly #stalls: StallGuard;
   /** Whether every connection ends with its next answer. Set by `begin` alone; a field, as each request reads it. */
   begun = false;
   #closed: Promise<void> | undefined;
@@ -23,13 +25,14 @@ export class Drain {
     this.#server = server;
     this.#clock = options.clock;
     this.#graceMs = options.graceMs;
+    this.#stalls = new StallGuard(options.clock, this.#running);
     server.on('connection', (socket) => {
       this.#connections.add(socket);
       socket.once('close', () => this.#connections.delete(socket));
     });
   }
 
-  /** Takes note of a request that has just arrived. */
+  /** Takes note of a request that is waited for, or whose answer its client has not taken all of yet. */
   watch(response: ServerResponse): void {
     this.#running.add(response);
     response.once('close', () => {
@@ -37,7 +40,8 @@ export class Drain {
       // Only after this event does Node count the connection as idle.
       if (this.#closed) inNextTurn(() => this.#server.closeIdleConnections());
     });
-    if (this.begun) response.setHeader('Connection', 'close');
+    if (!this.#stalls.looking) this.#stalls.lookLater();
+    if (this.begun && !response.headersSent) response.setHeader('Connection', 'close');
   }
 
   /** Ends every connection with its next answer from now on. */
@@ -48,6 +52,7 @@ export class Drain {
   /** Takes no new connection, lets running requests finish within the grace, then ends them. */
   close(): Promise<void> {
     this.begin();
+    this.#stalls.hasten();
     this.#closed ??= this.#close();
     return this.#closed;
   }

@@ -23,40 +23,37 @@ interface Stall {
  */
 export class StallGuard {
   readonly #clock: Clock;
-  readonly #running = new Set<ServerResponse>();
+  readonly #running: ReadonlySet<ServerResponse>;
   readonly #stalls = new Map<Socket, Stall>();
-  #looking = false;
+  /** Whether it looks at connections. It ends once no request is running; a field, as each request reads it. */
+  looking = false;
   #stallMs = STALL_MS;
   #lookMs = LOOK_MS;
   #cancelLook = (): void => {};
 
-  constructor(clock: Clock) {
+  /** `running`: the answers of the requests under way. */
+  constructor(clock: Clock, running: ReadonlySet<ServerResponse>) {
     this.#clock = clock;
-  }
-
-  /** Takes note of a request that has just arrived. */
-  watch(response: ServerResponse): void {
-    this.#running.add(response);
-    response.once('close', () => this.#running.delete(response));
-    if (!this.#looking) this.#lookLater();
+    this.#running = running;
   }
 
   /** The process is about to stop: from now on a client has 2 seconds to take something. */
   hasten(): void {
     this.#stallMs = STALL_AT_STOP_MS;
     this.#lookMs = LOOK_AT_STOP_MS;
-    if (!this.#looking) return;
+    if (!this.looking) return;
     this.#cancelLook();
     this.#look();
-    this.#lookLater();
+    this.lookLater();
   }
 
-  #lookLater(): void {
-    this.#looking = true;
+  /** Looks at connections from now on. */
+  lookLater(): void {
+    this.looking = true;
     this.#cancelLook = this.#clock.after(this.#lookMs, () => {
       this.#look();
-      if (this.#running.size > 0) this.#lookLater();
-      else this.#looking = false;
+      if (this.#running.size > 0) this.lookLater();
+      else this.looking = false;
     });
   }
 

@@ -1,9 +1,4 @@
-import type { IncomingMessage } from 'node:http';
 import { GraphQLError } from 'graphql';
-import type { Clock } from '../../../scheduling/clock.ts';
-
-/** How long a request may take to send its body, in milliseconds. Uploads have a rule of their own. */
-const BODY_MS = 60_000;
 
 /** Bytes that a request's body may have. */
 export interface BodyLimits {
@@ -47,16 +42,6 @@ export function bodyTooLarge(maxBytes: number): GraphQLError {
       http: { status: 413, headers: { connection: 'close' } },
     },
   });
-}
-
-/** Ends the connection of a request whose body takes longer than a minute. */
-export function limitBodyTime(request: IncomingMessage, clock: Clock): void {
-  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
-  if (length === undefined && encoding === undefined) return;
-  const cancel = clock.after(BODY_MS, () => {
-    if (!request.complete) request.destroy();
-  });
-  request.once('close', cancel);
 }
 
 /**

@@ -3,6 +3,8 @@ import { inBackground } from '../../../scheduling/at-once.ts';
 import type { Clock } from '../../../scheduling/clock.ts';
 import type { SendBody } from '../../respond.ts';
 
+/** How long a request may take to send its body, in milliseconds. Uploads have a rule of their own. */
+const BODY_MS = 60_000;
 /** How long the rest of a body is read and discarded, so that its sender can read the answer. */
 const LINGER_MS = 1000;
 
@@ -35,15 +37,21 @@ export function lingering(clock: Clock): SendBody {
 }
 
 /**
- * Ends the connection of a request whose answer was complete before its body, unless the rest comes soon.
- * Node reads and discards the rest for as long as it takes, which can be for ever.
+ * Ends the connection of a request whose body takes longer than a minute, unless it is `unhurried`, or does not come
+ * soon after its answer was complete: Node reads and discards the rest for as long as it takes, which can be for ever.
  */
-export function limitLateBody(
+export function limitBodyTime(
   request: IncomingMessage,
   response: ServerResponse,
-  clock: Clock,
+  { clock, unhurried }: { readonly clock: Clock; readonly unhurried: boolean },
 ): void {
-  if (!hasBody(request)) return;
+  if (request.complete || !hasBody(request)) return;
+  if (!unhurried) {
+    const cancel = clock.after(BODY_MS, () => {
+      if (!request.complete) request.destroy();
+    });
+    request.once('close', cancel);
+  }
   response.once('finish', () => {
     if (request.complete) return;
     clock.after(LINGER_MS, () => {
