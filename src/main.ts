@@ -7,7 +7,8 @@ import type { LogStream } from './observe/log/logger.ts';
 import { readableLines } from './observe/log/readable-lines.ts';
 import { type StandardOutput, standardOutput } from './observe/log/standard-output.ts';
 import { systemClock } from './scheduling/clock.ts';
-import { setV8Flags } from './v8-flags.ts';
+import { setV8Flags } from './start/v8-flags.ts';
+import { warmUp } from './start/warm-up.ts';
 
 /** How the process ended. `0` after a clean stop. */
 const exitCode = { fault: 1, usage: 2 } as const;
@@ -23,6 +24,9 @@ const stopSlackMs = 5000;
 
 /** How long the log may take to be written at the end, in milliseconds: its pipe may have no reader. */
 const drainMs = 2000;
+
+/** Who waited for the process to listen is answered before it warms up. In milliseconds. */
+const WARM_UP_AFTER_MS = 50;
 
 /** What goes together on a command line. */
 const checks = new Set(['--check-config', '--probe']);
@@ -78,6 +82,9 @@ async function main(flags: readonly string[]): Promise<void> {
   await gateway.listen();
   if (say) say(gateway.report().join('\n'));
   else gateway.logStart();
+  setTimeout(() => {
+    warmUp().catch((error: unknown) => gateway.reportDefect(error));
+  }, WARM_UP_AFTER_MS);
 }
 
 /** How the log is written: as JSON to programs, and in words to a person at a terminal. */

@@ -39,7 +39,7 @@ const edges: Edge[] = imports
  * down or stays in its room.
  */
 const floors: readonly (readonly [name: string, files: RegExp])[] = [
-  ['processes', /^((main|v8-flags)\.ts$|commands\/)/],
+  ['processes', /^(main\.ts$|(commands|start)\/)/],
   ['gateway', /^gateway\.ts$/],
   ['backends, replicas, servers', /^(backends|replicas|servers)\.ts$/],
   ['http', /^http\/(server|shutdown)\.ts$/],
@@ -106,7 +106,7 @@ describe('an import', () => {
     const below = edges.filter(
       ({ from, to }) =>
         to.startsWith('config/') &&
-        !/^(config|http|graphql|answers|files|console|graphiql|operators|commands)\/|^(main|gateway|backends|replicas|servers)\.ts$/.test(
+        !/^(config|http|graphql|answers|files|console|graphiql|operators|commands|start)\/|^(main|gateway|backends|replicas|servers)\.ts$/.test(
           from,
         ),
     );

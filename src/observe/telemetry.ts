@@ -63,6 +63,6 @@ export async function createTelemetry(options: TelemetryOptions): Promise<Teleme
 const registered = Symbol.for('opentelemetry.js.api.1');
 
 /** Whether the process was started with an SDK. Without one, not even the API is loaded. */
-function isTraced(): boolean {
+export function isTraced(): boolean {
   return registered in globalThis;
 }
