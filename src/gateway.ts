@@ -10,7 +10,7 @@ import { currentRequestId } from './http/door/request-context.ts';
 import { shutDown } from './http/shutdown.ts';
 import type { LogStream } from './observe/log/logger.ts';
 import { createTelemetry } from './observe/telemetry.ts';
-import { budgetGauges } from './operators/gateway-state.ts';
+import { budgetGauges } from './operators/budget-gauges.ts';
 import { startFacts, startReport } from './operators/start-report.ts';
 import { type Clock, systemClock } from './scheduling/clock.ts';
 import { schema } from './schema.ts';

@@ -1,7 +1,11 @@
 import type { UpstreamName } from '../errors.ts';
 import type { QueueLane } from '../observe/events.ts';
 import type { LoggedEvent } from '../observe/history/event-log.ts';
+import type { ResourceHour } from '../observe/history/history.ts';
+import type { OperationHour } from '../observe/history/operation-hour.ts';
+import type { StepColumns } from '../observe/history/send-steps.ts';
 import type { Readiness } from '../operators/readiness.ts';
+import type { Member } from '../upstream/budget/shared/members.ts';
 
 /** Whom a slot of the window went to: a lane of this process, another process on the budget, or another user of the key. */
 export type SlotOwner = QueueLane | 'replica' | 'co-tenant';
@@ -13,27 +17,6 @@ export interface SlotState {
   readonly freeInMs: number | null;
   /** What it was about, e.g. `channels`; `null` where this process did not send it. */
   readonly resource: string | null;
-}
-
-/** Fifteen minutes of one upstream, as columns of equal length: the last step is still under way. */
-export interface SendHistory {
-  readonly stepMs: number;
-  /** When the last step began, in milliseconds since 1970. */
-  readonly lastStepAt: number;
-  /** Requests that left, by step. */
-  readonly write: readonly number[];
-  readonly interactive: readonly number[];
-  readonly refresh: readonly number[];
-  /** Slots that other users of the key, and other processes, took. */
-  readonly foreign: readonly number[];
-  /** Requests that waited at most. */
-  readonly queued: readonly number[];
-  /** Requests that the upstream refused for its rate limit. */
-  readonly refused: readonly number[];
-  /** Of each step, who asked for most: at most 3, absent where nothing was sent. */
-  readonly top: Readonly<
-    Record<number, readonly { resource: string; operation: string | null; sends: number }[]>
-  >;
 }
 
 /** One upstream with the budget of its busiest key. */
@@ -56,7 +39,7 @@ export interface UpstreamState {
   readonly answeredMsAgo: number | null;
   /** Those that are taken, the first to be free first; the first 120 of them. */
   readonly slots: readonly SlotState[];
-  readonly history: SendHistory;
+  readonly history: StepColumns;
 }
 
 /** A request that waits for a slot. */
@@ -84,23 +67,14 @@ export interface SpenderState {
 }
 
 /** One operation over the last hour, by its name. */
-export interface OperationState {
+export interface OperationState extends OperationHour {
   /** `null`: all without a name. */
   readonly name: string | null;
   readonly type: string;
-  readonly runs: number;
-  /** Upstream calls that it caused. */
-  readonly calls: number;
-  /** Calls that the cache or a request under way spared. */
-  readonly saved: number;
-  readonly waitP95Ms: number;
-  readonly durationP95Ms: number;
-  /** Runs with an error. */
-  readonly errors: number;
 }
 
 /** The cache entries of one resource. */
-export interface CacheState {
+export interface CacheState extends ResourceHour {
   readonly resource: string;
   readonly upstream: UpstreamName;
   readonly fresh: number;
@@ -108,22 +82,8 @@ export interface CacheState {
   /** Of the oldest entry. */
   readonly oldestMs: number | null;
   readonly ttlMs: number;
-  /** Reads of the last hour, and those of them that cost nothing. */
-  readonly reads: number;
-  readonly hits: number;
-  /** Requests of the last hour that only its ttl made necessary: refreshes, and misses of expired entries. */
-  readonly renewals: number;
   /** A sentence where a longer ttl would save much; `null` otherwise. */
   readonly hint: string | null;
-}
-
-/** Another process on the same budget. */
-export interface ReplicaState {
-  readonly name: string;
-  readonly self: boolean;
-  readonly sentMsAgo: number | null;
-  /** Requests that wait there. */
-  readonly queued: number;
 }
 
 /** What the console shows. A viewer who may not know callers is shown none. */
@@ -159,7 +119,7 @@ export interface ConsoleState {
   /** The latest first; at most 50. */
   readonly events: readonly LoggedEvent[];
   /** `null` where this process is alone. */
-  readonly replicas: readonly ReplicaState[] | null;
+  readonly replicas: readonly Member[] | null;
   /** `null` where there are no live queries. */
   readonly live: { readonly streams: number; readonly groups: number } | null;
 }

@@ -1,7 +1,7 @@
 import { entryBytes } from '../answers/remembered-answers.ts';
 import type { Config } from '../config/config.ts';
 import type { Telemetry } from '../observe/telemetry.ts';
-import type { GatewayState } from '../operators/gateway-state.ts';
+import type { GatewayState } from '../operators/readiness.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import type { Cache } from '../upstream/cache/cache.ts';
 import type { Client } from '../upstream/client.ts';

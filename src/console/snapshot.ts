@@ -1,17 +1,16 @@
 import manifest from '../../package.json' with { type: 'json' };
 import type { Scrub } from '../observe/log/scrub.ts';
-import type { GatewayState } from '../operators/gateway-state.ts';
-import type { SharedState } from '../operators/readiness.ts';
+import type { GatewayState, SharedState } from '../operators/readiness.ts';
 import type { Resource } from '../resources.ts';
 import type { Cache } from '../upstream/cache/cache.ts';
 import { CacheSurvey } from '../upstream/cache/survey.ts';
-import type { ConsoleState, ReplicaState } from './console-state.ts';
+import type { ConsoleState } from './console-state.ts';
 import { cacheStates, operationStates, spenderStates, spendersUnnamed } from './hour-states.ts';
 import { type UpstreamParts, upstreamStates, waitingStates } from './upstream-states.ts';
 
 /** What the console is filled from: parts of a running gateway, which is taken to have started now. */
 interface SnapshotParts extends UpstreamParts {
-  readonly state: Pick<GatewayState, 'readiness'>;
+  readonly state: GatewayState;
   readonly cache: Cache;
   /** Bytes that entries may take. */
   readonly cacheMaxBytes: number;
@@ -38,7 +37,7 @@ export function createSnapshots(parts: SnapshotParts): TakeSnapshot {
       at: clock.wall(),
       version: manifest.version,
       uptimeMs: Math.round(clock.now() - startedAt),
-      readiness: parts.state.readiness(draining),
+      readiness: parts.state(draining),
       named: true,
       links: parts.links,
       upstreams: upstreamStates(parts),
@@ -66,11 +65,7 @@ export function createSnapshots(parts: SnapshotParts): TakeSnapshot {
 }
 
 /** The processes that share budgets; `null` where this one is alone. */
-function replicaStates({
-  clients,
-  history,
-  shared,
-}: SnapshotParts): readonly ReplicaState[] | null {
+function replicaStates({ clients, history, shared }: SnapshotParts): ConsoleState['replicas'] {
   if (!shared) return null;
   const budgets = clients.flatMap((client) => [...client.budgets]);
   const queued = budgets.reduce((sum, budget) => sum + budget.state.queued, 0);

@@ -4,7 +4,7 @@ import { isLocal } from '../http/door/local-caller.ts';
 import { isReading, jsonAnswer, redirect, respond, textAnswer } from '../http/respond.ts';
 import type { Metrics } from '../observe/metrics/metrics.ts';
 import { inBackground } from '../scheduling/at-once.ts';
-import type { GatewayState } from './gateway-state.ts';
+import type { GatewayState } from './readiness.ts';
 
 /** Who may see `/metrics` and the console: callers on this machine, everyone, or no one. */
 type MetricsAccess = 'local' | 'open' | 'off';
@@ -39,7 +39,7 @@ export function createOperatorPages(options: {
   const probes = {
     '/livez': forReaders((_, response) => respond(response, textAnswer(200, 'ok'))),
     '/readyz': forReaders((_, response, { draining }) => {
-      const readiness = state.readiness(draining);
+      const readiness = state(draining);
       respond(response, jsonAnswer(readiness.ready ? 200 : 503, readiness));
     }),
   };

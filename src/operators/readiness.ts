@@ -1,5 +1,6 @@
 import type { Health } from '../observe/health.ts';
 import type { ReplicaFault } from '../redis/standing.ts';
+import type { Member } from '../upstream/budget/shared/members.ts';
 import type { Client } from '../upstream/client.ts';
 
 /** Whether requests should be sent here, and what is wrong otherwise. */
@@ -24,17 +25,23 @@ export interface SharedState {
   readonly unready: 'redis-unreachable' | 'secret-differs' | null;
   readonly faults: readonly ReplicaFault[];
   /** All that are alive, this one first; `self` is what it knows of itself. */
-  members(self: Pick<Fellow, 'sentMsAgo' | 'queued'>): readonly Fellow[];
+  members(self: Pick<Member, 'sentMsAgo' | 'queued'>): readonly Member[];
 }
 
-/** A process on the budgets that are shared, as this one knows it. */
-interface Fellow {
-  readonly name: string;
-  readonly self: boolean;
-  /** Milliseconds since it sent last; `null` where that is not known. */
-  readonly sentMsAgo: number | null;
-  /** Requests that wait there. */
-  readonly queued: number;
+/** The parts of a running gateway that say how it is. */
+interface GatewayParts {
+  readonly clients: readonly Client[];
+  readonly health: Health;
+  /** `null` where this process is alone. */
+  readonly shared: SharedState | null;
+}
+
+/** How the gateway is, looked up when an operator asks. `draining`: it is about to stop. */
+export type GatewayState = (draining: boolean) => Readiness;
+
+/** Reads the state off the parts of a running gateway. */
+export function createGatewayState(parts: GatewayParts): GatewayState {
+  return (draining) => readiness(parts, draining);
 }
 
 /**
@@ -42,12 +49,7 @@ interface Fellow {
  * an upstream has paused every key in use, and while an upstream did not answer lately. A gateway that has not asked
  * anything yet is neither.
  */
-export function readiness(
-  clients: readonly Client[],
-  health: Health,
-  draining: boolean,
-  shared: SharedState | null,
-): Readiness {
+function readiness({ clients, health, shared }: GatewayParts, draining: boolean): Readiness {
   const degraded: Readiness['degraded'][number][] = [];
   for (const client of clients) {
     const { upstream } = client;

@@ -38,9 +38,7 @@ function small(options: Partial<HttpOptions> = {}): HttpServer {
       access: 'off',
       metrics: null,
       console: {},
-      state: {
-        readiness: (draining) => ({ ready: !draining, reasons: [], degraded: [] }),
-      },
+      state: (draining) => ({ ready: !draining, reasons: [], degraded: [] }),
     }),
     schemaPage: (_, response) => response.end(),
     door: anyDoor(),

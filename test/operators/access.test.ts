@@ -97,9 +97,7 @@ describe('METRICS', () => {
       access: 'local',
       metrics: { render: async () => ({ contentType: 'text/plain', text: '' }) },
       console: {},
-      state: {
-        readiness: () => ({ ready: true, reasons: [], degraded: [] }),
-      },
+      state: () => ({ ready: true, reasons: [], degraded: [] }),
     });
     const door = anyDoor();
     const server = createServer((asked, answer) =>

@@ -1,4 +1,5 @@
-import type { SendHistory, UpstreamState } from '../../../src/console/console-state.ts';
+import type { UpstreamState } from '../../../src/console/console-state.ts';
+import type { StepColumns } from '../../../src/observe/history/send-steps.ts';
 import { html, setAttribute, setText, svg } from '../dom.ts';
 import type { Tooltip } from '../tooltip.ts';
 import { timePassed } from '../words.ts';
@@ -102,7 +103,7 @@ export class HistoryPlot {
   }
 
   /** A mark every five minutes, from now backwards. */
-  #drawTimes({ stepMs, write }: SendHistory, step: number): void {
+  #drawTimes({ stepMs, write }: StepColumns, step: number): void {
     const perMark = (5 * 60_000) / stepMs;
     const marks = Math.floor(write.length / perMark) + 1;
     while (this.#times.length < marks) {

@@ -1,4 +1,4 @@
-import type { SendHistory } from '../../../src/console/console-state.ts';
+import type { StepColumns } from '../../../src/observe/history/send-steps.ts';
 
 /** Who sends, from the bottom of a column to its top. */
 export const layers = ['write', 'interactive', 'refresh', 'foreign'] as const;
@@ -30,7 +30,7 @@ export interface Shapes {
 }
 
 /** What one step sent, for all spenders. */
-function sentIn(history: SendHistory, index: number): number {
+function sentIn(history: StepColumns, index: number): number {
   return layers.reduce((sum, layer) => sum + (history[layer][index] ?? 0), 0);
 }
 
@@ -38,7 +38,7 @@ function sentIn(history: SendHistory, index: number): number {
  * What the windows sent that end with each step: the figure that the rate limit is about. A line across single steps would
  * say nothing, since one of them may spend all of it. `null` for the first, of whose windows only a part is known.
  */
-export function sentInWindows(history: SendHistory, windowMs: number): (number | null)[] {
+export function sentInWindows(history: StepColumns, windowMs: number): (number | null)[] {
   const steps = Math.max(1, Math.round(windowMs / history.stepMs));
   let sum = 0;
   return history.write.map((_, index) => {
@@ -50,7 +50,7 @@ export function sentInWindows(history: SendHistory, windowMs: number): (number |
 
 /** Draws the history of an upstream. */
 export function shapesOf(
-  history: SendHistory,
+  history: StepColumns,
   limit: number,
   windowMs: number,
   across: Across,
@@ -77,7 +77,7 @@ export function shapesOf(
   };
 }
 
-function columns(history: SendHistory, most: number, across: Across): Shapes['layers'] {
+function columns(history: StepColumns, most: number, across: Across): Shapes['layers'] {
   const paths = { write: '', interactive: '', refresh: '', foreign: '' };
   const width = barWidth(across);
   for (const index of history.write.keys()) {

@@ -1,10 +1,11 @@
-import type { ConsoleState, ReplicaState } from '../../../src/console/console-state.ts';
+import type { ConsoleState } from '../../../src/console/console-state.ts';
+import type { Member } from '../../../src/upstream/budget/shared/members.ts';
 import { createTable, textColumn } from '../table.ts';
 import { count, timePassed } from '../words.ts';
 
 /** The processes that share the budgets; not there where this one is alone. */
 export function createReplicas(section: HTMLElement): (state: ConsoleState) => void {
-  const table = createTable<ReplicaState>(
+  const table = createTable<Member>(
     'Replicas',
     'No replica has been heard of.',
     [

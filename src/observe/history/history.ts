@@ -53,10 +53,12 @@ export interface Hour {
   };
 }
 
-/** The reads and renewals of one resource over the last hour. */
+/** The last hour of one resource. */
 export interface ResourceHour {
   readonly reads: number;
+  /** Those of them that cost nothing. */
   readonly hits: number;
+  /** Requests that only its ttl made necessary: refreshes, and misses of expired entries. */
   readonly renewals: number;
 }
 

@@ -17,8 +17,14 @@ const DURATIONS = WAITS + BUCKETS;
 export const OPERATION_FIELDS = DURATIONS + BUCKETS;
 
 /** What operations of one name have cost in the last hour. */
-export interface OperationHour
-  extends Readonly<Record<'runs' | 'calls' | 'saved' | 'errors', number>> {
+export interface OperationHour {
+  readonly runs: number;
+  /** Upstream calls that they caused. */
+  readonly calls: number;
+  /** Calls that the cache or a request under way spared. */
+  readonly saved: number;
+  /** Runs with an error. */
+  readonly errors: number;
   /** The 95th percentiles, in milliseconds and as exact as the buckets. 0 where there are no runs. */
   readonly waitP95Ms: number;
   readonly durationP95Ms: number;

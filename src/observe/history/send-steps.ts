@@ -11,7 +11,7 @@ const SENDERS_COUNTED = 32;
 const SENDERS_REMEMBERED = 3;
 
 /** Who asked for requests within a step. */
-export interface StepSender {
+interface StepSender {
   readonly resource: string;
   /** `null` where they left for no operation with a name. */
   readonly operation: string | null;
@@ -23,10 +23,13 @@ export interface StepColumns extends Readonly<Record<QueueLane, readonly number[
   readonly stepMs: number;
   /** When the last step began, in milliseconds since 1970. */
   readonly lastStepAt: number;
+  /** Slots that other users of the key, and other processes, took. */
   readonly foreign: readonly number[];
+  /** Requests that waited at most. */
   readonly queued: readonly number[];
+  /** Requests that the upstream refused for its rate limit. */
   readonly refused: readonly number[];
-  /** By column; absent where nothing was sent. */
+  /** Of each step, who asked for most: at most 3, absent where nothing was sent. */
   readonly top: Readonly<Record<number, readonly StepSender[]>>;
 }
 

@@ -44,9 +44,7 @@ async function serve(
       access: 'off',
       metrics: null,
       console: {},
-      state: {
-        readiness: () => ({ ready: true, reasons: [], degraded: [] }),
-      },
+      state: () => ({ ready: true, reasons: [], degraded: [] }),
     }),
     schemaPage: (_, response) => response.end(),
     door: anyDoor(),

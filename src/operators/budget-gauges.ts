@@ -1,23 +1,5 @@
-import type { Health } from '../observe/health.ts';
 import type { BudgetGauges } from '../observe/metrics/metrics.ts';
 import type { Client } from '../upstream/client.ts';
-import { type Readiness, readiness, type SharedState } from './readiness.ts';
-
-/** How the gateway is, looked up when an operator asks. `draining`: it is about to stop. */
-export interface GatewayState {
-  readonly readiness: (draining: boolean) => Readiness;
-}
-
-/** Reads the state off the parts of a running gateway. */
-export function createGatewayState(parts: {
-  readonly clients: readonly Client[];
-  readonly health: Health;
-  /** `null` where this process is alone. */
-  readonly shared: SharedState | null;
-}): GatewayState {
-  const { clients, health, shared } = parts;
-  return { readiness: (draining) => readiness(clients, health, draining, shared) };
-}
 
 /** The budgets that a scrape shows. One without keys is left out: its limit of 0 would look alarming. */
 export function budgetGauges(clients: readonly Client[]): BudgetGauges[] {
