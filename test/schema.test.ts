@@ -19,7 +19,7 @@ import {
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { printGraph } from '../src/graph/directives/print-graph.ts';
-import { textLimits } from '../src/graphql/limits/text-lengths.ts';
+import { textLimits } from '../src/graphql/limits/input.ts';
 import { schema } from '../src/schema.ts';
 
 /** One element of a schema: where it stands, what it promises, and what it says of itself. */

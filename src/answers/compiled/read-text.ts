@@ -12,8 +12,6 @@ export interface ReadQuery {
 /** A text that could be parsed within its limits. */
 export interface ReadText {
   readonly document: DocumentNode;
-  /** Whether it was found valid. One that was not may be. */
-  readonly isValid: boolean;
   /** The operation that is wanted; `null` where it is to be answered by Yoga. */
   readonly query: ReadQuery | null;
 }

@@ -1,4 +1,6 @@
 import {
+  type ArgumentNode,
+  type DirectiveNode,
   type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
@@ -8,15 +10,9 @@ import {
   type OperationDefinitionNode,
   OperationTypeNode,
   type SelectionSetNode,
+  type ValueNode,
 } from 'graphql';
 import type { OperationLimits } from '../../config/config.ts';
-import {
-  type DocumentTraits,
-  noTraits,
-  noteDirectives,
-  noteField,
-  noteVariables,
-} from './document-traits.ts';
 import { countPairs } from './field-pairs.ts';
 import { tooDeep, tooExpensive } from './text.ts';
 
@@ -26,6 +22,43 @@ export interface DocumentLimits
   /** How deep selections may stand inside one another, those of fragments included. */
   readonly maxNesting: number;
 }
+
+/** What the text of a document uses, whether it makes sense or not. */
+export interface DocumentTraits {
+  operations: number;
+  fragments: number;
+  /** Whether there is any definition besides. */
+  others: boolean;
+  subscriptions: boolean;
+  spreads: boolean;
+  inlineFragments: boolean;
+  directives: boolean;
+  /** Whether there are directives besides `@skip` and `@include`. */
+  otherDirectives: boolean;
+  arguments: boolean;
+  variableDefinitions: boolean;
+  variables: boolean;
+  objects: boolean;
+  /** One of the fields that ask for the schema. */
+  introspection: FieldNode | null;
+}
+
+/** The traits of a document without a definition. */
+const NO_TRAITS: DocumentTraits = {
+  operations: 0,
+  fragments: 0,
+  others: false,
+  subscriptions: false,
+  spreads: false,
+  inlineFragments: false,
+  directives: false,
+  otherDirectives: false,
+  arguments: false,
+  variableDefinitions: false,
+  variables: false,
+  objects: false,
+  introspection: null,
+};
 
 /** What is known of a document within its limits. */
 export interface DocumentMeasures {
@@ -89,7 +122,7 @@ function beyond(what: string, limit: number, found: number): Error {
 }
 
 class DocumentWalk {
-  readonly traits = noTraits();
+  readonly traits = { ...NO_TRAITS };
   readonly #fragments = new Map<string, FragmentDefinitionNode>();
   readonly #operations: OperationDefinitionNode[] = [];
   /** `null` while a fragment is being measured. */
@@ -116,7 +149,11 @@ class DocumentWalk {
   measure(): { readonly fields: number; readonly operations: readonly Extent[] } {
     const operations = this.#operations.map((operation) => {
       this.traits.subscriptions ||= operation.operation === OperationTypeNode.SUBSCRIPTION;
-      noteVariables(operation.variableDefinitions, this.traits);
+      for (const { defaultValue, directives } of operation.variableDefinitions ?? []) {
+        this.traits.variableDefinitions = true;
+        if (defaultValue) noteValue(defaultValue, this.traits);
+        noteDirectives(directives, this.traits);
+      }
       return this.#measureDefinition(operation, 0);
     });
     let fields = 0;
@@ -169,7 +206,8 @@ class DocumentWalk {
 
   #enterField(field: FieldNode, extent: Extent, level: number, depth: number): void {
     const { alias, name, selectionSet } = field;
-    noteField(field, this.traits);
+    if (name.value === '__schema' || name.value === '__type') this.traits.introspection ??= field;
+    noteArguments(field.arguments, this.traits);
     extent.fields += 1;
     if (alias && alias.value !== '__typename' && name.value !== '__typename') extent.aliases += 1;
     const counted = name.value === '__schema' ? Number.NEGATIVE_INFINITY : depth;
@@ -210,4 +248,37 @@ function endless({ value, loc }: NameNode): GraphQLError {
     ...(loc ? { source: loc.source, positions: [loc.start] } : {}),
     extensions: { code: 'GRAPHQL_VALIDATION_FAILED', http: { status: 400, spec: true } },
   });
+}
+
+/** Notes the directives of anything, and returns how many they are. */
+function noteDirectives(
+  directives: readonly DirectiveNode[] | undefined,
+  traits: DocumentTraits,
+): number {
+  if (directives === undefined || directives.length === 0) return 0;
+  for (const directive of directives) {
+    const { value } = directive.name;
+    traits.directives = true;
+    traits.otherDirectives ||= value !== 'skip' && value !== 'include';
+    noteArguments(directive.arguments, traits);
+  }
+  return directives.length;
+}
+
+function noteArguments(given: readonly ArgumentNode[] | undefined, traits: DocumentTraits): void {
+  for (const { value } of given ?? []) {
+    traits.arguments = true;
+    noteValue(value, traits);
+  }
+}
+
+function noteValue(value: ValueNode, traits: DocumentTraits): void {
+  if (value.kind === Kind.VARIABLE) {
+    traits.variables = true;
+  } else if (value.kind === Kind.LIST) {
+    for (const each of value.values) noteValue(each, traits);
+  } else if (value.kind === Kind.OBJECT) {
+    traits.objects = true;
+    for (const field of value.fields) noteValue(field.value, traits);
+  }
 }

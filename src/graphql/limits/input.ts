@@ -1,12 +1,13 @@
 import {
   type ASTVisitor,
-  BREAK,
   type DocumentNode,
   GraphQLError,
   type GraphQLInputType,
+  type GraphQLNamedType,
   type GraphQLSchema,
   getNamedType,
   isInputObjectType,
+  Kind,
   type OperationDefinitionNode,
   TypeInfo,
   typeFromAST,
@@ -15,13 +16,38 @@ import {
   visitWithTypeInfo,
 } from 'graphql';
 import { BadUserInput } from '../../errors.ts';
-import { MAX_NESTED_VALUES } from './text.ts';
-import { LONGEST_TEXT, mostCharacters } from './text-lengths.ts';
+import { LONGEST_TEXT, MAX_NESTED_VALUES } from './text.ts';
 
 /** Entries of a list, ids among them, and members of an object. */
 const MAX_ENTRIES = 500;
 /** Characters of a place in a message. */
 const MAX_PLACE = 100;
+
+/** Characters of a text about which nothing else is said: the longest URL in use, or a cursor of this graph. */
+const USUAL_TEXT = 2000;
+/** ... of what is looked for, and of names of things: each is compared with many rows. */
+const SHORT_TEXT = 256;
+
+/** Where a text may be longer or must be shorter than usual, by the schema's coordinates. */
+export const textLimits: Readonly<Record<string, number>> = {
+  'Query.items(search:)': SHORT_TEXT,
+  'Query.items(category:)': SHORT_TEXT,
+  'Query.items(tag:)': SHORT_TEXT,
+  'Query.files(search:)': SHORT_TEXT,
+  'Query.purchase(code:)': SHORT_TEXT,
+  'Query.users(email:)': SHORT_TEXT,
+  'CreateChannelInput.description': LONGEST_TEXT,
+  'UpdateChannelInput.description': LONGEST_TEXT,
+  'QrDataInput.value': LONGEST_TEXT,
+};
+
+/** The same by the scalar that a text is given for. */
+const byScalar: Readonly<Record<string, number>> = { ID: SHORT_TEXT, JSONObject: LONGEST_TEXT };
+
+/** Characters that a text may have which is given for this argument or member, of this type. */
+function mostCharacters(coordinate: string, type: Type): number {
+  return textLimits[coordinate] ?? byScalar[type?.name ?? ''] ?? USUAL_TEXT;
+}
 
 /** What is known of a document's input before any variables are. */
 export interface InputPlan {
@@ -48,86 +74,73 @@ export function inputVisitor(info: TypeInfo): {
   readonly plan: () => InputPlan;
 } {
   const texts = new Map<string, number>();
-  /** Of the arguments and members around the value that is looked at. */
-  const limits: number[] = [];
   const defaults: { readonly name: string; readonly node: ValueNode; readonly length: number }[] =
     [];
-  let variable: string | null = null;
   let fault: GraphQLError | null = null;
-  const complain = (node: ValueNode, message: string): typeof BREAK => {
-    fault = new GraphQLError(message, { nodes: [node] });
-    return BREAK;
+  const complain = (node: ValueNode, message: string): void => {
+    fault ??= new GraphQLError(message, { nodes: [node] });
   };
-  const leave = (): void => void limits.pop();
-  const visitor: ASTVisitor = {
-    VariableDefinition: {
-      enter({ variable: { name } }) {
-        variable = name.value;
-        limits.push(LONGEST_TEXT);
-      },
-      leave() {
-        variable = null;
-        limits.pop();
-      },
-    },
-    Argument: {
-      enter({ name }) {
-        const directive = info.getDirective();
-        const owner = directive
-          ? `@${directive.name}`
-          : `${info.getParentType()?.name}.${info.getFieldDef()?.name}`;
-        limits.push(mostCharacters(`${owner}(${name.value}:)`, nameOf(info.getInputType())));
-      },
-      leave,
-    },
-    ObjectField: {
-      enter({ name }) {
-        const parent = getNamedType(info.getParentInputType());
-        limits.push(
-          isInputObjectType(parent)
-            ? mostCharacters(`${parent.name}.${name.value}`, nameOf(info.getInputType()))
-            : (limits.at(-1) ?? LONGEST_TEXT),
-        );
-      },
-      leave,
-    },
-    Variable({ name }) {
-      // That of a definition is no use of it.
-      if (variable !== null) return;
-      const limit = limits.at(-1) ?? LONGEST_TEXT;
-      texts.set(name.value, Math.min(texts.get(name.value) ?? limit, limit));
-    },
-    StringValue(node) {
-      const limit = limits.at(-1);
-      // A description is no value.
-      if (limit === undefined) return undefined;
+  /** `owner` is the variable whose default it is a part of. A text only ever stands a few values deep. */
+  const look = (node: ValueNode, type: Type, limit: number, owner: string | null): void => {
+    if (node.kind === Kind.VARIABLE) {
+      const name = node.name.value;
+      if (owner === null) texts.set(name, Math.min(texts.get(name) ?? limit, limit));
+    } else if (node.kind === Kind.STRING) {
       const { length } = node.value;
-      if (variable !== null) defaults.push({ name: variable, node, length });
-      return length > limit ? complain(node, tooLong('A text', limit, length)) : undefined;
+      if (owner !== null) defaults.push({ name: owner, node, length });
+      if (length > limit) complain(node, tooLong('A text', limit, length));
+    } else if (node.kind === Kind.LIST) {
+      const { length } = node.values;
+      if (length > MAX_ENTRIES) complain(node, tooMany('A list', length));
+      for (const value of node.values) look(value, type, limit, owner);
+    } else if (node.kind === Kind.OBJECT) {
+      const { length } = node.fields;
+      if (length > MAX_ENTRIES) complain(node, tooMany('An object', length));
+      for (const { name, value } of node.fields) {
+        const member = memberOf(type, name.value, limit);
+        look(value, member.type, member.limit, owner);
+      }
+    }
+  };
+  const visitor: ASTVisitor = {
+    VariableDefinition({ defaultValue, variable }) {
+      const type = getNamedType(info.getInputType());
+      if (defaultValue) look(defaultValue, type, LONGEST_TEXT, variable.name.value);
     },
-    ListValue: (node) =>
-      node.values.length > MAX_ENTRIES
-        ? complain(node, tooMany('A list', node.values.length))
-        : undefined,
-    ObjectValue: (node) =>
-      node.fields.length > MAX_ENTRIES
-        ? complain(node, tooMany('An object', node.fields.length))
-        : undefined,
+    Argument({ name, value }) {
+      const directive = info.getDirective();
+      const owner = directive
+        ? `@${directive.name}`
+        : `${info.getParentType()?.name}.${info.getFieldDef()?.name}`;
+      const type = getNamedType(info.getInputType());
+      look(value, type, mostCharacters(`${owner}(${name.value}:)`, type), null);
+    },
   };
   return {
     visitor,
     plan() {
       for (const { name, node, length } of defaults) {
         const limit = texts.get(name) ?? LONGEST_TEXT;
-        if (length > limit && !fault) complain(node, tooLong(`"$${name}"`, limit, length));
+        if (length > limit) complain(node, tooLong(`"$${name}"`, limit, length));
       }
       return { fault, texts };
     },
   };
 }
 
-function nameOf(type: GraphQLInputType | null | undefined): string {
-  return getNamedType(type)?.name ?? '';
+/** The named type of a value; `undefined` where none is known. */
+type Type = GraphQLNamedType | undefined;
+
+/** The type of a member of a value, and the characters that a text in it may have, by those of the value. */
+function memberOf(
+  type: Type,
+  name: string,
+  limit: number,
+): { readonly type: Type; readonly limit: number } {
+  // What is in a scalar is a part of it.
+  if (!isInputObjectType(type)) return { type, limit };
+  const member = getNamedType(type.getFields()[name]?.type);
+  return { type: member, limit: mostCharacters(`${type.name}.${name}`, member) };
 }
 
 /**
@@ -145,7 +158,8 @@ export function checkVariables(
     const name = variable.name.value;
     if (!Object.hasOwn(variables, name)) continue;
     const inputType = typeFromAST(schema, type) as GraphQLInputType | undefined;
-    new ValueCheck(name).check(variables[name], inputType, texts.get(name) ?? LONGEST_TEXT);
+    const limit = texts.get(name) ?? LONGEST_TEXT;
+    new ValueCheck(name).check(variables[name], getNamedType(inputType), limit);
   }
 }
 
@@ -157,7 +171,7 @@ class ValueCheck {
     this.#name = name;
   }
 
-  check(value: unknown, type: GraphQLInputType | undefined, limit: number): void {
+  check(value: unknown, type: Type, limit: number): void {
     if (typeof value === 'string') {
       if (value.length > limit) this.#refuse((place) => tooLong(place, limit, value.length));
     } else if (Array.isArray(value)) {
@@ -168,20 +182,12 @@ class ValueCheck {
     } else if (isPlain(value)) {
       const names = Object.keys(value);
       this.#enter(names.length);
-      const named = getNamedType(type);
       for (const name of names) {
-        if (isInputObjectType(named)) {
-          const member = named.getFields()[name]?.type;
-          this.#below(
-            name,
-            value[name],
-            member,
-            mostCharacters(`${named.name}.${name}`, nameOf(member)),
-          );
-        } else {
-          if (name.length > limit) this.#refuse((place) => tooLong(place, limit, name.length));
-          this.#below(name, value[name], type, limit);
+        if (!isInputObjectType(type) && name.length > limit) {
+          this.#refuse((place) => tooLong(place, limit, name.length));
         }
+        const member = memberOf(type, name, limit);
+        this.#below(name, value[name], member.type, member.limit);
       }
     }
   }
@@ -194,12 +200,7 @@ class ValueCheck {
     }
   }
 
-  #below(
-    step: string | number,
-    value: unknown,
-    type: GraphQLInputType | undefined,
-    limit: number,
-  ): void {
+  #below(step: string | number, value: unknown, type: Type, limit: number): void {
     this.#path.push(step);
     this.check(value, type, limit);
     this.#path.pop();

@@ -10,12 +10,15 @@ import {
 } from 'graphql';
 import type { ReadQuery, ReadText } from '../../answers/compiled/read-text.ts';
 import type { OperationLimits } from '../../config/config.ts';
-import { type DocumentLimits, measureDocument } from './document-measures.ts';
-import { type InputPlan, inputVisitor } from './input.ts';
+import {
+  type DocumentLimits,
+  type DocumentMeasures,
+  measureDocument,
+} from './document-measures.ts';
 import { InputLimits } from './input-limits.ts';
-import { isSecret, noSecretIn } from './secrets.ts';
+import { noSecretIn } from './secrets.ts';
 import { checkText, hasMoreLines } from './text.ts';
-import { type Candidate, isValid } from './validity.ts';
+import { examine, type Findings } from './validity.ts';
 
 /** What a caller reads who may not ask for the schema. */
 export const SCHEMA_WITHHELD =
@@ -32,8 +35,10 @@ export class OperationTexts {
   readonly #schema: GraphQLSchema;
   readonly #limits: OperationLimits & DocumentLimits;
   readonly #introspection: boolean;
-  /** What was found out of documents that were parsed. */
-  readonly #parsed = new WeakMap<DocumentNode, Omit<Candidate, 'document'>>();
+  /** What is known of documents that were parsed, until it is asked whether they are valid, */
+  readonly #parsed = new WeakMap<DocumentNode, DocumentMeasures>();
+  /** ... and of those that are. */
+  readonly #findings = new WeakMap<DocumentNode, Findings>();
 
   /** `introspection`: whether the schema may be asked for. */
   constructor(schema: GraphQLSchema, limits: OperationLimits, introspection: boolean) {
@@ -62,43 +67,33 @@ export class OperationTexts {
   /** Reads the text of an operation that is wanted by its name; `null` where Yoga is to say what is wrong. */
   read(text: string, operationName: string | null, options?: ParseOptions): ReadText | null {
     try {
-      return this.#readValid(this.parse(text, options), operationName);
+      const document = this.parse(text, options);
+      const hasNone = this.isValid(document) && !this.#findings.get(document)?.hasSecrets;
+      return { document, query: hasNone ? this.#queryOf(document, operationName) : null };
     } catch {
       // Whatever it is, Yoga comes upon it too, and answers with it.
       return null;
     }
   }
 
-  #readValid(document: DocumentNode, operationName: string | null): ReadText | null {
-    const found = this.#parsed.get(document);
-    if (!found) return null;
-    // There are more rules for other directives, and other ways to answer.
-    if (found.traits.otherDirectives) return { document, isValid: false, query: null };
-    const valid = this.#validate({ ...found, document });
-    if (!valid) return { document, isValid: false, query: null };
-    const query = valid.hasSecrets ? null : this.#queryOf(document, operationName);
-    return { document, isValid: true, query };
-  }
-
-  /** What a walk over a document finds; `null` where it is not valid. */
-  #validate(candidate: Candidate): { readonly hasSecrets: boolean } | null {
-    const { document } = candidate;
-    let hasSecrets = false;
-    let plan: (() => InputPlan) | null = null;
-    const valid = isValid(this.#schema, candidate, (types) => {
-      const input = inputVisitor(types);
-      plan = input.plan;
-      const secrets = {
-        Field: () => {
-          hasSecrets ||= isSecret(types);
-        },
-      };
-      return [input.visitor, secrets];
-    });
-    if (!valid) return null;
-    this.input.learn(document, (plan as unknown as () => InputPlan)());
-    if (!hasSecrets) noSecretIn(document);
-    return { hasSecrets };
+  /**
+   * Whether a document that was parsed here is valid, found out once. One that is not may be: there are more
+   * rules for other directives, and other ways to answer.
+   */
+  isValid(document: DocumentNode): boolean {
+    const measures = this.#parsed.get(document);
+    if (measures) {
+      this.#parsed.delete(document);
+      const found = measures.traits.otherDirectives
+        ? null
+        : examine(this.#schema, { ...measures, document });
+      if (found) {
+        this.#findings.set(document, found);
+        this.input.learn(document, found.input);
+        if (!found.hasSecrets) noSecretIn(document);
+      }
+    }
+    return this.#findings.has(document);
   }
 
   #queryOf(document: DocumentNode, operationName: string | null): ReadQuery | null {

@@ -8,14 +8,10 @@ import {
   visit,
   visitWithTypeInfo,
 } from 'graphql';
+import { isSecret } from './validity.ts';
 
 /** Whether an operation selects a secret, once found out. */
 const known = new WeakMap<OperationDefinitionNode, boolean>();
-
-/** Whether the field that is visited is a secret: the extensions of the schema say so. */
-export function isSecret(types: TypeInfo): boolean {
-  return types.getFieldDef()?.extensions['secret'] === true;
-}
 
 /** Notes that no operation of a document selects a secret, which was found out on another walk. */
 export function noSecretIn({ definitions }: DocumentNode): void {

@@ -1,6 +1,7 @@
 import { BadUserInput, GatewayError } from '../../errors.ts';
-import { LONGEST_TEXT } from './text-lengths.ts';
 
+/** Characters of the longest text that the graph takes anywhere. */
+export const LONGEST_TEXT = 10_000;
 /** Characters of a name, and of a number: complaints repeat both. */
 const MAX_NAME = 200;
 /** How deep lists and objects may stand inside one another, in a text and in variables. */

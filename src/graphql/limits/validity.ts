@@ -1,9 +1,13 @@
 import {
+  type ASTNode,
   type ASTVisitor,
+  BREAK,
   type DocumentNode,
   ExecutableDefinitionsRule,
   FragmentsOnCompositeTypesRule,
   type GraphQLSchema,
+  getEnterLeaveForKind,
+  Kind,
   KnownArgumentNamesRule,
   KnownDirectivesRule,
   KnownFragmentNamesRule,
@@ -33,9 +37,8 @@ import {
   visit,
   visitWithTypeInfo,
 } from 'graphql';
-import type { DocumentMeasures } from './document-measures.ts';
-import type { DocumentTraits } from './document-traits.ts';
-import { inParallel } from './in-parallel.ts';
+import type { DocumentMeasures, DocumentTraits } from './document-measures.ts';
+import { type InputPlan, inputVisitor } from './input.ts';
 
 /** A document that may be valid, and what is known of it. */
 export interface Candidate extends DocumentMeasures {
@@ -80,27 +83,101 @@ function namesTypes({ fragments, inlineFragments }: DocumentTraits): boolean {
 /** Thrown at the first complaint: what is wrong with a document is for Yoga to say. */
 const NOT_VALID = Symbol('not valid');
 
-/**
- * Whether a document is valid by GraphQL's rules, found out on one walk on which `others` are taken along. What they
- * note is of use only where it is.
- */
-export function isValid(
-  schema: GraphQLSchema,
-  candidate: Candidate,
-  others: (types: TypeInfo) => readonly ASTVisitor[],
-): boolean {
+/** What is found out of a valid document on the walk that finds it valid. */
+export interface Findings {
+  readonly input: InputPlan;
+  /** Whether it selects a secret anywhere. */
+  readonly hasSecrets: boolean;
+}
+
+/** What one walk over a document finds out; `null` where it is not valid by the rules of GraphQL. */
+export function examine(schema: GraphQLSchema, candidate: Candidate): Findings | null {
   const { document } = candidate;
   const types = new TypeInfo(schema);
   const context = new ValidationContext(schema, document, types, () => {
     throw NOT_VALID;
   });
+  const input = inputVisitor(types);
+  let hasSecrets = false;
+  const secrets: ASTVisitor = {
+    Field() {
+      hasSecrets ||= isSecret(types);
+    },
+  };
   const rules = specifiedRules.filter((rule) => idle.get(rule)?.(candidate) !== true);
-  const visitors = [...rules.map((rule) => rule(context)), ...others(types)];
+  const visitors = [...rules.map((rule) => rule(context)), input.visitor, secrets];
   try {
     visit(document, visitWithTypeInfo(types, inParallel(visitors)));
-    return true;
+    return { input: input.plan(), hasSecrets };
   } catch (error) {
-    if (error === NOT_VALID) return false;
+    if (error === NOT_VALID) return null;
     throw error;
   }
+}
+
+/** Whether the field that is visited is a secret: the extensions of the schema say so. */
+export function isSecret(types: TypeInfo): boolean {
+  return types.getFieldDef()?.extensions['secret'] === true;
+}
+
+const KINDS: readonly Kind[] = Object.values(Kind);
+
+/** A function of a visitor, which says by `false` to skip what is below, and by `BREAK` to skip all that follows. */
+type Visit = (this: unknown, ...args: unknown[]) => unknown;
+
+/** What one visitor does at nodes of one kind. */
+interface Step {
+  /** The visitor's place. */
+  readonly index: number;
+  readonly visitor: ASTVisitor;
+  readonly enter: Visit | undefined;
+  readonly leave: Visit | undefined;
+}
+
+/**
+ * One visitor that stands for several which change no node, as `visitInParallel` of GraphQL
+ * makes it. That one looks for a function of each visitor for each of the kinds that there are, and for each
+ * node calls on all: for a text that is validated once, half of the time.
+ */
+function inParallel(visitors: readonly ASTVisitor[]): ASTVisitor {
+  const steps = new Map<Kind, Step[]>();
+  for (const [index, visitor] of visitors.entries()) {
+    for (const kind of kindsOf(visitor)) {
+      const { enter, leave } = getEnterLeaveForKind(visitor, kind) as Pick<Step, 'enter' | 'leave'>;
+      const step = { index, visitor, enter, leave };
+      const others = steps.get(kind);
+      if (others) others.push(step);
+      else steps.set(kind, [step]);
+    }
+  }
+  /** At which node each visitor skips what is below; `BREAK` for one that is done. */
+  const skipping: unknown[] = visitors.map(() => null);
+  const merged: Partial<Record<Kind, unknown>> = {};
+  for (const [kind, ofKind] of steps) {
+    merged[kind] = {
+      enter(...args: [ASTNode, ...unknown[]]) {
+        for (const { enter, index, visitor } of ofKind) {
+          if (!enter || skipping[index] !== null) continue;
+          const result = enter.apply(visitor, args);
+          if (result === false) skipping[index] = args[0];
+          else if (result === BREAK) skipping[index] = BREAK;
+        }
+      },
+      leave(...args: [ASTNode, ...unknown[]]) {
+        for (const { index, leave, visitor } of ofKind) {
+          if (skipping[index] === args[0]) skipping[index] = null;
+          else if (leave && skipping[index] === null && leave.apply(visitor, args) === BREAK) {
+            skipping[index] = BREAK;
+          }
+        }
+      },
+    };
+  }
+  return merged as ASTVisitor;
+}
+
+/** The kinds of nodes at which a visitor does anything. */
+function kindsOf(visitor: ASTVisitor): readonly Kind[] {
+  const isOfAll = 'enter' in visitor || 'leave' in visitor;
+  return isOfAll ? KINDS : (Object.keys(visitor) as Kind[]);
 }
