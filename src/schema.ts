@@ -1,6 +1,5 @@
 import { specifiedDirectives } from 'graphql';
 import './graph/scalars.ts';
-import './graph/upload.ts';
 import './graph/ids/nodes.graph.ts';
 import './graph/rate-limit.graph.ts';
 import './links/account/account.graph.ts';

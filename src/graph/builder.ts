@@ -1,6 +1,7 @@
-import SchemaBuilder from '@pothos/core';
+import SchemaBuilder, { type ObjectRef } from '@pothos/core';
 import ErrorsPlugin from '@pothos/plugin-errors';
 import RelayPlugin from '@pothos/plugin-relay';
+import type { List, Row } from '../upstream/request.ts';
 import { accessPlugin } from './access.ts';
 import type { GraphContext } from './context.ts';
 import { semanticNonNullPlugin } from './directives/semantic-non-null.ts';
@@ -104,6 +105,27 @@ export function connectionOf(
     { name: `${name}Connection`, description: `A window of a list of ${rows}.` },
     { name: `${name}Edge`, description: `One of a list of ${rows}, with its place in it.` },
   ];
+}
+
+/** Adds a list of the link API to the queries, as a connection of `rows`, which are named in the plural. */
+export function listField<Shape, R extends Row & Shape>(
+  name: string,
+  type: ObjectRef<typeof builder.$inferSchemaTypes, Shape>,
+  list: List<R>,
+  { description, rows }: Readonly<Record<'description' | 'rows', string>>,
+): void {
+  builder.queryField(name, (t) =>
+    t.connection(
+      {
+        type,
+        nullable: true,
+        semanticNonNull: true,
+        description,
+        resolve: (_root, window, { links }) => links.connection(list, window),
+      },
+      ...connectionOf(type.name, rows),
+    ),
+  );
 }
 
 /** Options of the `databaseId` field that every row with an upstream's integer id has. */

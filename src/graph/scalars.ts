@@ -1,6 +1,6 @@
 import { BadUserInput } from '../errors.ts';
 import { normalTimestamp, parseDay } from '../upstream/decode/timestamp.ts';
-import { builder } from './builder.ts';
+import { builder, type UploadedFile } from './builder.ts';
 
 builder.scalarType('DateTime', {
   specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc3339#section-5.6',
@@ -40,6 +40,21 @@ builder.scalarType('JSONObject', {
   },
 });
 
+builder.scalarType('Upload', {
+  specifiedByURL: 'https://github.com/jaydenseric/graphql-multipart-request-spec',
+  description:
+    'A file: a part of a request by the GraphQL multipart request specification. For small files; larger ones go to `PUT /files/:filename`.',
+  serialize: () => {
+    throw new TypeError('An upload is never answered');
+  },
+  parseValue: (value) => {
+    if (isUploadedFile(value)) return value;
+    throw new BadUserInput(
+      'A file is wanted: leave null in the variables, and send it as a part of a multipart/form-data request whose `map` names this place.',
+    );
+  },
+});
+
 /** Date and time to the minute at least, and a zone, without which the moment is ambiguous. */
 const zoned =
   /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d)$/i;
@@ -49,4 +64,12 @@ function isJsonObject(value: unknown): value is Record<string, unknown> {
   // A literal in the document comes without a prototype; an upload, or a date, has one of its own.
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || prototype === Object.prototype;
+}
+
+/** Checks the shape and not the class: runtimes and parsers have a `File` of their own. */
+function isUploadedFile(value: unknown): value is UploadedFile {
+  if (typeof value !== 'object' || value === null) return false;
+  if (!('name' in value && 'size' in value && 'arrayBuffer' in value)) return false;
+  const { name, size, arrayBuffer } = value;
+  return typeof name === 'string' && typeof size === 'number' && typeof arrayBuffer === 'function';
 }

@@ -8,7 +8,7 @@ import {
   type Some,
 } from '../upstream/decode/fields.ts';
 import { formatLocalTimestamp } from '../upstream/decode/timestamp.ts';
-import type { DecodeContext, Row } from '../upstream/request.ts';
+import type { DecodeContext, Row, Write } from '../upstream/request.ts';
 
 /** Leaves out members that are absent or `null`: the caller did not give them. */
 export function given<T>(
@@ -16,6 +16,15 @@ export function given<T>(
 ): Record<string, T> {
   const isGiven = (entry: [string, T | null | undefined]): entry is [string, T] => entry[1] != null;
   return Object.fromEntries(Object.entries(members).filter(isGiven));
+}
+
+/** The write that removes a row of the list under `path`. 1 upstream call. */
+export function removal(
+  path: string,
+  id: number,
+  traits: Pick<Write<Row>, 'check' | 'leaves' | 'touches'>,
+): Write<Row> {
+  return { method: 'DELETE', path: `${path}/${id}/delete`, decode: () => ({ id }), ...traits };
 }
 
 /** Opens the answer to a write, with members in `data`, at the top level, or in both. */

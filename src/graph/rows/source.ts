@@ -15,48 +15,32 @@ import type { Call, List, Read, Row, Write } from '../../upstream/request.ts';
 import { WantedRows } from './wanted-rows.ts';
 
 /**
- * A Relay connection, as the connection types of the graph resolve it. Cursors are made when they are read,
- * which few operations do.
+ * A Relay connection with its page info, as the connection types of the graph resolve both. Cursors are made when
+ * they are read, which few operations do.
  */
 export class Connection<R> {
-  readonly pageInfo: PageInfo<R>;
-  readonly #window: Window<R>;
+  readonly edges: readonly WindowRow<R>[];
+  readonly totalCount: number | null;
+  readonly hasNextPage: boolean;
+  readonly hasPreviousPage: boolean;
 
-  constructor(window: Window<R>) {
-    this.#window = window;
-    this.pageInfo = new PageInfo(window);
+  constructor({ rows, total, hasNextPage, hasPreviousPage }: Window<R>) {
+    this.edges = rows;
+    this.totalCount = total;
+    this.hasNextPage = hasNextPage;
+    this.hasPreviousPage = hasPreviousPage;
   }
 
-  get edges(): readonly WindowRow<R>[] {
-    return this.#window.rows;
-  }
-
-  get totalCount(): number | null {
-    return this.#window.total;
-  }
-}
-
-class PageInfo<R> {
-  readonly #window: Window<R>;
-
-  constructor(window: Window<R>) {
-    this.#window = window;
-  }
-
-  get hasNextPage(): boolean {
-    return this.#window.hasNextPage;
-  }
-
-  get hasPreviousPage(): boolean {
-    return this.#window.hasPreviousPage;
+  get pageInfo(): this {
+    return this;
   }
 
   get startCursor(): string | null {
-    return this.#window.rows[0]?.cursor ?? null;
+    return this.edges[0]?.cursor ?? null;
   }
 
   get endCursor(): string | null {
-    return this.#window.rows.at(-1)?.cursor ?? null;
+    return this.edges.at(-1)?.cursor ?? null;
   }
 }
 

@@ -91,9 +91,7 @@ const UpdateAccountInput = builder.inputType('UpdateAccountInput', {
 
 builder.mutationField('updateAccount', (t) =>
   t.field({
-    type: AccountRef,
-    nullable: false,
-    errors: resultOf('UpdateAccountResult'),
+    ...resultOf(AccountRef, 'UpdateAccountResult'),
     description:
       'Changes how the owner of this gateway’s API key logs in. Costs 1 upstream call, and 1 more when anything but a changed `email` is selected.',
     args: {

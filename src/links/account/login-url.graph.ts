@@ -29,9 +29,7 @@ const LoginUrlRef = builder.objectRef<LoginUrl>('LoginUrl').implement({
 
 builder.mutationField('createLoginUrl', (t) =>
   t.field({
-    type: LoginUrlRef,
-    nullable: false,
-    errors: resultOf('CreateLoginUrlResult'),
+    ...resultOf(LoginUrlRef, 'CreateLoginUrlResult'),
     description:
       'Makes a URL that logs in as a user. For API keys of administrators. Costs 1 upstream call, every time.',
     args: {

@@ -2,7 +2,7 @@ import { GatewayError } from '../../errors.ts';
 import { builder, databaseId } from '../../graph/builder.ts';
 import { InputChecks } from '../../graph/checks.ts';
 import { parseId } from '../../graph/ids/global-id.ts';
-import { DeletedRef, resultOf } from '../../graph/result.ts';
+import { deletion, resultOf } from '../../graph/result.ts';
 import { lazily } from '../../graph/rows/lazily.ts';
 import { andThen } from '../../scheduling/at-once.ts';
 import type { Known } from '../../upstream/request.ts';
@@ -157,9 +157,7 @@ const SubscribeUserInput = builder.inputType('SubscribeUserInput', {
 
 builder.mutationFields((t) => ({
   subscribeUser: t.field({
-    type: UserRef,
-    nullable: false,
-    errors: resultOf('SubscribeUserResult'),
+    ...resultOf(UserRef, 'SubscribeUserResult'),
     description:
       'Puts a user on a plan. For API keys of administrators. Costs 1 upstream call; what was not given is read when selected.',
     args: {
@@ -175,9 +173,7 @@ builder.mutationFields((t) => ({
     },
   }),
   createUser: t.field({
-    type: UserRef,
-    nullable: false,
-    errors: resultOf('CreateUserResult'),
+    ...resultOf(UserRef, 'CreateUserResult'),
     description:
       'Opens an account. For API keys of administrators. Costs 1 upstream call; what neither its answer nor the input holds is read when selected.',
     args: {
@@ -194,23 +190,9 @@ builder.mutationFields((t) => ({
       return links.write(createUser({ ...input, planId }));
     },
   }),
-  deleteUser: t.field({
-    type: DeletedRef,
-    nullable: false,
-    errors: resultOf('DeleteUserResult'),
+  deleteUser: deletion(t, 'User', deleteUser, {
+    result: 'DeleteUserResult',
     description: 'Closes an account. For API keys of administrators. Costs 1 upstream call.',
-    args: {
-      id: t.arg.id({
-        required: true,
-        description: 'Which user: global id, or the upstream’s integer.',
-      }),
-    },
-    resolve: async (_root, args, { links }) => {
-      const checks = new InputChecks();
-      const id = checks.id('id', 'User', args.id);
-      checks.done();
-      await links.write(deleteUser(id));
-      return { typename: 'User', id };
-    },
+    which: 'Which user: global id, or the upstream’s integer.',
   }),
 }));

@@ -7,9 +7,9 @@ import {
   readRow,
   text,
 } from '../../upstream/decode/fields.ts';
-import type { Call, Known, List, Read, Write } from '../../upstream/request.ts';
+import type { Call, Known, List, Read, Row, Write } from '../../upstream/request.ts';
 import { touches } from '../touches.ts';
-import { given, openWritten, upstreamTime } from '../written.ts';
+import { given, openWritten, removal, upstreamTime } from '../written.ts';
 import { accountFields } from './account.ts';
 
 const fields = { ...accountFields, planId: integer('planid') };
@@ -134,12 +134,9 @@ export function createUser(input: CreateUser): Write<Known<User>> {
  * Closes an account. For administrators only. 1 upstream call.
  * Implements: Link API > Users > DELETE /api/user/:id/delete.
  */
-export function deleteUser(id: number): Write<{ readonly id: number }> {
-  return {
-    method: 'DELETE',
-    path: `/api/user/${id}/delete`,
-    decode: () => ({ id }),
+export function deleteUser(id: number): Write<Row> {
+  return removal('/api/user', id, {
     touches: () => touches.deleteUser({ id }),
     check: 'Query.user',
-  };
+  });
 }

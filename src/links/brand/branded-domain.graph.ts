@@ -1,6 +1,6 @@
-import { builder, connectionOf, databaseId } from '../../graph/builder.ts';
+import { builder, databaseId, listField } from '../../graph/builder.ts';
 import { InputChecks } from '../../graph/checks.ts';
-import { DeletedRef, resultOf } from '../../graph/result.ts';
+import { deletion, resultOf } from '../../graph/result.ts';
 import { lazily } from '../../graph/rows/lazily.ts';
 import type { Known } from '../../upstream/request.ts';
 import {
@@ -34,18 +34,10 @@ builder.node(BrandedDomainRef, {
   }),
 });
 
-builder.queryField('domains', (t) =>
-  t.connection(
-    {
-      type: BrandedDomainRef,
-      nullable: true,
-      semanticNonNull: true,
-      description: 'The account’s branded domains. Costs 1 upstream call for each page not cached.',
-      resolve: (_root, window, { links }) => links.connection(domains, window),
-    },
-    ...connectionOf('BrandedDomain', 'branded domains'),
-  ),
-);
+listField('domains', BrandedDomainRef, domains, {
+  rows: 'branded domains',
+  description: 'The account’s branded domains. Costs 1 upstream call for each page not cached.',
+});
 
 const whichDomain = 'Which domain: global id, or the upstream’s integer.';
 
@@ -74,9 +66,7 @@ const UpdateDomainInput = builder.inputType('UpdateDomainInput', {
 
 builder.mutationFields((t) => ({
   createDomain: t.field({
-    type: BrandedDomainRef,
-    nullable: false,
-    errors: resultOf('CreateDomainResult'),
+    ...resultOf(BrandedDomainRef, 'CreateDomainResult'),
     description:
       'Adds a branded domain. Costs 1 upstream call; redirects that were not given are read when selected.',
     args: {
@@ -92,9 +82,7 @@ builder.mutationFields((t) => ({
     },
   }),
   updateDomain: t.field({
-    type: BrandedDomainRef,
-    nullable: false,
-    errors: resultOf('UpdateDomainResult'),
+    ...resultOf(BrandedDomainRef, 'UpdateDomainResult'),
     description:
       'Changes where a branded domain redirects to. Costs 1 upstream call; what was not given is read when selected.',
     args: {
@@ -111,18 +99,9 @@ builder.mutationFields((t) => ({
       return links.write(updateDomain(id, input));
     },
   }),
-  deleteDomain: t.field({
-    type: DeletedRef,
-    nullable: false,
-    errors: resultOf('DeleteDomainResult'),
+  deleteDomain: deletion(t, 'BrandedDomain', deleteDomain, {
+    result: 'DeleteDomainResult',
     description: 'Removes a branded domain from the account. Costs 1 upstream call.',
-    args: { id: t.arg.id({ required: true, description: whichDomain }) },
-    resolve: async (_root, args, { links }) => {
-      const checks = new InputChecks();
-      const id = checks.id('id', 'BrandedDomain', args.id);
-      checks.done();
-      await links.write(deleteDomain(id));
-      return { typename: 'BrandedDomain', id };
-    },
+    which: whichDomain,
   }),
 }));

@@ -1,8 +1,8 @@
 import { pageDecoder } from '../../upstream/decode/envelope.ts';
 import { type RowOf, text } from '../../upstream/decode/fields.ts';
-import type { Known, List, Write } from '../../upstream/request.ts';
+import type { Known, List, Row, Write } from '../../upstream/request.ts';
 import { touches } from '../touches.ts';
-import { given, writtenDecoder } from '../written.ts';
+import { given, removal, writtenDecoder } from '../written.ts';
 
 const fields = {
   // A URL with its scheme.
@@ -75,12 +75,9 @@ export function updateDomain(id: number, input: UpdateDomain): Write<Known<Brand
  * Removes a domain. 1 upstream call.
  * Implements: Link API > Branded domains > DELETE /api/domain/:id/delete.
  */
-export function deleteDomain(id: number): Write<{ readonly id: number }> {
-  return {
-    method: 'DELETE',
-    path: `/api/domain/${id}/delete`,
-    decode: () => ({ id }),
+export function deleteDomain(id: number): Write<Row> {
+  return removal('/api/domain', id, {
     touches: touches.deleteDomain,
     check: 'Query.domains',
-  };
+  });
 }

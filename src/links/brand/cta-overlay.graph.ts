@@ -1,4 +1,4 @@
-import { builder, connectionOf, databaseId } from '../../graph/builder.ts';
+import { builder, databaseId, listField } from '../../graph/builder.ts';
 import { type CtaOverlay, overlays } from './cta-overlay.ts';
 
 const CtaOverlayRef = builder.objectRef<CtaOverlay>('CtaOverlay');
@@ -23,16 +23,8 @@ builder.node(CtaOverlayRef, {
   }),
 });
 
-builder.queryField('overlays', (t) =>
-  t.connection(
-    {
-      type: CtaOverlayRef,
-      nullable: true,
-      semanticNonNull: true,
-      description:
-        'The account’s call-to-action overlays. Costs 1 upstream call for each page not cached.',
-      resolve: (_root, window, { links }) => links.connection(overlays, window),
-    },
-    ...connectionOf('CtaOverlay', 'overlays'),
-  ),
-);
+listField('overlays', CtaOverlayRef, overlays, {
+  rows: 'overlays',
+  description:
+    'The account’s call-to-action overlays. Costs 1 upstream call for each page not cached.',
+});

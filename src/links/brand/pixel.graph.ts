@@ -1,6 +1,6 @@
-import { builder, connectionOf, databaseId } from '../../graph/builder.ts';
+import { builder, databaseId, listField } from '../../graph/builder.ts';
 import { InputChecks } from '../../graph/checks.ts';
-import { DeletedRef, resultOf } from '../../graph/result.ts';
+import { deletion, resultOf } from '../../graph/result.ts';
 import { lazily } from '../../graph/rows/lazily.ts';
 import type { Known } from '../../upstream/request.ts';
 import {
@@ -65,18 +65,10 @@ builder.node(PixelRef, {
   }),
 });
 
-builder.queryField('pixels', (t) =>
-  t.connection(
-    {
-      type: PixelRef,
-      nullable: true,
-      semanticNonNull: true,
-      description: 'The account’s tracking pixels. Costs 1 upstream call for each page not cached.',
-      resolve: (_root, window, { links }) => links.connection(pixels, window),
-    },
-    ...connectionOf('Pixel', 'pixels'),
-  ),
-);
+listField('pixels', PixelRef, pixels, {
+  rows: 'pixels',
+  description: 'The account’s tracking pixels. Costs 1 upstream call for each page not cached.',
+});
 
 const whichPixel = 'Which pixel: global id, or the upstream’s integer.';
 
@@ -107,9 +99,7 @@ const UpdatePixelInput = builder.inputType('UpdatePixelInput', {
 
 builder.mutationFields((t) => ({
   createPixel: t.field({
-    type: PixelRef,
-    nullable: false,
-    errors: resultOf('CreatePixelResult'),
+    ...resultOf(PixelRef, 'CreatePixelResult'),
     description: 'Makes a tracking pixel. Costs 1 upstream call; its `date` is read when selected.',
     args: {
       input: t.arg({ type: CreatePixelInput, required: true, description: 'What to make.' }),
@@ -123,9 +113,7 @@ builder.mutationFields((t) => ({
     },
   }),
   updatePixel: t.field({
-    type: PixelRef,
-    nullable: false,
-    errors: resultOf('UpdatePixelResult'),
+    ...resultOf(PixelRef, 'UpdatePixelResult'),
     description:
       'Changes a tracking pixel. Costs 1 upstream call; what was not given is read when selected.',
     args: {
@@ -140,18 +128,9 @@ builder.mutationFields((t) => ({
       return links.write(updatePixel(id, input));
     },
   }),
-  deletePixel: t.field({
-    type: DeletedRef,
-    nullable: false,
-    errors: resultOf('DeletePixelResult'),
+  deletePixel: deletion(t, 'Pixel', deletePixel, {
+    result: 'DeletePixelResult',
     description: 'Removes a tracking pixel. Costs 1 upstream call.',
-    args: { id: t.arg.id({ required: true, description: whichPixel }) },
-    resolve: async (_root, args, { links }) => {
-      const checks = new InputChecks();
-      const id = checks.id('id', 'Pixel', args.id);
-      checks.done();
-      await links.write(deletePixel(id));
-      return { typename: 'Pixel', id };
-    },
+    which: whichPixel,
   }),
 }));

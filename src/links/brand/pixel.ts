@@ -1,8 +1,8 @@
 import { pageDecoder } from '../../upstream/decode/envelope.ts';
 import { field, parseText, type RowOf, text, time } from '../../upstream/decode/fields.ts';
-import type { Known, List, Write } from '../../upstream/request.ts';
+import type { Known, List, Row, Write } from '../../upstream/request.ts';
 import { touches } from '../touches.ts';
-import { given, writtenDecoder } from '../written.ts';
+import { given, removal, writtenDecoder } from '../written.ts';
 
 /** How requests and answers spell each pixel type: eight with the suffix, five without. */
 export const pixelTypes = {
@@ -106,12 +106,9 @@ export function updatePixel(id: number, input: UpdatePixel): Write<Known<Pixel>>
  * Removes a pixel. 1 upstream call.
  * Implements: Link API > Pixels > DELETE /api/pixel/:id/delete.
  */
-export function deletePixel(id: number): Write<{ readonly id: number }> {
-  return {
-    method: 'DELETE',
-    path: `/api/pixel/${id}/delete`,
-    decode: () => ({ id }),
+export function deletePixel(id: number): Write<Row> {
+  return removal('/api/pixel', id, {
     touches: touches.deletePixel,
     check: 'Query.pixels',
-  };
+  });
 }

@@ -1,4 +1,4 @@
-import { builder, connectionOf, databaseId } from '../../graph/builder.ts';
+import { builder, databaseId, listField } from '../../graph/builder.ts';
 import { type SplashPage, splashPages } from './splash-page.ts';
 
 const SplashPageRef = builder.objectRef<SplashPage>('SplashPage');
@@ -19,16 +19,7 @@ builder.node(SplashPageRef, {
   }),
 });
 
-builder.queryField('splashPages', (t) =>
-  t.connection(
-    {
-      type: SplashPageRef,
-      nullable: true,
-      semanticNonNull: true,
-      description:
-        'The account’s custom splash pages. Costs 1 upstream call for each page not cached.',
-      resolve: (_root, window, { links }) => links.connection(splashPages, window),
-    },
-    ...connectionOf('SplashPage', 'splash pages'),
-  ),
-);
+listField('splashPages', SplashPageRef, splashPages, {
+  rows: 'splash pages',
+  description: 'The account’s custom splash pages. Costs 1 upstream call for each page not cached.',
+});

@@ -1,7 +1,7 @@
-import { builder, connectionOf, databaseId } from '../../graph/builder.ts';
+import { builder, databaseId, listField } from '../../graph/builder.ts';
 import { InputChecks } from '../../graph/checks.ts';
 import { parseId } from '../../graph/ids/global-id.ts';
-import { DeletedRef, resultOf } from '../../graph/result.ts';
+import { deletion, resultOf } from '../../graph/result.ts';
 import { lazily } from '../../graph/rows/lazily.ts';
 import type { Known } from '../../upstream/request.ts';
 import {
@@ -40,18 +40,13 @@ builder.node(CampaignRef, {
   }),
 });
 
-builder.queryFields((t) => ({
-  campaigns: t.connection(
-    {
-      type: CampaignRef,
-      nullable: true,
-      semanticNonNull: true,
-      description: 'The account’s campaigns. Costs 1 upstream call for each page not cached.',
-      resolve: (_root, window, { links }) => links.connection(campaigns, window),
-    },
-    ...connectionOf('Campaign', 'campaigns'),
-  ),
-  campaign: t.field({
+listField('campaigns', CampaignRef, campaigns, {
+  rows: 'campaigns',
+  description: 'The account’s campaigns. Costs 1 upstream call for each page not cached.',
+});
+
+builder.queryField('campaign', (t) =>
+  t.field({
     type: CampaignRef,
     description:
       'One campaign; null when there is none of this id. Costs nothing while the page that holds it is cached, else 1 upstream call for each page up to it.',
@@ -60,7 +55,7 @@ builder.queryFields((t) => ({
     },
     resolve: (_root, { id }, { links }) => links.find(campaigns, parseId('Campaign', id)),
   }),
-}));
+);
 
 const slugDescription =
   'The last part of its rotator’s URL; a campaign without one has no rotator.';
@@ -92,9 +87,7 @@ const UpdateCampaignInput = builder.inputType('UpdateCampaignInput', {
 
 builder.mutationFields((t) => ({
   createCampaign: t.field({
-    type: CampaignRef,
-    nullable: false,
-    errors: resultOf('CreateCampaignResult'),
+    ...resultOf(CampaignRef, 'CreateCampaignResult'),
     description:
       'Makes a campaign. Costs 1 upstream call; what neither its answer nor the input holds is read when selected.',
     args: {
@@ -109,9 +102,7 @@ builder.mutationFields((t) => ({
     },
   }),
   updateCampaign: t.field({
-    type: CampaignRef,
-    nullable: false,
-    errors: resultOf('UpdateCampaignResult'),
+    ...resultOf(CampaignRef, 'UpdateCampaignResult'),
     description:
       'Changes a campaign. Costs 1 upstream call; what neither its answer nor the input holds is read when selected.',
     args: {
@@ -126,29 +117,13 @@ builder.mutationFields((t) => ({
       return links.write(updateCampaign(id, input));
     },
   }),
-  deleteCampaign: t.field({
-    type: DeletedRef,
-    nullable: false,
-    errors: resultOf('DeleteCampaignResult'),
+  deleteCampaign: deletion(t, 'Campaign', deleteCampaign, {
+    result: 'DeleteCampaignResult',
     description: 'Removes a campaign; its links stay. Costs 1 upstream call.',
-    args: {
-      id: t.arg.id({
-        required: true,
-        description: 'Which campaign: global id, or the upstream’s integer.',
-      }),
-    },
-    resolve: async (_root, args, { links }) => {
-      const checks = new InputChecks();
-      const id = checks.id('id', 'Campaign', args.id);
-      checks.done();
-      await links.write(deleteCampaign(id));
-      return { typename: 'Campaign', id };
-    },
+    which: 'Which campaign: global id, or the upstream’s integer.',
   }),
   assignLinkToCampaign: t.field({
-    type: CampaignRef,
-    nullable: false,
-    errors: resultOf('AssignLinkToCampaignResult'),
+    ...resultOf(CampaignRef, 'AssignLinkToCampaignResult'),
     description:
       'Adds a short link to a campaign. Costs 1 upstream call; fields selected on the campaign are read afterwards.',
     args: {

@@ -1,8 +1,8 @@
 import { pageDecoder } from '../../upstream/decode/envelope.ts';
 import { flag, link, type RowOf, text } from '../../upstream/decode/fields.ts';
-import type { Known, List, Write } from '../../upstream/request.ts';
+import type { Known, List, Row, Write } from '../../upstream/request.ts';
 import { touches } from '../touches.ts';
-import { given, writtenDecoder } from '../written.ts';
+import { given, removal, writtenDecoder } from '../written.ts';
 
 const fields = {
   // Lists hold the name under any of the three.
@@ -77,14 +77,11 @@ export function updateCampaign(
  * Removes a campaign; its links stay. 1 upstream call.
  * Implements: Link API > Campaigns > DELETE /api/campaign/:id/delete.
  */
-export function deleteCampaign(id: number): Write<{ readonly id: number }> {
-  return {
-    method: 'DELETE',
-    path: `/api/campaign/${id}/delete`,
-    decode: () => ({ id }),
+export function deleteCampaign(id: number): Write<Row> {
+  return removal('/api/campaign', id, {
     touches: touches.deleteCampaign,
     check: 'Query.campaigns',
-  };
+  });
 }
 
 /**

@@ -1,9 +1,9 @@
 import type { GraphQLResolveInfo } from 'graphql';
-import { builder, connectionOf, databaseId } from '../../graph/builder.ts';
+import { builder, connectionOf, databaseId, listField } from '../../graph/builder.ts';
 import { InputChecks } from '../../graph/checks.ts';
 import type { GraphContext } from '../../graph/context.ts';
 import { parseId } from '../../graph/ids/global-id.ts';
-import { DeletedRef, resultOf } from '../../graph/result.ts';
+import { deletion, resultOf } from '../../graph/result.ts';
 import { lazily } from '../../graph/rows/lazily.ts';
 import { selectedFields } from '../../graph/rows/selection.ts';
 import { type AtOnce, andThen } from '../../scheduling/at-once.ts';
@@ -75,19 +75,14 @@ builder.node(ChannelRef, {
   }),
 });
 
-builder.queryFields((t) => ({
-  channels: t.connection(
-    {
-      type: ChannelRef,
-      nullable: true,
-      semanticNonNull: true,
-      description:
-        'The account’s channels. Costs 1 upstream call for each page not cached, and nothing for their items unless those are selected.',
-      resolve: (_root, window, { links }) => links.connection(channels, window),
-    },
-    ...connectionOf('Channel', 'channels'),
-  ),
-  channel: t.field({
+listField('channels', ChannelRef, channels, {
+  rows: 'channels',
+  description:
+    'The account’s channels. Costs 1 upstream call for each page not cached, and nothing for their items unless those are selected.',
+});
+
+builder.queryField('channel', (t) =>
+  t.field({
     type: ChannelRef,
     description:
       'One channel; null when there is none of this id. Costs nothing while the page that holds it is cached, else 1 upstream call for each page up to it, and none of those when only its items are selected.',
@@ -96,7 +91,7 @@ builder.queryFields((t) => ({
     },
     resolve: (_root, { id }, context, info) => findChannel(parseId('Channel', id), context, info),
   }),
-}));
+);
 
 const whichChannel = 'Which channel: global id, or the upstream’s integer.';
 
@@ -124,9 +119,7 @@ const UpdateChannelInput = builder.inputType('UpdateChannelInput', {
 
 builder.mutationFields((t) => ({
   createChannel: t.field({
-    type: ChannelRef,
-    nullable: false,
-    errors: resultOf('CreateChannelResult'),
+    ...resultOf(ChannelRef, 'CreateChannelResult'),
     description:
       'Makes a channel. Costs 1 upstream call; what neither its answer nor the input holds is read when selected.',
     args: {
@@ -141,9 +134,7 @@ builder.mutationFields((t) => ({
     },
   }),
   updateChannel: t.field({
-    type: ChannelRef,
-    nullable: false,
-    errors: resultOf('UpdateChannelResult'),
+    ...resultOf(ChannelRef, 'UpdateChannelResult'),
     description:
       'Changes a channel. Costs 1 upstream call; what was not given is read when selected.',
     args: {
@@ -160,24 +151,13 @@ builder.mutationFields((t) => ({
       return links.write(updateChannel(id, input));
     },
   }),
-  deleteChannel: t.field({
-    type: DeletedRef,
-    nullable: false,
-    errors: resultOf('DeleteChannelResult'),
+  deleteChannel: deletion(t, 'Channel', deleteChannel, {
+    result: 'DeleteChannelResult',
     description: 'Removes a channel; its items stay. Costs 1 upstream call.',
-    args: { id: t.arg.id({ required: true, description: whichChannel }) },
-    resolve: async (_root, args, { links }) => {
-      const checks = new InputChecks();
-      const id = checks.id('id', 'Channel', args.id);
-      checks.done();
-      await links.write(deleteChannel(id));
-      return { typename: 'Channel', id };
-    },
+    which: whichChannel,
   }),
   assignItemToChannel: t.field({
-    type: ChannelRef,
-    nullable: false,
-    errors: resultOf('AssignItemToChannelResult'),
+    ...resultOf(ChannelRef, 'AssignItemToChannelResult'),
     description:
       'Puts a link, a bio page or a QR code into a channel. Costs 1 upstream call; fields selected on the channel are read afterwards.',
     args: {

@@ -1,8 +1,8 @@
 import { pageDecoder } from '../../upstream/decode/envelope.ts';
 import { choice, day, flag, type RowOf, required, text } from '../../upstream/decode/fields.ts';
-import type { Known, List, Write } from '../../upstream/request.ts';
+import type { Known, List, Row, Write } from '../../upstream/request.ts';
 import { channelItemsInFlight, channelItemTag, touches } from '../touches.ts';
-import { given, writtenDecoder } from '../written.ts';
+import { given, removal, writtenDecoder } from '../written.ts';
 
 const fields = {
   name: text('name'),
@@ -143,14 +143,11 @@ export function updateChannel(id: number, input: UpdateChannel): Write<Known<Cha
  * Removes a channel, but none of its items. 1 upstream call.
  * Implements: Link API > Channels > DELETE /api/channel/:id/delete.
  */
-export function deleteChannel(id: number): Write<{ readonly id: number }> {
-  return {
-    method: 'DELETE',
-    path: `/api/channel/${id}/delete`,
-    decode: () => ({ id }),
+export function deleteChannel(id: number): Write<Row> {
+  return removal('/api/channel', id, {
     touches: () => touches.deleteChannel({ id }),
     check: 'Query.channels',
-  };
+  });
 }
 
 /**

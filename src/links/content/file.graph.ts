@@ -80,9 +80,7 @@ const UploadFileInput = builder.inputType('UploadFileInput', {
 
 builder.mutationField('uploadFile', (t) =>
   t.field({
-    type: FileRef,
-    nullable: false,
-    errors: resultOf('UploadFileResult'),
+    ...resultOf(FileRef, 'UploadFileResult'),
     description:
       'Uploads a small file, by a request of the GraphQL multipart request specification. Costs 1 upstream call; what its answer leaves out is read when selected.',
     args: {

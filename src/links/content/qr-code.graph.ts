@@ -1,9 +1,9 @@
 import type { GraphQLResolveInfo } from 'graphql';
-import { builder, connectionOf, databaseId } from '../../graph/builder.ts';
+import { builder, databaseId, listField } from '../../graph/builder.ts';
 import { InputChecks } from '../../graph/checks.ts';
 import type { GraphContext } from '../../graph/context.ts';
 import { parseId } from '../../graph/ids/global-id.ts';
-import { DeletedRef, resultOf } from '../../graph/result.ts';
+import { deletion, resultOf } from '../../graph/result.ts';
 import { lazily } from '../../graph/rows/lazily.ts';
 import { selectedFields } from '../../graph/rows/selection.ts';
 import type { Resource } from '../../resources.ts';
@@ -111,18 +111,13 @@ builder.node(QrCodeRef, {
   }),
 });
 
-builder.queryFields((t) => ({
-  qrCodes: t.connection(
-    {
-      type: QrCodeRef,
-      nullable: true,
-      semanticNonNull: true,
-      description: 'The account’s QR codes. Costs 1 upstream call for each page not cached.',
-      resolve: (_root, window, { links }) => links.connection(qrCodes, window),
-    },
-    ...connectionOf('QrCode', 'QR codes'),
-  ),
-  qrCode: t.field({
+listField('qrCodes', QrCodeRef, qrCodes, {
+  rows: 'QR codes',
+  description: 'The account’s QR codes. Costs 1 upstream call for each page not cached.',
+});
+
+builder.queryField('qrCode', (t) =>
+  t.field({
     type: QrCodeRef,
     description:
       'One QR code; null when there is none of this id. Costs nothing while a page that holds it is cached, else 1 upstream call, its statistics included.',
@@ -131,7 +126,7 @@ builder.queryFields((t) => ({
     },
     resolve: (_root, { id }, context, info) => findQrCode(parseId('QrCode', id), context, info),
   }),
-}));
+);
 
 const colorDescription = '`rgb(r,g,b)`, each from 0 to 255.';
 const logoDescription = 'Picture to put into its middle: path or URL of a png or jpg.';
@@ -185,9 +180,7 @@ function checkLook(
 
 builder.mutationFields((t) => ({
   createQrCode: t.field({
-    type: QrCodeRef,
-    nullable: false,
-    errors: resultOf('CreateQrCodeResult'),
+    ...resultOf(QrCodeRef, 'CreateQrCodeResult'),
     description:
       'Makes a QR code. Costs 1 upstream call; what neither its answer nor the input holds is read when selected.',
     args: {
@@ -202,9 +195,7 @@ builder.mutationFields((t) => ({
     },
   }),
   updateQrCode: t.field({
-    type: QrCodeRef,
-    nullable: false,
-    errors: resultOf('UpdateQrCodeResult'),
+    ...resultOf(QrCodeRef, 'UpdateQrCodeResult'),
     description:
       'Changes what a QR code says and how it looks. Costs 1 upstream call; fields selected on it are read afterwards.',
     args: {
@@ -218,23 +209,9 @@ builder.mutationFields((t) => ({
       return links.write(updateQrCode(id, { ...input, data }));
     },
   }),
-  deleteQrCode: t.field({
-    type: DeletedRef,
-    nullable: false,
-    errors: resultOf('DeleteQrCodeResult'),
+  deleteQrCode: deletion(t, 'QrCode', deleteQrCode, {
+    result: 'DeleteQrCodeResult',
     description: 'Removes a QR code, from its channels too. Costs 1 upstream call.',
-    args: {
-      id: t.arg.id({
-        required: true,
-        description: 'Which QR code: global id, or the upstream’s integer.',
-      }),
-    },
-    resolve: async (_root, args, { links }) => {
-      const checks = new InputChecks();
-      const id = checks.id('id', 'QrCode', args.id);
-      checks.done();
-      await links.write(deleteQrCode(id));
-      return { typename: 'QrCode', id };
-    },
+    which: 'Which QR code: global id, or the upstream’s integer.',
   }),
 }));

@@ -13,9 +13,9 @@ import {
   text,
   time,
 } from '../../upstream/decode/fields.ts';
-import type { Known, List, Read, Write } from '../../upstream/request.ts';
+import type { Known, List, Read, Row, Write } from '../../upstream/request.ts';
 import { channelItemTag, touches } from '../touches.ts';
-import { given, writtenDecoder } from '../written.ts';
+import { given, removal, writtenDecoder } from '../written.ts';
 
 const fields = {
   // A URL.
@@ -165,15 +165,12 @@ export function updateQrCode(id: number, input: UpdateQrCode): Write<Known<QrCod
  * Removes a QR code, from its channels too. 1 upstream call.
  * Implements: Link API > QR codes > DELETE /api/qr/:id/delete.
  */
-export function deleteQrCode(id: number): Write<{ readonly id: number }> {
-  return {
-    method: 'DELETE',
-    path: `/api/qr/${id}/delete`,
-    decode: () => ({ id }),
+export function deleteQrCode(id: number): Write<Row> {
+  return removal('/api/qr', id, {
     touches: () => touches.deleteQrCode({ id }),
     leaves: channelItemTag(`QR:${id}`),
     check: 'Query.qrCode',
-  };
+  });
 }
 
 /** The input in the upstream's words. */
