@@ -10,7 +10,7 @@ const MOST_PAGES = 500;
  * The numbers of a list's pages that may be cached or in flight. Callers can ask for any number by a
  * cursor, so there are at most so many, and those furthest back go first.
  */
-export class AskedPages {
+class AskedPages {
   readonly #numbers = new Set<number>();
   #furthest = 0;
 
