@@ -1,3 +1,5 @@
+import { jsonMembers } from './values.ts';
+
 /** Raised when the members below, or the values that decoders make, change in a way that readers must notice. */
 const FORMAT = 1;
 
@@ -26,21 +28,12 @@ export function encodeEntry(entry: StoredEntry): string {
 
 /** Reads what `encodeEntry` wrote; `null` for anything else, of another format too. Never throws. */
 export function decodeEntry(text: string): StoredEntry | null {
-  const members = parsed(text);
-  if (members?.['format'] !== FORMAT || !Object.hasOwn(members, 'value')) return null;
+  const members = jsonMembers(text);
+  if (members['format'] !== FORMAT || !Object.hasOwn(members, 'value')) return null;
   const { storedAt, epoch, asOf, bytes, value } = members;
   if (!isFinite(storedAt) || typeof epoch !== 'string' || epoch === '') return null;
   if (!isCount(asOf) || !isCount(bytes)) return null;
   return { storedAt, epoch, asOf, value, bytes };
-}
-
-function parsed(text: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? { ...value } : null;
-  } catch {
-    return null;
-  }
 }
 
 function isFinite(value: unknown): value is number {

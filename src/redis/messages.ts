@@ -1,3 +1,5 @@
+import { jsonMembers } from './values.ts';
+
 /** A request has come to its end: `kept` if its answer is in Redis, `code` if it failed. */
 export interface EndedMessage {
   readonly kind: 'ended';
@@ -19,7 +21,7 @@ type Message =
 
 /** Reads a message; `null` for anything else. Never throws. */
 export function readMessage(text: string): Message | null {
-  const members = parsed(text);
+  const members = jsonMembers(text);
   const { by, code, document, epoch, key, kept, kind, n, tags } = members;
   const isNumbered = typeof epoch === 'string' && Number.isSafeInteger(n);
   if (kind === 'touch' && isNumbered && isTextsOrNone(tags)) {
@@ -43,13 +45,4 @@ function isTexts(value: unknown): value is string[] {
 /** The scripts write an empty list as an empty object. */
 function isTextsOrNone(value: unknown): boolean {
   return isTexts(value) || JSON.stringify(value) === '{}';
-}
-
-function parsed(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? { ...value } : {};
-  } catch {
-    return {};
-  }
 }

@@ -4,6 +4,7 @@ import { RedisUnavailable } from './failures.ts';
 import { scripts } from './lua/scripts.ts';
 import type { Replica } from './replica.ts';
 import type { ProtocolTimes } from './times.ts';
+import { pairsIn } from './values.ts';
 
 /** What Redis has answered to a notice: all writes of one command have one number. */
 export interface Noted {
@@ -77,7 +78,7 @@ export class Notices {
           JSON.stringify({ tags, intents }),
         ]);
         const [n, age, others] = rest;
-        const noted = { epoch, n: Number(n), ageMs: Number(age), others: leasesOf(others) };
+        const noted = { epoch, n: Number(n), ageMs: Number(age), others: leasesIn(others) };
         for (const notice of notices) {
           this.#waiting.delete(notice);
           notice.done(noted);
@@ -98,11 +99,6 @@ export class Notices {
   }
 }
 
-function leasesOf(reply: unknown): ReadonlyMap<string, number> {
-  const leases = new Map<string, number>();
-  if (!Array.isArray(reply)) return leases;
-  for (let at = 0; at + 1 < reply.length; at += 2) {
-    leases.set(String(reply[at]), Number(reply[at + 1]));
-  }
-  return leases;
+function leasesIn(reply: unknown): ReadonlyMap<string, number> {
+  return new Map(pairsIn(reply).map(([id, ms]) => [id, Number(ms)]));
 }

@@ -2,11 +2,13 @@ import { inBackground } from '../scheduling/at-once.ts';
 import type { Clock, Moment } from '../scheduling/clock.ts';
 import { EpochPace } from './epoch-pace.ts';
 import { RedisRefused, RedisUnavailable } from './failures.ts';
+import type { ReplicaListeners, Reply, WatchedDocument } from './heard.ts';
 import { scripts } from './lua/scripts.ts';
-import { type EndedMessage, readMessage } from './messages.ts';
+import { readMessage } from './messages.ts';
 import type { Script } from './script.ts';
-import { type Bounds, type LostTime, SharedClock } from './shared-clock.ts';
+import { type Bounds, SharedClock } from './shared-clock.ts';
 import type { ProtocolTimes } from './times.ts';
+import { listOf, pairsIn } from './values.ts';
 
 /** What a replica needs of the world. */
 interface ReplicaOptions {
@@ -28,54 +30,6 @@ interface ReplicaOptions {
   readonly listeners: ReplicaListeners;
 }
 
-/** What is heard together with a document. */
-export interface Heard {
-  readonly epoch: string;
-  /** On the shared clock. */
-  readonly now: number;
-  /** When it was asked for, on `clock.now()`. */
-  readonly sentAt: number;
-  /** The latest write that Redis knows of, counted in its epoch. */
-  readonly n: number;
-  /** For how long Redis has remembered, in milliseconds. */
-  readonly ageMs: number;
-  /** The other replicas whose lease runs. */
-  readonly others: ReadonlySet<string>;
-}
-
-/** A document that is to be known here as it is; `token` names what is known. */
-interface WatchedDocument {
-  readonly name: string;
-  readonly token: string;
-  /** What Redis has of it. */
-  look(reply: readonly unknown[], heard: Heard): void;
-}
-
-/** Who is told what a replica hears. */
-interface ReplicaListeners {
-  /** Writes have touched tags: up to `n` all are known now. `low` is the highest number that Redis has forgotten. */
-  touched(news: Touches): void;
-  /** Redis has another memory than before: what was known of the old one says nothing of it. */
-  newEpoch(epoch: string): void;
-  /** A replica knows of all writes of an epoch up to `n`. */
-  acked(epoch: string, by: string, n: number): void;
-  /** A request of another replica has ended. */
-  ended(message: EndedMessage): void;
-  /** A beat was answered: the lease runs, `replicas` are alive, and `strangers` with another secret are kept out. */
-  beaten(replicas: number, strangers: number): void;
-  /** Redis has not carried out a beat, for a reason in its own words. */
-  refused(reason: string): void;
-  /** A beat was tried, answered or not. */
-  tried(): void;
-}
-
-/** Numbers of writes, by the tags that they touched. */
-interface Touches {
-  readonly tags: readonly (readonly [tag: string, n: number])[];
-  readonly n: number;
-  readonly low: number;
-}
-
 /** Names are made with the secret: with another one, the same budget would be counted twice. */
 const OTHERS_DIFFER =
   'other replicas have another REDIS_SECRET, and nothing is sent from here while they are in use. Give all the same, or this one a REDIS_PREFIX of its own';
@@ -91,13 +45,16 @@ const UNUSED_MS = 50;
  * was answered anywhere. It also knows what time it is on the clock that all share.
  */
 export class Replica {
+  readonly id: string;
+  /** Names the memory that Redis has now, as far as known; empty before it was heard of. */
+  epoch = '';
+  /** The last write that is known here; -1 before all are that Redis remembers. */
+  applied = -1;
   readonly #options: ReplicaOptions;
-  #epoch = '';
   /** The number of the latest script in this epoch whose reply has come; 0 before the first. */
   #number = 0;
   readonly #time: SharedClock;
   readonly #pace: EpochPace;
-  #applied = -1;
   #leasedUntil = { now: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE_INFINITY };
   /** Until then the epoch is too young for leases of the one before to have run out, on `clock.now()`. */
   #epochBegan = Number.NEGATIVE_INFINITY;
@@ -111,26 +68,13 @@ export class Replica {
 
   constructor(options: ReplicaOptions) {
     this.#options = options;
+    this.id = options.id;
     this.#time = new SharedClock(options.times.slackMs);
     const { chance, clock, times } = options;
     // Shorter than a lease: a pause is no silence of Redis.
     const pauses = { shortestMs: times.beatMs, longestMs: 0.8 * times.leaseMs };
     this.#pace = new EpochPace({ chance, clock, ...pauses });
     this.#repliedAt = { now: options.clock.now(), wall: options.clock.wall() };
-  }
-
-  get id(): string {
-    return this.#options.id;
-  }
-
-  /** Names the memory that Redis has now, as far as known; empty before it was heard of. */
-  get epoch(): string {
-    return this.#epoch;
-  }
-
-  /** The last write that is known here; -1 before all are that Redis remembers. */
-  get applied(): number {
-    return this.#applied;
   }
 
   /** Whether Redis serves replicas with another secret and keeps this one out. */
@@ -227,12 +171,12 @@ export class Replica {
       listeners.acked(epoch, message.by, n);
       return;
     }
-    if (epoch !== this.#epoch || this.#applied < 0 || n <= this.#applied) return;
+    if (epoch !== this.epoch || this.applied < 0 || n <= this.applied) return;
     // Whatever is missing in between comes with the next beat.
-    if (n === this.#applied + 1) {
+    if (n === this.applied + 1) {
       const touches = message.tags.map((tag) => [tag, n] as const);
       listeners.touched({ tags: touches, n, low: 0 });
-      this.#applied = n;
+      this.applied = n;
     }
     this.beat();
   }
@@ -250,7 +194,7 @@ export class Replica {
     const { clock } = this.#options;
     const silent = Math.max(clock.now() - this.#repliedAt.now, clock.wall() - this.#repliedAt.wall);
     // By then Redis may have forgotten what this replica has seen; what it saw does not count any more.
-    return silent < this.#rememberMs ? `${this.#epoch}/${this.#number}` : this.#epoch;
+    return silent < this.#rememberMs ? `${this.epoch}/${this.#number}` : this.epoch;
   }
 
   get #rememberMs(): number {
@@ -258,17 +202,17 @@ export class Replica {
   }
 
   #hear({ epoch, lost, now, number, sentAt }: Reply): void {
-    if (epoch !== this.#epoch) this.#time.begin(lost);
+    if (epoch !== this.epoch) this.#time.begin(lost);
     this.#time.heard(now, sentAt, this.#repliedAt.now);
-    if (epoch === this.#epoch) {
+    if (epoch === this.epoch) {
       this.#number = Math.max(this.#number, number);
       this.#pace.confirmed();
       return;
     }
-    this.#epoch = epoch;
+    this.epoch = epoch;
     this.#pace.began();
     this.#number = number;
-    this.#applied = -1;
+    this.applied = -1;
     this.#epochBegan = sentAt;
     this.#leasedUntil = { now: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE_INFINITY };
     this.#options.listeners.newEpoch(epoch);
@@ -305,20 +249,24 @@ export class Replica {
     const { clock, listeners, times, watched } = this.#options;
     const wallAt = clock.wall();
     const { leaseMs: lease } = times;
-    const before = this.#applied;
+    const before = this.applied;
     const asked = watched();
     const documents = asked.map(({ name, token }) => ({ name, token }));
     const told = { lease, applied: before, remember: 2 * this.#rememberMs, documents };
     const reply = await this.call(scripts.beat, [JSON.stringify(told)]);
     const { epoch, rest, sentAt } = reply;
-    if (epoch !== this.#epoch || this.#closed) return;
+    if (epoch !== this.epoch || this.#closed) return;
     const [n, low, age, known, others, tags, documentsNow, strangers] = rest;
     // All that Redis remembers must be there before anything is used in a new epoch.
     if (known !== 1 && before >= 0) return;
     this.#epochBegan = Math.min(this.#epochBegan, sentAt - Number(age));
-    listeners.touched({ tags: pairs(tags), n: Number(n), low: Number(low) });
-    const news = Number(n) > Math.max(0, this.#applied);
-    this.#applied = Math.max(this.#applied, Number(n));
+    listeners.touched({
+      tags: pairsIn(tags).map(([tag, at]) => [tag, Number(at)] as const),
+      n: Number(n),
+      low: Number(low),
+    });
+    const news = Number(n) > Math.max(0, this.applied);
+    this.applied = Math.max(this.applied, Number(n));
     const leaseMs = lease - times.slackMs - UNUSED_MS;
     this.#leasedUntil = { now: sentAt + leaseMs, wall: wallAt + leaseMs };
     const heard = {
@@ -327,7 +275,7 @@ export class Replica {
       sentAt,
       n: Number(n),
       ageMs: Number(age),
-      others: namesOf(others),
+      others: new Set(listOf(others).map(String)),
     };
     for (const [at, document] of asked.entries())
       document.look(listOf(listOf(documentsNow)[at]), heard);
@@ -335,37 +283,4 @@ export class Replica {
     if (news) this.#beatAgain = true;
     listeners.beaten(1 + heard.others.size, Number(strangers) || 0);
   }
-}
-
-/** What a script has answered. */
-export interface Reply {
-  readonly epoch: string;
-  /** Of the script in its epoch. */
-  readonly number: number;
-  /** On the shared clock. */
-  readonly now: number;
-  /** To a replica that is new in the epoch. */
-  readonly lost: LostTime | null;
-  /** When it was asked, on `clock.now()`. */
-  readonly sentAt: number;
-  readonly rest: readonly unknown[];
-}
-
-function listOf(reply: unknown): readonly unknown[] {
-  return Array.isArray(reply) ? reply : [];
-}
-
-/** Names of replicas. */
-export function namesOf(reply: unknown): ReadonlySet<string> {
-  return new Set(listOf(reply).map(String));
-}
-
-/** Tags with their numbers, which come one after the other. */
-function pairs(reply: unknown): (readonly [string, number])[] {
-  if (!Array.isArray(reply)) return [];
-  const found: (readonly [string, number])[] = [];
-  for (let at = 0; at + 1 < reply.length; at += 2) {
-    found.push([String(reply[at]), Number(reply[at + 1])]);
-  }
-  return found;
 }

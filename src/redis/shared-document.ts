@@ -1,9 +1,11 @@
 import { inBackground } from '../scheduling/at-once.ts';
 import type { Clock, Moment } from '../scheduling/clock.ts';
 import { RedisRefused, RedisUnavailable } from './failures.ts';
+import type { Heard } from './heard.ts';
 import { scripts } from './lua/scripts.ts';
-import { type Heard, namesOf, type Replica } from './replica.ts';
+import type { Replica } from './replica.ts';
 import type { Bounds } from './shared-clock.ts';
+import { listOf, pairsIn } from './values.ts';
 
 /** What a step finds besides the document. */
 export interface Surroundings {
@@ -71,8 +73,8 @@ interface SharedDocumentOptions<D> {
   readonly clock: Clock;
   readonly name: string;
   readonly form: DocumentForm<D>;
-  /** Told when the document, or what others wait for, may be other than before. */
-  readonly heard: () => void;
+  /** Told when the document, or what others wait for, may be other than before; `null` where it cannot be read. */
+  readonly heard: (known: KnownDocument<D> | null) => void;
 }
 
 /** A document as this replica knows it. */
@@ -98,32 +100,26 @@ const MOST_TRIES = 50;
  * while a command is under way goes together with the next one.
  */
 export class SharedDocument<D> {
+  readonly name: string;
+  /** The document as last heard of; `null` before that. Not to be changed. */
+  known: KnownDocument<D> | null = null;
   readonly #options: SharedDocumentOptions<D>;
   #text = '';
   #token = '';
   #epoch = '';
   #company = '';
   #shift = 0;
-  #known: KnownDocument<D> | null = null;
   #pending: Pending<D>[] = [];
   #isBusy = false;
 
   constructor(options: SharedDocumentOptions<D>) {
     this.#options = options;
-  }
-
-  get name(): string {
-    return this.#options.name;
+    this.name = options.name;
   }
 
   /** Names the document as it is known here; empty where it is not. */
   get token(): string {
     return this.#epoch === this.#options.replica.epoch ? this.#token : '';
-  }
-
-  /** The document as last heard of; `null` before that. Not to be changed. */
-  get known(): KnownDocument<D> | null {
-    return this.#known;
   }
 
   /**
@@ -186,14 +182,14 @@ export class SharedDocument<D> {
         sentAt,
         n,
         ageMs: Number(ageMs),
-        others: namesOf(others),
+        others: new Set(listOf(others).map(String)),
       };
       this.#hear(heard, [token, shift, isDone === 1 ? text : newest, ...company]);
       if (isDone === 1) {
         for (const each of done) each({ epoch, sharedAt, n, sent });
         return;
       }
-      if (this.#known === null) await this.#discard();
+      if (this.known === null) await this.#discard();
     }
     throw new RedisUnavailable('others were faster again and again', false);
   }
@@ -201,7 +197,7 @@ export class SharedDocument<D> {
   /** Runs steps on the document as it is known; on none where it is not, to get it. */
   #reckon(steps: readonly Pending<D>[], bounds: Bounds | null) {
     const { form, name, replica } = this.#options;
-    const known = this.#known;
+    const known = this.known;
     const read = { name, token: '', latest: 0, forget: 0, messages: [] };
     const nothing = { told: read, text: '', isChanged: false, done: [] };
     if (known === null || bounds === null || this.token === '') return nothing;
@@ -255,8 +251,8 @@ export class SharedDocument<D> {
     const now = of.now - this.#shift;
     const document = this.#options.form.read(this.#text, now);
     const rest = { now, unsureMs: 0, shared: of.now, heardAt: of.sentAt, ageMs, n, others };
-    this.#known = document && { document, ...rest, bids: bidsOf(bids) };
-    this.#options.heard();
+    this.known = document && { document, ...rest, bids: new Map(pairsIn(bids)) };
+    this.#options.heard(this.known);
   }
 
   /** What cannot be read is a loss of memory: its content is unknown. */
@@ -265,16 +261,4 @@ export class SharedDocument<D> {
     await replica.call(scripts.discard, [JSON.stringify({ name, token: this.#token })]);
     throw new RedisRefused('a document that cannot be read');
   }
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-/** Bids by the names of their replicas, which come before them. */
-function bidsOf(reply: unknown): ReadonlyMap<string, string> {
-  const flat = listOf(reply).map(String);
-  return new Map(
-    flat.flatMap((id, at) => (at % 2 === 0 ? [[id, flat[at + 1] ?? ''] as const] : [])),
-  );
 }

@@ -2,12 +2,8 @@ import type { ProtocolTimes } from '../../src/redis/times.ts';
 import { systemClock } from '../../src/scheduling/clock.ts';
 import type { KeyBudget } from '../../src/upstream/budget/law/document.ts';
 import type { CallerWaits, WaitingCounts } from '../../src/upstream/budget/law/turns.ts';
-import {
-  type SharedClaim,
-  type SharedEnding,
-  SharedLedger,
-  type SharedWant,
-} from '../../src/upstream/budget/shared/shared-ledger.ts';
+import type { SharedClaim, SharedWant } from '../../src/upstream/budget/shared/shared-claim.ts';
+import { type SharedEnding, SharedLedger } from '../../src/upstream/budget/shared/shared-ledger.ts';
 import type { Feedback } from '../../src/upstream/wire/rate-limit-headers.ts';
 import { type Actor, DOCUMENT, type ScriptStage, scriptStage } from './script-stage.ts';
 
@@ -75,7 +71,7 @@ export async function ledgerStage({ limit = 30, windowMs = 60_000 } = {}): Promi
         timeoutMs: HOLD_MS - times.sendByMs - times.marginMs - 60_000,
         shows: (tags, asOf) => tags.every((tag) => (touched.get(tag) ?? 0) <= asOf),
         isLeaving: () => false,
-        heard: () => {},
+        watch: { foreign: () => {}, paused: () => {} },
       });
       /** A beat tells what time it is, and which writes there were. */
       const beat = async (): Promise<void> => {

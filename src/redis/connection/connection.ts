@@ -83,11 +83,7 @@ export class RedisConnection {
     this.#addresses = options.urls.map(readAddress);
     this.#permissions = new PermissionWatch({
       clock: options.clock,
-      ask: () =>
-        deniedTo(
-          (command) => this.#call('permissions', command, options.clock.now()),
-          options.names,
-        ),
+      ask: () => deniedTo((command) => this.#call('permissions', command), options.names),
       changed: (denied) => options.events.denied(denied),
     });
     this.#silence = new Deadline(options.clock, () => {
@@ -114,22 +110,23 @@ export class RedisConnection {
    * `RedisUnavailable` where no reply came in `callMs`, and with `RedisRefused` where the reply is an error.
    */
   async run(script: Script, args: readonly string[]): Promise<unknown> {
-    const { clock, names } = this.#options;
+    const { clock, callMs, names } = this.#options;
     const since = clock.now();
     const rest = [String(names.keys.length), ...names.keys, ...args];
     try {
       return await this.#call(script.name, ['EVALSHA', script.sha1, ...rest], since);
     } catch (error) {
       if (!(error instanceof RedisRefused && error.message.startsWith('NOSCRIPT'))) throw error;
-      return this.#call(script.name, ['EVAL', script.lua, ...rest], since);
+      const sentAt = clock.now();
+      const patienceMs = Math.max(0, callMs - (sentAt - since));
+      return this.#call(script.name, ['EVAL', script.lua, ...rest], sentAt, patienceMs);
     }
   }
 
   /** The values by these names, `null` where there is none, in one round trip. Rejects as `run` does. */
   async read(names: readonly string[]): Promise<(Buffer | null)[]> {
     if (names.length === 0) return [];
-    const since = this.#options.clock.now();
-    return (await this.#call('read', ['MGET', ...names], since)) as (Buffer | null)[];
+    return (await this.#call('read', ['MGET', ...names])) as (Buffer | null)[];
   }
 
   /**
@@ -138,8 +135,7 @@ export class RedisConnection {
    */
   write(name: string, value: Buffer, ttlMs: number): void {
     const ttl = String(Math.max(1, Math.round(ttlMs)));
-    const since = this.#options.clock.now();
-    this.#call('write', ['SET', name, value, 'PX', ttl], since).catch(() => {});
+    this.#call('write', ['SET', name, value, 'PX', ttl]).catch(() => {});
   }
 
   /**
@@ -205,20 +201,24 @@ export class RedisConnection {
     });
   }
 
-  /** One command over the connection that is up, waited for until `callMs` after `since`. */
-  async #call(name: string, command: Command, since: number): Promise<unknown> {
+  /** One command over the connection that is up. */
+  async #call(
+    name: string,
+    command: Command,
+    sentAt = this.#options.clock.now(),
+    patienceMs = this.#options.callMs,
+  ): Promise<unknown> {
     const { clock, callMs, replyObserver } = this.#options;
     const client = this.#client;
     if (client === null || this.#closed.signal.aborted) {
       throw new RedisUnavailable(this.#reason ?? 'not connected', false);
     }
-    const sentAt = clock.now();
     let ok = false;
     this.#sent();
     const reply = this.#reply(client, name, command);
     let cancel = (): void => {};
     const patience = new Promise<never>((_, reject) => {
-      cancel = clock.after(Math.max(0, callMs - (sentAt - since)), () =>
+      cancel = clock.after(patienceMs, () =>
         afterReading(() => reject(new RedisUnavailable(`no reply in ${callMs} ms`, true))),
       );
     });

@@ -9,7 +9,8 @@ import type { Slot, SlotRequest } from '../budget.ts';
 import type { BudgetView } from '../law/availability.ts';
 import type { KeyBudget, Rules } from '../law/document.ts';
 import type { BudgetStore, Claimed, Queue, QueuedWant } from '../store.ts';
-import type { SharedLedger, SharedWant } from './shared-ledger.ts';
+import type { SharedWant } from './shared-claim.ts';
+import type { SharedLedger } from './shared-ledger.ts';
 
 /** What a budget that replicas share needs of the world. */
 interface RedisStoreOptions {

@@ -12,7 +12,6 @@ import { QueuedBudget } from '../queued-budget.ts';
 import { othersIn } from './members.ts';
 import { RedisStore } from './redis-store.ts';
 import { SharedLedger } from './shared-ledger.ts';
-import { SharedWatch } from './shared-watch.ts';
 
 /** Budgets of callers' keys whose ledgers are remembered. */
 const LEDGERS_REMEMBERED = 2000;
@@ -169,7 +168,6 @@ export class SharedBudgets {
     const { clock, replica, shows, times } = this.#options;
     const { rateLimit: limit, rateWindowMs: windowMs, timeoutMs } = key;
     const name = this.#nameOf(key);
-    const watch = new SharedWatch(this.#options.watch(key.upstream));
     return new SharedLedger({
       replica,
       clock,
@@ -180,7 +178,7 @@ export class SharedBudgets {
       timeoutMs,
       shows,
       isLeaving: () => this.#isLeaving,
-      heard: (ledger) => watch.look(ledger),
+      watch: this.#options.watch(key.upstream),
     });
   }
 

@@ -1,17 +1,23 @@
-import type { DocumentForm } from '../../../redis/shared-document.ts';
+import type { DocumentForm, Surroundings } from '../../../redis/shared-document.ts';
+import { jsonMembers } from '../../../redis/values.ts';
 import { type KeyBudget, newBudget, type Rules } from '../law/document.ts';
 import { purge } from '../law/slots.ts';
+import type { CallerWaits, WaitingCounts } from '../law/turns.ts';
 
 /** How long a budget is remembered of which something is known but nothing counts, in milliseconds. */
 const REMEMBERED_MS = 600_000;
 /** How long one is remembered of which nothing is known: any caller can make keys up. */
 const UNKNOWN_MS = 1000;
 
+/** Callers of a lane that other replicas are told of: those who have waited the longest. */
+const MOST_CALLERS = 32;
+
 /** How the budget of a key is written in Redis. */
 export function budgetForm(rules: Rules): DocumentForm<KeyBudget> {
+  const example = newBudget(rules, 0);
   return {
     read(text, now) {
-      const budget = text === '' ? newBudget(rules, now) : parsed(text, newBudget(rules, now));
+      const budget = text === '' ? newBudget(rules, now) : parsed(text, example);
       if (budget) purge(budget, rules, now);
       return budget;
     },
@@ -33,12 +39,7 @@ export function budgetForm(rules: Rules): DocumentForm<KeyBudget> {
 
 /** A budget as it was written; `null` for anything else. */
 function parsed(text: string, example: KeyBudget): KeyBudget | null {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return null;
-  }
+  const value: unknown = jsonMembers(text);
   if (!isLike(value, example)) return null;
   const budget = value as KeyBudget;
   const { interactive, write } = budget.turns.served;
@@ -63,4 +64,44 @@ function isLike(value: unknown, example: unknown): boolean {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A bid as it is written in Redis. */
+export function bidText({ interactive, oldestMs, refreshes, write }: WaitingCounts): string {
+  return JSON.stringify({
+    interactive: interactive.slice(0, MOST_CALLERS),
+    oldestMs: Math.round(oldestMs),
+    refreshes,
+    write: write.slice(0, MOST_CALLERS),
+  });
+}
+
+/** What other replicas wait for, by their names. */
+export function bidsIn(around: Pick<Surroundings, 'bids'>): ReadonlyMap<string, WaitingCounts> {
+  return new Map([...around.bids].map(([name, text]) => [name, readBid(text)]));
+}
+
+/** What another replica waits for; whatever else stands there is nothing. */
+function readBid(text: string): WaitingCounts {
+  const { interactive, oldestMs, refreshes, write } = jsonMembers(text);
+  return {
+    write: callersOf(write),
+    interactive: callersOf(interactive),
+    refreshes: countOf(refreshes),
+    oldestMs: countOf(oldestMs),
+  };
+}
+
+function callersOf(value: unknown): CallerWaits[] {
+  if (!Array.isArray(value)) return [];
+  return value.flatMap((each): CallerWaits[] => {
+    if (!Array.isArray(each)) return [];
+    const [caller, count, since] = each as unknown[];
+    if (typeof caller !== 'string' || countOf(count) === 0) return [];
+    return [[caller, countOf(count), typeof since === 'number' ? since : null]];
+  });
+}
+
+function countOf(value: unknown): number {
+  return Number.isSafeInteger(value) ? Math.max(0, Number(value)) : 0;
 }

@@ -1,0 +1,180 @@
+import type { Effects, Surroundings } from '../../../redis/shared-document.ts';
+import { claimSlots, type WantedSlot } from '../law/claim.ts';
+import type { KeyBudget, Rules, TurnLane } from '../law/document.ts';
+import { used } from '../law/slots.ts';
+import { type CallerWaits, countWaiting, type WaitingCounts } from '../law/turns.ts';
+import { bidsIn, bidText } from './texts.ts';
+
+/** A read that was sent with a slot, as replicas know it from the slot. */
+interface Flight {
+  /** Names the read. */
+  readonly key: string;
+  /** When it was granted, on the clock that replicas share. */
+  readonly at: number;
+  /** The latest write that its answer shows at least. */
+  readonly asOf: number;
+  /** When its answer was stored for all, on that clock; absent where it is not. */
+  readonly keptAt?: number;
+}
+
+/** A read that is looked for among those of other replicas. */
+interface Sought {
+  readonly key: string;
+  /** Tags that make an answer wrong. */
+  readonly tags: readonly string[];
+  /** An answer that is younger than this will do, in milliseconds... */
+  readonly ttlMs: number;
+  /** ... if it was asked for after this, on the clock that replicas share. */
+  readonly newer: number;
+}
+
+/** A request that wants a slot, as other replicas see it. */
+export interface SharedWant extends WantedSlot {
+  /** The read that another replica may ask for; absent where this one wants a request of its own. */
+  readonly sought?: Sought;
+  /** The read that it is for others, once it is sent. */
+  readonly key?: string;
+  /** Of a write: all that it can touch. */
+  readonly touches?: readonly string[];
+}
+
+/** What came of one want: a permit, the answer of another replica, or nothing yet. */
+type SharedVerdict = 'go' | 'join' | 'landed' | '';
+
+/** What came of a claim. */
+export interface SharedClaim {
+  /** For each want. */
+  readonly verdicts: readonly SharedVerdict[];
+  /** After how many milliseconds to ask again for the others. */
+  readonly stopMs: number;
+}
+
+/** What a claim of a replica is about. */
+interface Claiming {
+  readonly wants: readonly SharedWant[];
+  /** All that waits on the replica. */
+  readonly waits: WaitingCounts;
+  /** The replica. */
+  readonly self: string;
+  readonly rules: Rules;
+  /** For how long nothing is sent after a loss of memory, in milliseconds. */
+  readonly holdMs: number;
+  /** When the intent of a write whose replica was not heard of any more counts as the write, in milliseconds. */
+  readonly intentMs: number;
+  /** Whether an answer that shows all writes up to a number is right for some tags. */
+  readonly shows: (tags: readonly string[], asOf: number) => boolean;
+}
+
+/** So much longer than it is asked again a bid counts, in milliseconds. */
+const BID_MS = 400;
+/** Longest time without asking again, in milliseconds. */
+const LONGEST_STOP_MS = 1000;
+/** Messages can be lost that would end a caution. */
+const CAUTION_MS = 100;
+
+/** Claims permits for a replica among others: what another one has asked for, or has got, takes none. */
+export function claimShared(
+  b: KeyBudget,
+  around: Surroundings,
+  effects: Effects,
+  { holdMs, intentMs, rules, self, shows, waits, wants }: Claiming,
+): SharedClaim {
+  const isAway = (owner: string): boolean => around.others.has(owner);
+  const found = wants.map(({ sought }) =>
+    sought ? seek(b, sought, { shared: around.shared, isAway, shows }) : undefined,
+  );
+  const open = wants.filter((_, at) => !found[at]);
+  const left = without(
+    waits,
+    wants.filter((_, at) => found[at]),
+  );
+  const quarantineMs = holdMs - around.ageMs;
+  const flights = open.map((want) => flying(want, around));
+  const claimed =
+    quarantineMs > 0
+      ? { granted: [], waitMs: quarantineMs, why: 'quarantine' }
+      : claimSlots(b, rules, around.now, flights, {
+          owner: self,
+          free: b.limit - used(b),
+          waits: left,
+          bids: [...bidsIn(around).values()],
+          isAlive: (owner) => owner === self || isAway(owner),
+        });
+  const granted = new Set(open.filter((_, at) => claimed.granted[at]));
+  for (const { id, lengthy, touches = [] } of granted) {
+    const ms = lengthy ? holdMs : intentMs;
+    if (touches.length > 0) effects.intents.set(id, { ms, tags: touches });
+  }
+  const most = claimed.why === 'caution' ? CAUTION_MS : LONGEST_STOP_MS;
+  const stopMs = Math.max(1, Math.ceil(Math.min(claimed.waitMs ?? LONGEST_STOP_MS, most)));
+  effects.inCompany = true;
+  const bid = without(left, [...granted]);
+  effects.bid = countWaiting(bid) === 0 ? null : { text: bidText(bid), ms: stopMs + BID_MS };
+  const verdicts = wants.map((want, at) => found[at] ?? (granted.has(want) ? 'go' : ''));
+  return { verdicts, stopMs };
+}
+
+/** What comes of a claim of a replica that ends: it gets nothing, and leaves no bid. */
+export function claimNothing(effects: Effects, { wants }: Pick<Claiming, 'wants'>): SharedClaim {
+  effects.bid = null;
+  return { verdicts: wants.map(() => ''), stopMs: LONGEST_STOP_MS };
+}
+
+/**
+ * Whether another replica asks for the same now (`join`), or an answer was stored that will do (`landed`). `shows` tells
+ * whether an answer that shows all writes up to a number is right for some tags.
+ */
+function seek(
+  b: KeyBudget,
+  sought: Sought,
+  of: {
+    readonly shared: number;
+    readonly isAway: (owner: string) => boolean;
+    readonly shows: (tags: readonly string[], asOf: number) => boolean;
+  },
+): 'join' | 'landed' | undefined {
+  let found: 'join' | 'landed' | undefined;
+  const serves = (flight: unknown): flight is Flight =>
+    isFlight(flight) &&
+    flight.key === sought.key &&
+    flight.at > sought.newer &&
+    of.shows(sought.tags, flight.asOf);
+  for (const { flight } of b.answered) {
+    if (!serves(flight) || flight.keptAt === undefined) continue;
+    if (of.shared - flight.keptAt < sought.ttlMs) found = 'landed';
+  }
+  for (const { flight, owner } of b.held) if (serves(flight) && of.isAway(owner)) found = 'join';
+  return found;
+}
+
+function isFlight(value: unknown): value is Flight {
+  return typeof value === 'object' && value !== null && 'key' in value && 'asOf' in value;
+}
+
+/** A want as its slot is to be known to others. */
+function flying({ key, ...want }: SharedWant, { n, shared }: Surroundings): WantedSlot {
+  const flight: Flight | undefined = key === undefined ? undefined : { key, at: shared, asOf: n };
+  return { ...want, ...(flight && { flight }) };
+}
+
+/** What waits without some of the wants. */
+function without(waits: WaitingCounts, gone: readonly WantedSlot[]): WaitingCounts {
+  const less = (lane: TurnLane): CallerWaits[] => {
+    const counts = waits[lane].map(([caller, count, since]) => ({ caller, count, since }));
+    for (const want of gone) {
+      if (want.lane !== lane) continue;
+      const of = counts.find(({ caller, count }) => caller === want.caller && count > 0);
+      if (of) of.count -= 1;
+    }
+    return counts.flatMap(({ caller, count, since }) =>
+      count > 0 ? [[caller, count, since] as const] : [],
+    );
+  };
+  const refreshes = gone.filter(({ lane }) => lane === 'refresh').length;
+  return {
+    ...waits,
+    write: less('write'),
+    interactive: less('interactive'),
+    refreshes: Math.max(0, waits.refreshes - refreshes),
+  };
+}
