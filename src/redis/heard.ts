@@ -1,3 +1,4 @@
+import type { Moment } from '../scheduling/clock.ts';
 import type { EndedMessage } from './messages.ts';
 import type { LostTime } from './shared-clock.ts';
 
@@ -10,8 +11,8 @@ export interface Reply {
   readonly now: number;
   /** To a replica that is new in the epoch. */
   readonly lost: LostTime | null;
-  /** When it was asked, on `clock.now()`. */
-  readonly sentAt: number;
+  /** When it was asked. */
+  readonly sent: Moment;
   readonly rest: readonly unknown[];
 }
 

@@ -1,5 +1,5 @@
 import { inBackground } from '../scheduling/at-once.ts';
-import type { Clock, Moment } from '../scheduling/clock.ts';
+import { type Clock, type Moment, momentOf } from '../scheduling/clock.ts';
 import { EpochPace } from './epoch-pace.ts';
 import { RedisRefused, RedisUnavailable } from './failures.ts';
 import type { ReplicaListeners, Reply, WatchedDocument } from './heard.ts';
@@ -37,6 +37,7 @@ const OTHERS_DIFFER =
 /** How long what a replica has seen of Redis is held against it at least, in milliseconds. */
 const SHORTEST_MEMORY_MS = 300_000;
 
+const NEVER: Moment = { now: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE_INFINITY };
 /** A part of a lease that is not used, beside what the clock of Redis can jump unnoticed. */
 const UNUSED_MS = 50;
 
@@ -55,7 +56,7 @@ export class Replica {
   #number = 0;
   readonly #time: SharedClock;
   readonly #pace: EpochPace;
-  #leasedUntil = { now: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE_INFINITY };
+  #leasedUntil: Moment = NEVER;
   /** Until then the epoch is too young for leases of the one before to have run out, on `clock.now()`. */
   #epochBegan = Number.NEGATIVE_INFINITY;
   /** On `clock.now()`. */
@@ -74,7 +75,7 @@ export class Replica {
     // Shorter than a lease: a pause is no silence of Redis.
     const pauses = { shortestMs: times.beatMs, longestMs: 0.8 * times.leaseMs };
     this.#pace = new EpochPace({ chance, clock, ...pauses });
-    this.#repliedAt = { now: options.clock.now(), wall: options.clock.wall() };
+    this.#repliedAt = momentOf(options.clock);
   }
 
   /** Whether Redis serves replicas with another secret and keeps this one out. */
@@ -104,8 +105,8 @@ export class Replica {
 
   /** Whether no write can have been answered anywhere without being known here. */
   get leased(): boolean {
-    const { clock } = this.#options;
-    return clock.now() < this.#leasedUntil.now && clock.wall() < this.#leasedUntil.wall;
+    const { now, wall } = momentOf(this.#options.clock);
+    return now < this.#leasedUntil.now && wall < this.#leasedUntil.wall;
   }
 
   /** A moment on the shared clock as one on `clock.now()`; a little early, so that nothing seems newer than it is. */
@@ -126,26 +127,21 @@ export class Replica {
     if (script !== scripts.beat && !this.#pace.isOpen) {
       throw new RedisUnavailable('Redis loses its memory again and again', false);
     }
-    const sentAt = clock.now();
-    const bounds = this.#time.boundsAt(sentAt);
-    const mine = [
-      channel,
-      `${bounds?.upper ?? 0}/${bounds?.lower ?? 0}`,
-      this.#seen,
-      id,
-      fingerprint,
-    ];
+    const sent = momentOf(clock);
+    const bounds = this.#time.boundsAt(sent.now);
+    const limits = `${bounds?.upper ?? 0}/${bounds?.lower ?? 0}`;
+    const mine = [channel, limits, this.#seenAt(sent), id, fingerprint];
     const own = typeof args === 'function' ? args(bounds) : args;
     const reply = await run(script, [...mine, ...own]);
     if (!Array.isArray(reply)) throw new RedisRefused('a reply that is no list');
-    this.#repliedAt = { now: clock.now(), wall: clock.wall() };
+    this.#repliedAt = momentOf(clock);
     this.#keptOut = reply[0] === 'differs';
     if (this.#keptOut) throw new RedisRefused(OTHERS_DIFFER);
     const [mark, now, ...rest] = reply;
     const [epoch = '', number, until, ms] = String(mark).split('/');
     const lost = ms === undefined ? null : { until: Number(until), ms: Number(ms) };
-    const reads = { epoch, number: Number(number), now: Number(now), lost, sentAt, rest };
-    if (sentAt >= this.#time.heardAt) this.#hear(reads);
+    const reads = { epoch, number: Number(number), now: Number(now), lost, sent, rest };
+    if (sent.now >= this.#time.heardAt) this.#hear(reads);
     return reads;
   }
 
@@ -185,14 +181,13 @@ export class Replica {
   async close(documents: readonly string[]): Promise<void> {
     this.#closed = true;
     this.#cancelBeat();
-    this.#leasedUntil = { now: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE_INFINITY };
+    this.#leasedUntil = NEVER;
     await this.call(scripts.goodbye, [JSON.stringify(documents)]).catch(() => {});
   }
 
   /** How far this replica has seen Redis get: what it has now must not be older. */
-  get #seen(): string {
-    const { clock } = this.#options;
-    const silent = Math.max(clock.now() - this.#repliedAt.now, clock.wall() - this.#repliedAt.wall);
+  #seenAt({ now, wall }: Moment): string {
+    const silent = Math.max(now - this.#repliedAt.now, wall - this.#repliedAt.wall);
     // By then Redis may have forgotten what this replica has seen; what it saw does not count any more.
     return silent < this.#rememberMs ? `${this.epoch}/${this.#number}` : this.epoch;
   }
@@ -201,9 +196,9 @@ export class Replica {
     return Math.max(SHORTEST_MEMORY_MS, 2 * this.#options.holdMs);
   }
 
-  #hear({ epoch, lost, now, number, sentAt }: Reply): void {
+  #hear({ epoch, lost, now, number, sent }: Reply): void {
     if (epoch !== this.epoch) this.#time.begin(lost);
-    this.#time.heard(now, sentAt, this.#repliedAt.now);
+    this.#time.heard(now, sent.now, this.#repliedAt.now);
     if (epoch === this.epoch) {
       this.#number = Math.max(this.#number, number);
       this.#pace.confirmed();
@@ -213,8 +208,8 @@ export class Replica {
     this.#pace.began();
     this.#number = number;
     this.applied = -1;
-    this.#epochBegan = sentAt;
-    this.#leasedUntil = { now: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE_INFINITY };
+    this.#epochBegan = sent.now;
+    this.#leasedUntil = NEVER;
     this.#options.listeners.newEpoch(epoch);
     this.beat();
   }
@@ -246,20 +241,19 @@ export class Replica {
   }
 
   async #beatOnce(): Promise<void> {
-    const { clock, listeners, times, watched } = this.#options;
-    const wallAt = clock.wall();
+    const { listeners, times, watched } = this.#options;
     const { leaseMs: lease } = times;
     const before = this.applied;
     const asked = watched();
     const documents = asked.map(({ name, token }) => ({ name, token }));
     const told = { lease, applied: before, remember: 2 * this.#rememberMs, documents };
     const reply = await this.call(scripts.beat, [JSON.stringify(told)]);
-    const { epoch, rest, sentAt } = reply;
+    const { epoch, rest, sent } = reply;
     if (epoch !== this.epoch || this.#closed) return;
     const [n, low, age, known, others, tags, documentsNow, strangers] = rest;
     // All that Redis remembers must be there before anything is used in a new epoch.
     if (known !== 1 && before >= 0) return;
-    this.#epochBegan = Math.min(this.#epochBegan, sentAt - Number(age));
+    this.#epochBegan = Math.min(this.#epochBegan, sent.now - Number(age));
     listeners.touched({
       tags: pairsIn(tags).map(([tag, at]) => [tag, Number(at)] as const),
       n: Number(n),
@@ -268,11 +262,11 @@ export class Replica {
     const news = Number(n) > Math.max(0, this.applied);
     this.applied = Math.max(this.applied, Number(n));
     const leaseMs = lease - times.slackMs - UNUSED_MS;
-    this.#leasedUntil = { now: sentAt + leaseMs, wall: wallAt + leaseMs };
+    this.#leasedUntil = { now: sent.now + leaseMs, wall: sent.wall + leaseMs };
     const heard = {
       epoch,
       now: reply.now,
-      sentAt,
+      sentAt: sent.now,
       n: Number(n),
       ageMs: Number(age),
       others: new Set(listOf(others).map(String)),

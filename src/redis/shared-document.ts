@@ -1,5 +1,5 @@
 import { inBackground } from '../scheduling/at-once.ts';
-import type { Clock, Moment } from '../scheduling/clock.ts';
+import type { Moment } from '../scheduling/clock.ts';
 import { RedisRefused, RedisUnavailable } from './failures.ts';
 import type { Heard } from './heard.ts';
 import { scripts } from './lua/scripts.ts';
@@ -70,7 +70,6 @@ export interface DocumentForm<D> {
 
 interface SharedDocumentOptions<D> {
   readonly replica: Pick<Replica, 'applied' | 'call' | 'epoch'>;
-  readonly clock: Clock;
   readonly name: string;
   readonly form: DocumentForm<D>;
   /** Told when the document, or what others wait for, may be other than before; `null` where it cannot be read. */
@@ -163,23 +162,22 @@ export class SharedDocument<D> {
   }
 
   async #carryOut(steps: readonly Pending<D>[]): Promise<void> {
-    const { clock, replica } = this.#options;
+    const { replica } = this.#options;
     for (let tries = 0; tries < MOST_TRIES; tries += 1) {
       let done: readonly ((changed: SwapMoment) => void)[] = [];
       let text = '';
-      const sent = { now: clock.now(), wall: clock.wall() };
       const reply = await replica.call(scripts.swap, (bounds) => {
         const swap = this.#reckon(steps, bounds);
         ({ done, text } = swap);
         return [JSON.stringify(swap.told), swap.isChanged ? text : ''];
       });
-      const { epoch, now: sharedAt, sentAt } = reply;
+      const { epoch, now: sharedAt, sent } = reply;
       const [count, ageMs, isDone, token, shift, newest, others, ...company] = reply.rest;
       const n = Number(count);
       const heard = {
         epoch,
         now: sharedAt,
-        sentAt,
+        sentAt: sent.now,
         n,
         ageMs: Number(ageMs),
         others: new Set(listOf(others).map(String)),

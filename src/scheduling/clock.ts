@@ -21,6 +21,11 @@ export interface Moment {
   readonly wall: number;
 }
 
+/** The moment of now. */
+export function momentOf(clock: Clock): Moment {
+  return { now: clock.now(), wall: clock.wall() };
+}
+
 /** The machine's own clock. Its timers never keep the process alive by themselves. */
 export const systemClock: Clock = {
   wall: () => Date.now(),

@@ -1,6 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
 import { SharedDocument } from '../../src/redis/shared-document.ts';
-import { systemClock } from '../../src/scheduling/clock.ts';
 import { describeWith, redisServer } from '../support/needs.ts';
 import { clearUp } from '../support/redis-connection.ts';
 import { setClock } from '../support/replicas/redis-insight.ts';
@@ -220,7 +219,6 @@ describeWith(redisServer, 'a shared document', () => {
   const documentOf = (replica: Actor) =>
     new SharedDocument({
       replica,
-      clock: systemClock,
       name: DOCUMENT,
       form: numbers,
       heard: () => {},

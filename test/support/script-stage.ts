@@ -4,6 +4,7 @@ import { redisNames } from '../../src/redis/names.ts';
 import type { Replica } from '../../src/redis/replica.ts';
 import type { Script } from '../../src/redis/script.ts';
 import type { LostTime } from '../../src/redis/shared-clock.ts';
+import { momentOf, systemClock } from '../../src/scheduling/clock.ts';
 import { connected, redis } from './redis-connection.ts';
 import type { RedisServer } from './redis-server.ts';
 
@@ -143,7 +144,7 @@ export async function scriptStage(): Promise<ScriptStage> {
           actor.seen = `${epoch}/${number}`;
           actor.lost = ms === undefined ? null : { until: Number(until), ms: Number(ms) };
           actor.now = Number(reply[1]);
-          const of = { now: actor.now, lost: actor.lost, sentAt: performance.now() };
+          const of = { now: actor.now, lost: actor.lost, sent: momentOf(systemClock) };
           return { epoch, number: Number(number), ...of, rest: reply.slice(2) };
         },
         async beat(applied = 0) {

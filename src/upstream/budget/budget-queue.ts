@@ -17,8 +17,8 @@ export abstract class BudgetQueue {
   protected readonly lanes: Lanes<SlotRequest>;
   /** What slots of this process are taken for, by their names. */
   readonly #uses = new Map<string, SlotUse>();
-  /** When the process will end; `null` while it is not about to. */
-  #drainedAt: number | null = null;
+  /** When the process will end, on `clock.now()`; `null` while it is not about to. */
+  protected drainedAt: number | null = null;
 
   constructor(clock: Clock, store: BudgetStore) {
     this.clock = clock;
@@ -92,21 +92,16 @@ export abstract class BudgetQueue {
   }
 
   drain(graceMs: number): void {
-    if (this.#drainedAt !== null) return;
-    this.#drainedAt = this.clock.now() + graceMs;
+    if (this.drainedAt !== null) return;
+    this.drainedAt = this.clock.now() + graceMs;
     this.tellDelay();
     // Writes whose turn was to come in time, and did not.
     this.clock.after(graceMs, () => this.tellDelay());
   }
 
   turnsAway(request: SlotRequest, estimateMs: number): boolean {
-    if (this.#drainedAt === null) return false;
-    return request.lane !== 'write' || this.clock.now() + estimateMs > this.#drainedAt;
-  }
-
-  /** Whether the process is about to end. */
-  protected get drains(): boolean {
-    return this.#drainedAt !== null;
+    if (this.drainedAt === null) return false;
+    return request.lane !== 'write' || this.clock.now() + estimateMs > this.drainedAt;
   }
 
   /** Notes what a slot of this process is taken for. */

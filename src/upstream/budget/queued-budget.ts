@@ -112,7 +112,7 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
   wanted(): { readonly wants: QueuedWant[]; readonly waits: WaitingCounts } {
     this.#claimAgain = false;
     const wants = this.#parked.size > 0 ? this.#overdue() : [];
-    const refreshes = this.drains ? 0 : MOST_REFRESHES;
+    const refreshes = this.drainedAt === null ? MOST_REFRESHES : 0;
     wants.push(...this.lanes.first(MOST_WANTS - wants.length, refreshes));
     for (const request of this.#rushing) {
       const position = this.#parked.has(request) ? 0 : this.lanes.position(request);
@@ -137,7 +137,8 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
 
   get #waits(): WaitingCounts {
     const { waits } = this.lanes;
-    if (this.#parked.size === 0 && !this.drains) return waits;
+    const drains = this.drainedAt !== null;
+    if (this.#parked.size === 0 && !drains) return waits;
     const { seq } = this.store.budget.turns;
     const parkedIn = (lane: Lane): CallerWaits[] =>
       [...this.#parked.keys()].flatMap((each) =>
@@ -146,8 +147,8 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
     return {
       write: [...waits.write, ...parkedIn('write')],
       interactive: [...waits.interactive, ...parkedIn('interactive')],
-      refreshes: (this.drains ? 0 : waits.refreshes) + parkedIn('refresh').length,
-      oldestMs: this.drains ? 0 : waits.oldestMs,
+      refreshes: (drains ? 0 : waits.refreshes) + parkedIn('refresh').length,
+      oldestMs: drains ? 0 : waits.oldestMs,
     };
   }
 
@@ -219,7 +220,8 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
     this.#cancelWake?.();
     this.#cancelWake = null;
     const { waiting } = this.lanes;
-    const mayLeave = waiting > 0 && this.drains ? waiting - this.lanes.size('refresh') : waiting;
+    const mayLeave =
+      waiting > 0 && this.drainedAt !== null ? waiting - this.lanes.size('refresh') : waiting;
     let at = mayLeave > 0 ? this.#claimAt : Number.POSITIVE_INFINITY;
     for (const askAt of this.#parked.values()) at = Math.min(at, askAt);
     if (at === Number.NEGATIVE_INFINITY) return false;

@@ -3,7 +3,7 @@ import { RedisRefused, RedisUnavailable } from '../../../redis/failures.ts';
 import type { SwapMoment } from '../../../redis/shared-document.ts';
 import type { ProtocolTimes } from '../../../redis/times.ts';
 import { inBackground } from '../../../scheduling/at-once.ts';
-import type { Clock } from '../../../scheduling/clock.ts';
+import { type Clock, momentOf } from '../../../scheduling/clock.ts';
 import type { Stamp } from '../../request.ts';
 import type { Slot, SlotRequest } from '../budget.ts';
 import type { BudgetView } from '../law/availability.ts';
@@ -112,9 +112,10 @@ export class RedisStore implements BudgetStore {
       id,
       stamp: stampOf(claim),
       // Both clocks: one stands still while a machine sleeps, the other can be set back.
-      mayLeave: () =>
-        clock.now() - claim.sent.now < times.sendByMs &&
-        clock.wall() - claim.sent.wall < times.sendByMs,
+      mayLeave: () => {
+        const { now, wall } = momentOf(clock);
+        return Math.max(now - claim.sent.now, wall - claim.sent.wall) < times.sendByMs;
+      },
       release: () => {
         cancelRenewal();
         observer('unsent');

@@ -70,7 +70,7 @@ export class SharedLedger {
   bids: ReadonlyMap<string, WaitingCounts> = new Map();
 
   constructor(options: SharedLedgerOptions) {
-    const { clock, limit, name, replica, times, timeoutMs, windowMs } = options;
+    const { limit, name, replica, times, timeoutMs, windowMs } = options;
     this.#options = options;
     this.holdMs = holdMs(times, options);
     this.#intentMs = times.sendByMs + timeoutMs + times.marginMs;
@@ -79,7 +79,6 @@ export class SharedLedger {
     this.known = newBudget(this.rules, 0);
     this.document = new SharedDocument({
       replica,
-      clock,
       name,
       form: budgetForm(this.rules),
       heard: (known) => {
