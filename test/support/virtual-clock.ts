@@ -86,7 +86,9 @@ export class VirtualClock implements Clock {
    */
   rule(): this {
     this.#ruling = true;
-    vi.stubGlobal('setTimeout', (task: () => void, ms = 0) => this.after(ms, task));
+    vi.stubGlobal('setTimeout', (task: () => void, ms = 0) =>
+      Object.assign(this.after(ms, task), { unref: () => {}, refresh: () => {} }),
+    );
     vi.stubGlobal('clearTimeout', (cancel: (() => void) | undefined) => cancel?.());
     vi.spyOn(Date, 'now').mockImplementation(() => this.wall());
     return this;

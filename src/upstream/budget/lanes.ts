@@ -73,26 +73,19 @@ export class Lanes<W extends Waiting> {
     return copy;
   }
 
-  /** Queues something; `name` is what its caller is called in the turns. */
-  add(waiting: W, name = this.#nameOf(waiting.caller)): void {
+  /** Queues something, `again` before all others of its lane; `name` is what its caller is called in the turns. */
+  add(waiting: W, again = false, name = this.#nameOf(waiting.caller)): void {
     const { lane } = waiting;
     this.waiting += 1;
     this.#names.set(waiting, name);
     if (lane === 'refresh') this.#refreshes.add(waiting);
+    else if (again) this.#queues[lane].again(waiting);
     else this.#queues[lane].add(waiting, name, this.#of.budget.turns.seq);
   }
 
   /** What the caller of something is called in the turns. */
   callerOf(waiting: W): string {
     return this.#names.get(waiting) ?? this.#nameOf(waiting.caller);
-  }
-
-  /** Puts back, before all others of its lane, what had its turn in vain. */
-  addFirst(waiting: W): void {
-    this.waiting += 1;
-    this.#names.set(waiting, this.#nameOf(waiting.caller));
-    if (waiting.lane === 'refresh') this.#refreshes.add(waiting);
-    else this.#queues[waiting.lane].addFirst(waiting);
   }
 
   /** Takes something out; false when it does not wait here. */
@@ -239,7 +232,7 @@ class CallerQueues<W> {
   }
 
   /** Puts back, before all others, what had its turn in vain. */
-  addFirst(waiting: W): void {
+  again(waiting: W): void {
     this.#size += 1;
     this.#again.push(waiting);
   }

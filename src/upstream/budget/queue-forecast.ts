@@ -149,7 +149,7 @@ export class QueueForecast {
   #addElsewhere(lane: TurnLane, waits: readonly CallerWaits[]): void {
     for (const [caller, count] of waits) {
       for (let n = 0; n < Math.min(count, MOST_ELSEWHERE); n += 1) {
-        this.#lanes.add({ lane, caller, urgency: () => 0 }, caller);
+        this.#lanes.add({ lane, caller, urgency: () => 0 }, false, caller);
       }
     }
   }

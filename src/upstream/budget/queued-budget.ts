@@ -56,8 +56,7 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
       granted = turn;
     };
     this.#turns.set(request, (turn) => grant(turn));
-    if (again) this.lanes.addFirst(request);
-    else this.lanes.add(request);
+    this.lanes.add(request, again);
     this.#pumpForNewcomer();
     return (
       granted ??

@@ -97,8 +97,8 @@ describe('Lanes', () => {
 
   test('serves what had its turn in vain before all others of its lane, in the same order', () => {
     const queue = new Queue(job('r', 'interactive', 'b'), job('w', 'write'));
-    queue.lanes.addFirst(job('again 1'));
-    queue.lanes.addFirst(job('again 2'));
+    queue.lanes.add(job('again 1'), true);
+    queue.lanes.add(job('again 2'), true);
     expect(queue.drain()).toEqual(['w', 'again 1', 'again 2', 'r']);
   });
 
@@ -146,8 +146,7 @@ describe('Lanes', () => {
           const { lanes } = queue;
           jobs.forEach((each, n) => {
             const added = job(String(n), each.lane, each.caller);
-            if (each.first) lanes.addFirst(added);
-            else lanes.add(added);
+            lanes.add(added, each.first);
             if (each.taken) queue.next(true);
             if (each.removed) lanes.remove(added);
           });
