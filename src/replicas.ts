@@ -13,7 +13,6 @@ import type { ReplicaGauges } from './observe/metrics/replica-metrics.ts';
 import { RedisConnection } from './redis/connection/connection.ts';
 import { KeptEntries } from './redis/kept-entries.ts';
 import { redisNames } from './redis/names.ts';
-import { OutageWatch } from './redis/outage-watch.ts';
 import { Replica } from './redis/replica.ts';
 import { createSealing } from './redis/seal.ts';
 import { Settling } from './redis/settling.ts';
@@ -58,7 +57,6 @@ export class Replicas {
   readonly #settling: Settling;
   readonly #kept: KeptEntries;
   readonly #budgets: SharedBudgets;
-  readonly #outage: OutageWatch;
   readonly #standing: Standing;
   /** For how long a request under a key of an upstream can count, in milliseconds. */
   readonly #holdMs: ReadonlyMap<UpstreamName, number>;
@@ -92,8 +90,8 @@ export class Replicas {
         down: (reason) =>
           events.emit('complaint', { sentence: `There is no connection to Redis: ${reason}.` }),
         message: (text) => this.#replica.hears(text),
-        refused: (reason) => this.#outage.refused(reason),
-        denied: (permissions) => this.#outage.denied(permissions),
+        refused: (reason) => this.#standing.refused(reason),
+        denied: (permissions) => this.#standing.denied(permissions),
       },
     });
     this.#replica = new Replica({
@@ -118,8 +116,8 @@ export class Replicas {
         acked: (epoch, by, n) => this.#settling.acked(epoch, by, n),
         ended: (message) => this.#budgets.endedElsewhere(message),
         beaten: (replicas, strangers) => this.#standing.beaten(replicas, strangers),
-        tried: () => this.#outage.look(),
-        refused: (reason) => this.#outage.refused(reason),
+        tried: () => this.#standing.look(),
+        refused: (reason) => this.#standing.refused(reason),
       },
     });
     this.#standing = this.#createStanding();
@@ -137,15 +135,6 @@ export class Replicas {
       read: (names) => this.#connection.read(names),
       write: (name, value, ttlMs) => this.#connection.write(name, value, ttlMs),
       unreadable: () => events.emit('unreadable', null),
-    });
-    this.#outage = new OutageWatch({
-      clock,
-      events,
-      isOut: () => this.#standing.isOut,
-      changed: () => {
-        events.emit('outage', { isOut: this.#standing.isOut });
-        this.#budgets.outageChanged();
-      },
     });
     this.#budgets = this.#createBudgets();
   }
@@ -201,13 +190,18 @@ export class Replicas {
   }
 
   #createStanding(): Standing {
+    const { clock, events } = this.#options;
     const names = this.#upstreams.map(({ name }) => name);
     return new Standing({
       replica: this.#replica,
       leaseMs: this.#times.leaseMs,
       outageReads: this.#options.redis.outageReads,
-      events: this.#options.events,
-      permissions: () => this.#outage.permissions,
+      clock,
+      events,
+      outageChanged: () => {
+        events.emit('outage', { isOut: this.#standing.isOut });
+        this.#budgets.outageChanged();
+      },
       quarantines: () => names.map((name) => ({ upstream: name, ms: this.#quarantineMs(name) })),
       ghosts: () => names.map((name) => ({ upstream: name, ...this.#budgets.ghosts(name) })),
     });

@@ -1,6 +1,8 @@
+import { BoundedMap } from '../bounded-map.ts';
 import type { UpstreamName } from '../errors.ts';
 import type { EventStream } from '../observe/event-stream.ts';
 import type { ReplicaGauges } from '../observe/metrics/replica-metrics.ts';
+import type { Clock } from '../scheduling/clock.ts';
 import type { Replica } from './replica.ts';
 
 /** Something that is wrong between this process and the others. */
@@ -28,19 +30,32 @@ interface StandingOptions {
   readonly leaseMs: number;
   readonly outageReads: 'stale' | 'refuse';
   readonly events: EventStream;
-  /** What the user of Redis may not do. */
-  readonly permissions: () => readonly string[];
+  readonly clock: Clock;
+  /** Told whenever Redis does not answer, for longer than a moment, or does again. */
+  readonly outageChanged: () => void;
   readonly quarantines: () => ReplicaGauges['quarantines'];
   readonly ghosts: () => ReplicaGauges['ghosts'];
 }
 
-/** How this process stands to Redis and to the other replicas, for probes, metrics and log. */
+/** Pause before the same refusal is logged again, in milliseconds. */
+const REPEAT_MS = 600_000;
+/** Refusals that are told apart. */
+const REASONS_REMEMBERED = 50;
+
+/**
+ * How this process stands to Redis and to the other replicas, for probes, metrics and log. What keeps Redis from doing
+ * its work is logged once when it begins and once when it ends, however often it is looked at.
+ */
 export class Standing {
   readonly #options: StandingOptions;
   #alive = 0;
   #strangers = 0;
   #hadMemory = false;
   #wasRestless = false;
+  #wasOut = false;
+  /** When each refusal was logged last, on `clock.now()`. */
+  readonly #refusals = new BoundedMap<number>({ max: REASONS_REMEMBERED });
+  #permissions: readonly string[] = [];
 
   constructor(options: StandingOptions) {
     this.#options = options;
@@ -69,7 +84,7 @@ export class Standing {
   /** What it does without now. */
   get faults(): readonly ReplicaFault[] {
     const { ghosts, isKeptOut, isUp, leased, quarantines, strangers } = this.gauges;
-    const permissions = this.#options.permissions();
+    const permissions = this.#permissions;
     const denied: ReplicaFault[] =
       permissions.length > 0 ? [{ reason: 'redis-permissions', permissions }] : [];
     if (isKeptOut) return [{ reason: 'secret-differs' }, ...denied];
@@ -107,40 +122,76 @@ export class Standing {
     };
   }
 
+  /** Looks whether Redis answers. */
+  look(): void {
+    const { isOut } = this;
+    if (isOut === this.#wasOut) return;
+    this.#wasOut = isOut;
+    if (isOut) {
+      this.#complain(
+        'Redis cannot be asked: nothing is sent to the upstreams until it can, and cached answers are stale ones.',
+      );
+    } else {
+      this.#refusals.forget(() => true);
+      this.#notice('redis is back');
+    }
+    this.#options.outageChanged();
+  }
+
+  /** Redis has answered with an error, in its own words. */
+  refused(reason: string): void {
+    const now = this.#options.clock.now();
+    const loggedAt = this.#refusals.get(reason);
+    if (loggedAt !== undefined && now - loggedAt < REPEAT_MS) return;
+    this.#refusals.set(reason, now);
+    this.#complain(`Redis does not do what it is asked: ${reason}.`);
+  }
+
+  /** The permissions that the user lacks have changed. */
+  denied(permissions: readonly string[]): void {
+    this.#permissions = permissions;
+    const lacking = permissions.join(', ');
+    if (lacking === '') this.#notice('redis grants all permissions');
+    else this.#complain(`The user of REDIS_URL may not: ${lacking}. Allow it with ACL SETUSER.`);
+  }
+
   /** A beat was answered, with the numbers of replicas that are alive and that are kept out. */
   beaten(alive: number, strangers: number): void {
-    const { events } = this.#options;
     this.#alive = alive;
     const before = this.#strangers;
     this.#strangers = strangers;
     if (strangers > 0 && before === 0) {
-      events.emit('complaint', {
-        sentence:
-          'A replica with another REDIS_SECRET uses this Redis and REDIS_PREFIX: it is kept out, and nothing is sent from there.',
-      });
+      this.#complain(
+        'A replica with another REDIS_SECRET uses this Redis and REDIS_PREFIX: it is kept out, and nothing is sent from there.',
+      );
     } else if (strangers === 0 && before > 0) {
-      events.emit('notice', { message: 'replicas with another secret are gone' });
+      this.#notice('replicas with another secret are gone');
     }
   }
 
   /** Redis has another memory than before. */
   newEpoch(epoch: string): void {
-    const { events, replica } = this.#options;
-    const { isRestless } = replica;
-    if (!this.#hadMemory) events.emit('notice', { message: 'redis is in use', facts: { epoch } });
+    const { isRestless } = this.#options.replica;
+    if (!this.#hadMemory) this.#notice('redis is in use', { epoch });
     else if (!isRestless) {
-      events.emit('complaint', {
-        sentence:
-          'Redis has lost its memory, or went back to an older one: nothing is sent until whatever was spent before is certainly over.',
-      });
+      this.#complain(
+        'Redis has lost its memory, or went back to an older one: nothing is sent until whatever was spent before is certainly over.',
+      );
     } else if (!this.#wasRestless) {
-      events.emit('complaint', {
-        sentence:
-          'Redis loses its memory again and again, so nothing is sent. Give it enough maxmemory, and the maxmemory-policy volatile-lru; look whether something empties it or sets it back.',
-      });
+      this.#complain(
+        'Redis loses its memory again and again, so nothing is sent. Give it enough maxmemory, and the maxmemory-policy volatile-lru; look whether something empties it or sets it back.',
+      );
     }
     this.#hadMemory = true;
     this.#wasRestless = isRestless;
+  }
+
+  #complain(sentence: string): void {
+    this.#options.events.emit('complaint', { sentence });
+  }
+
+  #notice(message: string, facts?: Readonly<Record<string, string>>): void {
+    this.#options.events.emit('notice', { message, ...(facts && { facts }) });
   }
 
   get #isKeptOut(): boolean {

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, expect, it } from 'vitest';
 import { RedisRefused, RedisUnavailable } from '../../src/redis/failures.ts';
-import { script } from '../../src/redis/script.ts';
+import { script } from '../../src/redis/lua/scripts.ts';
 import { describeWith, redisServer } from '../support/needs.ts';
 import { clearUp, connected, count, later, redis, serve } from '../support/redis-connection.ts';
 import { RedisServer } from '../support/redis-server.ts';

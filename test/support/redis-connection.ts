@@ -5,8 +5,8 @@ import {
   RedisConnection,
   type RedisConnectionOptions,
 } from '../../src/redis/connection/connection.ts';
+import { script } from '../../src/redis/lua/scripts.ts';
 import { redisNames } from '../../src/redis/names.ts';
-import { script } from '../../src/redis/script.ts';
 import { systemClock } from '../../src/scheduling/clock.ts';
 import { RedisServer } from './redis-server.ts';
 

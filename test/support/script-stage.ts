@@ -1,8 +1,7 @@
 import type { Reply } from '../../src/redis/heard.ts';
-import { scripts } from '../../src/redis/lua/scripts.ts';
+import { type Script, scripts } from '../../src/redis/lua/scripts.ts';
 import { redisNames } from '../../src/redis/names.ts';
 import type { Replica } from '../../src/redis/replica.ts';
-import type { Script } from '../../src/redis/script.ts';
 import type { LostTime } from '../../src/redis/shared-clock.ts';
 import { momentOf, systemClock } from '../../src/scheduling/clock.ts';
 import { connected, redis } from './redis-connection.ts';
