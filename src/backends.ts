@@ -11,9 +11,9 @@ import type { Journal } from './upstream/budget/journal/journal.ts';
 import type { Cache } from './upstream/cache/cache.ts';
 import type { ClientOptions } from './upstream/client.ts';
 import { Client } from './upstream/client.ts';
+import type { Subject } from './upstream/diagnosis.ts';
 import { Lists } from './upstream/lists/pages.ts';
 import { Reader } from './upstream/reader.ts';
-import type { Subject } from './upstream/wire/diagnosis.ts';
 import type { Witness } from './upstream/wire/exchange.ts';
 
 /** Rows a page of a list that the marketplace sends: it sends each list whole. */

@@ -18,9 +18,9 @@ import { createServers } from './servers.ts';
 import { openJournal } from './upstream/budget/journal/file-journal.ts';
 import { type Journal, keysAreNew, noJournal } from './upstream/budget/journal/journal.ts';
 import { Cache } from './upstream/cache/cache.ts';
-import { faultWatch, type Subject } from './upstream/wire/diagnosis.ts';
-import { createDispatcher } from './upstream/wire/dispatcher.ts';
+import { faultWatch, type Subject } from './upstream/diagnosis.ts';
 import type { Witness } from './upstream/wire/exchange.ts';
+import { createDispatcher } from './upstream/wire/undici.ts';
 
 /** A whole gateway, not yet listening. */
 export interface Gateway {

@@ -5,7 +5,7 @@ import { deniedTo } from '../redis/connection/permissions.ts';
 import { checkMaster, findMaster } from '../redis/connection/sentinel.ts';
 import { redisNames } from '../redis/names.ts';
 import type { Clock } from '../scheduling/clock.ts';
-import type { Finding } from '../upstream/wire/diagnosis.ts';
+import type { Finding } from '../upstream/diagnosis.ts';
 
 /** What came of a probe of Redis. */
 interface RedisProbed {

@@ -12,11 +12,11 @@ import { EventStream } from '../observe/event-stream.ts';
 import { type Clock, systemClock } from '../scheduling/clock.ts';
 import { Cache } from '../upstream/cache/cache.ts';
 import type { Client } from '../upstream/client.ts';
+import { diagnose, type Finding, type Subject } from '../upstream/diagnosis.ts';
 import { Receipt } from '../upstream/receipt.ts';
 import type { Read } from '../upstream/request.ts';
-import { diagnose, type Finding, type Subject } from '../upstream/wire/diagnosis.ts';
-import { createDispatcher } from '../upstream/wire/dispatcher.ts';
 import type { Witnessed } from '../upstream/wire/exchange.ts';
+import { createDispatcher } from '../upstream/wire/undici.ts';
 
 /** What came of a probe. */
 interface Probed {

@@ -7,10 +7,10 @@ import {
   type LiveMode,
   type LiveTimes,
   patchEvent,
+  RecentEvents,
   wholeEvent,
 } from './events.ts';
 import type { LiveRun, RunResult } from './live-run.ts';
-import { RecentEvents } from './recent-events.ts';
 import { Revisions } from './revisions.ts';
 import type { QueryRoom } from './room.ts';
 import { RunAgain } from './run-again.ts';

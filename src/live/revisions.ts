@@ -18,27 +18,23 @@ interface Revision {
  * as objects they would take several times the memory, and most are never looked into.
  */
 export class Revisions {
-  #latest: Revision | null = null;
+  /** The latest; `null` before there is one. Set by `add`. */
+  latest: Revision | null = null;
   /** Each leads from one revision to the next; the last of them to the latest. */
   #patches: string[] = [];
   #patchCharacters = 0;
 
-  /** The latest; `null` before there is one. */
-  get latest(): Revision | null {
-    return this.#latest;
-  }
-
   /** Memory that is taken, about, in bytes. */
   get bytes(): number {
-    return (this.#latest?.document.length ?? 0) + this.#patchCharacters;
+    return (this.latest?.document.length ?? 0) + this.#patchCharacters;
   }
 
   /** Takes a result, which is a revision if it differs from the latest. */
   add(result: ResultDocument): void {
     const document = JSON.stringify(result).slice(0, -1);
-    const before = this.#latest;
+    const before = this.latest;
     if (before?.document === document) return;
-    this.#latest = { number: (before?.number ?? 0) + 1, document };
+    this.latest = { number: (before?.number ?? 0) + 1, document };
     if (!before) return;
     const patch = JSON.stringify(
       diff(JSON.parse(`${before.document}}`), JSON.parse(`${document}}`)),
@@ -53,7 +49,7 @@ export class Revisions {
 
   /** The JSON of a patch from a revision to the latest; `null` where the whole result is shorter, or all there is. */
   patchSince(revision: number): string | null {
-    const missing = (this.#latest?.number ?? 0) - revision;
+    const missing = (this.latest?.number ?? 0) - revision;
     if (missing <= 0 || missing > this.#patches.length) return null;
     return joinedPatches(this.#patches.slice(-missing));
   }

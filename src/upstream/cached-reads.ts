@@ -192,8 +192,7 @@ export class CachedReads implements IngredientSource {
     const known = entry ?? this.#options.cache.peek(of.key)?.entry;
     if (known?.value !== value) return;
     // All by which a write can have touched it from the time on at which it was asked for.
-    const touching = [...known.tags, ...tags, everythingOf(scopeOfKey(of.key))];
-    awaited.set(of.key, { ...known, tags: touching });
+    awaited.set(of.key, { ...known, tags: [...known.tags, ...tags] });
   }
 
   /** What an operation has waited for, unless a write has touched it since. */

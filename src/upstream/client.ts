@@ -66,12 +66,9 @@ export class Client {
     const { upstream } = this;
     const budgets = this.#newBudgets();
     const inFlight = new InFlight(cache);
-    const wire = new Wire(options, {
-      accepted: (credential) => budgets.accepted(credential),
-      notAccepted: (credential) => budgets.notAccepted(credential),
-      refused: (credential) => this.#forget(credential),
-    });
+    const wire = new Wire(options, budgets, (credential) => this.#forget(credential));
     const refresher = new Refresher({
+      upstream,
       clock,
       cache,
       budget: (credential) => budgets.lookAt(credential),

@@ -85,19 +85,24 @@ export class Spending {
     const { rows, upstream } = pending;
     const limit = pending.limit();
     const left = Math.max(0, limit - this.#setAside[upstream]);
-    const without = batch.filter((each) => !each.pending.hasFallback);
-    const needed = new Set(
-      without.flatMap(({ pending: { expected, key } }) => (expected.isShared ? [] : key)),
-    ).size;
+    const own: Judged[] = [];
+    for (const each of batch) {
+      if (each.pending.expected.isShared) each.resolve(false);
+      else own.push(each);
+    }
+    const without = own.filter((each) => !each.pending.hasFallback);
+    const needed = new Set(without.map((each) => each.pending.key)).size;
     const refusal = refusals({ upstream, limit, needed: Math.max(1, needed), left }, rows);
     // Those with a fallback share what the others leave.
-    const inOrder = [...without, ...batch.filter((each) => each.pending.hasFallback)];
+    const inOrder = [...without, ...own.filter((each) => each.pending.hasFallback)];
+    const paid = new Set<string>();
     const refused: Judged[] = [];
     for (const each of inOrder) {
-      const { expected } = each.pending;
-      if (expected.isShared) each.resolve(false);
+      const { expected, key } = each.pending;
+      if (paid.has(key)) each.resolve(false);
       else if (needed <= left && this.#setAside[upstream] < limit) {
         this.#setAside[upstream] += 1;
+        paid.add(key);
         expected.decide();
         each.resolve(true);
       } else refused.push(each);

@@ -11,7 +11,7 @@ import { systemClock } from '../../src/scheduling/clock.ts';
 import { createServers } from '../../src/servers.ts';
 import { keysAreNew } from '../../src/upstream/budget/journal/journal.ts';
 import { Cache, type CacheEntry } from '../../src/upstream/cache/cache.ts';
-import { createDispatcher } from '../../src/upstream/wire/dispatcher.ts';
+import { createDispatcher } from '../../src/upstream/wire/undici.ts';
 import { type AnswerError, PLENTY } from '../support/gateway.ts';
 
 const dispatcher = createDispatcher();
@@ -41,7 +41,7 @@ async function openGateway() {
   const endpoints = endpointsOf(config, null);
   const kept = new Map<string, CacheEntry>();
   const cache = new Cache({ clock, maxBytes: 100_000_000 });
-  cache.listen((key) => {
+  cache.listen('', (key) => {
     const entry = cache.peek(key)?.entry;
     if (entry) kept.set(key, entry);
   });

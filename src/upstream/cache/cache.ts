@@ -43,7 +43,7 @@ export interface Hit<T = unknown> {
   readonly ageMs: number;
 }
 
-/** Told of every entry that is new, by its key. Must not throw. */
+/** Told of the key of every entry that is new. Must not throw. */
 type CacheListener = (key: string) => void;
 
 /**
@@ -56,7 +56,7 @@ export class Cache {
   /** The keys of all entries, by the scope that they begin with. */
   readonly #keysByScope = new Map<string, Set<string>>();
   readonly #generations: Generations;
-  readonly #listeners: CacheListener[] = [];
+  readonly #listeners: { readonly begins: string; readonly listener: CacheListener }[] = [];
   readonly #touchListeners: TouchListener[] = [];
   #version = 0;
 
@@ -147,7 +147,7 @@ export class Cache {
     this.#entries.set(key, { entry, bytes });
     // Not every entry is taken: one can be too heavy.
     if (this.#entries.peek(key)) this.#list(key);
-    for (const listener of this.#listeners) listener(key);
+    for (const { begins, listener } of this.#listeners) if (key.startsWith(begins)) listener(key);
     return true;
   }
 
@@ -160,9 +160,9 @@ export class Cache {
     for (const listener of this.#touchListeners) listener([everythingOf(scope)]);
   }
 
-  /** Tells a listener of every new entry from now on. */
-  listen(listener: CacheListener): void {
-    this.#listeners.push(listener);
+  /** Tells a listener of every new entry from now on whose key begins like this: all scopes of an upstream do. */
+  listen(begins: string, listener: CacheListener): void {
+    this.#listeners.push({ begins, listener });
   }
 
   /** Tells a listener of every write from now on, and of every scope whose entries are forgotten. */

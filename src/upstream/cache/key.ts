@@ -28,15 +28,16 @@ export function everythingOf(scope: string): string {
   return `${scope} ${EVERYTHING}`;
 }
 
-/** The tags by which a write can touch the answer to a read before it is there, scoped. */
+/** The tags by which a write, or a refusal of the key, can touch the answer to a read before it is there, scoped. */
 export function tagsInFlight({ key, read: { page, tags } }: KeyedRead): readonly string[] {
-  return scopedTags(scopeOfKey(key), page ? [...tags, ...page.inFlightTags] : tags);
+  return scopedTags(scopeOfKey(key), [...tags, ...(page?.inFlightTags ?? []), EVERYTHING]);
 }
 
 /** The tags by which a write can touch an answer that is there, scoped. */
 export function tagsOfAnswer<T>({ key, read }: KeyedRead<T>, value: T): readonly string[] {
   const { page, tags } = read;
-  return scopedTags(scopeOfKey(key), page ? [...tags, ...page.lateTags(value)] : tags);
+  const ofRows = page?.lateTags(value) ?? [];
+  return scopedTags(scopeOfKey(key), ofRows.length > 0 ? [...tags, ...ofRows] : tags);
 }
 
 /** Characters of a query that stand in a key as they are. */

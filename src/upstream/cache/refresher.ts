@@ -1,5 +1,6 @@
 import type { Credential } from '../../auth/credential.ts';
 import { BoundedMap } from '../../bounded-map.ts';
+import type { UpstreamName } from '../../errors.ts';
 import type { Clock } from '../../scheduling/clock.ts';
 import type { Budget } from '../budget/budget.ts';
 import type { Stamp } from '../request.ts';
@@ -9,6 +10,7 @@ import type { KeyedRead } from './key.ts';
 import { Watches } from './watches.ts';
 
 interface RefresherOptions {
+  readonly upstream: UpstreamName;
   readonly clock: Clock;
   readonly cache: Cache;
   readonly budget: (credential: Credential) => Budget;
@@ -80,7 +82,7 @@ export class Refresher {
   constructor(options: RefresherOptions) {
     this.#options = options;
     this.#interest = new Interest(options.clock);
-    options.cache.listen((key) => this.#renewed(key));
+    options.cache.listen(`${options.upstream}:`, (key) => this.#renewed(key));
     this.watches = new Watches({
       ...options,
       retryAt: (key) => this.#retryAt(key),
@@ -161,6 +163,7 @@ export class Refresher {
   /** The cache has a new entry. */
   #renewed(key: string): void {
     this.#failures.delete(key);
+    this.watches.renewed(key);
     const credential = this.#interest.renewed(key);
     if (credential) this.#keepRound(credential, this.#options.clock.now());
   }

@@ -1,7 +1,7 @@
 import type { Credential } from '../../auth/credential.ts';
 import { type Clock, Deadline } from '../../scheduling/clock.ts';
 import type { Budget } from '../budget/budget.ts';
-import type { Cache } from './cache.ts';
+import type { Cache, Hit } from './cache.ts';
 import type { KeyedRead } from './key.ts';
 import { type Watchers, WatcherTurns } from './watcher-turns.ts';
 
@@ -66,9 +66,8 @@ export class WatchedRound {
   }
 
   /** A key is watched from now on, or has another entry. */
-  expect({ key }: KeyedRead): void {
-    const restMs = this.#restMs(key);
-    if (restMs !== null) this.#lookIn(restMs);
+  expect(key: string, hit: Hit): void {
+    this.#lookIn(this.#restMs(key, hit));
   }
 
   /** A key was read again, or that was tried: its caller has had a turn. */
@@ -96,8 +95,10 @@ export class WatchedRound {
 
   /** When an answer is probably read again, in milliseconds from now; null where that cannot be said. */
   nextRefreshInMs({ credential, key }: KeyedRead): number | null {
-    const restMs = this.#restMs(key);
-    if (restMs === null || restMs > 0) return restMs;
+    const hit = this.#options.cache.peek(key);
+    if (!hit) return null;
+    const restMs = this.#restMs(key, hit);
+    if (restMs > 0) return restMs;
     if (this.#options.outOfOrder()) return null;
     const { refreshesPerWindow, windowMs } = this.#options.budget(credential);
     // What has fallen due since is behind the others.
@@ -106,16 +107,12 @@ export class WatchedRound {
     return (place * windowMs) / refreshesPerWindow;
   }
 
-  /** Milliseconds until an entry may be refreshed; null where there is none. */
-  #restMs(key: string): number | null {
-    const { cache, clock, retryAt } = this.#options;
-    const hit = cache.peek(key);
-    if (!hit) return null;
-    const { entry, state } = hit;
+  /** Milliseconds until an entry may be refreshed. */
+  #restMs(key: string, { ageMs, entry, state }: Hit): number {
+    const { clock, retryAt } = this.#options;
     // What serves as a fallback only is due before its ttl is over.
     const dueMs = state === 'fallback' ? SOONEST_MS : Math.max(SOONEST_MS, entry.freshness.ttlMs);
-    const dueAt = entry.stamp.storedAt + dueMs;
-    return Math.max(0, Math.max(dueAt, retryAt(key)) - clock.now());
+    return Math.max(0, dueMs - ageMs, retryAt(key) - clock.now());
   }
 
   #lookIn(ms: number): void {
@@ -140,15 +137,16 @@ export class WatchedRound {
     const lines = new Map<string, { readonly of: WatchedOfKey; readonly ageMs: number }[]>();
     let nextMs = Number.POSITIVE_INFINITY;
     for (const of of watched()) {
-      const restMs = this.#restMs(of.key);
-      if (restMs === null) continue;
+      const hit = cache.peek(of.key);
+      if (!hit) continue;
+      const restMs = this.#restMs(of.key, hit);
       if (restMs > 0) {
         nextMs = Math.min(nextMs, restMs);
         continue;
       }
       const { partition } = of.credential;
       const line = lines.get(partition) ?? [];
-      line.push({ of, ageMs: cache.peek(of.key)?.ageMs ?? 0 });
+      line.push({ of, ageMs: hit.ageMs });
       lines.set(partition, line);
     }
     this.#lines = new Map();

@@ -56,7 +56,6 @@ export class Watches {
   constructor(options: WatchesOptions) {
     this.#options = options;
     this.#round = new WatchedRound({ ...options, watched: () => this.#watched.values() });
-    options.cache.listen((key) => this.#renewed(key));
     options.cache.onTouch((tags) => this.#touched(tags));
   }
 
@@ -101,7 +100,7 @@ export class Watches {
   }
 
   #begin(of: WatchedRead): Watched {
-    const lastTags = this.#options.cache.peek(of.key)?.entry.tags ?? [];
+    const hit = this.#options.cache.peek(of.key);
     const listeners: Watched['listeners'] = new Set();
     const watched: Watched = {
       ...of,
@@ -112,24 +111,24 @@ export class Watches {
           for (const { watchers } of listeners) yield watchers;
         },
       },
-      lastTags,
+      lastTags: hit?.entry.tags ?? [],
       isForgotten: false,
     };
     this.#watched.set(of.key, watched);
-    this.#round.expect(watched);
+    if (hit) this.#round.expect(of.key, hit);
     return watched;
   }
 
-  #renewed(key: string): void {
+  /** The cache has a new entry. */
+  renewed(key: string): void {
     const watched = this.#watched.get(key);
-    if (!watched) return;
-    const entry = this.#options.cache.peek(key)?.entry;
+    const hit = watched && this.#options.cache.peek(key);
     // One that is too heavy for the cache is not there: to read it again would bring the next of its kind.
-    if (!entry) return;
-    watched.lastTags = entry.tags;
+    if (!hit) return;
+    watched.lastTags = hit.entry.tags;
     watched.isForgotten = false;
     this.#round.tried(key);
-    this.#round.expect(watched);
+    this.#round.expect(key, hit);
     tell(watched, 'renewed');
   }
 

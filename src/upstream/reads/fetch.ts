@@ -179,11 +179,11 @@ export class Fetcher {
     const { credential, key, read } = of;
     // What a write has made wrong is read again by the next who asks, and not before.
     const renews = cache.peek(key) !== undefined;
-    if (!waiters.isWaitedFor && !renews) {
+    const stamp = slot.stamp ?? cache.stamp();
+    if (!renews && !waiters.isWaitedFor) {
       slot.release();
       return { error: undefined };
     }
-    const stamp = slot.stamp ?? cache.stamp();
     flight.stamp = stamp;
     try {
       const departing = waiters.leaves(key, renews);

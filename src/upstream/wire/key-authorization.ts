@@ -3,15 +3,16 @@ import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { Call } from '../request.ts';
 import type { Exchanged } from './exchange.ts';
 
-/** What follows from what an upstream says of a key. */
-export interface KeyConsequences {
+/** Learns what an upstream says of keys. */
+export interface Keys {
   /** The upstream has accepted a key. */
   accepted(credential: Credential): void;
   /** It has not answered so that a key is accepted by that. */
   notAccepted(credential: Credential): void;
-  /** It has refused a caller's key: what was read with it is forgotten, on all replicas once this resolves. */
-  refused(credential: Credential): AtOnce<void>;
 }
+
+/** Forgets what was read with a caller's key that is refused: on all replicas once this resolves. */
+export type ForgetKey = (credential: Credential) => AtOnce<void>;
 
 /** Requests of one key between two refusals. */
 interface Era {
@@ -28,14 +29,16 @@ interface Era {
  * Only `unauthenticated` is about the key. One that may not do a single thing is a good key.
  */
 export class KeyAuthorization {
-  readonly #consequences: KeyConsequences;
+  readonly #keys: Keys;
+  readonly #forget: ForgetKey;
   /** The partitions of the gateway's own keys that were refused last. */
   readonly #refused = new Set<string>();
   /** By partition, the requests that have left since its key was refused last, if any is in flight. */
   readonly #eras = new Map<string, Era>();
 
-  constructor(consequences: KeyConsequences) {
-    this.#consequences = consequences;
+  constructor(keys: Keys, forget: ForgetKey) {
+    this.#keys = keys;
+    this.#forget = forget;
   }
 
   /** Whether a key of the gateway's own was refused last. */
@@ -65,11 +68,11 @@ export class KeyAuthorization {
     if (outcome.kind === 'value' && outcome.value !== null) {
       // What left before a refusal says nothing of the time after it.
       if (!era.over) this.#refused.delete(partition);
-      if (!era.over) this.#consequences.accepted(credential);
+      if (!era.over) this.#keys.accepted(credential);
     } else if (outcome.kind === 'failure' && outcome.failure.kind === 'unauthenticated') {
       await this.#refuse(call, credential);
     } else {
-      this.#consequences.notAccepted(credential);
+      this.#keys.notAccepted(credential);
     }
     return exchanged;
   }
@@ -81,7 +84,7 @@ export class KeyAuthorization {
     const era = this.#eras.get(partition);
     if (era) era.over = true;
     this.#eras.delete(partition);
-    if (ofCaller) return this.#consequences.refused(credential);
+    if (ofCaller) return this.#forget(credential);
     this.#refused.add(partition);
     return undefined;
   }

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { type Clock, Deadline } from '../../scheduling/clock.ts';
 import type { RawAnswer } from '../request.ts';
-import { DecoratorHandler, errors, request } from './undici.ts';
+import { DecoratorHandler, errors, sendRequest } from './undici.ts';
 
 /** A request with everything on it, ready for the wire. */
 export interface WireRequest {
@@ -68,7 +68,10 @@ export async function sendOverWire(
   deadline.set(timeoutMs);
   try {
     const dispatcher = mayLeave ? leavingOnly(wire.dispatcher, mayLeave) : wire.dispatcher;
-    const answer = await request(dispatcher, url, {
+    const { origin, pathname, search } = new URL(url);
+    const answer = await sendRequest.call(dispatcher, {
+      origin,
+      path: `${pathname}${search}`,
       method,
       headers,
       // It takes what can be iterated, too, at less than a `Readable` costs; only its types do not say so.

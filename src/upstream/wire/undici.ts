@@ -1,17 +1,26 @@
-import type { Dispatcher } from 'undici';
-import sendRequest from 'undici/lib/api/api-request.js';
+import type { DuplexOptions } from 'node:stream';
+import type { buildConnector } from 'undici';
+import Agent from 'undici/lib/dispatcher/agent.js';
 
 // Only what is used: the whole of undici, with its fetch, its WebSocket and its mocks, takes 2 MB more at rest.
+export { default as sendRequest } from 'undici/lib/api/api-request.js';
 export { default as errors } from 'undici/lib/core/errors.js';
-export { default as Agent } from 'undici/lib/dispatcher/agent.js';
 export { default as DecoratorHandler } from 'undici/lib/handler/decorator-handler.js';
 
-/** Sends one request through a dispatcher, as `request` of undici does. */
-export function request(
-  dispatcher: Dispatcher,
-  url: string,
-  options: Omit<Dispatcher.RequestOptions, 'origin' | 'path'>,
-): Promise<Dispatcher.ResponseData> {
-  const { origin, pathname, search } = new URL(url);
-  return sendRequest.call(dispatcher, { ...options, origin, path: `${pathname}${search}` });
+/** Largest upstream answer. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+
+/**
+ * How much may wait in a socket before the sender has to: some pieces of an upload, which are 64 KiB at
+ * most. With room for less than one, each piece that the system takes at once would still cost a wait.
+ */
+const UNSENT_BYTES = 256 * 1024;
+
+/** The sockets to both upstreams. The caller closes it. */
+export function createDispatcher(): Agent {
+  // What it does not know itself it hands on to the socket.
+  const connect: Partial<buildConnector.BuildOptions> & DuplexOptions = {
+    highWaterMark: UNSENT_BYTES,
+  };
+  return new Agent({ maxResponseSize: MAX_ANSWER_BYTES, connect });
 }

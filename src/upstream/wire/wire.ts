@@ -6,7 +6,7 @@ import type { Call } from '../request.ts';
 import { Breaker } from './breaker.ts';
 import { type Exchanged, type ExchangeOptions, exchange } from './exchange.ts';
 import { faultOf, outOfOrder, readError } from './failure.ts';
-import { KeyAuthorization, type KeyConsequences } from './key-authorization.ts';
+import { type ForgetKey, KeyAuthorization, type Keys } from './key-authorization.ts';
 import { NO_FEEDBACK } from './rate-limit-headers.ts';
 import { WireError } from './send.ts';
 
@@ -38,11 +38,12 @@ export class Wire {
 
   constructor(
     options: ExchangeOptions & { readonly events?: EventStream },
-    consequences: KeyConsequences,
+    keys: Keys,
+    forget: ForgetKey,
   ) {
     this.#options = options;
     this.#breaker = new Breaker(options.clock);
-    this.authorization = new KeyAuthorization(consequences);
+    this.authorization = new KeyAuthorization(keys, forget);
   }
 
   get #upstream(): UpstreamName {

@@ -1,8 +1,8 @@
-import type { UpstreamName } from '../../errors.ts';
-import type { RawAnswer } from '../request.ts';
-import type { Witness, Witnessed } from './exchange.ts';
-import type { Failure } from './failure.ts';
-import { WireError } from './send.ts';
+import type { UpstreamName } from '../errors.ts';
+import type { RawAnswer } from './request.ts';
+import type { Witness, Witnessed } from './wire/exchange.ts';
+import type { Failure } from './wire/failure.ts';
+import { WireError } from './wire/send.ts';
 
 /** Something that is wrong, in a sentence or two for the operator. No URL, key or answer is in it. */
 export interface Finding {
