@@ -5,16 +5,12 @@ import type { SharedResult, Slot } from './budget/budget.ts';
 import type { Budgets } from './budget/budgets.ts';
 import type { CachedReads } from './cached-reads.ts';
 import type { Access } from './operation.ts';
-import { type Outcome, Waiters, type WaitersWorld } from './reads/waiters.ts';
+import { type Answered, attempt, type Outcome } from './reads/attempt.ts';
+import { Waiters, type WaitersWorld } from './reads/waiters.ts';
 import type { Call, Write } from './request.ts';
-import type { Exchanged } from './wire/exchange.ts';
 import { type Failure, readError, writeError } from './wire/failure.ts';
-import { NO_FEEDBACK } from './wire/rate-limit-headers.ts';
 import { WireError } from './wire/send.ts';
 import { resourceOf, type Wire } from './wire/wire.ts';
-
-/** What came of a request that was answered, or failed. */
-type Answered<T> = Extract<Exchanged<T>['outcome'], { kind: 'value' } | { kind: 'failure' }>;
 
 /** What the caller gets, and what others have to know. */
 interface Settled<T> {
@@ -122,52 +118,34 @@ export class Writes {
 
   /** Limiter > send, until the request is answered or no caller waits for it any more. */
   async #takeTurns<T>(
-    unshared: Unshared<T>,
-    credential: Credential,
-    waiters: Waiters<T>,
-  ): Promise<void> {
-    this.#count += 1;
-    const key = `unshared ${this.#count}`;
-    for (let turn = await waiters.turn(); turn?.kind === 'slot'; turn = await waiters.turn()) {
-      const settled = await this.#try(unshared, credential, waiters, turn, key);
-      if (!settled) continue;
-      try {
-        await settled.touched;
-      } finally {
-        waiters.end(settled.outcome);
-      }
-      return;
-    }
-  }
-
-  /** Sends a request in a slot; `null` where it did not happen, and wants another slot. */
-  async #try<T>(
     { call, settle }: Unshared<T>,
     credential: Credential,
     waiters: Waiters<T>,
-    slot: Slot,
-    key: string,
-  ): Promise<Settled<T> | null> {
-    try {
-      const departing = waiters.leaves(key, false);
-      const sent = await this.#options.wire.send(call, credential, departing, slot.mayLeave);
-      if (sent.outcome.kind === 'late' || sent.outcome.kind === 'heldBack') {
-        waiters.stays(key);
-        slot.release();
-        return sent.outcome.kind === 'late' ? null : { outcome: { error: sent.outcome.error } };
+  ): Promise<void> {
+    const { wire } = this.#options;
+    this.#count += 1;
+    const key = `unshared ${this.#count}`;
+    const settled: Settled<T>[] = [];
+    for (let turn = await waiters.turn(); turn?.kind === 'slot'; turn = await waiters.turn()) {
+      const slot = turn;
+      const outcome = await attempt(waiters, slot, {
+        key,
+        renews: false,
+        send: (departing) => wire.send(call, credential, departing, slot.mayLeave),
+        settle: (answered) => {
+          const one = settle(answered, slot);
+          settled.push(one);
+          slot.end(answered.feedback, one.result);
+          return one.outcome;
+        },
+      });
+      if (!outcome) continue;
+      try {
+        await settled[0]?.touched;
+      } finally {
+        waiters.end(outcome);
       }
-      waiters.answered();
-      if (sent.outcome.kind === 'refused') {
-        slot.end(sent.feedback);
-        return null;
-      }
-      const settled = settle(sent.outcome, slot);
-      slot.end(sent.feedback, settled.result);
-      return settled;
-    } catch (error) {
-      // Our own mistakes end like any other failure: the caller learns of it, and the slot counts.
-      slot.end(NO_FEEDBACK);
-      return { outcome: { error } };
+      return;
     }
   }
 }

@@ -1,5 +1,6 @@
 import { inBackground } from '../../src/scheduling/at-once.ts';
-import { type Outcome, Waiters } from '../../src/upstream/reads/waiters.ts';
+import type { Outcome } from '../../src/upstream/reads/attempt.ts';
+import { Waiters } from '../../src/upstream/reads/waiters.ts';
 import type { Feedback } from '../../src/upstream/wire/rate-limit-headers.ts';
 
 /** What one try to send a request brings: without an outcome it goes again. */

@@ -1,5 +1,5 @@
 import type { Resource } from '../../resources.ts';
-import { inBackground } from '../../scheduling/at-once.ts';
+import { type AtOnce, inBackground } from '../../scheduling/at-once.ts';
 import type { Slot } from '../budget/budget.ts';
 import type { Budgets } from '../budget/budgets.ts';
 import type { Cache, Hit } from '../cache/cache.ts';
@@ -9,11 +9,11 @@ import type { CachedReads } from '../cached-reads.ts';
 import { FallbackWillDo, fallbackWaitMs, servesAfter } from '../fallback.ts';
 import type { Access, Caller } from '../operation.ts';
 import { isLost, readError } from '../wire/failure.ts';
-import { NO_FEEDBACK } from '../wire/rate-limit-headers.ts';
 import type { Wire } from '../wire/wire.ts';
+import { attempt, type Outcome } from './attempt.ts';
 import type { InFlight, ReadInFlight } from './in-flight.ts';
 import type { SharedCache } from './shared-cache.ts';
-import { type Outcome, Waiters, type WaitersWorld } from './waiters.ts';
+import { Waiters, type WaitersWorld } from './waiters.ts';
 
 interface FetcherOptions extends WaitersWorld {
   readonly budgets: Budgets;
@@ -164,18 +164,16 @@ export class Fetcher {
         waiters.end(outcome);
         break;
       }
+      // What goes again shows the writes up to then.
+      flight.stamp = null;
     }
     inFlight.delete(flight as ReadInFlight);
   }
 
   /** Sends a read in a slot, and stores its answer; `null` where it wants another slot. */
-  async #try<T>(
-    flight: ReadInFlight<T>,
-    slot: Slot,
-    mayRepeat: boolean,
-  ): Promise<Outcome<T> | null> {
+  #try<T>(flight: ReadInFlight<T>, slot: Slot, mayRepeat: boolean): AtOnce<Outcome<T> | null> {
     const { cache, cached, refresher, sharedCache, upstream, wire } = this.#options;
-    const { of, waiters } = flight;
+    const { of, tags, waiters } = flight;
     const { credential, key, read } = of;
     // What a write has made wrong is read again by the next who asks, and not before.
     const renews = cache.peek(key) !== undefined;
@@ -185,41 +183,31 @@ export class Fetcher {
       return { error: undefined };
     }
     flight.stamp = stamp;
-    try {
-      const departing = waiters.leaves(key, renews);
-      const { feedback, outcome } = await wire.send(read, credential, departing, slot.mayLeave);
-      if (outcome.kind === 'late' || outcome.kind === 'heldBack') {
-        flight.stamp = null;
-        waiters.stays(key);
-        slot.release();
-        return outcome.kind === 'late' ? null : { error: outcome.error };
-      }
-      waiters.answered();
-      if (outcome.kind === 'value') {
-        const { bytes, value } = outcome;
-        if (sharedCache) read.page?.stamped(value, stamp.storedAt);
-        const entry = cached.entryOf(of, value, stamp);
-        flight.entry = entry;
-        const isStored = !flight.orphaned && cached.store(of, entry, bytes, flight.tags);
-        const isShared = isStored && sharedCache?.keep(of, { value, bytes, stamp });
-        slot.end(feedback, isShared ? { kind: 'shared' } : undefined);
-        return { value };
-      }
-      if (outcome.kind === 'refused' || (mayRepeat && isLost(outcome.failure))) {
-        // What goes again shows the writes up to then.
-        flight.stamp = null;
-        slot.end(feedback);
-        return null;
-      }
-      refresher.failed(key);
-      const error = readError(upstream, outcome.failure);
-      slot.end(feedback, { kind: 'failed', code: error.code });
-      return { error };
-    } catch (error) {
-      // A defect of ours ends like any other failure: those who wait get it, and the slot counts.
-      slot.end(NO_FEEDBACK);
-      return { error };
-    }
+    return attempt(waiters, slot, {
+      key,
+      renews,
+      send: (departing) => wire.send(read, credential, departing, slot.mayLeave),
+      settle: ({ feedback, ...answered }) => {
+        if (answered.kind === 'value') {
+          const { bytes, value } = answered;
+          if (sharedCache) read.page?.stamped(value, stamp.storedAt);
+          const entry = cached.entryOf(of, value, stamp);
+          flight.entry = entry;
+          const isStored = !flight.orphaned && cached.store(of, entry, bytes, tags);
+          const isShared = isStored && sharedCache?.keep(of, { value, bytes, stamp });
+          slot.end(feedback, isShared ? { kind: 'shared' } : undefined);
+          return { value };
+        }
+        if (mayRepeat && isLost(answered.failure)) {
+          slot.end(feedback);
+          return null;
+        }
+        refresher.failed(key);
+        const error = readError(upstream, answered.failure);
+        slot.end(feedback, { kind: 'failed', code: error.code });
+        return { error };
+      },
+    });
   }
 
   #emitRead(resource: Resource, result: 'coalesced' | 'miss' | 'shared'): void {

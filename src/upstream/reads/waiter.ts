@@ -1,17 +1,12 @@
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '../../scheduling/clock.ts';
 import type { Caller } from '../operation.ts';
-
-/** How long a waiter waits for something newer than its fallback, and what happens then. */
-interface FallbackWait {
-  readonly ms: number;
-  readonly over: () => void;
-}
+import type { Outcome } from './attempt.ts';
 
 /** One caller that waits for the answer to a request, with a patience and a signal of their own. */
 export class Waiter<T> {
   readonly caller: Caller;
-  /** Settles by `resolve` or `reject`, each of which is called at most once. */
+  /** See `settle`, which is called once at most. */
   readonly answer: Promise<T>;
   /** Whether the time until the turn of its request counts on its receipt. */
   isQueued = false;
@@ -19,11 +14,11 @@ export class Waiter<T> {
   #resolve = (_value: T): void => {};
   #reject = (_error: unknown): void => {};
   #cancelPatience = (): void => {};
-  readonly #cancelFallback: (() => void) | null;
+  #cancelFallback: (() => void) | null = null;
   readonly #onAbort: () => void;
 
   /** `left` is called when the caller hangs up. */
-  constructor(caller: Caller, clock: Clock, left: () => void, fallback: FallbackWait | null) {
+  constructor(caller: Caller, clock: Clock, left: () => void) {
     this.caller = caller;
     this.#clock = clock;
     this.#onAbort = left;
@@ -31,11 +26,15 @@ export class Waiter<T> {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    this.#cancelFallback = fallback && clock.after(fallback.ms, fallback.over);
-    if (fallback) caller.receipt.withFallback.begin();
     // An operation listens once for each of its reads, which is no leak.
     setMaxListeners(0, caller.signal);
     caller.signal.addEventListener('abort', left, { once: true });
+  }
+
+  /** The caller has a fallback: `leave` is called after `ms` milliseconds without an answer. */
+  fallBackIn(ms: number, leave: () => void): void {
+    this.#cancelFallback = this.#clock.after(ms, leave);
+    this.caller.receipt.withFallback.begin();
   }
 
   /** How much longer the caller is prepared to wait for a turn, in milliseconds. */
@@ -58,21 +57,15 @@ export class Waiter<T> {
     this.isQueued = false;
   }
 
-  resolve(value: T): void {
-    this.#stop();
-    this.#resolve(value);
-  }
-
-  reject(error: unknown): void {
-    this.#stop();
-    this.#reject(error);
-  }
-
-  #stop(): void {
+  /** Ends the wait with what it waited for, or with the reason why there is none. */
+  settle(outcome: Outcome<T>): void {
     this.endQueue();
     this.caller.signal.removeEventListener('abort', this.#onAbort);
-    if (!this.#cancelFallback) return;
-    this.#cancelFallback();
-    this.caller.receipt.withFallback.end();
+    if (this.#cancelFallback) {
+      this.#cancelFallback();
+      this.caller.receipt.withFallback.end();
+    }
+    if ('value' in outcome) this.#resolve(outcome.value);
+    else this.#reject(outcome.error);
   }
 }

@@ -8,10 +8,8 @@ import { FallbackWillDo } from '../fallback.ts';
 import type { Caller } from '../operation.ts';
 import type { Receipt } from '../receipt.ts';
 import type { Departing } from '../wire/wire.ts';
+import type { Outcome } from './attempt.ts';
 import { Waiter } from './waiter.ts';
-
-/** An answer, or that there is none. */
-export type Outcome<T> = { readonly value: T } | { readonly error: unknown };
 
 /** What all requests to an upstream have in common. */
 export interface WaitersWorld {
@@ -39,10 +37,7 @@ interface WaitersOptions extends WaitersWorld {
   readonly sharing?: Sharing | undefined;
 }
 
-/**
- * All who wait for the answer to one request, and its place in the queue. When one of them leaves, the others go on
- * waiting.
- */
+/** All who wait for the answer to one request, and its place in the queue. When one leaves, the others go on waiting. */
 export class Waiters<T> implements SlotRequest {
   lane: Lane;
   caller: string;
@@ -197,18 +192,13 @@ export class Waiters<T> implements SlotRequest {
       return Promise.reject(signal.reason as Error);
     }
     const { budget, clock } = this.#options;
-    const hungUp = (): void => this.#leave(waiter, signal.reason);
-    const fallback =
-      fallbackMs === undefined
-        ? null
-        : {
-            ms: fallbackMs,
-            over: (): void => {
-              this.#goesOn = true;
-              this.#leave(waiter, new FallbackWillDo());
-            },
-          };
-    const waiter: Waiter<T> = new Waiter(caller, clock, hungUp, fallback);
+    const waiter: Waiter<T> = new Waiter(caller, clock, () => this.#leave(waiter, signal.reason));
+    if (fallbackMs !== undefined) {
+      waiter.fallBackIn(fallbackMs, () => {
+        this.#goesOn = true;
+        this.#leave(waiter, new FallbackWillDo());
+      });
+    }
     this.#waiters.add(waiter);
     // Of a request that has had its turn, only a refresh becomes another: it may have to go again.
     const isPromoted = this.#queued ? this.lane !== 'write' : this.lane === 'refresh';
@@ -234,10 +224,7 @@ export class Waiters<T> implements SlotRequest {
   end(outcome: Outcome<T>): void {
     const waiters = [...this.#waiters];
     this.#finish();
-    for (const waiter of waiters) {
-      if ('value' in outcome) waiter.resolve(outcome.value);
-      else waiter.reject(outcome.error);
-    }
+    for (const waiter of waiters) waiter.settle(outcome);
   }
 
   accepts(estimateMs: number): boolean {
@@ -274,12 +261,12 @@ export class Waiters<T> implements SlotRequest {
     const estimateMs = this.#queued
       ? budget.estimateOf(this)
       : budget.estimate(this.lane === 'write' ? 'write' : 'interactive', waiter.caller.name);
-    waiter.reject(this.#exhausted(estimateMs));
+    waiter.settle({ error: this.#exhausted(estimateMs) });
   }
 
   #leave(waiter: Waiter<T>, reason: unknown): void {
     if (!this.#waiters.delete(waiter)) return;
-    waiter.reject(reason);
+    waiter.settle({ error: reason });
     this.cancelIfUnwanted();
   }
 

@@ -25,7 +25,7 @@ interface HeldBack {
 }
 
 /** What came of a request that was to be sent. */
-interface Sent<T> extends Omit<Exchanged<T>, 'outcome'> {
+export interface Sent<T> extends Omit<Exchanged<T>, 'outcome'> {
   readonly outcome: Exchanged<T>['outcome'] | HeldBack;
 }
 

@@ -1,0 +1,52 @@
+import type { Slot } from '../budget/budget.ts';
+import type { Failure } from '../wire/failure.ts';
+import { type Feedback, NO_FEEDBACK } from '../wire/rate-limit-headers.ts';
+import type { Departing, Sent } from '../wire/wire.ts';
+import type { Waiters } from './waiters.ts';
+
+/** An answer, or that there is none. */
+export type Outcome<T> = { readonly value: T } | { readonly error: unknown };
+
+/** What came of a request that has left, and what its answer says of the budget. */
+export type Answered<T> = { readonly feedback: Feedback } & (
+  | { readonly kind: 'value'; readonly value: T; readonly bytes: number }
+  | { readonly kind: 'failure'; readonly failure: Failure }
+);
+
+/** One request in one slot. */
+interface Attempt<T> {
+  /** What it is called on receipts. */
+  readonly key: string;
+  /** Whether an older answer is known. */
+  readonly renews: boolean;
+  readonly send: (departing: Departing) => Promise<Sent<T>>;
+  /** Ends the slot of a request that has left; `null` where it has to go again. */
+  readonly settle: (answered: Answered<T>) => Outcome<T> | null;
+}
+
+/**
+ * Sends a request in its slot: at most 1 upstream call. Resolves with what its waiters get; `null` where it did not
+ * happen, or has to go again, and wants another slot. Never rejects.
+ */
+export async function attempt<T>(
+  waiters: Waiters<T>,
+  slot: Slot,
+  { key, renews, send, settle }: Attempt<T>,
+): Promise<Outcome<T> | null> {
+  try {
+    const { feedback, outcome } = await send(waiters.leaves(key, renews));
+    if (outcome.kind === 'late' || outcome.kind === 'heldBack') {
+      waiters.stays(key);
+      slot.release();
+      return outcome.kind === 'late' ? null : { error: outcome.error };
+    }
+    waiters.answered();
+    if (outcome.kind !== 'refused') return settle({ feedback, ...outcome });
+    slot.end(feedback);
+    return null;
+  } catch (error) {
+    // A defect of ours ends like any other failure: those who wait get it, and the slot counts.
+    slot.end(NO_FEEDBACK);
+    return { error };
+  }
+}
