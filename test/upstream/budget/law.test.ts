@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type KeyJournal, newKey } from '../../../src/upstream/budget/journal/journal.ts';
 import { availableMs, clearMs } from '../../../src/upstream/budget/law/availability.ts';
 import {
@@ -20,6 +20,11 @@ import { MemoryStore } from '../../../src/upstream/budget/memory-store.ts';
 import type { BudgetStore } from '../../../src/upstream/budget/store.ts';
 import type { Feedback } from '../../../src/upstream/wire/rate-limit-headers.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+});
 
 const silent: Feedback = { limit: null, remaining: null, resetInMs: null };
 
