@@ -6,10 +6,10 @@ import type { Resource } from '../resources.ts';
 import type { AtOnce } from '../scheduling/at-once.ts';
 import type { Answer, Cache, CacheEntry, Freshness, Hit } from './cache/cache.ts';
 import {
-  cacheKey,
   EVERYTHING,
   everythingOf,
   type KeyedRead,
+  keyedBy,
   scopedTags,
   scopeOf,
   scopeOfKey,
@@ -22,7 +22,7 @@ import type { Watch, WatchListener } from './cache/watches.ts';
 import type { Ingredient, IngredientSource } from './ingredients.ts';
 import type { ReadInFlight } from './reads/in-flight.ts';
 import type { Receipt } from './receipt.ts';
-import type { Read, Stamp } from './request.ts';
+import type { Stamp } from './request.ts';
 import type { KeyAuthorization } from './wire/key-authorization.ts';
 
 /** What the cache has for a read. */
@@ -50,23 +50,16 @@ interface CachedReadsOptions {
 /** The cache as one upstream's readers and writers see it: which entries serve, and what follows from that. */
 export class CachedReads implements IngredientSource {
   readonly #options: CachedReadsOptions;
+  /** A read with what its answer is cached under. */
+  readonly keyed: ReturnType<typeof keyedBy>;
 
   constructor(options: CachedReadsOptions) {
     this.#options = options;
+    this.keyed = keyedBy(options.upstream, options.digest);
   }
 
   get upstream(): UpstreamName {
     return this.#options.upstream;
-  }
-
-  /** A read with what its answer is cached under. */
-  keyed<T>(read: Read<T>, credential: Credential): KeyedRead<T> {
-    const { digest, upstream } = this.#options;
-    return {
-      read,
-      key: cacheKey(scopeOf(upstream, credential.partition), read, digest),
-      credential,
-    };
   }
 
   /** The entry of a read, whatever its age, unless the credential stands too badly for it. */

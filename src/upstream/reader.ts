@@ -57,7 +57,8 @@ export class Reader {
       return hit.entry.value;
     }
     if (mode?.kind === 'cacheOnly') throw NOT_CACHED;
-    const waited = of.read.page?.reload ? undefined : cached.waitedFor(of, receipt);
+    const mayServe = receipt.awaited.has(of.key) && !of.read.page?.reload;
+    const waited = mayServe ? cached.waitedFor(of, receipt) : undefined;
     if (waited) return waited.value;
     return receipt.track(() => fetcher.fetch(of, access, hit));
   }

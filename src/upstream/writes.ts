@@ -128,10 +128,11 @@ export class Writes {
     const settled: Settled<T>[] = [];
     for (let turn = await waiters.turn(); turn?.kind === 'slot'; turn = await waiters.turn()) {
       const slot = turn;
-      const outcome = await attempt(waiters, slot, {
+      const outcome = await attempt({ waiters, wire }, slot, {
+        call,
+        credential,
         key,
         renews: false,
-        send: (departing) => wire.send(call, credential, departing, slot.mayLeave),
         settle: (answered) => {
           const one = settle(answered, slot);
           settled.push(one);

@@ -10,6 +10,15 @@ export interface KeyedRead<T = unknown> {
   readonly credential: Credential;
 }
 
+/** Makes the reads of an upstream keyed; `digest` makes the parts of keys that stand for a body unreadable. */
+export function keyedBy(upstream: UpstreamName, digest: Digest) {
+  return <T>(read: Read<T>, credential: Credential): KeyedRead<T> => ({
+    read,
+    key: cacheKey(scopeOf(upstream, credential.partition), read, digest),
+    credential,
+  });
+}
+
 /** What the keys and tags of one upstream and partition begin with. */
 export function scopeOf(upstream: UpstreamName, partition: string): string {
   return `${upstream}:${partition}`;

@@ -1,7 +1,9 @@
+import type { Credential } from '../../auth/credential.ts';
 import type { Slot } from '../budget/budget.ts';
+import type { Call } from '../request.ts';
 import type { Failure } from '../wire/failure.ts';
 import { type Feedback, NO_FEEDBACK } from '../wire/rate-limit-headers.ts';
-import type { Departing, Sent } from '../wire/wire.ts';
+import type { Wire } from '../wire/wire.ts';
 import type { Waiters } from './waiters.ts';
 
 /** An answer, or that there is none. */
@@ -19,7 +21,8 @@ interface Attempt<T> {
   readonly key: string;
   /** Whether an older answer is known. */
   readonly renews: boolean;
-  readonly send: (departing: Departing) => Promise<Sent<T>>;
+  readonly call: Call<T>;
+  readonly credential: Credential;
   /** Ends the slot of a request that has left; `null` where it has to go again. */
   readonly settle: (answered: Answered<T>) => Outcome<T> | null;
 }
@@ -29,12 +32,13 @@ interface Attempt<T> {
  * happen, or has to go again, and wants another slot. Never rejects.
  */
 export async function attempt<T>(
-  waiters: Waiters<T>,
+  { waiters, wire }: { readonly waiters: Waiters<T>; readonly wire: Wire },
   slot: Slot,
-  { key, renews, send, settle }: Attempt<T>,
+  { call, credential, key, renews, settle }: Attempt<T>,
 ): Promise<Outcome<T> | null> {
   try {
-    const { feedback, outcome } = await send(waiters.leaves(key, renews));
+    const departing = waiters.leaves(key, renews);
+    const { feedback, outcome } = await wire.send(call, credential, departing, slot.mayLeave);
     if (outcome.kind === 'late' || outcome.kind === 'heldBack') {
       waiters.stays(key);
       slot.release();

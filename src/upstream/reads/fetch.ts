@@ -80,14 +80,25 @@ export class Fetcher {
   /** Dedup: waits for the request in flight, or makes one if the operation may; with a fallback not for long. */
   async #share<T>(of: KeyedRead<T>, caller: Caller, fallback: Hit | undefined): Promise<T> {
     const { budgets, cached, inFlight, upstream, wire } = this.#options;
-    const { key, read } = of;
-    budgets.of(of.credential);
+    const { credential, key, read } = of;
+    const { spending } = caller.receipt;
+    // To have no room for its key is an error that costs the operation nothing.
+    budgets.of(credential);
     let joined = inFlight.find(key);
     for (let isPaid = false; !joined && !isPaid; ) {
-      if (wire.heldBack) throw wire.heldBack;
-      isPaid = await this.#reserve(of, caller, fallback !== undefined);
+      const expected = inFlight.expect(key);
+      try {
+        if (wire.heldBack) throw wire.heldBack;
+        const rows = read.page?.further;
+        const batch = rows === undefined ? read.resource : `${read.resource} ${read.path}`;
+        const limit = () => budgets.maxCalls(credential);
+        const hasFallback = fallback !== undefined;
+        isPaid = await spending.admit({ upstream, batch, key, rows, hasFallback, limit, expected });
+      } finally {
+        expected.end();
+      }
       joined = inFlight.find(key);
-      if (isPaid && joined) caller.receipt.spending.giveBack(upstream);
+      if (isPaid && joined) spending.giveBack(upstream);
     }
     this.#emitRead(read.resource, joined ? 'coalesced' : 'miss');
     const waitMs = fallback && fallbackWaitMs(caller, fallback, joined?.waiters.ageMs ?? 0);
@@ -97,22 +108,6 @@ export class Fetcher {
     caller.receipt.joined(key);
     cached.waited(flight, value, caller.receipt);
     return value;
-  }
-
-  /** Sets a call of the operation aside for a read; false where another operation's request answers it. */
-  async #reserve(of: KeyedRead, { receipt }: Caller, hasFallback: boolean): Promise<boolean> {
-    const { budgets, inFlight, upstream } = this.#options;
-    const { key, read } = of;
-    const expected = inFlight.expect(key);
-    const further = read.page?.further;
-    const batch = further === undefined ? read.resource : `${read.resource} ${read.path}`;
-    const limit = () => budgets.maxCalls(of.credential);
-    const pending = { upstream, batch, key, rows: further, hasFallback, limit, expected };
-    try {
-      return await receipt.spending.admit(pending);
-    } finally {
-      expected.end();
-    }
   }
 
   /** Makes a request for a read, which waits for its turn and can be shared until it is answered. */
@@ -183,10 +178,11 @@ export class Fetcher {
       return { error: undefined };
     }
     flight.stamp = stamp;
-    return attempt(waiters, slot, {
+    return attempt({ waiters, wire }, slot, {
+      call: read,
+      credential,
       key,
       renews,
-      send: (departing) => wire.send(read, credential, departing, slot.mayLeave),
       settle: ({ feedback, ...answered }) => {
         if (answered.kind === 'value') {
           const { bytes, value } = answered;

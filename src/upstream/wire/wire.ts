@@ -25,7 +25,7 @@ interface HeldBack {
 }
 
 /** What came of a request that was to be sent. */
-export interface Sent<T> extends Omit<Exchanged<T>, 'outcome'> {
+interface Sent<T> extends Omit<Exchanged<T>, 'outcome'> {
   readonly outcome: Exchanged<T>['outcome'] | HeldBack;
 }
 
@@ -96,9 +96,7 @@ export class Wire {
   ): Promise<Exchanged<T>> {
     const { clock, events } = this.#options;
     if (!events) return exchange(this.#options, call, secret, mayLeave);
-    const sentAt = clock.now();
     const request = {
-      sentAt,
       upstream: this.#upstream,
       method: call.method,
       resource: resourceOf(call),
@@ -107,11 +105,16 @@ export class Wire {
       caller,
       lane,
       renews,
+      sentAt: clock.now(),
     };
     events.emit('requestSent', request);
     const end = (ended: Omit<UpstreamOutcome, 'durationMs'>): void => {
       const at = clock.now();
-      events.emit('requestEnded', { at, request, outcome: { ...ended, durationMs: at - sentAt } });
+      events.emit('requestEnded', {
+        at,
+        request,
+        outcome: { ...ended, durationMs: at - request.sentAt },
+      });
     };
     const work = async (): Promise<Exchanged<T>> => {
       try {
