@@ -88,7 +88,7 @@ export class CachedReads implements IngredientSource {
   }
 
   /**
-   * Tells `changed` of all that becomes of the answer to a read, and keeps it fresh: past its ttl it is read again
+   * Calls `changed` with every change of the answer to a read, and keeps it fresh: past its ttl it is read again
    * before what is not watched, in the turn of one of its `watchers`, for as long as it is watched. 0 upstream calls by
    * itself.
    */

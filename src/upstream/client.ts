@@ -15,7 +15,6 @@ import type { SharedAnswers } from './cache/shared-answers.ts';
 import { CachedReads } from './cached-reads.ts';
 import { Fetcher } from './reads/fetch.ts';
 import { InFlight } from './reads/in-flight.ts';
-import { Refreshes } from './reads/refreshes.ts';
 import { SharedCache } from './reads/shared-cache.ts';
 import type { ExchangeOptions } from './wire/exchange.ts';
 import { Wire } from './wire/wire.ts';
@@ -33,15 +32,15 @@ export interface ClientOptions extends ExchangeOptions {
   readonly digest: Digest;
   /** Keys whose budgets are held at a time; unlimited unless callers bring keys of their own. */
   readonly maxKeys?: number;
-  /** Told of each partition that is forgotten, because its key was refused. */
+  /** Called with each partition that is forgotten, because its key was refused. */
   readonly onForgotten?: (partition: string) => void;
-  /** Remembers what each key has spent across processes; without one, nobody spent before. */
+  /** Remembers what each key has spent across processes; without one, nothing was spent before. */
   readonly journal?: Journal;
   /** Makes the budget of a key, where replicas share it; by default this process has its keys to itself. */
   readonly budgetOf?: ((secret: string) => Budget) | undefined;
   /** Where replicas keep answers for each other, where there are several. */
   readonly answers?: SharedAnswers | undefined;
-  /** Told of what happens here. */
+  /** Where what happens here is emitted. */
   readonly events?: EventStream;
 }
 
@@ -73,7 +72,7 @@ export class Client {
       cache,
       budget: (credential) => budgets.lookAt(credential),
       outOfOrder: () => wire.heldBack !== undefined,
-      refresh: (of, forWhom) => refreshes.refresh(of, forWhom),
+      refresh: (of, forWhom) => this.fetcher.refresh(of, forWhom),
       takeBack: (key) => inFlight.takeBack(key),
     });
     const { authorization } = wire;
@@ -81,12 +80,10 @@ export class Client {
     const cached = new CachedReads({ ...kept, authorization });
     const sharedCache = answers ? new SharedCache({ ...kept, answers, cached }) : null;
     const world = { budgets, cached, clock, events, upstream, wire };
-    const fetcher = new Fetcher({ ...world, cache, inFlight, refresher, sharedCache });
-    const refreshes = new Refreshes({ budgets, cache, fetcher, inFlight, refresher, sharedCache });
     this.#refresher = refresher;
     this.budgets = budgets;
     this.inFlight = inFlight;
-    this.fetcher = fetcher;
+    this.fetcher = new Fetcher({ ...world, cache, inFlight, refresher, sharedCache });
     this.writes = new Writes(world);
     this.cached = cached;
     this.sharedCache = sharedCache;
@@ -119,7 +116,7 @@ export class Client {
     this.#refresher.forget(partition);
     this.budgets.refused(credential);
     onForgotten?.(partition);
-    // Those who watch are told by it, and can come back at once.
+    // It notifies those who watch, and they can come back at once.
     cache.forget(scope);
     return cache.touch([everythingOf(scope)]);
   }

@@ -24,9 +24,8 @@ export interface Subject {
 const MAX_SKEW_MS = 30_000;
 
 /**
- * What a request that failed tells of the configuration, and its answer of the clocks: what an operator
- * mistypes, and every caller would be told as `UPSTREAM_…`. Empty where nothing looks wrong. `wallMs` is
- * the wall clock of this machine.
+ * What the failure of a request says of the configuration, and its answer of the clocks: what an operator mistypes, and
+ * every caller would get as `UPSTREAM_…`. Empty where nothing looks wrong. `wallMs` is the wall clock of this machine.
  */
 export function diagnose(witnessed: Witnessed, subject: Subject, wallMs: number): Finding[] {
   const { answer, outcome } = witnessed;
@@ -60,22 +59,22 @@ export function faultWatch(
     wall,
   }: { readonly complain: (sentence: string) => void; readonly wall: () => number },
 ): Witness {
-  const told = new Set<string>();
+  const complained = new Set<string>();
   let works = false;
   return (witnessed) => {
     if (works) return;
     const { outcome } = witnessed;
     for (const { sentence } of diagnose(witnessed, subject, wall())) {
-      if (!told.has(sentence)) complain(sentence);
-      told.add(sentence);
+      if (!complained.has(sentence)) complain(sentence);
+      complained.add(sentence);
     }
     works = outcome.kind === 'value' && outcome.value !== null;
   };
 }
 
 function skewOf({ headers: { date } }: RawAnswer, wallMs: number): number {
-  const told = typeof date === 'string' ? Date.parse(date) : Number.NaN;
-  return Number.isNaN(told) ? 0 : wallMs - told;
+  const upstreamMs = typeof date === 'string' ? Date.parse(date) : Number.NaN;
+  return Number.isNaN(upstreamMs) ? 0 : wallMs - upstreamMs;
 }
 
 /** Why an answer is not what was asked for; `null` where that is no matter of the configuration. */
@@ -98,7 +97,7 @@ function faultOf(
         )
       : null;
   }
-  // What is out of order is told as that wherever it is met.
+  // An outage is reported as that wherever it is met.
   if (failure.kind === 'unavailable') return null;
   if (status >= 300 && status < 400) {
     return configuration(
@@ -108,7 +107,7 @@ function faultOf(
   if (/\/api$/i.test(baseUrl)) {
     return configuration(`${setting} ends in /api, which the gateway adds itself. Leave it out.`);
   }
-  // That one thing is absent, or not to be had, says nothing; who knows that it must be there tells.
+  // That one thing is absent, or not to be had, says nothing of the configuration.
   if (failure.kind !== 'invalid') return null;
   const page = text.trimStart().startsWith('<');
   return configuration(

@@ -6,7 +6,7 @@ import type { CacheEntry } from './cache/cache.ts';
 import { Ingredients } from './ingredients.ts';
 import { Spending } from './spending.ts';
 
-/** What one operation cost, as `extensions.upstream` tells it. */
+/** What one operation cost, as `extensions.upstream` shows it. */
 export interface ReceiptSummary {
   /** Requests that left the gateway for this operation. */
   readonly calls: number;
@@ -62,7 +62,7 @@ export class Receipt {
     return this.#passing;
   }
 
-  /** Somebody else's request served this operation too. */
+  /** The request of another operation served this one too. */
   joined(key: string): void {
     if (this.#sources.has(key) || this.ingredients.has(key)) return;
     this.#sources.set(key, 'coalesced');
@@ -89,7 +89,7 @@ export class Receipt {
     this.#waited.end();
   }
 
-  /** Runs one read or write of the operation, so that `idle` can tell when none is left. */
+  /** Runs one read or write of the operation, so that `idle` knows when none is left. */
   async track<T>(work: () => Promise<T>): Promise<T> {
     return this.#underWay.track('any', work);
   }

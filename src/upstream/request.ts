@@ -22,7 +22,7 @@ export interface ByteStream {
    */
   open(): AsyncIterable<Uint8Array>;
   /**
-   * Told that a try was refused for the rate limit, so that nothing happened upstream. The next one
+   * Called when a try was refused for the rate limit, so that nothing happened upstream. The next one
    * needs all bytes again: who does not have them gives up here.
    */
   refused?(retryAfterMs: number): void;
@@ -68,7 +68,7 @@ export interface Read<T> extends Call<T> {
 
 /** What else there is to the read of a page. */
 export interface PageTraits<T> {
-  /** Further tags that only the answer can tell: of the rows that are in it. */
+  /** Further tags that only the answer shows: of the rows that are in it. */
   lateTags(value: T): readonly string[];
   /** Stand in for the late tags while the answer is in flight and they are not known. */
   readonly inFlightTags: readonly string[];
@@ -137,7 +137,7 @@ export interface List<R extends Row> {
   /** The read of one row by its id, where the API has one that says as much as the list's row. */
   readonly single?: (id: number) => Read<R | null>;
   /**
-   * What tells a row from all others of the list.
+   * What distinguishes a row from all others of the list.
    * @default the id
    */
   identity?(row: R): string;
@@ -181,7 +181,7 @@ export type Verdict =
   | { readonly kind: 'success'; readonly body: unknown }
   /** There is no such thing. `reason` is the upstream's sentence, for a write that met this. */
   | { readonly kind: 'absent'; readonly reason: string }
-  /** The rate limit was hit; nothing happened upstream. `retryAfterMs` is null when it is not told. */
+  /** The rate limit was hit; nothing happened upstream. `retryAfterMs` is null when it is not known. */
   | { readonly kind: 'limited'; readonly retryAfterMs: number | null }
   | { readonly kind: 'unauthenticated' }
   | { readonly kind: 'forbidden' }

@@ -36,7 +36,7 @@ const REFUSED_A_TURN = 500;
 /**
  * What one operation may spend on each upstream, and has set aside. Reads that come out of the same rows
  * are asked for in one turn and judged as one batch: either all of them fit, or none is sent, since a
- * part of them would spend the budget of everybody and still be no answer.
+ * part of them would spend the budget of all callers and still be no answer.
  */
 export class Spending {
   readonly #setAside: Record<UpstreamName, number> = { LINKS: 0, MARKET: 0 };
@@ -58,9 +58,9 @@ export class Spending {
   }
 
   /**
-   * Sets aside one request for a read if its batch fits into what is left; resolves with false where somebody else's
-   * request answers it. The first of a batch that is refused is told all about it, the others only that they are
-   * refused with it: they can be hundreds.
+   * Sets aside one request for a read if its batch fits into what is left; resolves with false where the request of
+   * another answers it. The error of the first of a batch that is refused has all details, those of the others none:
+   * they can be hundreds.
    * @throws GatewayError `OPERATION_TOO_EXPENSIVE`, also for one with a fallback where all that is left is
    * spent on those without.
    */
@@ -125,20 +125,20 @@ interface Shortage {
   readonly left: number;
 }
 
-/** The errors of one batch: the whole story for the first that is refused, then a word for each. */
+/** The errors of one batch: all details for the first that is refused, none for the others. */
 function refusals(shortage: Shortage, rows: number | undefined): () => GatewayError {
   const { upstream } = shortage;
-  let told: GatewayError | null = null;
+  let detailed: GatewayError | null = null;
   let brief: GatewayError | null = null;
   return () => {
-    if (told) {
+    if (detailed) {
       brief ??= new GatewayError('OPERATION_TOO_EXPENSIVE', 'Refused with a field before.', {
         details: { upstream },
       });
       return brief;
     }
-    told = tooExpensive(shortage, rows);
-    return told;
+    detailed = tooExpensive(shortage, rows);
+    return detailed;
   };
 }
 

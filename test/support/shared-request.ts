@@ -1,5 +1,5 @@
 import { inBackground } from '../../src/scheduling/at-once.ts';
-import type { Outcome } from '../../src/upstream/reads/attempt.ts';
+import type { Outcome } from '../../src/upstream/reads/waiter.ts';
 import { Waiters } from '../../src/upstream/reads/waiters.ts';
 import type { Feedback } from '../../src/upstream/wire/rate-limit-headers.ts';
 

@@ -43,7 +43,7 @@ export interface Hit<T = unknown> {
   readonly ageMs: number;
 }
 
-/** Told of the key of every entry that is new. Must not throw. */
+/** Called with the key of every entry that is new. Must not throw. */
 type CacheListener = (key: string) => void;
 
 /**
@@ -98,7 +98,7 @@ export class Cache {
 
   /** Whether an answer asked for at a generation shows every write that was answered anywhere. */
   isCurrent(tags: readonly string[], generation: number): boolean {
-    return this.#generations.standing(tags, generation) === 'valid';
+    return this.#generations.validity(tags, generation) === 'valid';
   }
 
   /**
@@ -142,7 +142,7 @@ export class Cache {
 
   /** Stores an answer of about `bytes` bytes and returns true, unless a write has already made it invalid. */
   set(key: string, entry: CacheEntry, bytes: number): boolean {
-    if (this.#generations.standing(entry.tags, entry.stamp.generation) === 'invalid') return false;
+    if (this.#generations.validity(entry.tags, entry.stamp.generation) === 'invalid') return false;
     this.#version += 1;
     this.#entries.set(key, { entry, bytes });
     // Not every entry is taken: one can be too heavy.
@@ -160,12 +160,12 @@ export class Cache {
     for (const listener of this.#touchListeners) listener([everythingOf(scope)]);
   }
 
-  /** Tells a listener of every new entry from now on whose key begins like this: all scopes of an upstream do. */
+  /** Calls a listener for every new entry whose key begins like this, as all keys of an upstream do. */
   listen(begins: string, listener: CacheListener): void {
     this.#listeners.push({ begins, listener });
   }
 
-  /** Tells a listener of every write from now on, and of every scope whose entries are forgotten. */
+  /** Notifies a listener of every write from now on, and of every scope whose entries are forgotten. */
   onTouch(listener: TouchListener): void {
     this.#touchListeners.push(listener);
     this.#generations.onTouch(listener);
@@ -195,12 +195,12 @@ export class Cache {
   /** What may be done with an entry: nothing now where there is no answer, and nothing ever for one that is useless. */
   #assess(entry: CacheEntry): Hit | 'useless' | undefined {
     const ageMs = this.#clock.now() - entry.stamp.storedAt;
+    const validity = this.#generations.validity(entry.tags, entry.stamp.generation);
     const state = stateOf(entry.freshness, ageMs);
-    const standing = this.#generations.standing(entry.tags, entry.stamp.generation);
-    if (!state || standing === 'invalid') return 'useless';
-    if (standing === 'valid') return { entry, state, ageMs };
-    if (standing === 'hidden') return undefined;
-    if (standing === 'fallback-only') return { entry, state: 'fallback', ageMs };
+    if (!state || validity === 'invalid') return 'useless';
+    if (validity === 'valid') return { entry, state, ageMs };
+    if (validity === 'hidden') return undefined;
+    if (validity === 'fallback-only') return { entry, state: 'fallback', ageMs };
     return { entry, state: state === 'fresh' ? 'stale' : state, ageMs };
   }
 }

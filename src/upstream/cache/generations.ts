@@ -27,7 +27,7 @@ export interface Generations {
   readonly shifts: number;
   /** Whether no write known here, of whatever outcome, has touched one of these tags since a generation. */
   holds(tags: readonly string[], generation: number): boolean;
-  standing(tags: readonly string[], generation: number): Validity;
+  validity(tags: readonly string[], generation: number): Validity;
   /**
    * A write has made every answer with one of these tags invalid: here at once, and everywhere when the promise
    * resolves, where there are others. `permit` names the slot that the write left in.
@@ -35,17 +35,17 @@ export interface Generations {
   touch(tags: readonly string[], permit?: string): AtOnce<void>;
   /** A write whose outcome is unknown makes every answer with one of these tags `fallback-only`. See `touch`. */
   doubt(tags: readonly string[], permit?: string): AtOnce<void>;
-  /** Tells a listener of every write from now on. */
+  /** Notifies a listener of every write from now on. */
   onTouch(listener: TouchListener): void;
 }
 
 /**
- * Told of the tags that writes have touched, at the first moment at which answers are outdated by them, and again
- * when new ones can be stored; of `null` where any answer from before may be wrong. Must not throw.
+ * Called with the tags that writes have touched, at the first moment at which answers are outdated by them, and again
+ * when new ones can be stored; with `null` where any answer from before may be wrong. Must not throw.
  */
 export type TouchListener = (tags: readonly string[] | null) => void;
 
-/** After so many tags the oldest writes are forgotten, along with every answer from before them. */
+/** Beyond this number of tags the oldest writes are forgotten, along with every answer from before them. */
 const TAGS_REMEMBERED = 10_000;
 
 /** Whether no write in `latest` has touched one of these tags after a generation. */
@@ -75,10 +75,10 @@ export class ProcessGenerations implements Generations {
   }
 
   holds(tags: readonly string[], generation: number): boolean {
-    return this.standing(tags, generation) === 'valid';
+    return this.validity(tags, generation) === 'valid';
   }
 
-  standing(tags: readonly string[], generation: number): Validity {
+  validity(tags: readonly string[], generation: number): Validity {
     if (generation < this.#floor || !untouched(tags, generation, this.#touched)) return 'invalid';
     return untouched(tags, generation, this.#doubted) ? 'valid' : 'fallback-only';
   }

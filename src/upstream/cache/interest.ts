@@ -25,7 +25,7 @@ const WANTED_GAPS = 5;
 /** ... if they do not leave it out for more than this many rounds. */
 const GAP_ROUNDS = 2;
 
-/** Remembers who wants what, so that refreshes go where somebody will look. Costs no upstream call. */
+/** Remembers who wants what, so that refreshes go where a reader will look. Costs no upstream call. */
 export class Interest {
   readonly #clock: Clock;
   /** To ask for an answer is to use it here, and nothing else is. */
@@ -60,7 +60,7 @@ export class Interest {
     return wanted?.credential;
   }
 
-  /** Nobody wants anything of a partition any more. */
+  /** Nothing of a partition is wanted any more. */
   forget(partition: string): void {
     this.#wanted.forget((_, { credential }) => credential.partition === partition);
   }

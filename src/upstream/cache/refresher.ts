@@ -18,11 +18,11 @@ interface RefresherOptions {
   readonly outOfOrder: () => boolean;
   /** Asks for a newer answer, unless a request for it is in flight. */
   readonly refresh: (of: KeyedRead, forWhom: RefreshedFor) => void;
-  /** Takes a refresh of a key back that nobody but those who watched it wanted, if it has not been sent. */
+  /** Takes a refresh of a key back that only those who watched it wanted, if it has not been sent. */
   readonly takeBack: (key: string) => void;
 }
 
-/** Whom a refresh is for: one for `watchers` does not leave any more when nobody watches its key. */
+/** Whom a refresh is for: one for `watchers` does not leave any more when its key is not watched. */
 export type RefreshedFor = 'readers' | 'watchers';
 
 /** A read that failed is tried again in the background after so long, doubled for each time in a row. */
@@ -52,7 +52,7 @@ export function changesAt({ freshness, stamp: { storedAt } }: Timed, now: number
   return now < ahead ? ahead : storedAt + freshness.ttlMs;
 }
 
-/** Times that an answer must have been asked for to be refreshed without a reader at hand. */
+/** Times that an answer must have been asked for to be refreshed while no reader asks. */
 const HOT_ASKS = 2;
 /** What is wanted is looked through at most once in this many milliseconds. */
 const ROUND_CHECK_MS = 1000;
@@ -155,7 +155,7 @@ export class Refresher {
     this.#failures.set(key, { inARow, retryAt: clock.now() + waitMs, generation });
   }
 
-  /** Refreshes nothing of a partition any more, until somebody is served there again. */
+  /** Refreshes nothing of a partition any more, until a reader is served there again. */
   forget(partition: string): void {
     this.#interest.forget(partition);
   }

@@ -13,7 +13,7 @@ interface SharedAnswersOptions {
   /** Whether they can be asked for. */
   readonly isUp: () => boolean;
   readonly nameOf: (kind: string, text: string) => string;
-  /** Tells this upstream from others. */
+  /** Distinguishes this upstream from others. */
   readonly baseUrl: string;
 }
 
@@ -25,7 +25,7 @@ export class SharedAnswers {
     this.#options = options;
   }
 
-  /** What an answer is kept under, which tells neither the read nor the key. */
+  /** What an answer is kept under, which shows neither the read nor the key. */
   nameOf(key: string, secret: string): string {
     const { baseUrl, nameOf } = this.#options;
     return nameOf('entry', `${baseUrl} ${secret} ${key}`);

@@ -31,7 +31,7 @@ interface SharedGenerationsOptions {
   /** What to do with answers that cannot be confirmed: show them as stale ones, or not at all. */
   readonly unconfirmed: 'stale' | 'refuse';
   /**
-   * Tells all replicas of a write, and resolves when none of them shows the state before it any more. Calls `told`
+   * Announces a write to all replicas, and resolves when none of them shows the state before it any more. Calls `told`
    * once it has a number. Never rejects.
    */
   readonly tell: (
@@ -97,13 +97,13 @@ export class SharedGenerations implements Generations {
     return !this.#isInvalid(tags, generation) && !this.#isDoubtful(tags, generation);
   }
 
-  standing(tags: readonly string[], generation: number): Validity {
+  validity(tags: readonly string[], generation: number): Validity {
     if (this.#isInvalid(tags, generation)) return 'invalid';
     const { suspectAfterMs, surroundings, unconfirmed } = this.#options;
     const { epochAgeMs, leased } = surroundings();
     const mayShow = unconfirmed === 'stale';
     if (generation < this.#base) {
-      // Those who wrote just before all was forgotten tell it again first.
+      // Those who wrote just before all was forgotten announce it again first.
       return mayShow || epochAgeMs >= suspectAfterMs ? 'fallback-only' : 'hidden';
     }
     if (!leased && !mayShow) return 'hidden';
@@ -186,8 +186,8 @@ export class SharedGenerations implements Generations {
   }
 
   /**
-   * Answers with the tags that are wrong from now on, or null where there is more. Nothing is told twice, and what a
-   * write of this process still keeps wrong is told when it has its number.
+   * Answers with the tags that are wrong from now on, or null where there is more. No tag is notified twice, and what a
+   * write of this process still keeps wrong is notified when it has its number.
    */
   #apply(touches: readonly (readonly [tag: string, n: number])[]): readonly string[] | null {
     if (touches.length === 0) return [];
@@ -210,7 +210,7 @@ export class SharedGenerations implements Generations {
     for (const listener of this.#touchListeners) listener(plain);
   }
 
-  /** What all shared was forgotten, and numbers begin anew. */
+  /** What all shared was forgotten, and numbers begin again. */
   beginEpoch(): void {
     this.#base = this.#latest + 1;
     this.#latest = this.#base;

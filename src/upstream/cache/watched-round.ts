@@ -34,7 +34,7 @@ interface Place {
   readonly asOf: number;
 }
 
-/** While something is due, all is looked through again after so long: what should have been told may be lost. */
+/** While something is due, all is looked through again after this time: a notification may be lost. */
 const LOOK_AGAIN_MS = 1000;
 /** ... and never sooner after the last time than this: thousands of entries fall due one by one. */
 const LOOK_APART_MS = 250;

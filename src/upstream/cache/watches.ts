@@ -6,7 +6,7 @@ import type { Watchers } from './watcher-turns.ts';
 /** What became of a watched entry: another answer was stored, or a write may have made it wrong. */
 export type WatchedChange = 'renewed' | 'touched';
 
-/** Somebody's wish to be told what becomes of the answer to a read. */
+/** What a watcher of the answer to a read can ask of it. */
 export interface Watch {
   /** What the answer is cached under. */
   readonly key: string;
@@ -16,7 +16,7 @@ export interface Watch {
   use(): void;
   /** When the entry is probably read again, in ms from now; null where there is none or that cannot be said. */
   nextRefreshInMs(): number | null;
-  /** Ends the watch: its listener is told nothing more. To end it again does nothing. */
+  /** Ends the watch: its listener is not called any more. To end it again does nothing. */
   end(): void;
 }
 
@@ -26,7 +26,7 @@ interface WatchedRead extends KeyedRead {
   readonly tags: readonly string[];
 }
 
-/** Told synchronously, once the cache is in its new state. Must not throw. */
+/** Called synchronously, once the cache is in its new state. Must not throw. */
 export type WatchListener = (change: WatchedChange) => void;
 
 /** A key that is watched. */
@@ -36,7 +36,7 @@ interface Watched extends WatchedRead {
   /** One for each watch. */
   readonly listeners: Set<{ readonly changed: WatchListener; readonly watchers: Watchers }>;
   readonly watchers: Iterable<Watchers>;
-  /** The tags of its last entry: one that is gone is told of by them too. */
+  /** The tags of its last entry: one that is gone is touched by them too. */
   lastTags: readonly string[];
   /** Whether all of its scope was touched, and there was no entry since. */
   isForgotten: boolean;
@@ -47,7 +47,7 @@ interface WatchesOptions extends Omit<WatchedRoundOptions, 'watched'> {
   readonly ended: (key: string) => void;
 }
 
-/** The cache entries of one upstream that somebody watches: who is told of them, and that they are kept fresh. */
+/** The cache entries of one upstream that are watched: who is notified of changes, and that they are kept fresh. */
 export class Watches {
   readonly #options: WatchesOptions;
   readonly #watched = new Map<string, Watched>();
@@ -64,7 +64,7 @@ export class Watches {
     return this.#watched.size;
   }
 
-  /** Whether somebody watches a key. */
+  /** Whether a key is watched. */
   has(key: string): boolean {
     return this.#watched.has(key);
   }
@@ -79,7 +79,7 @@ export class Watches {
     this.#round.tried(key);
   }
 
-  /** Tells `changed` of all that becomes of the answer to a read, until the watch ends. */
+  /** Calls `changed` with every change of the answer to a read, until the watch ends. */
   watch(of: WatchedRead, changed: WatchListener, watchers: Watchers): Omit<Watch, 'look'> {
     const { key } = of;
     const watched = this.#watched.get(key) ?? this.#begin(of);
@@ -129,7 +129,7 @@ export class Watches {
     watched.isForgotten = false;
     this.#round.tried(key);
     this.#round.expect(key, hit);
-    tell(watched, 'renewed');
+    notify(watched, 'renewed');
   }
 
   /** A write has touched tags; null where anything may be wrong. */
@@ -137,7 +137,7 @@ export class Watches {
     if (this.#watched.size === 0) return;
     const touched = tags && new Set(tags);
     const wrong = [...this.#watched.values()].filter((each) => this.#isWrong(each, touched));
-    for (const watched of wrong) tell(watched, 'touched');
+    for (const watched of wrong) notify(watched, 'touched');
   }
 
   #isWrong(watched: Watched, touched: ReadonlySet<string> | null): boolean {
@@ -147,7 +147,7 @@ export class Watches {
     if (touched && !isAll && !tags.some(isTouched) && !lastTags.some(isTouched)) return false;
     const { cache } = this.#options;
     const entry = cache.peek(key)?.entry;
-    // What shows the write already was read after it, and is told of a second time here.
+    // What shows the write already was read after it: this is the second notification of it.
     if (entry && cache.isCurrent([everything, ...entry.tags], entry.stamp.generation)) return false;
     if (!isAll) return true;
     // Once is enough: who reads it again with a key that is refused makes all of it forgotten again.
@@ -157,8 +157,8 @@ export class Watches {
   }
 }
 
-/** Tells all who watch a key. Watches can begin and end meanwhile. */
-function tell({ listeners }: Watched, change: WatchedChange): void {
+/** Notifies all who watch a key. Watches can begin and end meanwhile. */
+function notify({ listeners }: Watched, change: WatchedChange): void {
   for (const listener of Array.from(listeners)) {
     if (listeners.has(listener)) listener.changed(change);
   }

@@ -67,7 +67,7 @@ export class Timeline {
     { lane, caller, requests }: { lane: 'write' | 'interactive'; caller: string; requests: number },
   ): Promise<void> {
     this.#queues.add(queue);
-    // One at least, for whoever waits for it.
+    // One at least, for those who wait for it.
     const played = Math.max(1, Math.min(requests, MOST_PLAYED - this.#count));
     this.#count += played;
     this.#beyond.set(queue, (this.#beyond.get(queue) ?? 0) + requests - played);
@@ -133,7 +133,7 @@ export class Timeline {
     }
   }
 
-  /** Moves time on to the next answer that completes what somebody waits for, and lets it arrive. */
+  /** Moves time on to the next answer that completes what is waited for, and lets it arrive. */
   #nextMoment(): void {
     this.#moments += 1;
     let arrived = false;
@@ -174,7 +174,7 @@ export class Timeline {
     this.#landings.splice(at, 0, { atMs, awaited });
   }
 
-  /** Lets all answers up to a moment arrive; tells whether that completes anything. */
+  /** Lets all answers up to a moment arrive. Returns whether that completes anything. */
   #arriveUntil(moment: number): boolean {
     let completes = false;
     for (let first = this.#landings[0]; first && first.atMs <= moment; [first] = this.#landings) {

@@ -4,10 +4,8 @@ import type { Call } from '../request.ts';
 import type { Failure } from '../wire/failure.ts';
 import { type Feedback, NO_FEEDBACK } from '../wire/rate-limit-headers.ts';
 import type { Wire } from '../wire/wire.ts';
+import type { Outcome } from './waiter.ts';
 import type { Waiters } from './waiters.ts';
-
-/** An answer, or that there is none. */
-export type Outcome<T> = { readonly value: T } | { readonly error: unknown };
 
 /** What came of a request that has left, and what its answer says of the budget. */
 export type Answered<T> = { readonly feedback: Feedback } & (

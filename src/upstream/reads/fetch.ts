@@ -10,9 +10,10 @@ import { FallbackWillDo, fallbackWaitMs, servesAfter } from '../fallback.ts';
 import type { Access, Caller } from '../operation.ts';
 import { isLost, readError } from '../wire/failure.ts';
 import type { Wire } from '../wire/wire.ts';
-import { attempt, type Outcome } from './attempt.ts';
+import { attempt } from './attempt.ts';
 import type { InFlight, ReadInFlight } from './in-flight.ts';
 import type { SharedCache } from './shared-cache.ts';
+import type { Outcome } from './waiter.ts';
 import { Waiters, type WaitersWorld } from './waiters.ts';
 
 interface FetcherOptions extends WaitersWorld {
@@ -28,7 +29,7 @@ interface FetcherOptions extends WaitersWorld {
 
 /**
  * The way of a read, from where this process has no entry that serves it: cache > dedup > limiter > send > retry.
- * `fetch` is for the reader, `send` for the request that all equal readers share.
+ * `fetch` is for readers, `refresh` for what is read in the background.
  */
 export class Fetcher {
   readonly #options: FetcherOptions;
@@ -102,7 +103,7 @@ export class Fetcher {
     }
     this.#emitRead(read.resource, joined ? 'coalesced' : 'miss');
     const waitMs = fallback && fallbackWaitMs(caller, fallback, joined?.waiters.ageMs ?? 0);
-    const flight = (joined ?? this.open(of, { caller })) as ReadInFlight<T>;
+    const flight = (joined ?? this.#open(of, { caller })) as ReadInFlight<T>;
     const value = await flight.waiters.wait(caller, waitMs);
     // Unless the request has left for this operation.
     caller.receipt.joined(key);
@@ -110,8 +111,39 @@ export class Fetcher {
     return value;
   }
 
+  /** Asks for a newer answer, for which no caller waits, unless a request for it is in flight. At most 1 upstream call. */
+  refresh(of: KeyedRead, forWhom: RefreshedFor): void {
+    const { budgets, refresher, sharedCache } = this.#options;
+    if (this.#isRefreshed(of.key, forWhom) || refresher.isBackingOff(of.key)) return;
+    if (!budgets.hasRoomFor(of.credential.partition)) return;
+    if (sharedCache) inBackground(this.#refreshUnlessShared(sharedCache, of, forWhom));
+    else this.#open(of, { refreshFor: forWhom });
+  }
+
+  /** The same, unless another replica has a newer answer already. */
+  async #refreshUnlessShared(
+    sharedCache: SharedCache,
+    of: KeyedRead,
+    forWhom: RefreshedFor,
+  ): Promise<void> {
+    const { cache, refresher } = this.#options;
+    const { key } = of;
+    const before = cache.peek(key)?.entry;
+    await sharedCache.prefetch(of);
+    if (cache.peek(key)?.entry !== before || this.#isRefreshed(key, forWhom)) return;
+    if (forWhom === 'watchers' && !refresher.watches.has(key)) return;
+    this.#open(of, { refreshFor: forWhom });
+  }
+
+  /** Whether a request for it is in flight, which is then for these too. */
+  #isRefreshed(key: string, forWhom: RefreshedFor): boolean {
+    const found = this.#options.inFlight.find(key);
+    if (found && forWhom === 'readers') found.forWatchers = false;
+    return found !== undefined;
+  }
+
   /** Makes a request for a read, which waits for its turn and can be shared until it is answered. */
-  open<T>(
+  #open<T>(
     of: KeyedRead<T>,
     purpose: { readonly caller: Caller } | { readonly refreshFor: RefreshedFor },
   ): ReadInFlight<T> {

@@ -9,7 +9,7 @@ import type { SharedAnswers } from '../cache/shared-answers.ts';
 import { doubtsOf } from '../cache/shared-generations.ts';
 import type { CachedReads } from '../cached-reads.ts';
 import { readErrorOf } from '../wire/failure.ts';
-import type { Outcome } from './attempt.ts';
+import type { Outcome } from './waiter.ts';
 
 interface SharedCacheOptions {
   readonly upstream: UpstreamName;

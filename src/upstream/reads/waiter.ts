@@ -1,7 +1,9 @@
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '../../scheduling/clock.ts';
 import type { Caller } from '../operation.ts';
-import type { Outcome } from './attempt.ts';
+
+/** An answer, or that there is none. */
+export type Outcome<T> = { readonly value: T } | { readonly error: unknown };
 
 /** One caller that waits for the answer to a request, with a patience and a signal of their own. */
 export class Waiter<T> {

@@ -8,8 +8,7 @@ import { FallbackWillDo } from '../fallback.ts';
 import type { Caller } from '../operation.ts';
 import type { Receipt } from '../receipt.ts';
 import type { Departing } from '../wire/wire.ts';
-import type { Outcome } from './attempt.ts';
-import { Waiter } from './waiter.ts';
+import { type Outcome, Waiter } from './waiter.ts';
 
 /** What all requests to an upstream have in common. */
 export interface WaitersWorld {

@@ -75,7 +75,7 @@ export class Breaker {
       },
       failed: (fault) => {
         cancel();
-        // What had left before it opened fails for the same outage, and tells nothing new.
+        // What had left before it opened fails for the same outage, and says nothing new.
         if (openings !== this.#openings) return;
         if (openings === 0) this.#count(kind, fault);
         else if (probes || (fault === 'host' && this.#probe === null)) this.#open(kind, fault);

@@ -23,9 +23,9 @@ export interface ExchangeOptions {
   readonly timeoutMs: number;
   /** IANA name of the zone of timestamps that carry none. */
   readonly timeZone: string;
-  /** Told of every member of an answer that is not as documented, as `resource.member`. */
+  /** Called with every member of an answer that is not as documented, as `resource.member`. */
   readonly onSurprise?: (field: string) => void;
-  /** Told of every request as it came out. */
+  /** Called with every request that has ended. */
   readonly witness?: Witness | undefined;
 }
 
@@ -41,14 +41,14 @@ export interface Exchanged<T> {
     | { readonly kind: 'failure'; readonly failure: Failure };
 }
 
-/** What came of one request, before anybody is told. */
+/** What came of one request, before its sender gets it. */
 export interface Witnessed {
   /** `null` when none came. */
   readonly answer: RawAnswer | null;
   readonly outcome: Exchanged<unknown>['outcome'];
 }
 
-/** Told of every request that has ended. Must not throw. */
+/** Called with every request that has ended. Must not throw. */
 export type Witness = (witnessed: Witnessed) => void;
 
 /** Bytes of memory that an answer takes, decoded, for each character of its text. */
@@ -207,8 +207,8 @@ function readFeedback(
   };
 }
 
-/** The upstream's own clock, where it tells it, so that a skew between the clocks cancels out. */
+/** The upstream's own clock, where it sends it, so that a skew between the clocks cancels out. */
 function upstreamWallMs({ headers: { date } }: RawAnswer, clock: Clock): number {
-  const told = typeof date === 'string' ? Date.parse(date) : Number.NaN;
-  return Number.isNaN(told) ? clock.wall() : told;
+  const dateMs = typeof date === 'string' ? Date.parse(date) : Number.NaN;
+  return Number.isNaN(dateMs) ? clock.wall() : dateMs;
 }

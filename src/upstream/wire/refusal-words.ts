@@ -1,5 +1,5 @@
 /**
- * The words by which refusals are told apart. Neither API has a catalog of its sentences, a refusal often
+ * The words by which refusals are distinguished. Neither API has a catalog of its sentences, a refusal often
  * comes with status 200, and installations translate. What is not recognised stays a refusal: an error
  * that shows the sentence, which is never taken for an answer.
  */
@@ -71,7 +71,7 @@ const absence = anyOf(
   String.raw`không (?:tìm thấy|tồn tại)|\btidak (?:ditemukan|ada\b)`,
 );
 
-/** What the sentence of a refusal says; `null` when its words tell nothing. */
+/** What the sentence of a refusal says; `null` when its words say nothing. */
 export function meaningOf(reason: string): 'unauthenticated' | 'forbidden' | 'absent' | null {
   if (badKey.test(reason)) return 'unauthenticated';
   if (permission.test(reason)) return 'forbidden';
