@@ -110,6 +110,7 @@ export class Receipt {
   }
 
   get summary(): ReceiptSummary {
+    const { waitedMs } = this;
     let cache = 0;
     let stale = 0;
     let maxAgeMs = 0;
@@ -125,7 +126,7 @@ export class Receipt {
       saved: { cache, coalesced },
       stale,
       maxAgeMs: Math.round(maxAgeMs),
-      waitedMs: Math.round(this.waitedMs),
+      waitedMs: Math.round(waitedMs),
     };
   }
 }

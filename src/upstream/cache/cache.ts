@@ -196,19 +196,14 @@ export class Cache {
   #assess(entry: CacheEntry): Hit | 'useless' | undefined {
     const ageMs = this.#clock.now() - entry.stamp.storedAt;
     const validity = this.#generations.validity(entry.tags, entry.stamp.generation);
-    const state = stateOf(entry.freshness, ageMs);
-    if (!state || validity === 'invalid') return 'useless';
+    const { ttlMs, staleIfErrorMs, staleWhileRevalidateMs } = entry.freshness;
+    const staleUntilMs = ttlMs + staleWhileRevalidateMs;
+    if (ageMs >= staleUntilMs + staleIfErrorMs || validity === 'invalid') return 'useless';
+    let state: EntryState = ageMs < ttlMs ? 'fresh' : 'stale';
+    if (ageMs >= staleUntilMs) state = 'fallback';
     if (validity === 'valid') return { entry, state, ageMs };
     if (validity === 'hidden') return undefined;
     if (validity === 'fallback-only') return { entry, state: 'fallback', ageMs };
     return { entry, state: state === 'fresh' ? 'stale' : state, ageMs };
   }
-}
-
-function stateOf(freshness: Freshness, ageMs: number): EntryState | undefined {
-  const { ttlMs, staleWhileRevalidateMs, staleIfErrorMs } = freshness;
-  if (ageMs < ttlMs) return 'fresh';
-  if (ageMs < ttlMs + staleWhileRevalidateMs) return 'stale';
-  if (ageMs < ttlMs + staleWhileRevalidateMs + staleIfErrorMs) return 'fallback';
-  return undefined;
 }

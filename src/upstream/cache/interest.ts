@@ -39,6 +39,11 @@ export class Interest {
     this.#clock = clock;
   }
 
+  /** As `asked`, for each of several. */
+  askedAll(all: readonly { readonly of: KeyedRead }[], askedAt: number): number[] {
+    return all.map(({ of }) => this.asked(of, askedAt));
+  }
+
   /** A reader was served an entry at a time on `clock.now()`; how often that has happened since it was read upstream. */
   asked({ key, read, credential }: KeyedRead, askedAt = this.#clock.now()): number {
     const known = this.#wanted.get(key);

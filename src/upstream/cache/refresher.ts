@@ -104,7 +104,7 @@ export class Refresher {
   /** A reader asked for these entries. Refreshes those that are due. */
   asked(entries: readonly Asked[]): void {
     const now = this.#options.clock.now();
-    const asks = entries.map(({ of }) => this.#interest.asked(of, now));
+    const asks = this.#interest.askedAll(entries, now);
     let credential: Credential | null = null;
     for (const [at, { ageMs, freshness, of, state }] of entries.entries()) {
       if (of.credential !== credential) this.#keepRound(of.credential, now);
