@@ -83,7 +83,7 @@ export class RememberedAnswers {
     if (!answer) return;
     const now = this.#clock.now();
     const ingredients = answer.ingredients.distinct();
-    const oldestAt = ingredients.oldestAt(now);
+    const oldestAt = Math.min(now, ingredients.oldest?.stamp.storedAt ?? now);
     const before = this.#answers.last(key);
     // Mostly it is the same again, and need not be compressed again.
     const spliced = before?.head === answer.head ? before.spliced : new SplicedBody(answer.head);

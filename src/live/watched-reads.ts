@@ -3,17 +3,18 @@ import type { Clock } from '../scheduling/clock.ts';
 import type { KeyState } from '../upstream/budget/budgets.ts';
 import type { KeyedRead } from '../upstream/cache/key.ts';
 import type { Watchers } from '../upstream/cache/watcher-turns.ts';
-import type { Watch, WatchedChange, WatchListener } from '../upstream/cache/watches.ts';
+import type { WatchedChange, WatchListener } from '../upstream/cache/watches.ts';
+import { Ingredients, type Watch } from '../upstream/ingredients.ts';
 import type { BudgetSource, ReadWatcher } from '../upstream/operation.ts';
-import type { Stamp } from '../upstream/request.ts';
 import { BUDGETS_MS, WatchedBudgets } from './watched-budgets.ts';
 
-/** A read of the latest run, and the stamp of the entry that it was answered from. */
+/** A read of the latest run, or of the one that goes on. */
 interface Watched {
   readonly watch: Watch;
-  seen: Stamp | undefined;
   /** The run that it was read in last. */
   run: number;
+  /** The last run in whose result an entry of it is. */
+  servedIn: number;
 }
 
 /**
@@ -26,6 +27,9 @@ export class WatchedReads implements ReadWatcher {
   readonly #watched = new Map<string, Watched>();
   readonly #changed: (change: WatchedChange | 'grown') => void;
   readonly #watchers: Watchers;
+  /** What the latest run was answered from, and what the one is that goes on. */
+  #ingredients = new Ingredients();
+  #next = new Ingredients();
   #run = 0;
   #hasEnded = false;
   /** Whether a write has made something wrong since the latest run began. */
@@ -52,6 +56,7 @@ export class WatchedReads implements ReadWatcher {
   /** A run begins. */
   beginRun(): void {
     this.#run += 1;
+    this.#next = new Ingredients();
     this.budgets.beginRun();
     this.#isTouched = false;
   }
@@ -65,16 +70,18 @@ export class WatchedReads implements ReadWatcher {
         if (change === 'touched') this.#isTouched = true;
         this.#changed(change);
       };
-      watched = { watch: watch(changed, this.#watchers), seen: undefined, run: 0 };
+      watched = { watch: watch(changed, this.#watchers), run: 0, servedIn: 0 };
       this.#watched.set(key, watched);
       this.#changed('grown');
     }
     const mine = watched;
-    const isFirst = mine.run !== this.#run || mine.seen === undefined;
     mine.run = this.#run;
     return () => {
       // What was read first is in the result, whatever has come since.
-      if (isFirst) mine.seen = mine.watch.look();
+      const ingredient = mine.servedIn === this.#run ? undefined : mine.watch.look();
+      if (!ingredient) return;
+      mine.servedIn = this.#run;
+      this.#next.add(ingredient);
     };
   }
 
@@ -84,6 +91,7 @@ export class WatchedReads implements ReadWatcher {
 
   /** A run has ended: what it did not read is not watched any more. Returns whether it is out of date already. */
   endRun(): boolean {
+    this.#ingredients = this.#next;
     for (const [key, { run, watch }] of this.#watched) {
       if (run === this.#run) continue;
       watch.end();
@@ -99,22 +107,23 @@ export class WatchedReads implements ReadWatcher {
 
   /** Whether there are other entries now than those that the latest run was answered from. */
   get isOutdated(): boolean {
-    for (const { seen, watch } of this.#watched.values()) if (watch.look() !== seen) return true;
+    const { latest } = this.#ingredients;
+    for (const [key, { watch }] of this.#watched) {
+      if (watch.look()?.stamp !== latest.get(key)?.stamp) return true;
+    }
     return false;
   }
 
   /** When the oldest answer was asked for, on the clock of the cache, and until when that is probably shown. */
   oldest(now: number): { readonly at: number; readonly nextRefreshInMs: number | null } {
-    let at = this.budgets.at ?? now;
-    let nextRefreshInMs = this.budgets.at === null ? null : Math.max(0, at + BUDGETS_MS - now);
-    let oldest: Watch | null = null;
-    for (const { seen, watch } of this.#watched.values()) {
-      const { storedAt } = seen ?? { storedAt: now };
-      if (storedAt > at || (storedAt === at && oldest)) continue;
-      at = storedAt;
-      oldest = watch;
+    const { oldest } = this.#ingredients;
+    const budgetsAt = this.budgets.at;
+    const at = Math.min(budgetsAt ?? now, oldest?.stamp.storedAt ?? now);
+    if (oldest?.stamp.storedAt === at) {
+      const nextRefreshInMs = this.#watched.get(oldest.of.key)?.watch.nextRefreshInMs() ?? null;
+      return { at, nextRefreshInMs };
     }
-    if (oldest) nextRefreshInMs = oldest.nextRefreshInMs();
+    const nextRefreshInMs = budgetsAt === null ? null : Math.max(0, at + BUDGETS_MS - now);
     return { at, nextRefreshInMs };
   }
 

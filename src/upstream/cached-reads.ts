@@ -18,8 +18,8 @@ import {
 } from './cache/key.ts';
 import type { Refresher } from './cache/refresher.ts';
 import type { Watchers } from './cache/watcher-turns.ts';
-import type { Watch, WatchListener } from './cache/watches.ts';
-import type { Ingredient, IngredientSource } from './ingredients.ts';
+import type { WatchListener } from './cache/watches.ts';
+import type { Ingredient, IngredientSource, Watch } from './ingredients.ts';
 import type { ReadInFlight } from './reads/in-flight.ts';
 import type { Receipt } from './receipt.ts';
 import type { Stamp } from './request.ts';
@@ -93,12 +93,15 @@ export class CachedReads implements IngredientSource {
    * itself.
    */
   watch(of: KeyedRead, changed: WatchListener, watchers: Watchers): Watch {
-    const { cache, refresher } = this.#options;
     return {
-      ...refresher.watches.watch({ ...of, tags: tagsInFlight(of) }, changed, watchers),
+      ...this.#options.refresher.watches.watch(
+        { ...of, tags: tagsInFlight(of) },
+        changed,
+        watchers,
+      ),
       look: () => {
-        const hit = cache.peek(of.key);
-        return hit && this.#allowed(of, hit)?.entry.stamp;
+        const hit = this.peek(of);
+        return hit && this.ingredient(of, hit);
       },
     };
   }

@@ -3,6 +3,7 @@ import type { Resource } from '../resources.ts';
 import type { EntryState, Freshness } from './cache/cache.ts';
 import type { KeyedRead } from './cache/key.ts';
 import { changesAt } from './cache/refresher.ts';
+import type { EntryWatch } from './cache/watches.ts';
 import type { Stamp } from './request.ts';
 
 /** A cache entry that served a read. Without its value, which the cache may forget before this is forgotten. */
@@ -16,6 +17,12 @@ export interface Ingredient {
   readonly ageMs: number;
   /** Whether it was past its ttl, or served because nothing newer came. */
   readonly stale: boolean;
+}
+
+/** A watch over an ingredient. */
+export interface Watch extends EntryWatch {
+  /** The entry as it is now, without counting as a use. Absent where there is none that may be shown. */
+  look(): Ingredient | undefined;
 }
 
 /** The cache that ingredients are from. */
@@ -97,11 +104,13 @@ export class Ingredients {
     return this.#kinds;
   }
 
-  /** When the oldest was asked for, on `clock.now()`; `now` where there is none. */
-  oldestAt(now: number): number {
-    let oldestAt = now;
-    for (const { stamp } of this.#served) oldestAt = Math.min(oldestAt, stamp.storedAt);
-    return oldestAt;
+  /** The one that was asked for first. */
+  get oldest(): Ingredient | undefined {
+    let oldest: Ingredient | undefined;
+    for (const each of this.#served) {
+      if (!oldest || each.stamp.storedAt < oldest.stamp.storedAt) oldest = each;
+    }
+    return oldest;
   }
 
   /** From when on one of them is stale or refreshed, on `clock.now()`; `Infinity` where there is none. */

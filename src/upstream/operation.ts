@@ -3,8 +3,9 @@ import type { UpstreamName } from '../errors.ts';
 import type { KeyState } from './budget/budgets.ts';
 import type { KeyedRead } from './cache/key.ts';
 import type { Watchers } from './cache/watcher-turns.ts';
-import type { Watch, WatchListener } from './cache/watches.ts';
+import type { WatchListener } from './cache/watches.ts';
 import type { DryRun } from './dry-run/dry-run.ts';
+import type { Watch } from './ingredients.ts';
 import type { Receipt } from './receipt.ts';
 import type { Read } from './request.ts';
 

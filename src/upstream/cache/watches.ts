@@ -1,4 +1,3 @@
-import type { Stamp } from '../request.ts';
 import { everythingOf, type KeyedRead, scopeOfKey } from './key.ts';
 import { WatchedRound, type WatchedRoundOptions } from './watched-round.ts';
 import type { Watchers } from './watcher-turns.ts';
@@ -6,12 +5,8 @@ import type { Watchers } from './watcher-turns.ts';
 /** What became of a watched entry: another answer was stored, or a write may have made it wrong. */
 export type WatchedChange = 'renewed' | 'touched';
 
-/** What a watcher of the answer to a read can ask of it. */
-export interface Watch {
-  /** What the answer is cached under. */
-  readonly key: string;
-  /** The stamp of the entry as it is now, without counting as a use. Absent where there is none that may be shown. */
-  look(): Stamp | undefined;
+/** A watch over the cache entry of a read. */
+export interface EntryWatch {
   /** Counts as a use, so that the entry does not make room for others. */
   use(): void;
   /** When the entry is probably read again, in ms from now; null where there is none or that cannot be said. */
@@ -80,13 +75,12 @@ export class Watches {
   }
 
   /** Calls `changed` with every change of the answer to a read, until the watch ends. */
-  watch(of: WatchedRead, changed: WatchListener, watchers: Watchers): Omit<Watch, 'look'> {
+  watch(of: WatchedRead, changed: WatchListener, watchers: Watchers): EntryWatch {
     const { key } = of;
     const watched = this.#watched.get(key) ?? this.#begin(of);
     const listener = { changed, watchers };
     watched.listeners.add(listener);
     return {
-      key,
       use: () => void this.#options.cache.get(key),
       nextRefreshInMs: () =>
         watched.listeners.has(listener) ? this.#round.nextRefreshInMs(watched) : null,

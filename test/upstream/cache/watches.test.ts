@@ -33,7 +33,7 @@ describe('What is watched', () => {
     let oldestMs = 0;
     await world.pass(4 * idealMs, () => {
       for (const watch of watches) {
-        oldestMs = Math.max(oldestMs, clock.now() - (watch.look()?.storedAt ?? 0));
+        oldestMs = Math.max(oldestMs, clock.now() - (watch.look()?.stamp.storedAt ?? 0));
       }
     });
     expect(oldestMs / idealMs).toBeLessThanOrEqual(1.25);
@@ -62,7 +62,7 @@ describe('What is watched', () => {
     world.log.length = 0;
     await world.pass(20 * TTL, () => {
       for (const [name, watch] of Object.entries({ mine, ours, theirs })) {
-        const ageMs = clock.now() - (watch.look()?.storedAt ?? 0);
+        const ageMs = clock.now() - (watch.look()?.stamp.storedAt ?? 0);
         oldestMs[name as 'mine'] = Math.max(oldestMs[name as 'mine'], ageMs);
       }
     });
@@ -211,7 +211,7 @@ describe('What is watched', () => {
     const missing = world.watch('nothing');
     const { clock } = world;
     expect(missing.nextRefreshInMs()).toBeNull();
-    const leftMs = watches.map((watch) => (watch.look()?.storedAt ?? 0) + TTL - clock.now());
+    const leftMs = watches.map((watch) => (watch.look()?.stamp.storedAt ?? 0) + TTL - clock.now());
     expect(leftMs.filter((ms) => ms > 0).length).toBeGreaterThan(5);
     for (const [n, watch] of watches.entries()) {
       if ((leftMs[n] ?? 0) > 0) expect(watch.nextRefreshInMs()).toBe(leftMs[n]);
@@ -220,7 +220,7 @@ describe('What is watched', () => {
     // From here each is due or was read of late: who is due is told its place in the line.
     const said = watches.map((watch) => clock.now() + (watch.nextRefreshInMs() ?? 0));
     const due = watches.flatMap((watch, n) =>
-      clock.now() - (watch.look()?.storedAt ?? 0) >= TTL ? [n] : [],
+      clock.now() - (watch.look()?.stamp.storedAt ?? 0) >= TTL ? [n] : [],
     );
     expect(due.length).toBeGreaterThan(5);
     world.log.length = 0;
