@@ -97,8 +97,9 @@ export class Writes {
     const { budgets, clock, events, upstream, wire } = this.#options;
     return caller.receipt.track(async () => {
       const budget = budgets.of(credential);
+      const limit = budgets.maxCalls(credential);
       if (wire.heldBack) throw wire.heldBack;
-      caller.receipt.spending.take(upstream, budgets.maxCalls(credential));
+      caller.receipt.spending.take(upstream, limit);
       const { call, lane, tags } = unshared;
       const waiters = new Waiters<T>({
         upstream,

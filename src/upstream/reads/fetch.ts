@@ -1,4 +1,3 @@
-import type { Resource } from '../../resources.ts';
 import { type AtOnce, inBackground } from '../../scheduling/at-once.ts';
 import type { Slot } from '../budget/budget.ts';
 import type { Budgets } from '../budget/budgets.ts';
@@ -44,7 +43,7 @@ export class Fetcher {
    * @throws GatewayError with any `UPSTREAM_...` code, `BUDGET_EXHAUSTED` or `OPERATION_TOO_EXPENSIVE`.
    */
   async fetch<T>(of: KeyedRead<T>, { caller, mode }: Access, known?: Hit): Promise<T> {
-    const { cached, refresher, sharedCache } = this.#options;
+    const { cached, events, refresher, sharedCache, upstream } = this.#options;
     let before = known;
     // Cache: another replica may have read it.
     if (sharedCache && !of.read.page?.reload) {
@@ -52,7 +51,7 @@ export class Fetcher {
       const { hit, ingredient, serves } = cached.lookUp(of);
       if (hit && ingredient && serves) {
         if (!mode) cached.asked(ingredient);
-        this.#emitRead(of.read.resource, 'shared');
+        events?.emit('read', { upstream, resource: of.read.resource, result: 'shared' });
         caller.receipt.ingredients.add(ingredient);
         return hit.entry.value;
       }
@@ -80,7 +79,7 @@ export class Fetcher {
 
   /** Dedup: waits for the request in flight, or makes one if the operation may; with a fallback not for long. */
   async #share<T>(of: KeyedRead<T>, caller: Caller, fallback: Hit | undefined): Promise<T> {
-    const { budgets, cached, inFlight, upstream, wire } = this.#options;
+    const { budgets, cached, events, inFlight, upstream, wire } = this.#options;
     const { credential, key, read } = of;
     const { spending } = caller.receipt;
     // To have no room for its key is an error that costs the operation nothing.
@@ -101,7 +100,8 @@ export class Fetcher {
       joined = inFlight.find(key);
       if (isPaid && joined) spending.giveBack(upstream);
     }
-    this.#emitRead(read.resource, joined ? 'coalesced' : 'miss');
+    const result = joined ? 'coalesced' : 'miss';
+    events?.emit('read', { upstream, resource: read.resource, result });
     const waitMs = fallback && fallbackWaitMs(caller, fallback, joined?.waiters.ageMs ?? 0);
     const flight = (joined ?? this.#open(of, { caller })) as ReadInFlight<T>;
     const value = await flight.waiters.wait(caller, waitMs);
@@ -236,10 +236,5 @@ export class Fetcher {
         return { error };
       },
     });
-  }
-
-  #emitRead(resource: Resource, result: 'coalesced' | 'miss' | 'shared'): void {
-    const { events, upstream } = this.#options;
-    events?.emit('read', { upstream, resource, result });
   }
 }
