@@ -23,8 +23,8 @@ import type { Clock } from './scheduling/clock.ts';
 import type { Budget } from './upstream/budget/budget.ts';
 import { type Member, membersOf } from './upstream/budget/shared/members.ts';
 import { SharedBudgets } from './upstream/budget/shared/shared-budgets.ts';
-import { SharedAnswers } from './upstream/cache/shared-answers.ts';
 import { SharedGenerations } from './upstream/cache/shared-generations.ts';
+import type { SharedAnswers } from './upstream/reads/shared-cache.ts';
 
 /** What one upstream's client needs to share its budgets and its answers. */
 interface UpstreamSharing {
@@ -157,7 +157,7 @@ export class Replicas {
   sharing(name: UpstreamName): UpstreamSharing | undefined {
     const upstream = this.#upstreams.find((each) => each.name === name);
     if (!upstream) return undefined;
-    const answers = new SharedAnswers({
+    const answers = {
       clock: this.#options.clock,
       replica: this.#replica,
       generations: this.generations,
@@ -165,7 +165,7 @@ export class Replicas {
       isUp: () => this.#connection.isUp,
       nameOf: this.#nameOf,
       baseUrl: upstream.baseUrl,
-    });
+    };
     return { answers, budgetOf: (secret) => this.#budgets.of(keyOf(upstream, secret)) };
   }
 

@@ -10,10 +10,9 @@ import {
   RecentEvents,
   wholeEvent,
 } from './events.ts';
-import type { LiveRun, RunResult } from './live-run.ts';
+import { type LiveRun, RunAgain, type RunResult } from './live-run.ts';
 import { Revisions } from './revisions.ts';
 import type { QueryRoom } from './room.ts';
-import { RunAgain } from './run-again.ts';
 import type { PacedRun, RunPace } from './run-pace.ts';
 import type { LiveStream, StreamSource } from './stream.ts';
 import { WatchedReads } from './watched-reads.ts';

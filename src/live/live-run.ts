@@ -1,4 +1,6 @@
+import type { Clock } from '../scheduling/clock.ts';
 import type { ResultDocument } from './revisions.ts';
+import { BUDGETS_MS } from './watched-budgets.ts';
 import type { WatchedReads } from './watched-reads.ts';
 
 /** What a run of a query came to. */
@@ -21,3 +23,53 @@ interface RunTerms {
 
 /** Runs a query once; its reads go through `reads`. Never rejects. */
 export type LiveRun = (reads: WatchedReads, terms: RunTerms) => Promise<RunResult>;
+
+/** A run that brought errors is tried again after this many milliseconds, doubled for each time in a row. */
+const FIRST_RETRY_MS = 2000;
+const LONGEST_RETRY_MS = 60_000;
+
+/** Runs a query again though none of its entries has changed: after errors, and where a budget is another. */
+export class RunAgain {
+  readonly #clock: Clock;
+  readonly #again: () => void;
+  #failures = 0;
+  #cancelRetry = (): void => {};
+  /** Whether the next run is wanted for a budget alone. */
+  #isForBudgets = false;
+  /** When budgets are compared next, on `clock.now()`. */
+  #budgetsFrom = 0;
+
+  /** `again` asks for a run. */
+  constructor(clock: Clock, again: () => void) {
+    this.#clock = clock;
+    this.#again = again;
+  }
+
+  /** A run begins, or there will be none. */
+  cancel(): void {
+    this.#cancelRetry();
+  }
+
+  /** Asks for a run if it is time to compare budgets and `haveChanged` says that one is another. */
+  forBudgets(haveChanged: () => boolean): void {
+    if (this.#clock.now() < this.#budgetsFrom || !haveChanged()) return;
+    this.#isForBudgets = true;
+    this.#again();
+  }
+
+  /** Takes note of what a run came to. */
+  after({ document, retryAfterMs, upstream }: RunResult): void {
+    const { calls = 0 } = upstream as { readonly calls?: number };
+    // What a run for a budget spends changes that budget: it must not bring about the next.
+    const mayRepeat = !document.errors && !(this.#isForBudgets && calls > 0);
+    this.#budgetsFrom = this.#clock.now() + (mayRepeat ? BUDGETS_MS : LONGEST_RETRY_MS);
+    this.#isForBudgets = false;
+    if (retryAfterMs === undefined) {
+      this.#failures = 0;
+      return;
+    }
+    const backOffMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** this.#failures);
+    this.#failures += 1;
+    this.#cancelRetry = this.#clock.after(Math.max(backOffMs, retryAfterMs), this.#again);
+  }
+}

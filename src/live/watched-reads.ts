@@ -2,7 +2,7 @@ import type { Credential } from '../auth/credential.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import type { KeyState } from '../upstream/budget/budgets.ts';
 import type { KeyedRead } from '../upstream/cache/key.ts';
-import type { Watchers } from '../upstream/cache/watcher-turns.ts';
+import type { Watchers } from '../upstream/cache/watched-round.ts';
 import type { WatchedChange, WatchListener } from '../upstream/cache/watches.ts';
 import { Ingredients, type Watch } from '../upstream/ingredients.ts';
 import type { BudgetSource, ReadWatcher } from '../upstream/operation.ts';

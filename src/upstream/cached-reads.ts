@@ -17,7 +17,7 @@ import {
   tagsOfAnswer,
 } from './cache/key.ts';
 import type { Refresher } from './cache/refresher.ts';
-import type { Watchers } from './cache/watcher-turns.ts';
+import type { Watchers } from './cache/watched-round.ts';
 import type { WatchListener } from './cache/watches.ts';
 import type { Ingredient, IngredientSource, Watch } from './ingredients.ts';
 import type { ReadInFlight } from './reads/in-flight.ts';

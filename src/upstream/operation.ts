@@ -2,7 +2,7 @@ import type { Credential } from '../auth/credential.ts';
 import type { UpstreamName } from '../errors.ts';
 import type { KeyState } from './budget/budgets.ts';
 import type { KeyedRead } from './cache/key.ts';
-import type { Watchers } from './cache/watcher-turns.ts';
+import type { Watchers } from './cache/watched-round.ts';
 import type { WatchListener } from './cache/watches.ts';
 import type { DryRun } from './dry-run/dry-run.ts';
 import type { Watch } from './ingredients.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { SharedAnswers } from '../../src/upstream/cache/shared-answers.ts';
 import { Admittance } from '../../src/upstream/operation.ts';
+import type { SharedAnswers } from '../../src/upstream/reads/shared-cache.ts';
 import { clientWorld, read } from './client-world.ts';
 
 /** A reader of what holds an answer and has a request in flight, and an access that needs an admission. */
@@ -8,7 +8,7 @@ async function createWorld() {
   let looks = 0;
   const { caller, reader, upstream } = await clientWorld(({ baseUrl }, clock) => ({
     freshness: () => ({ ttlMs: 60_000, staleWhileRevalidateMs: 0, staleIfErrorMs: 0 }),
-    answers: new SharedAnswers({
+    answers: {
       clock,
       nameOf: (_, text) => text,
       baseUrl,
@@ -17,11 +17,8 @@ async function createWorld() {
         looks += 1;
         return false;
       },
-      ...({} as Pick<
-        ConstructorParameters<typeof SharedAnswers>[0],
-        'replica' | 'generations' | 'kept'
-      >),
-    }),
+      ...({} as Pick<SharedAnswers, 'replica' | 'generations' | 'kept'>),
+    },
   }));
   const credential = { partition: 'p', secret: 's' };
   const known = { caller: caller(), credential };

@@ -1,6 +1,6 @@
 import { everythingOf, type KeyedRead, scopeOfKey } from './key.ts';
+import type { Watchers } from './watched-round.ts';
 import { WatchedRound, type WatchedRoundOptions } from './watched-round.ts';
-import type { Watchers } from './watcher-turns.ts';
 
 /** What became of a watched entry: another answer was stored, or a write may have made it wrong. */
 export type WatchedChange = 'renewed' | 'touched';

@@ -6,8 +6,7 @@ import type { Client } from '../client.ts';
 import type { Access, PlannedMode } from '../operation.ts';
 import type { Call, Read, Write } from '../request.ts';
 import { resourceOf } from '../wire/wire.ts';
-import type { DryRun } from './dry-run.ts';
-import type { Wanted } from './planned-requests.ts';
+import type { DryRun, Wanted } from './dry-run.ts';
 
 /** Ends what a dry run cannot go on with: nothing was sent, so that there is no answer. */
 class NotSent extends Error {

@@ -1,15 +1,31 @@
 import type { UpstreamName } from '../../errors.ts';
+import type { KeptEntries } from '../../redis/kept-entries.ts';
+import type { Replica } from '../../redis/replica.ts';
 import type { Resource } from '../../resources.ts';
 import type { AtOnce } from '../../scheduling/at-once.ts';
+import type { Clock } from '../../scheduling/clock.ts';
 import type { SharedResult, Sharing } from '../budget/budget.ts';
 import type { Answer, Cache, Freshness } from '../cache/cache.ts';
 import type { KeyedRead } from '../cache/key.ts';
 import type { Refresher } from '../cache/refresher.ts';
-import type { SharedAnswers } from '../cache/shared-answers.ts';
-import { doubtsOf } from '../cache/shared-generations.ts';
+import { doubtsOf, type SharedGenerations } from '../cache/shared-generations.ts';
 import type { CachedReads } from '../cached-reads.ts';
+import type { Stamp } from '../request.ts';
 import { readErrorOf } from '../wire/failure.ts';
 import type { Outcome } from './waiter.ts';
+
+/** Where the replicas keep the answers of one upstream for each other. */
+export interface SharedAnswers {
+  readonly clock: Clock;
+  readonly replica: Pick<Replica, 'epoch' | 'toLocal'>;
+  readonly generations: SharedGenerations;
+  readonly kept: KeptEntries;
+  /** Whether they can be asked for. */
+  readonly isUp: () => boolean;
+  readonly nameOf: (kind: string, text: string) => string;
+  /** Distinguishes this upstream from others. */
+  readonly baseUrl: string;
+}
 
 interface SharedCacheOptions {
   readonly upstream: UpstreamName;
@@ -64,10 +80,14 @@ export class SharedCache {
   }
 
   /** Keeps the answer to a read for other replicas; false when it cannot be. */
-  keep(of: KeyedRead, answer: Answer): boolean {
+  keep(of: KeyedRead, { bytes, stamp: { shared }, value }: Answer): boolean {
     const { answers, freshness } = this.#options;
+    if (!shared || shared.epoch !== answers.replica.epoch || !answers.isUp()) return false;
+    const { asOf, at, epoch } = shared;
     const { ttlMs, staleIfErrorMs, staleWhileRevalidateMs } = freshness(of.read.resource);
-    return answers.keep(this.#nameOf(of), answer, ttlMs + staleWhileRevalidateMs + staleIfErrorMs);
+    const lifeMs = ttlMs + staleWhileRevalidateMs + staleIfErrorMs;
+    const entry = { storedAt: at, epoch, asOf, value, bytes };
+    return answers.kept.keep(this.#nameOf(of), entry, lifeMs);
   }
 
   /** What other replicas have to know of a request for a read that `tags` touch. */
@@ -104,18 +124,29 @@ export class SharedCache {
     return { sought, found };
   }
 
+  /** Adds what is kept of these reads and newer than what is here, as far as it was asked for as all remember it. */
   async #find(sought: readonly KeyedRead[]): Promise<void> {
     const { answers, cached } = this.#options;
-    const found = await answers.find(sought.map((each) => this.#nameOf(each)));
+    const { clock, generations, isUp, kept, replica } = answers;
+    if (!isUp()) return;
+    const found = await kept.find(sought.map((each) => this.#nameOf(each)));
     for (const [at, of] of sought.entries()) {
-      const answer = found[at];
-      if ((answer?.stamp.shared?.at ?? 0) > this.#sharedAt(of)) cached.adopt(of, answer as Answer);
+      const entry = found[at];
+      if (!entry || entry.epoch !== replica.epoch || entry.storedAt <= this.#sharedAt(of)) continue;
+      const { asOf, bytes, epoch, storedAt, value } = entry;
+      const stamp: Stamp = {
+        storedAt: Math.min(clock.now(), replica.toLocal(storedAt)),
+        generation: generations.generationOf(asOf),
+        shared: { at: storedAt, epoch, asOf },
+      };
+      cached.adopt(of, { value, bytes, stamp });
     }
   }
 
-  /** What a read is called on all replicas. */
-  #nameOf({ key, credential }: KeyedRead): string {
-    return this.#options.answers.nameOf(key, credential.secret);
+  /** What a read is called on all replicas, which shows neither the read nor the key. */
+  #nameOf({ key, credential: { secret } }: KeyedRead): string {
+    const { baseUrl, nameOf } = this.#options.answers;
+    return nameOf('entry', `${baseUrl} ${secret} ${key}`);
   }
 
   /** When the entry of a read was asked for, on the clock that replicas share; 0 where there is none. */
