@@ -50,6 +50,8 @@ export class SharedCache {
   readonly #options: SharedCacheOptions;
   /** Those that are being looked for, by key. */
   readonly #looking = new Map<string, Promise<void>>();
+  /** What reads are called on all replicas: looked for, sent and kept, each has its name digested once. */
+  readonly #names = new WeakMap<KeyedRead, string>();
   /** What the next round trip looks for. */
   #next: Round | null = null;
 
@@ -144,9 +146,13 @@ export class SharedCache {
   }
 
   /** What a read is called on all replicas, which shows neither the read nor the key. */
-  #nameOf({ key, credential: { secret } }: KeyedRead): string {
+  #nameOf(of: KeyedRead): string {
+    const known = this.#names.get(of);
+    if (known !== undefined) return known;
     const { baseUrl, nameOf } = this.#options.answers;
-    return nameOf('entry', `${baseUrl} ${secret} ${key}`);
+    const name = nameOf('entry', `${baseUrl} ${of.credential.secret} ${of.key}`);
+    this.#names.set(of, name);
+    return name;
   }
 
   /** When the entry of a read was asked for, on the clock that replicas share; 0 where there is none. */

@@ -238,15 +238,16 @@ export class Waiters<T> implements SlotRequest {
   }
 
   #beginWaiting(waiter: Waiter<T>, estimateMs: number): void {
-    if (this.#leaveIfTooLate(waiter, estimateMs)) return;
+    const { patienceMs } = waiter;
+    if (this.#leaveIfTooLate(waiter, estimateMs, patienceMs)) return;
     // A caller without patience still learns whether a slot is free.
-    const patienceMs = Math.max(waiter.patienceMs, this.#options.budget.answersInMs);
-    waiter.beginQueue(patienceMs, () => this.#giveUp(waiter));
+    const waitMs = Math.max(patienceMs, this.#options.budget.answersInMs);
+    waiter.beginQueue(waitMs, () => this.#giveUp(waiter));
   }
 
-  #leaveIfTooLate(waiter: Waiter<T>, estimateMs: number): boolean {
+  #leaveIfTooLate(waiter: Waiter<T>, estimateMs: number, patienceMs = waiter.patienceMs): boolean {
     const isTurnedAway = this.#options.budget.turnsAway(this, estimateMs);
-    if (estimateMs <= waiter.patienceMs && !isTurnedAway) return false;
+    if (estimateMs <= patienceMs && !isTurnedAway) return false;
     this.#leave(waiter, this.#exhausted(estimateMs));
     return true;
   }
