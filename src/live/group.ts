@@ -104,6 +104,7 @@ export class LiveGroup implements StreamSource {
     // One that waits for its turn may go sooner now.
     if (this.#isQueued) this.#options.pace.begin(this.#paced);
     stream.wantsWrites = this.#writes;
+    if (stream.mode === 'patch') this.#revisions.makesPatches = true;
     stream.connect(this);
   }
 

@@ -20,6 +20,8 @@ interface Revision {
 export class Revisions {
   /** The latest; `null` before there is one. Set by `add`. */
   latest: Revision | null = null;
+  /** Whether patches are made: a viewer takes them. All of them begin with the revision that was the latest then. */
+  makesPatches = false;
   /** Each leads from one revision to the next; the last of them to the latest. */
   #patches: string[] = [];
   #patchCharacters = 0;
@@ -35,7 +37,7 @@ export class Revisions {
     const before = this.latest;
     if (before?.document === document) return;
     this.latest = { number: (before?.number ?? 0) + 1, document };
-    if (!before) return;
+    if (!before || !this.makesPatches) return;
     const patch = JSON.stringify(
       diff(JSON.parse(`${before.document}}`), JSON.parse(`${document}}`)),
     );
@@ -47,7 +49,7 @@ export class Revisions {
     }
   }
 
-  /** The JSON of a patch from a revision to the latest; `null` where the whole result is shorter, or all there is. */
+  /** The JSON of a patch from a revision to the latest; `null` where the whole result is shorter, or no patch was made. */
   patchSince(revision: number): string | null {
     const missing = (this.latest?.number ?? 0) - revision;
     if (missing <= 0 || missing > this.#patches.length) return null;

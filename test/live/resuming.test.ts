@@ -65,6 +65,22 @@ describe('a viewer who comes back', () => {
     expect(viewer.document).toEqual(watcher.document);
   });
 
+  it('gets the whole result where all who looked meanwhile did, and then patches', async () => {
+    await open();
+    const watcher = await begun({ query: CHANNELS, mode: 'whole' });
+    const before = await begun({ query: CHANNELS, mode: 'whole' });
+    before.close();
+    await rename(watcher, 'a');
+    await watcher.until(({ document }) => JSON.stringify(document).includes('"a"'));
+    const viewer = await resume(before).until(({ events }) => events.length > 0);
+    expect(viewer.events.map(({ name }) => name)).toEqual(['next']);
+    await rename(watcher, 'b', 1);
+    await viewer.until(({ document }) => JSON.stringify(document).includes('"b"'));
+    await watcher.until(({ document }) => JSON.stringify(document).includes('"b"'));
+    expect(viewer.events.map(({ name }) => name)).toContain('patch');
+    expect(viewer.data).toEqual(watcher.data);
+  });
+
   it('gets the whole result where that is shorter than the patches, or was another query’s', async () => {
     await open();
     const query = 'query @live { channels(first: 1) { nodes { id databaseId name } } }';
