@@ -8,7 +8,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 import { build } from 'vite';
 import { removeOthers, write } from './output-folder.js';
 
-// Whoever builds: a test would get what React has for its developers.
+// Also in a build that a test starts, which would get what React has for its developers.
 process.env.NODE_ENV = 'production';
 
 const folder = 'dist/pages';

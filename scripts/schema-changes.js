@@ -1,5 +1,5 @@
 // Says what schema.graphql changes for clients since the last tag, or since what is given as an argument. It is for
-// whoever writes the notes of a version, and stops nothing: it never fails.
+// the author of a version's notes, and stops nothing: it never fails.
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { CriticalityLevel, DiffRule, diff } from '@graphql-inspector/core';
@@ -54,8 +54,8 @@ async function changesSince(since) {
   if (changes.length === 0) return [`nothing changes since ${since}`];
   const sections = kinds.flatMap(({ level, title }) => {
     const some = changes.filter(({ criticality }) => criticality.level === level);
-    const told = some.map(({ message }) => `  - ${message}`);
-    return some.length === 0 ? [] : [`${title} (${some.length})`, ...told];
+    const lines = some.map(({ message }) => `  - ${message}`);
+    return some.length === 0 ? [] : [`${title} (${some.length})`, ...lines];
   });
   return [`changes since ${since}`, ...sections];
 }

@@ -34,7 +34,7 @@ async function showGraphiql(page, /** @type {string} */ url) {
   await page.waitForFunction(() => performance.getEntriesByName('editors').length > 0);
   await page.locator('.graphiql-execute-button').click();
   await page.locator('.facts .fact').first().waitFor();
-  // The price of the next time is told a moment later.
+  // The price of the next time is shown a moment later.
   await page.getByText(/would cost/).waitFor();
 }
 

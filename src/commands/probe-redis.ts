@@ -90,7 +90,7 @@ function checkServer(info: ReadonlyMap<string, string>, fault: (sentence: string
   }
   if (!info.get('run_id')) {
     fault(
-      'This Redis does not tell its run_id, by which a restart is noticed. Set REDIS_URL to another.',
+      'This Redis does not report its run_id, by which a restart is noticed. Set REDIS_URL to another.',
     );
   }
   if (info.get('role') !== 'master') {

@@ -77,7 +77,7 @@ export function readRedis(
 function checkSecret(reader: EnvironmentReader, secret: string | null): void {
   if (!reader.has('REDIS_SECRET') && !reader.has('REDIS_SECRET_FILE')) {
     reader.fault(
-      'REDIS_SECRET is not set, but REDIS_URL is: whoever reads that Redis could read what callers were answered. Set it to at least 32 random characters, the same for all processes, such as the output of `openssl rand -base64 32`.',
+      'REDIS_SECRET is not set, but REDIS_URL is: anyone with access to that Redis could read what callers were answered. Set it to at least 32 random characters, the same for all processes, such as the output of `openssl rand -base64 32`.',
     );
   } else if (secret !== null && secret.length < MIN_SECRET_LENGTH) {
     reader.fault(

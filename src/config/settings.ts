@@ -106,7 +106,7 @@ const table: Readonly<Record<string, Entry>> = {
     'What reads get while Redis is away: `stale` what this process has kept, marked as such, or `refuse` nothing, and `/readyz` says no.',
   ),
   AUTH_MODE: choice(['none', 'token', 'jwt', 'passthrough'], null).describe(
-    'Who may ask: `none` everyone who reaches the port, `token` who has a token of `AUTH_TOKENS_FILE`, `jwt` who has one of an identity provider, `passthrough` who has a key of the link-management API. With a real upstream it must be set, so that nobody opens an account to the network by accident.',
+    'Who may ask: `none` everyone who reaches the port, `token` who has a token of `AUTH_TOKENS_FILE`, `jwt` who has one of an identity provider, `passthrough` who has a key of the link-management API. With a real upstream it must be set, so that no account is opened to the network by accident.',
   ),
   AUTH_TOKENS_FILE: text(null).describe(
     'With `token`: the file that `npm run token` writes. It is read again when it changes.',
@@ -126,7 +126,7 @@ const table: Readonly<Record<string, Entry>> = {
     'With `jwt`: how far the clock of the provider may be from ours.',
   ),
   AUTH_PASSTHROUGH_MAX_KEYS: integer(1, 100_000, 1000).describe(
-    'With `passthrough`: how many keys that were accepted may have used some of their rate limit at a time. A further one is told to wait.',
+    'With `passthrough`: how many keys that were accepted may have used some of their rate limit at a time. A further one gets `BUDGET_EXHAUSTED`, and the time after which to try again.',
   ),
   CORS_ORIGINS: entry({ type: 'origins' }, null).describe(
     'Origins, separated by commas, whose pages may call the gateway from a browser.',
@@ -189,7 +189,7 @@ const table: Readonly<Record<string, Entry>> = {
     'What is logged: `warn` upstream failures and refusals, `info` also one line an operation, `debug` also every upstream call.',
   ),
   METRICS: choice(['local', 'open', 'off'], 'local').describe(
-    'Who may see `/metrics` and `/console`: callers on this machine, everyone who reaches the port, or nobody. Names of callers are shown to this machine and to administrators only.',
+    'Who may see `/metrics` and `/console`: callers on this machine, everyone who reaches the port, or no one. Names of callers are shown to this machine and to administrators only.',
   ),
   SHUTDOWN_DELAY_MS: integer(0, 600_000, 0).describe(
     'How long after SIGTERM requests are still taken while `/readyz` already says no, so that a load balancer can turn away first.',

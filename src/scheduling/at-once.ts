@@ -1,6 +1,6 @@
 /**
- * A value that is there at once, or a promise of one. What is at hand stays without a promise: each would
- * cost everything above it a turn.
+ * A value that is known now, or a promise of one. A known value stays without a promise: each promise would
+ * cost all callers above it a turn.
  */
 export type AtOnce<T> = T | Promise<T>;
 

@@ -38,8 +38,8 @@ export const systemClock: Clock = {
 };
 
 /**
- * A deadline that can be set anew thousands of times a second: no timer is made for that, but the one that
- * runs looks, when it is over, whether there is still time.
+ * A deadline that can be set again thousands of times a second without a new timer: the one that runs checks,
+ * when it fires, whether there is still time.
  */
 export class Deadline {
   readonly #clock: Clock;
