@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { typeDefs } from '../throughput/peers.ts';
 import { type Server, startGateway, startText } from '../throughput/servers.ts';
@@ -74,8 +74,17 @@ const NOTHING_STAYS = {
   TTL_CHANNEL_ITEMS_MS: '1',
 };
 
-/** Asks for the dashboard; answers the milliseconds that it took. */
-export async function ask({ port }: Server): Promise<number> {
+/** One dashboard: when it was asked for, by `performance.now()`, and what it took, in milliseconds. */
+export interface Asked {
+  readonly begin: number;
+  readonly ms: number;
+  /** The time that all threads of the server computed for. */
+  readonly processorMs: number;
+}
+
+/** Asks for the dashboard. */
+export async function ask({ pid, port }: Server): Promise<Asked> {
+  const before = processorMs(pid);
   const begin = performance.now();
   const response = await fetch(`http://127.0.0.1:${port}/graphql`, {
     method: 'POST',
@@ -90,5 +99,13 @@ export async function ask({ port }: Server): Promise<number> {
   };
   if (errors !== undefined || data?.channels?.nodes.length !== 10)
     throw new Error(text.slice(0, 500));
-  return ms;
+  return { begin, ms, processorMs: processorMs(pid) - before };
+}
+
+/** The time that the threads of a process have computed for, finer than in ticks of the system. Linux only. */
+function processorMs(pid: number): number {
+  const threads = `/proc/${pid}/task`;
+  return readdirSync(threads)
+    .map((thread) => Number(readFileSync(`${threads}/${thread}/schedstat`, 'utf8').split(' ')[0]))
+    .reduce((sum, ns) => sum + ns / 1e6, 0);
 }

@@ -7,11 +7,18 @@ import { inBackground } from '../../../src/scheduling/at-once.ts';
 /** Requests that it says it allows. */
 const LIMIT = 1000;
 
+/** What was asked for, when the request came in and when it was answered, by `performance.now()`. */
+interface Arrival {
+  readonly path: string;
+  readonly at: number;
+  answeredAt: number;
+}
+
 /** The link API, so many milliseconds away. */
 export interface Upstream {
   readonly url: string;
-  /** When each request came in, by `performance.now()`, and what it asked for. */
-  readonly arrivals: readonly { readonly path: string; readonly at: number }[];
+  /** The requests, in the order in which they came in. */
+  readonly arrivals: readonly Arrival[];
   /** Forgets what came in, and what it counted. */
   forget(): void;
   close(): void;
@@ -26,7 +33,7 @@ export async function startUpstream(
   answers: Answers,
   latencyMs: number,
 ): Promise<Upstream> {
-  const arrivals: { path: string; at: number }[] = [];
+  const arrivals: Arrival[] = [];
   const read = async (path: string): Promise<string> => {
     const headers = { authorization: `Bearer ${sandbox.links.key}` };
     const text = await (await fetch(`${sandbox.links.url}${path}`, { headers })).text();
@@ -35,9 +42,11 @@ export async function startUpstream(
   };
   const server = createServer((request, response) => {
     const path = request.url ?? '';
-    arrivals.push({ path, at: performance.now() });
+    const arrival = { path, at: performance.now(), answeredAt: Number.POSITIVE_INFINITY };
+    arrivals.push(arrival);
     const remaining = LIMIT - arrivals.length;
     const answer = (body: string): void => {
+      arrival.answeredAt = performance.now();
       response.writeHead(200, {
         'content-type': 'application/json',
         'content-length': Buffer.byteLength(body),
@@ -64,4 +73,14 @@ export async function startUpstream(
       server.close();
     },
   };
+}
+
+/** How many requests stand one behind the other at most: each left once the one before it was answered. */
+export function roundTrips(arrivals: Upstream['arrivals']): number {
+  const trips: number[] = [];
+  for (const { at } of arrivals) {
+    const before = trips.filter((_, index) => (arrivals[index]?.answeredAt ?? at) < at);
+    trips.push(1 + Math.max(0, ...before));
+  }
+  return Math.max(0, ...trips);
 }
