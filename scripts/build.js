@@ -2,6 +2,7 @@
 // the time that a thousand modules take, and nothing else is needed to run them. Types are `npm run check`'s.
 import { join, sep } from 'node:path';
 import { rolldown } from 'rolldown';
+import { directValues } from './direct-values.js';
 import { removeOthers, write } from './output-folder.js';
 
 const folder = 'dist';
@@ -14,6 +15,7 @@ const bundle = await rolldown({
     'commands/print-schema': 'src/commands/print-schema.ts',
   },
   platform: 'node',
+  plugins: [directValues],
   // Files beside a module that it reads, such as the sandbox's film, go into dist too.
   experimental: { resolveNewUrlToAsset: true },
   // A library has one for what the gateway never calls.
