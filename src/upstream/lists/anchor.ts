@@ -28,11 +28,6 @@ export interface Pages<R extends Row> {
 /** Which side of a cursor's row is wanted. */
 export type Side = 'after' | 'before';
 
-/** Whether a place is before another. */
-export function isBefore(a: Place, b: Place): boolean {
-  return a.page < b.page || (a.page === b.page && a.index < b.index);
-}
-
 /**
  * Finds the place just behind (`after`) or of (`before`) the row that a cursor names: by its identity,
  * where it stood and then where rows move to; else between its neighbors; else by the number of rows

@@ -37,7 +37,7 @@ export function cachedRow<R extends Row>(
 ): AtOnce<R | undefined> {
   const { consistency, asked } = lists.outline(list, access);
   const rowOn = (page: Pick<ListPage<R>, 'rows'> | null) => page?.rows.find((row) => row.id === id);
-  for (const number of asked.size > MOST_PAGES ? [] : asked.all) {
+  for (const number of asked.size > MOST_PAGES ? [] : [...asked]) {
     const hit = lists.hit(list, number, access);
     const page = hit?.state === 'fresh' ? hit.entry.value : null;
     if (page && rowOn(page) && !consistency.isOutdated(page)) {
@@ -238,6 +238,6 @@ class Search<R extends Row> {
 
   /** The pages that anybody has asked for, as of now. */
   get #asked(): readonly number[] {
-    return this.#lists.outline(this.#list, this.#access).asked.all;
+    return [...this.#lists.outline(this.#list, this.#access).asked];
   }
 }

@@ -8,40 +8,28 @@ const MOST_PAGES = 500;
 
 /**
  * The numbers of a list's pages that may be cached or in flight. Callers can ask for any number by a
- * cursor, so there are at most so many, and those furthest back go first.
+ * cursor, so their number is bounded, and those furthest back go first.
  */
-class AskedPages {
-  readonly #numbers = new Set<number>();
+class AskedPages extends Set<number> {
   #furthest = 0;
 
-  get size(): number {
-    return this.#numbers.size;
-  }
-
-  /** Takes a page in. */
-  add(number: number): void {
-    this.#numbers.add(number);
+  override add(number: number): this {
+    super.add(number);
     this.#furthest = Math.max(this.#furthest, number);
-    if (this.#numbers.size > MOST_PAGES) this.delete(this.#furthest);
+    if (this.size > MOST_PAGES) this.delete(this.#furthest);
+    return this;
   }
 
-  /** Takes a page out, which is not in the list or could not be read. */
-  delete(number: number): void {
-    this.#numbers.delete(number);
-    if (number !== this.#furthest) return;
-    this.#furthest = 0;
-    for (const each of this.#numbers) this.#furthest = Math.max(this.#furthest, each);
-  }
-
-  /** As of now. */
-  get all(): readonly number[] {
-    return [...this.#numbers];
+  override delete(number: number): boolean {
+    const isThere = super.delete(number);
+    if (number === this.#furthest) this.#furthest = Math.max(0, ...this);
+    return isThere;
   }
 
   /** One that goes its own way from there. */
   copy(): AskedPages {
     const copy = new AskedPages();
-    for (const number of this.#numbers) copy.add(number);
+    for (const number of this) copy.add(number);
     return copy;
   }
 }
@@ -157,7 +145,12 @@ export class Outlines {
     const outline = this.#outlines.peek(key);
     if (!outline) return undefined;
     const { consistency, asked } = outline;
-    return { ...outline, asked: asked.copy(), consistency: consistency.copy(), reads: new Map() };
+    return {
+      ...outline,
+      asked: asked.copy(),
+      consistency: consistency.copy(),
+      reads: new Map(),
+    };
   }
 }
 

@@ -76,8 +76,9 @@ export class Lists {
 
   /** Takes note that a page is asked for. */
   #note<R extends Row>({ list, number, outline }: Asked<R>): void {
-    outline.asked.add(number);
     outline.list = list;
+    if (outline.asked.has(number)) return;
+    outline.asked.add(number);
     this.#outlines.remember(outline);
   }
 
@@ -216,7 +217,7 @@ export class Lists {
       return page?.rows.some((row) => list.rowTags?.(row).some(isTouched)) === true;
     };
     return this.#outlines.in(credential.partition).flatMap(({ list, asked }) => {
-      return list?.rowTags && asked.all.some((number) => has(list, number)) ? [list] : [];
+      return list?.rowTags && [...asked].some((number) => has(list, number)) ? [list] : [];
     });
   }
 

@@ -1,7 +1,7 @@
 import { type AtOnce, type Steps, takeAll, takeSteps, until } from '../../scheduling/at-once.ts';
 import type { Access } from '../operation.ts';
 import type { List, Row } from '../request.ts';
-import { FIRST_PLACE, findPlace, isBefore, type Place, type Side } from './anchor.ts';
+import { FIRST_PLACE, findPlace, type Place, type Side } from './anchor.ts';
 import { type Cursor, encodeCursor, NEIGHBORS } from './cursor.ts';
 import { identityOf, type ListPage } from './list-page.ts';
 import type { Lists } from './pages.ts';
@@ -84,16 +84,16 @@ export class Walk<R extends Row> {
    * Tells whether there are any: then what was made of the pages is to be made once more.
    */
   forgetOutdated(): boolean {
+    // One page alone goes with itself, whatever is written meanwhile.
+    if (this.#pages.size < 2) return false;
     const { lists, list, access } = this.#source;
     const { consistency } = lists.outline(list, access);
     for (const page of this.#pages.values()) {
       const next = this.#pages.get(page.number + 1);
       if (next && this.#share(page, next)) consistency.overlap(page, next);
     }
-    // One page alone goes with itself, whatever is written meanwhile.
-    const several = this.#pages.size > 1;
     const outdated = [...this.#pages.values()].filter(
-      (page) => consistency.isOutdated(page) || (several && page.writes < consistency.writes),
+      (page) => consistency.isOutdated(page) || page.writes < consistency.writes,
     );
     for (const { number } of outdated) this.#pages.delete(number);
     return outdated.length > 0;
@@ -287,4 +287,9 @@ class StandingRow<R extends Row> implements WindowRow<R> {
   get cursor(): string {
     return this.#walk.cursor(this.#page, this.#index);
   }
+}
+
+/** Whether a place is before another. */
+function isBefore(a: Place, b: Place): boolean {
+  return a.page < b.page || (a.page === b.page && a.index < b.index);
 }
