@@ -57,7 +57,7 @@ export interface Parts {
 }
 
 /** An operation that was found valid, and what it is read in. */
-interface Compilable {
+export interface Compilable {
   readonly schema: GraphQLSchema;
   readonly document: DocumentNode;
   readonly operation: OperationDefinitionNode;

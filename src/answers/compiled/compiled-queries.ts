@@ -11,21 +11,14 @@ import {
   shortName,
 } from '../request-names.ts';
 import type { AnswerParts } from './answer-parts.ts';
-import {
-  CompiledOperation,
-  type CompiledPlans,
-  createCompiledPlans,
-} from './compiled-operation.ts';
+import { Attempts } from './attempts.ts';
+import { createCompiledPlans } from './compiled-operation.ts';
 import { type LiftedText, liftLiterals } from './lifted-literals.ts';
 import type { ReadQuery, TextReader } from './read-text.ts';
 import { shapeKeys, shapeOf, type TextShape } from './text-shape.ts';
 
 /** Characters of the texts of operations that are held: parsed they take some hundred times the memory. */
 const MAX_CHARACTERS = 128 * 1024;
-/** Failed attempts in a row after which most are left out, */
-const MOST_MISSES = 8;
-/** ... except for one in this many. */
-const TRY_EVERY = 16;
 /** Characters of the `Accept` headers whose types are known. */
 const MAX_ACCEPTED_CHARACTERS = 8 * 1024;
 
@@ -49,14 +42,6 @@ interface Known {
   readonly literals: Readonly<Record<string, unknown>> | null;
   /** ... and what they are in another text of the same shape. */
   readonly valuesOf: LiftedText['valuesOf'] | null;
-}
-
-/** What is known of the attempts to answer one operation at once. */
-interface Attempts {
-  /** Made when it is first wanted; null for one that cannot be. */
-  compiled: CompiledOperation | null | undefined;
-  /** Attempts in a row that came to nothing. */
-  misses: number;
 }
 
 /** A run of an operation on the whole path, after every check. */
@@ -125,7 +110,7 @@ export class CompiledQueries {
   /** Whether it is worth to try and answer one here. */
   mayAnswer(names: RequestNames, { key, text }: AskedOperation): boolean {
     const known = this.#known.peek(key);
-    if (known) return known.attempts.compiled !== null;
+    if (known) return !known.attempts.areVain;
     if (text === null || !this.#read || this.#unfit.knows(key)) return false;
     return this.#contentTypes.peek(names.accept) !== undefined;
   }
@@ -136,18 +121,25 @@ export class CompiledQueries {
     return known ? this.#answerKnown(known, asked, viewer) : this.#answerText(names, asked, viewer);
   }
 
-  #answerKnown(known: Known, { variables }: AskedOperation, viewer: Viewer): CompiledAnswer | null {
-    return this.#attempt(known.attempts, known.query, (compiled) => {
-      const all = known.literals ? { ...variables, ...known.literals } : variables;
+  #answerKnown(
+    { attempts, contentType, literals, name, query }: Known,
+    { variables }: AskedOperation,
+    viewer: Viewer,
+  ): CompiledAnswer | null {
+    return attempts.make(query, (compiled) => {
+      const all = literals ? { ...variables, ...literals } : variables;
+      query.check(all);
       const context = this.#open(viewer);
-      const parts = this.#parts.of(viewer, context.receipt.ingredients);
-      return this.#run(known, all, (values) => compiled.run(context, values, parts), context);
+      const { receipt } = context;
+      const data = compiled.run(context, all, this.#parts.of(viewer, receipt.ingredients));
+      receipt.ingredients.settle();
+      return { data, receipt, contentType, name };
     });
   }
 
   /** Answers a text that is not known, by the plan of another that differs in name, literals, comments or whitespace. */
   #answerText(names: RequestNames, asked: AskedOperation, viewer: Viewer): CompiledAnswer | null {
-    const { key, operationName: wanted, text, variables } = asked;
+    const { key, operationName: wanted, text } = asked;
     const contentType = this.#contentTypes.get(names.accept);
     if (text === null || contentType === undefined || !this.#read) return null;
     const shape = shapeOf(text);
@@ -159,48 +151,24 @@ export class CompiledQueries {
     }
     names.read = this.#read(text, wanted);
     const query = names.read?.query;
-    const compiled = query ? compile(query, null) : null;
-    if (!query || !compiled) {
+    const once = new Attempts(null);
+    if (!query || !once.prepare(query)) {
       this.#unfit.admits(key);
       return null;
     }
     const shared =
       shape && hasOneOperation(query) && this.#keepShape(names, shape, contentType, query);
     const isSecond = this.#seen.admits(key);
+    let known: Known;
     if (shared) {
-      const known = knownOf(shared, shape);
+      known = knownOf(shared, shape);
       if (isSecond) this.#known.set(key, known);
-      return this.#answerKnown(known, asked, viewer);
+    } else {
+      known = isSecond
+        ? this.#keep(key, contentType, () => query)
+        : newlyKnown(query, contentType, once);
     }
-    if (isSecond) {
-      return this.#answerKnown(
-        this.#keep(key, contentType, () => query),
-        asked,
-        viewer,
-      );
-    }
-    try {
-      const name = operationName(query.operation);
-      const context = this.#open(viewer);
-      const terms = { query, contentType, name };
-      return this.#run(terms, variables, (values) => compiled.run(context, values, null), context);
-    } catch {
-      // Whatever it was, on the whole way it happens again and is answered there.
-      return null;
-    }
-  }
-
-  /** @throws NOT_CACHED, or whatever a check or a resolver throws. */
-  #run(
-    { contentType, name, query }: Pick<Known, 'contentType' | 'name' | 'query'>,
-    variables: Readonly<Record<string, unknown>>,
-    run: (variables: Readonly<Record<string, unknown>>) => string,
-    { receipt }: GraphContext,
-  ): CompiledAnswer {
-    query.check(variables);
-    const data = run(variables);
-    receipt.ingredients.settle();
-    return { data, receipt, contentType, name };
+    return this.#answerKnown(known, asked, viewer);
   }
 
   #keep(
@@ -212,9 +180,7 @@ export class CompiledQueries {
     const kept = this.#known.peek(key);
     if (kept) return kept;
     const read = query();
-    const attempts = this.#attemptsOf(read.operation);
-    const name = operationName(read.operation);
-    const known: Known = { query: read, contentType, name, attempts, literals: null, valuesOf };
+    const known = { ...newlyKnown(read, contentType, this.#attemptsOf(read.operation)), valuesOf };
     this.#known.set(key, known);
     return known;
   }
@@ -258,7 +224,7 @@ export class CompiledQueries {
       this.#attemptsOf(query.operation);
       return null;
     }
-    return this.#attempt(attempts, query, (compiled) => {
+    return attempts.make(query, (compiled) => {
       const context = this.#open(viewer);
       const { ingredients } = context.receipt;
       const data = compiled.run(context, variables, this.#parts.of(viewer, ingredients));
@@ -272,35 +238,17 @@ export class CompiledQueries {
   #attemptsOf(operation: OperationDefinitionNode): Attempts {
     let attempts = this.#attempts.get(operation);
     if (!attempts) {
-      attempts = { compiled: undefined, misses: 0 };
+      attempts = new Attempts(this.#plans);
       this.#attempts.set(operation, attempts);
     }
     return attempts;
   }
+}
 
-  /** One attempt, unless the last ones came to nothing. Whatever goes wrong happens again on the whole path. */
-  #attempt<T>(
-    attempts: Attempts,
-    query: ValidRun['query'],
-    run: (compiled: CompiledOperation) => T,
-  ): T | null {
-    if (attempts.compiled === null) return null;
-    if (attempts.misses >= MOST_MISSES && attempts.misses % TRY_EVERY !== 0) {
-      attempts.misses += 1;
-      return null;
-    }
-    const compiled = attempts.compiled ?? compile(query, this.#plans);
-    attempts.compiled = compiled;
-    if (!compiled) return null;
-    try {
-      const answer = run(compiled);
-      attempts.misses = 0;
-      return answer;
-    } catch {
-      attempts.misses += 1;
-      return null;
-    }
-  }
+/** What is known of a query by itself. */
+function newlyKnown(query: ReadQuery, contentType: string, attempts: Attempts): Known {
+  const name = operationName(query.operation);
+  return { query, contentType, name, attempts, literals: null, valuesOf: null };
 }
 
 /** What is known of one text, by what is known of its shape. */
@@ -312,13 +260,4 @@ function knownOf(shared: Known, { literals, name }: TextShape): Known {
 function hasOneOperation({ document }: ReadQuery): boolean {
   const operations = document.definitions.filter(({ kind }) => kind === Kind.OPERATION_DEFINITION);
   return operations.length === 1;
-}
-
-function compile(query: ValidRun['query'], plans: CompiledPlans | null): CompiledOperation | null {
-  try {
-    return new CompiledOperation(query, plans);
-  } catch {
-    // It is answered the whole way, as ever.
-    return null;
-  }
 }
