@@ -39,7 +39,7 @@ export class InputLimits {
     { schema, document, operation }: ValidOperation,
     variables: Readonly<Record<string, unknown>>,
   ): void {
-    const plan = this.#planOf(schema, document);
+    const plan = this.#plans.get(document) ?? this.learn(document, planInput(schema, document));
     if (plan.input.fault) throw plan.input.fault;
     checkVariables(schema, operation, variables, plan.input);
     const most = plan.most.get(operation) ?? countRows(schema, document, operation, null);
@@ -49,15 +49,8 @@ export class InputLimits {
   }
 
   /** Takes what was found out of a document on another walk. */
-  learn(document: DocumentNode, input: InputPlan): void {
-    this.#plans.set(document, { input, most: new Map() });
-  }
-
-  #planOf(schema: GraphQLSchema, document: DocumentNode): DocumentPlan {
-    const plan = this.#plans.get(document) ?? {
-      input: planInput(schema, document),
-      most: new Map<OperationDefinitionNode, AskedFor>(),
-    };
+  learn(document: DocumentNode, input: InputPlan): DocumentPlan {
+    const plan: DocumentPlan = { input, most: new Map() };
     this.#plans.set(document, plan);
     return plan;
   }
