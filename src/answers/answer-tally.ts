@@ -1,6 +1,5 @@
 import { copiedName } from '../observe/copied-name.ts';
-import type { EventStream } from '../observe/event-stream.ts';
-import { type BulkOptions, emitInBulk } from '../observe/log/bulk.ts';
+import { type BulkOptions, type EventStream, emitInBulk } from '../observe/event-stream.ts';
 import type { ServedKind } from '../upstream/ingredients.ts';
 import type { RememberedAnswer } from './remembered-answers.ts';
 

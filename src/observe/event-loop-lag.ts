@@ -1,5 +1,6 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
-import { Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { defineGauge } from './metrics/gauge.ts';
 
 /** How often the event loop is looked at: often enough to see it held, seldom enough to let it sleep. */
 const LOOK_EVERY_MS = 500;
@@ -30,16 +31,7 @@ export function replaceLagGauges(registry: Registry): void {
     const name = `nodejs_eventloop_lag_${reading}_seconds`;
     registry.removeSingleMetric(name);
     const help = `Delay of the event loop since the last scrape: ${reading}.`;
-    registry.registerMetric(
-      new Gauge({
-        name,
-        help,
-        registers: [],
-        collect() {
-          this.set(looks.count === 0 ? 0 : seconds());
-        },
-      }),
-    );
+    defineGauge(registry, name, help, () => (looks.count === 0 ? 0 : seconds()));
   };
   for (const [reading, read] of Object.entries(readings)) {
     define(reading, () => Math.max(0, read(looks) / NANOSECONDS - LOOK_EVERY_MS / 1000));

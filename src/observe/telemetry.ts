@@ -1,8 +1,7 @@
 import type { Clock } from '../scheduling/clock.ts';
-import { EventStream } from './event-stream.ts';
+import { EventStream, emitReadsInBulk } from './event-stream.ts';
 import { Health } from './health.ts';
 import { History } from './history/history.ts';
-import { emitReadsInBulk } from './log/bulk.ts';
 import { createLog, type LogLevel, type LogStream } from './log/logger.ts';
 import { createScrub, type Scrub } from './log/scrub.ts';
 import { createLazyMetrics } from './metrics/lazy-metrics.ts';

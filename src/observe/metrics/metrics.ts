@@ -1,8 +1,9 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 import type { ErrorCode, UpstreamName } from '../../errors.ts';
 import { NEVER_MS, replaceLagGauges } from '../event-loop-lag.ts';
 import type { QueueLane } from '../events.ts';
 import type { CountingReader } from './counted-events.ts';
+import { defineGauge, defineGauges } from './gauge.ts';
 import { createReplicaMetrics, type ReplicaGauges } from './replica-metrics.ts';
 
 /** Values that are read at each scrape, and cost nothing between. */
@@ -77,7 +78,7 @@ export function createMetrics(gauges: Gauges): { metrics: Metrics; reader: Count
   const histogram = <L extends string>(name: string, help: string, labelNames: readonly L[]) =>
     new Histogram({ name: `gateway_${name}`, help, labelNames, buckets: seconds, registers });
 
-  defineGauges(gauges, registry);
+  registerGauges(gauges, registry);
   const waits = histogram('queue_wait_seconds', 'Time in the queue of requests that got a slot.', [
     'upstream',
     'lane',
@@ -170,79 +171,33 @@ export function createMetrics(gauges: Gauges): { metrics: Metrics; reader: Count
   return { metrics, reader };
 }
 
-function defineLiveGauges(live: () => LiveGauges, registry: Registry): void {
-  const help = {
-    streams: 'Viewers of live queries.',
-    groups: 'Live queries that are run for them, once for all who look at the same.',
-    bytes: 'Memory of the results of live queries, estimated.',
-  };
-  for (const name of ['streams', 'groups', 'bytes'] as const) {
-    registry.registerMetric(
-      new Gauge({
-        name: `gateway_live_${name}`,
-        help: help[name],
-        registers: [],
-        collect() {
-          this.set(live()[name]);
-        },
-      }),
+function registerGauges({ budgets, cache, live, reachable }: Gauges, registry: Registry): void {
+  const gauge = (name: string, help: string, read: () => number): void =>
+    defineGauge(registry, `gateway_${name}`, help, read);
+  const perUpstream = (name: string, help: string, read: (of: BudgetGauges) => number): void =>
+    defineGauges(registry, `gateway_${name}`, help, ['upstream'], () =>
+      budgets().map((budget) => [{ upstream: budget.upstream }, read(budget)]),
     );
+  if (live) {
+    gauge('live_streams', 'Viewers of live queries.', () => live().streams);
+    const groups = 'Live queries that are run for them, once for all who look at the same.';
+    gauge('live_groups', groups, () => live().groups);
+    gauge('live_bytes', 'Memory of the results of live queries, estimated.', () => live().bytes);
   }
-}
-
-function defineGauges(gauges: Gauges, registry: Registry): void {
-  if (gauges.live) defineLiveGauges(gauges.live, registry);
-  const perUpstream = (
-    name: string,
-    help: string,
-    read: (budget: BudgetGauges) => number,
-  ): void => {
-    registry.registerMetric(
-      new Gauge({
-        name: `gateway_${name}`,
-        help,
-        labelNames: ['upstream'],
-        registers: [],
-        collect() {
-          for (const budget of gauges.budgets())
-            this.set({ upstream: budget.upstream }, read(budget));
-        },
-      }),
-    );
-  };
   perUpstream('budget_limit', 'Requests that a window allows.', ({ limit }) => limit);
   perUpstream('budget_used', 'Requests that still count against the limit.', ({ used }) => used);
   perUpstream('budget_remaining', 'Requests that could leave now.', ({ remaining }) => remaining);
   perUpstream('budget_paused', 'Keys paused by a refusal.', ({ paused }) => paused);
   perUpstream('budget_keys', 'Keys with a budget.', ({ keys }) => keys);
   perUpstream('upstream_reachable', '1 unless it did not answer lately.', ({ upstream }) =>
-    gauges.reachable(upstream) ? 1 : 0,
+    Number(reachable(upstream)),
   );
-  registry.registerMetric(
-    new Gauge({
-      name: 'gateway_queue_length',
-      help: 'Requests that wait for a slot.',
-      labelNames: ['upstream', 'lane'],
-      registers: [],
-      collect() {
-        for (const { upstream, queued } of gauges.budgets()) {
-          for (const [lane, length] of Object.entries(queued)) this.set({ upstream, lane }, length);
-        }
-      },
-    }),
+  const waits = 'Requests that wait for a slot.';
+  defineGauges(registry, 'gateway_queue_length', waits, ['upstream', 'lane'], () =>
+    budgets().flatMap(({ queued, upstream }) =>
+      Object.entries(queued).map(([lane, length]) => [{ upstream, lane }, length] as const),
+    ),
   );
-  const ofCache = (name: 'bytes' | 'entries', help: string): void => {
-    registry.registerMetric(
-      new Gauge({
-        name: `gateway_cache_${name}`,
-        help,
-        registers: [],
-        collect() {
-          this.set(gauges.cache()[name]);
-        },
-      }),
-    );
-  };
-  ofCache('bytes', 'Memory of cache entries, estimated.');
-  ofCache('entries', 'Cache entries.');
+  gauge('cache_bytes', 'Memory of cache entries, estimated.', () => cache().bytes);
+  gauge('cache_entries', 'Cache entries.', () => cache().entries);
 }

@@ -1,6 +1,7 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, Histogram, type Registry } from 'prom-client';
 import type { UpstreamName } from '../../errors.ts';
 import type { CountingReader } from './counted-events.ts';
+import { defineGauge, defineGauges } from './gauge.ts';
 
 /** How this process stands to the others that share budgets and answers. */
 export interface ReplicaGauges {
@@ -34,18 +35,11 @@ export function createReplicaMetrics(
   registry: Registry,
 ): CountingReader {
   const registers = [registry];
-  const gauge = (name: string, help: string, value: (state: ReplicaGauges) => number): void => {
-    const collected = new Gauge({
-      name: `gateway_${name}`,
-      help,
-      registers: [],
-      collect() {
-        const state = read();
-        if (state) this.set(value(state));
-      },
+  const gauge = (name: string, help: string, value: (state: ReplicaGauges) => number): void =>
+    defineGauge(registry, `gateway_${name}`, help, () => {
+      const state = read();
+      return state && value(state);
     });
-    registry.registerMetric(collected);
-  };
   gauge('redis_up', '1 while Redis answers.', ({ isUp }) => Number(isUp));
   gauge(
     'redis_leased',
@@ -63,27 +57,19 @@ export function createReplicaMetrics(
     'Replicas that are kept out for another secret than this one has.',
     ({ strangers }) => strangers,
   );
-  registry.registerMetric(
-    new Gauge({
-      name: 'gateway_budget_quarantine_seconds',
-      help: 'For so long nothing is sent, since it is not known what was.',
-      labelNames: ['upstream'],
-      registers: [],
-      collect() {
-        for (const { ms, upstream } of read()?.quarantines ?? []) this.set({ upstream }, ms / 1000);
-      },
-    }),
+  defineGauges(
+    registry,
+    'gateway_budget_quarantine_seconds',
+    'For so long nothing is sent, since it is not known what was.',
+    ['upstream'],
+    () => (read()?.quarantines ?? []).map(({ ms, upstream }) => [{ upstream }, ms / 1000]),
   );
-  registry.registerMetric(
-    new Gauge({
-      name: 'gateway_budget_ghost_slots',
-      help: 'Slots that are kept for replicas which ended without a word.',
-      labelNames: ['upstream'],
-      registers: [],
-      collect() {
-        for (const { slots, upstream } of read()?.ghosts ?? []) this.set({ upstream }, slots);
-      },
-    }),
+  defineGauges(
+    registry,
+    'gateway_budget_ghost_slots',
+    'Slots that are kept for replicas which ended without a word.',
+    ['upstream'],
+    () => (read()?.ghosts ?? []).map(({ slots, upstream }) => [{ upstream }, slots]),
   );
   const trips = new Histogram({
     name: 'gateway_redis_round_trip_seconds',

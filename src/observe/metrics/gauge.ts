@@ -1,0 +1,33 @@
+import { Gauge, type Registry } from 'prom-client';
+
+/** Defines a value that is read at each scrape and costs nothing between; none is shown where it is undefined. */
+export function defineGauge(
+  registry: Registry,
+  name: string,
+  help: string,
+  read: () => number | undefined,
+): void {
+  defineGauges(registry, name, help, [], () => {
+    const value = read();
+    return value === undefined ? [] : [[{}, value]];
+  });
+}
+
+/** The same for a value of each combination of labels. */
+export function defineGauges<L extends string>(
+  registry: Registry,
+  name: string,
+  help: string,
+  labelNames: readonly L[],
+  read: () => readonly (readonly [labels: Partial<Record<L, string>>, value: number])[],
+): void {
+  const gauge: Gauge<L> = new Gauge({
+    name,
+    help,
+    labelNames,
+    registers: [registry],
+    collect() {
+      for (const [labels, value] of read()) gauge.set(labels, value);
+    },
+  });
+}
