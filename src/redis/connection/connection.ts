@@ -6,8 +6,7 @@ import type { Script } from '../lua/scripts.ts';
 import type { RedisNames } from '../names.ts';
 import { type Address, readAddress } from './address.ts';
 import { type Command, RedisClient } from './client.ts';
-import { PermissionWatch } from './permission-watch.ts';
-import { deniedTo } from './permissions.ts';
+import { deniedTo, PermissionWatch } from './permissions.ts';
 import { checkMaster, findMaster } from './sentinel.ts';
 
 /** What a connection tells of itself. No text of it holds a secret. */

@@ -1,3 +1,5 @@
+import type { Clock } from '../../scheduling/clock.ts';
+import { RedisRefused } from '../failures.ts';
 import { scriptCommands } from '../lua/effects.ts';
 import type { RedisNames } from '../names.ts';
 import type { Command } from './client.ts';
@@ -34,4 +36,66 @@ function commandsFor({ channel, entry, keys: [state, tags] }: RedisNames): strin
     ['subscribe', channel],
     ...scriptCommands.map((command) => command.map((word) => words[word] ?? word)),
   ];
+}
+
+interface PermissionWatchOptions {
+  readonly clock: Clock;
+  /** The permissions that are lacking now, in one round trip. Rejects where that cannot be asked. */
+  readonly ask: () => Promise<readonly string[]>;
+  /** Told of what is lacking whenever that has changed; empty when nothing is any more. */
+  readonly changed: (denied: readonly string[]) => void;
+}
+
+/** Pause before asking again while something is lacking, in milliseconds: an operator may be granting it. */
+const ASK_AGAIN_MS = 1000;
+
+/**
+ * Knows which permissions the user of the connection lacks: asked once for each connection, whenever Redis refuses a
+ * command for want of one, and again and again while one is lacking. At most one question is under way.
+ */
+export class PermissionWatch {
+  readonly #options: PermissionWatchOptions;
+  #denied: readonly string[] = [];
+  #asking = false;
+  #askAgain = false;
+  #cancel = (): void => {};
+  #closed = false;
+
+  constructor(options: PermissionWatchOptions) {
+    this.#options = options;
+  }
+
+  /** Asks what is lacking now. Never rejects. */
+  async look(ask = this.#options.ask): Promise<void> {
+    if (this.#closed) return;
+    if (this.#asking) {
+      this.#askAgain = true;
+      return;
+    }
+    this.#cancel();
+    this.#asking = true;
+    this.#askAgain = false;
+    try {
+      this.#learn(await ask());
+    } catch (error) {
+      // Nothing else than `eval` is needed to ask.
+      if (error instanceof RedisRefused && error.message.startsWith('NOPERM'))
+        this.#learn(['eval']);
+    }
+    this.#asking = false;
+    if (this.#closed || (this.#denied.length === 0 && !this.#askAgain)) return;
+    this.#cancel = this.#options.clock.after(ASK_AGAIN_MS, () => void this.look());
+  }
+
+  /** Asks no more. */
+  close(): void {
+    this.#closed = true;
+    this.#cancel();
+  }
+
+  #learn(denied: readonly string[]): void {
+    if (this.#closed || denied.join() === this.#denied.join()) return;
+    this.#denied = denied;
+    this.#options.changed(denied);
+  }
 }
