@@ -40,6 +40,8 @@ export function createGraphqlServer<Context extends object>(
     maskedErrors: { maskError },
     cors: false,
     graphiql: false,
+    // Yoga would answer every address that ends so itself, before the first plugin. No address has a space.
+    healthCheckEndpoint: ' ',
     landingPage: false,
     logging: false,
     maxRequestBodySize: false,

@@ -32,6 +32,18 @@ describe('GraphQL over HTTP', () => {
     });
   });
 
+  it('answers an operation whose address ends like that of a probe', async () => {
+    const { server } = smallServer();
+    const read = await server.fetch(`${url}?query={hello}&page=/health`);
+    expect(await read.json()).toEqual({ data: { hello: 'hello world' } });
+    const write = await server.fetch(`${url}?from=/health`, {
+      method: 'POST',
+      headers: json,
+      body: hello,
+    });
+    expect(await write.json()).toEqual({ data: { hello: 'hello world' } });
+  });
+
   it('refuses a body of unannounced length once it is too long', async () => {
     const { server } = smallServer();
     const send = async (bytes: number): Promise<Response> =>
