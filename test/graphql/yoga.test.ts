@@ -38,7 +38,7 @@ describe('GraphQL over HTTP', () => {
     expect(await read.json()).toEqual({ data: { hello: 'hello world' } });
     const write = await server.fetch(`${url}?from=/health`, {
       method: 'POST',
-      headers: json,
+      headers: { ...json },
       body: hello,
     });
     expect(await write.json()).toEqual({ data: { hello: 'hello world' } });
