@@ -9,14 +9,14 @@ import { createReplicaMetrics, type ReplicaGauges } from './replica-metrics.ts';
 /** Values that are read at each scrape, and cost nothing between. */
 export interface Gauges {
   /** One entry for each upstream with a key in use. */
-  budgets(): readonly BudgetGauges[];
-  cache(): { readonly bytes: number; readonly entries: number };
+  readonly budgets: () => readonly BudgetGauges[];
+  readonly cache: () => { readonly bytes: number; readonly entries: number };
   /** How this process stands to others on the same Redis; absent where it is alone. */
   replicas?: (() => ReplicaGauges | undefined) | undefined;
   /** Live queries; absent where there can be none. */
   live?: (() => LiveGauges) | undefined;
   /** Whether an upstream is reachable, as far as known. */
-  reachable(upstream: UpstreamName): boolean;
+  readonly reachable: (upstream: UpstreamName) => boolean;
 }
 
 /** The live queries of a process. */
