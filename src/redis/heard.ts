@@ -39,7 +39,7 @@ export interface WatchedDocument {
   look(reply: readonly unknown[], heard: Heard): void;
 }
 
-/** Who is told what a replica hears. */
+/** Listens to what a replica hears. */
 export interface ReplicaListeners {
   /** Writes have touched tags: up to `n` all are known now. `low` is the highest number that Redis has forgotten. */
   touched(news: Touches): void;

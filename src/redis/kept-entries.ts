@@ -27,18 +27,18 @@ interface KeptEntriesOptions {
   readonly keyOf: (name: string) => string;
   /** The values by these names in one round trip. Rejects when there is no Redis. */
   readonly read: (names: readonly string[]) => Promise<readonly (Buffer | null)[]>;
-  /** Keeps a value for some milliseconds; what becomes of it is not told. */
+  /** Keeps a value for some milliseconds; its outcome is not reported. */
   readonly write: (name: string, value: Buffer, ttlMs: number) => void;
-  /** Told of everything that is there and cannot be used. */
+  /** Called for everything that is there and cannot be used. */
   readonly unreadable: () => void;
 }
 
 /** So long an answer is kept at most, whatever its ttl. */
 const LONGEST_MS = 86_400_000;
-/** An answer that is longer is kept by nobody but who has read it: it would hold up all that goes over the connection. */
+/** A longer answer is kept only by the replica that has read it: it would hold up the whole connection. */
 const MAX_BYTES = 1024 * 1024;
 
-/** Answers in Redis, sealed: whoever writes there cannot make up an answer, and whoever reads there cannot read one. */
+/** Answers in Redis, sealed: without the secret no answer can be made up there, and none can be read. */
 export class KeptEntries {
   readonly #options: KeptEntriesOptions;
 

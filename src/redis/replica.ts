@@ -11,7 +11,7 @@ import { listOf, pairsIn } from './values.ts';
 
 /** What a replica needs of the world. */
 interface ReplicaOptions {
-  /** Tells it from all others, also from its own successor. */
+  /** Distinguishes it from all others, also from its own successor. */
   readonly id: string;
   /** Of the secret: replicas with another one count elsewhere, and do not work side by side. */
   readonly fingerprint: string;
@@ -176,7 +176,7 @@ export class Replica {
     this.beat();
   }
 
-  /** Beats no more, and lets nobody wait for this replica. */
+  /** Beats no more, and lets no writer wait for this replica. */
   async close(documents: readonly string[]): Promise<void> {
     this.#closed = true;
     this.#cancelBeat();

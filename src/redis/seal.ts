@@ -13,7 +13,7 @@ const TAG_BYTES = 16;
 /** 132 bits: no two texts will ever have one name. */
 const NAME_CHARACTERS = 22;
 
-/** Keeps what stands in Redis from whoever can read there, and tells what somebody else wrote there. */
+/** Hides what stands in Redis from its readers, and detects what was written there without the secret. */
 export interface Sealing {
   /**
    * Name of anything in Redis that must not be readable there: of an entry, a budget, a caller, a partition.
@@ -24,7 +24,7 @@ export interface Sealing {
   readonly seal: (name: string, text: string) => Buffer;
   /** What was sealed under this name; `null` for anything else, whatever it is. Never throws. */
   readonly open: (name: string, sealed: Buffer) => string | null;
-  /** Of secret and format: equal on replicas that understand each other. Tells nothing of the secret. */
+  /** Of secret and format: equal on replicas that understand each other. Reveals nothing of the secret. */
   readonly fingerprint: string;
 }
 

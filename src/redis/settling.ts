@@ -13,11 +13,11 @@ interface SettlingOptions {
   readonly times: ProtocolTimes;
   /** When all has been in vain for so long, the intents of writes have done their work. */
   readonly giveUpMs: number;
-  /** Told of each write that has settled, with the milliseconds that it took. */
+  /** Called for each write that has settled, with the milliseconds that it took. */
   readonly settled: (how: SettledHow, ms: number) => void;
 }
 
-/** Writes that are told again when Redis has lost its memory. */
+/** Writes that are sent again when Redis has lost its memory. */
 const REMEMBERED = 100;
 /** Replicas whose acknowledgements are remembered. */
 const REPLICAS_REMEMBERED = 1000;
@@ -33,7 +33,7 @@ interface Waiting {
 }
 
 /**
- * Lets all replicas know of writes. Whoever has written waits until every replica whose lease runs has said
+ * Lets all replicas know of writes. The writer waits until every replica whose lease runs has said
  * that it knows, or its lease is over: so writers pay for what readers are promised, and readers do not.
  */
 export class Settling {
@@ -44,7 +44,7 @@ export class Settling {
   /** The tags of the latest writes of this process. */
   readonly #latest: (readonly string[])[] = [];
   readonly #notices: Notices;
-  /** Whether the latest writes are to be told again, and are not yet. */
+  /** Whether the latest writes are to be sent again, and are not yet. */
   #isRetelling = false;
   #closed = false;
 
@@ -54,7 +54,7 @@ export class Settling {
   }
 
   /**
-   * Tells of a write, again and again until it gets through, and resolves when no replica shows the state before
+   * Sends a write, again and again until it gets through, and resolves when no replica shows the state before
    * it any more. `told` is called with the number of the write. Never rejects.
    */
   async settle(
@@ -87,14 +87,14 @@ export class Settling {
     }
   }
 
-  /** Redis can be asked again, or has lost its memory: what was not told is told now. */
+  /** Redis can be asked again, or has lost its memory: what was not sent is sent now. */
   again(): void {
     this.#notices.again();
   }
 
-  /** Redis has lost its memory: it is told again of the latest writes. */
+  /** Redis has lost its memory: the latest writes are sent to it again. */
   async retell(): Promise<void> {
-    // What waits to be told is told to whatever memory Redis has then.
+    // What waits to be sent is sent to whatever memory Redis has then.
     if (this.#latest.length === 0 || this.#isRetelling) return;
     this.#isRetelling = true;
     const { replica } = this.#options;
@@ -105,7 +105,7 @@ export class Settling {
     this.#isRetelling = false;
   }
 
-  /** Nothing is told again. */
+  /** Nothing is sent again. */
   close(): void {
     this.#closed = true;
     this.#notices.close();
@@ -178,7 +178,7 @@ interface Notice {
 }
 
 /**
- * Tells Redis of writes, again and again until it gets through. One command at a time is under way, with all writes
+ * Sends writes to Redis, again and again until it gets through. One command at a time is under way, with all writes
  * that are waiting: however many there are while Redis is away, there is one attempt to make and one timer.
  */
 class Notices {
@@ -192,7 +192,7 @@ class Notices {
     this.#options = options;
   }
 
-  /** Tells of a write that has touched tags; `null` once that is of no use any more. Never rejects. */
+  /** Sends a write that has touched tags; `null` once that is of no use any more. Never rejects. */
   tell(tags: readonly string[], intent?: string): Promise<Noted | null> {
     if (this.#closed) return Promise.resolve(null);
     return new Promise((done) => {
@@ -201,12 +201,12 @@ class Notices {
     });
   }
 
-  /** Redis can be asked again: what waits is told now. */
+  /** Redis can be asked again: what waits is sent now. */
   again(): void {
     this.#wake();
   }
 
-  /** Nothing is told any more. */
+  /** Nothing is sent any more. */
   close(): void {
     this.#closed = true;
     for (const { done } of this.#waiting) done(null);
@@ -232,7 +232,7 @@ class Notices {
           notice.done(noted);
         }
       } catch (error) {
-        // One that was carried out and not heard of is told twice, which does no harm.
+        // One that was carried out and not heard of is sent twice, which does no harm.
         const waitMs = error instanceof RedisUnavailable ? times.leaseMs : times.beatMs;
         await new Promise<void>((resolve) => {
           const cancel = clock.after(waitMs, resolve);

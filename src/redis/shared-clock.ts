@@ -25,7 +25,7 @@ export interface LostTime {
 const DRIFT = 0.001;
 
 /**
- * What a replica knows of the clock that all share, within one epoch. Each reply tells a time of Redis between the
+ * What a replica knows of the clock that all share, within one epoch. Each reply has a time of Redis between the
  * moments at which its command was sent and the reply came. With the monotonic time since, that bounds the shared clock
  * from both sides:
  *

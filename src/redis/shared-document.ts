@@ -36,7 +36,7 @@ export interface Effects {
   /** Intents that count for this many more milliseconds from now on. */
   readonly renewed: Map<string, number>;
   readonly dropped: Set<string>;
-  /** Messages of the channel, each told always or only where another replica waits. */
+  /** Messages of the channel, each sent always or only where another replica waits. */
   readonly messages: { readonly text: string; readonly always: boolean }[];
 }
 
@@ -72,7 +72,7 @@ interface SharedDocumentOptions<D> {
   readonly replica: Pick<Replica, 'applied' | 'call' | 'epoch'>;
   readonly name: string;
   readonly form: DocumentForm<D>;
-  /** Told when the document, or what others wait for, may be other than before; `null` where it cannot be read. */
+  /** Called when the document, or what others wait for, may be other than before; `null` where it cannot be read. */
   readonly heard: (known: KnownDocument<D> | null) => void;
 }
 

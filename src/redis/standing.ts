@@ -31,7 +31,7 @@ interface StandingOptions {
   readonly outageReads: 'stale' | 'refuse';
   readonly events: EventStream;
   readonly clock: Clock;
-  /** Told whenever Redis does not answer, for longer than a moment, or does again. */
+  /** Called whenever Redis does not answer, for longer than a moment, or does again. */
   readonly outageChanged: () => void;
   readonly quarantines: () => ReplicaGauges['quarantines'];
   readonly ghosts: () => ReplicaGauges['ghosts'];
@@ -39,7 +39,7 @@ interface StandingOptions {
 
 /** Pause before the same refusal is logged again, in milliseconds. */
 const REPEAT_MS = 600_000;
-/** Refusals that are told apart. */
+/** Refusals that are counted apart. */
 const REASONS_REMEMBERED = 50;
 
 /**

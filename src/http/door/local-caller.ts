@@ -17,7 +17,7 @@ const PASSED_ON = new RegExp(
 
 /**
  * Whether a request comes from this machine itself. One that a proxy on it has passed on does not, nor one by DNS
- * rebinding, which names another host. HTTP/1.0 is what nginx speaks as a proxy unless it is told otherwise, with
+ * rebinding, which names another host. HTTP/1.0 is what nginx speaks as a proxy unless it is configured otherwise, with
  * no header that says so; programs of today do not.
  */
 export function isLocal({ headers, httpVersion, socket }: IncomingMessage): boolean {

@@ -22,7 +22,7 @@ export function readAddress(url: string): Address {
   };
 }
 
-/** The part of an address that may be told. */
+/** The part of an address that may be shown. */
 export function placeOf({ host, port }: Pick<Address, 'host' | 'port'>): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }

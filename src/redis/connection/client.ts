@@ -11,7 +11,7 @@ export interface RedisClientOptions {
   readonly clock: Clock;
   /** How long it may take to get connected, the greetings included. */
   readonly connectMs: number;
-  /** A connection that was there is gone. Told at most once, and not after `destroy`. */
+  /** A connection that was there is gone. Called at most once, and not after `destroy`. */
   readonly lost: (reason: string) => void;
 }
 
@@ -139,7 +139,7 @@ export class RedisClient {
 
   #end(reason: string): void {
     const wasConnected = this.#state === 'connected';
-    // The driver keeps each client in a register until it is told that it is over.
+    // The driver keeps each client in a register until `destroy` is called.
     this.destroy();
     if (wasConnected) this.#lost(`${this.#place}: ${reason}`);
   }

@@ -9,11 +9,11 @@ import { type Command, RedisClient } from './client.ts';
 import { deniedTo, PermissionWatch } from './permissions.ts';
 import { checkMaster, findMaster } from './sentinel.ts';
 
-/** What a connection tells of itself. No text of it holds a secret. */
+/** What a connection reports of itself. No text of it holds a secret. */
 export interface ConnectionEvents {
   /** Commands get through, and messages of the channel come in. */
   up(): void;
-  /** What was up is lost; or, while there is nothing, another reason why. Not told after `close`. */
+  /** What was up is lost; or, while there is nothing, another reason why. Not called after `close`. */
   down(reason: string): void;
   /** A message of the channel. */
   message(text: string): void;
@@ -34,7 +34,7 @@ export interface RedisConnectionOptions {
   readonly callMs: number;
   readonly names: RedisNames;
   /**
-   * Told once of every command that was sent: the script's name, `read` or `write`, the milliseconds until
+   * Called once for every command that was sent: the script's name, `read` or `write`, the milliseconds until
    * the reply or until it was no longer waited for, and whether there was a reply that is no error.
    */
   readonly replyObserver?: (script: string, ms: number, ok: boolean) => void;
@@ -98,7 +98,7 @@ export class RedisConnection {
     return this.#client !== null && !this.#closed.signal.aborted;
   }
 
-  /** Begins to connect. Never throws: what goes wrong is told as `down`, and tried again. */
+  /** Begins to connect. Never throws: what goes wrong is reported as `down`, and tried again. */
   start(): void {
     this.#attempt = this.#connect();
   }
@@ -130,7 +130,7 @@ export class RedisConnection {
 
   /**
    * Keeps a value for some milliseconds. Sent at once, and carried out before whatever is run afterwards;
-   * nobody learns what becomes of it but `replyObserver`.
+   * only `replyObserver` learns what becomes of it.
    */
   write(name: string, value: Buffer, ttlMs: number): void {
     const ttl = String(Math.max(1, Math.round(ttlMs)));
@@ -239,7 +239,7 @@ export class RedisConnection {
       return reply;
     } catch (error) {
       if (!(error instanceof RedisRefused)) {
-        // Whether it had left the process before the connection broke cannot be told.
+        // Whether it had left the process before the connection broke cannot be known.
         throw new RedisUnavailable('the connection broke', true);
       }
       this.#answered(client);

@@ -42,7 +42,7 @@ interface PermissionWatchOptions {
   readonly clock: Clock;
   /** The permissions that are lacking now, in one round trip. Rejects where that cannot be asked. */
   readonly ask: () => Promise<readonly string[]>;
-  /** Told of what is lacking whenever that has changed; empty when nothing is any more. */
+  /** Called with what is lacking whenever that has changed; empty when nothing is any more. */
   readonly changed: (denied: readonly string[]) => void;
 }
 

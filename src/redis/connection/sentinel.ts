@@ -4,7 +4,7 @@ import { RedisClient, type RedisClientOptions } from './client.ts';
 /**
  * Asks Sentinels in turn where the master is. The credentials, the database and the TLS of the first URL
  * are those of Redis itself. A Sentinel is asked without credentials first, and where it wants some, with
- * those of its own URL or else of the first. Throws an `Error` that tells why the last one did not help.
+ * those of its own URL or else of the first. Throws an `Error` that says why the last one did not help.
  */
 export async function findMaster(
   sentinels: readonly Address[],

@@ -12,7 +12,7 @@ export const securityHeaders = [
   ['Cross-Origin-Resource-Policy', 'same-origin'],
 ] as const;
 
-/** Tells browsers to trust nothing about an answer. */
+/** Makes browsers trust nothing about an answer. */
 export function setSecurityHeaders(response: ServerResponse): void {
   for (const [name, value] of securityHeaders) response.setHeader(name, value);
 }
