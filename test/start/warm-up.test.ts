@@ -2,16 +2,16 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { warmUp } from '../../src/start/warm-up.ts';
 
 /** Where an SDK of OpenTelemetry registers itself, which tests of spans do as well. */
-const world: Record<symbol, unknown> = globalThis as never;
+const world: Record<symbol, unknown> = globalThis;
 const sdk = Symbol.for('opentelemetry.js.api.1');
 const registered = world[sdk];
 
 beforeEach(() => {
-  delete world[sdk];
+  Reflect.deleteProperty(world, sdk);
 });
 
 afterEach(() => {
-  delete world[sdk];
+  Reflect.deleteProperty(world, sdk);
   if (registered !== undefined) world[sdk] = registered;
 });
 
