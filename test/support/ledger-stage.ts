@@ -92,7 +92,7 @@ export async function ledgerStage({ limit = 30, windowMs = 60_000 } = {}): Promi
             const sought = key === undefined ? {} : { key, sought: { key, tags, ttlMs, newer } };
             return { caller: 'someone', ...want, ...sought, lane };
           });
-          const { seq } = ledger.known.turns;
+          const { seq } = ledger.budget.turns;
           const waits = (lane: string): CallerWaits[] =>
             [
               ...new Set(wants.filter((each) => each.lane === lane).map(({ caller }) => caller)),

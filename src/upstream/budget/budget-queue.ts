@@ -35,7 +35,7 @@ export abstract class BudgetQueue {
   constructor(clock: Clock, store: BudgetStore) {
     this.clock = clock;
     this.store = store;
-    this.lanes = new Lanes(store, store.nameOf);
+    this.lanes = new Lanes(store.holder, store.nameOf);
   }
 
   get answersInMs(): number {
@@ -68,7 +68,7 @@ export abstract class BudgetQueue {
   }
 
   get limit(): number {
-    return this.store.budget.limit;
+    return this.store.holder.budget.limit;
   }
 
   get windowMs(): number {
@@ -118,7 +118,7 @@ export abstract class BudgetQueue {
 
   /** Notes what a slot of this process is taken for. */
   protected noteUse(id: string, { lane, resource }: SlotUse): void {
-    const { answered, held } = this.store.budget;
+    const { answered, held } = this.store.holder.budget;
     this.#uses.set(id, { lane, resource });
     if (this.#uses.size <= 2 * (answered.length + held.length)) return;
     const counting = new Set([...answered, ...held].map((slot) => slot.id));

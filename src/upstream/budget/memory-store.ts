@@ -37,6 +37,7 @@ export class MemoryStore implements BudgetStore {
   readonly answersInMs = 0;
   readonly rules: Rules;
   readonly budget: KeyBudget;
+  readonly holder = this;
   readonly #clock: Clock;
   readonly #journal: KeyJournal;
   readonly #watch: BudgetWatch | undefined;

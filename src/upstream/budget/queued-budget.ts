@@ -138,7 +138,7 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
     const { waits } = this.lanes;
     const drains = this.drainedAt !== null;
     if (this.#parked.size === 0 && !drains) return waits;
-    const { seq } = this.store.budget.turns;
+    const { seq } = this.store.holder.budget.turns;
     const parkedIn = (lane: Lane): CallerWaits[] =>
       [...this.#parked.keys()].flatMap((each) =>
         each.lane === lane ? [[this.lanes.callerOf(each), 1, seq]] : [],

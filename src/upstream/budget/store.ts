@@ -46,8 +46,8 @@ export interface BudgetStore {
   readonly rules: Rules;
   /** What a caller is called in the budget; absent where that is their name. */
   readonly nameOf?: (caller: string) => string;
-  /** The budget as last known, for what does not depend on the time: slots may be in it that are over. */
-  readonly budget: KeyBudget;
+  /** Holds the budget as last known, for what does not depend on the time: slots may be in it that are over. */
+  readonly holder: { readonly budget: KeyBudget };
   /** The budget as it stands now, for estimates and for people: nothing is sent on its word. Purged at each look. */
   readonly view: BudgetView;
   /**

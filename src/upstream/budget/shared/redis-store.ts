@@ -7,7 +7,7 @@ import { type Clock, momentOf } from '../../../scheduling/clock.ts';
 import type { Stamp } from '../../request.ts';
 import type { Slot, SlotRequest } from '../budget.ts';
 import type { BudgetView } from '../law/availability.ts';
-import type { KeyBudget, Rules } from '../law/document.ts';
+import type { Rules } from '../law/document.ts';
 import type { BudgetStore, Claimed, Queue, QueuedWant } from '../store.ts';
 import type { SharedWant } from './shared-claim.ts';
 import type { SharedLedger } from './shared-ledger.ts';
@@ -42,23 +42,19 @@ export class RedisStore implements BudgetStore {
   readonly rules: Rules;
   readonly nameOf: (caller: string) => string;
   readonly #options: RedisStoreOptions;
-  readonly #ledger: SharedLedger;
+  readonly holder: SharedLedger;
 
   constructor(options: RedisStoreOptions) {
     this.#options = options;
-    this.#ledger = options.ledger;
+    this.holder = options.ledger;
     this.answersInMs = options.times.callMs;
     this.rules = options.ledger.rules;
     this.nameOf = options.nameOf;
   }
 
-  get budget(): KeyBudget {
-    return this.#ledger.known;
-  }
-
   get view(): BudgetView {
     const { isOut, quarantineMs } = this.#options;
-    const { bids, holdMs, isAlive, rules, standing } = this.#ledger;
+    const { bids, holdMs, isAlive, rules, standing } = this.holder;
     // Whatever Redis knows when it is back, nothing of it is older than that.
     const heldMs = Math.max(quarantineMs(), isOut() ? holdMs : 0);
     return { ...standing, rules, heldMs, bids: [...bids.values()], isAlive };
@@ -73,7 +69,7 @@ export class RedisStore implements BudgetStore {
     if (wanted.length === 0) return { taken: [], againAt: Infinity, newcomersAt: -Infinity };
     const newcomersAt = clock.now() + PACE_MS;
     try {
-      const claim = await this.#ledger.claim(
+      const claim = await this.holder.claim(
         wanted.map(({ want }) => want),
         waits,
       );
@@ -94,7 +90,7 @@ export class RedisStore implements BudgetStore {
       if (error instanceof RedisUnavailable && error.doubtful) {
         for (const { want } of wanted) {
           observer('doubtful');
-          inBackground(this.#ledger.giveBack(want.id));
+          inBackground(this.holder.giveBack(want.id));
         }
       }
       const taken = wanted.map(({ request }) => ({ request, got: null }));
@@ -105,7 +101,7 @@ export class RedisStore implements BudgetStore {
   #slotOf(request: SlotRequest, id: string, claim: SwapMoment, queue: Queue): Slot {
     const { clock, observer, stampOf, times } = this.#options;
     const { lengthy, sharing } = request;
-    const ledger = this.#ledger;
+    const ledger = this.holder;
     const cancelRenewal = lengthy ? this.#renew(id) : () => {};
     return {
       kind: 'slot',

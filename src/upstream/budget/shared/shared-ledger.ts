@@ -65,7 +65,7 @@ export class SharedLedger {
   #foreign: readonly number[] = [];
   #pausedUntil: number | null = null;
   /** The budget as last known, for what does not depend on the time: slots may be in it that are over. */
-  known: KeyBudget;
+  budget: KeyBudget;
   /** What waits on other replicas, by their names. */
   bids: ReadonlyMap<string, WaitingCounts> = new Map();
 
@@ -76,13 +76,13 @@ export class SharedLedger {
     this.#intentMs = times.sendByMs + timeoutMs + times.marginMs;
     const { marginMs } = times;
     this.rules = { limit, windowMs, marginMs, holdMs: this.holdMs, ghostMs: GHOST_MS };
-    this.known = newBudget(this.rules, 0);
+    this.budget = newBudget(this.rules, 0);
     this.document = new SharedDocument({
       replica,
       name,
       form: budgetForm(this.rules),
       heard: (known) => {
-        this.known = known?.document ?? newBudget(this.rules, 0);
+        this.budget = known?.document ?? newBudget(this.rules, 0);
         this.bids = known ? bidsIn(known) : new Map();
         this.#tellWatch(known?.now ?? 0);
       },
@@ -97,8 +97,8 @@ export class SharedLedger {
   get standing(): { readonly budget: KeyBudget; readonly now: number } {
     const { known } = this.document;
     const now = known ? known.now + (this.#options.clock.now() - known.heardAt) : 0;
-    purge(this.known, this.rules, now);
-    return { budget: this.known, now };
+    purge(this.budget, this.rules, now);
+    return { budget: this.budget, now };
   }
 
   /** Whether a replica is heard of. */
@@ -172,7 +172,7 @@ export class SharedLedger {
   /** Tells what others have to do with the budget, as it was heard of at a moment on its own clock. */
   #tellWatch(now: number): void {
     const { watch } = this.#options;
-    const { answered, coTenants, held, pause } = this.known;
+    const { answered, coTenants, held, pause } = this.budget;
     const before = this.#foreign.filter((until) => until > now).length;
     this.#foreign = [
       ...held.filter(({ owner }) => !this.isOwn(owner)).map(() => Infinity),
