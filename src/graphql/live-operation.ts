@@ -6,7 +6,7 @@ import {
   print,
   separateOperations,
 } from 'graphql';
-import { withoutParts } from './delivery/parts.ts';
+import { withoutParts } from './delivery.ts';
 
 /** What a live query keeps of its request: all that its results depend on, and nothing besides. */
 export interface LiveOperation {

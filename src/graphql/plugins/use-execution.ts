@@ -4,7 +4,7 @@ import type { CompiledQueries } from '../../answers/compiled/compiled-queries.ts
 import type { RememberedAnswers } from '../../answers/remembered-answers.ts';
 import { liveDirective } from '../../graph/directives/live.ts';
 import type { ReceiptSummary } from '../../upstream/receipt.ts';
-import { documentFor, type Part, withLast } from '../delivery/parts.ts';
+import { documentFor, type Part, withLast } from '../delivery.ts';
 import { schemaOfDryRuns } from '../fields-of-dry-run.ts';
 import type { OperationTexts } from '../limits/operation-texts.ts';
 import { selectsSecret } from '../limits/secrets.ts';

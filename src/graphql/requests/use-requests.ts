@@ -6,7 +6,7 @@ import { type BodyLimits, bodyLimit, bodyTooLarge } from '../../http/door/body/b
 import { BodyPool, MIN_COUNTED_BYTES } from '../../http/door/body/body-pool.ts';
 import { PREFLIGHT_HEADERS } from '../../http/door/foreign-page.ts';
 import { requestIdOf } from '../../http/door/headers/every-answer.ts';
-import { isAcceptable, NOT_ACCEPTABLE, tellingAccept } from '../delivery/accepted-types.ts';
+import { isAcceptable, NOT_ACCEPTABLE, tellingAccept } from '../delivery.ts';
 import type { GatewayPlugin, RequestRecord, ServerContext } from '../request-record.ts';
 import { type Hold, type Parse, parserOf, readOperation } from './read-operation.ts';
 
