@@ -30,7 +30,11 @@ export function removal(
 /** Opens the answer to a write, with members in `data`, at the top level, or in both. */
 export function openWritten(body: unknown, path: string, context: DecodeContext): JsonObject {
   const answer = asMap(body) ?? {};
-  return { members: { ...answer, ...given(asMap(answer['data']) ?? {}) }, path, context };
+  const members: Record<string, unknown> = { ...answer };
+  for (const [name, value] of Object.entries(asMap(answer['data']) ?? {})) {
+    if (value !== null) members[name] = value;
+  }
+  return { members, path, context };
 }
 
 /**

@@ -100,6 +100,18 @@ describe('What is remembered of lists', () => {
     expect(outlines.in('p').length).toBeLessThanOrEqual(2000);
   });
 
+  test('is nothing of a page that the cache alone does not have', () => {
+    const outlines = new Outlines();
+    const peek = () => {
+      throw new Error('not cached');
+    };
+    const lists = new Lists({ read: peek } as unknown as Reader, 1, outlines);
+    for (const number of [1, 2]) {
+      expect(() => lists.page(listOf(), number, access)).toThrow('not cached');
+    }
+    expect(outlines.in('p')).toEqual([]);
+  });
+
   test('is left alone by a dry run', async () => {
     const { lists, outlines } = createLists();
     await lists.page(listOf(), 1, access);
