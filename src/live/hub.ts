@@ -16,7 +16,7 @@ interface LiveLimits extends RoomLimits {
   readonly maxAgeMs: number;
 }
 
-/** A query that somebody wants to look at from now on. */
+/** A query that a viewer wants to look at from now on. */
 export interface LiveRequest {
   /** All that its result depends on. */
   readonly key: string;
@@ -49,7 +49,6 @@ interface LiveHubOptions {
   readonly digest: Digest;
   readonly limits: LiveLimits;
   readonly events: EventStream;
-  /** Begins what can take a while, now or in a later turn of the event loop. */
 }
 
 interface Member {
@@ -86,6 +85,7 @@ const GOLDEN = 0.618_033_988_749_895;
 const LAST_WORDS_MS = 5000;
 /** ... and when the process stops, which is not to wait for them. */
 const LAST_WORDS_AT_STOP_MS = 1000;
+
 /** All live queries of a process, and who looks at them. */
 export class LiveHub {
   readonly #options: LiveHubOptions;

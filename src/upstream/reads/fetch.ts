@@ -179,22 +179,25 @@ export class Fetcher {
     const { inFlight, sharedCache } = this.#options;
     const { of, waiters } = flight;
     let tries = 0;
-    for (let turn = await waiters.turn(); turn; turn = await waiters.turn()) {
-      let outcome: Outcome<T> | null | undefined;
-      if (turn.kind === 'landed') {
-        outcome = turn.result && (await sharedCache?.outcomeOf(of, turn.result));
-      } else {
-        tries += 1;
-        outcome = await this.#try(flight, turn, tries === 1);
+    try {
+      for (let turn = await waiters.turn(); turn; turn = await waiters.turn()) {
+        let outcome: Outcome<T> | null | undefined;
+        if (turn.kind === 'landed') {
+          outcome = turn.result && (await sharedCache?.outcomeOf(of, turn.result));
+        } else {
+          tries += 1;
+          outcome = await this.#try(flight, turn, tries === 1);
+        }
+        if (outcome) {
+          waiters.end(outcome);
+          break;
+        }
+        // What goes again shows the writes up to then.
+        flight.stamp = null;
       }
-      if (outcome) {
-        waiters.end(outcome);
-        break;
-      }
-      // What goes again shows the writes up to then.
-      flight.stamp = null;
+    } finally {
+      inFlight.delete(flight as ReadInFlight);
     }
-    inFlight.delete(flight as ReadInFlight);
   }
 
   /** Sends a read in a slot, and stores its answer; `null` where it wants another slot. */
