@@ -114,14 +114,14 @@ export class SharedGenerations implements Generations {
   #isInvalid(tags: readonly string[], generation: number): boolean {
     if (generation < this.#floor) return true;
     if (this.#untold.size > 0 && tags.some((tag) => this.#untold.has(tag))) return true;
-    return !untouched(tags, generation, this.#touched);
+    return this.#touched.size > 0 && !untouched(tags, generation, this.#touched);
   }
 
   #isDoubtful(tags: readonly string[], generation: number): boolean {
     if (this.#untold.size > 0 && doubtsOf(tags).some((doubt) => this.#untold.has(doubt))) {
       return true;
     }
-    return !untouched(tags, generation, this.#doubted);
+    return this.#doubted.size > 0 && !untouched(tags, generation, this.#doubted);
   }
 
   async touch(tags: readonly string[], permit?: string): Promise<void> {
