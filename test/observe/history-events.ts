@@ -15,8 +15,8 @@ interface Sent {
 /** A history in a time that a test moves, with what lets requests leave and operations end in it. */
 export function createHistory(clock = new VirtualClock()) {
   const history = new History({ clock, isReachable: () => true });
-  const send = (sent: Sent = {}): void => {
-    const { lane = 'interactive', code = 'OK', operation = 'Dashboard' } = sent;
+  const leave = (sent: Sent): ((code: NonNullable<Sent['code']>) => void) => {
+    const { lane = 'interactive', operation = 'Dashboard' } = sent;
     const request = {
       sentAt: clock.now(),
       upstream: sent.upstream ?? 'LINKS',
@@ -29,8 +29,10 @@ export function createHistory(clock = new VirtualClock()) {
       renews: lane === 'refresh',
     };
     history.requestSent(request);
-    history.requestEnded({ at: clock.now(), request, outcome: { code, durationMs: 1 } });
+    return (code) =>
+      history.requestEnded({ at: clock.now(), request, outcome: { code, durationMs: 1 } });
   };
+  const send = (sent: Sent = {}): void => leave(sent)(sent.code ?? 'OK');
   const end = (name: string | null, more: Partial<OperationRecord> = {}): void => {
     const answered = { status: 200, codes: [], outcome: 'ok', durationMs: 0 } as const;
     const cost = { calls: 1, saved: 2, waitedMs: 0, stale: 0 };
@@ -38,5 +40,5 @@ export function createHistory(clock = new VirtualClock()) {
     const record = { ...known, ...answered, ...cost, ...more };
     history.operationEnded({ at: clock.now(), operation: null, record });
   };
-  return { clock, history, send, end };
+  return { clock, history, leave, send, end };
 }

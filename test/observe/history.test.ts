@@ -95,6 +95,16 @@ describe('The hour of a history', () => {
     expect(history.hour.spenders.rows.map(({ sends }) => sends)).toEqual([0]);
   });
 
+  it('takes a request that did not leave out of the column in which it was counted', async () => {
+    const { clock, leave, history } = createHistory();
+    await clock.advance(5 * MINUTE - 1 - (clock.now() % (5 * MINUTE)));
+    const ends = leave({ lane: 'refresh' });
+    await clock.advance(2);
+    ends('LATE');
+    expect(history.hour.sends).toBe(0);
+    expect(history.hourOf('LINKS', 'channels').renewals).toBe(0);
+  });
+
   it('counts what was forgotten for newer names under others', () => {
     const { send, end, history } = createHistory();
     for (let n = 0; n < 1000; n += 1) {
