@@ -80,8 +80,10 @@ export class PageConsistency {
     // Nothing newer could be had.
     if (page.arrival === outdated.arrival) return;
     const ids = ({ rows }: Page<Row>) => rows.map(({ id }) => id).join();
-    const same = page.total === outdated.total && ids(page) === ids(outdated);
-    this.#doubt = same ? this.#doubt + 1 : 0;
+    const sameRows = ids(page) === ids(outdated);
+    this.#doubt = sameRows && page.total === outdated.total ? this.#doubt + 1 : 0;
+    // Rows would have been lost or shown twice: such a read is no waste, and costs none of those in hand.
+    if (!sameRows) this.#spare = Math.min(MOST_SPARE, this.#spare + 1);
   }
 
   /** One that knows as much, and goes its own way from there. */

@@ -145,6 +145,27 @@ describe('Paging while rows come and go', () => {
     forwards: false,
   };
 
+  /** A row moves to a page that was read twice before because of the changes before that. */
+  const pageOutdatedAgain = {
+    length: 39,
+    size: 8,
+    pageSize: 7,
+    steps: [
+      [
+        { kind: 'delete shown' as const, count: 4 },
+        { kind: 'delete shown' as const, count: 3 },
+      ],
+      [{ kind: 'delete shown' as const, count: 3 }],
+      [],
+      [
+        { kind: 'delete shown' as const, count: 1 },
+        { kind: 'delete' as const, at: 0 },
+      ],
+    ],
+    where: 'elsewhere, behind cached pages' as const,
+    forwards: true,
+  };
+
   it('shows each row that was there all along exactly once, whatever is changed and where', async () => {
     await fc.assert(
       fc.asyncProperty(story, async ({ length, size, pageSize, steps, where, forwards }) => {
@@ -195,7 +216,10 @@ describe('Paging while rows come and go', () => {
           expect(order).toEqual([...stable].sort((a, b) => a - b));
         });
       }),
-      { numRuns: Number(process.env['PAGINGS'] ?? 15), examples: [[wholePageBeforeTheCursor]] },
+      {
+        numRuns: Number(process.env['PAGINGS'] ?? 15),
+        examples: [[wholePageBeforeTheCursor], [pageOutdatedAgain]],
+      },
     );
   });
 });
