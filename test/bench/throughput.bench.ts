@@ -18,7 +18,7 @@ import { makeRoom, type Server } from './throughput/servers.ts';
 import { isSelected, type Row, startRows } from './throughput/start-rows.ts';
 
 const CONNECTIONS = 32;
-const WARM_UP_SECONDS = 1.5;
+const WARM_UP_SECONDS = 3;
 const SECONDS = 1.5;
 /** Bare servers run in one process, which is soon warm, and differ little. */
 const BARE_SECONDS = 1;
