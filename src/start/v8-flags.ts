@@ -41,7 +41,8 @@ export function setV8Flags(options: readonly string[]): void {
 function limitYoungSpace(): void {
   let factor = 2;
   const adjust = (): void => {
-    const wanted = youngBytes() < YOUNG_BYTES ? 2 : 1;
+    // Newer versions of V8 set a little less aside than the doubled size.
+    const wanted = 2 * youngBytes() <= YOUNG_BYTES ? 2 : 1;
     if (wanted === factor) return;
     factor = wanted;
     setFlagsFromString(`--semi-space-growth-factor=${factor}`);
