@@ -20,7 +20,7 @@ const OLD_GROWTH_PERCENT = 50;
  *
  * WebAssembly stays at what the first compiler makes of it. The one module is undici's parser of HTTP, a single function
  * that the second compiler needs 60 to 150 ms of processor time for, on a core that the first answers of a process need.
- * Measured on Node 20: a dashboard of 12 calls takes the same time with either after 250 others.
+ * What it parses is bounded by the rate limits of the upstreams.
  */
 export function setV8Flags(options: readonly string[]): void {
   const speaksOf = (subject: RegExp): boolean => options.some((option) => subject.test(option));

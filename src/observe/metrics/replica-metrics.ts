@@ -60,7 +60,7 @@ export function createReplicaMetrics(
   defineGauges(
     registry,
     'gateway_budget_quarantine_seconds',
-    'For so long nothing is sent, since it is not known what was.',
+    'Seconds in which nothing is sent, since it is not known what was.',
     ['upstream'],
     () => (read()?.quarantines ?? []).map(({ ms, upstream }) => [{ upstream }, ms / 1000]),
   );

@@ -31,7 +31,7 @@ local function document(name)
   return {version = version, shift = tonumber(shift) + made, ends = tonumber(ends) + made, text = rest}
 end
 
--- Names a text and its clock: whoever has both knows the document.
+-- Names a text and its clock, which together are the document.
 local function tokenOf(doc) return string.format('%s/%.0f', doc.version, doc.shift) end
 
 -- The bids for a document of the other replicas: their names, each followed by its bid.

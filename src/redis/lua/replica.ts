@@ -29,7 +29,7 @@ lives[ME] = {now + A.lease, known and A.applied or -1, lag()}
 put('@', lives)
 if known and A.applied > before then tell({kind = 'ack', epoch = E.id, by = ME, n = A.applied}) end
 
--- What nobody uses any more, a few at a time.
+-- Deletes what is not used any more, a few entries at a time.
 for _, name in ipairs(redis.call('HRANDFIELD', STATE, 8)) do
   local kind, ends = string.sub(name, 1, 2), nil
   if kind == 's:' then ends = tonumber(field(name)[2]) or 0

@@ -128,7 +128,7 @@ export abstract class BudgetQueue {
   /** Lets those who wait reckon with a pause, instead of finding out when their patience is over. */
   protected tellDelay(): void {
     let position = 0;
-    // Those who do not want to wait so long leave the lanes meanwhile.
+    // Requests that do not accept the wait leave the lanes meanwhile.
     for (const each of Array.from(this.lanes.inOrder())) {
       if (each.accepts(this.#estimateAt(position))) position += 1;
     }

@@ -32,7 +32,7 @@ import {
 } from './lease-lines.ts';
 import { isAlive, ownerName } from './owner.ts';
 
-/** A file is written anew after this many lines, or four for each lease that counts. */
+/** A file is rewritten after this many lines, or four for each lease that counts. */
 const REWRITE_AFTER_LINES = 1024;
 /** A file that is larger is none of ours: that would be more than a hundred thousand leases at a time. */
 const MAX_BYTES = 64 * 1024 * 1024;
