@@ -6,7 +6,7 @@ import { createBackends } from './backends.ts';
 import type { Config } from './config/config.ts';
 import { endpointsOf, secretsOf } from './config/endpoints.ts';
 import { createDigest } from './digest.ts';
-import { currentRequestId } from './http/door/request-context.ts';
+import { currentRequestId } from './http/door/every-request.ts';
 import { shutDown } from './http/shutdown.ts';
 import type { LogStream } from './observe/log/logger.ts';
 import { createTelemetry } from './observe/telemetry.ts';

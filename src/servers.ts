@@ -31,9 +31,9 @@ import { createGraphqlServer, type GraphqlServer } from './graphql/yoga.ts';
 import { Door } from './http/door/admission.ts';
 import { type BodyLimits, bodyLimits } from './http/door/body/body-limit.ts';
 import { type Callers, createCallers } from './http/door/caller.ts';
+import { currentRequestId } from './http/door/every-request.ts';
 import { createHostGuard } from './http/door/host-guard.ts';
 import { Origins } from './http/door/origins.ts';
-import { currentRequestId } from './http/door/request-context.ts';
 import { Codings } from './http/encoding/codings.ts';
 import { createBuiltPages } from './http/pages/built-pages.ts';
 import { createHttpServer, type HttpServer } from './http/server.ts';
@@ -224,7 +224,6 @@ function createHttp(
   const codings = new Codings(config.compression);
   const replies = new Replies({
     answers,
-    operations,
     clock,
     events,
     tally: metrics && new AnswerTally({ clock, events }),

@@ -3,6 +3,7 @@ import type { Viewer } from '../auth/viewer.ts';
 import type { Admission } from '../http/door/admission.ts';
 import type { Callers } from '../http/door/caller.ts';
 import { isJson } from '../http/door/envelope.ts';
+import { runInTurn } from '../http/door/every-request.ts';
 import { type AtOnce, inBackground } from '../scheduling/at-once.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import { inNextTurn } from '../scheduling/loop-turns.ts';
@@ -22,22 +23,26 @@ export interface Arrival {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly admission: Admission;
+  /** What it goes by; null where nothing of its answer is to be remembered. */
+  names: RequestNames | null;
   /** Whether timeouts apply to it, and a graceful stop waits for it. */
   isWatched: boolean;
+  /** Whether its work is in a turn of the event loop already: see `runInTurn`. */
+  hasTurn: boolean;
 }
 
 /** What the server does for requests on the fast path. */
 export interface FastPathServer {
-  /** Answers one on the slow path. `names` is null where nothing of its answer is to be remembered. */
-  serve(arrival: Arrival, names: RequestNames | null): void;
-  /** Runs work that takes a while, now or in a later turn of the event loop, if the sender still waits then. */
-  inTurn(arrival: Arrival, work: () => void): void;
+  /** Answers one on the slow path. */
+  serve(arrival: Arrival): void;
   /** Applies timeouts to a request that is waited for, and lets a graceful stop wait for it. */
   watch(arrival: Arrival): void;
-  /** Applies timeouts to an answer that its sender has not taken all of yet. */
-  onUnread(response: ServerResponse): void;
-  /** Whether connections end with their next answer. */
-  closing(): boolean;
+  readonly drain: {
+    /** Whether connections end with their next answer. */
+    readonly begun: boolean;
+    /** Applies timeouts to an answer that its sender has not taken all of yet. */
+    watch(response: ServerResponse): void;
+  };
 }
 
 /** An arrival whose sender is known. */
@@ -70,7 +75,7 @@ export function createFastPath(options: {
     const key = answerKeyOf(caller, request, body?.toString('latin1') ?? request.url ?? '');
     const now = clock.now();
     const answer = answers.find(key, now);
-    if (answer && !server.closing()) {
+    if (answer && !server.drain.begun) {
       replies.give(known, answer, now);
       noteUnread(known);
       return;
@@ -85,22 +90,27 @@ export function createFastPath(options: {
       isText: asked !== null && asked.text !== null,
       read: null,
     };
+    arrival.names = names;
     if (!asked || !operations.mayAnswer(names, asked)) {
-      server.serve(arrival, names);
+      server.serve(arrival);
       return;
     }
-    server.inTurn(arrival, () => {
-      if (server.closing() || !replies.execute(known, names, asked)) {
-        server.serve(arrival, names);
-      } else {
-        request.resume();
-        noteUnread(known);
+    runInTurn(request, arrival.admission.owner, () => {
+      arrival.hasTurn = true;
+      const startedAt = clock.now();
+      const made = server.drain.begun ? null : operations.answer(names, asked, caller);
+      if (!made) {
+        server.serve(arrival);
+        return;
       }
+      replies.giveFirst(known, made, { key, startedAt });
+      request.resume();
+      noteUnread(known);
     });
   };
 
   const noteUnread = ({ response, server }: Known): void => {
-    if ((response.socket?.writableLength ?? 0) > 0) server.onUnread(response);
+    if ((response.socket?.writableLength ?? 0) > 0) server.drain.watch(response);
   };
 
   const waitForBody = (known: Known): void => {
@@ -111,7 +121,7 @@ export function createFastPath(options: {
       if (body === null && !request.complete) return;
       request.removeListener('readable', look);
       if (body) settle(known, body);
-      else server.serve(arrival, null);
+      else server.serve(arrival);
     };
     request.on('readable', look);
   };
@@ -140,7 +150,7 @@ export function createFastPath(options: {
     const { admission, request, response } = arrival;
     if (request.destroyed) return;
     if (!caller) {
-      server.serve(arrival, null);
+      server.serve(arrival);
       return;
     }
     const cors = admission.origin.headers;

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Viewer } from '../auth/viewer.ts';
+import { requestIdOf, securityHeaders } from '../http/door/every-request.ts';
 import { holdsETag, VARY_OF_GET } from '../http/door/headers/etag.ts';
-import { requestIdOf, securityHeaders } from '../http/door/headers/every-answer.ts';
 import type { Coding, Codings } from '../http/encoding/codings.ts';
 import { compress, MIN_BYTES } from '../http/encoding/compress.ts';
 import type { EventStream } from '../observe/event-stream.ts';
@@ -9,9 +9,8 @@ import type { OperationRecord } from '../observe/events.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import { AnswerJson, cutAtAge, written } from './answer-json.ts';
 import type { AnswerTally } from './answer-tally.ts';
-import type { CompiledQueries } from './compiled/compiled-queries.ts';
+import type { CompiledAnswer } from './compiled/compiled-queries.ts';
 import type { RememberedAnswer, RememberedAnswers } from './remembered-answers.ts';
-import type { AskedOperation, RequestNames } from './request-names.ts';
 
 /** Who is answered, and where. */
 export interface Recipient {
@@ -24,7 +23,6 @@ export interface Recipient {
 
 interface RepliesOptions {
   readonly answers: RememberedAnswers;
-  readonly operations: CompiledQueries;
   readonly codings: Codings;
   readonly clock: Clock;
   readonly events: EventStream;
@@ -79,14 +77,14 @@ export class Replies {
     this.#observe(recipient, { requestId, name, status, stale: 0, startedAt });
   }
 
-  /** Answers an operation whose answer is not remembered, if it can be made at once; returns whether it did. */
-  execute(recipient: Recipient, names: RequestNames, asked: AskedOperation): boolean {
-    const { answers, clock, operations, tally } = this.#options;
-    const { caller, request } = recipient;
-    const startedAt = clock.now();
-    const made = operations.answer(names, asked, caller);
-    if (!made) return false;
-    const { contentType, data, name, receipt } = made;
+  /** Gives an answer for the first time, and remembers it under `key`. */
+  giveFirst(
+    recipient: Recipient,
+    { contentType, data, name, receipt }: CompiledAnswer,
+    { key, startedAt }: { readonly key: string; readonly startedAt: number },
+  ): void {
+    const { answers, tally } = this.#options;
+    const { request } = recipient;
     const { summary } = receipt;
     const json = new AnswerJson({ data: written(data), extensions: { upstream: summary } });
     const { text } = json;
@@ -99,7 +97,7 @@ export class Replies {
     const etag = request.method === 'GET' ? json.etag : null;
     const reply = { body, encoding, length, coding, contentType, etag, ageMs: summary.maxAgeMs };
     const status = this.#send(recipient, requestId, reply);
-    answers.note(names.answer, () => {
+    answers.note(key, () => {
       const parts = cutAtAge(text, receipt);
       const { ingredients } = receipt;
       return parts && { ...parts, contentType, etag, name, ingredients };
@@ -107,7 +105,6 @@ export class Replies {
     const { saved, stale } = summary;
     tally?.countExecuted(name, saved.cache);
     this.#observe(recipient, { requestId, name, status, stale, startedAt });
-    return true;
   }
 
   #observe(

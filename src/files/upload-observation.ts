@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { requestIdOf } from '../http/door/headers/every-answer.ts';
+import { requestIdOf } from '../http/door/every-request.ts';
 import type { EventStream } from '../observe/event-stream.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import type { Caller } from '../upstream/operation.ts';

@@ -1,5 +1,8 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { GraphQLError } from 'graphql';
+import { setSecurityHeaders } from './door/every-request.ts';
 import { etagOfText, holdsETag } from './door/headers/etag.ts';
 import { keepCompressed } from './encoding/compress.ts';
 
@@ -106,4 +109,20 @@ export function isReading(request: IncomingMessage, response: ServerResponse, al
   const refusal = textAnswer(405, 'Only GET and HEAD are understood here.');
   respond(response, { ...refusal, headers: { Allow: `GET, HEAD${also}` } });
   return false;
+}
+
+/** The methods that some route answers, as `Allow` lists them. */
+export const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, OPTIONS';
+
+/** Answers a CONNECT, by which a client takes the gateway for a proxy. Node would only close the connection. */
+export function refuseTunnel(request: IncomingMessage, socket: Duplex): void {
+  // The sender can be gone by now.
+  socket.on('error', () => {});
+  const response = new ServerResponse(request);
+  response.shouldKeepAlive = false;
+  response.assignSocket(socket as Socket);
+  response.once('finish', () => socket.destroy());
+  setSecurityHeaders(response);
+  const refusal = textAnswer(405, 'The gateway is no proxy.');
+  respond(response, { ...refusal, headers: { Allow: ALLOWED_METHODS } });
 }

@@ -14,14 +14,19 @@ import { loopTurns } from '../scheduling/loop-turns.ts';
 import type { Admission, Door } from './door/admission.ts';
 import { type BodyLimits, bodyLimit, bodyTooLarge } from './door/body/body-limit.ts';
 import { limitBodyTime, lingering } from './door/body/linger.ts';
+import { requestIdOf, runInTurn, setSecurityHeaders } from './door/every-request.ts';
 import { rangesNaming } from './door/headers/accept.ts';
-import { requestIdOf, setSecurityHeaders } from './door/headers/every-answer.ts';
-import { inRequest } from './door/request-context.ts';
-import { ALLOWED_METHODS, refuseTunnel } from './door/request-target.ts';
 import type { Codings } from './encoding/codings.ts';
 import { encodeResponse } from './encoding/encode-response.ts';
 import type { BuiltPages } from './pages/built-pages.ts';
-import { errorAnswer, redirect, respond, textAnswer } from './respond.ts';
+import {
+  ALLOWED_METHODS,
+  errorAnswer,
+  redirect,
+  refuseTunnel,
+  respond,
+  textAnswer,
+} from './respond.ts';
 import { Drain } from './socket/drain.ts';
 import { listen } from './socket/listen.ts';
 
@@ -83,7 +88,7 @@ interface Route {
     request: IncomingMessage,
     response: ServerResponse,
     admission: Admission,
-    names: RequestNames | null,
+    arrival: Arrival,
   ) => void;
   /** Probes ask by whatever name they know the process under. */
   readonly anyHost?: true;
@@ -103,8 +108,7 @@ function routesOf(options: HttpOptions): ReadonlyMap<string, Route> {
     [
       '/graphql',
       {
-        answer: (request, response, admission, names) =>
-          graphql({ request, response, admission }, options, names),
+        answer: (_request, _response, _admission, arrival) => graphql(arrival, options),
       },
     ],
     ['/files/', files ? { answer: filesInTurn(files), limitsBody: true } : nothing],
@@ -125,41 +129,42 @@ function routesOf(options: HttpOptions): ReadonlyMap<string, Route> {
 /** Serves every route behind one door, which decides about each request once. */
 export function createHttpServer(options: HttpOptions): HttpServer {
   const routes = routesOf(options);
-  const { door, events, fastPath } = options;
+  const { clock, codings, door, events, fastPath } = options;
   const emitsArrivals = events.isRead('arrived');
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
     if (refused.has(request.socket)) return;
     if (emitsArrivals) events.emit('arrived', request);
     const admission = door.admit(request, drain.begun);
-    const arrival = { request, response, admission, isWatched: false };
+    const arrival = {
+      request,
+      response,
+      admission,
+      names: null,
+      isWatched: false,
+      hasTurn: false,
+    };
     if (fastPath?.takes(request, admission) && !drain.begun) fastPath.answer(arrival, fastServer);
-    else fastServer.serve(arrival, null);
-  };
-  /** Made once for all requests on the fast path: one for each would cost noticeable time. */
-  const fastServer: FastPathServer = {
-    serve: (arrival, names) => {
-      fastServer.watch(arrival);
-      serve(arrival, names);
-    },
-    inTurn: (arrival, work) => runInTurn(arrival, work),
-    watch: (arrival) => {
-      const { request, response } = arrival;
-      if (arrival.isWatched) return;
-      arrival.isWatched = true;
-      drain.watch(response);
-      const unhurried = routeOf(request).limitsBody === true;
-      limitBodyTime(request, response, { clock: options.clock, unhurried });
-    },
-    onUnread: (response) => drain.watch(response),
-    closing: () => drain.begun,
+    else serve(arrival);
   };
   const routeOf = ({ url = '/' }: IncomingMessage): Route => {
     const [path = '/'] = url.split('?', 1);
     const below = /^\/(?:files|assets)\//.exec(path);
     return routes.get(below ? below[0] : path) ?? nothing;
   };
-  const serve = ({ admission, request, response }: Arrival, names: RequestNames | null): void => {
-    if (options.codings.on) encodeResponse(response, options.codings.for(request));
+  const watch = (arrival: Arrival, { limitsBody }: Route): void => {
+    const { request, response } = arrival;
+    if (arrival.isWatched) return;
+    arrival.isWatched = true;
+    drain.watch(response);
+    // Most requests are there as a whole.
+    if (request.complete) return;
+    limitBodyTime(request, response, { clock, unhurried: limitsBody === true });
+  };
+  const serve = (arrival: Arrival): void => {
+    const { admission, request, response } = arrival;
+    const route = routeOf(request);
+    watch(arrival, route);
+    if (codings.on) encodeResponse(response, codings.for(request));
     setSecurityHeaders(response);
     const requestId = requestIdOf(request.headers['x-request-id']);
     // Also into the request, where the log finds it.
@@ -169,18 +174,23 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     for (let at = 0; at < cors.length; at += 2) {
       response.appendHeader(cors[at] ?? '', cors[at + 1] ?? '');
     }
-    const route = routeOf(request);
     if (admission.fault !== null) {
       refuse(response, 400, admission.fault, 'BAD_USER_INPUT');
     } else if (!route.anyHost && !admission.host.isKnown) {
       refuse(response, 403, unknownHost, 'FORBIDDEN');
     } else {
-      route.answer(request, response, admission, names);
+      route.answer(request, response, admission, arrival);
     }
   };
   const server = createServer({ connectionsCheckingInterval: CHECK_MS }, handle);
   server.on('connection', () => loopTurns.accepted());
-  const drain = new Drain(server, { clock: options.clock, graceMs: options.graceMs });
+  const drain = new Drain(server, { clock, graceMs: options.graceMs });
+  /** Made once for all requests on the fast path: one for each would cost noticeable time. */
+  const fastServer: FastPathServer = {
+    serve,
+    watch: (arrival) => watch(arrival, routeOf(arrival.request)),
+    drain,
+  };
   // Node would answer `Expect: 100-continue` at once, before anything is known of the request.
   server.on('checkContinue', handle);
   server.on('connect', refuseTunnel);
@@ -200,11 +210,9 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   };
 }
 
-function graphql(
-  { admission, request, response }: Omit<Arrival, 'isWatched'>,
-  options: HttpOptions,
-  names: RequestNames | null,
-): void {
+function graphql(arrival: Arrival, options: HttpOptions): void {
+  const { admission, names, request, response } = arrival;
+  const isForPage = options.graphiql !== null && isBrowser(request);
   const { 'content-length': length, 'content-type': type } = request.headers;
   const maxBodyBytes = bodyLimit(type, options.bodyLimits);
   if (!admission.host.isValid) {
@@ -212,42 +220,30 @@ function graphql(
     respond(response, textAnswer(400, 'The Host header is not valid.'));
   } else if (Number(length) > maxBodyBytes) {
     respond(response, errorAnswer(bodyTooLarge(maxBodyBytes)), lingering(options.clock));
-  } else if (options.graphiql && isBrowser(request)) {
-    options.graphiql.send(request, response);
+  } else if (isForPage) {
+    options.graphiql?.send(request, response);
   } else {
     if (request.headers.expect !== undefined) response.writeContinue();
     // As `serve` has noted it.
     const requestId = String(request.headers['x-request-id']);
     const context = { admission, names, requestId, maxBodyBytes };
-    runInTurn({ request, admission }, () => options.graphql(request, response, context));
+    const work = () => options.graphql(request, response, context);
+    if (arrival.hasTurn) work();
+    else runInTurn(request, admission.owner, work);
   }
-}
-
-/** Runs the work of a request in a turn of the event loop that has time for it, if by then its sender still waits. */
-function runInTurn(
-  { admission, request }: Pick<Arrival, 'admission' | 'request'>,
-  work: () => unknown,
-): void {
-  loopTurns.run(() => {
-    if (!request.destroyed) inRequest(request, work);
-  }, admission.owner);
 }
 
 /** Uploads share the turns of the event loop with operations. */
 function filesInTurn(files: FilesRoute): Route['answer'] {
   return (request, response, admission) =>
-    runInTurn({ request, admission }, () => files(request, response, admission));
+    runInTurn(request, admission.owner, () => files(request, response, admission));
 }
 
 /** Brings a browser that opens the bare address to GraphiQL. */
-function showGraphiql(
-  request: IncomingMessage,
-  response: ServerResponse,
-  admission: Admission,
-): void {
+const showGraphiql: Route['answer'] = (request, response, ...rest) => {
   if (isBrowser(request)) respond(response, redirect('/graphql'));
-  else nothing.answer(request, response, admission, null);
-}
+  else nothing.answer(request, response, ...rest);
+};
 
 /** Answers OPTIONS about the gateway as a whole. */
 function tellMethods(_: IncomingMessage, response: ServerResponse): void {

@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { securityHeaders } from '../../src/http/door/headers/every-answer.ts';
+import { securityHeaders } from '../../src/http/door/every-request.ts';
 import { type Door, openDoor } from '../support/door.ts';
 
 const ORIGIN = 'https://app.example';

@@ -6,7 +6,6 @@ import type { AtOnce } from '../../scheduling/at-once.ts';
 import { type HeaderReader, isForeignPage } from './foreign-page.ts';
 import type { HostGuard, HostStanding } from './host-guard.ts';
 import type { OriginRights, Origins } from './origins.ts';
-import { readTarget, repeatedHeader } from './request-target.ts';
 
 /** The rules of the door, which are the same for every route. */
 interface DoorRules {
@@ -175,4 +174,52 @@ function faultOf(request: IncomingMessage): string | null {
   if (!readTarget(request)) return 'The request target is not valid.';
   const repeated = repeatedHeader(request);
   return repeated === null ? null : `The header ${repeated} must be given once only.`;
+}
+
+/** What clients of a proxy send, and what every server must take: the whole address. */
+const ABSOLUTE = /^https?:\/\/([^/?#@]+)((?:[/?][^#]*)?)$/i;
+
+/**
+ * Brings a request target into the form that all routes read: a path with its query. Where a request names the
+ * whole address, the host in it takes the place of the `Host` header in everything that is decided by a host.
+ * Returns false for what no route can read, and leaves that as it is.
+ * Implements: RFC 9112 sections 3.2.1 to 3.2.4.
+ */
+function readTarget(request: IncomingMessage): boolean {
+  const { method, url = '' } = request;
+  if (url.startsWith('/')) return true;
+  if (url === '*') return method === 'OPTIONS';
+  const [, host, rest] = ABSOLUTE.exec(url) ?? [];
+  if (host === undefined || rest === undefined || !URL.canParse(`http://${host}`)) return false;
+  request.headers.host = host;
+  if (rest === '' && method === 'OPTIONS') request.url = '*';
+  else request.url = rest.startsWith('/') ? rest : `/${rest}`;
+  return true;
+}
+
+/** What may be said once only: a proxy in front may have gone by another one than Node does. */
+const ONCE = ['host', 'authorization'] as const;
+
+/** Which header of a request stands there twice though it may not; `null` when none does. */
+function repeatedHeader({ rawHeaders }: IncomingMessage): string | null {
+  for (const name of ONCE) {
+    if (isRepeated(rawHeaders, name)) return name;
+  }
+  return null;
+}
+
+/** `headers`: names and values by turns. */
+function isRepeated(headers: readonly string[], name: string): boolean {
+  let seen = false;
+  for (let at = 0; at < headers.length; at += 2) {
+    if (!isNamed(headers[at] ?? '', name)) continue;
+    if (seen) return true;
+    seen = true;
+  }
+  return false;
+}
+
+/** Compares the lengths first: nearly all headers differ there. */
+function isNamed(header: string, name: string): boolean {
+  return header.length === name.length && (header === name || header.toLowerCase() === name);
 }

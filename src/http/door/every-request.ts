@@ -1,5 +1,7 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { loopTurns } from '../../scheduling/loop-turns.ts';
 
 /** For every answer. A page that must do more than be looked at brings a policy of its own. */
 export const securityHeaders = [
@@ -46,4 +48,32 @@ function newRequestId(): string {
   const id = `${start}${BYTES[made >> 8]}${BYTES[made & 0xff]}`;
   made += 1;
   return id;
+}
+
+/**
+ * The id alone, not the request: Node keeps it with each timer and socket that was made in its work, for
+ * as long as these last, and a connection to an upstream outlasts the request and its credential by far.
+ */
+const ids = new AsyncLocalStorage<string>();
+
+/**
+ * Runs the work of a request in a turn of the event loop that has time for it, if its sender still waits then.
+ * `currentRequestId` knows the request in all that follows from that work. `owner`: whose share of the turns it takes.
+ */
+export function runInTurn(request: IncomingMessage, owner: string, work: () => unknown): void {
+  const { headers } = request;
+  const id = requestIdOf(headers['x-request-id']);
+  // Where whatever answers the request finds the same one.
+  headers['x-request-id'] = id;
+  loopTurns.run(() => {
+    if (!request.destroyed) ids.run(id, work);
+  }, owner);
+}
+
+/**
+ * The id of the request in whose work this is called, as its answer and the log's line of its operation have it;
+ * `undefined` outside of any. Of what several requests share it is the one that began it.
+ */
+export function currentRequestId(): string | undefined {
+  return ids.getStore();
 }
