@@ -1,5 +1,5 @@
-// Puts each program with the libraries it uses into few files in `dist`: Node loads them in less than half of
-// the time that a thousand modules take, and nothing else is needed to run them. Types are `npm run check`'s.
+// Puts the program with the libraries it uses into few files in `dist`: Node loads them in less than half of
+// the time that a thousand modules take, and nothing else is needed to run it. Types are `npm run check`'s.
 import { join, sep } from 'node:path';
 import { rolldown } from 'rolldown';
 import { directValues } from './direct-values.js';
@@ -8,12 +8,7 @@ import { removeOthers, write } from './output-folder.js';
 const folder = 'dist';
 
 const bundle = await rolldown({
-  input: {
-    main: 'src/main.ts',
-    'sandbox/main': 'src/sandbox/main.ts',
-    'commands/token': 'src/commands/token.ts',
-    'commands/print-schema': 'src/commands/print-schema.ts',
-  },
+  input: { main: 'src/main.ts' },
   platform: 'node',
   plugins: [directValues],
   // Files beside a module that it reads, such as the sandbox's film, go into dist too.

@@ -45,7 +45,7 @@ try {
  * @param {string} role
  */
 function makeToken(name, role) {
-  const args = ['dist/commands/token.js', '--name', name, '--role', role, '--file', tokens];
+  const args = ['dist/main.js', 'token', '--name', name, '--role', role, '--file', tokens];
   const stdio = /** @type {const} */ (['ignore', 'pipe', 'ignore']);
   return execFileSync(process.execPath, args, { encoding: 'utf8', stdio }).trim();
 }

@@ -159,11 +159,13 @@ describe('the sandbox', () => {
     expect(outward.map(named)).toEqual([]);
   });
 
-  it('is imported by the composition root only', () => {
+  it('is imported by the composition root, and by the command that starts it alone', () => {
     const inward = edges.filter(
       ({ from, to }) => to.startsWith('sandbox/') && !from.startsWith('sandbox/'),
     );
-    expect(inward.filter(({ from }) => from !== 'gateway.ts').map(named)).toEqual([]);
+    expect(
+      inward.filter(({ from }) => !['gateway.ts', 'commands/sandbox.ts'].includes(from)).map(named),
+    ).toEqual([]);
   });
 });
 
@@ -207,15 +209,14 @@ describe('a library', () => {
 });
 
 describe('the world', () => {
-  it('enters as environment in the processes only', () => {
-    const allowed = ['main.ts', 'sandbox/main.ts', 'commands/token.ts'];
-    expect(usersOf(/\bprocess\.env\b/).filter((path) => !allowed.includes(path))).toEqual([]);
+  it('enters as environment in the process only', () => {
+    expect(usersOf(/\bprocess\.env\b/)).toEqual(['main.ts']);
   });
 
   it('enters as time and chance in the clock, the process and the sandbox only', () => {
     const pattern =
       /\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|\bset(Timeout|Interval)\(|\bMath\.random\b/;
-    const allowed = /^(main|scheduling\/clock)\.ts$|^sandbox\//;
+    const allowed = /^(start\/serve|scheduling\/clock)\.ts$|^sandbox\//;
     expect(usersOf(pattern).filter((path) => !allowed.test(path))).toEqual([]);
   });
 

@@ -1,5 +1,12 @@
 import { printGraph } from '../graph/directives/print-graph.ts';
 import { schema } from '../schema.ts';
+import { readOptions } from './arguments.ts';
 
-/** The command behind `npm run schema`: the graph as SDL, the same on every machine. */
-process.stdout.write(printGraph(schema));
+/**
+ * Writes the graph as SDL, the same on every machine.
+ * @throws UsageError for any argument.
+ */
+export function printSchema(args: readonly string[]): void {
+  readOptions(args, {});
+  process.stdout.write(printGraph(schema));
+}

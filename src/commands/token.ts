@@ -8,7 +8,6 @@ import {
   rmSync,
   writeSync,
 } from 'node:fs';
-import { parseArgs } from 'node:util';
 import {
   formatTokenFile,
   isMoment,
@@ -21,40 +20,24 @@ import { type Role, roles } from '../auth/viewer.ts';
 import { reasonOf } from '../errors.ts';
 import { systemClock } from '../scheduling/clock.ts';
 import { readTextFile } from '../text-file.ts';
+import { readOptions } from './arguments.ts';
+import { CommandError, UsageError } from './faults.ts';
 
-/** How the process ended. `0` when a token was made. */
-const exitCode = { fault: 1, usage: 2 } as const;
-
-const help = `Makes a token for AUTH_MODE=token, prints it once, and adds its hash to a file.
-
-Usage: npm run token -- --name web --role editor [--expires 2030-01-31] [--file tokens.json]
-
-  --name     whom it is for: up to 64 letters, digits or any of . _ @ -
-  --role     ${roles.join(', ')}: each may do what those before it may
-  --expires  the date on which it stops to work, at midnight UTC, or a time with its zone
-  --file     default: AUTH_TOKENS_FILE, or else tokens.json
-
-To take a token back, delete its entry; a running gateway notices either within a second.
-`;
-
-/** The command line does not say what to make. */
-class UsageError extends Error {}
-
-function main(): void {
-  const { values } = parseArgs({
-    options: {
-      name: { type: 'string' },
-      role: { type: 'string' },
-      expires: { type: 'string' },
-      file: { type: 'string' },
-      help: { type: 'boolean', short: 'h' },
-    },
+/**
+ * Makes a token for `AUTH_MODE=token`, prints it once, and adds its hash to a file.
+ * @throws UsageError where the arguments do not say what to make, CommandError where the file cannot be read or written.
+ */
+export function makeToken(
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): void {
+  const values = readOptions(args, {
+    name: { type: 'string' },
+    role: { type: 'string' },
+    expires: { type: 'string' },
+    file: { type: 'string' },
   });
-  if (values.help) {
-    process.stdout.write(help);
-    return;
-  }
-  const file = values.file ?? (process.env['AUTH_TOKENS_FILE']?.trim() || 'tokens.json');
+  const file = values.file ?? (env['AUTH_TOKENS_FILE']?.trim() || 'tokens.json');
   const name = nameOf(values.name);
   const role = roleOf(values.role);
   const expires = expiryOf(values.expires);
@@ -72,19 +55,19 @@ function main(): void {
 
 function nameOf(name: string | undefined): string {
   if (isTokenName(name)) return name;
-  throw new UsageError('--name must be 1 to 64 letters, digits or any of . _ @ -');
+  throw new UsageError('--name must be 1 to 64 letters, digits or any of . _ @ -.');
 }
 
 function roleOf(word: string | undefined): Role {
   const role = roles.find((each) => each === word);
   if (role) return role;
-  throw new UsageError(`--role must be one of ${roles.join(', ')}`);
+  throw new UsageError(`--role must be one of ${roles.join(', ')}.`);
 }
 
 function expiryOf(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   if (isMoment(text) && Date.parse(text) > systemClock.wall()) return text;
-  throw new UsageError('--expires must be a date to come, such as 2030-01-31');
+  throw new UsageError('--expires must be a date to come, such as 2030-01-31.');
 }
 
 /** A missing file counts as empty. A broken one throws, so that it is not overwritten. */
@@ -93,7 +76,7 @@ function read(file: string): readonly KnownToken[] {
     return parseTokenFile(readTextFile(file, MAX_TOKEN_FILE_BYTES));
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
-    throw new Error(`${file} cannot be used (${reasonOf(error)}).`, { cause: error });
+    throw new CommandError(`${file} cannot be used (${reasonOf(error)}).`, { cause: error });
   }
 }
 
@@ -103,18 +86,26 @@ function read(file: string): readonly KnownToken[] {
  * is to be in it is first written beside it, where that may be: there it stays if the machine stops.
  */
 function replace(file: string, text: string): void {
-  const target = openSync(file, constants.O_WRONLY | constants.O_CREAT, 0o600);
+  const target = openToWrite(file);
   const draft = `${file}.${process.pid}.tmp`;
   const drafted = writeDraft(draft, text);
   try {
     fill(target, text);
   } catch (error) {
     const where = drafted ? ` What it should hold is in ${draft}.` : '';
-    throw new Error(`${file} was not written whole (${reasonOf(error)}).${where}`, {
+    throw new CommandError(`${file} was not written whole (${reasonOf(error)}).${where}`, {
       cause: error,
     });
   }
   if (drafted) rmSync(draft, { force: true });
+}
+
+function openToWrite(file: string): number {
+  try {
+    return openSync(file, constants.O_WRONLY | constants.O_CREAT, 0o600);
+  } catch (error) {
+    throw new CommandError(`${file} cannot be written (${reasonOf(error)}).`, { cause: error });
+  }
 }
 
 /** Answers whether it could be written: another user may own the folder, as with a mounted file. */
@@ -141,15 +132,4 @@ function fill(descriptor: number, text: string): void {
   } finally {
     closeSync(descriptor);
   }
-}
-
-try {
-  main();
-} catch (error) {
-  const misused =
-    error instanceof UsageError ||
-    (error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS'));
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  if (misused) process.stderr.write('Try --help.\n');
-  process.exitCode = misused ? exitCode.usage : exitCode.fault;
 }

@@ -55,7 +55,7 @@ function readTokensFile(reader: EnvironmentReader, readFile: ReadFile): string {
   const file = reader.text('AUTH_TOKENS_FILE');
   if (file === '') {
     reader.fault(
-      'AUTH_TOKENS_FILE is not set, but AUTH_MODE=token is. Make a file with `npm run token -- --name web --role viewer --file tokens.json`, and set AUTH_TOKENS_FILE=tokens.json.',
+      'AUTH_TOKENS_FILE is not set, but AUTH_MODE=token is. Make a file with `links-market-gateway token --name web --role viewer --file tokens.json`, and set AUTH_TOKENS_FILE=tokens.json.',
     );
     return file;
   }
@@ -63,7 +63,7 @@ function readTokensFile(reader: EnvironmentReader, readFile: ReadFile): string {
     parseTokenFile(readFile(file, MAX_TOKEN_FILE_BYTES));
   } catch (error) {
     reader.fault(
-      `AUTH_TOKENS_FILE cannot be used (${reasonOf(error)}). Set it to a file that \`npm run token\` wrote and that this process may read.`,
+      `AUTH_TOKENS_FILE cannot be used (${reasonOf(error)}). Set it to a file that \`links-market-gateway token\` wrote and that this process may read.`,
     );
   }
   return file;

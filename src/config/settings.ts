@@ -109,7 +109,7 @@ const table: Readonly<Record<string, Entry>> = {
     'Who may ask: `none` everyone who reaches the port, `token` who has a token of `AUTH_TOKENS_FILE`, `jwt` who has one of an identity provider, `passthrough` who has a key of the link-management API. With a real upstream it must be set, so that no account is opened to the network by accident.',
   ),
   AUTH_TOKENS_FILE: text(null).describe(
-    'With `token`: the file that `npm run token` writes. It is read again when it changes.',
+    'With `token`: the file that the command `token` writes. It is read again when it changes.',
   ),
   AUTH_JWT_JWKS_URL: entry({ type: 'url' }, null).describe(
     'With `jwt`: where the identity provider publishes its keys (a JWKS).',

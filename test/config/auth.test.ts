@@ -56,7 +56,7 @@ describe('AUTH_MODE=token', () => {
 
   it('needs its file, which must hold tokens', () => {
     expect(faults(without(token, 'AUTH_TOKENS_FILE'))).toEqual([
-      expect.stringContaining('npm run token'),
+      expect.stringContaining('links-market-gateway token'),
     ]);
     expect(faults(token, () => '{}')).toEqual([
       expect.stringContaining('cannot be used (it has no list "tokens")'),

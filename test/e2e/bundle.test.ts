@@ -28,13 +28,22 @@ function chunkAt(path: string): Chunk {
   return { code, sources, imports: [...imports].map((match) => match[1] ?? '') };
 }
 
-/** What a program loads when it starts. */
+/** What a chunk loads before anything of it runs, itself among it. */
 function loadedBy(path: string, loaded = new Map<string, Chunk>()): Map<string, Chunk> {
   const chunk = chunks.get(path);
   if (!chunk || loaded.has(path)) return loaded;
   loaded.set(path, chunk);
   for (const to of chunk.imports) if (to.startsWith('.')) loadedBy(join(path, '..', to), loaded);
   return loaded;
+}
+
+const holds = (part: string) => (chunk: Chunk) =>
+  chunk.sources.some((source) => source.includes(part));
+
+/** What a gateway loads when it starts: the program, and what serves. */
+function loadedToServe(): Chunk[] {
+  const [path = ''] = [...chunks].find(([, chunk]) => holds('src/start/serve.ts')(chunk)) ?? [];
+  return [...loadedBy(path, loadedBy('main.js')).values()];
 }
 
 describe('the build', () => {
@@ -62,10 +71,14 @@ describe('the build', () => {
     'src/commands/probe.ts',
     'src/sandbox/',
   ])('leaves %s for when it is needed', (part) => {
-    const holds = ({ sources }: Chunk) => sources.some((source) => source.includes(part));
-    expect(every.some(holds)).toBe(true);
-    expect(loadedBy('main.js').size).toBeGreaterThan(1);
-    expect([...loadedBy('main.js').values()].some(holds)).toBe(false);
+    expect(every.some(holds(part))).toBe(true);
+    expect(loadedToServe().some(holds('src/gateway.ts'))).toBe(true);
+    expect(loadedToServe().some(holds(part))).toBe(false);
+  });
+
+  it('runs on any Node as far as to say which one it needs', () => {
+    expect(loadedBy('main.js').size).toBe(1);
+    expect(chunks.get('main.js')?.imports).toEqual([]);
   });
 
   it('is ASCII, of which V8 keeps a letter in half the memory, where it can be', () => {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -189,7 +189,7 @@ describe('an OpenTelemetry SDK that the process is started with', () => {
   });
 });
 
-describe('--check-config', () => {
+describe.each(['check-config', '--check-config'])('%s', (command) => {
   const real = { LINKS_BASE_URL: 'https://links.example', AUTH_MODE: 'none' };
 
   it('says what every setting comes to, hides secrets, and exits with 0', async () => {
@@ -204,7 +204,7 @@ describe('--check-config', () => {
         MARKET_API_KEY_FILE: file,
         MAX_WAIT_MS: '250',
       },
-      '--check-config',
+      command,
     );
     expect(await process.ended).toBe(0);
     rmSync(folder, { recursive: true });
@@ -223,7 +223,7 @@ describe('--check-config', () => {
       LINKS_BASE_URL: sandbox.links.url,
       LINKS_API_KEY: sandbox.links.key,
     };
-    const good = gateway(settings, '--check-config', '--probe');
+    const good = gateway(settings, command, '--probe');
     expect(await good.ended).toBe(0);
     expect(good.output()).toMatch(/^LINKS +127\.0\.0\.1:\d+ answers and accepts the key\.$/m);
     const bad = gateway(
@@ -233,11 +233,7 @@ describe('--check-config', () => {
     );
     expect(await bad.ended).toBe(2);
     expect(bad.output()).toContain('LINKS_BASE_URL ends in /api');
-    const away = gateway(
-      { ...settings, LINKS_BASE_URL: 'http://127.0.0.1:1' },
-      '--check-config',
-      '--probe',
-    );
+    const away = gateway({ ...settings, LINKS_BASE_URL: 'http://127.0.0.1:1' }, command, '--probe');
     expect(await away.ended).toBe(1);
     await sandbox.close();
   });
@@ -249,7 +245,7 @@ describe('--check-config', () => {
   });
 
   it('lists the faults and exits with 2, without starting anything', async () => {
-    const process = gateway(real, '--check-config');
+    const process = gateway(real, command);
     expect(await process.ended).toBe(2);
     expect(process.output()).toMatch(
       /^The configuration has a fault:\n  - LINKS_API_KEY is not set/,
@@ -293,13 +289,78 @@ describe('a start that cannot succeed', () => {
   });
 });
 
-describe('--help', () => {
-  it('names every setting and the exit codes', async () => {
-    const process = gateway({}, '--help');
+describe('the command line', () => {
+  it.each(['--help', '-h', 'help', 'token --help', 'unheard-of --help'])(
+    'helps at %s with commands, settings and exit codes',
+    async (line) => {
+      const process = gateway({}, ...line.split(' '));
+      expect(await process.ended).toBe(0);
+      for (const command of ['sandbox', 'token', 'check-config', 'print-schema']) {
+        expect(process.output()).toMatch(new RegExp(`^  ${command} `, 'm'));
+      }
+      for (const { name } of settings) {
+        expect(process.output()).toContain(name);
+      }
+      expect(process.output()).toContain('Exit codes: 0');
+    },
+  );
+
+  it.each(['--version', '-v'])('says its version at %s', async (flag) => {
+    const process = gateway({}, flag);
     expect(await process.ended).toBe(0);
-    for (const { name } of settings) {
-      expect(process.output()).toContain(name);
-    }
-    expect(process.output()).toContain('Exit codes: 0');
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+    expect(process.output()).toBe(`${version}\n`);
+  });
+
+  it.each([
+    [['serve'], 'Unknown command serve. There are: sandbox, token, check-config, print-schema,'],
+    [['constructor'], 'Unknown command constructor.'],
+    [['', 'sandbox'], 'Unknown command .'],
+    [['--port', '80'], 'Unknown argument --port.'],
+    [['sandbox', '--port=80'], 'Unknown argument --port=80.'],
+    [['token', 'web'], 'Unknown argument web.'],
+    [['token', '--name'], "Option '--name <value>' argument missing."],
+    [['check-config', '--probe=all'], "Option '--probe' does not take an argument."],
+    [['check-config', '--all'], 'Unknown argument --all.'],
+    [['--version', 'now'], 'Unknown argument now.'],
+    [['print-schema', '--', 'x'], 'Unknown argument x.'],
+  ])('ends with 2 and one line at %j', async (args, line) => {
+    const process = gateway({}, ...args);
+    expect(await process.ended).toBe(2);
+    expect(process.output().startsWith(line), process.output()).toBe(true);
+    expect(process.output()).toMatch(/^.* Try --help\.\n$/);
+  });
+
+  it('prints the graph as the repository has it', async () => {
+    const process = gateway({}, 'print-schema');
+    expect(await process.ended).toBe(0);
+    expect(process.output()).toBe(readFileSync('schema.graphql', 'utf8'));
+  });
+
+  it('ends in silence when nobody reads on', async () => {
+    const command = [globalThis.process.execPath, ...GATEWAY, 'print-schema'].join(' ');
+    const process = start('bash', ['-c', `{ ${command}; echo "ended with $?" >&2; } | exit 0`], {
+      cwd: '.',
+      env: {},
+    });
+    running.push(process);
+    await process.ended;
+    expect(process.output()).toBe('ended with 0\n');
+  });
+
+  it('names the Node that it needs, on one that could not run it', async () => {
+    const older = 'Object.defineProperty(process,"versions",{value:{node:"20.18.3"}})';
+    const process = start(
+      globalThis.process.execPath,
+      ['--import', `data:text/javascript,${older}`, ...GATEWAY],
+      { cwd: '.', env: {} },
+    );
+    running.push(process);
+    expect(await process.ended).toBe(1);
+    const { engines } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+      engines: { node: string };
+    };
+    const needed = engines.node.replace('>=', '');
+    expect(process.output()).toMatch(`needs Node ${needed} or later, and this is v`);
   });
 });

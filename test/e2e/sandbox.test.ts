@@ -15,7 +15,7 @@ afterEach(async () => {
 });
 
 function command(env: Record<string, string>): Running {
-  const started = start(process.execPath, ['dist/sandbox/main.js'], { cwd: '.', env });
+  const started = start(process.execPath, ['dist/main.js', 'sandbox'], { cwd: '.', env });
   running.push(started);
   return started;
 }

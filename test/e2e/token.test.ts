@@ -20,11 +20,12 @@ import { openDoor } from '../support/door.ts';
 const folder = mkdtempSync(join(tmpdir(), 'mint-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-describe('npm run token', () => {
+describe('the token command', () => {
   const run = promisify(execFile);
   const mint = (...flags: string[]) =>
     run(process.execPath, [
-      'dist/commands/token.js',
+      'dist/main.js',
+      'token',
       '--file',
       join(folder, 'minted.json'),
       ...flags,
@@ -84,7 +85,7 @@ describe('npm run token', () => {
   it('does not write over a file that it cannot read', async () => {
     const path = join(folder, 'broken.json');
     writeFileSync(path, 'not json');
-    const flags = ['dist/commands/token.js', '--file', path, '--name', 'x', '--role', 'viewer'];
+    const flags = ['dist/main.js', 'token', '--file', path, '--name', 'x', '--role', 'viewer'];
     await expect(run(process.execPath, flags)).rejects.toMatchObject({ code: 1 });
     expect(readFileSync(path, 'utf8')).toBe('not json');
   });

@@ -59,20 +59,9 @@ it('leaves that, too, to an operator who has something to say of it', async () =
   gateway.child.kill('SIGKILL');
 });
 
-it('the image starts with the options that `npm start` has', () => {
+it('the image starts with what `npm start` starts', () => {
   const [, command = ''] = /^CMD (.*)$/m.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
   expect(commandOf(command)).toEqual(['node', ...GATEWAY]);
-});
-
-it('Node takes these options, and the gateway does without them', async () => {
-  for (const args of [GATEWAY, GATEWAY.slice(-1)]) {
-    const env = { PORT: '0', STATE_DIR: 'off' };
-    const gateway = start(process.execPath, args, { cwd: '.', env });
-    const [, url = ''] = await gateway.says(/(http:\S+)\/graphql/);
-    expect((await fetch(`${url}/graphql?query={account{username}}`)).status).toBe(200);
-    gateway.child.kill('SIGTERM');
-    expect(await gateway.ended).toBe(0);
-  }
 });
 
 it('collects what is left of an upload every 4 MiB, among young objects alone', async () => {

@@ -12,7 +12,7 @@ export interface Running {
   readonly ended: Promise<number | NodeJS.Signals | null>;
 }
 
-/** What Node is given to run the built gateway as `npm start` does: options of V8, and the program. */
+/** What Node is given to run the built gateway as `npm start` does. */
 export const GATEWAY = (
   JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
     readonly scripts: { readonly start: string };

@@ -1,0 +1,123 @@
+import { readOptions } from '../commands/arguments.ts';
+import { describeFault } from '../commands/describe-fault.ts';
+import { exitCode } from '../commands/faults.ts';
+import { loadConfig } from '../config/config.ts';
+import { createGateway, type Gateway } from '../gateway.ts';
+import type { LogStream } from '../observe/log/logger.ts';
+import { readableLines } from '../observe/log/readable-lines.ts';
+import { type StandardOutput, standardOutput } from '../observe/log/standard-output.ts';
+import { systemClock } from '../scheduling/clock.ts';
+import { setV8Flags } from './v8-flags.ts';
+import { warmUp } from './warm-up.ts';
+
+/**
+ * Under `npm start`, Ctrl-C reaches this process twice: from the terminal, and passed on by npm. A
+ * signal within this time of the first counts as the same one, in milliseconds.
+ */
+const sameSignalMs = 500;
+
+/** How much longer than it may take a stop is given before the process is ended, in milliseconds. */
+const stopSlackMs = 5000;
+
+/** How long the log may take to be written at the end, in milliseconds: its pipe may have no reader. */
+const drainMs = 2000;
+
+/** Who waited for the process to listen is answered before it warms up. In milliseconds. */
+const WARM_UP_AFTER_MS = 50;
+
+/** What is read of a process's environment. */
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Serves until a signal ends the process, with `env` as its settings.
+ * @throws UsageError for any argument, ConfigError for a faulty configuration, ListenError where the port cannot be had.
+ */
+export async function serve(args: readonly string[], env: Environment): Promise<void> {
+  readOptions(args, {});
+  setV8Flags([...process.execArgv, env['NODE_OPTIONS'] ?? '']);
+  const config = loadConfig(env);
+  const output = standardOutput(systemClock);
+  const gateway = await createGateway(config, { log: logTo(output, env) });
+  const end = ender(output);
+  surviveDefects(gateway, { stopMs: config.shutdownDelayMs + config.shutdownGraceMs, end });
+  const readable = process.stdout.isTTY || env['NODE_ENV'] !== 'production';
+  const say = readable ? (text: string) => output.writeNow(`${text}\n`) : null;
+  const stop = stopper(gateway, { say, end });
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+  await gateway.listen();
+  if (say) say(gateway.report().join('\n'));
+  else gateway.logStart();
+  setTimeout(() => {
+    warmUp().catch((error: unknown) => gateway.reportDefect(error));
+  }, WARM_UP_AFTER_MS);
+}
+
+/** How the log is written: as JSON to programs, and in words to a person at a terminal. */
+function logTo(output: StandardOutput, env: Environment): LogStream {
+  if (!process.stdout.isTTY) return output;
+  // As https://no-color.org has it.
+  return readableLines(output, { color: !env['NO_COLOR'] });
+}
+
+/** Ends the process, once the log is written. */
+type End = (code: number) => void;
+
+function ender(output: StandardOutput): End {
+  return (code) => {
+    const exit = (): never => process.exit(code);
+    // Also keeps the process alive until then.
+    setTimeout(exit, drainMs);
+    output.onceDrained(exit);
+  };
+}
+
+/** `say` writes to a person at the terminal. */
+function stopper(
+  gateway: Gateway,
+  { end, say }: { readonly end: End; readonly say: ((text: string) => void) | null },
+): (signal: string) => void {
+  let stoppedAt: number | undefined;
+  return (signal) => {
+    if (stoppedAt !== undefined) {
+      if (performance.now() - stoppedAt > sameSignalMs) {
+        process.exit(exitCode.fault);
+      }
+      return;
+    }
+    stoppedAt = performance.now();
+    if (say) say(`${signal}: finishing what runs`);
+    else gateway.logStop(signal);
+    gateway.close().then(
+      () => end(0),
+      (error: unknown) => {
+        process.stderr.write(`${describeFault(error).text}\n`);
+        end(exitCode.fault);
+      },
+    );
+  };
+}
+
+/**
+ * Logs the defects that no code of ours has caught. A promise that was rejected without a handler has
+ * unwound through every `finally` on its way, so all that others use is in order, and the process goes on. An
+ * exception from a callback of the event loop can have left anything half done, a queue, a slot, a connection: the
+ * process lets running requests finish, then ends for its supervisor to restart it; at a second exception, or
+ * `stopMs` and a while after the first, it ends at once.
+ */
+function surviveDefects(
+  gateway: Gateway,
+  { end, stopMs }: { readonly end: End; readonly stopMs: number },
+): void {
+  process.on('unhandledRejection', (reason) => gateway.reportDefect(reason));
+  let stopping = false;
+  process.on('uncaughtException', (thrown) => {
+    gateway.reportDefect(thrown);
+    const exit = (): never => process.exit(exitCode.fault);
+    if (stopping) exit();
+    stopping = true;
+    setTimeout(exit, stopMs + stopSlackMs).unref();
+    const fault = (): void => end(exitCode.fault);
+    gateway.close().then(fault, fault);
+  });
+}
