@@ -1,20 +1,13 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { settings } from '../src/config/settings.ts';
 import { startSandbox } from '../src/sandbox/sandbox.ts';
 import { headline, section } from './bench/report/table.ts';
 import { startWorld, type World } from './support/gateway.ts';
-import { chromium, describeWith } from './support/needs.ts';
 import { fencedBlocks, leads, pageAt, pageExamples, pages } from './support/readme.ts';
-import {
-  expectAsShown,
-  expectToShow,
-  pageFor,
-  runExample,
-  servePage,
-} from './support/run-example.ts';
+import { expectAsShown, runExample } from './support/run-example.ts';
 import { renderSettings } from './support/settings-table.ts';
 
 const readme = pageAt('README.md');
@@ -209,30 +202,5 @@ describe.each(withExamples)('the examples of $path', ({ examples }) => {
         }
       }
     }
-  });
-});
-
-const [page] = withExamples.flatMap(({ examples }) =>
-  examples.filter(({ kind }) => kind === 'page'),
-);
-
-describeWith(chromium, 'the web page of the README', () => {
-  let world: World;
-  let served: Awaited<ReturnType<typeof servePage>>;
-  let html = '';
-  beforeAll(async () => {
-    served = await servePage(() => html);
-    world = await openWorld({ CORS_ORIGINS: served.origin });
-    const { url } = await world.gateway.listen();
-    if (page) html = pageFor(page, url);
-  });
-  afterAll(async () => {
-    served.server.close();
-    await world.close();
-  });
-
-  it('shows what the README says, in twenty lines', async () => {
-    expect(html.trimEnd().split('\n').length).toBeLessThanOrEqual(20);
-    await expectToShow(served.origin, page?.answers[0]?.text ?? '');
   });
 });

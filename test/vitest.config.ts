@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
@@ -16,10 +17,26 @@ export const usual = {
   },
 };
 
-const programs = ['test/e2e/**/*.test.ts'];
+const all = ['test/**/*.test.ts'];
 const weighed = ['test/soak/**/*.test.ts'];
+const programs = ['test/e2e/**/*.test.ts'];
+/** Clients of others, as the documentation has them, and an image, with packages of its own. */
+const foreign = ['test/docs/**/*.test.ts', 'test/e2e/dockerfile.test.ts'];
 
-/** Projects start in the order of their names, so those that wait the most begin first. */
+const root = new URL('..', import.meta.url).pathname;
+
+/** Files that say they need more than Node: a browser, a Redis or built pages. */
+const demanding = readdirSync(`${root}test`, { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.test.ts'))
+  .map((path) => `test/${path.replaceAll('\\', '/')}`)
+  .filter((path) => /^describeWith\(/m.test(readFileSync(root + path, 'utf8')));
+
+const setup = (name: string): string[] => [new URL(`support/${name}`, import.meta.url).pathname];
+
+/**
+ * `npm test` runs the projects that need Node alone, `npm run test:rest` those whose names begin with `needs`.
+ * Projects start in the order of their names, so those that wait the most begin first.
+ */
 export default defineConfig({
   ...usual,
   test: {
@@ -33,7 +50,17 @@ export default defineConfig({
         test: {
           name: 'built',
           include: programs,
-          globalSetup: [new URL('support/build.ts', import.meta.url).pathname],
+          exclude: [...foreign, ...demanding],
+          globalSetup: setup('build-programs.ts'),
+          isolate: false,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'needs-more',
+          include: [...foreign, ...demanding],
+          globalSetup: setup('build-all.ts'),
           isolate: false,
         },
       },
@@ -42,10 +69,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'together',
-          include: ['test/**/*.test.ts'],
-          exclude: [...programs, ...weighed],
-          // Pages for browsers are there only once they are built.
-          globalSetup: [new URL('support/build.ts', import.meta.url).pathname],
+          include: all,
+          exclude: [...programs, ...weighed, ...foreign, ...demanding],
           isolate: false,
         },
       },

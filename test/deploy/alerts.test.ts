@@ -1,52 +1,13 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { settings } from '../../src/config/settings.ts';
-import { describeWith, redisServer } from '../support/needs.ts';
 import { leads } from '../support/readme.ts';
-import { RedisServer } from '../support/redis-server.ts';
-import { type Family, joined } from './exposition.ts';
-import { type Alert, alertGroups } from './files.ts';
-import { readPromql } from './promql.ts';
+import { alerts, alertsOfReplicas, faultsOfRules, lateRules } from './alert-checks.ts';
+import type { Family } from './exposition.ts';
 import { Served } from './served.ts';
-import { metricsAfterTraffic, metricsAtStart, metricsOfReplica } from './traffic.ts';
+import { metricsAfterTraffic, metricsAtStart } from './traffic.ts';
 
-const REPLICAS = 'gateway-replicas';
-const alerts = [...alertGroups.values()].flat();
-const ofReplicas = alertGroups.get(REPLICAS) ?? [];
-const ofAll = alerts.filter((alert) => !ofReplicas.includes(alert));
-
-/** Rules that have something wrong with what they ask, or that tell of labels which they do not have. */
-function faults(rules: readonly Alert[], served: Served): string[] {
-  return rules.flatMap(({ alert, annotations, expr }) => {
-    const reading = readPromql(expr, served);
-    const told = [
-      ...Object.values(annotations)
-        .join(' ')
-        .matchAll(/\$labels\.(\w+)/g),
-    ]
-      .map(([, label = '']) => label)
-      .filter((label) => !reading.labels?.has(label))
-      .map((label) => `tells of ${label}, which it does not have`);
-    // Without a job, the dashboard of a deployment could not tell that one of its alerts fires.
-    const job = reading.labels?.has('job') ? [] : ['does not say of which job'];
-    return [...reading.faults, ...told, ...job].map((fault) => `${alert}: ${fault}`);
-  });
-}
-
-/** Rules that ask by how much a counter grew which is not there before it has grown. */
-function late(rules: readonly Alert[], metrics: ReadonlyMap<string, Family>): string[] {
-  const served = new Served(metrics, []);
-  return rules.flatMap(({ alert, expr }) =>
-    readPromql(expr, served).grown.flatMap((selector) => {
-      const family = metrics.get(/^\w+/.exec(selector)?.[0] ?? '');
-      const wanted = [...selector.matchAll(/(\w+)="(\w+)"/g)];
-      const isThere =
-        (family?.samples ?? 0) > 0 &&
-        wanted.every(([, label = '', value = '']) => family?.labels.get(label)?.has(value));
-      return isThere ? [] : [`${alert}: ${selector}`];
-    }),
-  );
-}
+const ofAll = alerts.filter((alert) => !alertsOfReplicas.includes(alert));
 
 /** The number that a rule compares with. */
 function threshold(name: string): number {
@@ -71,12 +32,12 @@ describe('the rules', () => {
 
   it('ask for what a gateway tells', () => {
     expect(ofAll.length).toBeGreaterThan(9);
-    expect(faults(ofAll, new Served(metrics, []))).toEqual([]);
+    expect(faultsOfRules(ofAll, new Served(metrics, []))).toEqual([]);
   });
 
   it('hear of what is rare at the first time', () => {
     expect(ofAll.filter(({ expr }) => expr.includes('increase(')).length).toBeGreaterThan(2);
-    expect(late(ofAll, atStart)).toEqual([]);
+    expect(lateRules(ofAll, atStart)).toEqual([]);
   });
 
   it('have names of their own, and say how bad it is and what to do', () => {
@@ -114,24 +75,5 @@ describe('the rules', () => {
       .filter((name) => !/^UPSTREAM_|^BUDGET_|^OUTCOME_|^INTERNAL_|^TOO_/.test(name));
     expect(spoken.length).toBeGreaterThan(4);
     expect(spoken.filter((name) => !known.includes(name))).toEqual([]);
-  });
-});
-
-describeWith(redisServer, 'the rules for replicas', () => {
-  let redis: RedisServer;
-  let metrics: Map<string, Family>;
-  beforeAll(async () => {
-    redis = await RedisServer.run();
-    metrics = joined(await metricsOfReplica(redis));
-  });
-  afterAll(() => redis.end());
-
-  it('ask for what a replica tells', () => {
-    expect(ofReplicas.length).toBeGreaterThan(1);
-    expect(faults(ofReplicas, new Served(metrics, []))).toEqual([]);
-  });
-
-  it('hear of what is rare at the first time', () => {
-    expect(late(ofReplicas, metrics)).toEqual([]);
   });
 });

@@ -1,74 +1,27 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { describeWith, redisServer } from '../support/needs.ts';
-import { RedisServer } from '../support/redis-server.ts';
-import { type Family, joined } from './exposition.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
 import {
-  alertGroups,
+  alertNames,
+  colourless,
+  faultsOfQueries,
+  metricsOf,
+  panels,
+  panelsOfReplicas,
+  unseen,
+} from './dashboard-checks.ts';
+import type { Family } from './exposition.ts';
+import {
   dashboard,
   dashboardText,
-  type Panel,
   pieces,
-  type Query,
   queriesOf,
   queriesOfAnnotations,
   queriesOfVariables,
   rows,
-  withWindow,
 } from './files.ts';
-import { readPromql } from './promql.ts';
 import { Served } from './served.ts';
-import { metricsAfterTraffic, metricsOfReplica } from './traffic.ts';
+import { metricsAfterTraffic } from './traffic.ts';
 
-const REPLICAS = 'Replicas';
-const panels = [...rows.values()].flat();
-const ofReplicas = rows.get(REPLICAS) ?? [];
-const ofAll = panels.filter((panel) => !ofReplicas.includes(panel));
-const alertNames = [...alertGroups.values()].flat().map(({ alert }) => alert);
-
-/** What is wrong with some queries, or with how they name their results. */
-function faults(queries: readonly Query[], served: Served): string[] {
-  return queries.flatMap(({ expr, legend, place }) => {
-    const reading = readPromql(expr, served);
-    const shown = [...legend.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = '']) => label);
-    const empty = shown
-      .filter((label) => !reading.labels?.has(label))
-      .map((label) => `shows ${label}, which it does not have`);
-    // Results that differ in a label only that is not shown look like one.
-    const alike = [...(reading.labels ?? [])]
-      .filter((label) => !shown.includes(label) && label !== 'job')
-      .map((label) => `hides ${label}`);
-    const named = legend.includes('{{') || (reading.labels?.size ?? 0) === 0 ? alike : [];
-    return [...reading.faults, ...empty, ...named].map((fault) => `${place}: ${fault}`);
-  });
-}
-
-/** Names that a panel has a colour for, and that none of its results can have. */
-function colourless({ fieldConfig, targets, title }: Panel, served: Served): string[] {
-  return fieldConfig.overrides
-    .filter(({ matcher }) => matcher.id === 'byName')
-    .map(({ matcher }) => matcher.options)
-    .filter((name) =>
-      targets.every(({ expr, legendFormat }) => {
-        const [before = '', label = '', after = ''] = legendFormat.split(/\{\{|\}\}/);
-        const value = name.slice(before.length, name.length - after.length);
-        const [family = ''] = readPromql(withWindow(expr), served).metrics;
-        const fits = name.startsWith(before) && name.endsWith(after);
-        return !fits || served.unmatched(family, label, '=', value).length > 0;
-      }),
-    )
-    .map((name) => `${title}: ${name}`);
-}
-
-/** The metrics that some panels read. */
-function metricsOf(some: readonly Panel[], served: Served): Set<string> {
-  return new Set(queriesOf(some).flatMap(({ expr }) => [...readPromql(expr, served).metrics]));
-}
-
-/** Metrics of the gateway that no panel shows. */
-function unseen(metrics: ReadonlyMap<string, Family>): string[] {
-  const shown = metricsOf(panels, new Served(metrics, alertNames));
-  return [...metrics.keys()].filter((name) => name.startsWith('gateway_') && !shown.has(name));
-}
+const ofAll = panels.filter((panel) => !panelsOfReplicas.includes(panel));
 
 describe('the dashboard', () => {
   let metrics: Map<string, Family>;
@@ -86,7 +39,7 @@ describe('the dashboard', () => {
   it('asks for what a gateway tells', () => {
     const queries = queriesOf(ofAll);
     expect(queries.length).toBeGreaterThan(30);
-    expect(faults(queries, new Served(metrics, alertNames))).toEqual([]);
+    expect(faultsOfQueries(queries, new Served(metrics, alertNames))).toEqual([]);
   });
 
   it('has variables and marks that a gateway fills', () => {
@@ -97,11 +50,11 @@ describe('the dashboard', () => {
       '$upstream',
     ]);
     // A variable shows one label of many, and whether a counter grew is no matter to it.
-    const empty = faults(queriesOfVariables(), served).filter(
+    const empty = faultsOfQueries(queriesOfVariables(), served).filter(
       (fault) => !/: hides|is a counter/.test(fault),
     );
     expect(empty).toEqual([]);
-    expect(faults(queriesOfAnnotations(), served)).toEqual([]);
+    expect(faultsOfQueries(queriesOfAnnotations(), served)).toEqual([]);
   });
 
   it('shows every metric of a gateway', () => {
@@ -170,27 +123,5 @@ describe('the dashboard', () => {
     ]) {
       expect(top).toContain(name);
     }
-  });
-});
-
-describeWith(redisServer, 'the dashboard of replicas', () => {
-  let redis: RedisServer;
-  let metrics: Map<string, Family>;
-  beforeAll(async () => {
-    redis = await RedisServer.run();
-    metrics = await metricsOfReplica(redis);
-  });
-  afterAll(() => redis.end());
-
-  it('asks for what a replica tells', () => {
-    const queries = queriesOf(ofReplicas);
-    expect(queries.length).toBeGreaterThan(8);
-    const served = new Served(metrics, alertNames);
-    expect(faults(queries, served)).toEqual([]);
-    expect(ofReplicas.flatMap((panel) => colourless(panel, served))).toEqual([]);
-  });
-
-  it('shows every metric of a replica', async () => {
-    expect(unseen(joined(metrics, await metricsAfterTraffic()))).toEqual([]);
   });
 });

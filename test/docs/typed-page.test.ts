@@ -1,10 +1,10 @@
 import { rmSync } from 'node:fs';
 import { buildSchema, isScalarType, isSpecifiedScalarType } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { expectToShow, servePage } from '../e2e/shown-page.ts';
 import { type Door, openDoor } from '../support/door.ts';
 import { chromium, describeWith } from '../support/needs.ts';
 import { pageAt } from '../support/readme.ts';
-import { expectToShow, servePage } from '../support/run-example.ts';
 import { blocksOf, makeProject } from '../support/typed-page.ts';
 
 const WRITTEN_URL = 'http://localhost:4000';

@@ -1,10 +1,10 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { servePage } from '../e2e/shown-page.ts';
 import { openBrowser } from '../support/browser.ts';
 import { clientStage } from '../support/client-stage.ts';
 import { type Door, openDoor } from '../support/door.ts';
 import { chromium, describeWith } from '../support/needs.ts';
-import { servePage } from '../support/run-example.ts';
 
 const stage = clientStage();
 

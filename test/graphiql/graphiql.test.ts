@@ -7,6 +7,7 @@ import { createGraphiqlPage } from '../../src/graphiql/graphiql.ts';
 import { Codings } from '../../src/http/encoding/codings.ts';
 import { encodeResponse } from '../../src/http/encoding/encode-response.ts';
 import { createBuiltPages } from '../../src/http/pages/built-pages.ts';
+import { builtPages, describeWith } from '../support/needs.ts';
 
 const codings = new Codings(true);
 const pages = createBuiltPages(codings);
@@ -26,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-describe('the GraphiQL page', () => {
+describeWith(builtPages, 'the GraphiQL page', () => {
   it('holds the examples, in their order, and the purchase code', async () => {
     const html = await (await fetch(url)).text();
     const names = ['Dashboard', 'Channel', 'QrStatistics', 'Storefront', 'Purchase'];

@@ -22,6 +22,13 @@ export const redisServer: Tool = {
   install: 'apt-get install -y --no-install-recommends redis-server',
 };
 
+/** What browsers load, for tests of how it is sent. */
+export const builtPages: Tool = {
+  name: 'the pages for browsers',
+  path: 'dist/pages/made-from',
+  install: 'npm run build',
+};
+
 /** What the app in `examples/dashboard` is built with. */
 export const dashboardPackages: Tool = {
   name: 'the packages of examples/dashboard',
@@ -30,7 +37,8 @@ export const dashboardPackages: Tool = {
 };
 
 /**
- * `describe` for tests that need a program, or several. Where one is missing they are skipped, and the output says
+ * `describe` for tests that need a program, or several: a file that calls it is not run by `npm test`, but by
+ * `npm run test:rest`. Where one is missing they are skipped, and the output says
  * which and how to get it; with `CI=true` they run and fail instead, so that nothing goes untested unseen.
  */
 export function describeWith(

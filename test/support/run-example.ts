@@ -1,11 +1,7 @@
-import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { openBrowser } from './browser.ts';
 import { readCurl } from './curl.ts';
 import { start } from './process.ts';
 import type { PageExample } from './readme.ts';
@@ -18,7 +14,7 @@ export interface Shown {
 }
 
 /** Where the pages say that the gateway is. */
-const WRITTEN_URL = 'http://localhost:4000';
+export const WRITTEN_URL = 'http://localhost:4000';
 
 /** Does what an example says, once, with the gateway at `url`. Web pages have a way of their own. */
 export async function runExample(example: PageExample, url: string): Promise<Shown> {
@@ -48,37 +44,6 @@ async function runProgram({ files, text }: PageExample, url: string): Promise<Sh
   rmSync(cwd, { recursive: true });
   expect(status, program.output()).toBe(0);
   return { status: 200, headers: new Headers(), text: program.output() };
-}
-
-/** A web server for one HTML example: an origin of its own, as a frontend's is. */
-export async function servePage(html: () => string): Promise<{ origin: string; server: Server }> {
-  const server = createServer((_, response) => {
-    response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(html());
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return { origin: `http://localhost:${(server.address() as AddressInfo).port}`, server };
-}
-
-/** An HTML example as a reader has it, asking the gateway at `url`. */
-export function pageFor({ text }: PageExample, url: string): string {
-  return text.replaceAll(WRITTEN_URL, url);
-}
-
-/** Opens an address in a browser and resolves once it shows this text, and nothing was complained of. */
-export async function expectToShow(address: string, text: string): Promise<void> {
-  const browser = await openBrowser();
-  try {
-    const page = await browser.newPage();
-    const complaints: string[] = [];
-    page.on('pageerror', ({ message }) => complaints.push(message));
-    await page.goto(address);
-    const words = async () => (await page.locator('body').innerText()).split(/\s*\n\s*/).join('\n');
-    await expect.poll(words, { timeout: 10_000 }).toBe(text.trim());
-    expect(complaints).toEqual([]);
-  } finally {
-    await browser.close();
-  }
 }
 
 /** Holds what came back to an answer that a page shows: its JSON, its status and headers, or lines. */

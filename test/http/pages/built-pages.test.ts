@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Codings } from '../../../src/http/encoding/codings.ts';
 import { createBuiltPages } from '../../../src/http/pages/built-pages.ts';
+import { builtPages, describeWith } from '../../support/needs.ts';
 
 const pages = createBuiltPages(new Codings(true));
 const page = pages.document('console', { data: { text: '</script><b>' } });
@@ -54,7 +55,7 @@ async function ask(path: string, headers: Record<string, string> = {}, method = 
 const asset = readdirSync('dist/pages/assets').find((name) => name.endsWith('.js')) ?? '';
 const content = readFileSync(`dist/pages/assets/${asset}`);
 
-describe('an asset', () => {
+describeWith(builtPages, 'an asset', () => {
   it.each([
     ['gzip, deflate, br', 'br', brotliDecompressSync],
     ['gzip;q=0.5, br;q=0', 'gzip', gunzipSync],
@@ -90,7 +91,7 @@ describe('an asset', () => {
   });
 });
 
-describe('a page', () => {
+describeWith(builtPages, 'a page', () => {
   it('brings its data along, as no part of a script', async () => {
     const { body, headers } = await ask('/');
     const [, json = ''] =
