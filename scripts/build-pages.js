@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { build } from 'vite';
+import { Bundled } from './notices/bundled.js';
+import { inventories, writeNotices } from './notices/write.js';
 import { removeOthers, write } from './output-folder.js';
 
 // Also in a build that a test starts, which would get what React has for its developers.
@@ -22,9 +24,16 @@ for (const path of [...filesIn('pages'), ...filesIn('client'), ...filesIn('scrip
 digest.update(readFileSync('package-lock.json'));
 const madeFrom = digest.digest('hex');
 if (madeFrom !== read(stamp)) await make();
+writeNotices();
 
 async function make() {
-  const built = await build({ configFile: 'pages/vite.config.js' });
+  const bundled = new Bundled();
+  const plugins = [bundled.plugin];
+  const built = await build({
+    configFile: 'pages/vite.config.js',
+    plugins,
+    worker: { plugins: () => plugins },
+  });
   const { output } = /** @type {import('vite').Rolldown.RolldownOutput} */ (built);
   /** @type {Map<string, string | Uint8Array>} */
   const files = new Map();
@@ -38,6 +47,7 @@ async function make() {
       files.set(`${path}.gz`, await promisify(gzip)(content, { level: 9 }));
     }),
   );
+  files.set(join(inventories.pages), bundled.describe());
   // The documents last, and what they do not name any more after them.
   const documentsLast = [...files].sort(([a], [b]) => order(a) - order(b));
   for (const [path, content] of documentsLast) write(path, content);

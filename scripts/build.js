@@ -3,14 +3,17 @@
 import { join, sep } from 'node:path';
 import { rolldown } from 'rolldown';
 import { directValues } from './direct-values.js';
+import { Bundled } from './notices/bundled.js';
+import { inventories, notices } from './notices/write.js';
 import { removeOthers, write } from './output-folder.js';
 
 const folder = 'dist';
+const bundled = new Bundled();
 
 const bundle = await rolldown({
   input: { main: 'src/main.ts' },
   platform: 'node',
-  plugins: [directValues],
+  plugins: [directValues, bundled.plugin],
   // Files beside a module that it reads, such as the sandbox's film, go into dist too.
   experimental: { resolveNewUrlToAsset: true },
   // A library has one for what the gateway never calls.
@@ -39,7 +42,8 @@ const built = new Map(
     file.type === 'chunk' ? file.code : file.source,
   ]),
 );
+built.set(join(inventories.server), bundled.describe());
 for (const [path, content] of built) write(path, content);
-// What browsers load of it is another script's.
-const pages = join(folder, 'pages', sep);
-removeOthers(folder, (path) => built.has(path) || path.startsWith(pages));
+// What browsers load of it is another script's, which names the packages of both.
+const others = [join(folder, 'pages', sep), ...Object.values(notices).map((path) => join(path))];
+removeOthers(folder, (path) => built.has(path) || others.some((other) => path.startsWith(other)));

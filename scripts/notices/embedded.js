@@ -1,0 +1,72 @@
+/**
+ * Work of others inside of packages which do not bring its licence, or no text of it.
+ *
+ * @typedef {object} Embedded
+ * @property {string} name
+ * @property {string} [version] Where the file itself says it: a build fails once it says another.
+ * @property {string} at The file, or the folder of its files, within `node_modules`.
+ * @property {string} licence An SPDX expression.
+ * @property {string} text The licence under which it is taken, of `texts/`.
+ * @property {string} copyright
+ * @property {string} source
+ */
+
+/** @type {Embedded[]} */
+export const embedded = [
+  {
+    name: 'codicons',
+    at: 'monaco-editor/esm/vs/base/browser/ui/codicons/codicon/codicon.ttf',
+    licence: 'CC-BY-4.0',
+    text: 'CC-BY-4.0',
+    copyright: 'Copyright (c) Microsoft Corporation. The font is not changed.',
+    source: 'https://github.com/microsoft/vscode-codicons',
+  },
+  {
+    name: 'dompurify',
+    version: '3.1.7',
+    at: 'monaco-editor/esm/vs/base/browser/dompurify/dompurify.js',
+    licence: 'MPL-2.0 OR Apache-2.0',
+    text: 'Apache-2.0',
+    copyright: '(c) Cure53 and other contributors',
+    source: 'https://github.com/cure53/DOMPurify',
+  },
+  {
+    name: 'marked',
+    version: '14.0.0',
+    at: 'monaco-editor/esm/vs/base/common/marked/marked.js',
+    licence: 'MIT',
+    text: 'MIT',
+    copyright: 'Copyright (c) 2011-2024, Christopher Jeffrey. (MIT Licensed)',
+    source: 'https://github.com/markedjs/marked',
+  },
+  {
+    name: 'llhttp',
+    at: 'undici/lib/llhttp/',
+    licence: 'MIT',
+    text: 'MIT',
+    copyright: 'Copyright Fedor Indutny, 2018.',
+    source: 'https://github.com/nodejs/llhttp',
+  },
+  {
+    name: 'cluster-key-slot',
+    version: '1.1.2',
+    at: '@redis/client/dist/lib/utils/calculate-slot.js',
+    licence: 'Apache-2.0',
+    text: 'Apache-2.0',
+    copyright: 'Copyright 2016 Mike Diarmid, and others named in the comment above. It is changed.',
+    source: 'https://github.com/invertase/cluster-key-slot',
+  },
+];
+
+/**
+ * Who holds the rights in packages that ship neither a licence text nor an author: as the LICENSE of the repository
+ * says which they name.
+ *
+ * @type {Record<string, string>}
+ */
+export const holders = {
+  '@graphiql/plugin-doc-explorer': 'Copyright (c) 2021 GraphQL Contributors',
+  '@graphiql/plugin-history': 'Copyright (c) 2021 GraphQL Contributors',
+  '@redis/client': 'Copyright (c) 2022-2025, Redis, inc.',
+  'react-compiler-runtime': 'Copyright (c) Meta Platforms, Inc. and affiliates.',
+};
