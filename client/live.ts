@@ -1,108 +1,16 @@
-/**
- * Keeps the answer of a `query @live` current in a page, over one stream. Copy this file: it imports nothing
- * and runs in browsers and in Node 20 and later.
- */
-
-/** The part of a page that shows the result: while it is not visible, nothing is kept current. */
-export interface LivePage {
-  readonly visibilityState: string;
-  addEventListener(type: 'visibilitychange', listener: () => void): void;
-  removeEventListener(type: 'visibilitychange', listener: () => void): void;
-}
-
-/** What to ask, and how. */
-export interface LiveOptions {
-  /** Where the gateway answers GraphQL. */
-  readonly url: string;
-  /** Sent as JSON: `query`, `variables`, `operationName`, or `extensions` for a persisted operation. */
-  readonly body: object;
-  /**
-   * Sent with every request. A function is called for each, so that a token may be renewed; `true` says that the headers
-   * before were refused. The query ends only if the ones it gives then are refused too.
-   */
-  readonly headers?: HeaderValues | ((refused: boolean) => HeaderValues | Promise<HeaderValues>);
-  /** @default the page's own */
-  readonly fetch?: typeof fetch;
-  /**
-   * Where streams do not get through, how long to wait between two answers, in milliseconds.
-   * @default 30_000
-   */
-  readonly pollMs?: number;
-  /**
-   * How long the gateway may let a poll wait for its turn under the rate limits, in seconds.
-   * @default 5
-   */
-  readonly waitSeconds?: number;
-  /** Whose visibility counts; `null` for none. @default the page, if there is one */
-  readonly document?: LivePage | null;
-  /**
-   * Called when the state changes, and once the first request has come to something. `ageMs` is how old the oldest part
-   * of the answer is at that moment, in milliseconds; `null` while there is none. Not called when the page stops it.
-   */
-  readonly onState?: (state: LiveState, about: { readonly ageMs: number | null }) => void;
-}
-
-/** Headers by their names. */
-type HeaderValues = Readonly<Record<string, string>>;
-
-/**
- * Whether the answer is kept current: `open` over a stream, `polling` by asking from time to time. `waiting` is not now:
- * the connection is broken or refused, and is made again; `ended` is not any more. A gateway that is gone without a word
- * is noticed after 40 seconds of silence.
- */
-export type LiveState = 'open' | 'waiting' | 'polling' | 'ended';
-
-/** An error as GraphQL has it; `extensions.code` says which. */
-export interface LiveError {
-  readonly message: string;
-  readonly path?: readonly (string | number)[];
-  readonly extensions?: Readonly<Record<string, unknown>>;
-}
-
-/** The answer as it is now. What is as it was before is the same object as before. */
-export interface LiveResult<T> {
-  /** `null` where errors left nothing of it. */
-  readonly data: T | null;
-  readonly errors?: readonly LiveError[];
-  /** How old the oldest part of it is and when that is probably read again. Not there while polling. */
-  readonly live?: {
-    readonly revision: number;
-    readonly ageMs: number;
-    readonly nextRefreshInMs: number | null;
-  };
-  /** What it cost upstream, where the gateway sent it. */
-  readonly upstream?: unknown;
-}
-
-/** Why there will be no further result: asking again in the same way would be refused again. */
-export interface LiveEnd {
-  /** Of the answer over HTTP. */
-  readonly status: number;
-  readonly errors?: readonly LiveError[] | undefined;
-}
-
-/** One step of RFC 6902, of those that the gateway sends. */
-export type LivePatch =
-  | { readonly op: 'add' | 'replace'; readonly path: string; readonly value: unknown }
-  | { readonly op: 'remove'; readonly path: string }
-  | { readonly op: 'move'; readonly from: string; readonly path: string };
-
-/** A message of the gateway; which members it has depends on its event. */
-interface Message {
-  data?: unknown;
-  errors?: readonly LiveError[];
-  patch?: readonly LivePatch[];
-  extensions?:
-    | undefined
-    | {
-        live?: NonNullable<LiveResult<unknown>['live']> & { from?: number };
-        upstream?: { maxAgeMs?: number };
-      };
-  reconnectInMs?: number | null;
-}
-
-type Upstream = NonNullable<Message['extensions']>['upstream'];
-type Members = Record<string, unknown>;
+import { applyPatch, share } from './document.ts';
+import { parser } from './events.ts';
+import type {
+  LiveEnd,
+  LiveError,
+  LiveOptions,
+  LivePage,
+  LiveResult,
+  LiveState,
+  Message,
+  Upstream,
+} from './live-types.ts';
+import { headerMs } from './retry-after.ts';
 
 /** Heartbeats come every 15 s. */
 const SILENCE_MS = 40_000;
@@ -244,11 +152,9 @@ export function live<T>(
 
   /** When the gateway wants to be asked again; 0 if it does not say so. Not all pages come back at once. */
   const laterMs = ({ headers }: Response, errors: readonly LiveError[] = []): number => {
-    const header = headers.get('retry-after') ?? '';
     const ms = Math.max(
       ...errors.map(({ extensions }) => (extensions?.['retryAfterMs'] as number) ?? 0),
-      // Seconds, or a date.
-      Number(header) * 1000 || Date.parse(header) - Date.now() || 0,
+      headerMs(headers),
     );
     return ms > 0 ? Math.max(1000, ms) * (1 + Math.random() / 5) : 0;
   };
@@ -397,102 +303,4 @@ export function live<T>(
   listen('addEventListener');
   look();
   return stop;
-}
-
-/**
- * The document that a patch makes of another, which stays as it is. What no step touches is the same object in
- * both.
- * @throws TypeError when a path leads through what is not there.
- */
-export function applyPatch(document: unknown, patch: readonly LivePatch[]): unknown {
-  for (const step of patch) {
-    let { value } = step as { value?: unknown };
-    if (step.op === 'move') {
-      const from = keysOf(step.from);
-      value = from.reduce((part, key) => (part as Members)[key], document);
-      document = edit(document, from, 'remove');
-    }
-    document = edit(document, keysOf(step.path), step.op, value);
-  }
-  return document;
-}
-
-function keysOf(path: string): string[] {
-  return path
-    .split('/')
-    .slice(1)
-    .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
-}
-
-function edit(part: unknown, keys: readonly string[], op: string, value?: unknown): unknown {
-  const [key, ...rest] = keys;
-  if (key === undefined) return value;
-  if (rest.length) {
-    value = edit((part as Members)[key], rest, op, value);
-    op = 'replace';
-  }
-  const removes = op === 'remove';
-  if (Array.isArray(part)) {
-    const list = [...part];
-    const place = key === '-' ? list.length : Number(key);
-    list.splice(place, /^(add|move)$/.test(op) ? 0 : 1, ...(removes ? [] : [value]));
-    return list;
-  }
-  // A computed key makes a member even of `__proto__`.
-  const members = { ...(part as Members), [key]: value };
-  if (removes) delete members[key];
-  return members;
-}
-
-/** `after`, made of the parts of `before` that are equal. */
-function share(before: unknown, after: unknown): unknown {
-  if (
-    before === after ||
-    Object(before) !== before ||
-    Object(after) !== after ||
-    Array.isArray(before) !== Array.isArray(after)
-  )
-    return after;
-  const names = Object.keys(after as Members);
-  let equal = names.length === Object.keys(before as Members).length;
-  // A spread makes a member even of `__proto__`.
-  const shared = (Array.isArray(after) ? [...after] : { ...(after as Members) }) as Members;
-  for (const name of names) {
-    const old = Object.hasOwn(before as Members, name) ? (before as Members)[name] : undefined;
-    shared[name] = share(old, shared[name]);
-    equal &&= shared[name] === old;
-  }
-  return equal ? before : shared;
-}
-
-type ParsedEvent = readonly [type: string, text: string, id: string];
-
-/** Reads a stream of server-sent events, however it is cut. An event without an id has the one before. */
-function parser(id: string, onRetry: (ms: number) => void): (chunk: Uint8Array) => ParsedEvent[] {
-  const decoder = new TextDecoder();
-  let rest = '';
-  let endsInCr = false;
-  let type = '';
-  let lines: string[] = [];
-  return (chunk) => {
-    const events: ParsedEvent[] = [];
-    const text = decoder.decode(chunk, { stream: true });
-    if (!text) return events;
-    const whole = (rest + (endsInCr ? text.replace(/^\n/, '') : text)).split(/\r\n?|\n/);
-    endsInCr = text.endsWith('\r');
-    rest = whole.pop() ?? '';
-    for (const line of whole) {
-      const [, field, value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) as RegExpExecArray;
-      if (!line) {
-        // Libraries of GraphQL may end without any data.
-        if (type || lines.length) events.push([type, lines.join('\n'), id]);
-        type = '';
-        lines = [];
-      } else if (field === 'data') lines.push(value);
-      else if (field === 'event') type = value;
-      else if (field === 'id') id = value;
-      else if (field === 'retry' && /^\d+$/.test(value)) onRetry(Number(value));
-    }
-    return events;
-  };
 }

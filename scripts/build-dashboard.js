@@ -11,5 +11,9 @@ function npm(...args) {
   execFileSync('npm', args, { cwd: folder, env, stdio: 'inherit' });
 }
 
-if (!existsSync(`${folder}/node_modules/.package-lock.json`)) npm('ci', '--include=dev');
+// The last that npm puts there, and the package that an older installation lacks.
+const installed = ['.package-lock.json', 'links-market-client/package.json'];
+if (!installed.every((path) => existsSync(`${folder}/node_modules/${path}`))) {
+  npm('ci', '--include=dev');
+}
 npm('run', '--silent', 'build', '--', '--logLevel', 'warn');

@@ -18,7 +18,9 @@ const folder = 'dist/pages';
 const stamp = join(folder, 'made-from');
 
 const digest = createHash('sha256');
-for (const path of [...filesIn('pages'), ...filesIn('client'), ...filesIn('scripts')].sort()) {
+// The client is part of a page, what is built of it is not.
+const client = filesIn('client').filter((path) => /^client.[\w-]+\.ts$/.test(path));
+for (const path of [...filesIn('pages'), ...client, ...filesIn('scripts')].sort()) {
   digest.update(path).update(readFileSync(path));
 }
 digest.update(readFileSync('package-lock.json'));

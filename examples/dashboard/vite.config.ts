@@ -24,7 +24,7 @@ function settings(): Plugin {
 
 export default defineConfig({
   plugins: [react(), settings()],
-  // The client for live queries is not kept twice.
+  // Here the package for frontends is a link to its sources.
   server: { fs: { allow: ['.', '../../client'] } },
   build: { target: 'es2022', modulePreload: { polyfill: false } },
 });

@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, beforeEach, expect, vi } from 'vitest';
-import type { LiveEnd, LiveOptions, LiveResult } from '../../client/live.ts';
+import type { LiveEnd, LiveOptions, LiveResult } from '../../client/live-types.ts';
 import { type Asked, event, Feed, ScriptedGateway } from './scripted-gateway.ts';
 import { minifiedClient, TimedClient } from './timed-client.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import type { LiveOptions } from '../../client/live.ts';
+import type { LiveOptions } from '../../client/live-types.ts';
 import { body, ClientWorld, complete, data, expectBackOff, idAt } from './client-world.ts';
 import { event, ScriptedPage } from './scripted-gateway.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { LiveOptions } from '../../client/live.ts';
+import type { LiveOptions } from '../../client/live-types.ts';
 import { age, ClientWorld, complete, data, expectBackOff, idAt, next } from './client-world.ts';
 import { event, Feed, ScriptedPage } from './scripted-gateway.ts';
 

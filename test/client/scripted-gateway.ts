@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import type { LivePage } from '../../client/live.ts';
+import type { LivePage } from '../../client/live-types.ts';
 
 /** What comes in its order, and is waited for. */
 export class Feed<T> {

@@ -1,12 +1,12 @@
 import { compileFunction } from 'node:vm';
 import { rolldown } from 'rolldown';
-import type * as Client from '../../client/live.ts';
+import type * as Client from '../../client/index.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { Feed } from './scripted-gateway.ts';
 
-/** The client as pages load it, minified. */
-export async function minifiedClient(): Promise<string> {
-  const bundle = await rolldown({ input: 'client/live.ts' });
+/** The client as pages load it, minified: all of it, or what a page loads that imports from one of its files. */
+export async function minifiedClient(file = 'index.ts'): Promise<string> {
+  const bundle = await rolldown({ input: `client/${file}` });
   const { output } = await bundle.generate({ format: 'esm', minify: true, comments: false });
   await bundle.close();
   return output[0].code;
@@ -18,16 +18,21 @@ export class TimedClient {
   /** How long the client waits before each request but those that it makes at once, in milliseconds. */
   readonly waits = new Feed<number>();
   readonly live: typeof Client.live;
+  readonly retryingFetch: typeof Client.retryingFetch;
 
   /** `minified` as `minifiedClient` gives it. */
   constructor(minified: string) {
-    const code = minified.replace(/export\{(\w+) as applyPatch,(\w+) as live\};?\s*$/, 'return $2');
+    const code = minified.replace(/export\{([^}]*)\};?\s*$/, (_, names: string) => {
+      return `return {${names.replace(/(\w+) as (\w+)/g, '$2:$1')}}`;
+    });
     const build = compileFunction(code, ['setTimeout', 'clearTimeout', 'Date']);
-    this.live = build(
+    const { live, retryingFetch } = build(
       (task: () => void, ms: number) => this.#after(ms, task),
       (cancel?: () => void) => cancel?.(),
       { now: () => this.clock.wall(), parse: Date.parse },
-    );
+    ) as typeof Client;
+    this.live = live;
+    this.retryingFetch = retryingFetch;
   }
 
   #after(ms: number, task: () => void): () => void {

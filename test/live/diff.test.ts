@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { applyPatch } from '../../client/live.ts';
+import { applyPatch } from '../../client/document.ts';
 import { diff, type PatchOperation } from '../../src/live/diff.ts';
 
 /** As it is after a walk over the wire, which knows no -0 and no `undefined`. */

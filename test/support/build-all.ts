@@ -2,9 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dashboardPackages } from './needs.ts';
 
-/** Compiles the gateway into `dist`, and the dashboard if it is installed, once for all tests that start what is there. */
+/** Compiles the gateway, the client package and the dashboard, if it is installed, once for all tests that start what is there. */
 export function setup(): void {
-  execFileSync('npm', ['run', '--silent', 'build'], { stdio: 'inherit' });
+  for (const script of ['build', 'build:client']) {
+    execFileSync('npm', ['run', '--silent', script], { stdio: 'inherit' });
+  }
   if (!existsSync(dashboardPackages.path)) return;
   execFileSync(process.execPath, ['scripts/build-dashboard.js'], { stdio: 'inherit' });
 }

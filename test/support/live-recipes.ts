@@ -1,6 +1,6 @@
-import { copyFileSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { afterAll, afterEach, beforeEach, expect, vi } from 'vitest';
 import { type Door, openDoor } from './door.ts';
 import { fencedBlocks, pageAt } from './readme.ts';
@@ -56,7 +56,10 @@ export interface RecipeStage {
 export function recipeStage(): RecipeStage {
   const folder = mkdtempSync(join(tmpdir(), 'recipes-'));
   symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
-  copyFileSync('client/live.ts', join(folder, 'live.ts'));
+  writeFileSync(
+    join(folder, 'live.ts'),
+    `export * from '${relative(folder, 'client/index.ts')}';\n`,
+  );
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   const names = [...liveBlocks.keys()].filter((name) => name.endsWith('.ts'));
   for (const name of names) writeFileSync(join(folder, name), liveBlocks.get(name) ?? '');

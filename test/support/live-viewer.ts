@@ -1,6 +1,6 @@
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { createGunzip } from 'node:zlib';
-import { applyPatch } from '../../client/live.ts';
+import { applyPatch } from '../../client/document.ts';
 import type { AnswerError } from './gateway.ts';
 
 /** One event of a stream, as it came. */

@@ -1,5 +1,6 @@
 import { Client, fetchExchange, mapExchange } from '@urql/core';
 import { type Cache, cacheExchange, type Data } from '@urql/exchange-graphcache';
+import { possibleTypes } from 'links-market-client';
 import { Campaigns } from './documents.ts';
 import { liveExchange } from './live-exchange.ts';
 import { headersOf, type Settings } from './settings.ts';
@@ -35,10 +36,7 @@ function graphCache() {
   let drafts = 0;
   return cacheExchange({
     // With these it knows which fragments are meant; without, it guesses by their fields.
-    possibleTypes: {
-      ChannelItem: ['BioItem', 'LinkItem', 'QrItem'],
-      CreateCampaignResult: ['Campaign', 'InvalidInput', 'Rejected'],
-    },
+    possibleTypes,
     keys: {
       CampaignConnection: part,
       ChannelItemConnection: part,

@@ -1,19 +1,9 @@
 import type { CombinedError } from '@urql/core';
 
-/** Codes that say that later is better. */
-const LATER = ['BUDGET_EXHAUSTED', 'UPSTREAM_UNAVAILABLE', 'UPSTREAM_TIMEOUT'];
-
 /** An error as the gateway writes it. */
 export interface CodedError {
   readonly message: string;
   readonly extensions?: { readonly code?: unknown; readonly retryAfterMs?: unknown } | undefined;
-}
-
-/** In how many milliseconds to ask again; null when asking again helps nothing, or all is well. */
-export function retryAfterMs(errors: readonly CodedError[]): number | null {
-  const late = errors.filter(({ extensions }) => LATER.includes(String(extensions?.code)));
-  if (late.length === 0) return null;
-  return Math.max(1000, ...late.map(({ extensions }) => Number(extensions?.retryAfterMs ?? 0)));
 }
 
 /** Whether the budget is the reason, and not an upstream that fails. */

@@ -1,7 +1,8 @@
 import type { ResultOf } from 'gql.tada';
+import { retryAfterMs } from 'links-market-client';
 import { type Answer, ask } from './ask.ts';
 import { QrExport } from './documents.ts';
-import { type CodedError, isExhausted, retryAfterMs } from './errors.ts';
+import { type CodedError, isExhausted } from './errors.ts';
 import type { Settings } from './settings.ts';
 import type { Retry } from './use-patient-query.ts';
 

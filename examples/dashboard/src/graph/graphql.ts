@@ -1,8 +1,5 @@
 import { initGraphQLTada } from 'gql.tada';
-import type { introspection } from './graphql-env.d.ts';
+import type { introspection, Scalars } from 'links-market-client';
 
-/** Types each document by schema.graphql, from which `npm run types` makes the types. */
-export const graphql = initGraphQLTada<{
-  introspection: introspection;
-  scalars: { Date: string; DateTime: string; JSONObject: Record<string, unknown> };
-}>();
+/** Types each document by the graph. */
+export const graphql = initGraphQLTada<{ introspection: introspection; scalars: Scalars }>();

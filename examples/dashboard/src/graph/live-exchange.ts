@@ -6,13 +6,8 @@ import {
   type OperationResult,
   stringifyDocument,
 } from '@urql/core';
+import { type LiveOptions, type LiveResult, type LiveState, live } from 'links-market-client';
 import { filter, make, merge, mergeMap, pipe, takeUntil } from 'wonka';
-import {
-  type LiveOptions,
-  type LiveResult,
-  type LiveState,
-  live,
-} from '../../../../client/live.ts';
 
 const isLive = ({ kind, query }: Operation): boolean =>
   kind === 'query' &&

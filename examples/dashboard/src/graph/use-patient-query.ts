@@ -1,7 +1,7 @@
+import { type LiveState, retryAfterMs } from 'links-market-client';
 import { useEffect, useRef, useState } from 'react';
 import { type AnyVariables, type TypedDocumentNode, type UseQueryResponse, useQuery } from 'urql';
-import type { LiveState } from '../../../../client/live.ts';
-import { type CodedError, errorsOf, isExhausted, retryAfterMs } from './errors.ts';
+import { type CodedError, errorsOf, isExhausted } from './errors.ts';
 
 /** What an answer cost, as `extensions.upstream` says it. */
 export interface Receipt {

@@ -1,5 +1,6 @@
+import { retryAfterMs } from 'links-market-client';
 import { type DragEvent, useEffect, useRef, useState } from 'react';
-import { type CodedError, isExhausted, retryAfterMs } from '../graph/errors.ts';
+import { type CodedError, isExhausted } from '../graph/errors.ts';
 import type { Settings } from '../graph/settings.ts';
 import { type UploadedFile, uploadFile } from '../graph/upload-file.ts';
 import type { Retry } from '../graph/use-patient-query.ts';

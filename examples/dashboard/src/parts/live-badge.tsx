@@ -1,5 +1,5 @@
+import type { LiveState } from 'links-market-client';
 import { useEffect, useState } from 'react';
-import type { LiveState } from '../../../../client/live.ts';
 
 /** A stream that ends is made again after a fifth of a second: that is not worth a word, in milliseconds. */
 const PATIENCE_MS = 1000;

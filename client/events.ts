@@ -1,0 +1,35 @@
+/** A server-sent event; its id is the last one that was sent. */
+export type ParsedEvent = readonly [type: string, text: string, id: string];
+
+/** Reads a stream of server-sent events, however it is cut. An event without an id has the one before. */
+export function parser(
+  id: string,
+  onRetry: (ms: number) => void,
+): (chunk: Uint8Array) => ParsedEvent[] {
+  const decoder = new TextDecoder();
+  let rest = '';
+  let endsInCr = false;
+  let type = '';
+  let lines: string[] = [];
+  return (chunk) => {
+    const events: ParsedEvent[] = [];
+    const text = decoder.decode(chunk, { stream: true });
+    if (!text) return events;
+    const whole = (rest + (endsInCr ? text.replace(/^\n/, '') : text)).split(/\r\n?|\n/);
+    endsInCr = text.endsWith('\r');
+    rest = whole.pop() as string;
+    for (const line of whole) {
+      const [, field, value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) as RegExpExecArray;
+      if (!line) {
+        // Libraries of GraphQL may end without any data.
+        if (type || lines.length) events.push([type, lines.join('\n'), id]);
+        type = '';
+        lines = [];
+      } else if (field === 'data') lines.push(value);
+      else if (field === 'event') type = value;
+      else if (field === 'id') id = value;
+      else if (field === 'retry' && /^\d+$/.test(value)) onRetry(+value);
+    }
+    return events;
+  };
+}

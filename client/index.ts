@@ -1,0 +1,15 @@
+export { applyPatch, type LivePatch } from './document.ts';
+export type { introspection } from './introspection.ts';
+export { live } from './live.ts';
+export type {
+  LiveEnd,
+  LiveError,
+  LiveOptions,
+  LivePage,
+  LiveResult,
+  LiveState,
+} from './live-types.ts';
+export { possibleTypes } from './possible-types.ts';
+export { type RetryOptions, type RetryWait, retryingFetch } from './retry.ts';
+export { retryAfterMs } from './retry-after.ts';
+export type { Scalars } from './scalars.ts';

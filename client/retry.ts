@@ -1,0 +1,148 @@
+import { headerMs, isForNow, retryAfterMs } from './retry-after.ts';
+
+/** How long and how often to try. */
+export interface RetryOptions {
+  /** What sends a request. @default the global `fetch` */
+  readonly fetch?: typeof fetch;
+  /**
+   * How often one request is sent at most.
+   * @default 3
+   */
+  readonly tries?: number;
+  /**
+   * How long one request may wait between its tries in all, in milliseconds. A wait that would be longer than what is
+   * left of it is not begun.
+   * @default 60_000
+   */
+  readonly maxWaitMs?: number;
+  /** Called before each wait, for a countdown. */
+  readonly onWait?: (wait: RetryWait) => void;
+}
+
+/** A wait before a request is sent again. */
+export interface RetryWait {
+  /** How long it takes, in milliseconds. */
+  readonly ms: number;
+  /** How often the request was sent so far. */
+  readonly tries: number;
+}
+
+/** What a page on the way answers where the gateway is busy or away. */
+const PASSING = [429, 502, 503, 504];
+
+/** First wait where nothing says how long, in milliseconds; the next is twice as long. */
+const BACK_OFF_MS = 1000;
+
+/**
+ * A `fetch` that sends a request again where the answer says that later is better, by the codes `BUDGET_EXHAUSTED`,
+ * `UPSTREAM_UNAVAILABLE` and `UPSTREAM_TIMEOUT`, as late as `retryAfterMs` and `Retry-After` say, and up to a fifth
+ * later, so that not all pages come back at once. A query is sent again after a broken connection too, and while some of
+ * its fields fail for now. What may be a mutation is sent again only where each error says that nothing was done: not
+ * after a broken connection, `OUTCOME_UNKNOWN`, or an answer in which any field has come.
+ *
+ * After the last try the answer is what came last. The signal of the request ends a wait, with its reason. Answers that
+ * are no JSON, such as streams and parts, are handed on as they come; so is what a request answers whose body can be
+ * read only once.
+ */
+export function retryingFetch(options: RetryOptions = {}): typeof fetch {
+  const { maxWaitMs = 60_000, onWait, tries: most = 3 } = options;
+  return async (input, init) => {
+    // One that is put in the place of the global one later is to be used.
+    const { fetch: send = fetch } = options;
+    const signal = init?.signal ?? (input as Request).signal;
+    let leftMs = maxWaitMs;
+    for (let tries = 1; ; tries += 1) {
+      let answer: Response | undefined;
+      let failure: unknown;
+      let ms: number | null = null;
+      try {
+        answer = await send(input, init);
+      } catch (error) {
+        failure = error;
+        // A network that is gone, and not a caller that is.
+        if (tries < most && error instanceof TypeError && isQuery(input, init))
+          ms = backOffMs(tries);
+      }
+      if (answer && tries < most && isRepeatable(input, init)) {
+        ms = await waitMs(answer, isQuery(input, init), tries);
+      }
+      signal?.throwIfAborted();
+      if (ms === null || ms > leftMs) {
+        if (answer) return answer;
+        throw failure;
+      }
+      // It is not read, so that it does not matter if that fails.
+      answer?.body?.cancel().catch(() => {});
+      ms = Math.min(leftMs, ms * (1 + Math.random() / 5));
+      leftMs -= ms;
+      onWait?.({ ms, tries });
+      await pause(ms, signal);
+    }
+  };
+}
+
+const backOffMs = (tries: number): number => BACK_OFF_MS * 2 ** (tries - 1);
+
+/** How long to wait before the request is sent again, by its answer; `null` where that is the last word. */
+async function waitMs(answer: Response, query: boolean, tries: number): Promise<number | null> {
+  const { headers, status } = answer;
+  const busyMs =
+    query && PASSING.includes(status) ? Math.max(backOffMs(tries), headerMs(headers)) : null;
+  if (!/^application\/([\w.-]+\+)?json/i.test(headers.get('content-type') ?? '')) return busyMs;
+  let text: string;
+  try {
+    text = await answer.clone().text();
+  } catch {
+    // The connection broke in the middle of it.
+    return query ? backOffMs(tries) : null;
+  }
+  const { data, errors } = read(text);
+  if (!Array.isArray(errors)) return busyMs;
+  const isUndone =
+    Object.values(Object(data)).every((field) => field === null) &&
+    // What failed further down is a field of something that was done.
+    errors.every((error) => isForNow(error) && !(error.path?.length > 1));
+  return query || isUndone ? retryAfterMs(errors, headers) : null;
+}
+
+/** The answer, if it can have errors: a large one without them is not parsed twice. */
+function read(text: string): { data?: unknown; errors?: unknown } {
+  try {
+    return text.includes('"errors"') ? Object(JSON.parse(text)) : {};
+  } catch {
+    // Not the gateway's words.
+    return {};
+  }
+}
+
+/** Whether the body of a request, if it has one, can be sent twice. */
+function isRepeatable(input: RequestInfo | URL, init: RequestInit | undefined): boolean {
+  const { body = (input as Request).body } = init ?? {};
+  return !(body && (body instanceof ReadableStream || Symbol.asyncIterator in Object(body)));
+}
+
+/** Whether a request changes nothing for certain: where only an id of an operation stands, nobody knows. */
+function isQuery(input: RequestInfo | URL, init: RequestInit | undefined): boolean {
+  const { body, method = (input as Request).method ?? 'GET' } = init ?? {};
+  if (method.toUpperCase() === 'GET') return true;
+  try {
+    const { query } = JSON.parse(body as string) as { query?: unknown };
+    return typeof query === 'string' && !/\bmutation\b/.test(query);
+  } catch {
+    return false;
+  }
+}
+
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', stop);
+  });
+}
