@@ -1,4 +1,12 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /**
@@ -19,14 +27,16 @@ export function write(path, content) {
 }
 
 /**
- * Removes the files below a folder that are not among those that were made.
+ * Removes the files below a folder that are not among those that were made, and the folders that this leaves empty.
  *
  * @param {string} folder
  * @param {(path: string) => boolean} isMade
  */
 export function removeOthers(folder, isMade) {
-  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-    const path = join(entry.parentPath, entry.name);
-    if (entry.isFile() && !isMade(path)) rmSync(path);
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) removeOthers(path, isMade);
+    else if (!isMade(path)) rmSync(path);
   }
+  if (readdirSync(folder).length === 0) rmdirSync(folder);
 }

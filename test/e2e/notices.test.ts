@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
+import { builtPages, describeWith } from '../support/needs.ts';
 
 interface Component {
   readonly group?: string;
@@ -38,7 +39,7 @@ function lockedAt(folder: string): string {
   return `${name} ${lock.packages[folder]?.version}`;
 }
 
-describe('the notices of the build', () => {
+describeWith(builtPages, 'the notices of the build', () => {
   it('are of each package that the source maps of the server name, and of no other', () => {
     const maps = readdirSync('dist', { recursive: true, encoding: 'utf8' })
       .filter((path) => path.endsWith('.js.map') && !path.startsWith('pages'))
