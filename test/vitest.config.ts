@@ -20,14 +20,18 @@ export const usual = {
 const all = ['test/**/*.test.ts'];
 const weighed = ['test/soak/**/*.test.ts'];
 const programs = ['test/e2e/**/*.test.ts'];
-/** Clients of others, as the documentation has them, and an image, with packages of its own. */
-const foreign = ['test/docs/**/*.test.ts', 'test/e2e/dockerfile.test.ts'];
+/** Clients of others, as the documentation has them. */
+const foreign = ['test/docs/**/*.test.ts'];
+const image = 'test/e2e/dockerfile.test.ts';
+
+/** Of packages that only some tests need. */
+const theirs = '**/node_modules/**';
 
 const root = new URL('..', import.meta.url).pathname;
 
 /** Files that say they need more than Node: a browser, a Redis or built pages. */
 const demanding = readdirSync(`${root}test`, { recursive: true, encoding: 'utf8' })
-  .filter((path) => path.endsWith('.test.ts'))
+  .filter((path) => path.endsWith('.test.ts') && !path.includes('node_modules'))
   .map((path) => `test/${path.replaceAll('\\', '/')}`)
   .filter((path) => /^describeWith\(/m.test(readFileSync(root + path, 'utf8')));
 
@@ -50,7 +54,7 @@ export default defineConfig({
         test: {
           name: 'built',
           include: programs,
-          exclude: [...foreign, ...demanding],
+          exclude: [theirs, image, ...demanding],
           globalSetup: setup('build-programs.ts'),
           isolate: false,
         },
@@ -58,8 +62,19 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          name: 'needs-clients',
+          include: foreign,
+          exclude: [theirs],
+          globalSetup: [...setup('packages.ts'), ...setup('build-all.ts')],
+          isolate: false,
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: 'needs-more',
-          include: [...foreign, ...demanding],
+          include: [image, ...demanding],
+          exclude: [theirs, ...foreign],
           globalSetup: setup('build-all.ts'),
           isolate: false,
         },
@@ -70,7 +85,7 @@ export default defineConfig({
         test: {
           name: 'together',
           include: all,
-          exclude: [...programs, ...weighed, ...foreign, ...demanding],
+          exclude: [theirs, ...programs, ...weighed, ...foreign, ...demanding],
           isolate: false,
         },
       },

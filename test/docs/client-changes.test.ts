@@ -10,9 +10,9 @@ import {
 } from 'relay-runtime';
 import type { Client } from 'urql';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { clientStage, placeArtifacts } from '../support/client-stage.ts';
 import { type Door, openDoor } from '../support/door.ts';
-import { until } from '../support/live-recipes.ts';
+import { clientStage, placeArtifacts } from './support/client-stage.ts';
+import { until } from './support/live-recipes.ts';
 
 const stage = clientStage();
 const ID = 'Q2FtcGFpZ246NTM';

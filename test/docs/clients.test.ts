@@ -9,11 +9,11 @@ import {
   isObjectType,
 } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openBrowser } from '../e2e/browser.ts';
 import { servePage } from '../e2e/shown-page.ts';
-import { openBrowser } from '../support/browser.ts';
-import { clientBlocks, clientStage, placeArtifacts } from '../support/client-stage.ts';
 import { type Door, openDoor } from '../support/door.ts';
 import { chromium, describeWith } from '../support/needs.ts';
+import { clientBlocks, clientStage, placeArtifacts } from './support/client-stage.ts';
 
 const stage = clientStage();
 const block = (name: string): string => clientBlocks.get(name) ?? `no block ${name}`;

@@ -4,7 +4,7 @@ import { type ClientPresetConfig, preset } from '@graphql-codegen/client-preset'
 import { codegen } from '@graphql-codegen/core';
 import { buildASTSchema, parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { clientStage } from '../support/client-stage.ts';
+import { clientStage } from './support/client-stage.ts';
 
 interface Config {
   readonly schema: string;

@@ -2,9 +2,9 @@ import type { ApolloClient } from '@apollo/client';
 import { type Environment, fetchQuery, type GraphQLTaggedNode } from 'relay-runtime';
 import { Client, fetchExchange } from 'urql';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { clientStage, placeArtifacts } from '../support/client-stage.ts';
 import { type Door, openDoor } from '../support/door.ts';
-import { until } from '../support/live-recipes.ts';
+import { clientStage, placeArtifacts } from './support/client-stage.ts';
+import { until } from './support/live-recipes.ts';
 
 const stage = clientStage();
 let door: Door;

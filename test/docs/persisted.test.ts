@@ -4,9 +4,9 @@ import { parse } from 'graphql';
 import { type Environment, fetchQuery, type GraphQLTaggedNode } from 'relay-runtime';
 import type { Client } from 'urql';
 import { afterEach, describe, expect, it } from 'vitest';
-import { clientBlocks, clientStage } from '../support/client-stage.ts';
 import { type Door, openDoor } from '../support/door.ts';
 import { pageAt } from '../support/readme.ts';
+import { clientBlocks, clientStage } from './support/client-stage.ts';
 
 const stage = clientStage();
 const UNLISTED = '{ plans { id name } }';

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../support/door.ts';
-import { until } from '../support/live-recipes.ts';
 import { LiveViewer } from '../support/live-viewer.ts';
 import { pageAt } from '../support/readme.ts';
+import { until } from './support/live-recipes.ts';
 
 const LISTS =
   '{ campaigns(first: 10) { nodes { id name } } channels(first: 10) { nodes { id name } } }';

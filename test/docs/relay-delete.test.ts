@@ -7,8 +7,8 @@ import {
   type GraphQLTaggedNode,
 } from 'relay-runtime';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { clientStage } from '../support/client-stage.ts';
 import { type Door, openDoor } from '../support/door.ts';
+import { clientStage } from './support/client-stage.ts';
 
 const stage = clientStage();
 /** The newest campaign. */

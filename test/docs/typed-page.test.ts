@@ -5,7 +5,7 @@ import { expectToShow, servePage } from '../e2e/shown-page.ts';
 import { type Door, openDoor } from '../support/door.ts';
 import { chromium, describeWith } from '../support/needs.ts';
 import { pageAt } from '../support/readme.ts';
-import { blocksOf, makeProject } from '../support/typed-page.ts';
+import { blocksOf, makeProject } from './support/typed-page.ts';
 
 const WRITTEN_URL = 'http://localhost:4000';
 const TADA = 'gql.tada/bin/cli.js';

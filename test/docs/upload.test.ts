@@ -1,10 +1,9 @@
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Browser, openBrowser } from '../e2e/browser.ts';
 import { servePage } from '../e2e/shown-page.ts';
-import { openBrowser } from '../support/browser.ts';
-import { clientStage } from '../support/client-stage.ts';
 import { type Door, openDoor } from '../support/door.ts';
 import { chromium, describeWith } from '../support/needs.ts';
+import { clientStage } from './support/client-stage.ts';
 
 const stage = clientStage();
 

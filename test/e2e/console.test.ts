@@ -4,9 +4,9 @@ import { gzipSync } from 'node:zlib';
 import type axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openBrowser } from '../support/browser.ts';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
 import { chromium, describeWith } from '../support/needs.ts';
+import { openBrowser } from './browser.ts';
 
 /** One call each, and none of them asks for what another one has. */
 const READS = [

@@ -3,10 +3,10 @@ import { createServer, request as forward, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openBrowser } from '../support/browser.ts';
 import { type Door, openDoor } from '../support/door.ts';
 import { chromium, describeWith } from '../support/needs.ts';
 import { askRaw } from '../support/raw-reply.ts';
+import { openBrowser } from './browser.ts';
 
 const CHANNELS = `{ account { username } channels(first: 8) { nodes {
   id name items(first: 5) { totalCount nodes { ... on ChannelEntry { title link } } } } } }`;

@@ -3,9 +3,9 @@ import { createServer, request as forward, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, Page, Request } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { openBrowser } from '../support/browser.ts';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
 import { chromium, describeWith } from '../support/needs.ts';
+import { openBrowser } from './browser.ts';
 
 const QUERY = '/graphql?query={account{username}}';
 const LIVE = '/graphql?query=query%20@live{plans{name}}';

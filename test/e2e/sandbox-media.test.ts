@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { openBrowser } from '../support/browser.ts';
 import { chromium, describeWith } from '../support/needs.ts';
 import { start } from '../support/process.ts';
+import { openBrowser } from './browser.ts';
 
 const FREE = { SANDBOX_LINKS_PORT: '0', SANDBOX_MARKET_PORT: '0' };
 

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'vitest';
-import { openBrowser } from '../support/browser.ts';
 import type { PageExample } from '../support/readme.ts';
 import { WRITTEN_URL } from '../support/run-example.ts';
+import { openBrowser } from './browser.ts';
 
 /** A web server for one HTML example: an origin of its own, as a frontend's is. */
 export async function servePage(html: () => string): Promise<{ origin: string; server: Server }> {

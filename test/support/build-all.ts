@@ -2,8 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dashboardPackages } from './needs.ts';
 
-/** Compiles the gateway, the client package and the dashboard, if it is installed, once for all tests that start what is there. */
+/** Installs what drives a browser, and compiles the gateway, the client package and the dashboard, if it is installed, once for all tests that start what is there. */
 export function setup(): void {
+  execFileSync(process.execPath, ['scripts/packages.js', 'test/e2e'], { stdio: 'inherit' });
   for (const script of ['build', 'build:client']) {
     execFileSync('npm', ['run', '--silent', script], { stdio: 'inherit' });
   }

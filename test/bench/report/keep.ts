@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { plot } from './plot.ts';
 import { merged, type Run } from './run.ts';
 import { headline, section } from './table.ts';
 
+const FORMATTER = join('test', 'check', 'node_modules', '.bin', 'biome');
 const RESULTS = 'test/bench/results.json';
 const PICTURE = 'test/bench/results.svg';
 const PAGE = 'docs/measured.md';
@@ -17,7 +19,9 @@ export function keepSome(run: Run): string[] {
 /** Writes a run down: as JSON, as a picture, and into two pages. Answers which files those are. */
 export function keep(run: Run): string[] {
   writeFileSync(RESULTS, `${JSON.stringify(run, null, 2)}\n`);
-  execFileSync('node_modules/.bin/biome', ['format', '--write', RESULTS], { stdio: 'ignore' });
+  execFileSync(FORMATTER, ['format', '--write', RESULTS], {
+    stdio: 'ignore',
+  });
   writeFileSync(PICTURE, plot(run));
   renew(PAGE, 'Last run', section(run, `../${PICTURE}`));
   renew(README, 'Measured', `${headline(run)}\n\nAll figures: [${PAGE}](${PAGE}).`);

@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Browser } from 'playwright-core';
-import { openBrowser } from '../../support/browser.ts';
+import { type Browser, openBrowser } from '../../e2e/browser.ts';
 import { chromium } from '../../support/needs.ts';
 import { type Figure, percentile } from '../report/measurement.ts';
 import { startBare } from './bare.ts';

@@ -8,7 +8,7 @@ import {
   recipeStage,
   until,
   WRONG,
-} from '../../support/live-recipes.ts';
+} from '../support/live-recipes.ts';
 
 const stage = recipeStage();
 

@@ -4,6 +4,7 @@ import { createClient } from 'graphql-sse';
 import { EventSource } from 'undici';
 import { describe, expect, it, vi } from 'vitest';
 import { openDoor } from '../../support/door.ts';
+import { start } from '../../support/process.ts';
 import {
   type Campaigns,
   firstName,
@@ -11,8 +12,7 @@ import {
   recipeStage,
   until,
   WRONG,
-} from '../../support/live-recipes.ts';
-import { start } from '../../support/process.ts';
+} from '../support/live-recipes.ts';
 
 const TSC = 'node_modules/typescript/bin/tsc';
 const stage = recipeStage();

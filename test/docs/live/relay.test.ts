@@ -9,7 +9,7 @@ import {
   Store,
 } from 'relay-runtime';
 import { describe, expect, it, vi } from 'vitest';
-import { firstName, LIVE, ONCE, recipeStage, until, WRONG } from '../../support/live-recipes.ts';
+import { firstName, LIVE, ONCE, recipeStage, until, WRONG } from '../support/live-recipes.ts';
 
 const stage = recipeStage();
 

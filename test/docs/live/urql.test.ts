@@ -1,6 +1,6 @@
 import { cacheExchange, createClient, type Exchange, fetchExchange } from '@urql/core';
 import { describe, expect, it, vi } from 'vitest';
-import { firstName, LIVE, ONCE, recipeStage, until, WRONG } from '../../support/live-recipes.ts';
+import { firstName, LIVE, ONCE, recipeStage, until, WRONG } from '../support/live-recipes.ts';
 
 const stage = recipeStage();
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { formatTokenFile } from '../../../src/auth/token-file.ts';
 import { type Door, openDoor } from '../../support/door.ts';
-import { liveBlocks } from '../../support/live-recipes.ts';
+import { liveBlocks } from '../support/live-recipes.ts';
 
 const block = (name: string): string => liveBlocks.get(name) ?? `no block ${name}`;
 

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import axe, { type AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
-import { openBrowser } from '../../support/browser.ts';
 import { PLENTY } from '../../support/gateway.ts';
 import { type Running, start } from '../../support/process.ts';
+import { openBrowser } from '../browser.ts';
 
 /** A colour scheme and a size in which the page is looked at. */
 export interface View {

@@ -7,8 +7,8 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { formatTokenFile } from '../../../src/auth/token-file.ts';
 import { loadConfig } from '../../../src/config/config.ts';
 import { createGateway, type Gateway } from '../../../src/gateway.ts';
-import { openBrowser } from '../../support/browser.ts';
 import { chromium, describeWith } from '../../support/needs.ts';
+import { openBrowser } from '../browser.ts';
 import { editorsOf, openPage, run, write } from './open-page.ts';
 
 const TOKEN = 'the-token-of-somebody';

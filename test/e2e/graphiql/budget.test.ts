@@ -4,8 +4,8 @@ import { loadConfig } from '../../../src/config/config.ts';
 import { createGateway, type Gateway } from '../../../src/gateway.ts';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
 import { keysAreNew } from '../../../src/upstream/budget/journal/journal.ts';
-import { openBrowser } from '../../support/browser.ts';
 import { chromium, describeWith } from '../../support/needs.ts';
+import { openBrowser } from '../browser.ts';
 import { editorsOf, facts, type OpenPage, openPage, run, write } from './open-page.ts';
 
 /** Operations of one call each, which have none in common. */

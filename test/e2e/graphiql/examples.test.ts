@@ -2,8 +2,8 @@ import type { Browser, Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { loadConfig } from '../../../src/config/config.ts';
 import { createGateway, type Gateway } from '../../../src/gateway.ts';
-import { openBrowser } from '../../support/browser.ts';
 import { chromium, describeWith } from '../../support/needs.ts';
+import { openBrowser } from '../browser.ts';
 import { editorsOf, type OpenPage, openPage } from './open-page.ts';
 
 /** Whether a request runs an operation, and does not only ask for its price. */

@@ -3,8 +3,8 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { loadConfig } from '../../../src/config/config.ts';
 import { createGateway, type Gateway } from '../../../src/gateway.ts';
-import { openBrowser } from '../../support/browser.ts';
 import { chromium, describeWith } from '../../support/needs.ts';
+import { openBrowser } from '../browser.ts';
 import { editorsOf, facts, openPage } from './open-page.ts';
 
 /** What a person waits at most who has 10 Mbit/s and a quarter of this processor. */

@@ -1,5 +1,7 @@
 import { type Browser, chromium as engine } from 'playwright-core';
-import { chromium } from './needs.ts';
+import { chromium } from '../support/needs.ts';
+
+export type { Browser };
 
 /** Starts a browser without a window, that asks no server anything by itself; `flags` are its own. */
 export function openBrowser(flags: readonly string[] = []): Promise<Browser> {

@@ -1,9 +1,9 @@
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { rolldown } from 'rolldown';
-import { type Running, start } from './process.ts';
-import { fencedBlocks, pageAt } from './readme.ts';
+import { type Running, start } from '../../support/process.ts';
+import { fencedBlocks, pageAt } from '../../support/readme.ts';
 
 /** The blocks of a page that have a name, by it. */
 export function blocksOf(path: string): ReadonlyMap<string, string> {
@@ -12,8 +12,8 @@ export function blocksOf(path: string): ReadonlyMap<string, string> {
   );
 }
 
-/** gql.tada reads the TypeScript that is beside it, so it has to be in the project itself. */
-const COPIED = ['gql.tada', '@gql.tada', '@0no-co'];
+/** The packages that the pages tell to install. */
+export const PACKAGES = resolve('test/docs/node_modules');
 
 /** The start of a page as Vite's template for React makes it, less its looks. */
 const TEMPLATE = {
@@ -47,14 +47,9 @@ export function makeProject(): Project {
   const folder = mkdtempSync(join(tmpdir(), 'my-page-'));
   const modules = join(folder, 'node_modules');
   mkdirSync(modules);
-  for (const name of readdirSync('node_modules')) {
-    if (name === 'typescript' || name.startsWith('.')) continue;
-    const from = resolve('node_modules', name);
-    if (COPIED.includes(name)) cpSync(from, join(modules, name), { recursive: true });
-    else symlinkSync(from, join(modules, name));
-  }
-  // TypeScript 6, whose compiler programs can ask, under a name of its own beside the one of this tree.
-  symlinkSync(resolve('node_modules/@tsd/typescript/typescript'), join(modules, 'typescript'));
+  for (const name of readdirSync(PACKAGES)) symlinkSync(join(PACKAGES, name), join(modules, name));
+  // What bundles the page bundles the gateway's own too.
+  symlinkSync(resolve('node_modules/vite'), join(modules, 'vite'));
   const write = (path: string, text: string): void => {
     mkdirSync(join(folder, dirname(path)), { recursive: true });
     writeFileSync(join(folder, path), text);

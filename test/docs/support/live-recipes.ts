@@ -1,9 +1,10 @@
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, relative, resolve } from 'node:path';
+import { join, relative } from 'node:path';
 import { afterAll, afterEach, beforeEach, expect, vi } from 'vitest';
-import { type Door, openDoor } from './door.ts';
-import { fencedBlocks, pageAt } from './readme.ts';
+import { type Door, openDoor } from '../../support/door.ts';
+import { fencedBlocks, pageAt } from '../../support/readme.ts';
+import { PACKAGES } from './typed-page.ts';
 
 /** The blocks of docs/live.md that have a name, by it. */
 export const liveBlocks: ReadonlyMap<string, string> = new Map(
@@ -55,7 +56,7 @@ export interface RecipeStage {
 /** Sets it up for the tests of a file. */
 export function recipeStage(): RecipeStage {
   const folder = mkdtempSync(join(tmpdir(), 'recipes-'));
-  symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
+  symlinkSync(PACKAGES, join(folder, 'node_modules'));
   writeFileSync(
     join(folder, 'live.ts'),
     `export * from '${relative(folder, 'client/index.ts')}';\n`,
