@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { OperationDefinitionNode } from 'graphql';
-import { envelopeFault, isAbsent, isObject } from '../http/door/envelope.ts';
+import { envelopeFault, isAbsent, isObject } from '../http/door/body/operation-body.ts';
 import type { ReadText } from './compiled/read-text.ts';
 
 /** What a request of the plain kind goes by. */

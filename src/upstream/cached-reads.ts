@@ -19,9 +19,8 @@ import {
 import type { Refresher } from './cache/refresher.ts';
 import type { Watchers } from './cache/watched-round.ts';
 import type { WatchListener } from './cache/watches.ts';
-import type { Ingredient, IngredientSource, Watch } from './ingredients.ts';
 import type { ReadInFlight } from './reads/in-flight.ts';
-import type { Receipt } from './receipt.ts';
+import type { Ingredient, IngredientSource, Receipt, Watch } from './receipt.ts';
 import type { Stamp } from './request.ts';
 import type { KeyAuthorization } from './wire/key-authorization.ts';
 

@@ -1,8 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { createDigest } from '../../src/digest.ts';
 import { Cache } from '../../src/upstream/cache/cache.ts';
-import type { ClientOptions } from '../../src/upstream/client.ts';
-import { Client } from '../../src/upstream/client.ts';
+import { Client, type ClientOptions } from '../../src/upstream/client.ts';
 import type { Caller } from '../../src/upstream/operation.ts';
 import { Reader } from '../../src/upstream/reader.ts';
 import { Receipt } from '../../src/upstream/receipt.ts';

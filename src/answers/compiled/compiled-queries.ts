@@ -3,16 +3,15 @@ import type { Viewer } from '../../auth/viewer.ts';
 import { BoundedMap } from '../../bounded-map.ts';
 import type { GraphContext } from '../../graph/context.ts';
 import type { Receipt } from '../../upstream/receipt.ts';
-import { Doorkeeper } from '../doorkeeper.ts';
+import { Doorkeeper } from '../exact-memory.ts';
+import type { AnswerParts } from '../remembered-answers.ts';
 import {
   type AskedOperation,
   operationName,
   type RequestNames,
   shortName,
 } from '../request-names.ts';
-import type { AnswerParts } from './answer-parts.ts';
-import { Attempts } from './attempts.ts';
-import { createCompiledPlans } from './compiled-operation.ts';
+import { Attempts, createCompiledPlans } from './compiled-operation.ts';
 import { type LiftedText, liftLiterals } from './lifted-literals.ts';
 import type { ReadQuery, TextReader } from './read-text.ts';
 import { shapeKeys, shapeOf, type TextShape } from './text-shape.ts';

@@ -4,21 +4,90 @@ import {
   GraphQLError,
   type GraphQLSchema,
   getOperationAST,
+  type OperationDefinitionNode,
   OperationTypeNode,
   type ParseOptions,
   parse,
 } from 'graphql';
 import type { ReadQuery, ReadText } from '../../answers/compiled/read-text.ts';
 import type { OperationLimits } from '../../config/config.ts';
+import { withoutSuggestion } from '../mask-error.ts';
+import type { GatewayPlugin } from '../request-record.ts';
 import {
   type DocumentLimits,
   type DocumentMeasures,
   measureDocument,
 } from './document-measures.ts';
-import { InputLimits } from './input-limits.ts';
-import { noSecretIn } from './secrets.ts';
-import { checkText, hasMoreLines } from './text.ts';
-import { examine, type Findings } from './validity.ts';
+import { checkVariables, type InputPlan, planInput } from './input.ts';
+import { type AskedFor, countRows } from './rows.ts';
+import { checkText, hasMoreLines, tooExpensive } from './text.ts';
+import { examine, type Findings, noSecretIn } from './validity.ts';
+
+/** Ids that all `nodes` of an operation may have: finding one costs several times what a row of a list does. */
+const MAX_IDS = 5000;
+
+/** What is found out once of a document that is remembered. */
+interface DocumentPlan {
+  readonly input: InputPlan;
+  /** The most that an operation can ask for, whatever its variables are. */
+  readonly most: Map<OperationDefinitionNode, AskedFor>;
+}
+
+/** An operation of a valid document. */
+interface ValidOperation {
+  readonly schema: GraphQLSchema;
+  readonly document: DocumentNode;
+  readonly operation: OperationDefinitionNode;
+}
+
+/** The limits that depend on variables: the size of each input, and the rows that are asked for. */
+export class InputLimits {
+  readonly #maxNodes: number;
+  readonly #plans = new WeakMap<DocumentNode, DocumentPlan>();
+
+  /** `maxNodes` rows may be asked for, multiplied down the selection. */
+  constructor(maxNodes: number) {
+    this.#maxNodes = maxNodes;
+  }
+
+  /**
+   * Checks an operation with the variables of a request, as they came.
+   * @throws BadUserInput `BAD_USER_INPUT` for input that is out of proportion.
+   * @throws GatewayError `OPERATION_TOO_EXPENSIVE` for too many rows or ids.
+   */
+  check(
+    { schema, document, operation }: ValidOperation,
+    variables: Readonly<Record<string, unknown>>,
+  ): void {
+    const plan = this.#plans.get(document) ?? this.learn(document, planInput(schema, document));
+    if (plan.input.fault) throw plan.input.fault;
+    checkVariables(schema, operation, variables, plan.input);
+    const most = plan.most.get(operation) ?? countRows(schema, document, operation, null);
+    plan.most.set(operation, most);
+    if (most.rows <= this.#maxNodes && most.ids <= MAX_IDS) return;
+    checkRows(countRows(schema, document, operation, variables), this.#maxNodes);
+  }
+
+  /** Takes what was found out of a document on another walk. */
+  learn(document: DocumentNode, input: InputPlan): DocumentPlan {
+    const plan: DocumentPlan = { input, most: new Map() };
+    this.#plans.set(document, plan);
+    return plan;
+  }
+}
+
+function checkRows({ rows, ids }: AskedFor, maxNodes: number): void {
+  if (rows > maxNodes) {
+    throw tooExpensive(
+      `The operation asks for ${rows} rows, multiplied down the selection, and at most ${maxNodes} are allowed. Ask for fewer with "first", "last" or "ids", or in several operations.`,
+    );
+  }
+  if (ids > MAX_IDS) {
+    throw tooExpensive(
+      `The operation looks for ${ids} ids, and at most ${MAX_IDS} are allowed. Look for them in several operations.`,
+    );
+  }
+}
 
 /** What a caller reads who may not ask for the schema. */
 export const SCHEMA_WITHHELD =
@@ -110,4 +179,41 @@ function withheld(field: FieldNode): GraphQLError {
     nodes: [field],
     extensions: { code: 'GRAPHQL_VALIDATION_FAILED', http: { status: 400, spec: true } },
   });
+}
+
+/**
+ * Refuses a text that would take long to check or to answer, with `OPERATION_TOO_EXPENSIVE`, and one
+ * that asks for the schema where that is not published; there, complaints about a text suggest nothing either.
+ * All of it is done with the parsing, so that a refusal costs no validation, and a text in Yoga's cache of parsed
+ * documents is not checked again. What depends on variables is checked before the execution.
+ * What the fast path has parsed and found valid is neither parsed nor validated again; most that is valid is found so
+ * on one walk.
+ */
+export function useOperationLimits(
+  texts: OperationTexts,
+  { introspection }: { readonly introspection: boolean },
+): GatewayPlugin {
+  return {
+    onParse({ context, setParsedDocument, setParseFn }) {
+      const read = context.record.names?.read;
+      if (read) setParsedDocument(read.document);
+      else setParseFn((source: string, options: object) => texts.parse(source, options));
+    },
+    onValidate({ params, setResult }) {
+      // What is wrong with one that is not is for Yoga to say.
+      if (texts.isValid(params.documentAST)) setResult([]);
+      if (introspection) return undefined;
+      return ({ result, setResult: setShown, valid }) => {
+        if (!valid) setShown(result.map(plain));
+      };
+    },
+  };
+}
+
+/** The same without a suggestion. Complaints about values pass `maskError`. */
+function plain(error: Error): Error {
+  if (!(error instanceof GraphQLError)) return error;
+  const { nodes, source, positions, extensions } = error;
+  const located = { nodes: nodes ?? null, source: source ?? null, positions: positions ?? null };
+  return new GraphQLError(withoutSuggestion(error.message), { ...located, extensions });
 }

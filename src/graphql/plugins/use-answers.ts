@@ -6,7 +6,7 @@ import { operationName } from '../../answers/request-names.ts';
 import type { Callers } from '../../http/door/caller.ts';
 import { holdsETag, VARY_OF_GET } from '../../http/door/headers/etag.ts';
 import { setWantedType } from '../delivery.ts';
-import type { InputLimits } from '../limits/input-limits.ts';
+import type { InputLimits } from '../limits/operation-texts.ts';
 import type { GatewayPlugin, RequestRecord } from '../request-record.ts';
 import { liveResponse } from './live-answer.ts';
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { createDigest } from '../../../src/digest.ts';
 import { Cache } from '../../../src/upstream/cache/cache.ts';
-import { Interest } from '../../../src/upstream/cache/interest.ts';
+import { Interest } from '../../../src/upstream/cache/refresher.ts';
 import { Client } from '../../../src/upstream/client.ts';
 import type { Access } from '../../../src/upstream/operation.ts';
 import { Reader } from '../../../src/upstream/reader.ts';
