@@ -159,6 +159,7 @@ function createShared(
       parts: new AnswerParts({ cache, clock, maxBytes }),
       // Where operations are listed, no text is taken for its own sake.
       read: config.persistedOperations ? null : texts.read.bind(texts),
+      check: texts.check.bind(texts),
     }),
     sources,
     texts,
@@ -238,7 +239,7 @@ function createHttp(
       : null,
     files: createFilesRoute({
       callers,
-      linksFor: sources.links,
+      linksFor: (viewer, caller) => sources(viewer, caller).links,
       clock,
       events,
       places: new UploadPlaces(config.uploadMaxConcurrent, config.links.rateLimit),

@@ -56,7 +56,7 @@ export function gatewayPlugins(options: PluginOptions): readonly (GatewayPlugin 
     // Innermost around the executor, so that its work is in the operation's span.
     useExecution(options),
     // Behind the execution, which notes how its answer may be kept.
-    useAnswers({ ...options, input: texts.input }),
+    useAnswers(options),
     // Behind all that can change an answer, so that it records what the caller got.
     useObservation(options),
   ];

@@ -9,70 +9,109 @@ import {
   type ParseOptions,
   parse,
 } from 'graphql';
+import type { Variables } from '../../answers/compiled/planner.ts';
 import type { ReadQuery, ReadText } from '../../answers/compiled/read-text.ts';
 import type { OperationLimits } from '../../config/config.ts';
 import { withoutSuggestion } from '../mask-error.ts';
 import type { GatewayPlugin } from '../request-record.ts';
-import {
-  type DocumentLimits,
-  type DocumentMeasures,
-  measureDocument,
-} from './document-measures.ts';
+import { type DocumentLimits, measureDocument } from './document-measures.ts';
 import { checkVariables, type InputPlan, planInput } from './input.ts';
 import { type AskedFor, countRows } from './rows.ts';
 import { checkText, hasMoreLines, tooExpensive } from './text.ts';
-import { examine, type Findings, noSecretIn } from './validity.ts';
+import { examine, type Findings } from './validity.ts';
+
+/** What a caller reads who may not ask for the schema. */
+export const SCHEMA_WITHHELD =
+  'This gateway does not publish its schema. INTROSPECTION=true allows it.';
+
+/** How deep selections may ever stand inside one another: parsers call themselves for each. */
+const MAX_NESTING = 1000;
+/** Lines of a text in which errors have locations: to find the line, all before it are counted. */
+const MAX_LINES = 300;
 
 /** Ids that all `nodes` of an operation may have: finding one costs several times what a row of a list does. */
 const MAX_IDS = 5000;
 
 /** What is found out once of a document that is remembered. */
-interface DocumentPlan {
+interface KnownDocument {
   readonly input: InputPlan;
   /** The most that an operation can ask for, whatever its variables are. */
   readonly most: Map<OperationDefinitionNode, AskedFor>;
+  /** What else was found out where it is valid. */
+  readonly findings: Findings | null;
 }
 
-/** An operation of a valid document. */
-interface ValidOperation {
-  readonly schema: GraphQLSchema;
-  readonly document: DocumentNode;
-  readonly operation: OperationDefinitionNode;
-}
+/** Reads the texts of operations for all paths: parses them within their limits, and finds out what they are. */
+export class OperationTexts {
+  readonly #schema: GraphQLSchema;
+  readonly #limits: OperationLimits & DocumentLimits;
+  readonly #introspection: boolean;
+  readonly #known = new WeakMap<DocumentNode, KnownDocument>();
 
-/** The limits that depend on variables: the size of each input, and the rows that are asked for. */
-export class InputLimits {
-  readonly #maxNodes: number;
-  readonly #plans = new WeakMap<DocumentNode, DocumentPlan>();
-
-  /** `maxNodes` rows may be asked for, multiplied down the selection. */
-  constructor(maxNodes: number) {
-    this.#maxNodes = maxNodes;
+  /** `introspection`: whether the schema may be asked for. */
+  constructor(schema: GraphQLSchema, limits: OperationLimits, introspection: boolean) {
+    this.#schema = schema;
+    // Each level can have a fragment around it, and one inside that narrows the type.
+    this.#limits = { ...limits, maxNesting: Math.min(3 * limits.maxDepth + 20, MAX_NESTING) };
+    this.#introspection = introspection;
   }
 
   /**
-   * Checks an operation with the variables of a request, as they came.
+   * Parses a text, with all limits that need neither a schema nor variables, so that a refusal costs no validation; and
+   * finds out whether it is valid.
+   * @throws GatewayError `OPERATION_TOO_EXPENSIVE`, BadUserInput or GraphQLError.
+   */
+  parse(source: string, options: ParseOptions = {}): DocumentNode {
+    checkText(source, this.#limits);
+    const noLocation = options.noLocation || hasMoreLines(source, MAX_LINES);
+    const document = parse(source, { ...options, noLocation });
+    const measures = measureDocument(document, this.#limits);
+    const { introspection, otherDirectives } = measures.traits;
+    if (introspection && !this.#introspection) throw withheld(introspection);
+    // For other directives there are more rules, and other ways to answer.
+    const findings = otherDirectives ? null : examine(this.#schema, { ...measures, document });
+    if (findings) this.#known.set(document, { input: findings.input, most: new Map(), findings });
+    return document;
+  }
+
+  /** Reads the text of an operation that is wanted by its name; `null` where Yoga is to say what is wrong. */
+  read(text: string, operationName: string | null, options?: ParseOptions): ReadText | null {
+    let document: DocumentNode;
+    try {
+      document = this.parse(text, options);
+    } catch {
+      // Whatever it is, Yoga comes upon it too, and answers with it.
+      return null;
+    }
+    const findings = this.#known.get(document)?.findings;
+    const operation = findings?.hasSecrets === false && getOperationAST(document, operationName);
+    const isQuery = operation && operation.operation === OperationTypeNode.QUERY;
+    return { document, query: isQuery ? { schema: this.#schema, document, operation } : null };
+  }
+
+  /** Whether a document is known to be valid, as most are that were parsed here. */
+  isValid(document: DocumentNode): boolean {
+    return (this.#known.get(document)?.findings ?? null) !== null;
+  }
+
+  /**
+   * Limits what depends on variables, by those of a request, as they came: the size of each input, and the rows.
    * @throws BadUserInput `BAD_USER_INPUT` for input that is out of proportion.
    * @throws GatewayError `OPERATION_TOO_EXPENSIVE` for too many rows or ids.
    */
-  check(
-    { schema, document, operation }: ValidOperation,
-    variables: Readonly<Record<string, unknown>>,
-  ): void {
-    const plan = this.#plans.get(document) ?? this.learn(document, planInput(schema, document));
-    if (plan.input.fault) throw plan.input.fault;
-    checkVariables(schema, operation, variables, plan.input);
-    const most = plan.most.get(operation) ?? countRows(schema, document, operation, null);
-    plan.most.set(operation, most);
-    if (most.rows <= this.#maxNodes && most.ids <= MAX_IDS) return;
-    checkRows(countRows(schema, document, operation, variables), this.#maxNodes);
-  }
-
-  /** Takes what was found out of a document on another walk. */
-  learn(document: DocumentNode, input: InputPlan): DocumentPlan {
-    const plan: DocumentPlan = { input, most: new Map() };
-    this.#plans.set(document, plan);
-    return plan;
+  check({ schema, document, operation }: ReadQuery, variables: Variables): void {
+    let known = this.#known.get(document);
+    if (!known) {
+      known = { input: planInput(schema, document), most: new Map(), findings: null };
+      this.#known.set(document, known);
+    }
+    if (known.input.fault) throw known.input.fault;
+    checkVariables(schema, operation, variables, known.input);
+    const { maxNodes } = this.#limits;
+    const most = known.most.get(operation) ?? countRows(schema, document, operation, null);
+    known.most.set(operation, most);
+    if (most.rows <= maxNodes && most.ids <= MAX_IDS) return;
+    checkRows(countRows(schema, document, operation, variables), maxNodes);
   }
 }
 
@@ -86,90 +125,6 @@ function checkRows({ rows, ids }: AskedFor, maxNodes: number): void {
     throw tooExpensive(
       `The operation looks for ${ids} ids, and at most ${MAX_IDS} are allowed. Look for them in several operations.`,
     );
-  }
-}
-
-/** What a caller reads who may not ask for the schema. */
-export const SCHEMA_WITHHELD =
-  'This gateway does not publish its schema. INTROSPECTION=true allows it.';
-
-/** How deep selections may ever stand inside one another: parsers call themselves for each. */
-const MAX_NESTING = 1000;
-/** Lines of a text in which errors have locations: to find the line, all before it are counted. */
-const MAX_LINES = 300;
-
-/** Reads the texts of operations for all paths: parses them within their limits, and finds out what they are. */
-export class OperationTexts {
-  readonly input: InputLimits;
-  readonly #schema: GraphQLSchema;
-  readonly #limits: OperationLimits & DocumentLimits;
-  readonly #introspection: boolean;
-  /** What is known of documents that were parsed, until it is asked whether they are valid, */
-  readonly #parsed = new WeakMap<DocumentNode, DocumentMeasures>();
-  /** ... and of those that are. */
-  readonly #findings = new WeakMap<DocumentNode, Findings>();
-
-  /** `introspection`: whether the schema may be asked for. */
-  constructor(schema: GraphQLSchema, limits: OperationLimits, introspection: boolean) {
-    this.#schema = schema;
-    // Each level can have a fragment around it, and one inside that narrows the type.
-    this.#limits = { ...limits, maxNesting: Math.min(3 * limits.maxDepth + 20, MAX_NESTING) };
-    this.#introspection = introspection;
-    this.input = new InputLimits(limits.maxNodes);
-  }
-
-  /**
-   * Parses a text, with all limits that need neither a schema nor variables, so that a refusal costs no validation.
-   * @throws GatewayError `OPERATION_TOO_EXPENSIVE`, BadUserInput or GraphQLError.
-   */
-  parse(source: string, options: ParseOptions = {}): DocumentNode {
-    checkText(source, this.#limits);
-    const noLocation = options.noLocation || hasMoreLines(source, MAX_LINES);
-    const document = parse(source, { ...options, noLocation });
-    const measures = measureDocument(document, this.#limits);
-    const { introspection } = measures.traits;
-    if (introspection && !this.#introspection) throw withheld(introspection);
-    this.#parsed.set(document, measures);
-    return document;
-  }
-
-  /** Reads the text of an operation that is wanted by its name; `null` where Yoga is to say what is wrong. */
-  read(text: string, operationName: string | null, options?: ParseOptions): ReadText | null {
-    try {
-      const document = this.parse(text, options);
-      const hasNone = this.isValid(document) && !this.#findings.get(document)?.hasSecrets;
-      return { document, query: hasNone ? this.#queryOf(document, operationName) : null };
-    } catch {
-      // Whatever it is, Yoga comes upon it too, and answers with it.
-      return null;
-    }
-  }
-
-  /**
-   * Whether a document that was parsed here is valid, found out once. One that is not may be: there are more
-   * rules for other directives, and other ways to answer.
-   */
-  isValid(document: DocumentNode): boolean {
-    const measures = this.#parsed.get(document);
-    if (measures) {
-      this.#parsed.delete(document);
-      const found = measures.traits.otherDirectives
-        ? null
-        : examine(this.#schema, { ...measures, document });
-      if (found) {
-        this.#findings.set(document, found);
-        this.input.learn(document, found.input);
-        if (!found.hasSecrets) noSecretIn(document);
-      }
-    }
-    return this.#findings.has(document);
-  }
-
-  #queryOf(document: DocumentNode, operationName: string | null): ReadQuery | null {
-    const operation = getOperationAST(document, operationName);
-    if (operation?.operation !== OperationTypeNode.QUERY) return null;
-    const query = { schema: this.#schema, document, operation };
-    return { ...query, check: (variables) => this.input.check(query, variables) };
   }
 }
 

@@ -110,6 +110,7 @@ export function examine(schema: GraphQLSchema, candidate: Candidate): Findings |
   const visitors = [...rules.map((rule) => rule(context)), input.visitor, secrets];
   try {
     visit(document, visitWithTypeInfo(types, inParallel(visitors)));
+    if (!hasSecrets) noSecretIn(document);
     return { input: input.plan(), hasSecrets };
   } catch (error) {
     if (error === NOT_VALID) return null;
@@ -118,7 +119,7 @@ export function examine(schema: GraphQLSchema, candidate: Candidate): Findings |
 }
 
 /** Whether the field that is visited is a secret: the extensions of the schema say so. */
-export function isSecret(types: TypeInfo): boolean {
+function isSecret(types: TypeInfo): boolean {
   return types.getFieldDef()?.extensions['secret'] === true;
 }
 
@@ -188,7 +189,7 @@ function kindsOf(visitor: ASTVisitor): readonly Kind[] {
 const known = new WeakMap<OperationDefinitionNode, boolean>();
 
 /** Notes that no operation of a document selects a secret, which was found out on another walk. */
-export function noSecretIn({ definitions }: DocumentNode): void {
+function noSecretIn({ definitions }: DocumentNode): void {
   for (const definition of definitions) {
     if (definition.kind === Kind.OPERATION_DEFINITION) known.set(definition, false);
   }

@@ -154,10 +154,10 @@ const KEPT_BYTES = 4096;
 type Parsed = GraphQLParams | GraphQLParams[];
 
 /** Reads the parameters of an operation. */
-export type Parse = (request: Request) => Parsed | Promise<Parsed>;
+type Parse = (request: Request) => Parsed | Promise<Parsed>;
 
 /** Takes note of the bytes that a body takes from now on. */
-export type Hold = (bytes: number) => void;
+type Hold = (bytes: number) => void;
 
 /** How a body is to be read. */
 interface Body {
@@ -175,7 +175,7 @@ interface Body {
  * parsers of their own in place of Yoga's, which compares content types byte by byte.
  * Implements: RFC 9110 section 8.3.1.
  */
-export function parserOf(
+function parserOf(
   method: string,
   type: string | null,
   library: Parse | undefined,
@@ -193,7 +193,7 @@ export function parserOf(
  * @throws BadUserInput `BAD_USER_INPUT` for what is no operation, where the parsers would fail in ways of their own,
  *   and for a list of operations, before any of them is looked at.
  */
-export async function readOperation(request: Request, body: Body): Promise<GraphQLParams> {
+async function readOperation(request: Request, body: Body): Promise<GraphQLParams> {
   const parsed = await parsedOf(request, body);
   if (typeof parsed !== 'object' || parsed === null) {
     throw new BadUserInput('An operation must be a JSON object.');

@@ -93,7 +93,7 @@ export class Fetcher {
         if (wire.heldBack) throw wire.heldBack;
         const rows = read.page?.further;
         const batch = rows === undefined ? read.resource : `${read.resource} ${read.path}`;
-        const limit = () => budgets.maxCalls(credential);
+        const limit = budgets.maxCalls(credential);
         const hasFallback = fallback !== undefined;
         isPaid = await spending.admit({ upstream, batch, key, rows, hasFallback, limit, expected });
       } finally {
@@ -149,11 +149,12 @@ export class Fetcher {
     of: KeyedRead<T>,
     purpose: { readonly caller: Caller } | { readonly refreshFor: RefreshedFor },
   ): ReadInFlight<T> {
-    const { budgets, clock, events, inFlight, refresher, sharedCache, upstream } = this.#options;
+    const { budgets, cache, clock, events, inFlight, refresher, sharedCache, upstream } =
+      this.#options;
     const { key, read } = of;
     const tags = tagsInFlight(of);
     const forWatchers = 'refreshFor' in purpose && purpose.refreshFor === 'watchers';
-    const waiters = new Waiters<T>({
+    const waiters: Waiters<T> = new Waiters<T>({
       upstream,
       clock,
       events,
@@ -166,8 +167,13 @@ export class Fetcher {
             caller: '',
             // The oldest answer is refreshed first, whatever the order in which they were asked for.
             urgency: () => refresher.urgencyOf(key),
-            isWanted: () => !flight.forWatchers || refresher.watches.has(key),
           }),
+      isWanted: (): boolean => {
+        // What a write has made wrong is read again by the next who asks, and not before.
+        if (cache.peek(key) === undefined) return false;
+        const isForWatchers = waiters.lane === 'refresh' && flight.forWatchers;
+        return !isForWatchers || refresher.watches.has(key);
+      },
       sharing: sharedCache?.sharing(of, tags),
     });
     const flight: ReadInFlight<T> = { of, tags, waiters, stamp: null, forWatchers };
@@ -207,19 +213,13 @@ export class Fetcher {
     const { cache, cached, refresher, sharedCache, upstream, wire } = this.#options;
     const { of, tags, waiters } = flight;
     const { credential, key, read } = of;
-    // What a write has made wrong is read again by the next who asks, and not before.
-    const renews = cache.peek(key) !== undefined;
     const stamp = slot.stamp ?? cache.stamp();
-    if (!renews && !waiters.isWaitedFor) {
-      slot.release();
-      return { error: undefined };
-    }
     flight.stamp = stamp;
     return attempt({ waiters, wire }, slot, {
       call: read,
       credential,
       key,
-      renews,
+      renews: cache.peek(key) !== undefined,
       settle: ({ feedback, ...answered }) => {
         if (answered.kind === 'value') {
           const { bytes, value } = answered;
