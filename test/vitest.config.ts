@@ -22,7 +22,8 @@ const weighed = ['test/soak/**/*.test.ts'];
 const programs = ['test/e2e/**/*.test.ts'];
 /** Clients of others, as the documentation has them. */
 const foreign = ['test/docs/**/*.test.ts'];
-const image = 'test/e2e/dockerfile.test.ts';
+/** What is made of the build, for users: an image, and a package on each Node. */
+const made = ['test/e2e/dockerfile.test.ts', 'test/e2e/package/**/*.test.ts'];
 
 /** Of packages that only some tests need. */
 const theirs = '**/node_modules/**';
@@ -54,7 +55,7 @@ export default defineConfig({
         test: {
           name: 'built',
           include: programs,
-          exclude: [theirs, image, ...demanding],
+          exclude: [theirs, ...made, ...demanding],
           globalSetup: setup('build-programs.ts'),
           isolate: false,
         },
@@ -73,7 +74,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'needs-more',
-          include: [image, ...demanding],
+          include: [...made, ...demanding],
           exclude: [theirs, ...foreign],
           globalSetup: setup('build-all.ts'),
           isolate: false,
