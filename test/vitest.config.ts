@@ -23,8 +23,12 @@ const weighed = ['test/soak/**/*.test.ts'];
 const programs = ['test/e2e/**/*.test.ts'];
 /** Clients of others, as the documentation has them. */
 const foreign = ['test/docs/**/*.test.ts'];
-/** What is made of the build, for users: an image, and a package on each Node. */
-const made = ['test/e2e/dockerfile.test.ts', 'test/e2e/package/**/*.test.ts'];
+/** What is made of the build, for users: an image, a package on each Node, and a release. */
+const made = [
+  'test/e2e/dockerfile.test.ts',
+  'test/e2e/package/**/*.test.ts',
+  'test/release/**/*.test.ts',
+];
 
 /** Of packages that only some tests need. */
 const theirs = '**/node_modules/**';
@@ -94,7 +98,7 @@ export default defineConfig({
         test: {
           name: 'together',
           include: all,
-          exclude: [theirs, ...programs, ...weighed, ...foreign, ...demanding],
+          exclude: [theirs, ...programs, ...made, ...weighed, ...foreign, ...demanding],
           isolate: false,
         },
       },

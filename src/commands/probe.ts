@@ -91,11 +91,8 @@ async function probeUpstreams(config: Config, clock: Clock): Promise<Probed> {
       witness(subject) {
         const target: Target = { subject, witnessed: null };
         targets.set(subject.upstream, target);
-        return {
-          isDone: false,
-          look(witnessed) {
-            target.witnessed = witnessed;
-          },
+        return (witnessed) => {
+          target.witnessed = witnessed;
         };
       },
     });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type Ingredient, Receipt } from '../../src/upstream/receipt.ts';
+import type { Ingredient } from '../../src/upstream/ingredients.ts';
+import { Receipt } from '../../src/upstream/receipt.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { read } from './client-world.ts';
 

@@ -96,9 +96,8 @@ function findRows(
   for (const holder of [data ?? {}, members]) {
     const key = keys.find((name) => name in holder);
     if (key !== undefined) {
-      const value = holder[key];
-      if (value === null) return [];
-      const list = Array.isArray(value) ? (value as readonly unknown[]) : parseList(value);
+      if (holder[key] === null) return [];
+      const list = parseList(holder[key]);
       if (list) return list;
       surprise(answer, key);
       throw new DecodeError(`${path}.${key}`, 'a list');

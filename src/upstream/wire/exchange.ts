@@ -25,6 +25,7 @@ export interface ExchangeOptions {
   readonly timeZone: string;
   /** Called with every member of an answer that is not as documented, as `resource.member`. */
   readonly onSurprise?: (field: string) => void;
+  /** Called with every request that has ended. */
   readonly witness?: Witness | undefined;
 }
 
@@ -47,13 +48,8 @@ export interface Witnessed {
   readonly outcome: Exchanged<unknown>['outcome'];
 }
 
-/** Looks at requests that have ended. */
-export interface Witness {
-  /** Whether it has seen what it looks for: it is called no more. */
-  isDone: boolean;
-  /** Called with every request that has ended. Must not throw. */
-  look(witnessed: Witnessed): void;
-}
+/** Called with every request that has ended. Must not throw. */
+export type Witness = (witnessed: Witnessed) => void;
 
 /** Bytes of memory that an answer takes, decoded, for each character of its text. */
 const BYTES_PER_CHARACTER = 2;
@@ -75,16 +71,12 @@ export async function exchange<T>(
     if (!(error instanceof WireError)) throw error;
     if (error.kind === 'late') return { feedback: NO_FEEDBACK, outcome: { kind: 'late' } };
     const outcome = { kind: 'failure', failure: error } as const;
-    witness(options, { answer: null, outcome });
+    options.witness?.({ answer: null, outcome });
     return { feedback: NO_FEEDBACK, outcome };
   }
   const exchanged = understand(options, call, answer, secret);
-  witness(options, { answer, outcome: exchanged.outcome });
+  options.witness?.({ answer, outcome: exchanged.outcome });
   return exchanged;
-}
-
-function witness({ witness: by }: ExchangeOptions, witnessed: Witnessed): void {
-  if (by && !by.isDone) by.look(witnessed);
 }
 
 /** What an answer comes to. */
