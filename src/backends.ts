@@ -6,11 +6,11 @@ import { linksApi } from './links/api.ts';
 import { createMarketApi } from './market/api.ts';
 import type { EventStream } from './observe/event-stream.ts';
 import type { Replicas } from './replicas.ts';
+import { perResource } from './resources.ts';
 import type { Clock } from './scheduling/clock.ts';
 import type { Journal } from './upstream/budget/journal/journal.ts';
 import type { Cache } from './upstream/cache/cache.ts';
-import type { ClientOptions } from './upstream/client.ts';
-import { Client } from './upstream/client.ts';
+import { Client, type ClientOptions } from './upstream/client.ts';
 import type { Subject } from './upstream/diagnosis.ts';
 import { Lists } from './upstream/lists/pages.ts';
 import { Reader } from './upstream/reader.ts';
@@ -49,11 +49,11 @@ export function createBackends(
 ): Backends {
   const { auth } = config;
   const { events } = world;
-  const freshness: ClientOptions['freshness'] = (resource) => ({
+  const freshness = perResource((resource) => ({
     ttlMs: config.ttlMs[resource],
     staleWhileRevalidateMs: config.staleWhileRevalidateMs,
     staleIfErrorMs: config.staleIfErrorMs,
-  });
+  }));
   const links =
     endpoints.links &&
     createBackend(config.links, world, {

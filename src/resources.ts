@@ -49,6 +49,12 @@ export type Resource = keyof typeof resources;
 /** The names of `resources`, in their order. */
 export const resourceNames: readonly Resource[] = Object.keys(resources).filter(isResource);
 
+/** Something for each resource. */
+export function perResource<T>(make: (resource: Resource) => T): Readonly<Record<Resource, T>> {
+  const all = resourceNames.map((resource) => [resource, make(resource)] as const);
+  return Object.fromEntries(all) as Record<Resource, T>;
+}
+
 function isResource(name: string): name is Resource {
   return Object.hasOwn(resources, name);
 }

@@ -1,8 +1,7 @@
 import { AnswerTally } from './answers/answer-tally.ts';
-import { AnswerParts } from './answers/compiled/answer-parts.ts';
 import { CompiledQueries } from './answers/compiled/compiled-queries.ts';
 import { createFastPath } from './answers/fast-path.ts';
-import { answerBytes, RememberedAnswers } from './answers/remembered-answers.ts';
+import { AnswerParts, answerBytes, RememberedAnswers } from './answers/remembered-answers.ts';
 import { Replies } from './answers/replies.ts';
 import { createAuthenticator } from './auth/authenticator.ts';
 import type { Backends } from './backends.ts';
@@ -29,7 +28,7 @@ import { gatewayPlugins } from './graphql/plugins.ts';
 import { createSchemaPage } from './graphql/schema-page.ts';
 import { createGraphqlServer, type GraphqlServer } from './graphql/yoga.ts';
 import { Door } from './http/door/admission.ts';
-import { type BodyLimits, bodyLimits } from './http/door/body/body-limit.ts';
+import { type BodyLimits, bodyLimits } from './http/door/body/operation-body.ts';
 import { type Callers, createCallers } from './http/door/caller.ts';
 import { currentRequestId } from './http/door/every-request.ts';
 import { createHostGuard } from './http/door/host-guard.ts';
@@ -160,6 +159,7 @@ function createShared(
       parts: new AnswerParts({ cache, clock, maxBytes }),
       // Where operations are listed, no text is taken for its own sake.
       read: config.persistedOperations ? null : texts.read.bind(texts),
+      check: texts.check.bind(texts),
     }),
     sources,
     texts,
@@ -239,7 +239,7 @@ function createHttp(
       : null,
     files: createFilesRoute({
       callers,
-      linksFor: sources.links,
+      linksFor: (viewer, caller) => sources(viewer, caller).links,
       clock,
       events,
       places: new UploadPlaces(config.uploadMaxConcurrent, config.links.rateLimit),

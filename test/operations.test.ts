@@ -3,12 +3,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../src/config/config.ts';
 import { settings } from '../src/config/settings.ts';
 import { type BusyGateway, busyGateway } from './support/busy-gateway.ts';
-import { composeVariables, manifestVariables } from './support/deployed.ts';
+import { manifestVariables, resourcesOf, servicesOf, variablesOf } from './support/deployed.ts';
 import { parseDockerfile } from './support/dockerfile.ts';
 import { pageAt } from './support/readme.ts';
 
 const operations = pageAt('docs/operations.md');
 const compose = readFileSync('compose.yaml', 'utf8');
+const account = readFileSync('compose.account.yaml', 'utf8');
+const { gateway } = servicesOf('compose.yaml', 'compose.account.yaml');
 const manifest = readFileSync('deploy/kubernetes.yaml', 'utf8');
 
 const port = parseDockerfile(readFileSync('Dockerfile', 'utf8'))
@@ -21,18 +23,13 @@ beforeAll(async () => {
 });
 afterAll(() => busy.close());
 
-/** What the compose file sets. */
-function composeEnvironment(): Record<string, string> {
-  return composeVariables(/^ {4}environment:\n((?: {6}.*\n)+)/m.exec(compose)?.[1] ?? '');
-}
-
 /** What a secret's file holds, by its path. */
 function secretFile(path: string): string {
   return path.includes('token') ? '{"tokens":[]}' : 'a-key-of-an-account';
 }
 
 describe.each([
-  ['compose.yaml', composeEnvironment()],
+  ['compose.yaml with compose.account.yaml', variablesOf(gateway)],
   ['the Kubernetes manifest', manifestVariables(manifest)],
 ])('%s', (_, environment) => {
   it('sets what there is to set, and makes a configuration that starts', () => {
@@ -61,47 +58,35 @@ describe('compose.yaml', () => {
   });
 
   it('gives each secret that it names, as the file that a setting points at', () => {
-    const files = Object.entries(composeEnvironment())
+    const files = Object.entries(variablesOf(gateway))
       .filter(([name]) => name.endsWith('_FILE'))
       .map(([, path]) => path.replace('/run/secrets/', ''));
-    const granted = [
-      ...(/^ {4}secrets:\n((?: {6}- .*\n)+)/m.exec(compose)?.[1] ?? '').matchAll(/- (\w+)/g),
-    ];
-    const defined = [...compose.slice(compose.indexOf('\nsecrets:')).matchAll(/^ {2}(\w+):$/gm)];
-    expect(new Set(granted.map(([, name]) => name))).toEqual(new Set(files));
+    const defined = [...account.slice(account.indexOf('\nsecrets:')).matchAll(/^ {2}(\w+):$/gm)];
+    expect(new Set(gateway?.secrets)).toEqual(new Set(files));
     expect(new Set(defined.map(([, name]) => name))).toEqual(new Set(files));
   });
 
   it('waits longer than the gateway takes to stop', () => {
     const grace = Number(/stop_grace_period: (\d+)s/.exec(compose)?.[1]) * 1000;
-    const { shutdownDelayMs, shutdownGraceMs } = loadConfig(composeEnvironment(), secretFile);
+    const { shutdownDelayMs, shutdownGraceMs } = loadConfig(variablesOf(gateway), secretFile);
     expect(grace).toBeGreaterThan(shutdownDelayMs + shutdownGraceMs);
   });
 });
 
 describe('the Kubernetes manifest', () => {
-  it('is a Secret, a Deployment and a Service of one name', () => {
-    const documents = manifest.split(/^---$/m);
-    expect(documents.map((text) => /^kind: (\w+)$/m.exec(text)?.[1])).toEqual([
-      'Secret',
-      'Deployment',
-      'Service',
+  it('is a Secret, a claim of a volume, a Deployment and a Service', () => {
+    const resources = resourcesOf('deploy/kubernetes.yaml');
+    expect(resources.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([
+      'Secret gateway',
+      'PersistentVolumeClaim gateway-state',
+      'Deployment gateway',
+      'Service gateway',
     ]);
-    expect(documents.every((text) => /^metadata:\n {2}name: gateway$/m.test(text))).toBe(true);
     expect(manifest).not.toContain('\t');
   });
 
   it('never lets two processes share a key', () => {
     expect(manifest).toMatch(/^ {2}replicas: 1\n {2}strategy: \{ type: Recreate \}$/m);
-  });
-
-  it('names the port of the image and probes that there are', async () => {
-    expect(/containerPort: (\d+)/.exec(manifest)?.[1]).toBe(port);
-    const paths = [...manifest.matchAll(/httpGet: \{ path: (\S+), port: http \}/g)].map(
-      ([, path]) => path,
-    );
-    expect(paths).toEqual(['/livez', '/readyz']);
-    for (const path of paths) expect((await fetch(busy.url + path)).status).toBe(200);
   });
 
   it('mounts the secret where the settings look for it', () => {

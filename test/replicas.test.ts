@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../src/config/config.ts';
 import { settings } from '../src/config/settings.ts';
 import { type BusyGateway, busyGateway } from './support/busy-gateway.ts';
-import { composeVariables, manifestVariables } from './support/deployed.ts';
+import { manifestVariables, servicesOf, variablesOf } from './support/deployed.ts';
 import { parseDockerfile } from './support/dockerfile.ts';
 import { fencedBlocks, pageAt } from './support/readme.ts';
 
@@ -29,8 +29,8 @@ beforeAll(async () => {
 afterAll(() => busy.close());
 
 /** What stands below a service of a compose file. */
-function service(name: string, text = compose): string {
-  return new RegExp(`^ {2}${name}:\\n((?: {4}.*\\n|\\n)+)`, 'm').exec(text)?.[1] ?? '';
+function service(name: string): string {
+  return new RegExp(`^ {2}${name}:\\n((?: {4}.*\\n|\\n)+)`, 'm').exec(compose)?.[1] ?? '';
 }
 
 /** The items of a list that stands one a line. */
@@ -40,7 +40,7 @@ function list(key: string, text: string): string[] {
 }
 
 /** What a service is started with. */
-const composeEnvironment = (text = compose) => composeVariables(service('gateway', text));
+const composeEnvironment = () => variablesOf(servicesOf('compose.replicas.yaml')['gateway']);
 
 /** What a secret's file holds, by its path. */
 function secretFile(path: string): string {
@@ -97,8 +97,8 @@ describe.each([
 });
 
 describe('compose.replicas.yaml', () => {
-  it('has the gateway of compose.yaml in its place, with the same settings and more', () => {
-    const alone = composeEnvironment(readFileSync('compose.yaml', 'utf8'));
+  it('has the gateway of compose.account.yaml in its place, with the same settings and more', () => {
+    const alone = variablesOf(servicesOf('compose.yaml', 'compose.account.yaml')['gateway']);
     expect(Object.keys(alone).length).toBeGreaterThan(5);
     expect(composeEnvironment()).toEqual({
       ...alone,
@@ -119,8 +119,8 @@ describe('compose.replicas.yaml', () => {
     );
   });
 
-  it('is told by the page how to make the secrets that compose.yaml does not have', () => {
-    const old = readFileSync('compose.yaml', 'utf8');
+  it('is told by the page how to make the secrets that compose.account.yaml does not have', () => {
+    const old = readFileSync('compose.account.yaml', 'utf8');
     const files = [...compose.matchAll(/file: \.\/(\S+)/g)].map(([, path = '']) => path);
     const fresh = files.filter((path) => !old.includes(path));
     expect(fresh).toHaveLength(3);
@@ -195,14 +195,6 @@ describe('the Kubernetes manifest', () => {
     expect(document('NetworkPolicy', 'gateway-redis')).toContain(
       '- podSelector:\n            matchLabels: { app: gateway }\n      ports:\n        - { port: redis,',
     );
-  });
-
-  it('names the port of the image and probes that there are', async () => {
-    expect(/containerPort: (\d+)/.exec(manifest)?.[1]).toBe(port);
-    const probes = manifest.matchAll(/httpGet: \{ path: (\S+), port: http \}/g);
-    const paths = [...probes].map(([, path]) => path);
-    expect(paths).toEqual(['/livez', '/readyz']);
-    for (const path of paths) expect((await fetch(busy.url + path)).status).toBe(200);
   });
 
   it('mounts the secrets where the settings look for them', () => {

@@ -1,6 +1,10 @@
-import { copiedName } from '../observe/copied-name.ts';
-import { type BulkOptions, type EventStream, emitInBulk } from '../observe/event-stream.ts';
-import type { ServedKind } from '../upstream/ingredients.ts';
+import {
+  type BulkOptions,
+  copiedName,
+  type EventStream,
+  emitInBulk,
+} from '../observe/event-stream.ts';
+import type { ServedKind } from '../upstream/receipt.ts';
 import type { RememberedAnswer } from './remembered-answers.ts';
 
 /** Names of operations that are counted on their own between two events; the others are counted without a name. */

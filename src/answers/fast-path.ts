@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Viewer } from '../auth/viewer.ts';
 import type { Admission } from '../http/door/admission.ts';
+import { isJson } from '../http/door/body/operation-body.ts';
 import type { Callers } from '../http/door/caller.ts';
-import { isJson } from '../http/door/envelope.ts';
 import { runInTurn } from '../http/door/every-request.ts';
 import { type AtOnce, inBackground } from '../scheduling/at-once.ts';
 import type { Clock } from '../scheduling/clock.ts';

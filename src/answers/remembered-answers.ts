@@ -1,10 +1,11 @@
+import type { Viewer } from '../auth/viewer.ts';
 import type { Coding } from '../http/encoding/codings.ts';
 import { SplicedBody } from '../http/encoding/spliced-body.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import type { Cache } from '../upstream/cache/cache.ts';
-import type { Ingredients } from '../upstream/ingredients.ts';
-import { Doorkeeper } from './doorkeeper.ts';
-import { ExactMemory, type ExactMemoryOptions } from './exact-memory.ts';
+import { type Ingredient, type Ingredients, soonestChange } from '../upstream/receipt.ts';
+import type { Parts } from './compiled/compiled-operation.ts';
+import { Doorkeeper, ExactMemory, type ExactMemoryOptions } from './exact-memory.ts';
 
 /** The share of the memory for cache entries that is given to answers. */
 const ANSWERS_SHARE = 1 / 8;
@@ -97,5 +98,53 @@ export class RememberedAnswers {
     const body = spliced.encoded(coding, rest);
     if (isNew && !this.#answers.weighAgain(key)) spliced.forget(coding);
     return body;
+  }
+}
+
+/** What a part takes besides its texts, and each cache entry that it was made of. */
+const PART_BYTES = 256;
+
+/** A part of an answer as JSON, and all that it was made of. */
+interface Part {
+  readonly json: string;
+  readonly madeOf: readonly Ingredient[];
+}
+
+/**
+ * The parts of answers that do not depend on variables, by whose data they are and what the caller may do. One is
+ * used again as `ExactMemory` has it, and what it was made of is asked for each time.
+ */
+export class AnswerParts {
+  readonly #clock: Clock;
+  readonly #parts: ExactMemory<Part>;
+
+  constructor(options: ExactMemoryOptions) {
+    this.#clock = options.clock;
+    const weigh = ({ json, madeOf }: Part) => 2 * json.length + PART_BYTES * (1 + madeOf.length);
+    this.#parts = new ExactMemory(options, weigh);
+  }
+
+  /** The parts for one caller; what they are made of is added to `ingredients`. */
+  of({ linksCredential, role }: Viewer, ingredients: Ingredients): Parts {
+    const owner = `${linksCredential?.partition ?? ''} ${role}`;
+    return { part: (name, make) => this.#part(`${owner} ${name}`, ingredients, make) };
+  }
+
+  #part(key: string, ingredients: Ingredients, make: () => string): string {
+    const now = this.#clock.now();
+    const known = this.#parts.find(key, now);
+    if (known) {
+      for (const each of known.madeOf) {
+        ingredients.add({ ...each, ageMs: now - each.stamp.storedAt });
+      }
+      return known.json;
+    }
+    const before = ingredients.served.length;
+    const json = make();
+    const madeOf = ingredients.served.slice(before);
+    if (madeOf.every(({ state }) => state === 'fresh')) {
+      this.#parts.set(key, { json, madeOf }, soonestChange(madeOf, now));
+    }
+    return json;
   }
 }

@@ -91,8 +91,11 @@ async function probeUpstreams(config: Config, clock: Clock): Promise<Probed> {
       witness(subject) {
         const target: Target = { subject, witnessed: null };
         targets.set(subject.upstream, target);
-        return (witnessed) => {
-          target.witnessed = witnessed;
+        return {
+          isDone: false,
+          look(witnessed) {
+            target.witnessed = witnessed;
+          },
         };
       },
     });

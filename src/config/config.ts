@@ -1,6 +1,6 @@
 import type { AuthConfig } from '../auth/authenticate.ts';
 import { reasonOf } from '../errors.ts';
-import { type Resource, resourceNames } from '../resources.ts';
+import { perResource, type Resource } from '../resources.ts';
 import { readTextFile } from '../text-file.ts';
 import { readAuth } from './auth.ts';
 import { EnvironmentReader, type ReadFile } from './environment.ts';
@@ -190,7 +190,7 @@ export function loadConfig(
     shutdownGraceMs: reader.integer('SHUTDOWN_GRACE_MS'),
     staleWhileRevalidateMs: reader.integer('STALE_WHILE_REVALIDATE_MS'),
     staleIfErrorMs: reader.integer('STALE_IF_ERROR_MS'),
-    ttlMs: Object.freeze(readTtls(reader)),
+    ttlMs: Object.freeze(perResource((resource) => reader.integer(ttlName(resource)))),
   };
   if (reader.faults.length > 0) {
     throw new ConfigError(reader.faults);
@@ -246,12 +246,4 @@ function readKeyless(reader: EnvironmentReader, sandbox: boolean): Endpoint | nu
     );
   }
   return baseUrl === null ? null : Object.freeze({ baseUrl, apiKey: '' });
-}
-
-function readTtls(reader: EnvironmentReader): Record<Resource, number> {
-  const ttls = resourceNames.map(
-    (resource) => [resource, reader.integer(ttlName(resource))] as const,
-  );
-  // The compiler does not see that the names of the pairs are all there are.
-  return Object.fromEntries(ttls) as Record<Resource, number>;
 }

@@ -2,7 +2,7 @@ import type { UpstreamName } from '../errors.ts';
 import type { QueueLane } from '../observe/events.ts';
 import type { LoggedEvent } from '../observe/history/event-log.ts';
 import type { ResourceHour } from '../observe/history/history.ts';
-import type { OperationHour } from '../observe/history/operation-hour.ts';
+import type { OperationHour } from '../observe/history/hour.ts';
 import type { StepColumns } from '../observe/history/send-steps.ts';
 import type { Readiness } from '../operators/readiness.ts';
 import type { Member } from '../upstream/budget/shared/members.ts';

@@ -1,7 +1,8 @@
 import SchemaBuilder, { type ObjectRef } from '@pothos/core';
 import ErrorsPlugin from '@pothos/plugin-errors';
 import RelayPlugin from '@pothos/plugin-relay';
-import type { List, Row } from '../upstream/request.ts';
+import { type AtOnce, andThen } from '../scheduling/at-once.ts';
+import type { Known, List, Row } from '../upstream/request.ts';
 import { accessPlugin } from './access.ts';
 import type { GraphContext } from './context.ts';
 import { semanticNonNullPlugin } from './directives/semantic-non-null.ts';
@@ -133,3 +134,18 @@ export const databaseId = {
   nullable: false,
   description: 'The id in the upstream API.',
 } as const;
+
+/**
+ * Resolves a member of a row: at no cost where it is known, else from the row's list. After a
+ * mutation, a member is known when its answer or its input contained it.
+ */
+export function lazily<R extends Row, Member extends keyof R & string>(
+  list: List<R>,
+  member: Member,
+): (row: Known<R>, args: unknown, context: GraphContext) => AtOnce<R[Member] | null> {
+  return (row, _args, { links }) => {
+    const known = row[member];
+    if (known !== undefined) return known as R[Member];
+    return andThen(links.find(list, row.id), (found) => found?.[member] ?? null);
+  };
+}

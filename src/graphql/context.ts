@@ -31,38 +31,39 @@ interface Upstream {
   readonly credential: Credential;
 }
 
-/** Opens each API for one operation. */
-export interface Sources {
-  readonly links: (viewer: Viewer, caller: Caller, mode?: ExecutionMode) => Source;
-  /** `links` is the same operation's: it admits a viewer who brings a key of that API. */
-  readonly market: (viewer: Viewer, caller: Caller, links: Source, mode?: ExecutionMode) => Source;
-}
+/** Both APIs as one operation reads them. */
+type OpenSources = Pick<GraphContext, 'links' | 'market'>;
+
+/** Opens both APIs for one operation. */
+export type Sources = (viewer: Viewer, caller: Caller, mode?: ExecutionMode) => OpenSources;
 
 /** Opens both APIs for callers: with the viewer's own key where it has one, else with the gateway's. */
 export function createSources(links: Upstream, market: Upstream): Sources {
-  return {
-    links: (viewer, caller, mode) =>
-      new Source({
-        upstream: 'LINKS',
-        lists: listsOf(links.backend, mode),
-        access: { caller, credential: viewer.linksCredential ?? links.credential, mode },
-      }),
-    market({ linksCredential }, caller, ofLinks, mode) {
-      // The gateway's key, and what was read with it, are not for a caller whose own key the other API
-      // does not accept.
-      const admittance =
-        linksCredential &&
-        new Admittance(async () => {
-          const dryRun = mode?.kind === 'planned' ? mode.dryRun : null;
-          const known = !dryRun || isKnown(links.backend, linksCredential);
-          if (!known) dryRun.guesses();
-          // A dry run counts this as well.
-          await ofLinks.read(account);
-          if (!known) throw notAdmitted();
-        });
-      const access = { caller, credential: market.credential, mode, admittance };
-      return new Source({ upstream: 'MARKET', lists: listsOf(market.backend, mode), access });
-    },
+  return ({ linksCredential }, caller, mode) => {
+    const linksLists = listsOf(links.backend, mode);
+    const marketLists = listsOf(market.backend, mode);
+    const ofLinks = new Source({
+      upstream: 'LINKS',
+      lists: linksLists,
+      access: { caller, credential: linksCredential ?? links.credential, mode },
+    });
+    // The gateway's key, and what was read with it, are not for a caller whose own key the other API
+    // does not accept.
+    const admittance =
+      linksCredential &&
+      new Admittance(async () => {
+        const dryRun = mode?.kind === 'planned' ? mode.dryRun : null;
+        const known = !dryRun || isKnown(links.backend, linksCredential);
+        if (!known) dryRun.guesses();
+        // A dry run counts this as well.
+        await ofLinks.read(account);
+        if (!known) throw notAdmitted();
+      });
+    const access = { caller, credential: market.credential, mode, admittance };
+    return {
+      links: ofLinks,
+      market: new Source({ upstream: 'MARKET', lists: marketLists, access }),
+    };
   };
 }
 
@@ -124,11 +125,11 @@ export function createContextFactory(options: {
 }): ContextFactory {
   const { callers, clock, exposeUserApiKeys, patienceMs, sources, uploadInlineMaxBytes } = options;
   const contextOf = (viewer: Viewer, caller: Caller, mode?: ExecutionMode): GraphContext => {
-    const links = sources.links(viewer, caller, mode);
+    const { links, market } = sources(viewer, caller, mode);
     return {
       viewer,
       links,
-      market: sources.market(viewer, caller, links, mode),
+      market,
       receipt: caller.receipt,
       ...(mode?.kind === 'planned' ? { dryRun: mode.dryRun } : {}),
       clock,

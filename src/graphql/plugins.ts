@@ -3,18 +3,17 @@ import type { Plugin } from 'graphql-yoga';
 import type { CompiledQueries } from '../answers/compiled/compiled-queries.ts';
 import type { RememberedAnswers } from '../answers/remembered-answers.ts';
 import type { Door } from '../http/door/admission.ts';
-import type { BodyLimits } from '../http/door/body/body-limit.ts';
+import type { BodyLimits } from '../http/door/body/operation-body.ts';
 import type { Callers } from '../http/door/caller.ts';
 import type { LiveHub } from '../live/hub.ts';
 import type { EventStream } from '../observe/event-stream.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import type { ContextFactory } from './context.ts';
-import type { OperationTexts } from './limits/operation-texts.ts';
+import { type OperationTexts, useOperationLimits } from './limits/operation-texts.ts';
 import type { MaskError } from './mask-error.ts';
 import { useAnswers } from './plugins/use-answers.ts';
 import { useExecution } from './plugins/use-execution.ts';
 import { useObservation } from './plugins/use-observation.ts';
-import { useOperationLimits } from './plugins/use-operation-limits.ts';
 import type { GatewayPlugin } from './request-record.ts';
 import { useAllowList, useAutomaticPersistence } from './requests/use-persisted-operations.ts';
 import { useRequests } from './requests/use-requests.ts';
@@ -57,7 +56,7 @@ export function gatewayPlugins(options: PluginOptions): readonly (GatewayPlugin 
     // Innermost around the executor, so that its work is in the operation's span.
     useExecution(options),
     // Behind the execution, which notes how its answer may be kept.
-    useAnswers({ ...options, input: texts.input }),
+    useAnswers(options),
     // Behind all that can change an answer, so that it records what the caller got.
     useObservation(options),
   ];

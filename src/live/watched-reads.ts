@@ -4,8 +4,8 @@ import type { KeyState } from '../upstream/budget/budgets.ts';
 import type { KeyedRead } from '../upstream/cache/key.ts';
 import type { Watchers } from '../upstream/cache/watched-round.ts';
 import type { WatchedChange, WatchListener } from '../upstream/cache/watches.ts';
-import { Ingredients, type Watch } from '../upstream/ingredients.ts';
 import type { BudgetSource, ReadWatcher } from '../upstream/operation.ts';
+import { Ingredients, type Watch } from '../upstream/receipt.ts';
 import { BUDGETS_MS, WatchedBudgets } from './watched-budgets.ts';
 
 /** A read of the latest run, or of the one that goes on. */

@@ -25,6 +25,9 @@ const drainMs = 2000;
 /** Who waited for the process to listen is answered before it warms up. In milliseconds. */
 const WARM_UP_AFTER_MS = 50;
 
+/** How often a process under npm looks whether npm's shell is still there, in milliseconds. */
+const PARENT_CHECK_MS = 250;
+
 /** What is read of a process's environment. */
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -45,6 +48,7 @@ export async function serve(args: readonly string[], env: Environment): Promise<
   const stop = stopper(gateway, { say, end });
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
+  if (env['npm_lifecycle_event'] !== undefined) stopWithParent(stop);
   await gateway.listen();
   if (say) say(gateway.report().join('\n'));
   else gateway.logStart();
@@ -96,6 +100,20 @@ function stopper(
       },
     );
   };
+}
+
+/**
+ * npm starts programs in a shell and passes SIGTERM on to that: some shells end by it and leave the program running.
+ * So the program under npm, or npx, takes the end of its parent for the signal, if none has come to itself.
+ */
+function stopWithParent(stop: (signal: string) => void): void {
+  const parent = process.ppid;
+  const watch = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(watch);
+    stop('SIGTERM');
+  }, PARENT_CHECK_MS).unref();
+  for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => clearInterval(watch));
 }
 
 /**

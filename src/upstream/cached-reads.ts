@@ -19,9 +19,8 @@ import {
 import type { Refresher } from './cache/refresher.ts';
 import type { Watchers } from './cache/watched-round.ts';
 import type { WatchListener } from './cache/watches.ts';
-import type { Ingredient, IngredientSource, Watch } from './ingredients.ts';
 import type { ReadInFlight } from './reads/in-flight.ts';
-import type { Receipt } from './receipt.ts';
+import type { Ingredient, IngredientSource, Receipt, Watch } from './receipt.ts';
 import type { Stamp } from './request.ts';
 import type { KeyAuthorization } from './wire/key-authorization.ts';
 
@@ -41,7 +40,7 @@ interface CachedReadsOptions {
   readonly cache: Cache;
   /** Makes the parts of cache keys that stand for a request's body unreadable. */
   readonly digest: Digest;
-  readonly freshness: (resource: Resource) => Freshness;
+  readonly freshness: Readonly<Record<Resource, Freshness>>;
   readonly authorization: KeyAuthorization;
   readonly refresher: Refresher;
   readonly events: EventStream | undefined;
@@ -155,7 +154,7 @@ export class CachedReads implements IngredientSource {
   /** The answer to a read as the cache has it. */
   entryOf<T>(of: KeyedRead<T>, value: T, stamp: Stamp): CacheEntry<T> {
     const { resource } = of.read;
-    const freshness = this.#options.freshness(resource);
+    const freshness = this.#options.freshness[resource];
     return { value, stamp, resource, freshness, tags: tagsOfAnswer(of, value) };
   }
 

@@ -22,7 +22,7 @@ import { Writes } from './writes.ts';
 /** What a client needs beside what an exchange does. */
 export interface ClientOptions extends ExchangeOptions {
   readonly cache: Cache;
-  readonly freshness: (resource: Resource) => Freshness;
+  readonly freshness: Readonly<Record<Resource, Freshness>>;
   /** Requests per window and key. */
   readonly rateLimit: number;
   /** Requests that one operation may make; never more than a window has, and this many by default. */

@@ -60,15 +60,16 @@ export function faultWatch(
   }: { readonly complain: (sentence: string) => void; readonly wall: () => number },
 ): Witness {
   const complained = new Set<string>();
-  let works = false;
-  return (witnessed) => {
-    if (works) return;
-    const { outcome } = witnessed;
-    for (const { sentence } of diagnose(witnessed, subject, wall())) {
-      if (!complained.has(sentence)) complain(sentence);
-      complained.add(sentence);
-    }
-    works = outcome.kind === 'value' && outcome.value !== null;
+  return {
+    isDone: false,
+    look(witnessed) {
+      const { outcome } = witnessed;
+      for (const { sentence } of diagnose(witnessed, subject, wall())) {
+        if (!complained.has(sentence)) complain(sentence);
+        complained.add(sentence);
+      }
+      this.isDone = outcome.kind === 'value' && outcome.value !== null;
+    },
   };
 }
 

@@ -5,8 +5,7 @@ import type { KeyedRead } from './cache/key.ts';
 import type { Watchers } from './cache/watched-round.ts';
 import type { WatchListener } from './cache/watches.ts';
 import type { DryRun } from './dry-run/dry-run.ts';
-import type { Watch } from './ingredients.ts';
-import type { Receipt } from './receipt.ts';
+import type { Receipt, Watch } from './receipt.ts';
 import type { Read } from './request.ts';
 
 /** Who asks, on whose account, and how patient they are. One per operation. */

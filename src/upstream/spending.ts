@@ -14,7 +14,7 @@ export interface PendingRead {
   /** Whether an older answer would do. */
   readonly hasFallback: boolean;
   /** Most requests that the operation may make to this upstream. */
-  readonly limit: () => number;
+  readonly limit: number;
   readonly expected: {
     /** Whether a request that is in flight, or about to be made, answers it at no cost. */
     readonly isShared: boolean;
@@ -82,8 +82,7 @@ export class Spending {
 
   #judgeBatch(batch: readonly Judged[]): void {
     const [{ pending }] = batch as [Judged, ...Judged[]];
-    const { rows, upstream } = pending;
-    const limit = pending.limit();
+    const { limit, rows, upstream } = pending;
     const left = Math.max(0, limit - this.#setAside[upstream]);
     const own: Judged[] = [];
     for (const each of batch) {

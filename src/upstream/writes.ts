@@ -5,7 +5,7 @@ import type { SharedResult, Slot } from './budget/budget.ts';
 import type { Budgets } from './budget/budgets.ts';
 import type { CachedReads } from './cached-reads.ts';
 import type { Access } from './operation.ts';
-import { type Answered, attempt } from './reads/attempt.ts';
+import { type Answered, attempt } from './reads/fetch.ts';
 import type { Outcome } from './reads/waiter.ts';
 import { Waiters, type WaitersWorld } from './reads/waiters.ts';
 import type { Call, Write } from './request.ts';

@@ -1,6 +1,7 @@
 import { MockAgent } from 'undici';
 import { vi } from 'vitest';
 import { createDigest } from '../../src/digest.ts';
+import { perResource } from '../../src/resources.ts';
 import { Cache } from '../../src/upstream/cache/cache.ts';
 import { Client } from '../../src/upstream/client.ts';
 import { Reader } from '../../src/upstream/reader.ts';
@@ -55,11 +56,11 @@ export async function measureFreshnessAtRate(
     timeoutMs: 10_000,
     timeZone: 'UTC',
     cache: new Cache({ clock, maxBytes: 10_000_000 }),
-    freshness: () => ({
+    freshness: perResource(() => ({
       ttlMs: 60_000,
       staleWhileRevalidateMs: 900_000,
       staleIfErrorMs: 86_400_000,
-    }),
+    })),
     rateLimit: CALLS_A_MINUTE,
     digest: createDigest('salt'),
   });

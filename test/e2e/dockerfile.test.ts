@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import {
+  chmodSync,
   cpSync,
   mkdirSync,
   mkdtempSync,
@@ -12,6 +13,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { servicesOf, variablesOf as variablesOfService } from '../support/deployed.ts';
 import { commandOf, parseDockerfile, type Stage, variablesOf } from '../support/dockerfile.ts';
 import { type Running, start } from '../support/process.ts';
 
@@ -22,6 +24,13 @@ const context = join(work, 'context');
 
 /** The root file system of a stage, as a folder. */
 const rootOf = (stage: string): string => join(work, `stage-${stage}`);
+const app = join(rootOf(String(stages.length - 1)), 'app');
+
+/** As whom a container engine, which is root, starts it: all but what is in `state` is read-only to them. */
+const [uid, gid] = lines('USER')[0]?.split(':').map(Number) ?? [];
+const isPossible =
+  process.getuid?.() === 0 && spawnSync(process.execPath, ['-v'], { uid, gid }).status === 0;
+const user = isPossible ? { uid, gid } : {};
 
 function lines(keyword: string, stage: Stage | undefined = final): string[] {
   return (stage?.instructions ?? [])
@@ -30,13 +39,34 @@ function lines(keyword: string, stage: Stage | undefined = final): string[] {
 }
 
 describe('the Dockerfile', () => {
-  it('builds on slim images of the oldest Node that the package allows', () => {
-    expect(new Set(stages.map(({ image }) => image))).toEqual(new Set(['node:20-slim']));
+  it('builds on one image, a slim one of a supported Node, pinned by its digest', () => {
+    const [base, ...others] = stages.map(({ image }) => image);
+    expect(base).toMatch(/^node:24\.\d+\.\d+-slim@sha256:[0-9a-f]{64}$/);
+    expect(others).toEqual([stages[0]?.name, stages[0]?.name]);
   });
 
-  it('runs as a user without rights and says which port', () => {
-    expect(lines('USER')).toEqual(['node']);
+  it('runs as a numbered user without rights and says which port', () => {
+    expect(lines('USER')).toEqual(['1000:1000']);
     expect(lines('EXPOSE')).toEqual(['4000']);
+  });
+
+  it('says what it is, and on what it is built', () => {
+    const labels = Object.fromEntries(
+      [
+        ...lines('LABEL')
+          .join(' ')
+          .matchAll(/org\.opencontainers\.image\.([\w.]+)="([^"]+)"/g),
+      ].map(([, name, value]) => [name, value]),
+    );
+    const [tag, digest] = stages[0]?.image.split('@') ?? [];
+    const { license, name } = JSON.parse(readFileSync('package.json', 'utf8'));
+    expect(labels).toEqual({
+      title: name,
+      description: expect.any(String),
+      licenses: license,
+      'base.name': `docker.io/library/${tag}`,
+      'base.digest': digest,
+    });
   });
 
   it('decides nothing about who may ask', () => {
@@ -51,6 +81,9 @@ describe('the image', () => {
 
   beforeAll(async () => {
     copyContext();
+    // A clone of somebody who lets nobody else read files.
+    for (const name of ['package.json', 'LICENSE']) chmodSync(join(context, name), 0o600);
+    chmodSync(work, 0o755);
     for (const [index, stage] of stages.entries()) {
       replay(stage, stage.name ?? String(index));
     }
@@ -58,7 +91,8 @@ describe('the image', () => {
     url = `http://127.0.0.1:${port}`;
     // The port is the only thing that is not the Dockerfile's: 4000 may be taken on this machine.
     env = { ...environmentOf(final), PORT: String(port) };
-    running = run(commandOf(lines('CMD')[0] ?? ''));
+    env = { ...env, ...variablesOfService(servicesOf('compose.yaml')['gateway']) };
+    running = run(commandOf(lines('ENTRYPOINT')[0] ?? ''));
     await running.says(/\/graphql/);
   }, 300_000);
 
@@ -71,10 +105,10 @@ describe('the image', () => {
   function run([command, ...args]: string[]): Running {
     expect(command).toBe('node');
     const cwd = join(rootOf(String(stages.length - 1)), lines('WORKDIR')[0] ?? '/');
-    return start(process.execPath, args, { cwd, env });
+    return start(process.execPath, args, { cwd, env, ...user });
   }
 
-  it('answers a query in the environment of the Dockerfile alone', async () => {
+  it('answers a query in the environment of the Dockerfile and of compose.yaml alone', async () => {
     const response = await fetch(`${url}/graphql`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -97,9 +131,36 @@ describe('the image', () => {
     expect(await response.text()).toContain('query Dashboard');
   });
 
-  it('holds the programs, what says that they are modules, and nothing else', () => {
-    const app = join(rootOf(String(stages.length - 1)), 'app');
-    expect(readdirSync(app).sort()).toEqual(['dist', 'package.json', 'state']);
+  it('holds the program, what says that it consists of modules, the licences, and nothing else', () => {
+    expect(readdirSync(app).sort()).toEqual(['LICENSE', 'dist', 'package.json', 'state']);
+    const built = readdirSync(join(app, 'dist')).sort();
+    expect(built).toEqual([
+      'THIRD-PARTY-NOTICES.txt',
+      'chunks',
+      'main.js',
+      'media',
+      'pages',
+      'sbom.cdx.json',
+    ]);
+    const files = readdirSync(app, { recursive: true, encoding: 'utf8' });
+    expect(files.filter((path) => /\.map(\.br|\.gz)?$|\.ts$|bundled|made-from/.test(path))).toEqual(
+      [],
+    );
+  });
+
+  it('adds no more than 65 MB to the image that it is built on', () => {
+    const sizes = readdirSync(app, { recursive: true, encoding: 'utf8' }).map(
+      (path) => statSync(join(app, path)).size,
+    );
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(65_000_000);
+  });
+
+  it('has all commands of the program', async () => {
+    const [check, ...args] = commandOf(lines('ENTRYPOINT')[0] ?? '');
+    const asked = run([check ?? '', ...args, '--version']);
+    expect(await asked.ended).toBe(0);
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+    expect(asked.output()).toContain(version);
   });
 
   it('stops by SIGTERM', async () => {
@@ -115,12 +176,12 @@ describe('the image', () => {
       LINKS_BASE_URL: 'http://127.0.0.1:1',
       LINKS_API_KEY: 'a-key',
     };
-    const second = run(commandOf(lines('CMD')[0] ?? ''));
+    const second = run(commandOf(lines('ENTRYPOINT')[0] ?? ''));
     await second.says(/\/graphql/);
     second.child.kill('SIGTERM');
     expect(await second.ended).toBe(0);
     expect(second.output()).not.toContain('STATE_DIR');
-    const state = join(rootOf(String(stages.length - 1)), 'app', 'state');
+    const state = join(app, 'state');
     expect(statSync(state).mode & 0o7777).toBe(0o1777);
     expect(statSync(join(state, 'gateway')).mode & 0o7777).toBe(0o700);
     expect(readdirSync(join(state, 'gateway'))).toEqual(['leases.log']);

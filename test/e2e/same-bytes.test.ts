@@ -40,7 +40,9 @@ describeWith(builtPages, 'a build', () => {
     sh('cp -al node_modules "$COPY" 2>/dev/null || cp -a node_modules "$COPY"');
     sh('cd "$COPY"; umask 077; "$NODE" scripts/build.js; "$NODE" scripts/build-pages.js', {
       NODE: process.execPath,
-      ...{ TZ: 'Asia/Kathmandu', LC_ALL: 'tr_TR.UTF-8', HOME: work },
+      TZ: 'Asia/Kathmandu',
+      LC_ALL: 'tr_TR.UTF-8',
+      HOME: work,
     });
     const first = digests('dist');
     expect(Object.keys(first)).toContain('THIRD-PARTY-NOTICES.txt');

@@ -60,7 +60,7 @@ it('leaves that, too, to an operator who has something to say of it', async () =
 });
 
 it('the image starts with what `npm start` starts', () => {
-  const [, command = ''] = /^CMD (.*)$/m.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
+  const [, command = ''] = /^ENTRYPOINT (.*)$/m.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
   expect(commandOf(command)).toEqual(['node', ...GATEWAY]);
 });
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { LiveGroup } from '../../src/live/group.ts';
 import { LiveRoom } from '../../src/live/room.ts';
 import { RunPace } from '../../src/live/run-pace.ts';
-import type { Watch } from '../../src/upstream/ingredients.ts';
+import type { Watch } from '../../src/upstream/receipt.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { read } from '../upstream/client-world.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { UnderWay } from '../../src/scheduling/under-way.ts';
+import { UnderWay } from '../../src/scheduling/at-once.ts';
 
 /** A read that ends when the test says so. */
 function held() {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { describe } from 'vitest';
 
 /** A program, or a folder of packages, that some tests need and that a machine may lack. */
-interface Tool {
+export interface Tool {
   readonly name: string;
   readonly path: string;
   readonly install: string;

@@ -25,7 +25,13 @@ export const GATEWAY = (
 export function start(
   command: string,
   args: readonly string[],
-  options: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
+  options: {
+    readonly cwd: string;
+    readonly env: Readonly<Record<string, string>>;
+    /** Numbers of another user and group, which only root may start a program as. */
+    readonly uid?: number | undefined;
+    readonly gid?: number | undefined;
+  },
 ): Running {
   const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { perResource } from '../../src/resources.ts';
 import { Admittance } from '../../src/upstream/operation.ts';
 import type { SharedAnswers } from '../../src/upstream/reads/shared-cache.ts';
 import { clientWorld, read } from './client-world.ts';
@@ -7,7 +8,7 @@ import { clientWorld, read } from './client-world.ts';
 async function createWorld() {
   let looks = 0;
   const { caller, reader, upstream } = await clientWorld(({ baseUrl }, clock) => ({
-    freshness: () => ({ ttlMs: 60_000, staleWhileRevalidateMs: 0, staleIfErrorMs: 0 }),
+    freshness: perResource(() => ({ ttlMs: 60_000, staleWhileRevalidateMs: 0, staleIfErrorMs: 0 })),
     answers: {
       clock,
       nameOf: (_, text) => text,

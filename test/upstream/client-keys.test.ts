@@ -1,11 +1,16 @@
 import { describe, expect, test } from 'vitest';
+import { perResource } from '../../src/resources.ts';
 import { clientWorld, read } from './client-world.ts';
 
 /** A client of callers who bring keys of their own; answers are fresh for a second and stale for long. */
 async function createWorld(maxKeys = 2) {
   const { caller, client, clock, reader, upstream } = await clientWorld(() => ({
     timeoutMs: 60_000,
-    freshness: () => ({ ttlMs: 1000, staleWhileRevalidateMs: 60_000, staleIfErrorMs: 600_000 }),
+    freshness: perResource(() => ({
+      ttlMs: 1000,
+      staleWhileRevalidateMs: 60_000,
+      staleIfErrorMs: 600_000,
+    })),
     maxKeys,
   }));
   const key = (partition: string) => ({

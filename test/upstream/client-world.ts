@@ -1,8 +1,8 @@
 import { onTestFinished } from 'vitest';
 import { createDigest } from '../../src/digest.ts';
+import { perResource } from '../../src/resources.ts';
 import { Cache } from '../../src/upstream/cache/cache.ts';
-import type { ClientOptions } from '../../src/upstream/client.ts';
-import { Client } from '../../src/upstream/client.ts';
+import { Client, type ClientOptions } from '../../src/upstream/client.ts';
 import type { Caller } from '../../src/upstream/operation.ts';
 import { Reader } from '../../src/upstream/reader.ts';
 import { Receipt } from '../../src/upstream/receipt.ts';
@@ -27,7 +27,11 @@ export async function clientWorld(
     timeoutMs: 10_000,
     timeZone: 'UTC',
     cache,
-    freshness: () => ({ ttlMs: 1000, staleWhileRevalidateMs: 1000, staleIfErrorMs: 10_000 }),
+    freshness: perResource(() => ({
+      ttlMs: 1000,
+      staleWhileRevalidateMs: 1000,
+      staleIfErrorMs: 10_000,
+    })),
     rateLimit: 30,
     digest: createDigest('salt'),
     ...options(upstream, clock),

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { UpstreamName } from '../../src/errors.ts';
-import type { Wanted } from '../../src/upstream/dry-run/dry-run.ts';
-import { DryRun } from '../../src/upstream/dry-run/dry-run.ts';
+import { DryRun, type Wanted } from '../../src/upstream/dry-run/dry-run.ts';
 
 /** A read of one field. */
 function to(upstream: UpstreamName, field = 'field', resource = 'channels'): Wanted {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Ingredient } from '../../src/upstream/ingredients.ts';
-import { Receipt } from '../../src/upstream/receipt.ts';
+import { type Ingredient, Receipt } from '../../src/upstream/receipt.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { read } from './client-world.ts';
 

@@ -8,7 +8,7 @@ function pending(key: string, more: Partial<PendingRead> = {}): PendingRead {
     batch: 'rows',
     key,
     hasFallback: false,
-    limit: () => 3,
+    limit: 3,
     expected: { isShared: false, decide: () => {} },
     ...more,
   };

@@ -1,5 +1,4 @@
 import {
-  type DocumentNode,
   type FragmentDefinitionNode,
   type GraphQLObjectType,
   type GraphQLSchema,
@@ -17,6 +16,7 @@ import {
   Planner,
   type Variables,
 } from './planner.ts';
+import type { ReadQuery } from './read-text.ts';
 
 /** Planned fields that are held, of all operations together: each takes about 400 bytes. */
 const MAX_FIELDS = 4 * 1024;
@@ -56,13 +56,6 @@ export interface Parts {
   part(name: string, make: () => string): string;
 }
 
-/** An operation that was found valid, and what it is read in. */
-export interface Compilable {
-  readonly schema: GraphQLSchema;
-  readonly document: DocumentNode;
-  readonly operation: OperationDefinitionNode;
-}
-
 /**
  * A query that was found valid, prepared for being answered at once, again and again, as `execute` of GraphQL
  * answers it when nothing goes wrong: whatever does, a field that fails, a null where none may be, a resolver
@@ -80,7 +73,7 @@ export class CompiledOperation {
    * `plans` holds what is planned, with that of all other operations; `null` for one that is run once.
    * @throws NOT_CACHED for an operation that is executed in other ways as well, such as in parts.
    */
-  constructor({ document, operation, schema }: Compilable, plans: CompiledPlans | null) {
+  constructor({ document, operation, schema }: ReadQuery, plans: CompiledPlans | null) {
     this.#schema = schema;
     this.#operation = operation;
     this.#plans = plans;
@@ -202,4 +195,55 @@ function reachedFrom(operation: OperationDefinitionNode, fragments: Fragments): 
     }
   }
   return reached;
+}
+
+/** Failed attempts in a row after which most are left out, */
+const MOST_MISSES = 8;
+/** ... except for one in this many. */
+const TRY_EVERY = 16;
+
+/** The attempts to answer one operation at once. Those that come to nothing are made seldom. */
+export class Attempts {
+  readonly #plans: CompiledPlans | null;
+  /** Made when it is first wanted; null for one that cannot be. */
+  #compiled: CompiledOperation | null | undefined;
+  /** Attempts in a row that came to nothing. */
+  #misses = 0;
+
+  /** `plans` holds what is planned, with that of all other operations; `null` for an operation that is run once. */
+  constructor(plans: CompiledPlans | null) {
+    this.#plans = plans;
+  }
+
+  /** Whether each attempt would come to nothing, as far as is known. */
+  get areVain(): boolean {
+    return this.#compiled === null;
+  }
+
+  /** The operation as it is attempted; `null` for one that cannot be, and is answered the whole way, as ever. */
+  prepare(query: ReadQuery): CompiledOperation | null {
+    if (this.#compiled === undefined) {
+      try {
+        this.#compiled = new CompiledOperation(query, this.#plans);
+      } catch {
+        this.#compiled = null;
+      }
+    }
+    return this.#compiled;
+  }
+
+  /**
+   * The operation for one more attempt; `null` where that would come to nothing, as far as is known. `succeeded` is to be
+   * called unless the attempt comes to nothing.
+   */
+  next(query: ReadQuery): CompiledOperation | null {
+    const isLeftOut = this.#misses >= MOST_MISSES && this.#misses % TRY_EVERY !== 0;
+    this.#misses += 1;
+    return isLeftOut ? null : this.prepare(query);
+  }
+
+  /** The last attempt has answered the operation. */
+  succeeded(): void {
+    this.#misses = 0;
+  }
 }

@@ -3,30 +3,34 @@ import type { Viewer } from '../../auth/viewer.ts';
 import { BoundedMap } from '../../bounded-map.ts';
 import type { GraphContext } from '../../graph/context.ts';
 import type { Receipt } from '../../upstream/receipt.ts';
-import { Doorkeeper } from '../doorkeeper.ts';
+import { Doorkeeper } from '../exact-memory.ts';
+import type { AnswerParts } from '../remembered-answers.ts';
 import {
   type AskedOperation,
-  operationName,
   type RequestNames,
+  shapeOf,
   shortName,
+  type TextShape,
 } from '../request-names.ts';
-import type { AnswerParts } from './answer-parts.ts';
-import { Attempts } from './attempts.ts';
-import { createCompiledPlans } from './compiled-operation.ts';
+import { Attempts, createCompiledPlans } from './compiled-operation.ts';
 import { type LiftedText, liftLiterals } from './lifted-literals.ts';
-import type { ReadQuery, TextReader } from './read-text.ts';
-import { shapeKeys, shapeOf, type TextShape } from './text-shape.ts';
+import type { Variables } from './planner.ts';
+import type { ReadQuery, TextReader, VariableCheck } from './read-text.ts';
 
 /** Characters of the texts of operations that are held: parsed they take some hundred times the memory. */
 const MAX_CHARACTERS = 128 * 1024;
 /** Characters of the `Accept` headers whose types are known. */
 const MAX_ACCEPTED_CHARACTERS = 8 * 1024;
 
-/** An answer that was made at once, from cached copies. */
-export interface CompiledAnswer {
-  /** Its data as JSON. */
+/** What an attempt has made. */
+interface Made {
+  /** The data of the answer as JSON. */
   readonly data: string;
   readonly receipt: Receipt;
+}
+
+/** An answer that was made at once, from cached copies. */
+export interface CompiledAnswer extends Made {
   readonly contentType: string;
   /** The operation's name, shortened. */
   readonly name: string | null;
@@ -35,22 +39,29 @@ export interface CompiledAnswer {
 interface Known {
   readonly query: ReadQuery;
   readonly contentType: string;
-  /** The operation's name, shortened: that of its own text. */
+  /** The operation's name: that of its own text. */
   readonly name: string | null;
   readonly attempts: Attempts;
   /** The values that its text has for variables of the query; `null` where it has none. */
-  readonly literals: Readonly<Record<string, unknown>> | null;
+  readonly literals: Variables | null;
   /** ... and what they are in another text of the same shape. */
   readonly valuesOf: LiftedText['valuesOf'] | null;
 }
 
 /** A run of an operation on the whole path, after every check. */
 interface ValidRun {
-  readonly query: Pick<ReadQuery, 'schema' | 'document' | 'operation'>;
-  readonly variables: Readonly<Record<string, unknown>>;
+  readonly query: ReadQuery;
+  readonly variables: Variables;
   readonly viewer: Viewer;
   /** Notes what the answer was made of, where there is one. */
   readonly receipt: Receipt;
+}
+
+/** An attempt to answer an operation. */
+interface Run extends Omit<ValidRun, 'receipt'> {
+  readonly attempts: Attempts;
+  /** Whether its variables are within their limits. */
+  readonly isChecked: boolean;
 }
 
 /** What the compiled queries of a gateway are made of. */
@@ -60,6 +71,7 @@ interface CompiledQueriesOptions {
   readonly parts: AnswerParts;
   /** `null` where a text alone is not answered. */
   readonly read: TextReader | null;
+  readonly check: VariableCheck;
 }
 
 /**
@@ -90,21 +102,23 @@ export class CompiledQueries {
   readonly #open: CompiledQueriesOptions['open'];
   readonly #parts: AnswerParts;
   readonly #read: TextReader | null;
+  readonly #check: VariableCheck;
 
-  constructor({ open, parts, read }: CompiledQueriesOptions) {
+  constructor({ check, open, parts, read }: CompiledQueriesOptions) {
+    this.#check = check;
     this.#open = open;
     this.#parts = parts;
     this.#read = read;
   }
 
   /** Notes that Yoga has answered a query, and in which form. */
-  note(names: RequestNames, contentType: string, query: () => ReadQuery): void {
+  note(names: RequestNames, contentType: string, query: ReadQuery): void {
     this.#contentTypes.set(names.accept, contentType);
     const { isText, operation, read } = names;
     if (operation === null) return;
     // A text is read when it is wanted again. What was read of it already is in Yoga's memory: no second one is made.
     if (!isText || !this.#read) this.#keep(operation, contentType, query);
-    else if (read?.query) this.#keep(operation, contentType, () => read.query ?? query());
+    else if (read?.query) this.#keep(operation, contentType, read.query);
   }
 
   /** Whether it is worth to try and answer one here. */
@@ -121,20 +135,28 @@ export class CompiledQueries {
     return known ? this.#answerKnown(known, asked, viewer) : this.#answerText(names, asked, viewer);
   }
 
-  #answerKnown(
-    { attempts, contentType, literals, name, query }: Known,
-    { variables }: AskedOperation,
-    viewer: Viewer,
-  ): CompiledAnswer | null {
-    return attempts.make(query, (compiled) => {
-      const all = literals ? { ...variables, ...literals } : variables;
-      query.check(all);
+  #answerKnown(known: Known, asked: AskedOperation, viewer: Viewer): CompiledAnswer | null {
+    const { attempts, contentType, literals, name, query } = known;
+    const variables = literals ? { ...asked.variables, ...literals } : asked.variables;
+    const made = this.#run({ attempts, query, variables, viewer, isChecked: false });
+    return made && { ...made, contentType, name: shortName(name) };
+  }
+
+  /** Makes an attempt; `null` where it comes to nothing. Whatever goes wrong happens again on the whole path. */
+  #run({ attempts, isChecked, query, variables, viewer }: Run): Made | null {
+    const compiled = attempts.next(query);
+    if (!compiled) return null;
+    try {
+      if (!isChecked) this.#check(query, variables);
       const context = this.#open(viewer);
       const { receipt } = context;
-      const data = compiled.run(context, all, this.#parts.of(viewer, receipt.ingredients));
+      const data = compiled.run(context, variables, this.#parts.of(viewer, receipt.ingredients));
       receipt.ingredients.settle();
-      return { data, receipt, contentType, name };
-    });
+      attempts.succeeded();
+      return { data, receipt };
+    } catch {
+      return null;
+    }
   }
 
   /** Answers a text that is not known, by the plan of another that differs in name, literals, comments or whitespace. */
@@ -142,8 +164,9 @@ export class CompiledQueries {
     const { key, operationName: wanted, text } = asked;
     const contentType = this.#contentTypes.get(names.accept);
     if (text === null || contentType === undefined || !this.#read) return null;
-    const shape = shapeOf(text);
-    const alike = shape && this.#alike(names, shape);
+    const shape = shapeOf(names.accept, text);
+    // With the same literals, or with any.
+    const alike = shape && (this.#known.get(shape.same) ?? this.#known.get(shape.any));
     if (shape && alike && (wanted === null || wanted === shape.name)) {
       const known = knownOf(alike, shape);
       if (this.#seen.admits(key)) this.#known.set(key, known);
@@ -156,17 +179,14 @@ export class CompiledQueries {
       this.#unfit.admits(key);
       return null;
     }
-    const shared =
-      shape && hasOneOperation(query) && this.#keepShape(names, shape, contentType, query);
+    const shared = shape && hasOneOperation(query) && this.#keepShape(shape, contentType, query);
     const isSecond = this.#seen.admits(key);
     let known: Known;
     if (shared) {
       known = knownOf(shared, shape);
       if (isSecond) this.#known.set(key, known);
     } else {
-      known = isSecond
-        ? this.#keep(key, contentType, () => query)
-        : newlyKnown(query, contentType, once);
+      known = isSecond ? this.#keep(key, contentType, query) : newlyKnown(query, contentType, once);
     }
     return this.#answerKnown(known, asked, viewer);
   }
@@ -174,41 +194,28 @@ export class CompiledQueries {
   #keep(
     key: string,
     contentType: string,
-    query: () => ReadQuery,
+    query: ReadQuery,
     valuesOf: Known['valuesOf'] = null,
   ): Known {
     const kept = this.#known.peek(key);
     if (kept) return kept;
-    const read = query();
-    const known = { ...newlyKnown(read, contentType, this.#attemptsOf(read.operation)), valuesOf };
+    const known = { ...newlyKnown(query, contentType, this.#attemptsOf(query)), valuesOf };
     this.#known.set(key, known);
     return known;
-  }
-
-  /** What is known of a text with the same shape: with the same literals, or with any. */
-  #alike(names: RequestNames, shape: TextShape): Known | undefined {
-    const [any, same] = shapeKeys(names.accept, shape);
-    return this.#known.get(same) ?? (same === any ? undefined : this.#known.get(any));
   }
 
   /**
    * Keeps a query for texts of the same shape, once two came: as it is where their literals are the same, so that
    * what depends on literals alone is a part that is used again, and else with any literals, where they can be variables.
    */
-  #keepShape(
-    names: RequestNames,
-    shape: TextShape,
-    contentType: string,
-    query: ReadQuery,
-  ): Known | undefined {
-    const [any, same] = shapeKeys(names.accept, shape);
+  #keepShape({ any, same }: TextShape, contentType: string, query: ReadQuery): Known | undefined {
     const isSecond = any !== same && this.#seen.admits(any);
-    if (this.#seen.admits(same)) return this.#keep(same, contentType, () => query);
+    if (this.#seen.admits(same)) return this.#keep(same, contentType, query);
     if (!isSecond || this.#unfit.knows(any)) return undefined;
     const lifted = liftLiterals(query);
     // No error refers to this text: what goes wrong is answered on the whole path.
     const read = lifted && this.#read?.(lifted.text, null, { noLocation: true })?.query;
-    if (lifted && read) return this.#keep(any, contentType, () => read, lifted.valuesOf);
+    if (lifted && read) return this.#keep(any, contentType, read, lifted.valuesOf);
     this.#unfit.admits(any);
     return undefined;
   }
@@ -221,21 +228,17 @@ export class CompiledQueries {
     const attempts = this.#attempts.get(query.operation);
     if (!attempts) {
       // Most texts that are sent once are never sent again.
-      this.#attemptsOf(query.operation);
+      this.#attemptsOf(query);
       return null;
     }
-    return attempts.make(query, (compiled) => {
-      const context = this.#open(viewer);
-      const { ingredients } = context.receipt;
-      const data = compiled.run(context, variables, this.#parts.of(viewer, ingredients));
-      ingredients.settle();
-      receipt.ingredients.addAll(ingredients);
-      if (context.receipt.passing) receipt.changesWithTime();
-      return data;
-    });
+    const made = this.#run({ attempts, query, variables, viewer, isChecked: true });
+    if (!made) return null;
+    receipt.ingredients.addAll(made.receipt.ingredients);
+    if (made.receipt.passing) receipt.changesWithTime();
+    return made.data;
   }
 
-  #attemptsOf(operation: OperationDefinitionNode): Attempts {
+  #attemptsOf({ operation }: ReadQuery): Attempts {
     let attempts = this.#attempts.get(operation);
     if (!attempts) {
       attempts = new Attempts(this.#plans);
@@ -247,13 +250,13 @@ export class CompiledQueries {
 
 /** What is known of a query by itself. */
 function newlyKnown(query: ReadQuery, contentType: string, attempts: Attempts): Known {
-  const name = operationName(query.operation);
+  const name = query.operation.name?.value ?? null;
   return { query, contentType, name, attempts, literals: null, valuesOf: null };
 }
 
 /** What is known of one text, by what is known of its shape. */
 function knownOf(shared: Known, { literals, name }: TextShape): Known {
-  return { ...shared, literals: shared.valuesOf?.(literals) ?? null, name: shortName(name) };
+  return { ...shared, literals: shared.valuesOf?.(literals) ?? null, name };
 }
 
 /** Whether its document has no other operation. */

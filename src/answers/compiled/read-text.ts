@@ -1,12 +1,11 @@
 import type { DocumentNode, GraphQLSchema, OperationDefinitionNode, ParseOptions } from 'graphql';
+import type { Variables } from './planner.ts';
 
 /** A query of a valid document that selects no secret. */
 export interface ReadQuery {
   readonly schema: GraphQLSchema;
   readonly document: DocumentNode;
   readonly operation: OperationDefinitionNode;
-  /** @throws GatewayError for variables that are out of proportion, or ask for too much. */
-  readonly check: (variables: Readonly<Record<string, unknown>>) => void;
 }
 
 /** A text that could be parsed within its limits. */
@@ -22,3 +21,9 @@ export type TextReader = (
   operationName: string | null,
   options?: ParseOptions,
 ) => ReadText | null;
+
+/**
+ * Limits the variables of a query.
+ * @throws GatewayError for those that are out of proportion, or ask for too much.
+ */
+export type VariableCheck = (query: ReadQuery, variables: Variables) => void;

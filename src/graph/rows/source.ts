@@ -1,9 +1,8 @@
 import DataLoader from 'dataloader';
 import { UpstreamFailure, type UpstreamName, upstreamTitle } from '../../errors.ts';
 import type { Resource } from '../../resources.ts';
-import { type AtOnce, andThen, inBackground } from '../../scheduling/at-once.ts';
+import { type AtOnce, andThen, inBackground, UnderWay } from '../../scheduling/at-once.ts';
 import { loopTurns } from '../../scheduling/loop-turns.ts';
-import { UnderWay } from '../../scheduling/under-way.ts';
 import type { KeyState } from '../../upstream/budget/budgets.ts';
 import { cachedRow, findById } from '../../upstream/lists/find-by-id.ts';
 import type { Lists } from '../../upstream/lists/pages.ts';

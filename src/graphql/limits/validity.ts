@@ -4,6 +4,7 @@ import {
   BREAK,
   type DocumentNode,
   ExecutableDefinitionsRule,
+  type FragmentDefinitionNode,
   FragmentsOnCompositeTypesRule,
   type GraphQLSchema,
   getEnterLeaveForKind,
@@ -18,6 +19,7 @@ import {
   NoUndefinedVariablesRule,
   NoUnusedFragmentsRule,
   NoUnusedVariablesRule,
+  type OperationDefinitionNode,
   OverlappingFieldsCanBeMergedRule,
   PossibleFragmentSpreadsRule,
   SingleFieldSubscriptionsRule,
@@ -108,6 +110,7 @@ export function examine(schema: GraphQLSchema, candidate: Candidate): Findings |
   const visitors = [...rules.map((rule) => rule(context)), input.visitor, secrets];
   try {
     visit(document, visitWithTypeInfo(types, inParallel(visitors)));
+    if (!hasSecrets) noSecretIn(document);
     return { input: input.plan(), hasSecrets };
   } catch (error) {
     if (error === NOT_VALID) return null;
@@ -116,7 +119,7 @@ export function examine(schema: GraphQLSchema, candidate: Candidate): Findings |
 }
 
 /** Whether the field that is visited is a secret: the extensions of the schema say so. */
-export function isSecret(types: TypeInfo): boolean {
+function isSecret(types: TypeInfo): boolean {
   return types.getFieldDef()?.extensions['secret'] === true;
 }
 
@@ -180,4 +183,59 @@ function inParallel(visitors: readonly ASTVisitor[]): ASTVisitor {
 function kindsOf(visitor: ASTVisitor): readonly Kind[] {
   const isOfAll = 'enter' in visitor || 'leave' in visitor;
   return isOfAll ? KINDS : (Object.keys(visitor) as Kind[]);
+}
+
+/** Whether an operation selects a secret, once found out. */
+const known = new WeakMap<OperationDefinitionNode, boolean>();
+
+/** Notes that no operation of a document selects a secret, which was found out on another walk. */
+function noSecretIn({ definitions }: DocumentNode): void {
+  for (const definition of definitions) {
+    if (definition.kind === Kind.OPERATION_DEFINITION) known.set(definition, false);
+  }
+}
+
+/** Whether an operation selects a secret, by itself or by fragments; `@skip` and `@include` do not count. */
+export function selectsSecret(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+): boolean {
+  let found = known.get(operation);
+  if (found === undefined) {
+    found = finds(schema, document, operation);
+    known.set(operation, found);
+  }
+  return found;
+}
+
+function finds(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+): boolean {
+  const fragments = new Map<string, FragmentDefinitionNode>();
+  for (const definition of document.definitions) {
+    if (definition.kind === Kind.FRAGMENT_DEFINITION) {
+      fragments.set(definition.name.value, definition);
+    }
+  }
+  let found = false;
+  const next: (OperationDefinitionNode | FragmentDefinitionNode)[] = [operation];
+  for (let node = next.pop(); node; node = next.pop()) {
+    const types = new TypeInfo(schema);
+    const visitor = visitWithTypeInfo(types, {
+      Field: () => {
+        found ||= isSecret(types);
+      },
+      FragmentSpread: ({ name }) => {
+        const fragment = fragments.get(name.value);
+        fragments.delete(name.value);
+        if (fragment) next.push(fragment);
+      },
+    });
+    visit(node, visitor);
+    if (found) return true;
+  }
+  return false;
 }

@@ -20,7 +20,7 @@ import type { LiveMode } from '../../live/events.ts';
 import type { LiveHub } from '../../live/hub.ts';
 import type { LiveRun, RunResult } from '../../live/live-run.ts';
 import type { LiveStream } from '../../live/stream.ts';
-import { copiedName } from '../../observe/copied-name.ts';
+import { copiedName } from '../../observe/event-stream.ts';
 import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { ContextFactory } from '../context.ts';
 import { documentOf, type LiveOperation, liveOperationOf } from '../live-operation.ts';

@@ -6,7 +6,6 @@ import { operationName } from '../../answers/request-names.ts';
 import type { Callers } from '../../http/door/caller.ts';
 import { holdsETag, VARY_OF_GET } from '../../http/door/headers/etag.ts';
 import { setWantedType } from '../delivery.ts';
-import type { InputLimits } from '../limits/input-limits.ts';
 import type { GatewayPlugin, RequestRecord } from '../request-record.ts';
 import { liveResponse } from './live-answer.ts';
 
@@ -16,8 +15,6 @@ type ResponsePayload = Parameters<NonNullable<GatewayPlugin['onResponse']>>[0];
 interface RememberingOptions {
   readonly answers: RememberedAnswers;
   readonly operations: CompiledQueries;
-  /** Limits what depends on variables. */
-  readonly input: InputLimits;
 }
 
 /** The types of an answer whose bytes are those of its JSON: others wrap it into parts or events. */
@@ -119,16 +116,13 @@ function setCaching(
 function rememberAnswer(
   { ageSeconds, json, names, remembering }: RequestRecord,
   { headers, status }: Response,
-  { answers, input, operations }: RememberingOptions,
+  { answers, operations }: RememberingOptions,
 ): void {
   if (!json || !names || !remembering?.result) return;
   const { receipt, result, version, ...query } = remembering;
   const contentType = headers.get('content-type') ?? '';
   if (status !== 200 || !BARE.test(contentType) || !isWhole(result)) return;
-  if (names.operation !== null) {
-    const check = checkOf(query, input);
-    operations.note(names, contentType, () => ({ ...query, check }));
-  }
+  if (names.operation !== null) operations.note(names, contentType, query);
   answers.note(names.answer, () => {
     const isOfOneState = version === answers.version;
     const text = isOfOneState ? cutAtAge(json.text, receipt) : null;
@@ -138,17 +132,6 @@ function rememberAnswer(
     const { ingredients } = receipt;
     return { ...text, contentType, etag, name, ingredients };
   });
-}
-
-/**
- * Checks the variables of a query. It is kept for as long as the query, so it is made where nothing of the
- * request is in scope: a closure keeps all that those beside it refer to.
- */
-function checkOf(
-  query: Parameters<InputLimits['check']>[0],
-  input: InputLimits,
-): (variables: Readonly<Record<string, unknown>>) => void {
-  return (variables) => input.check(query, variables);
 }
 
 /** Whether an answer has data, a receipt, and nothing else. */

@@ -7,13 +7,13 @@ import type { ReceiptSummary } from '../../upstream/receipt.ts';
 import { documentFor, type Part, withLast } from '../delivery.ts';
 import { schemaOfDryRuns } from '../fields-of-dry-run.ts';
 import type { OperationTexts } from '../limits/operation-texts.ts';
-import { selectsSecret } from '../limits/secrets.ts';
+import { selectsSecret } from '../limits/validity.ts';
 import type { GatewayPlugin } from '../request-record.ts';
 import { planned } from './dry-run.ts';
 import { type LiveOptions, openLive } from './live-answer.ts';
 
 interface ExecutionOptions extends Pick<LiveOptions, 'contexts' | 'maskError'> {
-  readonly texts: Pick<OperationTexts, 'input'>;
+  readonly texts: Pick<OperationTexts, 'check'>;
   /** `null` where there are no live queries. */
   readonly hub: LiveOptions['hub'] | null;
   readonly operations: Pick<CompiledQueries, 'execute'>;
@@ -44,7 +44,7 @@ export function useExecution(options: ExecutionOptions): GatewayPlugin {
       const schema = args.schema as GraphQLSchema;
       const variables = (args.variableValues ?? {}) as Readonly<Record<string, unknown>>;
       const operation = getOperationAST(document, args.operationName);
-      if (operation) texts.input.check({ schema, document, operation }, variables);
+      if (operation) texts.check({ schema, document, operation }, variables);
       record.holdsSecrets = !operation || selectsSecret(schema, document, operation);
       const { accept, holdsSecrets, names } = record;
 

@@ -1,9 +1,8 @@
 import { GatewayError } from '../../errors.ts';
-import { builder, databaseId } from '../../graph/builder.ts';
+import { builder, databaseId, lazily } from '../../graph/builder.ts';
 import { InputChecks } from '../../graph/checks.ts';
 import { parseId } from '../../graph/ids/global-id.ts';
 import { deletion, resultOf } from '../../graph/result.ts';
-import { lazily } from '../../graph/rows/lazily.ts';
 import { andThen } from '../../scheduling/at-once.ts';
 import type { Known } from '../../upstream/request.ts';
 import { AccountStatusRef } from './account.graph.ts';

@@ -1,7 +1,6 @@
-import { builder, databaseId, listField } from '../../graph/builder.ts';
+import { builder, databaseId, lazily, listField } from '../../graph/builder.ts';
 import { InputChecks } from '../../graph/checks.ts';
 import { deletion, resultOf } from '../../graph/result.ts';
-import { lazily } from '../../graph/rows/lazily.ts';
 import type { Known } from '../../upstream/request.ts';
 import {
   createPixel,

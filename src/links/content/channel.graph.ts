@@ -1,10 +1,9 @@
 import type { GraphQLResolveInfo } from 'graphql';
-import { builder, connectionOf, databaseId, listField } from '../../graph/builder.ts';
+import { builder, connectionOf, databaseId, lazily, listField } from '../../graph/builder.ts';
 import { InputChecks } from '../../graph/checks.ts';
 import type { GraphContext } from '../../graph/context.ts';
 import { parseId } from '../../graph/ids/global-id.ts';
 import { deletion, resultOf } from '../../graph/result.ts';
-import { lazily } from '../../graph/rows/lazily.ts';
 import { selectedFields } from '../../graph/rows/selection.ts';
 import { type AtOnce, andThen } from '../../scheduling/at-once.ts';
 import type { Known } from '../../upstream/request.ts';

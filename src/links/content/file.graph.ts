@@ -1,8 +1,7 @@
 import type { InputFault } from '../../errors.ts';
-import { builder, connectionOf, databaseId } from '../../graph/builder.ts';
+import { builder, connectionOf, databaseId, lazily } from '../../graph/builder.ts';
 import { fault, InputChecks } from '../../graph/checks.ts';
 import { resultOf } from '../../graph/result.ts';
-import { lazily } from '../../graph/rows/lazily.ts';
 import { parseDay } from '../../upstream/decode/timestamp.ts';
 import type { ByteStream, Known } from '../../upstream/request.ts';
 import { type File, files, type UploadFile, uploadFile } from './file.ts';

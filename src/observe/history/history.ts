@@ -1,17 +1,17 @@
 import { type UpstreamName, upstreamTitle } from '../../errors.ts';
 import type { Clock } from '../../scheduling/clock.ts';
-import { copiedName } from '../copied-name.ts';
-import type { EventReader } from '../event-stream.ts';
+import { copiedName, type EventReader } from '../event-stream.ts';
 import type { EventRows } from '../events.ts';
 import { EventLog } from './event-log.ts';
-import { HourCounts, HourTable } from './hour.ts';
 import {
   fastAmounts,
+  HourCounts,
+  HourTable,
   OPERATION_FIELDS,
   type OperationHour,
   operationAmounts,
   operationHour,
-} from './operation-hour.ts';
+} from './hour.ts';
 import { SendSteps, type StepColumns } from './send-steps.ts';
 
 /** Names of operations, and pairs of a caller and a resource, that are counted on their own. */

@@ -1,3 +1,5 @@
+import type { OperationRecord } from '../events.ts';
+
 /** Columns in which an hour is counted; the last of them is under way. */
 const COLUMNS = 12;
 const COLUMN_MS = 3_600_000 / COLUMNS;
@@ -106,4 +108,90 @@ export class HourTable {
   others(now: number): number[] {
     return this.#others.sums(now);
   }
+}
+
+const RUNS = 0;
+const CALLS = 1;
+const SAVED = 2;
+const ERRORS = 3;
+/** Runs that were answered on the fast path. */
+const FAST = 4;
+const WAITS = 5;
+
+/** Buckets of durations, each of which reaches twice as far as the one before: from 1 ms to more than two minutes. */
+const BUCKETS = 18;
+const DURATIONS = WAITS + BUCKETS;
+
+/** Fields that are counted for each name of an operation. */
+export const OPERATION_FIELDS = DURATIONS + BUCKETS;
+
+/** What operations of one name have cost in the last hour. */
+export interface OperationHour {
+  readonly runs: number;
+  /** Upstream calls that they caused. */
+  readonly calls: number;
+  /** Calls that the cache or a request under way spared. */
+  readonly saved: number;
+  /** Runs with an error. */
+  readonly errors: number;
+  /** The 95th percentiles, in milliseconds and as exact as the buckets. 0 where there are no runs. */
+  readonly waitP95Ms: number;
+  readonly durationP95Ms: number;
+}
+
+/** What is counted of an operation that has ended. */
+export function operationAmounts(record: OperationRecord): Amounts {
+  const { calls, durationMs, outcome, saved, waitedMs } = record;
+  const isError = outcome === 'partial' || outcome === 'failed';
+  return [
+    [RUNS, 1],
+    [CALLS, calls],
+    [SAVED, saved],
+    [ERRORS, Number(isError)],
+    [WAITS + bucketOf(waitedMs), 1],
+    [DURATIONS + bucketOf(durationMs), 1],
+  ];
+}
+
+/** What is counted of `runs` operations on the fast path: they took no time, and nothing waited. */
+export function fastAmounts(runs: number, saved: number): Amounts {
+  return [
+    [RUNS, runs],
+    [FAST, runs],
+    [SAVED, saved],
+  ];
+}
+
+/** What the sums of an hour say. */
+export function operationHour(sums: readonly number[]): OperationHour {
+  const [runs = 0, calls = 0, saved = 0, errors = 0, fast = 0] = sums;
+  return {
+    runs,
+    calls,
+    saved,
+    errors,
+    waitP95Ms: p95(sums.slice(WAITS, DURATIONS), fast),
+    durationP95Ms: p95(sums.slice(DURATIONS), fast),
+  };
+}
+
+function bucketOf(ms: number): number {
+  return ms < 1 ? 0 : Math.min(BUCKETS - 1, Math.floor(Math.log2(ms)) + 1);
+}
+
+/** The percentile of what is counted by bucket, and of `zeros` more that took no time. */
+function p95(counts: readonly number[], zeros: number): number {
+  const all = counts.reduce((sum, count) => sum + count, zeros);
+  let rank = 0.95 * all - zeros;
+  if (rank <= 0) return 0;
+  for (const [bucket, count] of counts.entries()) {
+    if (rank <= count) {
+      // What is in the first one took less than a millisecond: none, for a person.
+      if (bucket === 0) return 0;
+      const from = 2 ** (bucket - 1);
+      return Math.round(from + from * (rank / count));
+    }
+    rank -= count;
+  }
+  return 2 ** (BUCKETS - 1);
 }

@@ -1,6 +1,6 @@
+import type { UpstreamName } from '../../errors.ts';
 import { everythingOf, type KeyedRead, scopeOfKey } from './key.ts';
-import type { Watchers } from './watched-round.ts';
-import { WatchedRound, type WatchedRoundOptions } from './watched-round.ts';
+import { WatchedRound, type WatchedRoundOptions, type Watchers } from './watched-round.ts';
 
 /** What became of a watched entry: another answer was stored, or a write may have made it wrong. */
 export type WatchedChange = 'renewed' | 'touched';
@@ -38,6 +38,7 @@ interface Watched extends WatchedRead {
 }
 
 interface WatchesOptions extends Omit<WatchedRoundOptions, 'watched'> {
+  readonly upstream: UpstreamName;
   /** The last watch of a key has ended. */
   readonly ended: (key: string) => void;
 }
@@ -47,11 +48,12 @@ export class Watches {
   readonly #options: WatchesOptions;
   readonly #watched = new Map<string, Watched>();
   readonly #round: WatchedRound;
+  /** Whether the cache notifies it: from the first watch on, since most gateways have none. */
+  #listens = false;
 
   constructor(options: WatchesOptions) {
     this.#options = options;
     this.#round = new WatchedRound({ ...options, watched: () => this.#watched.values() });
-    options.cache.onTouch((tags) => this.#touched(tags));
   }
 
   /** How many keys are watched. */
@@ -94,7 +96,13 @@ export class Watches {
   }
 
   #begin(of: WatchedRead): Watched {
-    const hit = this.#options.cache.peek(of.key);
+    const { cache, upstream } = this.#options;
+    if (!this.#listens) {
+      this.#listens = true;
+      cache.listen(`${upstream}:`, (key) => this.#renewed(key));
+      cache.onTouch((tags) => this.#touched(tags));
+    }
+    const hit = cache.peek(of.key);
     const listeners: Watched['listeners'] = new Set();
     const watched: Watched = {
       ...of,
@@ -114,7 +122,7 @@ export class Watches {
   }
 
   /** The cache has a new entry. */
-  renewed(key: string): void {
+  #renewed(key: string): void {
     const watched = this.#watched.get(key);
     const hit = watched && this.#options.cache.peek(key);
     // One that is too heavy for the cache is not there: to read it again would bring the next of its kind.

@@ -96,8 +96,9 @@ function findRows(
   for (const holder of [data ?? {}, members]) {
     const key = keys.find((name) => name in holder);
     if (key !== undefined) {
-      if (holder[key] === null) return [];
-      const list = parseList(holder[key]);
+      const value = holder[key];
+      if (value === null) return [];
+      const list = Array.isArray(value) ? (value as readonly unknown[]) : parseList(value);
       if (list) return list;
       surprise(answer, key);
       throw new DecodeError(`${path}.${key}`, 'a list');

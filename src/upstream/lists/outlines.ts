@@ -1,7 +1,6 @@
 import { BoundedMap } from '../../bounded-map.ts';
 import type { List, Row } from '../request.ts';
-import type { PageRead } from './list-page.ts';
-import { PageConsistency } from './page-consistency.ts';
+import { PageConsistency, type PageRead } from './list-page.ts';
 
 /** Pages of one list that are remembered: looking for a row goes through all of them. */
 const MOST_PAGES = 500;

@@ -65,8 +65,9 @@ export class Lists {
     const asked = this.#ask(list, number, access);
     // Where it throws, nothing was asked for.
     const page = this.#read(asked, more);
+    if (page instanceof Promise) return this.#arrives(asked, page);
     this.#note(asked);
-    return page instanceof Promise ? this.#arrives(asked, page) : this.#arrived(asked, page);
+    return this.#arrived(asked, page);
   }
 
   #ask<R extends Row>(list: List<R>, number: number, access: Access): Asked<R> {
@@ -86,6 +87,7 @@ export class Lists {
     asked: Asked<R>,
     page: Promise<Page<R> | null>,
   ): Promise<ListPage<R> | null> {
+    this.#note(asked);
     try {
       return this.#arrived(asked, await page);
     } catch (error) {

@@ -1,3 +1,4 @@
+import type { Credential } from '../../auth/credential.ts';
 import { type AtOnce, inBackground } from '../../scheduling/at-once.ts';
 import type { Slot } from '../budget/budget.ts';
 import type { Budgets } from '../budget/budgets.ts';
@@ -7,9 +8,10 @@ import type { RefreshedFor, Refresher } from '../cache/refresher.ts';
 import type { CachedReads } from '../cached-reads.ts';
 import { FallbackWillDo, fallbackWaitMs, servesAfter } from '../fallback.ts';
 import type { Access, Caller } from '../operation.ts';
-import { isLost, readError } from '../wire/failure.ts';
+import type { Call } from '../request.ts';
+import { type Failure, isLost, readError } from '../wire/failure.ts';
+import { type Feedback, NO_FEEDBACK } from '../wire/rate-limit-headers.ts';
 import type { Wire } from '../wire/wire.ts';
-import { attempt } from './attempt.ts';
 import type { InFlight, ReadInFlight } from './in-flight.ts';
 import type { SharedCache } from './shared-cache.ts';
 import type { Outcome } from './waiter.ts';
@@ -91,7 +93,7 @@ export class Fetcher {
         if (wire.heldBack) throw wire.heldBack;
         const rows = read.page?.further;
         const batch = rows === undefined ? read.resource : `${read.resource} ${read.path}`;
-        const limit = () => budgets.maxCalls(credential);
+        const limit = budgets.maxCalls(credential);
         const hasFallback = fallback !== undefined;
         isPaid = await spending.admit({ upstream, batch, key, rows, hasFallback, limit, expected });
       } finally {
@@ -147,11 +149,12 @@ export class Fetcher {
     of: KeyedRead<T>,
     purpose: { readonly caller: Caller } | { readonly refreshFor: RefreshedFor },
   ): ReadInFlight<T> {
-    const { budgets, clock, events, inFlight, refresher, sharedCache, upstream } = this.#options;
+    const { budgets, cache, clock, events, inFlight, refresher, sharedCache, upstream } =
+      this.#options;
     const { key, read } = of;
     const tags = tagsInFlight(of);
     const forWatchers = 'refreshFor' in purpose && purpose.refreshFor === 'watchers';
-    const waiters = new Waiters<T>({
+    const waiters: Waiters<T> = new Waiters<T>({
       upstream,
       clock,
       events,
@@ -164,8 +167,13 @@ export class Fetcher {
             caller: '',
             // The oldest answer is refreshed first, whatever the order in which they were asked for.
             urgency: () => refresher.urgencyOf(key),
-            isWanted: () => !flight.forWatchers || refresher.watches.has(key),
           }),
+      isWanted: (): boolean => {
+        // What a write has made wrong is read again by the next who asks, and not before.
+        if (cache.peek(key) === undefined) return false;
+        const isForWatchers = waiters.lane === 'refresh' && flight.forWatchers;
+        return !isForWatchers || refresher.watches.has(key);
+      },
       sharing: sharedCache?.sharing(of, tags),
     });
     const flight: ReadInFlight<T> = { of, tags, waiters, stamp: null, forWatchers };
@@ -205,19 +213,13 @@ export class Fetcher {
     const { cache, cached, refresher, sharedCache, upstream, wire } = this.#options;
     const { of, tags, waiters } = flight;
     const { credential, key, read } = of;
-    // What a write has made wrong is read again by the next who asks, and not before.
-    const renews = cache.peek(key) !== undefined;
     const stamp = slot.stamp ?? cache.stamp();
-    if (!renews && !waiters.isWaitedFor) {
-      slot.release();
-      return { error: undefined };
-    }
     flight.stamp = stamp;
     return attempt({ waiters, wire }, slot, {
       call: read,
       credential,
       key,
-      renews,
+      renews: cache.peek(key) !== undefined,
       settle: ({ feedback, ...answered }) => {
         if (answered.kind === 'value') {
           const { bytes, value } = answered;
@@ -239,5 +241,51 @@ export class Fetcher {
         return { error };
       },
     });
+  }
+}
+
+/** What came of a request that has left, and what its answer says of the budget. */
+export type Answered<T> = { readonly feedback: Feedback } & (
+  | { readonly kind: 'value'; readonly value: T; readonly bytes: number }
+  | { readonly kind: 'failure'; readonly failure: Failure }
+);
+
+/** One request in one slot. */
+interface Attempt<T> {
+  /** What it is called on receipts. */
+  readonly key: string;
+  /** Whether an older answer is known. */
+  readonly renews: boolean;
+  readonly call: Call<T>;
+  readonly credential: Credential;
+  /** Ends the slot of a request that has left; `null` where it has to go again. */
+  readonly settle: (answered: Answered<T>) => Outcome<T> | null;
+}
+
+/**
+ * Sends a request in its slot: at most 1 upstream call. Resolves with what its waiters get; `null` where it did not
+ * happen, or has to go again, and wants another slot. Never rejects.
+ */
+export async function attempt<T>(
+  { waiters, wire }: { readonly waiters: Waiters<T>; readonly wire: Wire },
+  slot: Slot,
+  { call, credential, key, renews, settle }: Attempt<T>,
+): Promise<Outcome<T> | null> {
+  try {
+    const departing = waiters.leaves(key, renews);
+    const { feedback, outcome } = await wire.send(call, credential, departing, slot.mayLeave);
+    if (outcome.kind === 'late' || outcome.kind === 'heldBack') {
+      waiters.stays(key);
+      slot.release();
+      return outcome.kind === 'late' ? null : { error: outcome.error };
+    }
+    waiters.answered();
+    if (outcome.kind !== 'refused') return settle({ feedback, ...outcome });
+    slot.end(feedback);
+    return null;
+  } catch (error) {
+    // A defect of ours ends like any other failure: those who wait get it, and the slot counts.
+    slot.end(NO_FEEDBACK);
+    return { error };
   }
 }

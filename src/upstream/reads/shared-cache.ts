@@ -32,7 +32,7 @@ interface SharedCacheOptions {
   readonly cache: Cache;
   readonly cached: CachedReads;
   readonly answers: SharedAnswers;
-  readonly freshness: (resource: Resource) => Freshness;
+  readonly freshness: Readonly<Record<Resource, Freshness>>;
   readonly refresher: Refresher;
 }
 
@@ -86,7 +86,7 @@ export class SharedCache {
     const { answers, freshness } = this.#options;
     if (!shared || shared.epoch !== answers.replica.epoch || !answers.isUp()) return false;
     const { asOf, at, epoch } = shared;
-    const { ttlMs, staleIfErrorMs, staleWhileRevalidateMs } = freshness(of.read.resource);
+    const { ttlMs, staleIfErrorMs, staleWhileRevalidateMs } = freshness[of.read.resource];
     const lifeMs = ttlMs + staleWhileRevalidateMs + staleIfErrorMs;
     const entry = { storedAt: at, epoch, asOf, value, bytes };
     return answers.kept.keep(this.#nameOf(of), entry, lifeMs);
@@ -97,7 +97,7 @@ export class SharedCache {
     return {
       key: this.#nameOf(of),
       tags: [...tags, ...doubtsOf(tags)],
-      ttlMs: this.#options.freshness(of.read.resource).ttlMs,
+      ttlMs: this.#options.freshness[of.read.resource].ttlMs,
       newerThan: () => this.#sharedAt(of),
     };
   }

@@ -28,7 +28,7 @@ interface WaitersOptions extends WaitersWorld {
   /** Whose operation has set a call aside for it; given back when it does not leave for that one. */
   readonly planned?: Receipt;
   readonly urgency?: () => number;
-  /** Whether a refresh is still of use, though no caller waits for it. */
+  /** Whether it is still of use, though no caller waits for it. */
   readonly isWanted?: () => boolean;
   /** See `SlotRequest.lengthy`. */
   readonly lengthy?: boolean;
@@ -109,8 +109,8 @@ export class Waiters<T> implements SlotRequest {
       return turn;
     }
     if (turn.kind !== 'slot') return null;
-    this.#hasTurn();
-    if (this.isWaitedFor || this.#leavesAnyway) return turn;
+    if (this.#state === 'queued') this.#hasTurn();
+    if (this.#waiters.size > 0 || this.#leavesAnyway) return turn;
     turn.release();
     this.#finish();
     return null;
@@ -139,11 +139,6 @@ export class Waiters<T> implements SlotRequest {
   /** Whose operation it leaves for, if a caller waits. */
   get #first(): Receipt | undefined {
     return this.#waiters.values().next().value?.caller.receipt;
-  }
-
-  /** Whether a caller waits for the answer. */
-  get isWaitedFor(): boolean {
-    return this.#waiters.size > 0;
   }
 
   /**
@@ -200,10 +195,12 @@ export class Waiters<T> implements SlotRequest {
     }
     this.#waiters.add(waiter);
     // Of a request that has had its turn, only a refresh becomes another: it may have to go again.
-    const isPromoted = this.#queued ? this.lane !== 'write' : this.lane === 'refresh';
+    const isPromoted = this.#state === 'queued' ? this.lane !== 'write' : this.lane === 'refresh';
     if (isPromoted) budget.promote(this, caller.name);
-    if (this.#queued && waiter.patienceMs === 0) budget.sendNow(this);
-    if (this.#queued) this.#beginWaiting(waiter, budget.estimateOf(this));
+    if (this.#state === 'queued') {
+      if (waiter.patienceMs === 0) budget.sendNow(this);
+      if (this.#queued) this.#beginWaiting(waiter, budget.estimateOf(this));
+    }
     return waiter.answer;
   }
 
@@ -272,8 +269,8 @@ export class Waiters<T> implements SlotRequest {
 
   /** Whether it is sent although no caller waits. */
   get #leavesAnyway(): boolean {
-    if (this.#goesOn) return true;
-    return this.lane === 'refresh' && (this.#options.isWanted?.() ?? true);
+    if (!this.#goesOn && this.lane !== 'refresh') return false;
+    return this.#options.isWanted?.() ?? true;
   }
 
   /** Takes it out of its lane if no caller waits and it is of no use to those who come later. */

@@ -25,7 +25,6 @@ export interface ExchangeOptions {
   readonly timeZone: string;
   /** Called with every member of an answer that is not as documented, as `resource.member`. */
   readonly onSurprise?: (field: string) => void;
-  /** Called with every request that has ended. */
   readonly witness?: Witness | undefined;
 }
 
@@ -48,8 +47,13 @@ export interface Witnessed {
   readonly outcome: Exchanged<unknown>['outcome'];
 }
 
-/** Called with every request that has ended. Must not throw. */
-export type Witness = (witnessed: Witnessed) => void;
+/** Looks at requests that have ended. */
+export interface Witness {
+  /** Whether it has seen what it looks for: it is called no more. */
+  isDone: boolean;
+  /** Called with every request that has ended. Must not throw. */
+  look(witnessed: Witnessed): void;
+}
 
 /** Bytes of memory that an answer takes, decoded, for each character of its text. */
 const BYTES_PER_CHARACTER = 2;
@@ -71,12 +75,16 @@ export async function exchange<T>(
     if (!(error instanceof WireError)) throw error;
     if (error.kind === 'late') return { feedback: NO_FEEDBACK, outcome: { kind: 'late' } };
     const outcome = { kind: 'failure', failure: error } as const;
-    options.witness?.({ answer: null, outcome });
+    witness(options, { answer: null, outcome });
     return { feedback: NO_FEEDBACK, outcome };
   }
   const exchanged = understand(options, call, answer, secret);
-  options.witness?.({ answer, outcome: exchanged.outcome });
+  witness(options, { answer, outcome: exchanged.outcome });
   return exchanged;
+}
+
+function witness({ witness: by }: ExchangeOptions, witnessed: Witnessed): void {
+  if (by && !by.isDone) by.look(witnessed);
 }
 
 /** What an answer comes to. */

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { createDigest } from '../../../src/digest.ts';
 import { createMarketApi } from '../../../src/market/api.ts';
 import { purchase } from '../../../src/market/purchase.ts';
+import { perResource } from '../../../src/resources.ts';
 import { Cache, type CacheEntry } from '../../../src/upstream/cache/cache.ts';
 import { Client } from '../../../src/upstream/client.ts';
 import { Reader } from '../../../src/upstream/reader.ts';
@@ -207,7 +208,7 @@ describe('the keys of kept answers', () => {
         timeoutMs: 10_000,
         timeZone: 'UTC',
         cache: new SpyCache({ clock, maxBytes: 1_000_000 }),
-        freshness: () => freshness,
+        freshness: perResource(() => freshness),
         rateLimit: 30,
         digest: createDigest('salt'),
       });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createDigest } from '../../../src/digest.ts';
-import { Interest } from '../../../src/upstream/cache/interest.ts';
 import { cacheKey, scopeOfKey } from '../../../src/upstream/cache/key.ts';
+import { Interest } from '../../../src/upstream/cache/refresher.ts';
 import type { Read } from '../../../src/upstream/request.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { createDigest } from '../../../src/digest.ts';
+import { perResource } from '../../../src/resources.ts';
 import { Cache } from '../../../src/upstream/cache/cache.ts';
-import { Interest } from '../../../src/upstream/cache/interest.ts';
+import { Interest } from '../../../src/upstream/cache/refresher.ts';
 import { Client } from '../../../src/upstream/client.ts';
 import type { Access } from '../../../src/upstream/operation.ts';
 import { Reader } from '../../../src/upstream/reader.ts';
@@ -33,7 +34,11 @@ async function createWorld(rateLimit: number) {
     timeoutMs: 600_000,
     timeZone: 'UTC',
     cache,
-    freshness: () => ({ ttlMs: TTL, staleWhileRevalidateMs: 3_600_000, staleIfErrorMs: 0 }),
+    freshness: perResource(() => ({
+      ttlMs: TTL,
+      staleWhileRevalidateMs: 3_600_000,
+      staleIfErrorMs: 0,
+    })),
     rateLimit,
     digest: createDigest('salt'),
   });

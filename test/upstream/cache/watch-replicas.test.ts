@@ -3,6 +3,7 @@ import { loadConfig } from '../../../src/config/config.ts';
 import { endpointsOf } from '../../../src/config/endpoints.ts';
 import { EventStream } from '../../../src/observe/event-stream.ts';
 import { Replicas } from '../../../src/replicas.ts';
+import { perResource } from '../../../src/resources.ts';
 import { systemClock } from '../../../src/scheduling/clock.ts';
 import { Cache } from '../../../src/upstream/cache/cache.ts';
 import { Client } from '../../../src/upstream/client.ts';
@@ -50,7 +51,11 @@ function startReplica(redis: RedisServer, upstream: ScriptedUpstream) {
     clock,
     digest: replicas.digest,
     dispatcher: upstream.dispatcher,
-    freshness: () => ({ ttlMs: 1000, staleWhileRevalidateMs: 60_000, staleIfErrorMs: 0 }),
+    freshness: perResource(() => ({
+      ttlMs: 1000,
+      staleWhileRevalidateMs: 60_000,
+      staleIfErrorMs: 0,
+    })),
     rateLimit: 100,
     rateWindowMs: 1000,
     timeoutMs: 5000,

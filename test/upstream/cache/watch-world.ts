@@ -1,6 +1,7 @@
 import { MockAgent } from 'undici';
 import { vi } from 'vitest';
 import { createDigest } from '../../../src/digest.ts';
+import { perResource } from '../../../src/resources.ts';
 import { Cache } from '../../../src/upstream/cache/cache.ts';
 import type { WatchedChange } from '../../../src/upstream/cache/watches.ts';
 import { Client } from '../../../src/upstream/client.ts';
@@ -80,7 +81,11 @@ export function startWatchWorld({ rateLimit = 30, maxBytes = 10_000_000 } = {}) 
     timeoutMs: 10_000,
     timeZone: 'UTC',
     cache,
-    freshness: () => ({ ttlMs: TTL, staleWhileRevalidateMs: 36e5, staleIfErrorMs: 864e5 }),
+    freshness: perResource(() => ({
+      ttlMs: TTL,
+      staleWhileRevalidateMs: 36e5,
+      staleIfErrorMs: 864e5,
+    })),
     rateLimit,
     digest: createDigest('salt'),
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Breaker } from '../../../src/upstream/wire/breaker.ts';
+import { Breaker } from '../../../src/upstream/wire/wire.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 /** So many requests in a row that came to nothing. */

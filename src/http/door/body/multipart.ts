@@ -1,6 +1,6 @@
 import type { GraphQLParams } from 'graphql-yoga';
 import { BadUserInput } from '../../../errors.ts';
-import type { BodyLimits } from './body-limit.ts';
+import type { BodyLimits } from './operation-body.ts';
 
 /** Files of a request, and places in its variables that take them. */
 const MAX_FILES = 10;

@@ -1,5 +1,4 @@
-import type { Feedback } from '../../wire/rate-limit-headers.ts';
-import { LONGEST_PAUSE_WINDOWS } from '../../wire/rate-limit-headers.ts';
+import { type Feedback, LONGEST_PAUSE_WINDOWS } from '../../wire/rate-limit-headers.ts';
 import { accepted, coTenantSeen, heard } from './caution.ts';
 import type { HeldSlot, KeyBudget, Rules } from './document.ts';
 import { addAnswered, addCoTenants, addHeld, coTenants } from './slots.ts';

@@ -1,0 +1,24 @@
+// `npm pack` puts package.json into the package as it stands. What this one asks for in a clone, though, is in `dist`
+// already, and an installed package would have it twice. So before packing (`apply`) the manifest of the package takes
+// its place, and afterwards (`restore`) it comes back. `npm publish` in a clone would announce the one and send the
+// other: it is for the packed file.
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+
+const manifest = 'package.json';
+const saved = '.package.json';
+
+/** What only a clone needs. */
+const ofSources = ['scripts', 'dependencies', 'devDependencies', 'overrides'];
+
+const [action] = process.argv.slice(2);
+if (action === 'apply') {
+  const text = readFileSync(manifest, 'utf8');
+  writeFileSync(saved, text);
+  const kept = Object.entries(JSON.parse(text)).filter(([key]) => !ofSources.includes(key));
+  writeFileSync(manifest, `${JSON.stringify(Object.fromEntries(kept), null, 2)}\n`);
+} else if (action === 'restore') {
+  renameSync(saved, manifest);
+} else {
+  process.stderr.write('Publish what `npm pack` made: npm publish ./links-market-gateway-….tgz\n');
+  process.exitCode = 1;
+}

@@ -1,0 +1,186 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadConfig } from '../../src/config/config.ts';
+import { settings } from '../../src/config/settings.ts';
+import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
+import { type Resource, resourcesOf, servicesOf, variablesOf } from '../support/deployed.ts';
+import { parseDockerfile } from '../support/dockerfile.ts';
+
+const PINNED = /^[\w./-]+(:[\w.-]+)?@sha256:[0-9a-f]{64}$/;
+const MIB = 1024 * 1024;
+
+const port = parseDockerfile(readFileSync('Dockerfile', 'utf8'))
+  .at(-1)
+  ?.instructions.find(({ keyword }) => keyword === 'EXPOSE')?.rest;
+
+const pods = ['deploy/kubernetes.yaml', 'deploy/kubernetes-replicas.yaml'].flatMap((path) =>
+  resourcesOf(path).flatMap((resource) => {
+    const pod = resource.spec?.template?.spec;
+    return pod ? [{ name: `${resource.metadata.name} of ${path}`, pod }] : [];
+  }),
+);
+const gateways = pods.flatMap(({ name, pod }) =>
+  pod.containers.filter((one) => one.name === 'gateway').map((container) => ({ name, container })),
+);
+const services = ['compose.yaml', 'compose.replicas.yaml'].flatMap((path) =>
+  Object.entries(servicesOf(path)).map(([name, service]) => ({
+    name: `${name} of ${path}`,
+    service,
+  })),
+);
+
+let busy: BusyGateway;
+beforeAll(async () => {
+  busy = await busyGateway({ METRICS: 'open' });
+});
+afterAll(() => busy.close());
+
+describe.each(services)('the service $name', ({ service }) => {
+  it('runs without rights, as a numbered user, and writes into volumes alone', () => {
+    expect(service).toMatchObject({
+      user: expect.stringMatching(/^[1-9]\d*:[1-9]\d*$/),
+      read_only: true,
+      cap_drop: ['ALL'],
+      // Docker's seccomp profile is in force unless another is named.
+      security_opt: ['no-new-privileges:true'],
+    });
+    expect(service.privileged).toBeUndefined();
+  });
+
+  it('may take so much memory and so many processes', () => {
+    expect(service.deploy?.resources?.limits).toEqual({
+      memory: expect.stringMatching(/^\d+M$/),
+      pids: expect.any(Number),
+    });
+  });
+
+  it('is built here, or pinned by its digest', () => {
+    if (service.build === undefined) expect(service.image).toMatch(PINNED);
+    else expect(service.build).toBe('.');
+  });
+});
+
+describe.each(pods)('the pod $name', ({ pod }) => {
+  it('runs without rights, as a numbered user, behind seccomp, and writes into volumes alone', () => {
+    expect(pod).toMatchObject({
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      securityContext: {
+        runAsNonRoot: true,
+        runAsUser: 1000,
+        runAsGroup: 1000,
+        seccompProfile: { type: 'RuntimeDefault' },
+      },
+    });
+    for (const { securityContext } of pod.containers) {
+      expect(securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+    }
+  });
+
+  it('may take so much memory, and is sure of a part of it', () => {
+    for (const { resources } of pod.containers) {
+      expect(resources.limits['memory']).toMatch(/^\d+Mi$/);
+      expect(resources.requests).toEqual({
+        cpu: expect.stringMatching(/^\d+m$/),
+        memory: expect.stringMatching(/^\d+Mi$/),
+      });
+    }
+  });
+
+  it('has images by their digests', () => {
+    for (const { image } of pod.containers) {
+      expect(image.replace('put-the-digest-here', '0'.repeat(64))).toMatch(PINNED);
+    }
+  });
+});
+
+describe.each(gateways)('the probes of $name', ({ container }) => {
+  it('ask the port of the image for paths that there are', async () => {
+    expect(container.ports).toEqual([{ name: 'http', containerPort: Number(port) }]);
+    const { livenessProbe, readinessProbe, startupProbe } = container;
+    const asked = [startupProbe, livenessProbe, readinessProbe].map((probe) => probe?.httpGet);
+    expect(asked).toEqual([
+      { path: '/livez', port: 'http' },
+      { path: '/livez', port: 'http' },
+      { path: '/readyz', port: 'http' },
+    ]);
+    for (const get of asked) expect((await fetch(busy.url + get?.path)).status).toBe(200);
+  });
+
+  it('leave a start half a minute, and see it within a second of its end', () => {
+    const { failureThreshold, periodSeconds } = container.startupProbe ?? {};
+    expect([periodSeconds, failureThreshold]).toEqual([1, 30]);
+  });
+});
+
+describe('compose.yaml', () => {
+  it('starts on the sandbox where nothing is set and no file is there', () => {
+    const { gateway } = servicesOf('compose.yaml');
+    expect(gateway?.secrets).toBeUndefined();
+    expect(JSON.stringify(gateway?.environment)).not.toContain(':?');
+    const config = loadConfig(variablesOf(gateway), () => {
+      throw new Error('There is no file.');
+    });
+    expect(config).toMatchObject({ sandbox: true, auth: { mode: 'none' } });
+  });
+});
+
+describe('what is kept of requests already made', () => {
+  it('lies in a volume, where the image has its STATE_DIR', () => {
+    const dockerfile = readFileSync('Dockerfile', 'utf8');
+    const place = `/app/${/STATE_DIR=([^/\s]+)/.exec(dockerfile)?.[1]}`;
+    expect(servicesOf('compose.yaml')['gateway']?.volumes).toEqual([`state:${place}`]);
+    const resources = resourcesOf('deploy/kubernetes.yaml');
+    const pod = resources.find(({ kind }) => kind === 'Deployment')?.spec?.template?.spec;
+    const mount = pod?.containers[0]?.volumeMounts?.find(({ mountPath }) => mountPath === place);
+    const volume = pod?.volumes.find(({ name }) => name === mount?.name);
+    const claims = resources.filter(({ kind }: Resource) => kind === 'PersistentVolumeClaim');
+    expect(claims.map(({ metadata }) => metadata.name)).toEqual([
+      volume?.persistentVolumeClaim?.claimName,
+    ]);
+  });
+});
+
+describe('the memory of a gateway', () => {
+  const measured = readFileSync('docs/measured.md', 'utf8');
+  /** A figure of the last run, in bytes. */
+  function figure(row: string): number {
+    const [, number = '', unit = ''] =
+      new RegExp(`\\| ${row}[^|]* \\| \\**([\\d.]+) ([KM]B)`).exec(measured) ?? [];
+    return Number(number) * (unit === 'KB' ? 1000 : 1_000_000);
+  }
+  const byDefault = (name: string): number =>
+    Number(settings.find((setting) => setting.name === name)?.default);
+  const peak =
+    figure('memory that the process ever had, at most') +
+    byDefault('CACHE_MAX_BYTES') +
+    byDefault('LIVE_MAX_STREAMS') * figure('memory of a stream on which nothing happens');
+
+  it('is limited at about twice what it was at most, with a full cache and all live queries', () => {
+    expect(peak).toBeGreaterThan(200_000_000);
+    const limits = [
+      ...gateways.map(({ container }) => container.resources.limits['memory'] ?? ''),
+      ...services
+        .filter(({ name }) => name.startsWith('gateway'))
+        .map(({ service }) => service.deploy?.resources?.limits?.memory ?? ''),
+    ].map((limit) => Number.parseInt(limit, 10) * MIB);
+    expect(limits).toHaveLength(4);
+    for (const limit of limits) {
+      expect(limit / peak).toBeGreaterThan(1.75);
+      expect(limit / peak).toBeLessThan(2.5);
+    }
+  });
+
+  it('is asked for as much as it takes after every kind of operation', () => {
+    const usual = figure('memory after all rows, at most');
+    expect(usual).toBeGreaterThan(50_000_000);
+    for (const { container } of gateways) {
+      const asked = Number.parseInt(container.resources.requests['memory'] ?? '', 10) * MIB;
+      expect(asked).toBeGreaterThan(usual + byDefault('CACHE_MAX_BYTES'));
+    }
+  });
+});
