@@ -9,6 +9,9 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 
+/** The name of what is being written ends with the id of its process and this. */
+const DRAFT = '.draft';
+
 /**
  * Leaves alone what is the same already, and swaps the rest at once: a gateway that runs may read it now.
  *
@@ -21,7 +24,7 @@ export function write(path, content) {
   } catch {
     mkdirSync(dirname(path), { recursive: true });
   }
-  const draft = `${path}.${process.pid}`;
+  const draft = `${path}.${process.pid}${DRAFT}`;
   writeFileSync(draft, content);
   renameSync(draft, path);
 }
@@ -36,7 +39,21 @@ export function removeOthers(folder, isMade) {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) removeOthers(path, isMade);
-    else if (!isMade(path)) rmSync(path);
+    else if (!isMade(path) && !isBeingWritten(path)) rmSync(path, { force: true });
   }
   if (readdirSync(folder).length === 0) rmdirSync(folder);
+}
+
+/**
+ * Whether a process that runs writes it: two builds at once are to leave each other's files alone.
+ *
+ * @param {string} path
+ */
+function isBeingWritten(path) {
+  if (!path.endsWith(DRAFT)) return false;
+  try {
+    return process.kill(Number(path.slice(0, -DRAFT.length).split('.').at(-1)), 0);
+  } catch {
+    return false;
+  }
 }

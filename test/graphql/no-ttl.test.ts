@@ -2,7 +2,6 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { ttlName } from '../../src/config/settings.ts';
 import { type Resource, resourceNames } from '../../src/resources.ts';
-import { rounds } from '../support/rounds.ts';
 import { operation, query } from './any-operation.ts';
 import { clampedWorlds, clamps } from './clamped-worlds.ts';
 import { planOf } from './plan-of.ts';
@@ -31,7 +30,7 @@ const env = fc
     ...Object.fromEntries(resources.map((resource) => [ttlName(resource), '0'])),
   }));
 
-it('costs what an exact plan says where nothing is kept', async () => {
+it('costs what an exact plan says where nothing is kept', { timeout: 300_000 }, async () => {
   const scene = fc.record({
     env,
     clamp: fc.constantFrom(...clamps),
@@ -46,11 +45,11 @@ it('costs what an exact plan says where nothing is kept', async () => {
         if (exact) expect({ calls, wire: world.calls() }).toMatchObject({ calls: receipt.calls });
       }),
     ),
-    { numRuns: rounds(20) },
+    { numRuns: Number(process.env['NO_TTL_RUNS'] ?? 60) },
   );
 });
 
-it('reads nothing twice for one query where nothing is kept', async () => {
+it('reads nothing twice for one query where nothing is kept', { timeout: 300_000 }, async () => {
   const scene = fc.record({
     env,
     clamp: fc.constantFrom(...clamps),
@@ -66,7 +65,7 @@ it('reads nothing twice for one query where nothing is kept', async () => {
         expect(calls).toEqual([...new Set(calls)]);
       }),
     ),
-    { numRuns: rounds(20) },
+    { numRuns: Number(process.env['NO_TTL_RUNS'] ?? 60) },
   );
 });
 

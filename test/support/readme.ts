@@ -12,7 +12,6 @@ export interface Page {
 export const pages: readonly Page[] = [
   'README.md',
   'CONTRIBUTING.md',
-  'SECURITY.md',
   ...readdirSync('docs')
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),

@@ -80,7 +80,7 @@ export function createBuiltPages(codings: Codings, folder = folderOfPages()): Bu
           made = madeAt === undefined ? undefined : readDocument(path, madeAt, data);
         }
         if (!made) {
-          respond(response, textAnswer(503, 'This page is not built yet: npm run build.'));
+          respond(response, notBuilt);
           return;
         }
         respond(response, { ...documentAnswer, headers, content: made.content });
@@ -96,6 +96,14 @@ const assetAnswer = {
   vary: 'Accept-Encoding',
 };
 const documentAnswer = { status: 200, cacheControl: 'no-cache', vary: 'Accept' };
+/** `npm start` builds the pages while the server answers already. A browser comes back by itself for its own. */
+const notBuilt = {
+  ...textAnswer(
+    503,
+    'This page is being built, and shows in a few seconds. If not: npm run build.',
+  ),
+  headers: { 'Retry-After': '1', Refresh: '1' },
+};
 const missingAsset = textAnswer(404, 'There is no such asset. Load the page again.');
 
 /** Where the build has put the pages, looked for from this file, in the sources, or from the bundle that it is in. */

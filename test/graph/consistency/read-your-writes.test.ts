@@ -56,4 +56,5 @@ it.each(themes)(
       { numRuns: schedules },
     );
   },
+  300_000,
 );

@@ -1,5 +1,4 @@
 import type { Row } from '../../support/gateway.ts';
-import { rounds } from '../../support/rounds.ts';
 import type { Change, State, Truth, View } from './truth.ts';
 
 /** Things that the writes and reads of one schedule are about. */
@@ -254,7 +253,7 @@ const seeded = (type: string, ids: readonly number[], next: number) => ({
 export const themes: readonly Theme[] = [
   {
     name: 'campaigns',
-    schedules: rounds(15),
+    schedules: 60,
     start: seeded('Campaign', campaigns, 57),
     views: [
       listView('Campaign', '{ campaigns(first: 60) { nodes { databaseId name } } }', campaigns),
@@ -264,7 +263,7 @@ export const themes: readonly Theme[] = [
   },
   {
     name: 'pixels',
-    schedules: rounds(10),
+    schedules: 40,
     start: seeded('Pixel', pixels, 69),
     views: [
       listView('Pixel', '{ pixels(last: 60) { nodes { databaseId name } } }', pixels),
@@ -278,7 +277,7 @@ export const themes: readonly Theme[] = [
   },
   {
     name: 'channels and QR codes',
-    schedules: rounds(30),
+    schedules: 120,
     start: {
       ...seeded('Channel', channels, 115),
       ...seeded('QrCode', codes, 470),
@@ -315,7 +314,7 @@ export const themes: readonly Theme[] = [
   },
   {
     name: 'users and plans',
-    schedules: rounds(20),
+    schedules: 80,
     start: {
       ...seeded('User', users, 110),
       [`User:${owner}`]: SEEDED,

@@ -8,7 +8,6 @@ import {
   startWorld,
   type World,
 } from '../../support/gateway.ts';
-import { rounds } from '../../support/rounds.ts';
 import { everyRow } from '../rest.ts';
 
 /** A list as it is asked for here, and where the upstream has it. */
@@ -128,7 +127,7 @@ describe.each([
           expect(await walk(world, list, size, direction)).toEqual(rows);
         }),
         {
-          numRuns: rounds(7),
+          numRuns: 12,
           examples: [
             [1, 'forwards'],
             [1, 'backwards'],
@@ -149,7 +148,7 @@ describe.each([
         expect(await walk(world, list, size, direction)).toEqual(rows);
       }),
       {
-        numRuns: rounds(7),
+        numRuns: 12,
         examples: [
           [1, 'forwards'],
           [1, 'backwards'],
@@ -190,7 +189,7 @@ describe.each([
           await Promise.all([other.close(), fresh.close()]);
         },
       ),
-      { numRuns: rounds(6) },
+      { numRuns: 15 },
     );
   });
 });

@@ -107,9 +107,14 @@ describeWith(builtPages, 'a page', () => {
     expect([again.status, again.body.length]).toEqual([304, 0]);
   });
 
-  it('says what to do where it is not built', async () => {
-    const { body, status } = await ask('/nothing');
+  it('says what to do where it is not built, and has the browser ask again', async () => {
+    const { body, headers, status } = await ask('/nothing');
     expect([status, body.toString()]).toEqual([503, expect.stringContaining('npm run build')]);
+    expect(headers).toMatchObject({
+      'retry-after': '1',
+      refresh: '1',
+      'cache-control': 'no-store',
+    });
   });
 
   it('is the newest one that was built, with its assets', async () => {

@@ -4,7 +4,6 @@ import type { Budget } from '../../../src/upstream/budget/budget.ts';
 import type { Waiting } from '../../../src/upstream/budget/lanes.ts';
 import type { Lane } from '../../../src/upstream/budget/law/document.ts';
 import { enqueueAll } from '../../support/errands.ts';
-import { rounds } from '../../support/rounds.ts';
 import { createWorld, windowMs } from './world.ts';
 
 afterEach(() => {
@@ -75,7 +74,7 @@ describe('A forecast', () => {
           }
         },
       ),
-      { numRuns: rounds(100) },
+      { numRuns: 300 },
     );
   });
 });

@@ -8,7 +8,6 @@ import {
   enqueueAll,
   mostAtOnce,
 } from '../../support/errands.ts';
-import { rounds } from '../../support/rounds.ts';
 import { createWorld, windowMs } from './world.ts';
 
 afterEach(() => {
@@ -90,7 +89,7 @@ describe('The law of the limit', () => {
           writeInMs: 0,
         });
       }),
-      { numRuns: rounds(400) },
+      { numRuns: 1000 },
     );
   });
 

@@ -1,0 +1,37 @@
+// What the scripts of package.json do before they run what is in `dist`: builds the server if its sources changed, and
+// with `--pages` lets the pages for browsers be built while it runs, which takes seconds more.
+import { spawn } from 'node:child_process';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { constants, setPriority } from 'node:os';
+import { join } from 'node:path';
+import { buildAside, canBuild } from './bundle/aside.js';
+import { isBuilt, pages, server } from './bundle/products.js';
+
+const wanted = process.argv.includes('--pages') ? [server, pages] : [server];
+const stale = wanted.filter((product) => !isBuilt(product));
+
+try {
+  if (stale.length > 0) {
+    if (canBuild()) {
+      if (stale.includes(server)) await import('./bundle/server.js');
+      if (stale.includes(pages)) buildPages();
+    } else buildAside();
+  }
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}
+
+/** Goes on when this process has ended. Until it is done, the server asks browsers to come back. */
+function buildPages() {
+  mkdirSync(pages.folder, { recursive: true });
+  for (const name of readdirSync(pages.folder).filter((each) => each.endsWith('.html'))) {
+    rmSync(join(pages.folder, name));
+  }
+  const child = spawn(process.execPath, ['scripts/build-pages.js'], {
+    // Who reads the server's output does not wait for it.
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);
+  child.unref();
+}

@@ -1,0 +1,116 @@
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { chromium, describeWith } from '../support/needs.ts';
+import { type Running, start } from '../support/process.ts';
+import { copyProject, type ProjectCopy } from '../support/project-copy.ts';
+import { openBrowser } from './browser.ts';
+
+/** What the server says when it listens, to a person and to a log. */
+const READY = /(?:^GraphQL +|"url":")(http:\S+?)\/graphql/m;
+
+describeWith(chromium, '`npm start` in a clone', () => {
+  let copy: ProjectCopy;
+  let browser: Browser;
+  let running: Running | undefined;
+  beforeAll(async () => {
+    copy = copyProject();
+    browser = await openBrowser();
+  });
+  afterEach(async () => {
+    running?.child.kill('SIGTERM');
+    await running?.ended;
+    running = undefined;
+  });
+  afterAll(async () => {
+    await browser.close();
+    copy.remove();
+  });
+
+  /** As a person does, but for the port; resolves with where it listens. */
+  async function begin(env: Record<string, string> = {}): Promise<string> {
+    const { PATH = '', HOME = '' } = process.env;
+    running = start('npm', ['start'], {
+      cwd: copy.folder,
+      env: { PATH, HOME, PORT: '0', STATE_DIR: 'off', ...env },
+    });
+    const [, url = ''] = await running.says(READY);
+    return url;
+  }
+
+  const changedAt = (path: string): number => statSync(join(copy.folder, path)).mtimeMs;
+  const inDist = (path: string): string => join(copy.folder, 'dist', path);
+
+  it('answers before the pages are built, and a browser that came too early gets GraphiQL by itself', async () => {
+    const url = await begin();
+    const early = await fetch(`${url}/graphql`, { headers: { accept: 'text/html' } });
+    expect([early.status, early.headers.get('retry-after')]).toEqual([503, '1']);
+    const page = await browser.newPage();
+    const first = await page.goto(`${url}/graphql?query={plans{name}}`);
+    expect(first?.status()).toBe(503);
+    const asked = await fetch(`${url}/graphql?query={account{username}}`);
+    expect(await asked.json()).toMatchObject({ data: { account: { username: 'studio' } } });
+    await page.waitForFunction(() => performance.getEntriesByName('editors').length > 0);
+    expect(new URL(page.url()).search).toContain('plans');
+    await page.close();
+  });
+
+  it('builds again only what is made of sources that changed', async () => {
+    execFileSync('npm', ['run', '--silent', 'build'], { cwd: copy.folder });
+    const unchanged = [changedAt('dist/made-from'), changedAt('dist/pages/made-from')];
+    const url = await begin();
+    expect((await fetch(`${url}/graphql`, { headers: { accept: 'text/html' } })).status).toBe(200);
+    expect([changedAt('dist/made-from'), changedAt('dist/pages/made-from')]).toEqual(unchanged);
+    running?.child.kill('SIGTERM');
+    await running?.ended;
+
+    const source = join(copy.folder, 'src/schema.ts');
+    const text = readFileSync(source);
+    appendFileSync(source, "\nglobalThis.console.log('built of what changed');\n");
+    await begin();
+    expect(running?.output()).toContain('built of what changed');
+    expect(changedAt('dist/pages/made-from')).toBe(unchanged[1]);
+    writeFileSync(source, text);
+  });
+
+  it('builds again what lost a file, or was not built to its end', async () => {
+    execFileSync('npm', ['run', '--silent', 'build'], { cwd: copy.folder });
+    rmSync(inDist('main.js'));
+    await begin();
+    rmSync(inDist('made-from'));
+    writeFileSync(inDist('main.js'), 'a half of it');
+    running?.child.kill('SIGTERM');
+    await running?.ended;
+    await begin();
+  });
+
+  it('fails where the sources cannot be built, and does not serve what was built before', async () => {
+    const source = join(copy.folder, 'src/schema.ts');
+    const text = readFileSync(source);
+    appendFileSync(source, "\nimport './nowhere.ts';\n");
+    await expect(begin()).rejects.toThrow('nowhere.ts');
+    expect(await running?.ended).not.toBe(0);
+    writeFileSync(source, text);
+  });
+
+  it('starts where only production packages are installed', async () => {
+    execFileSync('npm', ['prune', '--omit=dev'], { cwd: copy.folder });
+    rmSync(join(copy.folder, 'dist'), { recursive: true });
+    const nowhere = { npm_config_registry: 'http://127.0.0.1:1', npm_config_fetch_retries: '0' };
+    const alone = { ...nowhere, npm_config_cache: join(copy.folder, 'no-cache') };
+    await expect(begin(alone)).rejects.toThrow('ended without');
+    expect(running?.output().trimEnd().split('\n').at(-1)).toMatch(
+      /^Not started: .* npm run build/,
+    );
+    expect(running?.output()).not.toMatch(/^ +at /m);
+
+    const url = await begin({ npm_config_prefer_offline: 'true', NODE_ENV: 'production' });
+    expect((await fetch(`${url}/console`)).status).toBe(200);
+    running?.child.kill('SIGTERM');
+    await running?.ended;
+    // What is built needs nothing any more.
+    await begin(alone);
+  });
+});
