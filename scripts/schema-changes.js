@@ -29,9 +29,9 @@ const directives = {
 const since = process.argv[2] ?? lastTag();
 if (since !== undefined) say(await changesSince(since));
 
-/** The last tag before what is checked out. Where there is none, says why. */
+/** The last tag of a version before what is checked out, or of it. Where there is none, says why. */
 function lastTag() {
-  const tag = git('describe', '--tags', '--abbrev=0');
+  const tag = git('describe', '--tags', '--abbrev=0', '--match', 'v[0-9]*');
   if (tag !== undefined) return tag.trim();
   const shallow = git('rev-parse', '--is-shallow-repository')?.trim();
   if (shallow === undefined) say(['not compared: this is no git repository']);

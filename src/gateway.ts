@@ -12,7 +12,7 @@ import type { LogStream } from './observe/log/logger.ts';
 import { createTelemetry } from './observe/telemetry.ts';
 import { budgetGauges } from './operators/budget-gauges.ts';
 import { startFacts, startReport } from './operators/start-report.ts';
-import { type Clock, systemClock } from './scheduling/clock.ts';
+import { type Clock, endingClock, systemClock } from './scheduling/clock.ts';
 import { schema } from './schema.ts';
 import { createServers } from './servers.ts';
 import { openJournal } from './upstream/budget/journal/file-journal.ts';
@@ -53,7 +53,7 @@ export interface Overrides {
  * Without any upstream in the configuration it starts the embedded sandbox and speaks to that.
  */
 export async function createGateway(config: Config, overrides: Overrides = {}): Promise<Gateway> {
-  const clock = overrides.clock ?? systemClock;
+  const clock = endingClock(overrides.clock ?? systemClock);
   // Loaded only where it is used: in production it would be a tenth of the time to start.
   const { startSandbox } = config.sandbox ? await import('./sandbox/sandbox.ts') : {};
   const sandbox = startSandbox ? await startSandbox() : null;
@@ -123,6 +123,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
         journal.close();
         await replicas?.close();
         await sandbox?.close();
+        clock.end();
       })();
       await closing;
     },

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { rounds } from './support/rounds.ts';
 
 /** What holds for tests and benches. */
 export const usual = {
@@ -12,7 +13,7 @@ export const usual = {
   test: {
     root: new URL('..', import.meta.url).pathname,
     // A test that hangs must end; how fast the others are is a matter of the machine.
-    testTimeout: 120_000,
+    testTimeout: rounds(120_000),
     hookTimeout: 120_000,
   },
 };
@@ -22,11 +23,18 @@ const weighed = ['test/soak/**/*.test.ts'];
 const programs = ['test/e2e/**/*.test.ts'];
 /** Clients of others, as the documentation has them. */
 const foreign = ['test/docs/**/*.test.ts'];
-/** What is made of the build, for users: an image, and a package on each Node. */
-const made = ['test/e2e/dockerfile.test.ts', 'test/e2e/package/**/*.test.ts'];
+/** What is made of the build, for users: an image, a package on each Node, and a release. */
+const made = [
+  'test/e2e/dockerfile.test.ts',
+  'test/e2e/package/**/*.test.ts',
+  'test/release/**/*.test.ts',
+];
 
 /** Of packages that only some tests need. */
 const theirs = '**/node_modules/**';
+
+/** Processes that are watched for minutes, in their own time. */
+const replicas = ['test/e2e/replicas/**/*.test.ts'];
 
 const root = new URL('..', import.meta.url).pathname;
 
@@ -55,38 +63,42 @@ export default defineConfig({
         test: {
           name: 'built',
           include: programs,
-          exclude: [theirs, ...made, ...demanding],
+          exclude: [theirs, ...made, ...demanding, ...replicas],
           globalSetup: setup('build-programs.ts'),
           isolate: false,
         },
       },
-      {
-        extends: true,
-        test: {
-          name: 'needs-clients',
+      ...[
+        { name: 'needs-1-replicas', include: replicas, exclude: [theirs] },
+        {
+          name: 'needs-2-clients',
           include: foreign,
           exclude: [theirs],
           globalSetup: [...setup('packages.ts'), ...setup('build-all.ts')],
-          isolate: false,
         },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'needs-more',
+        {
+          name: 'needs-3-more',
           include: [...made, ...demanding],
-          exclude: [theirs, ...foreign],
-          globalSetup: setup('build-all.ts'),
-          isolate: false,
+          exclude: [theirs, ...foreign, ...replicas],
         },
-      },
+      ].map((project) => ({
+        extends: true as const,
+        test: {
+          globalSetup: setup('build-all.ts'),
+          ...project,
+          isolate: false,
+          // Browsers, Redis and replicas mostly wait, so that more files than cores run at a time.
+          maxWorkers: 2 * availableParallelism(),
+          sequence: { groupOrder: 1 },
+        },
+      })),
       // To load the gateway anew costs each file a second, and nothing here outlives the file it is in.
       {
         extends: true,
         test: {
           name: 'together',
           include: all,
-          exclude: [theirs, ...programs, ...weighed, ...foreign, ...demanding],
+          exclude: [theirs, ...programs, ...made, ...weighed, ...foreign, ...demanding],
           isolate: false,
         },
       },

@@ -37,6 +37,36 @@ export const systemClock: Clock = {
   },
 };
 
+/** A clock whose timers end together. */
+export interface EndingClock extends Clock {
+  /** Cancels every timer that has not run: what they would have done, and what it holds, is not needed any more. */
+  end(): void;
+}
+
+/** The time of `clock`, with timers that end with their owner. */
+export function endingClock(clock: Clock): EndingClock {
+  const cancels = new Set<() => void>();
+  return {
+    wall: () => clock.wall(),
+    now: () => clock.now(),
+    after(ms, task) {
+      const cancel = clock.after(ms, () => {
+        cancels.delete(cancel);
+        task();
+      });
+      cancels.add(cancel);
+      return () => {
+        cancels.delete(cancel);
+        cancel();
+      };
+    },
+    end() {
+      for (const cancel of cancels) cancel();
+      cancels.clear();
+    },
+  };
+}
+
 /**
  * A deadline that can be set again thousands of times a second without a new timer: the one that runs checks,
  * when it fires, whether there is still time.

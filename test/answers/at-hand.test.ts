@@ -6,6 +6,7 @@ import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { formatTokenFile } from '../../src/auth/token-file.ts';
 import { type Door, openDoor } from '../support/door.ts';
+import { rounds } from '../support/rounds.ts';
 import { anyQuery } from './any-query.ts';
 
 const CAMPAIGN = 'query C($id: ID!) { campaign(id: $id) { name } account { username } }';
@@ -65,7 +66,7 @@ describe('An operation over what is at hand', () => {
     rmSync(file, { force: true });
   });
 
-  it('is what the whole way answers, whatever is selected', { timeout: 120_000 }, async () => {
+  it('is what the whole way answers, whatever is selected', async () => {
     let asked = 0;
     let neverSeen = 0;
     // From now on it is known in which form this client is answered.
@@ -83,7 +84,7 @@ describe('An operation over what is at hand', () => {
         expect(answers).toEqual([before, await whole(query, one)]);
         if (!learnt.includes('"errors"') && !before.includes('"errors"')) asked += 1;
       }),
-      { numRuns: Number(process.env['QUERY_RUNS'] ?? 150) },
+      { numRuns: rounds(50) },
     );
     // Not each can be: some values are read one by one, and `node` waits for what it reads.
     expect(await atHand()).toBeGreaterThan(asked / 2);
@@ -110,7 +111,7 @@ describe('An operation over what is at hand', () => {
           expect(await short(text, variables)).toBe(await whole(text, variables));
         }
       }),
-      { numRuns: Number(process.env['SHAPE_RUNS'] ?? 100) },
+      { numRuns: rounds(30) },
     );
     expect(await atHand()).toBeGreaterThan(asked / 4);
   });

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { type Door, openDoor } from '../support/door.ts';
 import { PLENTY } from '../support/gateway.ts';
+import { rounds } from '../support/rounds.ts';
 
 /** A request as it goes over the wire. */
 interface Sent {
@@ -217,9 +218,9 @@ describe('An envelope', () => {
     },
   );
 
-  it('is answered alike whatever was asked before', { timeout: 120_000 }, async () => {
+  it('is answered alike whatever was asked before', async () => {
     await fc.assert(fc.asyncProperty(shape, expectAlike), {
-      numRuns: Number(process.env['ENVELOPE_RUNS'] ?? 300),
+      numRuns: rounds(100),
     });
   });
 });

@@ -1,12 +1,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Door } from '../support/door.ts';
+import { rounds } from '../support/rounds.ts';
 import { compare, wholePath } from './exact/compare.ts';
 import { anyPlay } from './exact/play.ts';
 import { type Asked, Scene } from './exact/scene.ts';
 
 describe('A response', () => {
-  it('is the same on every path, for every sender and origin', { timeout: 240_000 }, async () => {
+  it('is the same on every path, for every sender and origin', async () => {
     let compared = 0;
     let fromMemory = 0;
     await fc.assert(
@@ -32,9 +33,9 @@ describe('A response', () => {
         }
       }),
       {
-        numRuns: Number(process.env['ANSWER_RUNS'] ?? 40),
+        numRuns: rounds(30),
         // A fault is reported as small as it could be made until then: each attempt takes a gateway of its own.
-        interruptAfterTimeLimit: Number(process.env['ANSWER_MS'] ?? 60_000),
+        interruptAfterTimeLimit: rounds(60_000),
       },
     );
     expect(fromMemory).toBeGreaterThan(compared / 2);

@@ -15,6 +15,7 @@ import type { Authenticate } from '../../src/auth/authenticate.ts';
 import { createAuthenticator } from '../../src/auth/authenticator.ts';
 import type { Viewer } from '../../src/auth/viewer.ts';
 import { createDigest } from '../../src/digest.ts';
+import { rounds } from '../support/rounds.ts';
 import { QuickClock } from '../support/virtual-clock.ts';
 
 const issuer = 'https://login.example';
@@ -266,7 +267,7 @@ describe('a remembered token', () => {
           }
         }
       }),
-      { numRuns: 300 },
+      { numRuns: rounds(100) },
     );
   });
 

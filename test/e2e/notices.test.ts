@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Spec, Validation } from '@cyclonedx/cyclonedx-library';
 import { expect, it } from 'vitest';
 import { builtPages, describeWith } from '../support/needs.ts';
 
@@ -79,6 +80,15 @@ describeWith(builtPages, 'the notices of the build', () => {
         nameOf(one),
       ).toEqual([digest]);
     }
+  });
+
+  it('are, as a bill of materials, what the schema of CycloneDX asks for', async () => {
+    const validator = new Validation.JsonStrictValidator(Spec.Version.v1dot6);
+    expect(await validator.validate(JSON.stringify(bom))).toBeNull();
+    const without = bom.components.map((one) => ({ ...one, name: undefined }));
+    expect(
+      await validator.validate(JSON.stringify({ ...bom, components: without })),
+    ).not.toBeNull();
   });
 
   it.each(['react', 'react-dom', 'graphiql', 'monaco-editor', 'monaco-graphql', 'vite'])(

@@ -3,11 +3,11 @@ import { text } from 'node:stream/consumers';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
+import { rounds } from '../support/rounds.ts';
 import type { Message } from '../support/wild.ts';
 import * as wild from '../support/wild.ts';
 
-/** Enough to find what is easy to find; `FUZZ_RUNS` digs deeper. */
-const numRuns = Number(process.env['FUZZ_RUNS'] ?? 150);
+const numRuns = rounds(75);
 
 let busy: BusyGateway;
 const faults: unknown[] = [];

@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { ttlName } from '../../src/config/settings.ts';
 import { type Resource, resourceNames } from '../../src/resources.ts';
+import { rounds } from '../support/rounds.ts';
 import { operation, query } from './any-operation.ts';
 import { clampedWorlds, clamps } from './clamped-worlds.ts';
 import { planOf } from './plan-of.ts';
@@ -30,7 +31,7 @@ const env = fc
     ...Object.fromEntries(resources.map((resource) => [ttlName(resource), '0'])),
   }));
 
-it('costs what an exact plan says where nothing is kept', { timeout: 300_000 }, async () => {
+it('costs what an exact plan says where nothing is kept', async () => {
   const scene = fc.record({
     env,
     clamp: fc.constantFrom(...clamps),
@@ -45,11 +46,11 @@ it('costs what an exact plan says where nothing is kept', { timeout: 300_000 }, 
         if (exact) expect({ calls, wire: world.calls() }).toMatchObject({ calls: receipt.calls });
       }),
     ),
-    { numRuns: Number(process.env['NO_TTL_RUNS'] ?? 60) },
+    { numRuns: rounds(20) },
   );
 });
 
-it('reads nothing twice for one query where nothing is kept', { timeout: 300_000 }, async () => {
+it('reads nothing twice for one query where nothing is kept', async () => {
   const scene = fc.record({
     env,
     clamp: fc.constantFrom(...clamps),
@@ -65,7 +66,7 @@ it('reads nothing twice for one query where nothing is kept', { timeout: 300_000
         expect(calls).toEqual([...new Set(calls)]);
       }),
     ),
-    { numRuns: Number(process.env['NO_TTL_RUNS'] ?? 60) },
+    { numRuns: rounds(20) },
   );
 });
 

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { type Soaked, soak } from './soak.ts';
 
 /** `npm run soak` takes ten minutes of it. */
-const seconds = Number(process.env['SOAK_SECONDS'] ?? 20);
+const seconds = Number(process.env['SOAK_SECONDS'] ?? 12);
 const seed = Number(process.env['SOAK_SEED'] ?? Date.now() % 1_000_000);
 
 /** More than this is a leak: what the engine itself moves about is less. */

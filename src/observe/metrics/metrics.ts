@@ -1,9 +1,9 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import { Counter, Histogram, Registry } from 'prom-client';
 import type { ErrorCode, UpstreamName } from '../../errors.ts';
-import { NEVER_MS, replaceLagGauges } from '../event-loop-lag.ts';
 import type { QueueLane } from '../events.ts';
 import type { CountingReader } from './counted-events.ts';
 import { defineGauge, defineGauges } from './gauge.ts';
+import { ofProcess } from './process-metrics.ts';
 import { createReplicaMetrics, type ReplicaGauges } from './replica-metrics.ts';
 
 /** Values that are read at each scrape, and cost nothing between. */
@@ -70,8 +70,6 @@ const seconds = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
  */
 export function createMetrics(gauges: Gauges): { metrics: Metrics; reader: CountingReader } {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: NEVER_MS });
-  replaceLagGauges(registry);
   const registers = [registry];
   const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]) =>
     new Counter({ name: `gateway_${name}`, help, labelNames, registers });
@@ -165,7 +163,8 @@ export function createMetrics(gauges: Gauges): { metrics: Metrics; reader: Count
   };
   const metrics: Metrics = {
     async render() {
-      return { contentType: registry.contentType, text: await registry.metrics() };
+      const texts = await Promise.all([ofProcess().metrics(), registry.metrics()]);
+      return { contentType: registry.contentType, text: texts.join('') };
     },
   };
   return { metrics, reader };

@@ -56,5 +56,4 @@ it.each(themes)(
       { numRuns: schedules },
     );
   },
-  300_000,
 );

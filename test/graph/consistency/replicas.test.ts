@@ -5,6 +5,7 @@ import type { World } from '../../support/gateway.ts';
 import { describeWith, redisServer } from '../../support/needs.ts';
 import { RedisServer } from '../../support/redis-server.ts';
 import { startReplicas } from '../../support/replica-worlds.ts';
+import { rounds } from '../../support/rounds.ts';
 import { Play, steps, TTL, turn } from './play.ts';
 import { themes } from './themes.ts';
 import { Truth } from './truth.ts';
@@ -32,7 +33,7 @@ describeWith(redisServer, 'over replicas', () => {
   it.each(themes)(
     'no read that begins after a write shows $name as before it',
     async ({ start, views, changes }) => {
-      const numRuns = Number(process.env['REPLICA_SCHEDULES'] ?? 15);
+      const numRuns = rounds(8);
       await fc.assert(
         fc.asyncProperty(steps, fc.infiniteStream(fc.nat(REPLICAS - 1)), async (schedule, who) => {
           sandbox.reset();

@@ -1,4 +1,5 @@
 import type { Row } from '../../support/gateway.ts';
+import { rounds } from '../../support/rounds.ts';
 import type { Change, State, Truth, View } from './truth.ts';
 
 /** Things that the writes and reads of one schedule are about. */
@@ -253,7 +254,7 @@ const seeded = (type: string, ids: readonly number[], next: number) => ({
 export const themes: readonly Theme[] = [
   {
     name: 'campaigns',
-    schedules: 60,
+    schedules: rounds(15),
     start: seeded('Campaign', campaigns, 57),
     views: [
       listView('Campaign', '{ campaigns(first: 60) { nodes { databaseId name } } }', campaigns),
@@ -263,7 +264,7 @@ export const themes: readonly Theme[] = [
   },
   {
     name: 'pixels',
-    schedules: 40,
+    schedules: rounds(10),
     start: seeded('Pixel', pixels, 69),
     views: [
       listView('Pixel', '{ pixels(last: 60) { nodes { databaseId name } } }', pixels),
@@ -277,7 +278,7 @@ export const themes: readonly Theme[] = [
   },
   {
     name: 'channels and QR codes',
-    schedules: 120,
+    schedules: rounds(30),
     start: {
       ...seeded('Channel', channels, 115),
       ...seeded('QrCode', codes, 470),
@@ -314,7 +315,7 @@ export const themes: readonly Theme[] = [
   },
   {
     name: 'users and plans',
-    schedules: 80,
+    schedules: rounds(20),
     start: {
       ...seeded('User', users, 110),
       [`User:${owner}`]: SEEDED,

@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeCursor } from '../../../src/upstream/lists/cursor.ts';
 import { type Connection, startWorld, type World } from '../../support/gateway.ts';
+import { rounds } from '../../support/rounds.ts';
 import { StandIn, upTo } from './stand-in.ts';
 
 type Channels = { readonly channels: Connection<{ readonly databaseId: number }> };
@@ -217,7 +218,7 @@ describe('Paging while rows come and go', () => {
         });
       }),
       {
-        numRuns: Number(process.env['PAGINGS'] ?? 15),
+        numRuns: rounds(8),
         examples: [[wholePageBeforeTheCursor], [pageOutdatedAgain]],
       },
     );

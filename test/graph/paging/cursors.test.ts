@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
 import { type Connection, PLENTY, startWorld, type World } from '../../support/gateway.ts';
+import { rounds } from '../../support/rounds.ts';
 
 /** By how many rows a page is cut in each of the installations. */
 const clamps = [100, 12, 3];
@@ -97,9 +98,9 @@ describe('A cursor', () => {
           }
         }
       }),
-      { numRuns: Number(process.env['CURSORS'] ?? 40) },
+      { numRuns: rounds(15) },
     );
-  }, 120_000);
+  });
 
   it('leaves the ETag of a window to the state of the list', async () => {
     const on = sandboxes.get(12) as Sandbox;

@@ -8,6 +8,7 @@ import {
   startWorld,
   type World,
 } from '../../support/gateway.ts';
+import { rounds } from '../../support/rounds.ts';
 import { everyRow } from '../rest.ts';
 
 /** A list as it is asked for here, and where the upstream has it. */
@@ -127,7 +128,7 @@ describe.each([
           expect(await walk(world, list, size, direction)).toEqual(rows);
         }),
         {
-          numRuns: 12,
+          numRuns: rounds(7),
           examples: [
             [1, 'forwards'],
             [1, 'backwards'],
@@ -148,7 +149,7 @@ describe.each([
         expect(await walk(world, list, size, direction)).toEqual(rows);
       }),
       {
-        numRuns: 12,
+        numRuns: rounds(7),
         examples: [
           [1, 'forwards'],
           [1, 'backwards'],
@@ -189,7 +190,7 @@ describe.each([
           await Promise.all([other.close(), fresh.close()]);
         },
       ),
-      { numRuns: 15 },
+      { numRuns: rounds(6) },
     );
   });
 });

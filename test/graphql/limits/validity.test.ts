@@ -8,6 +8,7 @@ import {
 import { examine } from '../../../src/graphql/limits/validity.ts';
 import { schema } from '../../../src/schema.ts';
 import { anyQuery } from '../../answers/any-query.ts';
+import { rounds } from '../../support/rounds.ts';
 
 /** What makes most documents invalid, each by a rule of its own. */
 const faults: readonly ((text: string) => string)[] = [
@@ -91,7 +92,7 @@ describe('A document', () => {
         if (complaints.length === 0) seen.valid += 1;
         else if (chosen.length === 1) seen.invalid.add(chosen[0] ?? 0);
       }),
-      { numRuns: 3000 },
+      { numRuns: rounds(2000) },
     );
     expect(seen.valid).toBeGreaterThan(100);
     expect(seen.invalid.size).toBeGreaterThan(25);

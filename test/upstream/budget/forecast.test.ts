@@ -4,6 +4,7 @@ import type { Budget } from '../../../src/upstream/budget/budget.ts';
 import type { Waiting } from '../../../src/upstream/budget/lanes.ts';
 import type { Lane } from '../../../src/upstream/budget/law/document.ts';
 import { enqueueAll } from '../../support/errands.ts';
+import { rounds } from '../../support/rounds.ts';
 import { createWorld, windowMs } from './world.ts';
 
 afterEach(() => {
@@ -74,7 +75,7 @@ describe('A forecast', () => {
           }
         },
       ),
-      { numRuns: 300 },
+      { numRuns: rounds(100) },
     );
   });
 });

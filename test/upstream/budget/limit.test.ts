@@ -8,6 +8,7 @@ import {
   enqueueAll,
   mostAtOnce,
 } from '../../support/errands.ts';
+import { rounds } from '../../support/rounds.ts';
 import { createWorld, windowMs } from './world.ts';
 
 afterEach(() => {
@@ -89,7 +90,7 @@ describe('The law of the limit', () => {
           writeInMs: 0,
         });
       }),
-      { numRuns: 1000 },
+      { numRuns: rounds(400) },
     );
   });
 

@@ -8,6 +8,7 @@ import type { Access } from '../../../src/upstream/operation.ts';
 import type { Reader } from '../../../src/upstream/reader.ts';
 import { Receipt } from '../../../src/upstream/receipt.ts';
 import type { List, Page, Read, Row } from '../../../src/upstream/request.ts';
+import { rounds } from '../../support/rounds.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 interface Habits {
@@ -231,7 +232,7 @@ describe('readWindow', () => {
         }
         expect(shown.filter((id) => stable.has(id))).toEqual([...stable].sort((a, b) => a - b));
       }),
-      { numRuns: 1500 },
+      { numRuns: rounds(500) },
     );
   });
 

@@ -1,14 +1,28 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
-import type { Registry } from 'prom-client';
-import { defineGauge } from './metrics/gauge.ts';
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import { defineGauge } from './gauge.ts';
 
 /** How often the event loop is looked at: often enough to see it held, seldom enough to let it sleep. */
 const LOOK_EVERY_MS = 500;
 
 /** Given to the library for its own monitor, which then never looks. */
-export const NEVER_MS = 2 ** 31 - 1;
+const NEVER_MS = 2 ** 31 - 1;
 
 const NANOSECONDS = 1e9;
+
+let known: Registry | undefined;
+
+/**
+ * The numbers of the process itself, as the library has them: one set, however many gateways it holds, since the library
+ * watches the collector of garbage for good.
+ */
+export function ofProcess(): Registry {
+  if (known) return known;
+  known = new Registry();
+  collectDefaultMetrics({ register: known, eventLoopMonitoringPrecision: NEVER_MS });
+  replaceLagGauges(known);
+  return known;
+}
 
 /** Each gauge of the library that its monitor feeds, and what it reads from ours. */
 const readings: Readonly<Record<string, (looks: IntervalHistogram) => number>> = {
@@ -24,7 +38,7 @@ const readings: Readonly<Record<string, (looks: IntervalHistogram) => number>> =
  * Takes the place of the library's gauges of how late the event loop is, which look a hundred times a second.
  * The names stay. They show the delay alone, without the time between two looks.
  */
-export function replaceLagGauges(registry: Registry): void {
+function replaceLagGauges(registry: Registry): void {
   const looks = monitorEventLoopDelay({ resolution: LOOK_EVERY_MS });
   looks.enable();
   const define = (reading: string, seconds: () => number): void => {
