@@ -2,6 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Spec, Validation } from '@cyclonedx/cyclonedx-library';
 import { expect, it } from 'vitest';
+// @ts-expect-error: a script has no types.
+import { holders } from '../../scripts/notices/embedded.js';
 import { builtPages, describeWith } from '../support/needs.ts';
 
 interface Component {
@@ -109,6 +111,18 @@ describeWith(builtPages, 'the notices of the build', () => {
     expect(fonts).toEqual([expect.stringMatching(/^codicon-/)]);
     expect(text).toContain('Creative Commons Attribution 4.0 International Public');
     expect(text).toContain('Copyright Fedor Indutny, 2018.');
+  });
+
+  it('name who holds the rights in packages without a text, of which none else does so', () => {
+    const names = [
+      ...text.matchAll(
+        /^(\S+) \S+ comes without the text of its licence, \S+, which is:\n\n(.*)/gm,
+      ),
+    ]
+      .filter(([, , holder = '']) => !holder.startsWith('Author: '))
+      .map(([, name = '']) => name)
+      .filter((name) => named.some((one) => one.startsWith(`${name} `)));
+    expect([...new Set(names)].sort()).toEqual(Object.keys(holders as object).sort());
   });
 
   it('have a text for each', () => {

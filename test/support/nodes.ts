@@ -13,8 +13,8 @@ interface NodeVersion extends Tool {
 const versions = ['20.19', '22', '24', '26'];
 
 /** Fetches each of them, unless npm has it: where that fails, its tests are skipped as those without a program are. */
-export function supportedNodes(): NodeVersion[] {
-  return versions.map((version) => {
+export function supportedNodes(wanted: readonly string[] = versions): NodeVersion[] {
+  return wanted.map((version) => {
     const args = ['-y', '-p', `node@${version}`, '-c', 'command -v node'];
     const { stdout } = spawnSync('npx', args, { encoding: 'utf8' });
     const path = stdout.trim() || `node@${version}`;
