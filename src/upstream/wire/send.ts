@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { type Clock, Deadline } from '../../scheduling/clock.ts';
 import type { RawAnswer } from '../request.ts';
-import { DecoratorHandler, errors, sendRequest } from './undici.ts';
+import { errors } from './undici.ts';
 
 /** A request with everything on it, ready for the wire. */
 export interface WireRequest {
@@ -59,34 +59,33 @@ const UNSENT = new Set([
  * @throws WireError when no complete answer came in time.
  */
 export async function sendOverWire(
-  wire: { readonly dispatcher: Dispatcher; readonly clock: Clock },
+  { clock, dispatcher }: { readonly dispatcher: Dispatcher; readonly clock: Clock },
   { method, url, headers, body, stream, timeoutMs, mayLeave }: WireRequest,
 ): Promise<RawAnswer> {
-  const abort = new AbortController();
-  const deadline = new Deadline(wire.clock, () => abort.abort());
+  const answer = new Answer(mayLeave);
+  const deadline = new Deadline(clock, () => answer.abort());
   const flow = stream && new Flow(stream, deadline, timeoutMs);
   deadline.set(timeoutMs);
   try {
-    const dispatcher = mayLeave ? leavingOnly(wire.dispatcher, mayLeave) : wire.dispatcher;
     const { origin, pathname, search } = new URL(url);
-    const answer = await sendRequest.call(dispatcher, {
+    const options: Dispatcher.DispatchOptions = {
       origin,
       path: `${pathname}${search}`,
       method,
       headers,
       // It takes what can be iterated, too, at less than a `Readable` costs; only its types do not say so.
       body: flow ? (flow as unknown as Readable) : body,
-      signal: abort.signal,
       // Both count from the start of a long upload; the deadline knows better.
       ...(flow ? { headersTimeout: 0, bodyTimeout: 0 } : {}),
-    });
-    return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() };
+    };
+    dispatcher.dispatch(options, answer);
+    return await answer.whole;
   } catch (cause) {
     if (cause === TOO_LATE) throw new WireError('late');
     // The head of a request leaves with the first piece of its stream.
     if (flow && !flow.begun) throw new WireError('unsent', cause, flow.broken);
     if (flow?.broken) throw new WireError('lost', cause, true);
-    if (abort.signal.aborted) throw new WireError('timeout', cause);
+    if (answer.isAborted) throw new WireError('timeout', cause);
     throw new WireError(wasSent(cause) ? 'lost' : 'unsent', cause);
   } finally {
     flow?.end();
@@ -94,31 +93,65 @@ export async function sendOverWire(
   }
 }
 
-/** Why a request that might not leave any more did not. */
+/** Why a request that might not leave any more did not, */
 const TOO_LATE = new Error('it may not leave any more');
+/** ... and one whose time was over, or was broken off for that. */
+const ABORTED = new Error('its time is over');
 
-/** A dispatcher whose requests are asked in the turn in which they are written whether they still may be. */
-function leavingOnly(dispatcher: Dispatcher, mayLeave: () => boolean): Dispatcher {
-  const dispatch: Dispatcher['dispatch'] = (options, handler) =>
-    dispatcher.dispatch(options, new LeavingHandler(handler, mayLeave));
-  return Object.create(dispatcher, { dispatch: { value: dispatch } }) as Dispatcher;
-}
+/** The answer to one request, put together as it comes: as a stream it would take several times the processor time. */
+class Answer implements Dispatcher.DispatchHandler {
+  /** Rejects with whatever ends the exchange before. */
+  readonly whole: Promise<RawAnswer>;
+  /** Whether its time was over before it was whole. */
+  isAborted = false;
+  readonly #mayLeave: (() => boolean) | undefined;
+  #resolve = (_answer: RawAnswer): void => {};
+  #reject = (_error: unknown): void => {};
+  #controller: Dispatcher.DispatchController | null = null;
+  #head: Pick<RawAnswer, 'status' | 'headers'> = { status: 0, headers: {} };
+  readonly #body: Buffer[] = [];
 
-/** What the library's types do not say that it has. */
-const decorated: Dispatcher.DispatchHandler = DecoratorHandler.prototype;
-
-/** To throw here is to send nothing, and costs the connection nothing. */
-class LeavingHandler extends DecoratorHandler {
-  readonly #mayLeave: () => boolean;
-
-  constructor(handler: Dispatcher.DispatchHandler, mayLeave: () => boolean) {
-    super(handler);
+  constructor(mayLeave: (() => boolean) | undefined) {
     this.#mayLeave = mayLeave;
+    this.whole = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController, context: unknown): void {
-    if (!this.#mayLeave()) throw TOO_LATE;
-    decorated.onRequestStart?.call(this, controller, context);
+  /** Breaks the exchange off: at once where the request has left, else it does not leave. */
+  abort(): void {
+    this.isAborted = true;
+    this.#controller?.abort(ABORTED);
+  }
+
+  /** In the turn in which the request is written. To throw here is to send nothing, and costs the connection nothing. */
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.#mayLeave && !this.#mayLeave()) throw TOO_LATE;
+    if (this.isAborted) throw ABORTED;
+    this.#controller = controller;
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: RawAnswer['headers'],
+  ): void {
+    this.#head = { status, headers };
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, piece: Buffer): void {
+    this.#body.push(piece);
+  }
+
+  onResponseEnd(): void {
+    const [first, ...rest] = this.#body;
+    const body = first && rest.length === 0 ? first : Buffer.concat(this.#body);
+    this.#resolve({ ...this.#head, text: body.toString() });
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: unknown): void {
+    this.#reject(error);
   }
 }
 

@@ -3,9 +3,7 @@ import type { buildConnector } from 'undici';
 import Agent from 'undici/lib/dispatcher/agent.js';
 
 // Only what is used: the whole of undici, with its fetch, its WebSocket and its mocks, takes 2 MB more at rest.
-export { default as sendRequest } from 'undici/lib/api/api-request.js';
 export { default as errors } from 'undici/lib/core/errors.js';
-export { default as DecoratorHandler } from 'undici/lib/handler/decorator-handler.js';
 
 /** Largest upstream answer. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
