@@ -21,7 +21,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
 export function installPackages(folder) {
   // npm writes it last.
   const installed = changedAt(join(folder, 'node_modules', '.package-lock.json'));
-  if (installed >= changedAt(join(folder, 'package-lock.json'))) return;
+  if (installed > changedAt(join(folder, 'package-lock.json'))) return;
   process.stderr.write(`installing the packages of ${folder}\n`);
   const { status } = spawnSync('npm', ['ci', '--include=dev', '--loglevel=error'], {
     cwd: folder,

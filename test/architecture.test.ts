@@ -113,6 +113,15 @@ describe('an import', () => {
     expect(below.map(named)).toEqual([]);
   });
 
+  it('of a package is of a dependency, and there is no other dependency', () => {
+    const packages = imports.filter(({ to }) => /^(?!node:)[@a-z]/.test(to));
+    const names = packages.map(({ to }) => /^(?:@[^/]+\/)?[^/]+/.exec(to)?.[0]);
+    const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+      readonly dependencies: object;
+    };
+    expect([...new Set(names)].toSorted()).toEqual(Object.keys(dependencies).toSorted());
+  });
+
   it('never closes a circle', () => {
     expect(circles()).toEqual([]);
   });
