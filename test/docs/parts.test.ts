@@ -111,17 +111,6 @@ describe('what failed for now', () => {
     const records = environment.getStore().getSource().getRecordIDs();
     expect(records.some((id) => id.startsWith('Q2FtcGFpZ24'))).toBe(true);
   });
-
-  it('is not, when it is a change whose outcome nobody knows', async () => {
-    const { waitMs } = await stage.load<{ waitMs: (errors?: object[]) => number | null }>(
-      'later.ts',
-    );
-    const coded = (code: string, more: object = {}) => ({ extensions: { code, ...more } });
-    expect(waitMs()).toBeNull();
-    expect(waitMs([{ message: 'no code' }, coded('OUTCOME_UNKNOWN')])).toBeNull();
-    expect(waitMs([coded('UPSTREAM_TIMEOUT')])).toBe(1000);
-    expect(waitMs([coded('BUDGET_EXHAUSTED', { retryAfterMs: 2500 })])).toBe(2500);
-  });
 });
 
 it('urql sends a file among the variables, as docs/frontend.md says', async () => {

@@ -1,5 +1,4 @@
 import { rmSync } from 'node:fs';
-import { buildSchema, isScalarType, isSpecifiedScalarType } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectToShow, servePage } from '../e2e/shown-page.ts';
 import { type Door, openDoor } from '../support/door.ts';
@@ -17,21 +16,16 @@ const sources = ['graphql.ts', 'App.tsx'];
 let door: Door;
 let page: Awaited<ReturnType<typeof servePage>>;
 let html = '';
-let schema = '';
 
 beforeAll(async () => {
   page = await servePage(() => html);
   // As on the sandbox that a gateway brings itself.
   door = await openDoor({ AUTH_MODE: 'none', INTROSPECTION: 'true', CORS_ORIGINS: page.origin });
-  schema = (await door.send('/schema.graphql')).text;
-  project.write('schema.graphql', schema);
   project.write('tsconfig.app.json', block('tsconfig.app.json'));
   project.write('tsconfig.json', '{"files":[],"references":[{"path":"./tsconfig.app.json"}]}');
   for (const name of sources) {
     project.write(`src/${name}`, block(name).replaceAll(WRITTEN_URL, door.url));
   }
-  const { status, output } = await project.run(TADA, 'generate-output');
-  expect(status, output).toBe(0);
 });
 
 afterAll(async () => {
@@ -66,14 +60,6 @@ describe('the typed page of docs/frontend.md', () => {
     project.write('src/App.tsx', block('App.tsx').replaceAll(WRITTEN_URL, door.url));
     expect(status).not.toBe(0);
     expect(output).toContain('Cannot query field "itms" on type "Channel"');
-  });
-
-  it('knows every scalar that the graph has of its own', () => {
-    const scalars = Object.values(buildSchema(schema).getTypeMap())
-      .filter((type) => isScalarType(type) && !isSpecifiedScalarType(type))
-      .map(({ name }) => name);
-    const known = [...block('graphql.ts').matchAll(/^ {4}(\w+): /gm)].map(([, name = '']) => name);
-    expect(known.toSorted()).toEqual(scalars.toSorted());
   });
 });
 

@@ -241,7 +241,7 @@ describe('.ci/release --publish', () => {
   function publish(): Promise<{ status: number; output: string }> {
     return new Promise((resolve) => {
       const { folder: cwd, env } = scratch;
-      execFile('.ci/release', ['--publish'], { cwd, env }, (error, stdout, stderr) => {
+      execFile('bash', ['.ci/release', '--publish'], { cwd, env }, (error, stdout, stderr) => {
         const status = typeof error?.code === 'number' ? error.code : 0;
         resolve({ status, output: stdout + stderr });
       });

@@ -1,6 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { expect } from 'vitest';
 import { readCurl } from './curl.ts';
 import { start } from './process.ts';
@@ -32,9 +33,15 @@ export async function runExample(example: PageExample, url: string): Promise<Sho
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-/** Runs a JavaScript example beside the files that its page has shown before; its output comes back. */
+/**
+ * Runs a JavaScript example beside the files that its page has shown before, with the package for frontends; its output
+ * comes back.
+ */
 async function runProgram({ files, text }: PageExample, url: string): Promise<Shown> {
   const cwd = mkdtempSync(join(tmpdir(), 'example-'));
+  execFileSync(process.execPath, ['scripts/build-client.js']);
+  mkdirSync(join(cwd, 'node_modules'));
+  symlinkSync(resolve('client'), join(cwd, 'node_modules/links-market-client'));
   const all = { ...files, 'package.json': '{"type":"module"}', 'main.js': text };
   for (const [name, content] of Object.entries(all)) {
     writeFileSync(join(cwd, name), content.replaceAll(WRITTEN_URL, url));

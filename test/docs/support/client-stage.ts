@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { blocksOf, makeProject, type Project } from './typed-page.ts';
 
-const TADA = 'gql.tada/bin/cli.js';
 const road = blocksOf('docs/frontend.md');
 
 /** The files of docs/clients.md by name. */
@@ -16,10 +15,9 @@ export interface ClientStage {
   readonly load: <Module>(name: string) => Promise<Module>;
 }
 
-/** Sets it up: gql.tada and Relay's compiler have read it when the first test begins. */
+/** Sets it up: Relay's compiler has read it when the first test begins. */
 export function clientStage(): ClientStage {
   const project = makeProject();
-  project.write('schema.graphql', readFileSync('schema.graphql', 'utf8'));
   project.write('tsconfig.json', '{"files":[],"references":[{"path":"./tsconfig.app.json"}]}');
   for (const [name, text] of [...road, ...clientBlocks]) {
     // What configures or runs beside the page stands beside `src/`.
@@ -27,14 +25,8 @@ export function clientStage(): ClientStage {
     else if (/\.tsx?$/.test(name)) project.write(`src/${name}`, text);
   }
   beforeAll(async () => {
-    const steps = [
-      [TADA, 'generate-output'],
-      ['relay-compiler/cli.js', 'relay.config.json'],
-    ] as const;
-    for (const [program, ...args] of steps) {
-      const { status, output } = await project.run(program, ...args);
-      expect(status, output).toBe(0);
-    }
+    const { status, output } = await project.run('relay-compiler/cli.js', 'relay.config.json');
+    expect(status, output).toBe(0);
   });
   afterAll(() => rmSync(project.folder, { recursive: true }));
   return {

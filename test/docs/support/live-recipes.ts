@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, expect, vi } from 'vitest';
 import { type Door, openDoor } from '../../support/door.ts';
 import { fencedBlocks, pageAt } from '../../support/readme.ts';
@@ -57,10 +57,6 @@ export interface RecipeStage {
 export function recipeStage(): RecipeStage {
   const folder = mkdtempSync(join(tmpdir(), 'recipes-'));
   symlinkSync(PACKAGES, join(folder, 'node_modules'));
-  writeFileSync(
-    join(folder, 'live.ts'),
-    `export * from '${relative(folder, 'client/index.ts')}';\n`,
-  );
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   const names = [...liveBlocks.keys()].filter((name) => name.endsWith('.ts'));
   for (const name of names) writeFileSync(join(folder, name), liveBlocks.get(name) ?? '');
