@@ -119,7 +119,7 @@ describe('an import', () => {
     const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
       readonly dependencies: object;
     };
-    expect([...new Set(names)].toSorted()).toEqual(Object.keys(dependencies).toSorted());
+    expect(new Set(names)).toEqual(new Set(Object.keys(dependencies)));
   });
 
   it('never closes a circle', () => {
