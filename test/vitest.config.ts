@@ -54,7 +54,8 @@ export default defineConfig({
   ...usual,
   test: {
     ...usual.test,
-    maxWorkers: availableParallelism(),
+    // One more than cores: while one waits for a socket or a process, another works.
+    maxWorkers: availableParallelism() + 1,
     projects: [
       // In a process of its own: it weighs the heap.
       { extends: true, test: { name: 'alone', include: weighed } },

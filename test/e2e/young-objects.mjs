@@ -8,7 +8,7 @@ process.on('SIGUSR2', () => {
     alive.push(Array.from({ length: 100_000 }, (_, number) => ({ number })));
     if (alive.length > 8) alive.shift();
     turns += 1;
-    if (turns < 100) setImmediate(turn);
+    if (turns < 40) setImmediate(turn);
     else {
       const young = getHeapSpaceStatistics().find((space) => space.space_name === 'new_space');
       process.stdout.write(`young space ${young.space_size / 2 ** 20} MiB\n`);
