@@ -46,6 +46,8 @@ export interface Overrides {
   readonly log?: LogStream;
   /** What is known of the time before. */
   readonly journal?: Journal;
+  /** The folder of the pages for browsers, where they are not those of the build. */
+  readonly pages?: string;
 }
 
 /**
@@ -91,7 +93,18 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
   const world = { dispatcher, clock, cache, events, digest, journal, replicas, witness };
   const backends = createBackends(config, endpoints, world);
   const purchaseCode = sandbox?.market.purchaseCodes.valid[0];
-  const parts = { backends, cache, clock, endpoints, digest, purchaseCode, replicas, telemetry };
+  const { pages } = overrides;
+  const parts = {
+    backends,
+    cache,
+    clock,
+    endpoints,
+    digest,
+    pages,
+    purchaseCode,
+    replicas,
+    telemetry,
+  };
   const { graphql, http, live, console } = createServers(config, parts);
   replicas?.start();
   let url = '';

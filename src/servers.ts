@@ -51,6 +51,8 @@ interface Parts {
   readonly clock: Clock;
   readonly endpoints: Endpoints;
   readonly digest: Digest;
+  /** The folder of the pages for browsers; absent for those of the build. */
+  readonly pages?: string | undefined;
   /** A code that the examples of GraphiQL can look up in the sandbox. */
   readonly purchaseCode: string | undefined;
   /** The other processes that share budgets and answers; `null` where this one is alone. */
@@ -216,7 +218,7 @@ interface HttpParts {
 
 function createHttp(
   config: Config,
-  { clock, purchaseCode, telemetry }: Parts,
+  { clock, pages, purchaseCode, telemetry }: Parts,
   { answers, bodyLimits, callers, door, maskError, operations, sources }: Shared,
   { graphql, state, console }: HttpParts,
 ): HttpServer {
@@ -229,7 +231,7 @@ function createHttp(
     tally: metrics && new AnswerTally({ clock, events }),
     codings,
   });
-  const builtPages = createBuiltPages(codings);
+  const builtPages = createBuiltPages(codings, pages);
   return createHttpServer({
     graphql,
     events,

@@ -62,6 +62,8 @@ export async function openDoor(
     clock,
     journal: keysAreNew,
     log: { write: (line) => void (log += line) },
+    // As their sources are: what they load is there only once it is built.
+    pages: 'pages',
   });
   const url = (await gateway.listen()).url.replace('localhost', '127.0.0.1');
   const door: Door = {

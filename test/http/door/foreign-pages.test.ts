@@ -193,7 +193,8 @@ describe('Over plain HTTP, a GET is answered', () => {
     expect((await send(QUERY, { headers: { 'user-agent': 'curl/8.5.0' } })).status).toBe(200);
   });
 
-  it('to a browser that opens the schema by its address', async () => {
+  it('to a browser that opens a page or the schema by its address', async () => {
+    expect((await send('/graphql', from(null, { accept: 'text/html' }))).status).toBe(200);
     expect((await send('/schema.graphql', from(null))).status).toBe(200);
   });
 });
