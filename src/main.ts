@@ -62,7 +62,9 @@ async function fail(error: unknown): Promise<never> {
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < OLDEST_NODE.major || (major === OLDEST_NODE.major && minor < OLDEST_NODE.minor)) {
   const wanted = `${OLDEST_NODE.major}.${OLDEST_NODE.minor}`;
-  process.stderr.write(`It needs Node ${wanted} or later, and this is ${process.version}.\n`);
+  process.stderr.write(
+    `links-market-gateway needs Node ${wanted} or later, and this is ${process.version}.\n`,
+  );
   process.exitCode = 1;
 } else {
   main(process.argv.slice(2), process.env).catch(fail);

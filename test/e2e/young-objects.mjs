@@ -5,10 +5,10 @@ process.on('SIGUSR2', () => {
   const alive = [];
   let turns = 0;
   const turn = () => {
-    alive.push(Array.from({ length: 100_000 }, (_, number) => ({ number })));
-    if (alive.length > 8) alive.shift();
+    alive.push(Array.from({ length: 10_000 }, (_, number) => ({ number })));
+    if (alive.length > 300) alive.shift();
     turns += 1;
-    if (turns < 40) setImmediate(turn);
+    if (turns < 600) setImmediate(turn);
     else {
       const young = getHeapSpaceStatistics().find((space) => space.space_name === 'new_space');
       process.stdout.write(`young space ${young.space_size / 2 ** 20} MiB\n`);
