@@ -57,7 +57,6 @@ describe('A text that differs from others in its literals', () => {
 
   it.each(templates)(
     'is answered as on the whole path, whatever they are: %s',
-    { timeout: 30_000 },
     async (template) => {
       const cached = await whole(
         '{ campaigns(first: 9) { nodes { id } } channels(first: 9) { nodes { id items(first: 2) { totalCount } } } }',
