@@ -162,12 +162,18 @@ describe('.ci/release', () => {
     ['a step leaves changes behind', '.ci/run', '#!/bin/sh\necho more >more\n'],
     ['a package lacks its notices', '.ci/run', '#!/bin/sh\nrm dist/THIRD-PARTY-NOTICES.txt\n'],
     ['a package cannot be made', '.ci/run', '#!/bin/sh\necho "{" >client/package.json\n'],
+    [
+      'packing is cut off',
+      '.ci/run',
+      '#!/bin/sh\nmv package.json .package.json\necho "{" >package.json\n',
+    ],
   ])('leaves nothing behind where %s', (_, path, script) => {
     scratch.write(path, script, 0o755);
     scratch.commit();
     scratch.git('tag', 'v1.2.0');
     expect(release().status).not.toBe(0);
     expect(scratch.run('ls', '-A', 'release')).toEqual({ status: 0, output: '' });
+    expect(scratch.git('status', '--porcelain', 'package.json')).toBe('');
   });
 
   it('makes the image where there is an engine', () => {
