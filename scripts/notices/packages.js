@@ -71,16 +71,18 @@ function readPackage(folder, locked, files, root) {
   const found = readJson(join(root, folder, 'package.json'));
   const { author, homepage, license, name, repository, version } = found;
   const wanted = `${locked?.name ?? folder.replace(/^.*node_modules\//, '')} ${locked?.version}`;
-  if (`${name} ${version}` !== wanted || !locked.integrity) {
+  if (`${name} ${version}` !== wanted) {
     throw new Error(`${folder} is ${name} ${version}, the lock file has ${wanted}: npm ci.`);
   }
+  if (!locked.integrity) throw new Error(`${name} ${version} has no digest in the lock file.`);
   if (license !== locked.license || !isAccepted(license)) {
     throw new Error(
       `${name} ${version} has the licence ${JSON.stringify(license)}, ${JSON.stringify(locked.license)} in the lock ` +
         'file: it must be the same in both, and accepted in scripts/notices/packages.js.',
     );
   }
-  const source = addressOf(repository?.url ?? repository ?? homepage);
+  const place = typeof repository === 'string' ? repository : repository?.url;
+  const source = addressOf(place ?? homepage ?? `https://www.npmjs.com/package/${name}`);
   const texts = files.map((file) => tidy(readFileSync(join(root, file), 'utf8')));
   if (texts.length === 0)
     texts.push(textFor(`${name} ${version}`, license, holders[name] ?? holderOf(author), source));
@@ -120,12 +122,12 @@ function holderOf(author) {
   return name ? `Author: ${name}` : undefined;
 }
 
-/** @param {string | undefined} address Such as `git+https://…`, `git@github.com:…`, or `owner/name` at GitHub. */
-function addressOf(address = '') {
+/** @param {string} address Such as `git+https://…`, `git@github.com:…`, or `owner/name` at GitHub. */
+function addressOf(address) {
+  const [, short] = /^(?:github:)?([\w.-]+\/[\w.-]+)$/.exec(address) ?? [];
+  if (short) return `https://github.com/${short}`;
   const plain = address.replace(/^(git\+|git:\/\/|https?:\/\/|ssh:\/\/|git@)+|\/?(\.git)?$/g, '');
-  return /^[\w.-]+\/[\w.-]+$/.test(plain)
-    ? `https://github.com/${plain}`
-    : `https://${plain.replace(':', '/')}`;
+  return `https://${plain.replace(':', '/')}`;
 }
 
 /** @param {string} text */

@@ -91,9 +91,27 @@ describe('the notices', () => {
     ['version', { version: '1.0.1' }, /is some 1\.0\.0, the lock file has some 1\.0\.1/],
     ['name', { name: 'other' }, /is some 1\.0\.0, the lock file has other 1\.0\.0/],
     ['licence', { license: 'ISC' }, /"ISC" in the lock file/],
-    ['digest', { integrity: undefined }, /the lock file has/],
   ])('fail the build where the lock file has another %s', (_what, locked, message) => {
     expect(() => noticesOf({}, { LICENSE: 'text' }, locked)).toThrow(message);
+  });
+
+  it('fail the build where the lock file has no digest of a package', () => {
+    const linked = { integrity: undefined };
+    expect(() => noticesOf({}, { LICENSE: 'text' }, linked)).toThrow('has no digest in the lock');
+  });
+
+  it.each([
+    ['git+https://github.com/owner/some.git', 'https://github.com/owner/some'],
+    ['git://github.com/owner/some', 'https://github.com/owner/some'],
+    ['git+ssh://git@github.com/owner/some.git', 'https://github.com/owner/some'],
+    ['git@github.com:owner/some.git', 'https://github.com/owner/some'],
+    ['github:owner/some', 'https://github.com/owner/some'],
+    ['owner/some', 'https://github.com/owner/some'],
+    ['http://example.com/some/', 'https://example.com/some'],
+    [undefined, 'https://www.npmjs.com/package/some'],
+  ])('lead from the repository %s to %s', (repository, address) => {
+    expect(noticesOf({ repository }, { LICENSE: 'text' })).toContain(`in server\n  ${address}\n`);
+    expect(noticesOf({ repository: { url: repository } }, { LICENSE: 'text' })).toContain(address);
   });
 
   it('take a package by the name under which it is installed', () => {
