@@ -88,9 +88,6 @@ export default defineConfig({
           globalSetup: setup('build-all.ts'),
           ...project,
           isolate: false,
-          // Browsers, Redis and replicas mostly wait, so that more files than cores run at a time.
-          maxWorkers: 2 * availableParallelism(),
-          sequence: { groupOrder: 1 },
         },
       })),
       // To load the gateway anew costs each file a second, and nothing here outlives the file it is in.
