@@ -74,6 +74,18 @@ describe('.ci/release', () => {
     expect(again.output).toContain('release/v1.2.0 is there already');
   });
 
+  it('makes a version that is only tried, too', () => {
+    for (const path of ['package.json', 'client/package.json']) {
+      scratch.write(path, scratch.read(path).replace('1.2.0', '1.2.0-rc.1'));
+    }
+    scratch.write('CHANGELOG.md', '## 1.2.0-rc.1\n\n- It is faster.\n');
+    scratch.commit();
+    scratch.git('tag', 'v1.2.0-rc.1');
+    const { status, output } = release();
+    expect(status, output).toBe(0);
+    expect(files(scratch, 'release')).toEqual(['v1.2.0-rc.1']);
+  });
+
   it('says in the notes what the graph changes since the tag before', () => {
     scratch.git('tag', 'v1.1.0');
     scratch.git('tag', 'other');
