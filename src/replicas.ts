@@ -102,7 +102,7 @@ export class Replicas {
       clock,
       times: this.#times,
       holdMs: Math.max(...this.#holdMs.values()),
-      run: (script, args) => this.#connection.run(script, args),
+      run: this.#connection.run.bind(this.#connection),
       watched: () => this.#budgets.watched.map(({ document }) => document),
       listeners: {
         touched: ({ low, n, tags }) => this.generations.apply(tags, { low, n }),
@@ -124,7 +124,7 @@ export class Replicas {
     this.#settling = this.#createSettling();
     this.generations = new SharedGenerations({
       clock,
-      surroundings: () => this.#replica,
+      surroundings: this.#replica,
       suspectAfterMs: 2 * this.#times.leaseMs,
       unconfirmed: redis.outageReads,
       tell: (tags, permit, told) => this.#settling.settle(tags, permit, told),
@@ -132,8 +132,8 @@ export class Replicas {
     this.#kept = new KeptEntries({
       sealing,
       keyOf: names.entry,
-      read: (names) => this.#connection.read(names),
-      write: (name, value, ttlMs) => this.#connection.write(name, value, ttlMs),
+      read: this.#connection.read.bind(this.#connection),
+      write: this.#connection.write.bind(this.#connection),
       unreadable: () => events.emit('unreadable', null),
     });
     this.#budgets = this.#createBudgets();
@@ -162,7 +162,7 @@ export class Replicas {
       replica: this.#replica,
       generations: this.generations,
       kept: this.#kept,
-      isUp: () => this.#connection.isUp,
+      connection: this.#connection,
       nameOf: this.#nameOf,
       baseUrl: upstream.baseUrl,
     };
@@ -229,7 +229,7 @@ export class Replicas {
       nameOf: this.#nameOf,
       isOut: () => this.#standing.isOut,
       quarantineMs: (upstream) => this.#quarantineMs(upstream),
-      stampOf: (claim) => this.generations.stampOf(claim),
+      stampOf: this.generations.stampOf.bind(this.generations),
       shows: (tags, asOf) => this.generations.holds(tags, this.generations.generationOf(asOf)),
       observer: (upstream, outcome) => events.emit('permit', { upstream, outcome }),
       watch: (upstream) => ({

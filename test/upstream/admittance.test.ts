@@ -14,9 +14,11 @@ async function createWorld() {
       nameOf: (_, text) => text,
       baseUrl,
       // Asked first of all. What is behind it is then not touched.
-      isUp: () => {
-        looks += 1;
-        return false;
+      connection: {
+        get isUp() {
+          looks += 1;
+          return false;
+        },
       },
       ...({} as Pick<SharedAnswers, 'replica' | 'generations' | 'kept'>),
     },

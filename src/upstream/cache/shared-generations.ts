@@ -22,7 +22,7 @@ interface Surroundings {
 
 interface SharedGenerationsOptions {
   readonly clock: Clock;
-  readonly surroundings: () => Surroundings;
+  readonly surroundings: Surroundings;
   /**
    * What was read before all was forgotten is certain to be shown only when this is over, in milliseconds: where
    * nothing uncertain is shown, not before.
@@ -80,7 +80,7 @@ export class SharedGenerations implements Generations {
   }
 
   get shifts(): number {
-    const { leased } = this.#options.surroundings();
+    const { leased } = this.#options.surroundings;
     if (leased !== this.#wasLeased) {
       this.#wasLeased = leased;
       this.#shifts += 1;
@@ -100,7 +100,7 @@ export class SharedGenerations implements Generations {
   validity(tags: readonly string[], generation: number): Validity {
     if (this.#isInvalid(tags, generation)) return 'invalid';
     const { suspectAfterMs, surroundings, unconfirmed } = this.#options;
-    const { epochAgeMs, leased } = surroundings();
+    const { epochAgeMs, leased } = surroundings;
     const mayShow = unconfirmed === 'stale';
     if (generation < this.#base) {
       // Those who wrote just before all was forgotten announce it again first.
@@ -160,9 +160,9 @@ export class SharedGenerations implements Generations {
   stampOf({ epoch, n, sharedAt }: SwapMoment): Stamp {
     const { clock, surroundings } = this.#options;
     return {
-      storedAt: Math.min(clock.now(), surroundings().toLocal(sharedAt)),
+      storedAt: Math.min(clock.now(), surroundings.toLocal(sharedAt)),
       // What was asked for in an epoch that is over is suspect from the start.
-      generation: epoch === surroundings().epoch ? this.generationOf(n) : this.#base - 1,
+      generation: epoch === surroundings.epoch ? this.generationOf(n) : this.#base - 1,
       shared: { at: sharedAt, epoch, asOf: n },
     };
   }

@@ -20,8 +20,10 @@ export interface SharedAnswers {
   readonly replica: Pick<Replica, 'epoch' | 'toLocal'>;
   readonly generations: SharedGenerations;
   readonly kept: KeptEntries;
-  /** Whether they can be asked for. */
-  readonly isUp: () => boolean;
+  readonly connection: {
+    /** Whether they can be asked for. */
+    readonly isUp: boolean;
+  };
   readonly nameOf: (kind: string, text: string) => string;
   /** Distinguishes this upstream from others. */
   readonly baseUrl: string;
@@ -84,7 +86,7 @@ export class SharedCache {
   /** Keeps the answer to a read for other replicas; false when it cannot be. */
   keep(of: KeyedRead, { bytes, stamp: { shared }, value }: Answer): boolean {
     const { answers, freshness } = this.#options;
-    if (!shared || shared.epoch !== answers.replica.epoch || !answers.isUp()) return false;
+    if (!shared || shared.epoch !== answers.replica.epoch || !answers.connection.isUp) return false;
     const { asOf, at, epoch } = shared;
     const { ttlMs, staleIfErrorMs, staleWhileRevalidateMs } = freshness[of.read.resource];
     const lifeMs = ttlMs + staleWhileRevalidateMs + staleIfErrorMs;
@@ -129,8 +131,8 @@ export class SharedCache {
   /** Adds what is kept of these reads and newer than what is here, as far as it was asked for as all remember it. */
   async #find(sought: readonly KeyedRead[]): Promise<void> {
     const { answers, cached } = this.#options;
-    const { clock, generations, isUp, kept, replica } = answers;
-    if (!isUp()) return;
+    const { clock, connection, generations, kept, replica } = answers;
+    if (!connection.isUp) return;
     const found = await kept.find(sought.map((each) => this.#nameOf(each)));
     for (const [at, of] of sought.entries()) {
       const entry = found[at];
