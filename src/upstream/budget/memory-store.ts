@@ -5,7 +5,7 @@ import { type BudgetView, pausedMs } from './law/availability.ts';
 import { claimSlots, type Stop, stopOf } from './law/claim.ts';
 import { type KeyBudget, type Lane, newBudget, type Rules } from './law/document.ts';
 import { cancelSlot, endSlot } from './law/ended.ts';
-import { addAnswered, heldBack, PROCESS_BEFORE, purge } from './law/slots.ts';
+import { addAnswered, heldBack, onWire, PROCESS_BEFORE, purge } from './law/slots.ts';
 import { SlotLimiter, type TakenSlots } from './slot-limiter.ts';
 import type { BudgetStore, Claimed, Queue } from './store.ts';
 
@@ -83,7 +83,8 @@ export class MemoryStore implements BudgetStore {
     const free = b.limit - this.#limiter.taken;
     const none: Claimed = { taken: [], againAt: Infinity, newcomersAt: -Infinity };
     // Thousands can wait: they are looked through when one of them can have a slot.
-    const stop = lane && stopOf(b, rules, now, { lane, free, isAlive });
+    const wire = onWire(b, isAlive);
+    const stop = lane && stopOf(b, rules, now, { lane, free, wire });
     if (stop) return { ...none, againAt: now + soon(stop) };
     const { waits, wants: wanted } = queue.wanted();
     const wants = wanted.map(({ request, ...want }) => {
@@ -91,7 +92,7 @@ export class MemoryStore implements BudgetStore {
       const { lane: own, lengthy = false } = request;
       return { ...want, id: String(this.#slots), lane: own, lengthy };
     });
-    const at = { owner: SELF, free, waits, bids: [], isAlive };
+    const at = { owner: SELF, free, wire, waits, bids: [] };
     const claimed = claimSlots(b, rules, now, wants, at);
     const { granted } = claimed;
     this.#count();

@@ -3,7 +3,7 @@ import { type BudgetView, heldMsOf } from './law/availability.ts';
 import { claimSlots, stopOf } from './law/claim.ts';
 import { copyOf, type KeyBudget, type TurnLane } from './law/document.ts';
 import { endSlot } from './law/ended.ts';
-import { purge, used } from './law/slots.ts';
+import { onWire, purge, used } from './law/slots.ts';
 import type { CallerWaits } from './law/turns.ts';
 
 /** A request that leaves, in a forecast. Times are milliseconds from when the forecast was made. */
@@ -88,11 +88,10 @@ export class QueueForecast {
 
   /** When the next of those who wait leaves, at `nowMs` or later; infinite when no caller waits. */
   nextInMs(nowMs: number): number {
-    const { isAlive, now, rules } = this.#view;
-    const b = this.#budget;
+    const { now, rules } = this.#view;
     this.#playTo(now + nowMs);
     for (let lane = this.#lanes.next; lane && lane !== 'refresh'; lane = this.#lanes.next) {
-      const stop = stopOf(b, rules, this.#now, { lane, free: b.limit - used(b), isAlive });
+      const stop = stopOf(this.#budget, rules, this.#now, { lane, ...this.#room });
       if (!stop) return this.#now - now;
       // Less than that could be lost in rounding.
       const stopAt = this.#now + Math.max(0.001, stop.waitMs ?? Infinity);
@@ -108,24 +107,28 @@ export class QueueForecast {
     if (waiting.done || leavesInMs === Number.POSITIVE_INFINITY) return undefined;
     this.#played += 1;
     const id = `${PLAYED} ${this.#played}`;
-    const b = this.#budget;
     const { lane } = waiting.value;
     claimSlots(
-      b,
+      this.#budget,
       this.#view.rules,
       this.#now,
       [{ id, lane, caller: this.#lanes.callerOf(waiting.value) }],
       {
         owner: PLAYED,
-        free: b.limit - used(b),
+        ...this.#room,
         waits: this.#lanes.waits,
         bids: [],
-        isAlive: (owner) => owner === PLAYED || this.#view.isAlive(owner),
       },
     );
     this.#lanes.remove(waiting.value);
     this.#answers.push({ id, owner: PLAYED, at: this.#now + this.latencyMs });
     return { waiting: waiting.value, leavesInMs, answersInMs: leavesInMs + this.latencyMs };
+  }
+
+  get #room() {
+    const b = this.#budget;
+    const isAlive = (owner: string) => owner === PLAYED || this.#view.isAlive(owner);
+    return { free: b.limit - used(b), wire: onWire(b, isAlive) };
   }
 
   /** How long this many requests take at least, in milliseconds, when the window is as full as it can be. */

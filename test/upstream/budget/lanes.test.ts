@@ -48,7 +48,7 @@ class Queue {
         free: allowRefresh && all.length === refreshes.length ? 60 : 1,
         waits: { ...lanes.waits, refreshes: refreshes.length },
         bids: [],
-        isAlive: () => true,
+        wire: 0,
       },
     );
     const at = granted.indexOf(true);

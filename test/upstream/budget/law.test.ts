@@ -14,7 +14,7 @@ import {
   type Rules,
 } from '../../../src/upstream/budget/law/document.ts';
 import { cancelSlot, endSlot, renewSlot } from '../../../src/upstream/budget/law/ended.ts';
-import { purge, slotsOf, used } from '../../../src/upstream/budget/law/slots.ts';
+import { onWire, purge, slotsOf, used } from '../../../src/upstream/budget/law/slots.ts';
 import type { CallerWaits, WaitingCounts } from '../../../src/upstream/budget/law/turns.ts';
 import { MemoryStore } from '../../../src/upstream/budget/memory-store.ts';
 import type { BudgetStore } from '../../../src/upstream/budget/store.ts';
@@ -99,7 +99,7 @@ class World {
         free: b.limit - used(b),
         waits: this.#waitsOf(owner),
         bids: others.filter((each) => !this.dead.has(each)).map((each) => this.#waitsOf(each)),
-        isAlive: (each) => !this.dead.has(each),
+        wire: onWire(b, (each) => !this.dead.has(each)),
       }),
     );
     for (const [at, want] of wants.entries()) {
@@ -264,7 +264,7 @@ describe('The law', () => {
           ],
         },
         bids: [{ ...waits, interactive: [['c', 1, 0]] }],
-        isAlive: () => true,
+        wire: onWire(b, () => true),
       }),
     );
     expect(claimed).toMatchObject({ granted: [false, true], why: 'window' });
@@ -422,7 +422,7 @@ describe('The memory store', () => {
           free: b.limit - used(b),
           waits: { write: [['a', 1, 0]], interactive: [], refreshes: 0, oldestMs: 0 },
           bids: [],
-          isAlive: () => true,
+          wire: onWire(b, () => true),
         }),
       ).granted[0];
     expect(claims('first')).toBe(true);

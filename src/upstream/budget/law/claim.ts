@@ -1,7 +1,7 @@
 import { cautionMs, isStrict, sends } from './caution.ts';
-import { type KeyBudget, type Lane, type Rules, reserveOf } from './document.ts';
+import { type KeyBudget, type Lane, type Rules, reserveOf, type TurnLane } from './document.ts';
 import { refreshGoes, refreshMs } from './pace.ts';
-import { addHeld, comesBack, onWire } from './slots.ts';
+import { addHeld, comesBack } from './slots.ts';
 import { Order, type WaitingCounts } from './turns.ts';
 
 /** A request that wants a slot. */
@@ -17,17 +17,21 @@ export interface WantedSlot {
   readonly flight?: unknown;
 }
 
-/** Who claims, and what else waits. */
-export interface Claimant {
-  readonly owner: string;
+/** What there is to claim. */
+interface Room {
   /** Slots that are free; negative where more count than the limit, after it has shrunk. */
   readonly free: number;
+  /** Requests that are out, see `onWire`. */
+  readonly wire: number;
+}
+
+/** Who claims, and what else waits. */
+export interface Claimant extends Room {
+  readonly owner: string;
   /** All that waits here, those included that are claimed for. */
   readonly waits: WaitingCounts;
   /** What waits in other processes. */
   readonly bids: readonly WaitingCounts[];
-  /** Whether another process is heard of. */
-  readonly isAlive: (owner: string) => boolean;
 }
 
 /** Why nothing more is granted. */
@@ -51,14 +55,26 @@ const TURN_MS = 20;
 /** A refresh waits for one in another process whose answer is older than this share of its own. */
 const SAME_AGE = 0.8;
 
-/** Why a request of a lane would have no slot now, where nothing goes before it; `undefined` when it would. */
+/** Why a request of a lane would have no slot now, with slots `reserved` for what goes before it; `undefined` when it would. */
 export function stopOf(
   b: KeyBudget,
   rules: Rules,
   now: number,
-  next: { readonly lane: Lane; readonly free: number; readonly isAlive: Claimant['isAlive'] },
+  next: Room & { readonly lane: Lane; readonly reserved?: number },
 ): Stop | undefined {
-  return stopAt(b, rules, now, { ...next, wire: onWire(b, next.isAlive), reserved: 0 });
+  const { free, lane, reserved = 0, wire } = next;
+  if (b.pause.until !== null && now < b.pause.until) {
+    return { waitMs: b.pause.until - now, why: 'paused' };
+  }
+  const slotMs = (over: number): number => comesBack(b, rules, now, over) - now;
+  if (reserved >= free) return { waitMs: slotMs(reserved - free), why: 'window' };
+  const waitMs = cautionMs(b, rules, now, { isWrite: lane === 'write', wire, reserved });
+  if (waitMs > 0) return { waitMs, why: 'caution' };
+  if (lane !== 'refresh') return undefined;
+  const paceMs = refreshMs(b, rules, now);
+  if (paceMs > 0) return { waitMs: paceMs, why: 'refresh' };
+  const over = reserveOf(b.limit) - free;
+  return over < 0 ? undefined : { waitMs: slotMs(over), why: 'refresh' };
 }
 
 /**
@@ -104,38 +120,42 @@ class Claim {
     this.#wants = wants;
     this.#granted = wants.map(() => false);
     this.#claimant = claimant;
-    this.#order = new Order(b.turns, [claimant.waits, ...claimant.bids]);
-    this.#wire = onWire(b, claimant.isAlive);
+    this.#wire = claimant.wire;
     this.#free = claimant.free;
     this.#refreshes = claimant.waits.refreshes;
+    this.#order = new Order(b.turns, [claimant.waits, ...claimant.bids]);
   }
 
+  /** Gives slots, or leaves them to others, until there is a reason to do neither. */
   run(): ClaimResult {
     let stop: Stop | undefined;
-    while (!stop) stop = this.#step();
+    while (!stop) {
+      const { next } = this.#order;
+      const lane: Lane | undefined = next?.lane ?? (this.#refreshes > 0 ? 'refresh' : undefined);
+      if (!lane) stop = { waitMs: null, why: 'idle' };
+      else {
+        const at = { lane, free: this.#free, wire: this.#wire, reserved: this.#reserved };
+        stop = stopOf(this.#b, this.#rules, this.#now, at);
+        if (stop?.why === 'caution' && this.#rush()) stop = undefined;
+        else if (!stop && next) this.#give(next);
+        else stop ??= this.#refresh();
+      }
+    }
     if (this.#leadMs < (stop.waitMs ?? Infinity)) stop = { waitMs: this.#leadMs, why: 'turn' };
     return { ...stop, granted: this.#granted };
   }
 
-  /** Gives one slot, or leaves one to another; answers why it does neither. */
-  #step(): Stop | undefined {
-    const { next } = this.#order;
-    const lane: Lane | undefined = next?.lane ?? (this.#refreshes > 0 ? 'refresh' : undefined);
-    if (!lane) return { waitMs: null, why: 'idle' };
-    const at = { lane, free: this.#free, wire: this.#wire, reserved: this.#reserved };
-    const stop = stopAt(this.#b, this.#rules, this.#now, at);
-    if (stop) return stop.why === 'caution' && this.#rush() ? undefined : stop;
-    if (!next) return this.#refresh();
-    const want = this.#indexOf((each) => each.lane === lane && each.caller === next.caller);
+  /** Gives a slot to the one whose turn it is, or leaves one to it. */
+  #give({ caller, lane }: { readonly caller: string; readonly lane: TurnLane }): void {
+    const want = this.#indexOf((each) => each.lane === lane && each.caller === caller);
     if (want >= 0) {
       this.#grant(want);
-    } else {
-      this.#reserved += 1;
-      this.#order.pass(next.lane);
-      const isHere = this.#claimant.waits[next.lane].some(([each]) => each === next.caller);
-      this.#leadMs = Math.min(this.#leadMs, isHere ? 1 : TURN_MS);
+      return;
     }
-    return undefined;
+    this.#reserved += 1;
+    this.#order.pass(lane);
+    const isHere = this.#claimant.waits[lane].some(([each]) => each === caller);
+    this.#leadMs = Math.min(this.#leadMs, isHere ? 1 : TURN_MS);
   }
 
   /** The oldest answer is refreshed first, wherever that is asked for. */
@@ -180,30 +200,4 @@ class Claim {
     if (!want.lengthy) this.#wire += 1;
     this.#granted[at] = true;
   }
-}
-
-function stopAt(
-  b: KeyBudget,
-  rules: Rules,
-  now: number,
-  next: {
-    readonly lane: Lane;
-    readonly free: number;
-    readonly wire: number;
-    readonly reserved: number;
-  },
-): Stop | undefined {
-  const { free, lane, reserved, wire } = next;
-  if (b.pause.until !== null && now < b.pause.until) {
-    return { waitMs: b.pause.until - now, why: 'paused' };
-  }
-  const slotMs = (over: number): number => comesBack(b, rules, now, over) - now;
-  if (reserved >= free) return { waitMs: slotMs(reserved - free), why: 'window' };
-  const waitMs = cautionMs(b, rules, now, { isWrite: lane === 'write', wire, reserved });
-  if (waitMs > 0) return { waitMs, why: 'caution' };
-  if (lane !== 'refresh') return undefined;
-  const paceMs = refreshMs(b, rules, now);
-  if (paceMs > 0) return { waitMs: paceMs, why: 'refresh' };
-  const over = reserveOf(b.limit) - free;
-  return over < 0 ? undefined : { waitMs: slotMs(over), why: 'refresh' };
 }

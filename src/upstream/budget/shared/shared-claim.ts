@@ -1,7 +1,7 @@
 import type { Effects, Surroundings } from '../../../redis/shared-document.ts';
 import { claimSlots, type WantedSlot } from '../law/claim.ts';
 import type { KeyBudget, Rules, TurnLane } from '../law/document.ts';
-import { used } from '../law/slots.ts';
+import { onWire, used } from '../law/slots.ts';
 import { type CallerWaits, countWaiting, type WaitingCounts } from '../law/turns.ts';
 import { bidsIn, bidText } from './texts.ts';
 
@@ -98,7 +98,7 @@ export function claimShared(
           free: b.limit - used(b),
           waits: left,
           bids: [...bidsIn(around).values()],
-          isAlive: (owner) => owner === self || isAway(owner),
+          wire: onWire(b, (owner) => owner === self || isAway(owner)),
         });
   const granted = new Set(open.filter((_, at) => claimed.granted[at]));
   for (const { id, lengthy, touches = [] } of granted) {
