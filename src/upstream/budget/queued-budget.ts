@@ -124,7 +124,9 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
       const rushPast = Math.max(at, position);
       wants[at] = { request, caller: this.lanes.callerOf(request), rushPast };
     }
-    return { wants, waits: this.#waits };
+    const { waits } = this.lanes;
+    const isAll = this.#parked.size === 0 && this.drainedAt === null;
+    return { wants, waits: isAll ? waits : this.#waitsOf(waits) };
   }
 
   freed(refused: boolean, noted?: Promise<void>): void {
@@ -134,10 +136,9 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
     if (noted) inBackground(noted.then(() => (refused ? this.storeChanged() : this.#claimNow())));
   }
 
-  get #waits(): WaitingCounts {
-    const { waits } = this.lanes;
+  /** What waits here, of what waits in the lanes: parked requests too, and during a drain no refreshes. */
+  #waitsOf(waits: WaitingCounts): WaitingCounts {
     const drains = this.drainedAt !== null;
-    if (this.#parked.size === 0 && !drains) return waits;
     const { seq } = this.store.holder.budget.turns;
     const parkedIn = (lane: Lane): CallerWaits[] =>
       [...this.#parked.keys()].flatMap((each) =>

@@ -43,7 +43,7 @@ export class Waiters<T> implements SlotRequest {
   readonly urgency: () => number;
   readonly lengthy: boolean;
   readonly resource: string;
-  readonly sharing: Sharing | undefined;
+  sharing: Sharing | undefined;
   readonly #options: WaitersOptions;
   readonly #waiters = new Set<Waiter<T>>();
   #state: 'new' | 'queued' | 'sending' | 'done' = 'new';
@@ -57,8 +57,6 @@ export class Waiters<T> implements SlotRequest {
   #isEmittedAsQueued = false;
   /** Whether it is sent although no caller waits, for those who come later. */
   #goesOn = false;
-  /** Whether another replica's answer was of no use: it wants a request of its own. */
-  #isAlone = false;
 
   constructor(options: WaitersOptions) {
     this.#options = options;
@@ -69,18 +67,12 @@ export class Waiters<T> implements SlotRequest {
     this.resource = options.resource;
     this.urgency = options.urgency ?? (() => 0);
     this.lengthy = options.lengthy ?? false;
-    const { sharing } = options;
-    const newerThan = (): number => (this.#isAlone ? Infinity : (sharing?.newerThan?.() ?? 0));
-    this.sharing = sharing && { ...sharing, newerThan };
+    this.sharing = options.sharing;
   }
 
   /** Whether it is certain that nothing more comes of it. */
   get done(): boolean {
     return this.#state === 'done';
-  }
-
-  get #queued(): boolean {
-    return this.#state === 'queued';
   }
 
   /** Milliseconds since it was asked for. */
@@ -104,11 +96,15 @@ export class Waiters<T> implements SlotRequest {
       turn = await turn.next;
     }
     if (turn.kind === 'landed') {
-      this.#isAlone ||= turn.result?.kind === 'shared';
+      // Where that is of no use, it wants a request of its own.
+      if (turn.result?.kind === 'shared' && this.sharing) {
+        this.sharing = { ...this.sharing, newerThan: () => Infinity };
+      }
       this.#hasTurn();
       return turn;
     }
     if (turn.kind !== 'slot') return null;
+    // One that is given at once is had before this goes on.
     if (this.#state === 'queued') this.#hasTurn();
     if (this.#waiters.size > 0 || this.#leavesAnyway) return turn;
     turn.release();
@@ -166,10 +162,11 @@ export class Waiters<T> implements SlotRequest {
 
   /** Emits whether it waits. What gets its slot at once never did. */
   #emitQueue(): void {
-    if (this.#queued === this.#isEmittedAsQueued) return;
-    this.#isEmittedAsQueued = this.#queued;
+    const isQueued = this.#state === 'queued';
+    if (isQueued === this.#isEmittedAsQueued) return;
+    this.#isEmittedAsQueued = isQueued;
     const { events, upstream } = this.#options;
-    events?.emit('queue', { upstream, change: this.#queued ? 1 : -1 });
+    events?.emit('queue', { upstream, change: isQueued ? 1 : -1 });
   }
 
   /**
@@ -197,23 +194,23 @@ export class Waiters<T> implements SlotRequest {
     // Of a request that has had its turn, only a refresh becomes another: it may have to go again.
     const isPromoted = this.#state === 'queued' ? this.lane !== 'write' : this.lane === 'refresh';
     if (isPromoted) budget.promote(this, caller.name);
-    if (this.#state === 'queued') {
-      if (waiter.patienceMs === 0) budget.sendNow(this);
-      if (this.#queued) this.#beginWaiting(waiter, budget.estimateOf(this));
-    }
+    if (this.#state !== 'queued') return waiter.answer;
+    const { patienceMs } = waiter;
+    if (patienceMs === 0) budget.sendNow(this);
+    if (this.#state === 'queued') this.#beginWaiting(waiter, budget.estimateOf(this), patienceMs);
     return waiter.answer;
   }
 
   /** No caller waits for its turn any more. */
   #hasTurn(): void {
-    if (!this.#queued) return;
+    if (this.#state !== 'queued') return;
     this.#state = 'sending';
+    this.#emitQueue();
     for (const waiter of this.#waiters) waiter.endQueue();
     const { clock, events, upstream } = this.#options;
     const now = clock.now();
     this.#sentAt = now;
     events?.emit('waited', { upstream, lane: this.lane, ms: now - this.#queuedAt });
-    this.#emitQueue();
   }
 
   /** Gives those who still wait what they waited for. */
@@ -231,11 +228,10 @@ export class Waiters<T> implements SlotRequest {
     }
     if (this.#options.budget.turnsAway(this, estimateMs)) this.#goesOn = false;
     this.cancelIfUnwanted();
-    return this.#queued;
+    return this.#state === 'queued';
   }
 
-  #beginWaiting(waiter: Waiter<T>, estimateMs: number): void {
-    const { patienceMs } = waiter;
+  #beginWaiting(waiter: Waiter<T>, estimateMs: number, patienceMs = waiter.patienceMs): void {
     if (this.#leaveIfTooLate(waiter, estimateMs, patienceMs)) return;
     // A caller without patience still learns whether a slot is free.
     const waitMs = Math.max(patienceMs, this.#options.budget.answersInMs);
@@ -255,7 +251,8 @@ export class Waiters<T> implements SlotRequest {
     if (!this.#waiters.delete(waiter)) return;
     waiter.endQueue();
     this.cancelIfUnwanted();
-    const estimateMs = this.#queued
+    const isQueued = this.#state === 'queued';
+    const estimateMs = isQueued
       ? budget.estimateOf(this)
       : budget.estimate(this.lane === 'write' ? 'write' : 'interactive', waiter.caller.name);
     waiter.settle({ error: this.#exhausted(estimateMs) });
@@ -269,8 +266,7 @@ export class Waiters<T> implements SlotRequest {
 
   /** Whether it is sent although no caller waits. */
   get #leavesAnyway(): boolean {
-    if (!this.#goesOn && this.lane !== 'refresh') return false;
-    return this.#options.isWanted?.() ?? true;
+    return (this.#goesOn || this.lane === 'refresh') && (this.#options.isWanted?.() ?? true);
   }
 
   /** Takes it out of its lane if no caller waits and it is of no use to those who come later. */
