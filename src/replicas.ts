@@ -12,9 +12,8 @@ import type { EventStream } from './observe/event-stream.ts';
 import type { ReplicaGauges } from './observe/metrics/replica-metrics.ts';
 import { RedisConnection } from './redis/connection/connection.ts';
 import { KeptEntries } from './redis/kept-entries.ts';
-import { redisNames } from './redis/names.ts';
 import { Replica } from './redis/replica.ts';
-import { createSealing } from './redis/seal.ts';
+import { createSealing, redisNames } from './redis/seal.ts';
 import { Settling } from './redis/settling.ts';
 import { type ReplicaFault, Standing } from './redis/standing.ts';
 import { holdMs, type ProtocolTimes, protocolTimes } from './redis/times.ts';
@@ -81,7 +80,7 @@ export class Replicas {
       clock,
       callMs: this.#times.callMs,
       names,
-      replyObserver: (command, ms, ok) => events.emit('roundTrip', { command, ms, ok }),
+      stream: events,
       events: {
         up: () => {
           this.#replica.beat();
@@ -102,7 +101,7 @@ export class Replicas {
       clock,
       times: this.#times,
       holdMs: Math.max(...this.#holdMs.values()),
-      run: this.#connection.run.bind(this.#connection),
+      connection: this.#connection,
       watched: () => this.#budgets.watched.map(({ document }) => document),
       listeners: {
         touched: ({ low, n, tags }) => this.generations.apply(tags, { low, n }),
@@ -124,7 +123,7 @@ export class Replicas {
     this.#settling = this.#createSettling();
     this.generations = new SharedGenerations({
       clock,
-      surroundings: this.#replica,
+      replica: this.#replica,
       suspectAfterMs: 2 * this.#times.leaseMs,
       unconfirmed: redis.outageReads,
       tell: (tags, permit, told) => this.#settling.settle(tags, permit, told),
@@ -132,9 +131,8 @@ export class Replicas {
     this.#kept = new KeptEntries({
       sealing,
       keyOf: names.entry,
-      read: this.#connection.read.bind(this.#connection),
-      write: this.#connection.write.bind(this.#connection),
-      unreadable: () => events.emit('unreadable', null),
+      connection: this.#connection,
+      events,
     });
     this.#budgets = this.#createBudgets();
   }
@@ -148,7 +146,7 @@ export class Replicas {
   /** Lets no other replica wait for this one, and lets go of Redis. */
   async close(): Promise<void> {
     this.#budgets.leave();
-    await this.#replica.close(this.#budgets.watched.map(({ name }) => name));
+    await this.#replica.close(this.#budgets.watched.map(({ document }) => document.name));
     this.#settling.close();
     await this.#connection.close();
   }
@@ -162,7 +160,6 @@ export class Replicas {
       replica: this.#replica,
       generations: this.generations,
       kept: this.#kept,
-      connection: this.#connection,
       nameOf: this.#nameOf,
       baseUrl: upstream.baseUrl,
     };
@@ -194,12 +191,11 @@ export class Replicas {
     const names = this.#upstreams.map(({ name }) => name);
     return new Standing({
       replica: this.#replica,
-      leaseMs: this.#times.leaseMs,
       outageReads: this.#options.redis.outageReads,
       clock,
       events,
-      outageChanged: () => {
-        events.emit('outage', { isOut: this.#standing.isOut });
+      outageChanged: (isOut) => {
+        events.emit('outage', { isOut });
         this.#budgets.outageChanged();
       },
       quarantines: () => names.map((name) => ({ upstream: name, ms: this.#quarantineMs(name) })),
@@ -227,15 +223,8 @@ export class Replicas {
       clock,
       times: this.#times,
       nameOf: this.#nameOf,
-      isOut: () => this.#standing.isOut,
-      quarantineMs: (upstream) => this.#quarantineMs(upstream),
-      stampOf: this.generations.stampOf.bind(this.generations),
-      shows: (tags, asOf) => this.generations.holds(tags, this.generations.generationOf(asOf)),
-      observer: (upstream, outcome) => events.emit('permit', { upstream, outcome }),
-      watch: (upstream) => ({
-        foreign: (count) => events.emit('foreign', { upstream, count }),
-        paused: (ms) => events.emit('paused', { upstream, ms }),
-      }),
+      events,
+      generations: this.generations,
     });
     for (const upstream of this.#upstreams) {
       if (upstream.apiKey !== '') budgets.watch(keyOf(upstream, upstream.apiKey));

@@ -3,7 +3,7 @@ import { placeOf, readAddress } from '../redis/connection/address.ts';
 import { RedisClient } from '../redis/connection/client.ts';
 import { deniedTo } from '../redis/connection/permissions.ts';
 import { checkMaster, findMaster } from '../redis/connection/sentinel.ts';
-import { redisNames } from '../redis/names.ts';
+import { redisNames } from '../redis/seal.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import type { Finding } from '../upstream/diagnosis.ts';
 

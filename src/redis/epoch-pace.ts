@@ -27,8 +27,8 @@ export class EpochPace {
   #beganAt = Number.NEGATIVE_INFINITY;
   /** Before that nothing is asked, on `clock.now()`. */
   #pausedUntil = Number.NEGATIVE_INFINITY;
-  /** Whether the latest epoch was found again since. */
-  #confirmed = true;
+  /** Whether the latest epoch was found again since, so that other scripts than beats may be sent. */
+  isOpen = true;
 
   constructor(options: EpochPaceOptions) {
     this.#options = options;
@@ -40,25 +40,15 @@ export class EpochPace {
     const now = clock.now();
     this.#losses = this.#isRecent ? this.#losses + 1 : 0;
     this.#beganAt = now;
-    this.#confirmed = this.#losses === 0;
-    if (this.#confirmed) return;
+    this.isOpen = this.#losses === 0;
+    if (this.isOpen) return;
     const pauseMs = Math.min(longestMs, shortestMs * 2 ** (this.#losses - 1));
     this.#pausedUntil = now + pauseMs * (0.5 + chance() / 2);
-  }
-
-  /** The latest epoch was found again. */
-  confirmed(): void {
-    this.#confirmed = true;
   }
 
   /** Milliseconds until a beat may be sent; 0 for now. */
   get pauseMs(): number {
     return Math.max(0, this.#pausedUntil - this.#options.clock.now());
-  }
-
-  /** Whether other scripts than beats may be sent. */
-  get isOpen(): boolean {
-    return this.#confirmed;
   }
 
   /** Whether the memory is lost again and again. */

@@ -27,8 +27,8 @@ export interface Heard {
   readonly n: number;
   /** For how long Redis has remembered, in milliseconds. */
   readonly ageMs: number;
-  /** The other replicas whose lease runs. */
-  readonly others: ReadonlySet<string>;
+  /** A list of the other replicas whose lease runs. */
+  readonly others: unknown;
 }
 
 /** A document that is to be known here as it is; `token` names what is known. */

@@ -1,5 +1,7 @@
+import type { EventStream } from '../observe/event-stream.ts';
+import type { RedisConnection } from './connection/connection.ts';
+import { jsonMembers } from './messages.ts';
 import type { Sealing } from './seal.ts';
-import { jsonMembers } from './values.ts';
 
 /** Raised when the members below, or the values that decoders make, change in a way that readers must notice. */
 const FORMAT = 1;
@@ -25,12 +27,9 @@ interface KeptEntriesOptions {
   readonly sealing: Sealing;
   /** The key that an answer is kept by. */
   readonly keyOf: (name: string) => string;
-  /** The values by these names in one round trip. Rejects when there is no Redis. */
-  readonly read: (names: readonly string[]) => Promise<readonly (Buffer | null)[]>;
-  /** Keeps a value for some milliseconds; its outcome is not reported. */
-  readonly write: (name: string, value: Buffer, ttlMs: number) => void;
-  /** Called for everything that is there and cannot be used. */
-  readonly unreadable: () => void;
+  readonly connection: Pick<RedisConnection, 'read' | 'write'>;
+  /** Emits `unreadable` for everything that is there and cannot be used. */
+  readonly events: EventStream;
 }
 
 /** So long an answer is kept at most, whatever its ttl. */
@@ -48,31 +47,30 @@ export class KeptEntries {
 
   /** The entries by these names; `null` for one that is not there, or is not what was kept. Never rejects. */
   async find(names: readonly string[]): Promise<(StoredEntry | null)[]> {
-    const { keyOf, read } = this.#options;
+    const { connection, keyOf } = this.#options;
     try {
-      const found = await read(names.map((name) => keyOf(name)));
+      const found = await connection.read(names.map((name) => keyOf(name)));
       return names.map((name, at) => this.#open(name, found[at] ?? null));
     } catch {
       return names.map(() => null);
     }
   }
 
-  /** Keeps an entry; false for one that is too large. */
+  /** Keeps an entry; false for one that is too large, and where there is no Redis. */
   keep(name: string, entry: StoredEntry, ttlMs: number): boolean {
-    const { keyOf, sealing, write } = this.#options;
+    const { connection, keyOf, sealing } = this.#options;
     const text = encodeEntry(entry);
     if (text.length > MAX_BYTES) return false;
     const key = keyOf(name);
-    write(key, sealing.seal(key, text), Math.min(ttlMs, LONGEST_MS));
-    return true;
+    return connection.write(key, sealing.seal(key, text), Math.min(ttlMs, LONGEST_MS));
   }
 
   #open(name: string, sealed: Buffer | null): StoredEntry | null {
     if (!sealed) return null;
-    const { keyOf, sealing, unreadable } = this.#options;
+    const { events, keyOf, sealing } = this.#options;
     const text = sealing.open(keyOf(name), sealed);
     const entry = text === null ? null : decodeEntry(text);
-    if (!entry) unreadable();
+    if (!entry) events.emit('unreadable', null);
     return entry;
   }
 }

@@ -1,5 +1,3 @@
-import { jsonMembers } from './values.ts';
-
 /** A request has come to its end: `kept` if its answer is in Redis, `code` if it failed. */
 export interface EndedMessage {
   readonly kind: 'ended';
@@ -45,4 +43,25 @@ function isTexts(value: unknown): value is string[] {
 /** The scripts write an empty list as an empty object. */
 function isTextsOrNone(value: unknown): boolean {
   return isTexts(value) || JSON.stringify(value) === '{}';
+}
+
+/** The members of an object that was written as JSON; none for any other text. Never throws. */
+export function jsonMembers(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? { ...value } : {};
+  } catch {
+    return {};
+  }
+}
+
+/** A list in the reply of a script; empty for anything else. */
+export function listOf(reply: unknown): readonly unknown[] {
+  return Array.isArray(reply) ? reply : [];
+}
+
+/** Pairs that come one after the other in a list. */
+export function pairsIn(reply: unknown): (readonly [string, string])[] {
+  const flat = listOf(reply).map(String);
+  return flat.flatMap((each, at) => (at % 2 === 0 ? [[each, flat[at + 1] ?? ''] as const] : []));
 }

@@ -1,13 +1,13 @@
 import { inBackground } from '../scheduling/at-once.ts';
 import { type Clock, type Moment, momentOf } from '../scheduling/clock.ts';
+import type { RedisConnection } from './connection/connection.ts';
 import { EpochPace } from './epoch-pace.ts';
 import { RedisRefused, RedisUnavailable } from './failures.ts';
 import type { ReplicaListeners, Reply, WatchedDocument } from './heard.ts';
 import { type Script, scripts } from './lua/scripts.ts';
-import { readMessage } from './messages.ts';
+import { listOf, pairsIn, readMessage } from './messages.ts';
 import { type Bounds, SharedClock } from './shared-clock.ts';
 import type { ProtocolTimes } from './times.ts';
-import { listOf, pairsIn } from './values.ts';
 
 /** What a replica needs of the world. */
 interface ReplicaOptions {
@@ -22,8 +22,7 @@ interface ReplicaOptions {
   readonly chance: () => number;
   /** How long a request can count that was granted before, in milliseconds. */
   readonly holdMs: number;
-  /** Runs a script. Rejects with `RedisUnavailable` or `RedisRefused`. */
-  readonly run: (script: Script, args: readonly string[]) => Promise<unknown>;
+  readonly connection: Pick<RedisConnection, 'run'>;
   /** The documents that each beat asks for. */
   readonly watched: () => readonly WatchedDocument[];
   readonly listeners: ReplicaListeners;
@@ -77,14 +76,14 @@ export class Replica {
     this.#repliedAt = momentOf(options.clock);
   }
 
-  /** Whether Redis serves replicas with another secret and keeps this one out. */
-  get keptOut(): boolean {
-    return this.#keptOut;
+  /** Whether Redis answers, and serves replicas with another secret: it keeps this one out. */
+  get isKeptOut(): boolean {
+    return this.#keptOut && !this.#isSilent(this.#options.clock.now());
   }
 
-  /** How long no script has come back, in milliseconds: beats come several times in a lease. */
-  get silentMs(): number {
-    return this.#options.clock.now() - this.#repliedAt.now;
+  /** Whether no script is known to be carried out, for longer than a moment: beats come several times in a lease. */
+  get isOut(): boolean {
+    return this.#keptOut || this.#isSilent(this.#options.clock.now());
   }
 
   /** Whether Redis loses its memory again and again, so that hardly anything is asked of it. */
@@ -98,8 +97,17 @@ export class Replica {
   }
 
   /** For how long what was sent before this epoch can still count, where that is `holdMs` at most, in milliseconds. */
-  quarantineMs(holdMs: number): number {
-    return Math.max(0, holdMs - this.epochAgeMs);
+  quarantineMs(holdMs: number, now = this.#options.clock.now()): number {
+    return Math.max(0, holdMs - (now - this.#epochBegan));
+  }
+
+  /** The same, where Redis may come back with an epoch that begins now. */
+  heldMs(holdMs: number, now: number): number {
+    return this.#keptOut || this.#isSilent(now) ? holdMs : this.quarantineMs(holdMs, now);
+  }
+
+  #isSilent(now: number): boolean {
+    return now - this.#repliedAt.now > this.#options.times.leaseMs;
   }
 
   /** Whether no write can have been answered anywhere without being known here. */
@@ -122,7 +130,7 @@ export class Replica {
     script: Script,
     args: readonly string[] | ((bounds: Bounds | null) => readonly string[]),
   ): Promise<Reply> {
-    const { channel, clock, fingerprint, id, run } = this.#options;
+    const { channel, clock, connection, fingerprint, id } = this.#options;
     if (script !== scripts.beat && !this.#pace.isOpen) {
       throw new RedisUnavailable('Redis loses its memory again and again', false);
     }
@@ -131,7 +139,7 @@ export class Replica {
     const limits = `${bounds?.upper ?? 0}/${bounds?.lower ?? 0}`;
     const mine = [channel, limits, this.#seenAt(sent), id, fingerprint];
     const own = typeof args === 'function' ? args(bounds) : args;
-    const reply = await run(script, [...mine, ...own]);
+    const reply = await connection.run(script, [...mine, ...own]);
     if (!Array.isArray(reply)) throw new RedisRefused('a reply that is no list');
     this.#repliedAt = momentOf(clock);
     this.#keptOut = reply[0] === 'differs';
@@ -200,7 +208,7 @@ export class Replica {
     this.#time.heard(now, sent.now, this.#repliedAt.now);
     if (epoch === this.epoch) {
       this.#number = Math.max(this.#number, number);
-      this.#pace.confirmed();
+      this.#pace.isOpen = true;
       return;
     }
     this.epoch = epoch;
@@ -268,12 +276,12 @@ export class Replica {
       sentAt: sent.now,
       n: Number(n),
       ageMs: Number(age),
-      others: new Set(listOf(others).map(String)),
+      others,
     };
     for (const [at, document] of asked.entries())
       document.look(listOf(listOf(documentsNow)[at]), heard);
     // Writers wait to hear that their writes are known here.
     if (news) this.#beatAgain = true;
-    listeners.beaten(1 + heard.others.size, Number(strangers) || 0);
+    listeners.beaten(1 + listOf(others).length, Number(strangers) || 0);
   }
 }

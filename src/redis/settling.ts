@@ -3,9 +3,9 @@ import { inBackground } from '../scheduling/at-once.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import { RedisUnavailable } from './failures.ts';
 import { scripts } from './lua/scripts.ts';
+import { pairsIn } from './messages.ts';
 import type { Replica } from './replica.ts';
 import type { ProtocolTimes } from './times.ts';
-import { pairsIn } from './values.ts';
 
 interface SettlingOptions {
   readonly replica: Replica;

@@ -41,6 +41,8 @@ const DRIFT = 0.001;
  * Monotonic time stands still while a machine is suspended; then the lower bound is merely lower.
  */
 export class SharedClock {
+  /** When the command of the latest reply was sent, on `clock.now()`; before all times where there was none. */
+  heardAt = Number.NEGATIVE_INFINITY;
   readonly #slackMs: number;
   /** Of the latest reply, with when its command was sent. */
   #sent: Pair | null = null;
@@ -53,13 +55,9 @@ export class SharedClock {
     this.#slackMs = slackMs;
   }
 
-  /** When the command of the latest reply was sent, on `clock.now()`; before all times where there was none. */
-  get heardAt(): number {
-    return this.#sent?.local ?? Number.NEGATIVE_INFINITY;
-  }
-
   /** Another memory of Redis has a clock of its own, which may have `lost` some time before it was first heard of. */
   begin(lost: LostTime | null): void {
+    this.heardAt = Number.NEGATIVE_INFINITY;
     this.#sent = null;
     this.#came = null;
     this.#lost = lost;
@@ -67,6 +65,7 @@ export class SharedClock {
 
   /** A reply in the epoch that has begun. */
   heard(shared: number, sentAt: number, cameAt: number): void {
+    this.heardAt = sentAt;
     this.#sent = { shared, local: sentAt };
     if (this.#came === null || shared >= this.#leastAt(this.#came, cameAt)) {
       this.#came = { shared, local: cameAt };

@@ -1,11 +1,12 @@
 import { inBackground } from '../scheduling/at-once.ts';
-import type { Moment } from '../scheduling/clock.ts';
+import type { Clock, Moment } from '../scheduling/clock.ts';
 import { RedisRefused, RedisUnavailable } from './failures.ts';
 import type { Heard } from './heard.ts';
 import { scripts } from './lua/scripts.ts';
+import { listOf, pairsIn } from './messages.ts';
 import type { Replica } from './replica.ts';
 import type { Bounds } from './shared-clock.ts';
-import { listOf, pairsIn } from './values.ts';
+import type { ProtocolTimes } from './times.ts';
 
 /** What a step finds besides the document. */
 export interface Surroundings {
@@ -69,6 +70,8 @@ export interface DocumentForm<D> {
 }
 
 interface SharedDocumentOptions<D> {
+  readonly clock: Clock;
+  readonly times: ProtocolTimes;
   readonly replica: Pick<Replica, 'applied' | 'call' | 'epoch'>;
   readonly name: string;
   readonly form: DocumentForm<D>;
@@ -138,6 +141,20 @@ export class SharedDocument<D> {
     });
   }
 
+  /** Changes the document, if need be again and again for this many milliseconds. Never rejects. */
+  async insist(step: DocumentStep<D, void>, forMs: number): Promise<void> {
+    const { clock, times } = this.#options;
+    for (const until = clock.now() + forMs; clock.now() < until; ) {
+      try {
+        await this.change(step);
+        return;
+      } catch (error) {
+        const waitMs = error instanceof RedisUnavailable ? times.beatMs : times.leaseMs;
+        await new Promise<void>((resolve) => void clock.after(waitMs, resolve));
+      }
+    }
+  }
+
   /** What a beat has brought. */
   look(reply: readonly unknown[], of: Heard): void {
     const [token, shift, text, ...company] = reply;
@@ -165,24 +182,19 @@ export class SharedDocument<D> {
     const { replica } = this.#options;
     for (let tries = 0; tries < MOST_TRIES; tries += 1) {
       let done: readonly ((changed: SwapMoment) => void)[] = [];
-      let text = '';
+      let own: { readonly text: string; readonly document: D } | undefined;
       const reply = await replica.call(scripts.swap, (bounds) => {
         const swap = this.#reckon(steps, bounds);
-        ({ done, text } = swap);
-        return [JSON.stringify(swap.told), swap.isChanged ? text : ''];
+        done = swap.done;
+        own = swap.own;
+        return [JSON.stringify(swap.told), swap.isChanged ? swap.own.text : ''];
       });
       const { epoch, now: sharedAt, sent } = reply;
-      const [count, ageMs, isDone, token, shift, newest, others, ...company] = reply.rest;
-      const n = Number(count);
-      const heard = {
-        epoch,
-        now: sharedAt,
-        sentAt: sent.now,
-        n,
-        ageMs: Number(ageMs),
-        others: new Set(listOf(others).map(String)),
-      };
-      this.#hear(heard, [token, shift, isDone === 1 ? text : newest, ...company]);
+      const [count, age, isDone, token, shift, newest, others, ...company] = reply.rest;
+      const [n, ageMs] = [Number(count), Number(age)];
+      const heard = { epoch, now: sharedAt, sentAt: sent.now, n, ageMs, others };
+      if (isDone !== 1) own = undefined;
+      this.#hear(heard, [token, shift, own?.text ?? newest, ...company], own?.document);
       if (isDone === 1) {
         for (const each of done) each({ epoch, sharedAt, n, sent });
         return;
@@ -197,7 +209,7 @@ export class SharedDocument<D> {
     const { form, name, replica } = this.#options;
     const known = this.known;
     const read = { name, token: '', latest: 0, forget: 0, messages: [] };
-    const nothing = { told: read, text: '', isChanged: false, done: [] };
+    const nothing = { told: read, isChanged: false as const, own: undefined, done: [] };
     if (known === null || bounds === null || this.token === '') return nothing;
     const now = bounds.lower - this.#shift;
     const document = form.read(this.#text, now);
@@ -236,21 +248,28 @@ export class SharedDocument<D> {
             },
           }),
     };
-    return { told, text: isChanged ? after : this.#text, isChanged, done };
+    return { told, isChanged, own: { text: isChanged ? after : this.#text, document }, done };
   }
 
-  #hear({ ageMs, epoch, n, others, ...of }: Heard, reply: readonly unknown[]): void {
+  /** `own` is the document as it was written here, if it was: then it need not be read. */
+  #hear({ ageMs, epoch, n, others, ...of }: Heard, reply: readonly unknown[], own?: D): void {
     const [token, shift, text, bids, company] = reply;
+    const { form, heard } = this.#options;
+    // It names those that live, and what they wait for.
+    const known = (this.#company === company && this.known) || {
+      bids: new Map(pairsIn(bids)),
+      others: new Set(listOf(others).map(String)),
+    };
     this.#company = String(company);
     this.#epoch = epoch;
     this.#token = String(token);
     this.#shift = Number(shift);
     this.#text = String(text);
     const now = of.now - this.#shift;
-    const document = this.#options.form.read(this.#text, now);
-    const rest = { now, unsureMs: 0, shared: of.now, heardAt: of.sentAt, ageMs, n, others };
-    this.known = document && { document, ...rest, bids: new Map(pairsIn(bids)) };
-    this.#options.heard(this.known);
+    const document = own ?? form.read(this.#text, now);
+    const rest = { now, unsureMs: 0, shared: of.now, heardAt: of.sentAt, ageMs, n };
+    this.known = document && { ...known, document, ...rest };
+    heard(this.known);
   }
 
   /** What cannot be read is a loss of memory: its content is unknown. */

@@ -26,13 +26,12 @@ export interface ReplicaFault {
 }
 
 interface StandingOptions {
-  readonly replica: Pick<Replica, 'isRestless' | 'keptOut' | 'leased' | 'silentMs'>;
-  readonly leaseMs: number;
+  readonly replica: Pick<Replica, 'isKeptOut' | 'isOut' | 'isRestless' | 'leased'>;
   readonly outageReads: 'stale' | 'refuse';
   readonly events: EventStream;
   readonly clock: Clock;
   /** Called whenever Redis does not answer, for longer than a moment, or does again. */
-  readonly outageChanged: () => void;
+  readonly outageChanged: (isOut: boolean) => void;
   readonly quarantines: () => ReplicaGauges['quarantines'];
   readonly ghosts: () => ReplicaGauges['ghosts'];
 }
@@ -66,17 +65,11 @@ export class Standing {
     return this.#alive;
   }
 
-  /** Whether no script is known to be carried out, for longer than a moment. */
-  get isOut(): boolean {
-    const { leaseMs, replica } = this.#options;
-    return replica.keptOut || replica.silentMs > leaseMs;
-  }
-
   /** Why this process may not answer at all; `null` where it may. */
   get unready(): 'redis-unreachable' | 'secret-differs' | null {
     const { outageReads, replica } = this.#options;
     // Replicas with the secret that is in use do better.
-    if (this.#isKeptOut) return 'secret-differs';
+    if (replica.isKeptOut) return 'secret-differs';
     if (this.#alive === 0) return 'redis-unreachable';
     return outageReads === 'stale' || replica.leased ? null : 'redis-unreachable';
   }
@@ -110,12 +103,12 @@ export class Standing {
   /** What a scrape shows. */
   get gauges(): ReplicaGauges {
     const { ghosts, quarantines, replica } = this.#options;
-    const isUp = !this.isOut;
+    const isUp = !replica.isOut;
     return {
       isUp,
       leased: replica.leased,
       replicas: isUp ? this.#alive : 0,
-      isKeptOut: this.#isKeptOut,
+      isKeptOut: replica.isKeptOut,
       strangers: isUp ? this.#strangers : 0,
       quarantines: quarantines(),
       ghosts: ghosts(),
@@ -124,7 +117,7 @@ export class Standing {
 
   /** Looks whether Redis answers. */
   look(): void {
-    const { isOut } = this;
+    const { isOut } = this.#options.replica;
     if (isOut === this.#wasOut) return;
     this.#wasOut = isOut;
     if (isOut) {
@@ -135,7 +128,7 @@ export class Standing {
       this.#refusals.forget(() => true);
       this.#notice('redis is back');
     }
-    this.#options.outageChanged();
+    this.#options.outageChanged(isOut);
   }
 
   /** Redis has answered with an error, in its own words. */
@@ -192,10 +185,5 @@ export class Standing {
 
   #notice(message: string, facts?: Readonly<Record<string, string>>): void {
     this.#options.events.emit('notice', { message, ...(facts && { facts }) });
-  }
-
-  get #isKeptOut(): boolean {
-    const { leaseMs, replica } = this.#options;
-    return replica.keptOut && replica.silentMs <= leaseMs;
   }
 }

@@ -136,6 +136,14 @@ export function inNextTurn(task: () => void): void {
   setImmediate(task);
 }
 
+/**
+ * Runs a task after what has arrived was read. A process that stood still finds its timers over before it reads
+ * what came meanwhile: it would take its own pause for that of its peer.
+ */
+export function afterReading(task: () => void): void {
+  setImmediate(() => setImmediate(task));
+}
+
 /** Resolves in the next turn of the event loop: whatever a known value leads to has begun by then. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {

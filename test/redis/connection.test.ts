@@ -173,6 +173,32 @@ describeWith(redisServer, 'a connection to Redis', () => {
     expect(told).toEqual(['up']);
   });
 
+  it('gives nothing up whose reply it has had no time to read', async () => {
+    const server = await redis();
+    let now = 0;
+    const due = new Set<() => void>();
+    const clock = {
+      now: () => now,
+      wall: () => now,
+      after(_: number, task: () => void) {
+        due.add(task);
+        return () => void due.delete(task);
+      },
+    };
+    const { connection, hears } = connected([server.url], { callMs: 100, clock });
+    await hears(/up/);
+    expect(await connection.run(count, [])).toBe(1);
+    // It looks for what is overdue, and while it reads first the process is busy for long.
+    server.stop();
+    now = 100;
+    for (const task of due) task();
+    const reply = connection.run(count, []);
+    now = 300;
+    for (let turn = 0; turn < 5; turn += 1) await setImmediate();
+    server.cont();
+    expect(await reply).toBe(2);
+  });
+
   it('keeps a connection that answers late', async () => {
     const server = await redis();
     const { connection, hears, told } = connected([server.url], { callMs: 1000 });

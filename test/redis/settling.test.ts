@@ -22,7 +22,7 @@ async function stage() {
     clock: systemClock,
     holdMs: 1000,
     times,
-    run: (script, args) => connection.run(script, args),
+    connection,
     watched: () => [],
     listeners: {
       touched: () => {},

@@ -1,5 +1,7 @@
 import { afterEach, expect, it } from 'vitest';
 import { SharedDocument } from '../../src/redis/shared-document.ts';
+import { protocolTimes } from '../../src/redis/times.ts';
+import { systemClock } from '../../src/scheduling/clock.ts';
 import { describeWith, redisServer } from '../support/needs.ts';
 import { clearUp } from '../support/redis-connection.ts';
 import { setClock } from '../support/replicas/redis-insight.ts';
@@ -218,6 +220,8 @@ const numbers = {
 describeWith(redisServer, 'a shared document', () => {
   const documentOf = (replica: Actor) =>
     new SharedDocument({
+      clock: systemClock,
+      times: protocolTimes([60_000]),
       replica,
       name: DOCUMENT,
       form: numbers,

@@ -1,9 +1,11 @@
+import { EventStream } from '../../src/observe/event-stream.ts';
 import type { ProtocolTimes } from '../../src/redis/times.ts';
-import { systemClock } from '../../src/scheduling/clock.ts';
+import { type Clock, systemClock } from '../../src/scheduling/clock.ts';
+import type { SharedResult } from '../../src/upstream/budget/budget.ts';
 import type { KeyBudget } from '../../src/upstream/budget/law/document.ts';
 import type { CallerWaits, WaitingCounts } from '../../src/upstream/budget/law/turns.ts';
+import { RedisStore } from '../../src/upstream/budget/shared/redis-store.ts';
 import type { SharedClaim, SharedWant } from '../../src/upstream/budget/shared/shared-claim.ts';
-import { type SharedEnding, SharedLedger } from '../../src/upstream/budget/shared/shared-ledger.ts';
 import type { Feedback } from '../../src/upstream/wire/rate-limit-headers.ts';
 import { type Actor, DOCUMENT, type ScriptStage, scriptStage } from './script-stage.ts';
 
@@ -31,12 +33,17 @@ type Wanted = Partial<SharedWant> & {
 /** A replica and the budget that it shares. */
 export interface Party {
   readonly actor: Actor;
-  readonly ledger: SharedLedger;
+  readonly store: RedisStore;
   /** Asks at the moment of now. `others` wait on this replica besides. */
   claim(wants: readonly Wanted[], others?: Partial<WaitingCounts>): Promise<SharedClaim>;
   ended(
     id: string,
-    of?: Partial<Omit<SharedEnding, 'feedback'>> & { readonly feedback?: Partial<Feedback> },
+    of?: {
+      readonly epoch?: string;
+      readonly key?: string;
+      readonly result?: SharedResult;
+      readonly feedback?: Partial<Feedback>;
+    },
   ): Promise<void>;
 }
 
@@ -49,9 +56,19 @@ export interface LedgerStage extends ScriptStage {
 
 const silent: Feedback = { limit: null, remaining: null, resetInMs: null };
 
+interface LedgerOptions {
+  readonly clock?: Clock;
+  readonly limit?: number;
+  readonly windowMs?: number;
+}
+
 /** Sets one up. */
-export async function ledgerStage({ limit = 30, windowMs = 60_000 } = {}): Promise<LedgerStage> {
-  const stage = await scriptStage();
+export async function ledgerStage({
+  clock = systemClock,
+  limit = 30,
+  windowMs = 60_000,
+}: LedgerOptions = {}): Promise<LedgerStage> {
+  const stage = await scriptStage(clock);
   return {
     ...stage,
     async budget() {
@@ -61,17 +78,29 @@ export async function ledgerStage({ limit = 30, windowMs = 60_000 } = {}): Promi
     async party(id) {
       const actor = stage.actor(id);
       const touched = new Map<string, number>();
-      const ledger = new SharedLedger({
+      let permits = 0;
+      const store = new RedisStore({
         replica: actor,
-        clock: systemClock,
+        clock,
         times,
+        events: new EventStream(),
+        upstream: 'LINKS',
         name: DOCUMENT,
         limit,
         windowMs,
         timeoutMs: HOLD_MS - times.sendByMs - times.marginMs - 60_000,
-        shows: (tags, asOf) => tags.every((tag) => (touched.get(tag) ?? 0) <= asOf),
+        generations: {
+          shows: (tags, asOf) => tags.every((tag) => (touched.get(tag) ?? 0) <= asOf),
+          stampOf: ({ epoch, n, sharedAt: at }) => {
+            return { storedAt: 0, generation: 0, shared: { at, epoch, asOf: n } };
+          },
+        },
+        nameOf: (caller) => caller,
+        nextId: () => {
+          permits += 1;
+          return `${id}.${permits}`;
+        },
         isLeaving: () => false,
-        watch: { foreign: () => {}, paused: () => {} },
       });
       /** A beat tells what time it is, and which writes there were. */
       const beat = async (): Promise<void> => {
@@ -83,7 +112,7 @@ export async function ledgerStage({ limit = 30, windowMs = 60_000 } = {}): Promi
       await beat();
       return {
         actor,
-        ledger,
+        store,
         async claim(wanted, others = {}) {
           await beat();
           const wants = wanted.map(({ key, newer = 0, ttlMs = 0, ...want }): SharedWant => {
@@ -92,7 +121,7 @@ export async function ledgerStage({ limit = 30, windowMs = 60_000 } = {}): Promi
             const sought = key === undefined ? {} : { key, sought: { key, tags, ttlMs, newer } };
             return { caller: 'someone', ...want, ...sought, lane };
           });
-          const { seq } = ledger.budget.turns;
+          const { seq } = store.budget.turns;
           const waits = (lane: string): CallerWaits[] =>
             [
               ...new Set(wants.filter((each) => each.lane === lane).map(({ caller }) => caller)),
@@ -108,17 +137,12 @@ export async function ledgerStage({ limit = 30, windowMs = 60_000 } = {}): Promi
             refreshes,
             oldestMs: 0,
           };
-          return (await ledger.claim(wants, { ...all, ...others })).result;
+          return (await store.ask(wants, { ...all, ...others })).result;
         },
-        async ended(permit, { feedback, ...of } = {}) {
+        async ended(permit, { epoch, feedback, ...of } = {}) {
           await beat();
-          const { epoch } = actor;
-          await ledger.ended(permit, {
-            epoch,
-            kept: false,
-            ...of,
-            feedback: { ...silent, ...feedback },
-          });
+          const ending = { ...of, feedback: { ...silent, ...feedback } };
+          await store.ended(permit, epoch ?? actor.epoch, ending);
         },
       };
     },

@@ -1,12 +1,13 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { EventStream } from '../../src/observe/event-stream.ts';
 import {
   type ConnectionEvents,
   RedisConnection,
   type RedisConnectionOptions,
 } from '../../src/redis/connection/connection.ts';
 import { script } from '../../src/redis/lua/scripts.ts';
-import { redisNames } from '../../src/redis/names.ts';
+import { redisNames } from '../../src/redis/seal.ts';
 import { systemClock } from '../../src/scheduling/clock.ts';
 import { RedisServer } from './redis-server.ts';
 
@@ -59,13 +60,15 @@ export function connected(urls: readonly string[], options: Partial<RedisConnect
     refused: (reason) => tell(`refused ${reason}`),
     denied: (permissions) => tell(`denied ${permissions.join(', ')}`),
   };
+  const stream = new EventStream();
+  stream.add({ roundTrip: ({ command, ok }) => observed.push([command, ok]) });
   const connection = new RedisConnection({
     urls,
     sentinelName: null,
     clock: systemClock,
     callMs: 2000,
     names: redisNames('test'),
-    replyObserver: (name, _, ok) => observed.push([name, ok]),
+    stream,
     events,
     ...options,
   });

@@ -1,9 +1,9 @@
 import type { Reply } from '../../src/redis/heard.ts';
 import { type Script, scripts } from '../../src/redis/lua/scripts.ts';
-import { redisNames } from '../../src/redis/names.ts';
 import type { Replica } from '../../src/redis/replica.ts';
+import { redisNames } from '../../src/redis/seal.ts';
 import type { LostTime } from '../../src/redis/shared-clock.ts';
-import { momentOf, systemClock } from '../../src/scheduling/clock.ts';
+import { type Clock, momentOf, systemClock } from '../../src/scheduling/clock.ts';
 import { connected, redis } from './redis-connection.ts';
 import type { RedisServer } from './redis-server.ts';
 
@@ -43,7 +43,7 @@ interface Told {
 }
 
 /** A replica as Redis sees it: nothing but the scripts that it runs. */
-export interface Actor extends Pick<Replica, 'call'> {
+export interface Actor extends Pick<Replica, 'call' | 'heldMs'> {
   readonly id: string;
   /** The last write that it knows of. */
   applied: number;
@@ -97,7 +97,7 @@ const NEVER = 1e15;
 const UNSURE_MS = 100;
 
 /** Sets one up. */
-export async function scriptStage(): Promise<ScriptStage> {
+export async function scriptStage(clock: Clock = systemClock): Promise<ScriptStage> {
   const server = await redis();
   const { connection, hears, told } = connected([server.url], {
     names: redisNames('gateway'),
@@ -131,6 +131,7 @@ export async function scriptStage(): Promise<ScriptStage> {
         lost: null,
         token: '',
         applied: -1,
+        heldMs: () => 0,
         async call(script, args): Promise<Reply> {
           const { lower, now, upper } = actor;
           const earliest = lower || now;
@@ -143,7 +144,7 @@ export async function scriptStage(): Promise<ScriptStage> {
           actor.seen = `${epoch}/${number}`;
           actor.lost = ms === undefined ? null : { until: Number(until), ms: Number(ms) };
           actor.now = Number(reply[1]);
-          const of = { now: actor.now, lost: actor.lost, sent: momentOf(systemClock) };
+          const of = { now: actor.now, lost: actor.lost, sent: momentOf(clock) };
           return { epoch, number: Number(number), ...of, rest: reply.slice(2) };
         },
         async beat(applied = 0) {

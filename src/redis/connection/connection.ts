@@ -1,9 +1,10 @@
+import type { EventStream } from '../../observe/event-stream.ts';
 import { inBackground } from '../../scheduling/at-once.ts';
-import { type Clock, Deadline } from '../../scheduling/clock.ts';
-import { inNextTurn } from '../../scheduling/loop-turns.ts';
+import type { Clock } from '../../scheduling/clock.ts';
+import { afterReading } from '../../scheduling/loop-turns.ts';
 import { RedisRefused, RedisUnavailable } from '../failures.ts';
 import type { Script } from '../lua/scripts.ts';
-import type { RedisNames } from '../names.ts';
+import type { RedisNames } from '../seal.ts';
 import { type Address, readAddress } from './address.ts';
 import { type Command, RedisClient } from './client.ts';
 import { deniedTo, PermissionWatch } from './permissions.ts';
@@ -33,25 +34,14 @@ export interface RedisConnectionOptions {
   /** Patience with a command, in milliseconds: twice that in silence ends the connection. */
   readonly callMs: number;
   readonly names: RedisNames;
-  /**
-   * Called once for every command that was sent: the script's name, `read` or `write`, the milliseconds until
-   * the reply or until it was no longer waited for, and whether there was a reply that is no error.
-   */
-  readonly replyObserver?: (script: string, ms: number, ok: boolean) => void;
+  /** Emits `roundTrip` once for every command that was sent: a script by its name, `read` or `write`. */
+  readonly stream: EventStream;
   readonly events: ConnectionEvents;
 }
 
 const SHORTEST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 250;
 const SHORTEST_CONNECT_MS = 1000;
-
-/**
- * Runs a task after what has arrived was read. A process that stood still finds its timers over before it reads
- * what came meanwhile: it would take its own pause for that of Redis.
- */
-function afterReading(task: () => void): void {
-  inNextTurn(() => inNextTurn(task));
-}
 
 /**
  * The gateway's one connection to Redis, for commands and the channel alike, so that both live and die
@@ -62,14 +52,16 @@ export class RedisConnection {
   readonly #addresses: readonly Address[];
   readonly #closed = new AbortController();
   readonly #permissions: PermissionWatch;
-  /** Passes when commands are under way and nothing has come back for long. */
-  readonly #silence: Deadline;
   /** The connection that is up. */
   #client: RedisClient | null = null;
-  /** Commands that were sent over it and have no reply yet. */
+  /** Commands that were sent over it and have no reply yet, waited for or not. */
   #underWay = 0;
-  /** Replies that came, over all connections. */
-  #answers = 0;
+  /** What gives up those that are waited for, and when that is due, on `clock.now()`. */
+  readonly #patience = new Map<() => void, number>();
+  /** When the latest reply came, or the first command after a time without any was sent, on `clock.now()`. */
+  #heardAt = Number.NEGATIVE_INFINITY;
+  /** Cancels the next look at what is under way; `null` where there is none. */
+  #cancelLook: (() => void) | null = null;
   #pauseMs = SHORTEST_PAUSE_MS;
   #cancelPause = (): void => {};
   #reason: string | null = null;
@@ -84,12 +76,6 @@ export class RedisConnection {
       clock: options.clock,
       ask: () => deniedTo((command) => this.#call('permissions', command), options.names),
       changed: (denied) => options.events.denied(denied),
-    });
-    this.#silence = new Deadline(options.clock, () => {
-      const answers = this.#answers;
-      afterReading(() => {
-        if (this.#answers === answers) this.#drop(`no reply in ${2 * options.callMs} ms`);
-      });
     });
   }
 
@@ -109,16 +95,14 @@ export class RedisConnection {
    * `RedisUnavailable` where no reply came in `callMs`, and with `RedisRefused` where the reply is an error.
    */
   async run(script: Script, args: readonly string[]): Promise<unknown> {
-    const { clock, callMs, names } = this.#options;
+    const { clock, names } = this.#options;
     const since = clock.now();
     const rest = [String(names.keys.length), ...names.keys, ...args];
     try {
       return await this.#call(script.name, ['EVALSHA', script.sha1, ...rest], since);
     } catch (error) {
       if (!(error instanceof RedisRefused && error.message.startsWith('NOSCRIPT'))) throw error;
-      const sentAt = clock.now();
-      const patienceMs = Math.max(0, callMs - (sentAt - since));
-      return this.#call(script.name, ['EVAL', script.lua, ...rest], sentAt, patienceMs);
+      return this.#call(script.name, ['EVAL', script.lua, ...rest], clock.now(), since);
     }
   }
 
@@ -129,12 +113,14 @@ export class RedisConnection {
   }
 
   /**
-   * Keeps a value for some milliseconds. Sent at once, and carried out before whatever is run afterwards;
-   * only `replyObserver` learns what becomes of it.
+   * Keeps a value for some milliseconds; false where it cannot be sent. Sent at once, and carried out before whatever
+   * is run afterwards; only the event `roundTrip` says what becomes of it.
    */
-  write(name: string, value: Buffer, ttlMs: number): void {
+  write(name: string, value: Buffer, ttlMs: number): boolean {
+    if (!this.isUp) return false;
     const ttl = String(Math.max(1, Math.round(ttlMs)));
     this.#call('write', ['SET', name, value, 'PX', ttl]).catch(() => {});
+    return true;
   }
 
   /**
@@ -151,7 +137,7 @@ export class RedisConnection {
     this.#closed.abort();
     this.#permissions.close();
     this.#cancelPause();
-    this.#silence.end();
+    this.#cancelLook?.();
     this.#client?.destroy();
     this.#client = null;
     await this.#attempt;
@@ -200,34 +186,35 @@ export class RedisConnection {
     });
   }
 
-  /** One command over the connection that is up. */
+  /** One command over the connection that is up; waited for until `callMs` after `since`. */
   async #call(
     name: string,
     command: Command,
     sentAt = this.#options.clock.now(),
-    patienceMs = this.#options.callMs,
+    since = sentAt,
   ): Promise<unknown> {
-    const { clock, callMs, replyObserver } = this.#options;
+    const { clock, callMs, stream } = this.#options;
     const client = this.#client;
     if (client === null || this.#closed.signal.aborted) {
       throw new RedisUnavailable(this.#reason ?? 'not connected', false);
     }
-    let ok = false;
-    this.#sent();
-    const reply = this.#reply(client, name, command);
-    let cancel = (): void => {};
+    let giveUp = (): void => {};
     const patience = new Promise<never>((_, reject) => {
-      cancel = clock.after(patienceMs, () =>
-        afterReading(() => reject(new RedisUnavailable(`no reply in ${callMs} ms`, true))),
-      );
+      giveUp = () => reject(new RedisUnavailable(`no reply in ${callMs} ms`, true));
     });
+    this.#patience.set(giveUp, since + callMs);
+    this.#underWay += 1;
+    if (this.#underWay === 1) this.#heardAt = sentAt;
+    if (!this.#cancelLook) this.#lookIn(callMs);
+    let ok = false;
     try {
-      const value = await Promise.race([reply, patience]);
+      const value = await Promise.race([this.#reply(client, name, command), patience]);
       ok = true;
       return value;
     } finally {
-      cancel();
-      replyObserver?.(name, clock.now() - sentAt, ok);
+      this.#patience.delete(giveUp);
+      const ms = (ok ? this.#heardAt : clock.now()) - sentAt;
+      stream.emit('roundTrip', { command: name, ms, ok });
     }
   }
 
@@ -250,6 +237,29 @@ export class RedisConnection {
     }
   }
 
+  /** Looks at what is under way in some milliseconds: one timer for all commands, however many there are. */
+  #lookIn(ms: number): void {
+    const { clock } = this.#options;
+    this.#cancelLook = clock.after(ms, () => {
+      const now = clock.now();
+      afterReading(() => this.#look(now));
+    });
+  }
+
+  /** Gives up what was waited for long enough at a moment: all that had arrived by then was read since. */
+  #look(now: number): void {
+    const { callMs } = this.#options;
+    this.#cancelLook = null;
+    let nextAt = this.#heardAt + 2 * callMs;
+    for (const [giveUp, dueAt] of this.#patience) {
+      if (dueAt <= now) giveUp();
+      else nextAt = Math.min(nextAt, dueAt);
+    }
+    if (this.#underWay === 0) return;
+    if (nextAt <= now) this.#drop(`no reply in ${2 * callMs} ms`);
+    else this.#lookIn(Math.ceil(nextAt - now));
+  }
+
   /** Whatever was asked for, and by whom: one who waits for no reply shall not be the only one to know. */
   #refused(reason: string): void {
     if (reason.startsWith('NOSCRIPT')) return;
@@ -257,22 +267,12 @@ export class RedisConnection {
     if (reason.startsWith('NOPERM')) inBackground(this.#permissions.look());
   }
 
-  #sent(): void {
-    this.#underWay += 1;
-    if (this.#underWay === 1) this.#silence.set(2 * this.#options.callMs);
-  }
-
   /** Any reply, even a late one, shows that the connection is alive. */
   #answered(client: RedisClient): void {
+    this.#heardAt = this.#options.clock.now();
     if (client !== this.#client) return;
-    this.#answers += 1;
     this.#underWay -= 1;
-    if (this.#underWay > 0) {
-      this.#silence.set(2 * this.#options.callMs);
-    } else {
-      this.#silence.lift();
-      this.#drained();
-    }
+    if (this.#underWay === 0) this.#drained();
   }
 
   /** Ends the connection that is up and makes another. */
@@ -281,7 +281,6 @@ export class RedisConnection {
     if (client === null) return;
     this.#client = null;
     this.#underWay = 0;
-    this.#silence.lift();
     client.destroy();
     this.#drained();
     this.#failed(reason);

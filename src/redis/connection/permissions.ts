@@ -1,7 +1,7 @@
 import type { Clock } from '../../scheduling/clock.ts';
 import { RedisRefused } from '../failures.ts';
 import { scriptCommands } from '../lua/effects.ts';
-import type { RedisNames } from '../names.ts';
+import type { RedisNames } from '../seal.ts';
 import type { Command } from './client.ts';
 
 /** Asks without doing anything: what is checked is the user, each command, and its keys and channels. */

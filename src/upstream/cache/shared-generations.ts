@@ -8,8 +8,8 @@ import { scopedTags, scopeOfKey } from './key.ts';
 /** How lists learn of what was written elsewhere; answers with further tags. See `Lists.touchedElsewhere`. */
 export type TouchedElsewhere = (partition: string, tags: readonly string[]) => readonly string[];
 
-/** What is known of the other replicas. */
-interface Surroundings {
+/** What is known of the other replicas: see `Replica`. */
+interface KnownReplicas {
   /** Whether every write that was answered anywhere is known here. */
   readonly leased: boolean;
   /** How long what all replicas share has been remembered, in milliseconds. */
@@ -22,7 +22,7 @@ interface Surroundings {
 
 interface SharedGenerationsOptions {
   readonly clock: Clock;
-  readonly surroundings: Surroundings;
+  readonly replica: KnownReplicas;
   /**
    * What was read before all was forgotten is certain to be shown only when this is over, in milliseconds: where
    * nothing uncertain is shown, not before.
@@ -80,7 +80,7 @@ export class SharedGenerations implements Generations {
   }
 
   get shifts(): number {
-    const { leased } = this.#options.surroundings;
+    const { leased } = this.#options.replica;
     if (leased !== this.#wasLeased) {
       this.#wasLeased = leased;
       this.#shifts += 1;
@@ -93,19 +93,24 @@ export class SharedGenerations implements Generations {
     return this.#base + n;
   }
 
+  /** Whether an answer that shows all writes up to number `asOf` of this epoch is right for some tags. */
+  shows(tags: readonly string[], asOf: number): boolean {
+    return this.holds(tags, this.generationOf(asOf));
+  }
+
   holds(tags: readonly string[], generation: number): boolean {
     return !this.#isInvalid(tags, generation) && !this.#isDoubtful(tags, generation);
   }
 
   validity(tags: readonly string[], generation: number): Validity {
     if (this.#isInvalid(tags, generation)) return 'invalid';
-    const { suspectAfterMs, surroundings, unconfirmed } = this.#options;
-    const { epochAgeMs, leased } = surroundings;
+    const { replica, suspectAfterMs, unconfirmed } = this.#options;
     const mayShow = unconfirmed === 'stale';
     if (generation < this.#base) {
       // Those who wrote just before all was forgotten announce it again first.
-      return mayShow || epochAgeMs >= suspectAfterMs ? 'fallback-only' : 'hidden';
+      return mayShow || replica.epochAgeMs >= suspectAfterMs ? 'fallback-only' : 'hidden';
     }
+    const { leased } = replica;
     if (!leased && !mayShow) return 'hidden';
     if (this.#isDoubtful(tags, generation)) return 'fallback-only';
     return leased ? 'valid' : 'unconfirmed';
@@ -158,11 +163,11 @@ export class SharedGenerations implements Generations {
 
   /** What an answer shows whose request got its slot in that moment. */
   stampOf({ epoch, n, sharedAt }: SwapMoment): Stamp {
-    const { clock, surroundings } = this.#options;
+    const { clock, replica } = this.#options;
     return {
-      storedAt: Math.min(clock.now(), surroundings.toLocal(sharedAt)),
+      storedAt: Math.min(replica.toLocal(sharedAt), clock.now()),
       // What was asked for in an epoch that is over is suspect from the start.
-      generation: epoch === surroundings.epoch ? this.generationOf(n) : this.#base - 1,
+      generation: epoch === replica.epoch ? this.#base + n : this.#base - 1,
       shared: { at: sharedAt, epoch, asOf: n },
     };
   }

@@ -20,10 +20,6 @@ export interface SharedAnswers {
   readonly replica: Pick<Replica, 'epoch' | 'toLocal'>;
   readonly generations: SharedGenerations;
   readonly kept: KeptEntries;
-  readonly connection: {
-    /** Whether they can be asked for. */
-    readonly isUp: boolean;
-  };
   readonly nameOf: (kind: string, text: string) => string;
   /** Distinguishes this upstream from others. */
   readonly baseUrl: string;
@@ -86,7 +82,7 @@ export class SharedCache {
   /** Keeps the answer to a read for other replicas; false when it cannot be. */
   keep(of: KeyedRead, { bytes, stamp: { shared }, value }: Answer): boolean {
     const { answers, freshness } = this.#options;
-    if (!shared || shared.epoch !== answers.replica.epoch || !answers.connection.isUp) return false;
+    if (!shared || shared.epoch !== answers.replica.epoch) return false;
     const { asOf, at, epoch } = shared;
     const { ttlMs, staleIfErrorMs, staleWhileRevalidateMs } = freshness[of.read.resource];
     const lifeMs = ttlMs + staleWhileRevalidateMs + staleIfErrorMs;
@@ -131,8 +127,7 @@ export class SharedCache {
   /** Adds what is kept of these reads and newer than what is here, as far as it was asked for as all remember it. */
   async #find(sought: readonly KeyedRead[]): Promise<void> {
     const { answers, cached } = this.#options;
-    const { clock, connection, generations, kept, replica } = answers;
-    if (!connection.isUp) return;
+    const { clock, generations, kept, replica } = answers;
     const found = await kept.find(sought.map((each) => this.#nameOf(each)));
     for (const [at, of] of sought.entries()) {
       const entry = found[at];

@@ -1,5 +1,5 @@
 import { countWaiting } from '../law/turns.ts';
-import type { SharedLedger } from './shared-ledger.ts';
+import type { RedisStore } from './redis-store.ts';
 
 /** What is known of a process by the budgets that it shares. */
 interface Standing {
@@ -38,23 +38,26 @@ export function membersOf(
 }
 
 /** What budgets tell of other replicas, by their names. */
-export function othersIn(ledgers: readonly SharedLedger[]): ReadonlyMap<string, Standing> {
+export function othersIn(
+  stores: readonly RedisStore[],
+  self: string,
+): ReadonlyMap<string, Standing> {
   const others = new Map<string, { sentMsAgo: number | null; queued: number }>();
   const other = (name: string) => {
     const known = others.get(name) ?? { sentMsAgo: null, queued: 0 };
     others.set(name, known);
     return known;
   };
-  for (const ledger of ledgers) {
-    const { budget, now } = ledger.standing;
+  for (const store of stores) {
+    const { budget, now } = store.view;
     const { answered, held } = budget;
     for (const { grantedAt, owner } of [...held, ...answered]) {
-      if (ledger.isOwn(owner)) continue;
+      if (owner === self) continue;
       const known = other(owner);
       const ms = Math.max(0, Math.round(now - grantedAt));
       known.sentMsAgo = Math.min(known.sentMsAgo ?? Infinity, ms);
     }
-    for (const [name, bid] of ledger.bids) other(name).queued += countWaiting(bid);
+    for (const [name, bid] of store.bids) other(name).queued += countWaiting(bid);
   }
   return others;
 }

@@ -1,37 +1,73 @@
-import type { PermitOutcome } from '../../../observe/events.ts';
+import type { UpstreamName } from '../../../errors.ts';
+import type { EventStream } from '../../../observe/event-stream.ts';
 import { RedisRefused, RedisUnavailable } from '../../../redis/failures.ts';
-import type { SwapMoment } from '../../../redis/shared-document.ts';
-import type { ProtocolTimes } from '../../../redis/times.ts';
+import type { Replica } from '../../../redis/replica.ts';
+import {
+  type Changed,
+  type DocumentStep,
+  type Effects,
+  SharedDocument,
+  type Surroundings,
+  type SwapMoment,
+} from '../../../redis/shared-document.ts';
+import { holdMs, type ProtocolTimes } from '../../../redis/times.ts';
 import { inBackground } from '../../../scheduling/at-once.ts';
 import { type Clock, momentOf } from '../../../scheduling/clock.ts';
-import type { Stamp } from '../../request.ts';
-import type { Slot, SlotRequest } from '../budget.ts';
+import type { Feedback } from '../../wire/rate-limit-headers.ts';
+import type { SharedResult, Slot, SlotRequest } from '../budget.ts';
 import type { BudgetView } from '../law/availability.ts';
-import type { Rules } from '../law/document.ts';
-import type { BudgetStore, Claimed, Queue, QueuedWant } from '../store.ts';
-import type { SharedWant } from './shared-claim.ts';
-import type { SharedLedger } from './shared-ledger.ts';
+import { type KeyBudget, newBudget, type Rules } from '../law/document.ts';
+import { cancelSlot, endSlot, renewSlot } from '../law/ended.ts';
+import { purge } from '../law/slots.ts';
+import type { WaitingCounts } from '../law/turns.ts';
+import type { BudgetStore, Claimed, Queue } from '../store.ts';
+import {
+  claimNothing,
+  claimShared,
+  foreignSlots,
+  type KnownWrites,
+  type SharedClaim,
+  type SharedWant,
+  wantOf,
+} from './shared-claim.ts';
+import { bidsIn, budgetForm } from './texts.ts';
+
+/** What the budgets of a replica have in common. */
+export interface SharedWorld {
+  readonly replica: Pick<Replica, 'applied' | 'call' | 'epoch' | 'heldMs' | 'id'>;
+  readonly clock: Clock;
+  readonly times: ProtocolTimes;
+  readonly events: EventStream;
+  readonly generations: KnownWrites;
+}
 
 /** What a budget that replicas share needs of the world. */
-interface RedisStoreOptions {
-  readonly clock: Clock;
-  readonly ledger: SharedLedger;
-  readonly times: ProtocolTimes;
-  /** A name for the next permit, unlike all others. */
-  readonly nextId: () => string;
-  /** Whether nothing can be asked of the ledger, for longer than a moment. */
-  readonly isOut: () => boolean;
-  /** Milliseconds for which nothing is sent, since it is not known what was. */
-  readonly quarantineMs: () => number;
+interface RedisStoreOptions extends SharedWorld {
+  readonly upstream: UpstreamName;
+  /** Of the key's budget, in Redis. */
+  readonly name: string;
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly timeoutMs: number;
   /** What stands for a caller where others can read. */
   readonly nameOf: (caller: string) => string;
-  /** What an answer is stored with that is asked for with a permit of this claim. */
-  readonly stampOf: (claim: SwapMoment) => Stamp;
-  readonly observer: (outcome: PermitOutcome) => void;
+  /** A name for the next permit, unlike all others. */
+  readonly nextId: () => string;
+  /** Whether this replica ends: a claim that is under way gets nothing then, and leaves no bid. */
+  readonly isLeaving: () => boolean;
+}
+
+/** How a request ended. */
+interface SharedEnding {
+  readonly feedback: Feedback;
+  readonly key?: string | undefined;
+  readonly result?: SharedResult | undefined;
 }
 
 /** While slots are waited for, newcomers are claimed for at most once in this many milliseconds. */
 const PACE_MS = 50;
+/** How long a slot counts whose replica ended without a word and may only be stopped, in milliseconds. */
+const GHOST_MS = 600_000;
 
 /**
  * Keeps the budget of a key that several replicas share, in Redis. A claim asks for permits, which are given to those
@@ -41,46 +77,76 @@ export class RedisStore implements BudgetStore {
   readonly answersInMs: number;
   readonly rules: Rules;
   readonly nameOf: (caller: string) => string;
+  /** For how long nothing is sent when Redis has lost its memory, in milliseconds. */
+  readonly holdMs: number;
+  readonly document: SharedDocument<KeyBudget>;
+  budget: KeyBudget;
+  /** What waits on other replicas, by their names. */
+  bids: ReadonlyMap<string, WaitingCounts> = new Map();
+  readonly holder = this;
   readonly #options: RedisStoreOptions;
-  readonly holder: SharedLedger;
+  /** Slots of others that counted when the budget was last heard of, by when they come back at the latest. */
+  #foreign: readonly number[] = [];
+  #pausedUntil: number | null = null;
 
   constructor(options: RedisStoreOptions) {
+    const { limit, nameOf, times, windowMs } = options;
     this.#options = options;
-    this.holder = options.ledger;
-    this.answersInMs = options.times.callMs;
-    this.rules = options.ledger.rules;
-    this.nameOf = options.nameOf;
+    this.answersInMs = times.callMs;
+    this.nameOf = nameOf;
+    this.holdMs = holdMs(times, options);
+    const { marginMs } = times;
+    this.rules = { limit, windowMs, marginMs, holdMs: this.holdMs, ghostMs: GHOST_MS };
+    this.budget = newBudget(this.rules, 0);
+    let bidTexts: ReadonlyMap<string, string> | undefined;
+    this.document = new SharedDocument({
+      ...options,
+      form: budgetForm(this.rules),
+      heard: (known) => {
+        this.budget = known?.document ?? newBudget(this.rules, 0);
+        if (known?.bids !== bidTexts) this.bids = bidsIn(known?.bids ?? new Map());
+        bidTexts = known?.bids;
+        this.#emitNews(known?.now ?? 0);
+      },
+    });
   }
 
   get view(): BudgetView {
-    const { isOut, quarantineMs } = this.#options;
-    const { bids, holdMs, isAlive, rules, standing } = this.holder;
+    const { clock, replica } = this.#options;
+    const moment = clock.now();
+    const { bids, budget, isAlive, rules } = this;
+    const { known } = this.document;
+    // On the clock of the budget.
+    const now = known ? known.now + (moment - known.heardAt) : 0;
+    purge(budget, rules, now);
     // Whatever Redis knows when it is back, nothing of it is older than that.
-    const heldMs = Math.max(quarantineMs(), isOut() ? holdMs : 0);
-    return { ...standing, rules, heldMs, bids: [...bids.values()], isAlive };
+    const heldMs = replica.heldMs(this.holdMs, moment);
+    return { budget, now, rules, heldMs, bids: [...bids.values()], isAlive };
   }
 
+  /** Whether a replica is heard of. */
+  readonly isAlive = (owner: string): boolean =>
+    owner === this.#options.replica.id || this.document.known?.others.has(owner) === true;
+
   async claim(queue: Queue): Promise<Claimed> {
-    const { clock, nextId, observer, times } = this.#options;
+    const { clock, events, nextId, times, upstream } = this.#options;
     // What is asked for in one turn is claimed for together.
     await Promise.resolve();
-    const { waits, wants } = queue.wanted();
-    const wanted = wants.map((want) => ({ request: want.request, want: wantOf(want, nextId()) }));
+    const { waits, wants: wanted } = queue.wanted();
     if (wanted.length === 0) return { taken: [], againAt: Infinity, newcomersAt: -Infinity };
+    const wants = wanted.map((want) => wantOf(want, nextId()));
     const newcomersAt = clock.now() + PACE_MS;
     try {
-      const claim = await this.holder.claim(
-        wanted.map(({ want }) => want),
-        waits,
-      );
+      const claim = await this.ask(wants, waits);
       const { stopMs, verdicts } = claim.result;
-      const taken = wanted.map(({ request, want }, at) => {
-        const verdict = verdicts[at];
-        if (!verdict) return { request, got: null };
-        observer(verdict);
+      const taken = wanted.map(({ request }, at) => {
+        const outcome = verdicts[at];
+        if (!outcome) return { request, got: null };
+        events.emit('permit', { upstream, outcome });
+        const id = wants[at]?.id ?? '';
         return {
           request,
-          got: verdict === 'go' ? this.#slotOf(request, want.id, claim, queue) : verdict,
+          got: outcome === 'go' ? this.#slotOf(request, id, claim, queue) : outcome,
         };
       });
       return { taken, againAt: clock.now() + stopMs, newcomersAt };
@@ -88,9 +154,9 @@ export class RedisStore implements BudgetStore {
       if (!(error instanceof RedisUnavailable || error instanceof RedisRefused)) throw error;
       // What was claimed may have been given: these permits are not used, whenever that shows.
       if (error instanceof RedisUnavailable && error.doubtful) {
-        for (const { want } of wanted) {
-          observer('doubtful');
-          inBackground(this.holder.giveBack(want.id));
+        for (const { id } of wants) {
+          events.emit('permit', { upstream, outcome: 'doubtful' });
+          inBackground(this.giveBack(id));
         }
       }
       const taken = wanted.map(({ request }) => ({ request, got: null }));
@@ -98,15 +164,35 @@ export class RedisStore implements BudgetStore {
     }
   }
 
+  /**
+   * Asks for permits. Rejects with `RedisUnavailable`, whose `doubtful` says that they may have been given, or
+   * with `RedisRefused`.
+   */
+  ask(wants: readonly SharedWant[], waits: WaitingCounts): Promise<Changed<SharedClaim>> {
+    const { generations, isLeaving, replica, times, timeoutMs } = this.#options;
+    return this.document.change((b, around, effects) => {
+      if (isLeaving()) return claimNothing(effects, wants);
+      return claimShared(b, around, effects, {
+        wants,
+        waits,
+        bids: [...this.bids.values()],
+        self: replica.id,
+        rules: this.#rulesIn(around),
+        holdMs: this.holdMs,
+        intentMs: times.sendByMs + timeoutMs + times.marginMs,
+        generations,
+      });
+    });
+  }
+
   #slotOf(request: SlotRequest, id: string, claim: SwapMoment, queue: Queue): Slot {
-    const { clock, observer, stampOf, times } = this.#options;
+    const { clock, events, generations, times, upstream } = this.#options;
     const { lengthy, sharing } = request;
-    const ledger = this.holder;
-    const cancelRenewal = lengthy ? this.#renew(id) : () => {};
+    const cancelRenewal = lengthy ? this.#keepRenewed(id) : () => {};
     return {
       kind: 'slot',
       id,
-      stamp: stampOf(claim),
+      stamp: generations.stampOf(claim),
       // Both clocks: one stands still while a machine sleeps, the other can be set back.
       mayLeave: () => {
         const { now, wall } = momentOf(clock);
@@ -114,37 +200,68 @@ export class RedisStore implements BudgetStore {
       },
       release: () => {
         cancelRenewal();
-        observer('unsent');
-        inBackground(ledger.giveBack(id));
+        events.emit('permit', { upstream, outcome: 'unsent' });
+        inBackground(this.giveBack(id));
         queue.freed(false);
       },
       end: (feedback, result) => {
         cancelRenewal();
-        const noted = ledger.ended(id, {
-          epoch: claim.epoch,
-          feedback,
-          ...(sharing?.key === undefined ? {} : { key: sharing.key }),
-          kept: result?.kind === 'shared',
-          ...(result?.kind === 'failed' ? { code: result.code } : {}),
-          ...(result?.kind === 'nothing' ? { withdraw: true } : {}),
-        });
+        const noted = this.ended(id, claim.epoch, { feedback, key: sharing?.key, result });
         queue.freed(feedback.refused !== undefined, noted);
       },
     };
   }
 
+  /** Gives a permit back that was not used, or may not even have been given. */
+  async giveBack(id: string): Promise<void> {
+    await this.#tell((b, _, effects) => {
+      cancelSlot(b, id);
+      effects.dropped.add(id);
+      this.#tellEnded(effects, false);
+    });
+  }
+
+  /**
+   * A request has ended just now whose permit was given in an epoch; `key` names the read that it was for others. What
+   * goes wrong is tried again for as long as it matters.
+   */
+  async ended(id: string, epoch: string, of: SharedEnding): Promise<void> {
+    const { clock, replica } = this.#options;
+    const { feedback, key, result } = of;
+    const at = clock.now();
+    await this.#tell((b, around, effects) => {
+      const isKept = result?.kind === 'shared' && epoch === replica.epoch;
+      const flight = b.held.find((slot) => slot.id === id)?.flight;
+      endSlot(b, this.#rulesIn(around), around.now, {
+        id,
+        owner: replica.id,
+        feedback,
+        agoMs: clock.now() - at,
+        ...(isKept && flight ? { flight: { ...flight, keptAt: around.shared } } : {}),
+      });
+      if (result?.kind === 'nothing') effects.dropped.add(id);
+      this.#tellEnded(effects, isKept, key, result?.kind === 'failed' ? result.code : undefined);
+    });
+  }
+
+  /** A lengthy request is still under way. */
+  async renew(id: string): Promise<void> {
+    await this.#tell((b, around, effects) => {
+      renewSlot(b, this.#rulesIn(around), around.now, id, this.#options.replica.id);
+      effects.renewed.set(id, this.holdMs);
+    });
+  }
+
   /** Keeps a permit for as long as its request lasts, until the answer is called. */
-  #renew(id: string): () => void {
-    const { clock, ledger } = this.#options;
+  #keepRenewed(id: string): () => void {
     let cancel = (): void => {};
     let isOver = false;
     // One that does not get through is tried again by itself: another beside it would be told the same.
-    const renew = async (): Promise<void> => {
-      await ledger.renew(id);
-      if (!isOver) renewLater();
-    };
     const renewLater = (): void => {
-      cancel = clock.after(ledger.holdMs / 4, () => inBackground(renew()));
+      if (isOver) return;
+      cancel = this.#options.clock.after(this.holdMs / 4, () =>
+        inBackground(this.renew(id).then(renewLater)),
+      );
     };
     renewLater();
     return () => {
@@ -152,22 +269,35 @@ export class RedisStore implements BudgetStore {
       cancel();
     };
   }
-}
 
-/** A request as it is claimed for. */
-function wantOf({ caller, request, rushPast }: QueuedWant, id: string): SharedWant {
-  const { lane, lengthy, sharing } = request;
-  const { key, newerThan, tags = [], ttlMs = 0 } = sharing ?? {};
-  const newer = newerThan?.() ?? 0;
-  const isSought = key !== undefined && lane !== 'write' && newer !== Infinity;
-  return {
-    id,
-    lane,
-    caller,
-    ...(key === undefined ? {} : { key }),
-    ...(isSought ? { sought: { key, tags, ttlMs, newer } } : {}),
-    ...(lane === 'write' ? { touches: tags } : {}),
-    ...(lengthy ? { lengthy } : {}),
-    ...(rushPast === undefined ? {} : { rushPast }),
-  };
+  /** A slot counts so much longer as the time is not known. */
+  #rulesIn({ unsureMs }: Surroundings): Rules {
+    const { marginMs } = this.rules;
+    return { ...this.rules, marginMs: marginMs + unsureMs, holdMs: this.holdMs + unsureMs };
+  }
+
+  /** Emits what others have to do with the budget, as it was heard of at a moment on its own clock. */
+  #emitNews(now: number): void {
+    const { events, replica, upstream } = this.#options;
+    const { pause } = this.budget;
+    const before = this.#foreign.filter((until) => until > now).length;
+    this.#foreign = foreignSlots(this.budget, replica.id).filter((until) => until > now);
+    const count = this.#foreign.length - before;
+    if (count > 0) events.emit('foreign', { upstream, count });
+    const wasPaused = (this.#pausedUntil ?? now) > now;
+    this.#pausedUntil = pause.until;
+    const isPaused = pause.until !== null && pause.until > now;
+    if (isPaused && !wasPaused) events.emit('paused', { upstream, ms: (pause.until ?? now) - now });
+  }
+
+  #tellEnded({ messages }: Effects, kept: boolean, key?: string, code?: string): void {
+    const by = this.#options.replica.id;
+    const message = { kind: 'ended', document: this.document.name, key, kept, code, by };
+    messages.push({ text: JSON.stringify(message), always: key !== undefined });
+  }
+
+  async #tell(step: DocumentStep<KeyBudget, void>): Promise<void> {
+    // Then every permit that was given before has run out by itself.
+    await this.document.insist(step, 2 * this.holdMs);
+  }
 }

@@ -1,20 +1,13 @@
 import { BoundedMap } from '../../../bounded-map.ts';
 import type { UpstreamName } from '../../../errors.ts';
-import type { PermitOutcome } from '../../../observe/events.ts';
 import type { EndedMessage } from '../../../redis/messages.ts';
-import type { Replica } from '../../../redis/replica.ts';
-import type { SwapMoment } from '../../../redis/shared-document.ts';
-import type { ProtocolTimes } from '../../../redis/times.ts';
-import type { Clock } from '../../../scheduling/clock.ts';
-import type { Stamp } from '../../request.ts';
-import type { BudgetWatch, SharedResult } from '../budget.ts';
+import type { SharedResult } from '../budget.ts';
 import { QueuedBudget } from '../queued-budget.ts';
 import { othersIn } from './members.ts';
-import { RedisStore } from './redis-store.ts';
-import { SharedLedger } from './shared-ledger.ts';
+import { RedisStore, type SharedWorld } from './redis-store.ts';
 
-/** Budgets of callers' keys whose ledgers are remembered. */
-const LEDGERS_REMEMBERED = 2000;
+/** Budgets of callers' keys that are remembered. */
+const STORES_REMEMBERED = 2000;
 /** Budgets whose state is told with each beat, besides those of the operator's keys. */
 const MOST_WATCHED = 20;
 
@@ -29,28 +22,17 @@ interface SharedKey {
   readonly timeoutMs: number;
 }
 
-interface SharedBudgetsOptions {
-  readonly replica: Replica;
-  readonly clock: Clock;
-  readonly times: ProtocolTimes;
+interface SharedBudgetsOptions extends SharedWorld {
   /** A name that tells nothing of what it is made of. */
   readonly nameOf: (kind: string, text: string) => string;
-  readonly isOut: () => boolean;
-  readonly quarantineMs: (upstream: UpstreamName) => number;
-  readonly stampOf: (claim: SwapMoment) => Stamp;
-  /** Whether an answer that shows all writes up to a number is right for some tags. */
-  readonly shows: (tags: readonly string[], asOf: number) => boolean;
-  readonly observer: (upstream: UpstreamName, outcome: PermitOutcome) => void;
-  /** Told of what befalls the budgets of an upstream. */
-  readonly watch: (upstream: UpstreamName) => BudgetWatch;
 }
 
 /** The budgets that replicas share, as far as this one uses them. */
 export class SharedBudgets {
   readonly #options: SharedBudgetsOptions;
   /** Of the operator's keys, which are watched always. */
-  readonly #own = new Map<string, SharedLedger>();
-  readonly #others = new BoundedMap<SharedLedger>({ max: LEDGERS_REMEMBERED });
+  readonly #own = new Map<string, RedisStore>();
+  readonly #others = new BoundedMap<RedisStore>({ max: STORES_REMEMBERED });
   /** The budgets under which something waits, by name. */
   readonly #waiting = new Map<string, Set<QueuedBudget>>();
   #permits = 0;
@@ -62,31 +44,15 @@ export class SharedBudgets {
 
   /** Follows the budget of a key from now on, used or not. */
   watch(key: SharedKey): void {
-    const ledger = this.#newLedger(key);
-    this.#own.set(ledger.name, ledger);
+    const store = this.#newStore(key);
+    this.#own.set(store.document.name, store);
   }
 
   /** The budget of a key. To make one that nothing is sent under leaves no trace. */
   of(key: SharedKey): QueuedBudget {
-    const { clock, isOut, nameOf, observer, quarantineMs, replica, stampOf, times } = this.#options;
-    const { upstream } = key;
-    const ledger = this.#ledgerOf(key);
-    const store = new RedisStore({
-      clock,
-      ledger,
-      times,
-      nextId: () => {
-        this.#permits += 1;
-        return `${replica.id}.${this.#permits.toString(36)}`;
-      },
-      isOut,
-      quarantineMs: () => quarantineMs(upstream),
-      nameOf: (caller) => nameOf('caller', caller),
-      stampOf,
-      observer: (outcome) => observer(upstream, outcome),
-    });
-    return new QueuedBudget(clock, store, (budget, does) => {
-      this.#noteWaiting(ledger.name, budget, does);
+    const store = this.#storeOf(key);
+    return new QueuedBudget(this.#options.clock, store, (budget, does) => {
+      this.#noteWaiting(store.document.name, budget, does);
     });
   }
 
@@ -95,8 +61,8 @@ export class SharedBudgets {
     this.#isLeaving = true;
   }
 
-  /** The ledgers whose state is of interest. */
-  get watched(): readonly SharedLedger[] {
+  /** The budgets whose state is of interest. */
+  get watched(): readonly RedisStore[] {
     const waiting = this.names.filter((name) => !this.#own.has(name));
     const others = waiting.slice(0, MOST_WATCHED).flatMap((name) => this.#others.peek(name) ?? []);
     return [...this.#own.values(), ...others];
@@ -115,7 +81,7 @@ export class SharedBudgets {
     string,
     { readonly sentMsAgo: number | null; readonly queued: number }
   > {
-    return othersIn(this.watched);
+    return othersIn(this.watched, this.#options.replica.id);
   }
 
   /**
@@ -125,13 +91,13 @@ export class SharedBudgets {
   ghosts(upstream: UpstreamName): { readonly slots: number; readonly ms: number } {
     let slots = 0;
     let last = 0;
-    for (const { name, rules, standing } of this.watched) {
-      if (!name.startsWith(budgetsOf(upstream))) continue;
-      const { budget, now } = standing;
+    for (const store of this.watched) {
+      if (!store.document.name.startsWith(budgetsOf(upstream))) continue;
+      const { budget, now } = store.view;
       const ghosts = budget.held.filter(({ ghost }) => ghost);
       slots += ghosts.length;
       for (const { grantedAt } of ghosts) {
-        last = Math.max(last, grantedAt + (rules.ghostMs ?? 0) - now);
+        last = Math.max(last, grantedAt + (store.rules.ghostMs ?? 0) - now);
       }
     }
     return { slots, ms: last };
@@ -144,7 +110,7 @@ export class SharedBudgets {
     for (const budget of this.#waiting.get(document) ?? []) budget.endedElsewhere(key, result);
   }
 
-  /** Whether the ledgers can be asked, or what they remember, is other than before. */
+  /** Whether the budgets can be asked, or what they remember, is other than before. */
   outageChanged(): void {
     for (const budgets of this.#waiting.values()) {
       for (const budget of budgets) budget.storeChanged();
@@ -155,30 +121,31 @@ export class SharedBudgets {
     return `${budgetsOf(upstream)}${this.#options.nameOf('budget', `${baseUrl} ${secret}`)}`;
   }
 
-  #ledgerOf(key: SharedKey): SharedLedger {
+  #storeOf(key: SharedKey): RedisStore {
     const name = this.#nameOf(key);
     const known = this.#own.get(name) ?? this.#others.get(name);
     if (known) return known;
-    const ledger = this.#newLedger(key);
-    this.#others.set(name, ledger);
-    return ledger;
+    const store = this.#newStore(key);
+    this.#others.set(name, store);
+    return store;
   }
 
-  #newLedger(key: SharedKey): SharedLedger {
-    const { clock, replica, shows, times } = this.#options;
-    const { rateLimit: limit, rateWindowMs: windowMs, timeoutMs } = key;
-    const name = this.#nameOf(key);
-    return new SharedLedger({
-      replica,
-      clock,
-      times,
-      name,
+  #newStore(key: SharedKey): RedisStore {
+    const { nameOf, ...world } = this.#options;
+    const { rateLimit: limit, rateWindowMs: windowMs, timeoutMs, upstream } = key;
+    return new RedisStore({
+      ...world,
+      upstream,
+      name: this.#nameOf(key),
       limit,
       windowMs,
       timeoutMs,
-      shows,
+      nameOf: (caller) => nameOf('caller', caller),
+      nextId: () => {
+        this.#permits += 1;
+        return `${world.replica.id}.${this.#permits.toString(36)}`;
+      },
       isLeaving: () => this.#isLeaving,
-      watch: this.#options.watch(key.upstream),
     });
   }
 

@@ -1,9 +1,11 @@
-import type { Effects, Surroundings } from '../../../redis/shared-document.ts';
+import type { Effects, Surroundings, SwapMoment } from '../../../redis/shared-document.ts';
+import type { Stamp } from '../../request.ts';
 import { claimSlots, type WantedSlot } from '../law/claim.ts';
-import type { KeyBudget, Rules, TurnLane } from '../law/document.ts';
+import type { AnsweredSlot, KeyBudget, Rules, TurnLane } from '../law/document.ts';
 import { onWire, used } from '../law/slots.ts';
 import { type CallerWaits, countWaiting, type WaitingCounts } from '../law/turns.ts';
-import { bidsIn, bidText } from './texts.ts';
+import type { QueuedWant } from '../store.ts';
+import { bidText } from './texts.ts';
 
 /** A read that was sent with a slot, as replicas know it from the slot. */
 interface Flight {
@@ -54,6 +56,8 @@ interface Claiming {
   readonly wants: readonly SharedWant[];
   /** All that waits on the replica. */
   readonly waits: WaitingCounts;
+  /** What waits on the others. */
+  readonly bids: readonly WaitingCounts[];
   /** The replica. */
   readonly self: string;
   readonly rules: Rules;
@@ -61,14 +65,23 @@ interface Claiming {
   readonly holdMs: number;
   /** When the intent of a write whose replica was not heard of any more counts as the write, in milliseconds. */
   readonly intentMs: number;
+  readonly generations: KnownWrites;
+}
+
+/** The writes of all replicas, as far as they are known here: see `SharedGenerations`. */
+export interface KnownWrites {
+  /** What an answer is stored with that is asked for with a permit of this claim. */
+  stampOf(claim: SwapMoment): Stamp;
   /** Whether an answer that shows all writes up to a number is right for some tags. */
-  readonly shows: (tags: readonly string[], asOf: number) => boolean;
+  shows(tags: readonly string[], asOf: number): boolean;
 }
 
 /** So much longer than it is asked again a bid counts, in milliseconds. */
 const BID_MS = 400;
 /** Longest time without asking again, in milliseconds. */
 const LONGEST_STOP_MS = 1000;
+/** Of co-tenants' slots that come back together, as many are told of: any number can be announced. */
+const MOST_TOLD = 1000;
 /** Messages can be lost that would end a caution. */
 const CAUTION_MS = 100;
 
@@ -77,12 +90,9 @@ export function claimShared(
   b: KeyBudget,
   around: Surroundings,
   effects: Effects,
-  { holdMs, intentMs, rules, self, shows, waits, wants }: Claiming,
+  { bids, generations, holdMs, intentMs, rules, self, waits, wants }: Claiming,
 ): SharedClaim {
-  const isAway = (owner: string): boolean => around.others.has(owner);
-  const found = wants.map(({ sought }) =>
-    sought ? seek(b, sought, { shared: around.shared, isAway, shows }) : undefined,
-  );
+  const found = wants.map(({ sought }) => sought && seek(b, sought, around, generations));
   const open = wants.filter((_, at) => !found[at]);
   const left = without(
     waits,
@@ -97,8 +107,8 @@ export function claimShared(
           owner: self,
           free: b.limit - used(b),
           waits: left,
-          bids: [...bidsIn(around).values()],
-          wire: onWire(b, (owner) => owner === self || isAway(owner)),
+          bids,
+          wire: onWire(b, (owner) => owner === self || around.others.has(owner)),
         });
   const granted = new Set(open.filter((_, at) => claimed.granted[at]));
   for (const { id, lengthy, touches = [] } of granted) {
@@ -115,36 +125,27 @@ export function claimShared(
 }
 
 /** What comes of a claim of a replica that ends: it gets nothing, and leaves no bid. */
-export function claimNothing(effects: Effects, { wants }: Pick<Claiming, 'wants'>): SharedClaim {
+export function claimNothing(effects: Effects, wants: readonly SharedWant[]): SharedClaim {
   effects.bid = null;
   return { verdicts: wants.map(() => ''), stopMs: LONGEST_STOP_MS };
 }
 
-/**
- * Whether another replica asks for the same now (`join`), or an answer was stored that will do (`landed`). `shows` tells
- * whether an answer that shows all writes up to a number is right for some tags.
- */
+/** Whether another replica asks for the same now (`join`), or an answer was stored that will do (`landed`). */
 function seek(
   b: KeyBudget,
   sought: Sought,
-  of: {
-    readonly shared: number;
-    readonly isAway: (owner: string) => boolean;
-    readonly shows: (tags: readonly string[], asOf: number) => boolean;
-  },
+  { others, shared }: Surroundings,
+  generations: KnownWrites,
 ): 'join' | 'landed' | undefined {
-  let found: 'join' | 'landed' | undefined;
   const serves = (flight: unknown): flight is Flight =>
     isFlight(flight) &&
     flight.key === sought.key &&
     flight.at > sought.newer &&
-    of.shows(sought.tags, flight.asOf);
-  for (const { flight } of b.answered) {
-    if (!serves(flight) || flight.keptAt === undefined) continue;
-    if (of.shared - flight.keptAt < sought.ttlMs) found = 'landed';
-  }
-  for (const { flight, owner } of b.held) if (serves(flight) && of.isAway(owner)) found = 'join';
-  return found;
+    generations.shows(sought.tags, flight.asOf);
+  if (b.held.some(({ flight, owner }) => others.has(owner) && serves(flight))) return 'join';
+  const isLanded = ({ flight }: AnsweredSlot): boolean =>
+    serves(flight) && flight.keptAt !== undefined && shared - flight.keptAt < sought.ttlMs;
+  return b.answered.some(isLanded) ? 'landed' : undefined;
 }
 
 function isFlight(value: unknown): value is Flight {
@@ -159,6 +160,7 @@ function flying({ key, ...want }: SharedWant, { n, shared }: Surroundings): Want
 
 /** What waits without some of the wants. */
 function without(waits: WaitingCounts, gone: readonly WantedSlot[]): WaitingCounts {
+  if (gone.length === 0) return waits;
   const less = (lane: TurnLane): CallerWaits[] => {
     const counts = waits[lane].map(([caller, count, since]) => ({ caller, count, since }));
     for (const want of gone) {
@@ -172,9 +174,39 @@ function without(waits: WaitingCounts, gone: readonly WantedSlot[]): WaitingCoun
   };
   const refreshes = gone.filter(({ lane }) => lane === 'refresh').length;
   return {
-    ...waits,
     write: less('write'),
     interactive: less('interactive'),
     refreshes: Math.max(0, waits.refreshes - refreshes),
+    // Asks all of them.
+    get oldestMs() {
+      return waits.oldestMs;
+    },
   };
+}
+
+/** A request as it is claimed for. */
+export function wantOf({ caller, request, rushPast }: QueuedWant, id: string): SharedWant {
+  const { lane, lengthy, sharing } = request;
+  const { key, newerThan, tags = [], ttlMs = 0 } = sharing ?? {};
+  const newer = newerThan?.() ?? 0;
+  const isSought = key !== undefined && lane !== 'write' && newer !== Infinity;
+  return {
+    id,
+    lane,
+    caller,
+    ...(key === undefined ? {} : { key }),
+    ...(isSought ? { sought: { key, tags, ttlMs, newer } } : {}),
+    ...(lane === 'write' ? { touches: tags } : {}),
+    ...(lengthy ? { lengthy } : {}),
+    ...(rushPast === undefined ? {} : { rushPast }),
+  };
+}
+
+/** When each slot stops counting that a replica did not ask for; infinite for those that are out. */
+export function foreignSlots({ answered, coTenants, held }: KeyBudget, self: string): number[] {
+  return [
+    ...held.filter(({ owner }) => owner !== self).map(() => Infinity),
+    ...answered.flatMap(({ owner, until }) => (owner === self ? [] : until)),
+    ...coTenants.flatMap(({ count, until }) => Array(Math.min(count, MOST_TOLD)).fill(until)),
+  ];
 }

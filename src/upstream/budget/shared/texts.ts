@@ -1,5 +1,5 @@
-import type { DocumentForm, Surroundings } from '../../../redis/shared-document.ts';
-import { jsonMembers } from '../../../redis/values.ts';
+import { jsonMembers } from '../../../redis/messages.ts';
+import type { DocumentForm } from '../../../redis/shared-document.ts';
 import { type KeyBudget, newBudget, type Rules } from '../law/document.ts';
 import { purge } from '../law/slots.ts';
 import type { CallerWaits, WaitingCounts } from '../law/turns.ts';
@@ -77,8 +77,8 @@ export function bidText({ interactive, oldestMs, refreshes, write }: WaitingCoun
 }
 
 /** What other replicas wait for, by their names. */
-export function bidsIn(around: Pick<Surroundings, 'bids'>): ReadonlyMap<string, WaitingCounts> {
-  return new Map([...around.bids].map(([name, text]) => [name, readBid(text)]));
+export function bidsIn(texts: ReadonlyMap<string, string>): ReadonlyMap<string, WaitingCounts> {
+  return new Map([...texts].map(([name, text]) => [name, readBid(text)]));
 }
 
 /** What another replica waits for; whatever else stands there is nothing. */

@@ -1,9 +1,8 @@
 import { afterEach, expect, it } from 'vitest';
 import type { Turn } from '../../../../src/upstream/budget/budget.ts';
 import { QueuedBudget } from '../../../../src/upstream/budget/queued-budget.ts';
-import { RedisStore } from '../../../../src/upstream/budget/shared/redis-store.ts';
 import { Errand } from '../../../support/errands.ts';
-import { ledgerStage, times } from '../../../support/ledger-stage.ts';
+import { ledgerStage } from '../../../support/ledger-stage.ts';
 import { describeWith, redisServer } from '../../../support/needs.ts';
 import { clearUp } from '../../../support/redis-connection.ts';
 import { DOCUMENT } from '../../../support/script-stage.ts';
@@ -13,31 +12,13 @@ afterEach(clearUp);
 
 /** The queue of a replica over a real Redis; its claims are paced by a clock that only the test moves. */
 async function queueOf(limit: number) {
-  const stage = await ledgerStage({ limit });
+  const clock = new VirtualClock();
+  const stage = await ledgerStage({ clock, limit });
   const party = await stage.party('a');
-  const { ledger } = party;
   await stage.age();
   await party.claim([{ id: 'first' }]);
   await party.ended('first');
-  const clock = new VirtualClock();
-  let permits = 0;
-  const store = new RedisStore({
-    clock,
-    ledger,
-    times,
-    nextId: () => {
-      permits += 1;
-      return `a.${permits}`;
-    },
-    isOut: () => false,
-    quarantineMs: () => 0,
-    nameOf: (caller) => caller,
-    stampOf: ({ epoch, n, sharedAt: at }) => {
-      return { storedAt: 0, generation: 0, shared: { at, epoch, asOf: n } };
-    },
-    observer: () => {},
-  });
-  const budget = new QueuedBudget(clock, store);
+  const budget = new QueuedBudget(clock, party.store);
   const errand = (lane: 'interactive' | 'refresh') => new Errand({ clock, log: [] }, { lane });
   const kindOf = async (turn: Turn | Promise<Turn>) => (await turn).kind;
   const bid = () => stage.server.command('HGET', '{gateway:1}:state', `w:${DOCUMENT}:a`);

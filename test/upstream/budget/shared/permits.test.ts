@@ -16,6 +16,7 @@ afterEach(clearUp);
 
 const STATE = '{gateway:1}:state';
 const WINDOW_MS = 60_000;
+const shared = { kind: 'shared' } as const;
 
 /** A stage with so many replicas whose leases run, where what is left is known. */
 async function stageOf(names: readonly string[], limits?: { readonly limit?: number }) {
@@ -43,7 +44,7 @@ describeWith(redisServer, 'a claim', () => {
     expect((await a.claim(reads(2))).verdicts).toEqual(['go', 'go']);
     expect((await b.claim(reads(3, {}, 'b'))).verdicts).toEqual(['go', 'go', '']);
     expect((await stage.budget()).held).toHaveLength(4);
-    await a.ledger.giveBack('read 0');
+    await a.store.giveBack('read 0');
     expect((await b.claim([{ id: 'z' }])).verdicts).toEqual(['go']);
   });
 
@@ -66,7 +67,7 @@ describeWith(redisServer, 'a claim', () => {
       const text = (await server.command('HGET', STATE, '#')) as string;
       const epoch = JSON.stringify({ ...JSON.parse(text), since: a.actor.now - ms });
       await server.command('HSET', STATE, '#', epoch);
-      await a.ledger.document.change(() => {});
+      await a.store.document.change(() => {});
     };
     await since(HOLD_MS - 500);
     const { stopMs, verdicts } = await a.claim(reads(1));
@@ -85,9 +86,9 @@ describeWith(redisServer, 'a claim', () => {
       a.claim([{ id, caller: 'noisy' }], { interactive: [['noisy', 3, 0]] });
     await noisy('n1');
     expect((await b.claim([{ id: 'q1', caller: 'quiet' }])).verdicts).toEqual(['']);
-    await a.ledger.giveBack('read 0');
+    await a.store.giveBack('read 0');
     expect((await noisy('n2')).verdicts).toEqual(['go']);
-    await a.ledger.giveBack('read 1');
+    await a.store.giveBack('read 1');
     expect(await noisy('n3')).toMatchObject({ verdicts: [''], stopMs: 20 });
     expect((await b.claim([{ id: 'q2', caller: 'quiet' }])).verdicts).toEqual(['go']);
   });
@@ -121,12 +122,12 @@ describeWith(redisServer, 'a read', () => {
     const [a, b] = parties;
     await a.claim([{ ...want, id: 'a1' }]);
     expect((await b.claim([{ ...want, id: 'b1' }])).verdicts).toEqual(['join']);
-    await a.ended('a1', { key: 'campaigns', kept: true });
+    await a.ended('a1', { key: 'campaigns', result: shared });
     expect(stage.messages().at(-1)).toMatchObject({ kind: 'ended', key: 'campaigns', kept: true });
     expect((await b.claim([{ ...want, id: 'b2' }])).verdicts).toEqual(['landed']);
     // Whoever has that answer already wants a newer one.
     expect((await b.claim([{ ...want, id: 'b3', newer: b.actor.now }])).verdicts).toEqual(['go']);
-    await b.ledger.giveBack('b3');
+    await b.store.giveBack('b3');
     const { answered, held } = await stage.budget();
     expect([answered.length, held.length]).toEqual([2, 0]);
   });
@@ -135,12 +136,12 @@ describeWith(redisServer, 'a read', () => {
     const { parties, stage } = await stageOf(['a', 'b']);
     const [a, b] = parties;
     await a.claim([{ ...want, id: 'a1' }]);
-    await a.ended('a1', { key: 'campaigns', kept: true });
+    await a.ended('a1', { key: 'campaigns', result: shared });
     expect((await b.claim([{ ...want, id: 'b1', ttlMs: 0 }])).verdicts).toEqual(['go']);
-    await b.ledger.giveBack('b1');
+    await b.store.giveBack('b1');
     // What it keeps was asked for before Redis lost its memory: nobody else may find it by that.
     await a.claim([{ ...want, id: 'a2', key: 'pixels' }]);
-    await a.ended('a2', { key: 'pixels', kept: true, epoch: 'an epoch before' });
+    await a.ended('a2', { key: 'pixels', result: shared, epoch: 'an epoch before' });
     expect(stage.messages().at(-1)).toMatchObject({ key: 'pixels', kept: false });
     expect((await b.claim([{ ...want, id: 'b2', key: 'pixels' }])).verdicts).toEqual(['go']);
   });
@@ -183,13 +184,13 @@ describeWith(redisServer, 'time', () => {
     expect((await intents())?.['long']?.u).toBeGreaterThan(a.actor.now + HOLD_MS - 1000);
     await setClock(server, 20_000);
     await a.actor.beat();
-    await a.ledger.renew('long');
+    await a.store.renew('long');
     const [slot] = (await stage.budget()).held;
     expect(slot?.until).toBeGreaterThan(a.actor.now + HOLD_MS - 1000);
     expect((await intents())?.['long']?.u).toBeGreaterThan(a.actor.now + HOLD_MS - 1000);
     await server.command('FLUSHALL');
     await a.actor.beat();
-    await a.ledger.renew('long');
+    await a.store.renew('long');
     expect((await stage.budget()).held).toMatchObject([{ id: 'long', lengthy: true }]);
   });
 
@@ -259,11 +260,11 @@ describeWith(redisServer, 'a permit', () => {
     await a.claim([{ id: 'w', ...write }]);
     expect((await intents())?.['w']).toMatchObject({ t: ['t'] });
     expect((await intents())?.['w']?.u).toBeLessThanOrEqual(a.actor.now + INTENT_MS);
-    await a.ledger.giveBack('w');
+    await a.store.giveBack('w');
     expect(await intents()).toBeNull();
     expect((await stage.budget()).held).toEqual([]);
     await a.claim([{ id: 'v', ...write }]);
-    await a.ended('v', { withdraw: true });
+    await a.ended('v', { result: { kind: 'nothing' } });
     expect(await intents()).toBeNull();
   });
 
@@ -276,7 +277,7 @@ describeWith(redisServer, 'a permit', () => {
       throw new Error('no reply');
     };
     await expect(
-      a.ledger.claim([{ id: 'lost', lane: 'interactive', caller: 'a' }], {
+      a.store.ask([{ id: 'lost', lane: 'interactive', caller: 'a' }], {
         write: [],
         interactive: [['a', 1, 0]],
         refreshes: 0,
@@ -286,7 +287,7 @@ describeWith(redisServer, 'a permit', () => {
     a.actor.call = call;
     expect((await stage.budget()).held).toMatchObject([{ id: 'lost' }]);
     await server.command('PING');
-    await a.ledger.giveBack('lost');
+    await a.store.giveBack('lost');
     expect((await stage.budget()).held).toEqual([]);
   });
 });
