@@ -5,7 +5,7 @@ import type { ResourceHour } from '../observe/history/history.ts';
 import type { OperationHour } from '../observe/history/hour.ts';
 import type { StepColumns } from '../observe/history/send-steps.ts';
 import type { Readiness } from '../operators/readiness.ts';
-import type { Member } from '../upstream/budget/shared/members.ts';
+import type { Member } from '../upstream/budget/shared/shared-budgets.ts';
 
 /** Whom a slot of the window went to: a lane of this process, another process on the budget, or another user of the key. */
 export type SlotOwner = QueueLane | 'replica' | 'co-tenant';

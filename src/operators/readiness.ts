@@ -1,6 +1,6 @@
 import type { Health } from '../observe/health.ts';
 import type { ReplicaFault } from '../redis/standing.ts';
-import type { Member } from '../upstream/budget/shared/members.ts';
+import type { Member } from '../upstream/budget/shared/shared-budgets.ts';
 import type { Client } from '../upstream/client.ts';
 
 /** Whether requests should be sent here, and what is wrong otherwise. */

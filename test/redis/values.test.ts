@@ -4,7 +4,7 @@ import { loadConfig } from '../../src/config/config.ts';
 import { endpointsOf } from '../../src/config/endpoints.ts';
 import { createDigest } from '../../src/digest.ts';
 import { createTelemetry } from '../../src/observe/telemetry.ts';
-import { decodeEntry, encodeEntry } from '../../src/redis/kept-entries.ts';
+import { decodeEntry, encodeEntry } from '../../src/redis/seal.ts';
 import { resourceNames } from '../../src/resources.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { systemClock } from '../../src/scheduling/clock.ts';

@@ -1,5 +1,5 @@
 import type { ConsoleState } from '../../../src/console/console-state.ts';
-import type { Member } from '../../../src/upstream/budget/shared/members.ts';
+import type { Member } from '../../../src/upstream/budget/shared/shared-budgets.ts';
 import { createTable, textColumn } from '../table.ts';
 import { count, timePassed } from '../words.ts';
 

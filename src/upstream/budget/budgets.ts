@@ -1,8 +1,12 @@
 import type { Credential } from '../../auth/credential.ts';
 import { BoundedMap } from '../../bounded-map.ts';
+import { createDigest } from '../../digest.ts';
 import { BudgetExhausted, type UpstreamName } from '../../errors.ts';
 import type { Clock } from '../../scheduling/clock.ts';
-import type { Budget, BudgetState } from './budget.ts';
+import type { Budget, BudgetState, BudgetWatch } from './budget.ts';
+import type { Journal } from './journal/journal.ts';
+import { MemoryStore } from './memory-store.ts';
+import { QueuedBudget } from './queued-budget.ts';
 
 /** Whose budgets these are, and how many there may be. */
 interface BudgetsOptions {
@@ -143,4 +147,35 @@ export class Budgets implements Iterable<Budget> {
     this.#budgets.delete(partition);
     this.#tried.delete(partition);
   }
+}
+
+/** One upstream's limit for each of its keys. */
+interface KeyLimits {
+  /** Requests per window and key. */
+  readonly rateLimit: number;
+  readonly rateWindowMs: number;
+  /** How long a request may take. */
+  readonly timeoutMs: number;
+  /** Tells a key of this installation from the same key of another. */
+  readonly baseUrl: string;
+}
+
+/** Names keys in the journal: the same in every process. Who knows a name finds no key by it. */
+const nameInJournal = createDigest('the journal of leases');
+
+/**
+ * Makes the budgets of keys that this process has to itself; `journal` remembers each across processes, and
+ * `watch` is told of what befalls them.
+ */
+export function processBudgets(
+  clock: Clock,
+  { baseUrl, rateLimit: limit, rateWindowMs: windowMs, timeoutMs }: KeyLimits,
+  journal: Journal,
+  watch: BudgetWatch,
+): (secret: string) => Budget {
+  return (secret) => {
+    const ofKey = journal.of(nameInJournal(`${baseUrl} ${secret}`), { windowMs, timeoutMs });
+    const store = new MemoryStore({ clock, limit, windowMs, journal: ofKey, watch });
+    return new QueuedBudget(clock, store);
+  };
 }

@@ -2,14 +2,31 @@ import { BoundedMap } from '../../../bounded-map.ts';
 import type { UpstreamName } from '../../../errors.ts';
 import type { EndedMessage } from '../../../redis/messages.ts';
 import type { SharedResult } from '../budget.ts';
+import { countWaiting } from '../law/turns.ts';
 import { QueuedBudget } from '../queued-budget.ts';
-import { othersIn } from './members.ts';
 import { RedisStore, type SharedWorld } from './redis-store.ts';
 
 /** Budgets of callers' keys that are remembered. */
 const STORES_REMEMBERED = 2000;
 /** Budgets whose state is told with each beat, besides those of the operator's keys. */
 const MOST_WATCHED = 20;
+
+/** Characters of a replica's name that tell it from the others. */
+const NAME_LENGTH = 6;
+
+/** What is known of a process by the budgets that it shares. */
+interface Standing {
+  /** Milliseconds since it sent last; `null` where that does not count any more. */
+  readonly sentMsAgo: number | null;
+  /** Requests that wait there. */
+  readonly queued: number;
+}
+
+/** A process on the same budgets, as this one knows it. */
+export interface Member extends Standing {
+  readonly name: string;
+  readonly self: boolean;
+}
 
 /** A key, and what its upstream grants it. */
 interface SharedKey {
@@ -77,11 +94,23 @@ export class SharedBudgets {
    * What is known of the other replicas by the budgets that are watched: when each sent last, as far as that counts
    * still, and how many requests wait there.
    */
-  get others(): ReadonlyMap<
-    string,
-    { readonly sentMsAgo: number | null; readonly queued: number }
-  > {
-    return othersIn(this.watched, this.#options.replica.id);
+  get others(): ReadonlyMap<string, Standing> {
+    const others = new Map<string, { sentMsAgo: number | null; queued: number }>();
+    const other = (name: string) => {
+      const known = others.get(name) ?? { sentMsAgo: null, queued: 0 };
+      others.set(name, known);
+      return known;
+    };
+    for (const { bids, view } of this.watched) {
+      for (const { grantedAt, owner } of [...view.budget.held, ...view.budget.answered]) {
+        if (owner === this.#options.replica.id) continue;
+        const known = other(owner);
+        const ms = Math.max(0, Math.round(view.now - grantedAt));
+        known.sentMsAgo = Math.min(known.sentMsAgo ?? Infinity, ms);
+      }
+      for (const [name, bid] of bids) other(name).queued += countWaiting(bid);
+    }
+    return others;
   }
 
   /**
@@ -163,4 +192,23 @@ export class SharedBudgets {
 /** What the names of an upstream's budgets begin with. */
 function budgetsOf(upstream: UpstreamName): string {
   return `${upstream}:`;
+}
+
+/** All that are alive, `self` first, and then those that budgets tell of. */
+export function membersOf(
+  self: Standing & { readonly id: string },
+  others: ReadonlyMap<string, Standing>,
+  alive: number,
+): Member[] {
+  const { id, queued, sentMsAgo } = self;
+  const known = [
+    { name: id.slice(0, NAME_LENGTH), self: true, sentMsAgo, queued },
+    ...[...others].map(([name, standing]) => {
+      return { name: name.slice(0, NAME_LENGTH), self: false, ...standing };
+    }),
+  ];
+  // Of one that has neither sent nor waited lately nothing is known but that it is alive.
+  const silent = { name: 'another', self: false, sentMsAgo: null, queued: 0 };
+  const rest = Math.max(0, alive - known.length);
+  return [...known, ...Array.from({ length: rest }, () => silent)];
 }
