@@ -4,7 +4,7 @@ import type { UpstreamName } from '../errors.ts';
 import type { EventStream } from '../observe/event-stream.ts';
 import type { Resource } from '../resources.ts';
 import type { AtOnce } from '../scheduling/at-once.ts';
-import type { Budget, BudgetWatch } from './budget/budget.ts';
+import type { Budget } from './budget/budget.ts';
 import { Budgets, type KeyState, processBudgets } from './budget/budgets.ts';
 import { type Journal, keysAreNew } from './budget/journal/journal.ts';
 import type { Cache, Freshness } from './cache/cache.ts';
@@ -91,17 +91,13 @@ export class Client {
     const { baseUrl, budgetOf, clock, events, journal = keysAreNew, maxKeys } = this.#options;
     const { maxCallsPerOperation, rateLimit, rateWindowMs, timeoutMs } = this.#options;
     const { upstream } = this;
-    const watch: BudgetWatch = {
-      foreign: (count) => events?.emit('foreign', { upstream, count }),
-      paused: (ms) => events?.emit('paused', { upstream, ms }),
-    };
-    const limits = { baseUrl, rateLimit, rateWindowMs, timeoutMs };
+    const limits = { baseUrl, clock, events, rateLimit, rateWindowMs, timeoutMs, upstream };
     return new Budgets({
       upstream,
       clock,
       maxBudgets: maxKeys ?? Infinity,
       maxCallsPerOperation,
-      budgetOf: budgetOf ?? processBudgets(clock, limits, journal, watch),
+      budgetOf: budgetOf ?? processBudgets(limits, journal),
     });
   }
 

@@ -59,7 +59,7 @@ async function oneRun(waiting: number): Promise<{ enqueue: number; after: number
   const clock = systemClock;
   const budget = new QueuedBudget(
     clock,
-    new MemoryStore({ clock, limit: LIMIT, windowMs: 60_000 }),
+    new MemoryStore({ upstream: 'LINKS', clock, limit: LIMIT, windowMs: 60_000 }),
   );
   let refuse = (_attempt: Brought<null>): void => {};
   const attempt = (): Promise<Brought<null>> =>

@@ -50,7 +50,10 @@ export function createBudget(
   windowMs: number,
   journal: KeyJournal = newKey,
 ): Budget {
-  return new QueuedBudget(clock, new MemoryStore({ clock, limit, windowMs, journal }));
+  return new QueuedBudget(
+    clock,
+    new MemoryStore({ upstream: 'LINKS', clock, limit, windowMs, journal }),
+  );
 }
 
 /** What a budget makes of what a request brings. */

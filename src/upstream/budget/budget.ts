@@ -90,14 +90,6 @@ export interface QueuedRequest {
   readonly leavesInMs: number | null;
 }
 
-/** Told of what befalls a budget. */
-export interface BudgetWatch {
-  /** This many requests that this process did not send have come to count. */
-  foreign(count: number): void;
-  /** A refusal has begun a pause of this many milliseconds. */
-  paused(ms: number): void;
-}
-
 /** A request that wants a slot. */
 export interface SlotRequest extends Waiting {
   /** What it is about, e.g. `channels`. */

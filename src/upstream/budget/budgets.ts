@@ -2,8 +2,9 @@ import type { Credential } from '../../auth/credential.ts';
 import { BoundedMap } from '../../bounded-map.ts';
 import { createDigest } from '../../digest.ts';
 import { BudgetExhausted, type UpstreamName } from '../../errors.ts';
+import type { EventStream } from '../../observe/event-stream.ts';
 import type { Clock } from '../../scheduling/clock.ts';
-import type { Budget, BudgetState, BudgetWatch } from './budget.ts';
+import type { Budget, BudgetState } from './budget.ts';
 import type { Journal } from './journal/journal.ts';
 import { MemoryStore } from './memory-store.ts';
 import { QueuedBudget } from './queued-budget.ts';
@@ -151,6 +152,9 @@ export class Budgets implements Iterable<Budget> {
 
 /** One upstream's limit for each of its keys. */
 interface KeyLimits {
+  readonly upstream: UpstreamName;
+  readonly clock: Clock;
+  readonly events: EventStream | undefined;
   /** Requests per window and key. */
   readonly rateLimit: number;
   readonly rateWindowMs: number;
@@ -163,19 +167,14 @@ interface KeyLimits {
 /** Names keys in the journal: the same in every process. Who knows a name finds no key by it. */
 const nameInJournal = createDigest('the journal of leases');
 
-/**
- * Makes the budgets of keys that this process has to itself; `journal` remembers each across processes, and
- * `watch` is told of what befalls them.
- */
+/** Makes the budgets of keys that this process has to itself; `journal` remembers each across processes. */
 export function processBudgets(
-  clock: Clock,
-  { baseUrl, rateLimit: limit, rateWindowMs: windowMs, timeoutMs }: KeyLimits,
+  { baseUrl, clock, events, rateLimit, rateWindowMs: windowMs, timeoutMs, upstream }: KeyLimits,
   journal: Journal,
-  watch: BudgetWatch,
 ): (secret: string) => Budget {
   return (secret) => {
     const ofKey = journal.of(nameInJournal(`${baseUrl} ${secret}`), { windowMs, timeoutMs });
-    const store = new MemoryStore({ clock, limit, windowMs, journal: ofKey, watch });
-    return new QueuedBudget(clock, store);
+    const of = { clock, events, upstream, limit: rateLimit, windowMs, journal: ofKey };
+    return new QueuedBudget(clock, new MemoryStore(of));
   };
 }

@@ -194,14 +194,11 @@ class CallerQueues<W> {
   readonly #again: W[] = [];
   /** The one that was made last. */
   #latest: CallerQueue<W> | undefined;
-  #size = 0;
+  /** How many wait. */
+  size = 0;
 
   constructor(lane: TurnLane) {
     this.#lane = lane;
-  }
-
-  get size(): number {
-    return this.#size;
   }
 
   /** Callers who wait. */
@@ -216,13 +213,13 @@ class CallerQueues<W> {
       copy.#queues.set(caller, { ...queue, waiting: [...queue.waiting] });
     }
     copy.#again.push(...this.#again);
-    copy.#size = this.#size;
+    copy.size = this.size;
     return copy;
   }
 
   /** Queues something after a turn. */
   add(waiting: W, caller: string, seq: number): void {
-    this.#size += 1;
+    this.size += 1;
     const queue = this.#queues.get(caller);
     if (queue) queue.waiting.push(waiting);
     else {
@@ -233,7 +230,7 @@ class CallerQueues<W> {
 
   /** Puts back, before all others, what had its turn in vain. */
   again(waiting: W): void {
-    this.#size += 1;
+    this.size += 1;
     this.#again.push(waiting);
   }
 
@@ -242,7 +239,7 @@ class CallerQueues<W> {
     const queue = this.#queues.get(caller);
     if (!drop(this.#again, waiting) && !(queue && drop(queue.waiting, waiting))) return false;
     if (queue?.waiting.length === 0) this.#queues.delete(caller);
-    this.#size -= 1;
+    this.size -= 1;
     return true;
   }
 

@@ -1,5 +1,7 @@
+import type { UpstreamName } from '../../errors.ts';
+import type { EventStream } from '../../observe/event-stream.ts';
 import type { Clock } from '../../scheduling/clock.ts';
-import type { BudgetWatch, Slot } from './budget.ts';
+import type { Slot } from './budget.ts';
 import { type JournalEntry, type KeyJournal, newKey } from './journal/journal.ts';
 import { type BudgetView, pausedMs } from './law/availability.ts';
 import { claimSlots, type Stop, stopOf } from './law/claim.ts';
@@ -16,7 +18,8 @@ interface MemoryStoreOptions {
   readonly windowMs: number;
   /** What is known of the process before, and what the next one will know. */
   readonly journal?: KeyJournal;
-  readonly watch?: BudgetWatch;
+  readonly upstream: UpstreamName;
+  readonly events?: EventStream | undefined;
 }
 
 /** A slot of a request of this process. */
@@ -40,7 +43,7 @@ export class MemoryStore implements BudgetStore {
   readonly holder = this;
   readonly #clock: Clock;
   readonly #journal: KeyJournal;
-  readonly #watch: BudgetWatch | undefined;
+  readonly #options: MemoryStoreOptions;
   readonly #limiter: SlotLimiter;
   /** The one that the limiter has. */
   #limit: number;
@@ -51,10 +54,11 @@ export class MemoryStore implements BudgetStore {
   #heldBack: { readonly count: number; readonly taken: TakenSlots } | null = null;
   #slots = 0;
 
-  constructor({ clock, journal = newKey, limit, watch, windowMs }: MemoryStoreOptions) {
+  constructor(options: MemoryStoreOptions) {
+    const { clock, journal = newKey, limit, windowMs } = options;
+    this.#options = options;
     this.#clock = clock;
     this.#journal = journal;
-    this.#watch = watch;
     this.#limiter = new SlotLimiter(limit);
     this.#limit = limit;
     this.rules = { limit, windowMs, marginMs: 0, holdMs: null, ghostMs: null };
@@ -114,6 +118,7 @@ export class MemoryStore implements BudgetStore {
   }
 
   #slotOf(id: string, queue: Queue): Slot {
+    const { events, upstream } = this.#options;
     return {
       kind: 'slot',
       id,
@@ -131,8 +136,8 @@ export class MemoryStore implements BudgetStore {
           const learnt = endSlot(b, this.rules, now, { id, owner: SELF, feedback });
           return { ...learnt, pauseMs: learnt.pauses ? pausedMs(b, now) : 0 };
         });
-        if (foreign > 0) this.#watch?.foreign(foreign);
-        if (pauses) this.#watch?.paused(pauseMs);
+        if (foreign > 0) events?.emit('foreign', { upstream, count: foreign });
+        if (pauses) events?.emit('paused', { upstream, ms: pauseMs });
         queue.freed(feedback.refused !== undefined);
       },
     };

@@ -115,18 +115,17 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
     wants.push(...this.lanes.first(MOST_WANTS - wants.length, refreshes));
     for (const request of this.#rushing) {
       const position = this.#parked.has(request) ? 0 : this.lanes.position(request);
-      let at = wants.findIndex((want) => want.request === request);
       if (position === undefined) {
         this.#rushing.delete(request);
         continue;
       }
+      let at = wants.findIndex((want) => want.request === request);
       if (at < 0) at = wants.length;
       const rushPast = Math.max(at, position);
       wants[at] = { request, caller: this.lanes.callerOf(request), rushPast };
     }
-    const { waits } = this.lanes;
     const isAll = this.#parked.size === 0 && this.drainedAt === null;
-    return { wants, waits: isAll ? waits : this.#waitsOf(waits) };
+    return { wants, waits: isAll ? this.lanes.waits : this.#waitsOf(this.lanes.waits) };
   }
 
   freed(refused: boolean, noted?: Promise<void>): void {
@@ -136,7 +135,7 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
     if (noted) inBackground(noted.then(() => (refused ? this.storeChanged() : this.#claimNow())));
   }
 
-  /** What waits here, of what waits in the lanes: parked requests too, and during a drain no refreshes. */
+  /** What waits here: what is parked too, and during a drain no refreshes. */
   #waitsOf(waits: WaitingCounts): WaitingCounts {
     const drains = this.drainedAt !== null;
     const { seq } = this.store.holder.budget.turns;
@@ -247,10 +246,10 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
 
   #takeOne({ got, request }: Taken): void {
     const isParked = this.#parked.has(request);
-    if (got === null) {
-      if (isParked) this.#land(request, null);
-      else if (this.lanes.position(request) !== undefined)
-        request.accepts(this.estimateOf(request));
+    if (got === null && isParked) {
+      this.#land(request, null);
+    } else if (got === null) {
+      if (this.lanes.position(request) !== undefined) request.accepts(this.estimateOf(request));
     } else if (!isParked && !this.lanes.remove(request)) {
       // No caller wants it any more.
       if (typeof got === 'object') got.release();

@@ -410,7 +410,7 @@ describe('The memory store', () => {
       coTenantSeenAt: null,
     };
     const journal = { ...before, begin, coTenantSeen };
-    const store = new MemoryStore({ clock, limit: 8, windowMs: 1000, journal });
+    const store = new MemoryStore({ upstream: 'LINKS', clock, limit: 8, windowMs: 1000, journal });
     const known = (of: BudgetStore): number => used(of.view.budget);
     expect(known(store)).toBe(2 + 4);
     await clock.advance(400);
@@ -442,8 +442,13 @@ describe('The memory store', () => {
   it('begins with what the process before has noted of the key', () => {
     const clock = new VirtualClock().rule();
     const of = (journal: Partial<KeyJournal>) =>
-      new MemoryStore({ clock, limit: 8, windowMs: 1000, journal: { ...newKey, ...journal } })
-        .budget.caution;
+      new MemoryStore({
+        upstream: 'LINKS',
+        clock,
+        limit: 8,
+        windowMs: 1000,
+        journal: { ...newKey, ...journal },
+      }).budget.caution;
     expect(of({})).toMatchObject({ blind: true, coTenantAt: null });
     expect(of({ isKnown: true, coTenantSeenAt: -5 })).toMatchObject({
       blind: false,

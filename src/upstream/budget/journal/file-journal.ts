@@ -9,7 +9,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { reasonOf } from '../../../errors.ts';
-import type { Clock, Moment } from '../../../scheduling/clock.ts';
+import { type Clock, type Moment, momentOf } from '../../../scheduling/clock.ts';
 import { readTextFile } from '../../../text-file.ts';
 import { CO_TENANT_REMEMBERED_WINDOWS } from '../law/caution.ts';
 import {
@@ -171,13 +171,13 @@ class FileJournal implements Journal {
   }
 
   #begin(key: string, lengthy: boolean): JournalEntry {
-    const moment = this.#moment;
+    const moment = momentOf(this.#options.clock);
     const lease: Held = { key, lengthy, begunAt: moment.now, endedAt: null, recalled: false };
     const id = this.#add(lease);
     this.#append(begunLine(id, lease, moment));
     return {
       ended: () => {
-        const ended = this.#moment;
+        const ended = momentOf(this.#options.clock);
         this.#leases.set(id, { ...lease, endedAt: ended.now });
         this.#append(endedLine(id, ended));
       },
@@ -190,7 +190,7 @@ class FileJournal implements Journal {
 
   /** Notes that a co-tenant was seen, once in a window: it is remembered for several. */
   #noteCoTenant(key: string, windowMs: number): void {
-    const moment = this.#moment;
+    const moment = momentOf(this.#options.clock);
     if (moment.now - (this.#coTenants.get(key) ?? Number.NEGATIVE_INFINITY) < windowMs) return;
     this.#coTenants.set(key, moment.now);
     this.#append(coTenantLine(key, moment));
@@ -209,7 +209,7 @@ class FileJournal implements Journal {
 
   /** Takes in what the process before has left, on this one's clock. */
   #carryOver({ coTenants, knownSince, last, leases }: LeaseLines): void {
-    const { now, wall } = this.#moment;
+    const { now, wall } = momentOf(this.#options.clock);
     // A wall clock set back must not free anything: then no time has passed between the two.
     const here = now - Math.max(0, wall - last.wall) - last.now;
     this.#knownSince = knownSince === null ? null : knownSince + here;
@@ -220,11 +220,6 @@ class FileJournal implements Journal {
       this.#used.add(lease.key);
     }
     for (const [key, seenAt] of coTenants) this.#coTenants.set(key, seenAt + here);
-  }
-
-  get #moment(): Moment {
-    const { clock } = this.#options;
-    return { now: clock.now(), wall: clock.wall() };
   }
 
   #append(line: string): void {
@@ -241,7 +236,7 @@ class FileJournal implements Journal {
   /** Writes what counts into a new file in the place of the old. */
   #rewrite(): void {
     const { keepMs } = this.#options;
-    const { now, wall } = this.#moment;
+    const { now, wall } = momentOf(this.#options.clock);
     if (this.#file !== null && readBefore(this.#path)?.owner !== this.#owner) {
       throw new Error('another process has taken it over');
     }
