@@ -50,6 +50,11 @@ export class Reader {
     const { receipt } = access.caller;
     const { cached, fetcher } = this.#client;
     const { hit, ingredient, serves } = cached.lookUp(of);
+    // What the operation has waited for is read by it once, however short its ttl.
+    if (hit?.state !== 'fresh' && receipt.awaited.has(of.key) && !of.read.page?.reload) {
+      const waited = cached.waitedFor(of, receipt);
+      if (waited) return waited.value;
+    }
     if (ingredient && !mode) cached.asked(ingredient);
     if (hit && ingredient && serves) {
       if (mode?.kind !== 'cacheOnly') cached.count(ingredient);
@@ -57,9 +62,6 @@ export class Reader {
       return hit.entry.value;
     }
     if (mode?.kind === 'cacheOnly') throw NOT_CACHED;
-    const mayServe = receipt.awaited.has(of.key) && !of.read.page?.reload;
-    const waited = mayServe ? cached.waitedFor(of, receipt) : undefined;
-    if (waited) return waited.value;
     return receipt.track(() => fetcher.fetch(of, access, hit));
   }
 
