@@ -48,6 +48,8 @@ describeWith(chromium, '`npm start` in a clone', () => {
     const early = await fetch(`${url}/graphql`, { headers: { accept: 'text/html' } });
     expect([early.status, early.headers.get('retry-after')]).toEqual([503, '1']);
     const page = await browser.newPage();
+    // A build takes as long as the machine is busy.
+    page.setDefaultTimeout(110_000);
     const first = await page.goto(`${url}/graphql?query={plans{name}}`);
     expect(first?.status()).toBe(503);
     const asked = await fetch(`${url}/graphql?query={account{username}}`);
