@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { build } from 'vite';
 import { Bundled } from '../notices/bundled.js';
+import { readPackages } from '../notices/packages.js';
 import { inventories } from '../notices/write.js';
 import { removeOthers, write } from '../output-folder.js';
 import { began, finished, pages } from './products.js';
@@ -39,6 +40,8 @@ files.set(join(inventories.pages), bundled.describe());
 const documentsLast = [...files].sort(([a], [b]) => order(a) - order(b));
 for (const [path, content] of documentsLast) write(path, content);
 removeOthers(folder, (path) => files.has(path));
+// Of other packages than those of the lock file it is no build of these sources.
+readPackages({ pages: inventories.pages }, '.');
 finished(pages, madeFrom, files.keys());
 
 /**

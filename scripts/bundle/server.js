@@ -4,6 +4,7 @@ import { join, sep } from 'node:path';
 import { rolldown } from 'rolldown';
 import { directValues } from '../direct-values.js';
 import { Bundled } from '../notices/bundled.js';
+import { readPackages } from '../notices/packages.js';
 import { inventories, notices } from '../notices/write.js';
 import { removeOthers, write } from '../output-folder.js';
 import { began, finished, server } from './products.js';
@@ -49,4 +50,6 @@ for (const [path, content] of built) write(path, content);
 // What browsers load of it is another script's, which names the packages of both.
 const others = [join(folder, 'pages', sep), ...Object.values(notices).map((path) => join(path))];
 removeOthers(folder, (path) => built.has(path) || others.some((other) => path.startsWith(other)));
+// Of other packages than those of the lock file it is no build of these sources.
+readPackages({ server: inventories.server }, '.');
 finished(server, madeFrom, built.keys());

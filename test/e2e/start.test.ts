@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
@@ -86,6 +86,24 @@ describeWith(chromium, '`npm start` in a clone', () => {
     running?.child.kill('SIGTERM');
     await running?.ended;
     await begin();
+  });
+
+  it('is not built of other packages than those of the lock file', () => {
+    const lock = join(copy.folder, 'package-lock.json');
+    const text = readFileSync(lock, 'utf8');
+    const version = /("node_modules\/bottleneck": \{\s+"version": ")[^"]+/;
+    writeFileSync(lock, text.replace(version, (_, before: string) => `${before}0.0.1`));
+    const build = (): string =>
+      execFileSync('npm', ['run', '--silent', 'build'], {
+        cwd: copy.folder,
+        encoding: 'utf8',
+        stdio: 'pipe',
+      });
+    expect(build).toThrow('the lock file has bottleneck 0.0.1: npm ci.');
+    // Else it would stay as it is when the right ones are installed.
+    expect(existsSync(inDist('made-from'))).toBe(false);
+    writeFileSync(lock, text);
+    build();
   });
 
   it('fails where the sources cannot be built, and does not serve what was built before', async () => {
