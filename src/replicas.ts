@@ -143,7 +143,7 @@ export class Replicas {
 
   /** Lets no other replica wait for this one, and lets go of Redis. */
   async close(): Promise<void> {
-    this.#budgets.leave();
+    await this.#budgets.leave();
     await this.#replica.close(this.#budgets.watched.map(({ document }) => document.name));
     this.#settling.close();
     await this.#connection.close();

@@ -1,4 +1,3 @@
-import { inBackground } from '../scheduling/at-once.ts';
 import type { Clock, Moment } from '../scheduling/clock.ts';
 import { RedisRefused, RedisUnavailable } from './failures.ts';
 import type { Heard } from './heard.ts';
@@ -112,7 +111,8 @@ export class SharedDocument<D> {
   #company = '';
   #shift = 0;
   #pending: Pending<D>[] = [];
-  #isBusy = false;
+  /** The changes under way; `null` where there are none. */
+  #work: Promise<void> | null = null;
 
   constructor(options: SharedDocumentOptions<D>) {
     this.#options = options;
@@ -137,8 +137,13 @@ export class SharedDocument<D> {
         },
         failed: reject,
       });
-      if (!this.#isBusy) inBackground(this.#work());
+      this.#work ??= this.#carryOutAll();
     });
+  }
+
+  /** Resolves when no change is under way, whatever became of the last. */
+  async idle(): Promise<void> {
+    while (this.#work) await this.#work;
   }
 
   /** Changes the document, if need be again and again for this many milliseconds. Never rejects. */
@@ -162,8 +167,7 @@ export class SharedDocument<D> {
     this.#hear(of, [token, shift, isKnown ? this.#text : text, ...company]);
   }
 
-  async #work(): Promise<void> {
-    this.#isBusy = true;
+  async #carryOutAll(): Promise<void> {
     // What is asked for in one turn goes together.
     await Promise.resolve();
     while (this.#pending.length > 0) {
@@ -175,7 +179,7 @@ export class SharedDocument<D> {
         for (const { failed } of steps) failed(error);
       }
     }
-    this.#isBusy = false;
+    this.#work = null;
   }
 
   async #carryOut(steps: readonly Pending<D>[]): Promise<void> {

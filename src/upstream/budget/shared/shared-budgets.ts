@@ -73,9 +73,19 @@ export class SharedBudgets {
     });
   }
 
-  /** This replica ends: it claims nothing any more. */
-  leave(): void {
+  /**
+   * This replica ends: it claims nothing any more. Resolves when Redis knows how its requests have ended, or has had the
+   * time that a command may take.
+   */
+  async leave(): Promise<void> {
     this.#isLeaving = true;
+    const { clock, times } = this.#options;
+    let cancel = (): void => {};
+    const late = new Promise<void>((resolve) => {
+      cancel = clock.after(times.callMs, resolve);
+    });
+    await Promise.race([Promise.all(this.watched.map(({ document }) => document.idle())), late]);
+    cancel();
   }
 
   /** The budgets whose state is of interest. */

@@ -48,6 +48,19 @@ describeWith(redisServer, 'a claim', () => {
     expect((await b.claim([{ id: 'z' }])).verdicts).toEqual(['go']);
   });
 
+  it('leaves nothing behind once its document is idle, though the other replica was faster', async () => {
+    const { parties, stage } = await stageOf(['a', 'b']);
+    const [a, b] = parties;
+    await a.claim(reads(3));
+    await b.claim(reads(1, {}, 'b'));
+    // What a knows of the document is outdated: its change is refused first.
+    void a.store.giveBack('read 0');
+    void a.store.giveBack('read 1');
+    void a.store.giveBack('read 2');
+    await a.store.document.idle();
+    expect((await stage.budget()).held.map(({ id }) => id)).toEqual(['b 0']);
+  });
+
   it('gets nothing before it is known what was sent, whatever made Redis forget', async () => {
     const { parties, server } = await stageOf(['a']);
     const [a] = parties;
