@@ -92,7 +92,10 @@ describeWith(chromium, '`npm start` in a clone', () => {
     const lock = join(copy.folder, 'package-lock.json');
     const text = readFileSync(lock, 'utf8');
     const version = /("node_modules\/bottleneck": \{\s+"version": ")[^"]+/;
-    writeFileSync(lock, text.replace(version, (_, before: string) => `${before}0.0.1`));
+    writeFileSync(
+      lock,
+      text.replace(version, (_, before: string) => `${before}0.0.1`),
+    );
     const build = (): string =>
       execFileSync('npm', ['run', '--silent', 'build'], {
         cwd: copy.folder,

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import type { SandboxClock } from '../clock.ts';
 import type { Spool } from '../http/spool.ts';
 import { type Row, Table } from '../table.ts';
@@ -170,12 +170,12 @@ export class LinksStore {
 
 /** A short alias: the same one for the same text. */
 export function aliasOf(text: string): string {
-  return createHash('sha256').update(text).digest('base64url').replace(/[-_]/g, '').slice(0, 6);
+  return hash('sha256', text, 'base64url').replace(/[-_]/g, '').slice(0, 6);
 }
 
 /** An API key: the same one for the same text. */
 export function keyOf(text: string): string {
-  return createHash('sha256').update(`key of ${text}`).digest('hex').slice(0, 40);
+  return hash('sha256', `key of ${text}`, 'hex').slice(0, 40);
 }
 
 /** A random secret, new each time. */
@@ -185,7 +185,7 @@ export function secret(): string {
 
 /** A number of 32 bits, the same one for the same text: variety without randomness. */
 export function spread(text: string): number {
-  return createHash('sha256').update(text).digest().readUInt32BE(0);
+  return hash('sha256', text, 'buffer').readUInt32BE(0);
 }
 
 /** Turns a spread number into one of the choices. */
