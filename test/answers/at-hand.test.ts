@@ -84,7 +84,7 @@ describe('An operation over what is at hand', () => {
         expect(answers).toEqual([before, await whole(query, one)]);
         if (!learnt.includes('"errors"') && !before.includes('"errors"')) asked += 1;
       }),
-      { numRuns: rounds(50) },
+      { numRuns: rounds(150) },
     );
     // Not each can be: some values are read one by one, and `node` waits for what it reads.
     expect(await atHand()).toBeGreaterThan(asked / 2);
@@ -111,7 +111,7 @@ describe('An operation over what is at hand', () => {
           expect(await short(text, variables)).toBe(await whole(text, variables));
         }
       }),
-      { numRuns: rounds(30) },
+      { numRuns: rounds(100) },
     );
     expect(await atHand()).toBeGreaterThan(asked / 4);
   });

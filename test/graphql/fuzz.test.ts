@@ -15,7 +15,8 @@ const notice = (error: unknown): void => void faults.push(error);
 
 beforeAll(async () => {
   // Nothing waits, so that thousands of operations are answered at once when the budget is spent.
-  busy = await busyGateway({ MAX_WAIT_MS: '0' });
+  // As their sources are: what they load is there only once it is built.
+  busy = await busyGateway({ MAX_WAIT_MS: '0' }, { pages: 'pages' });
   process.on('unhandledRejection', notice);
   process.on('uncaughtException', notice);
 });

@@ -32,7 +32,7 @@ interface AskedAnswer {
 /** Starts one with these settings, beside those that point it at the sandbox. */
 export async function busyGateway(
   env: Readonly<Record<string, string>> = {},
-  options: { readonly clock?: Clock } = {},
+  options: { readonly clock?: Clock; readonly pages?: string } = {},
 ): Promise<BusyGateway> {
   const clock = options.clock ?? systemClock;
   const sandbox = await startSandbox({ clock });
@@ -47,7 +47,7 @@ export async function busyGateway(
       AUTH_MODE: 'none',
       ...env,
     }),
-    { clock, journal: keysAreNew, log: { write: (line) => void (log += line) } },
+    { ...options, clock, journal: keysAreNew, log: { write: (line) => void (log += line) } },
   );
   const { url } = await gateway.listen();
   return {
