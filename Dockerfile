@@ -14,7 +14,7 @@ COPY client ./client
 COPY pages ./pages
 RUN npm run build && find dist -name '*.map' -delete -o -name bundled.json -delete -o -name made-from -delete
 COPY LICENSE ./
-# Also where the one who builds lets nobody else read files.
+# Readable for user 1000 whatever the umask of the build.
 RUN chmod -R a+rX dist LICENSE package.json
 
 FROM node
@@ -23,7 +23,7 @@ LABEL org.opencontainers.image.title="links-market-gateway" \
       org.opencontainers.image.licenses="MIT" \
       org.opencontainers.image.base.name="docker.io/library/node:24.21.0-slim" \
       org.opencontainers.image.base.digest="sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6"
-# A container's loopback reaches nobody, so it listens everywhere. AUTH_MODE is left unset on purpose:
+# A container's loopback is not reachable from outside, so it listens on all addresses. AUTH_MODE is left unset on purpose:
 # the made-up data of the sandbox needs none, and a real upstream must not be opened by this file.
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=4000 STATE_DIR=state/gateway
 WORKDIR /app

@@ -121,7 +121,7 @@ function isRepeatable(input: RequestInfo | URL, init: RequestInit | undefined): 
   return !(body && (body instanceof ReadableStream || Symbol.asyncIterator in Object(body)));
 }
 
-/** Whether a request changes nothing for certain: where only an id of an operation stands, nobody knows. */
+/** Whether a request changes nothing for certain: an operation sent by its id alone may be a mutation. */
 function isQuery(input: RequestInfo | URL, init: RequestInit | undefined): boolean {
   const { body, method = (input as Request).method ?? 'GET' } = init ?? {};
   if (method.toUpperCase() === 'GET') return true;

@@ -16,7 +16,7 @@ const TAG_BYTES = 16;
 const NAME_CHARACTERS = 22;
 /** Raised when the members below, or the values that decoders make, change in a way that readers must notice. */
 const ENTRY_FORMAT = 1;
-/** So long an answer is kept at most, whatever its ttl. */
+/** Upper bound of the time that an answer is kept, whatever its ttl. */
 const LONGEST_MS = 86_400_000;
 /** A longer answer is kept only by the replica that has read it: it would hold up the whole connection. */
 const MAX_BYTES = 1024 * 1024;
