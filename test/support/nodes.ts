@@ -10,7 +10,7 @@ interface NodeVersion extends Tool {
 }
 
 /** The oldest Node that `package.json` allows, and each that came with long support after it. */
-const versions = ['20.19', '22', '24', '26'];
+export const versions = ['20.19', '22', '24', '26'];
 
 /** Fetches each of them, unless npm has it: where that fails, its tests are skipped as those without a program are. */
 export function supportedNodes(wanted: readonly string[] = versions): NodeVersion[] {
