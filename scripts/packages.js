@@ -1,9 +1,12 @@
 // Installs the packages of folders that have some of their own, where the lock file is newer than what is installed:
 // `node scripts/packages.js test/docs ...`. What only a few commands need is installed by those commands.
 import { spawnSync } from 'node:child_process';
-import { statSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+
+/** How long an installation can take at most, in milliseconds. */
+const LIMIT_MS = 600_000;
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   try {
@@ -19,9 +22,26 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
  * @throws Error when npm cannot install them.
  */
 export function installPackages(folder) {
+  if (isInstalled(folder)) return;
+  const lock = join(folder, '.installing');
+  takeLock(lock);
+  try {
+    // Another process may have installed them meanwhile.
+    if (!isInstalled(folder)) install(folder);
+  } finally {
+    rmSync(lock, { force: true });
+  }
+}
+
+/** @param {string} folder */
+function isInstalled(folder) {
   // npm writes it last.
   const installed = changedAt(join(folder, 'node_modules', '.package-lock.json'));
-  if (installed > changedAt(join(folder, 'package-lock.json'))) return;
+  return installed > changedAt(join(folder, 'package-lock.json'));
+}
+
+/** @param {string} folder */
+function install(folder) {
   process.stderr.write(`installing the packages of ${folder}\n`);
   const { status } = spawnSync('npm', ['ci', '--include=dev', '--loglevel=error'], {
     cwd: folder,
@@ -29,6 +49,41 @@ export function installPackages(folder) {
     stdio: ['ignore', 2, 2],
   });
   if (status !== 0) throw new Error(`the packages of ${folder} are not installed: see above`);
+}
+
+/**
+ * Waits until no other process installs: two at once remove each other's files.
+ *
+ * @param {string} lock
+ */
+function takeLock(lock) {
+  for (;;) {
+    try {
+      writeFileSync(lock, String(process.pid), { flag: 'wx' });
+      return;
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error;
+    }
+    if (!isHeld(lock)) rmSync(lock, { force: true });
+    else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+  }
+}
+
+/**
+ * Whether the process that took a lock still installs: one that is killed leaves its lock behind, and after some time
+ * another process may have its id.
+ *
+ * @param {string} lock
+ */
+function isHeld(lock) {
+  const age = Date.now() - changedAt(lock);
+  try {
+    const pid = Number(readFileSync(lock, 'utf8'));
+    // Between its creation and its content a lock is empty.
+    return age < (pid === 0 ? 1000 : LIMIT_MS) && process.kill(pid, 0);
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
 }
 
 /** @param {string} path */

@@ -1,4 +1,5 @@
-import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -6,6 +7,8 @@ import { start } from '../support/process.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'packages-'));
 const lock = join(folder, 'package-lock.json');
+/** Says which process installs. */
+const installing = join(folder, '.installing');
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** A package that needs no registry: its one dependency is beside it. */
@@ -42,6 +45,26 @@ it('packages of a folder are installed where they are missing, or older than its
   const later = Date.now() / 1000 + 60;
   utimesSync(lock, later, later);
   expect(await install()).toEqual(installed);
+});
+
+it('packages are installed once where two processes want them at a time', async () => {
+  rmSync(join(folder, 'node_modules'), { recursive: true });
+  const earlier = Date.now() / 1000 - 60;
+  utimesSync(lock, earlier, earlier);
+  const both = await Promise.all([install(), install()]);
+  expect(both.map(({ status }) => status)).toEqual([0, 0]);
+  expect(both.filter(({ output }) => output !== '')).toHaveLength(1);
+  expect(existsSync(installing)).toBe(false);
+});
+
+it('packages are installed where a process was killed while it installed them', async () => {
+  const { pid } = spawnSync(process.execPath, ['--version']);
+  for (const left of [String(pid), '']) {
+    rmSync(join(folder, 'node_modules'), { recursive: true });
+    writeFileSync(installing, left);
+    expect((await install()).status).toBe(0);
+    expect(existsSync(installing)).toBe(false);
+  }
 });
 
 it('packages that cannot be installed end the command with what npm says and one sentence', async () => {
