@@ -8,7 +8,7 @@ import { Bundled } from '../notices/bundled.js';
 import { readPackages } from '../notices/packages.js';
 import { inventories } from '../notices/write.js';
 import { removeOthers, write } from '../output-folder.js';
-import { began, finished, pages } from './products.js';
+import { began, finished, ofSources, pages } from './products.js';
 
 // Also in a build that a test starts, which would get what React has for its developers.
 process.env.NODE_ENV = 'production';
@@ -16,7 +16,7 @@ process.env.NODE_ENV = 'production';
 const { folder } = pages;
 const madeFrom = began(pages);
 const bundled = new Bundled();
-const plugins = [bundled.plugin];
+const plugins = [ofSources(pages), bundled.plugin];
 const built = await build({
   configFile: 'pages/vite.config.js',
   plugins,

@@ -1,7 +1,7 @@
 // What the build makes in `dist`, of which sources, and whether it is there: to make the same again takes seconds.
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { isAbsolute, join, relative, sep } from 'node:path';
 import { write } from '../output-folder.js';
 
 /**
@@ -81,6 +81,26 @@ function filesIn(path) {
  */
 export function sourcesOf({ sources }) {
   return [...shared, ...sources];
+}
+
+/**
+ * A plugin that stops a build of a module which is not among the product's sources: the product would stay as it is
+ * when that module changes.
+ *
+ * @param {Product} product
+ */
+export function ofSources(product) {
+  const sources = sourcesOf(product);
+  return {
+    name: 'of-sources',
+    /** @param {{ id: string }} module */
+    moduleParsed({ id }) {
+      const path = relative('.', id);
+      if (!isAbsolute(id) || path.includes('node_modules')) return;
+      if (sources.some((source) => `${path}${sep}`.startsWith(`${source}${sep}`))) return;
+      throw new Error(`${path} is not among the sources of ${product.folder}: see products.js.`);
+    },
+  };
 }
 
 /** @param {Product} product */

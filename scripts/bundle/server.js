@@ -5,9 +5,9 @@ import { rolldown } from 'rolldown';
 import { directValues } from '../direct-values.js';
 import { Bundled } from '../notices/bundled.js';
 import { readPackages } from '../notices/packages.js';
-import { inventories, notices } from '../notices/write.js';
+import { inventories, notices, writeNotices } from '../notices/write.js';
 import { removeOthers, write } from '../output-folder.js';
-import { began, finished, server } from './products.js';
+import { began, finished, isBuilt, ofSources, pages, server } from './products.js';
 
 const { folder } = server;
 const madeFrom = began(server);
@@ -16,7 +16,7 @@ const bundled = new Bundled();
 const bundle = await rolldown({
   input: { main: 'src/main.ts' },
   platform: 'node',
-  plugins: [directValues, bundled.plugin],
+  plugins: [ofSources(server), directValues, bundled.plugin],
   // Files beside a module that it reads, such as the sandbox's film, go into dist too.
   experimental: { resolveNewUrlToAsset: true },
   // A library has one for what the gateway never calls.
@@ -47,9 +47,11 @@ const built = new Map(
 );
 built.set(join(inventories.server), bundled.describe());
 for (const [path, content] of built) write(path, content);
-// What browsers load of it is another script's, which names the packages of both.
+// What browsers load of it is another script's.
 const others = [join(folder, 'pages', sep), ...Object.values(notices).map((path) => join(path))];
 removeOthers(folder, (path) => built.has(path) || others.some((other) => path.startsWith(other)));
 // Of other packages than those of the lock file it is no build of these sources.
 readPackages({ server: inventories.server }, '.');
+// Where the pages are built next, that names the packages of both.
+if (isBuilt(pages)) writeNotices();
 finished(server, madeFrom, built.keys());

@@ -70,10 +70,12 @@ describeWith(chromium, '`npm start` in a clone', () => {
 
     const source = join(copy.folder, 'src/schema.ts');
     const text = readFileSync(source);
-    appendFileSync(source, "\nglobalThis.console.log('built of what changed');\n");
+    appendFileSync(source, "\nimport { stringify } from 'yaml';\n");
+    appendFileSync(source, "globalThis.console.log(stringify('built of what changed'));\n");
     await begin();
     expect(running?.output()).toContain('built of what changed');
     expect(changedAt('dist/pages/made-from')).toBe(unchanged[1]);
+    expect(readFileSync(inDist('THIRD-PARTY-NOTICES.txt'), 'utf8')).toMatch(/^yaml 2\./m);
     writeFileSync(source, text);
   });
 
@@ -88,6 +90,22 @@ describeWith(chromium, '`npm start` in a clone', () => {
     await begin();
   });
 
+  const build = (): string =>
+    execFileSync('npm', ['run', '--silent', 'build'], {
+      cwd: copy.folder,
+      encoding: 'utf8',
+      stdio: 'pipe',
+    });
+
+  it('builds no page of a module at whose change it would not be built again', () => {
+    const page = join(copy.folder, 'pages/console/lanes.ts');
+    const text = readFileSync(page, 'utf8');
+    writeFileSync(page, `import '../../src/errors.ts';\n${text}`);
+    expect(build).toThrow('src/errors.ts is not among the sources of dist/pages');
+    writeFileSync(page, text);
+    build();
+  });
+
   it('is not built of other packages than those of the lock file', () => {
     const lock = join(copy.folder, 'package-lock.json');
     const text = readFileSync(lock, 'utf8');
@@ -96,12 +114,6 @@ describeWith(chromium, '`npm start` in a clone', () => {
       lock,
       text.replace(version, (_, before: string) => `${before}0.0.1`),
     );
-    const build = (): string =>
-      execFileSync('npm', ['run', '--silent', 'build'], {
-        cwd: copy.folder,
-        encoding: 'utf8',
-        stdio: 'pipe',
-      });
     expect(build).toThrow('the lock file has bottleneck 0.0.1: npm ci.');
     // Else it would stay as it is when the right ones are installed.
     expect(existsSync(inDist('made-from'))).toBe(false);
