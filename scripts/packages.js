@@ -76,13 +76,14 @@ function takeLock(lock) {
  * @param {string} lock
  */
 function isHeld(lock) {
-  const age = Date.now() - changedAt(lock);
   try {
+    const age = Date.now() - statSync(lock).mtimeMs;
     const pid = Number(readFileSync(lock, 'utf8'));
     // Between its creation and its content a lock is empty.
     return age < (pid === 0 ? 1000 : LIMIT_MS) && process.kill(pid, 0);
   } catch (error) {
-    return error.code === 'EPERM';
+    // A lock that has just gone may be another's by now: it is looked at again.
+    return error.code !== 'ESRCH';
   }
 }
 
