@@ -33,6 +33,12 @@ export class Table<R extends Row> {
     return added;
   }
 
+  /** Takes the rows of another table under their ids, each as a copy; their members stay shared. */
+  copyFrom(other: Table<R>, copy: (row: R) => R = (row) => ({ ...row })): void {
+    this.#rows = other.#rows.map(copy);
+    this.#lastId = other.#lastId;
+  }
+
   /** Lets ids start above `id`. */
   startAfter(id: number): void {
     this.#lastId = id;

@@ -3,8 +3,9 @@ import { emailAddress, type LinksRoute, members, ok, optionalText } from './cont
 import type { LinksStore, User } from './store.ts';
 
 /** The account as its owner sees it. Implements: Link API > Resources > Account. */
-export function viewAccount(user: User) {
-  const { id, email, username, avatar, status, expires, registered } = user;
+export function viewAccount(store: LinksStore, user: User) {
+  const { id, email, username, status, expires, registered } = user;
+  const avatar = `${store.url}/media/avatar/${encodeURIComponent(username)}.svg`;
   return { id, email, username, avatar, status, expires, registered };
 }
 
@@ -28,7 +29,7 @@ export const accountRoutes: readonly LinksRoute[] = [
   {
     method: 'GET',
     path: '/api/account',
-    run: ({ account }) => ok({ data: viewAccount(account) }),
+    run: ({ store, account }) => ok({ data: viewAccount(store, account) }),
   },
   {
     method: 'PUT',

@@ -9,7 +9,6 @@ export interface User {
   email: string;
   username: string;
   password: string;
-  avatar: string;
   status: 'free' | 'pro';
   admin: boolean;
   expires: string | null;
@@ -122,6 +121,20 @@ export interface Login {
   until: number;
 }
 
+/** The tables of a store. */
+const NOUNS = [
+  'domains',
+  'overlays',
+  'splash',
+  'campaigns',
+  'channels',
+  'links',
+  'bios',
+  'files',
+  'pixels',
+  'qrs',
+] as const;
+
 /** Everything the link service knows, in memory. */
 export class LinksStore {
   readonly url: string;
@@ -147,24 +160,20 @@ export class LinksStore {
     this.maxLimit = maxLimit;
   }
 
+  /** Takes the plans, users and rows of another store, which no change of these reaches. */
+  copyFrom(other: LinksStore): void {
+    this.plans = other.plans;
+    this.users = other.users.map((user) => ({ ...user }));
+    for (const noun of NOUNS) (this[noun] as Table<Row>).copyFrom(other[noun]);
+    const { campaigns, channels } = this;
+    campaigns.copyFrom(campaigns, (row) => ({ ...row, links: new Set(row.links) }));
+    channels.copyFrom(channels, (row) => ({ ...row, items: [...row.items] }));
+  }
+
   /** Removes a user and everything that was theirs. */
   removeUser(id: number): void {
     this.users = this.users.filter((user) => user.id !== id);
-    const { domains, overlays, splash, campaigns, channels, links, bios, files, pixels, qrs } =
-      this;
-    const tables = [
-      domains,
-      overlays,
-      splash,
-      campaigns,
-      channels,
-      links,
-      bios,
-      files,
-      pixels,
-      qrs,
-    ];
-    for (const table of tables) table.removeOwner(id);
+    for (const noun of NOUNS) this[noun].removeOwner(id);
   }
 }
 

@@ -13,14 +13,14 @@ import {
   optionalStamp,
   requiredText,
 } from './context.ts';
-import { keyOf, type Plan, secret, type User } from './store.ts';
+import { keyOf, type LinksStore, type Plan, secret, type User } from './store.ts';
 
 /** How long a single sign-on address works, in milliseconds. Implements: Link API > States. */
 const LOGIN_LIFETIME = 3_600_000;
 
 /** A user as an admin sees them, with the secret key. Implements: Link API > Resources > User. */
-function viewUser(user: User) {
-  return { ...viewAccount(user), planid: user.planid, apikey: user.apikey };
+function viewUser(store: LinksStore, user: User) {
+  return { ...viewAccount(store, user), planid: user.planid, apikey: user.apikey };
 }
 
 function find(context: LinksContext, id: string | undefined): User {
@@ -64,7 +64,9 @@ export const userRoutes: readonly LinksRoute[] = [
       const wanted = (user: User) =>
         (!filter || (filter === 'admin' ? user.admin : user.status === filter)) &&
         (!email || user.email.toLowerCase().includes(email.toLowerCase()));
-      return ok({ data: context.store.users.filter(wanted).toReversed().map(viewUser) });
+      const { store } = context;
+      const users = store.users.filter(wanted).toReversed();
+      return ok({ data: users.map((user) => viewUser(store, user)) });
     },
   },
   {
@@ -72,7 +74,7 @@ export const userRoutes: readonly LinksRoute[] = [
     path: '/api/user/:id',
     run: (context, { id }) => {
       adminOnly(context);
-      return ok({ data: viewUser(find(context, id)) });
+      return ok({ data: viewUser(context.store, find(context, id)) });
     },
   },
   {
@@ -92,7 +94,6 @@ export const userRoutes: readonly LinksRoute[] = [
         email,
         username,
         password,
-        avatar: `${store.url}/media/avatar/${encodeURIComponent(username)}.svg`,
         status: plan.free ? 'free' : 'pro',
         admin: false,
         expires: optionalStamp(body, 'expiration') ?? null,

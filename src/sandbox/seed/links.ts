@@ -1,14 +1,24 @@
-import type { LinksStore } from '../links/store.ts';
+import { machineClock } from '../clock.ts';
+import { LinksStore } from '../links/store.ts';
 import { seedChannels, seedItems } from './channels.ts';
 import { seedNouns } from './nouns.ts';
 import { ACCOUNT_IDS, seedPeople } from './people.ts';
 import { CHANNELS, CLIENTS } from './words.ts';
+
+/** The seeded rows, made once: a reset, and another sandbox of the process, only copies them. */
+let seeded: LinksStore | undefined;
 
 /**
  * Fills an empty store: the studio (admin key) has everything, the pro key's account a little, the
  * free key's account almost nothing, everybody else nothing. The same rows under the same ids, always.
  */
 export function seedLinks(store: LinksStore): void {
+  seeded ??= make();
+  store.copyFrom(seeded);
+}
+
+function make(): LinksStore {
+  const store = new LinksStore('', machineClock, 0);
   seedPeople(store);
   // Real services hand out one sequence to everybody, so no account starts at 1.
   store.links.startAfter(1040);
@@ -29,4 +39,5 @@ export function seedLinks(store: LinksStore): void {
   seedNouns(store, ACCOUNT_IDS.pro, 'few');
   seedItems(store, ACCOUNT_IDS.free, 1);
   seedChannels(store, ACCOUNT_IDS.free, 1);
+  return store;
 }

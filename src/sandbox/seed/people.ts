@@ -56,7 +56,6 @@ function addUser(
   store.users.push({
     ...user,
     password: `${user.username}-2025`,
-    avatar: `${store.url}/media/avatar/${user.username}.svg`,
     status: free ? 'free' : 'pro',
     expires: free || lifelong ? null : stamp(SEED_DAY + (400 + user.id * 2) * DAY),
     registered: stamp(registered),
