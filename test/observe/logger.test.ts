@@ -6,6 +6,7 @@ import type { OperationRecord } from '../../src/observe/events.ts';
 import { createLog } from '../../src/observe/log/logger.ts';
 import { createScrub } from '../../src/observe/log/scrub.ts';
 import { type Clock, systemClock } from '../../src/scheduling/clock.ts';
+import { anyText } from '../support/any-text.ts';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -93,12 +94,12 @@ describe('the line of an operation', () => {
   const clock = new VirtualClock();
   const outcome = fc.constantFrom('ok', 'partial', 'failed', 'canceled');
   const type = fc.constantFrom('query', 'mutation', 'subscription', 'upload', 'unknown');
-  const anyText = fc.string({ unit: 'binary', maxLength: 80 });
+  const text = anyText(80);
   const record: fc.Arbitrary<OperationRecord> = fc.record({
-    requestId: anyText,
-    name: fc.option(anyText),
+    requestId: text,
+    name: fc.option(text),
     type,
-    caller: fc.option(anyText.filter((text) => text.length <= 64)),
+    caller: fc.option(text.filter(({ length }) => length <= 64)),
     status: fc.nat(),
     codes: fc.array(fc.constantFrom('FORBIDDEN', 'BAD_USER_INPUT'), { maxLength: 2 }),
     outcome,

@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { anyCodePoint } from './any-text.ts';
 
 /** One request, whatever it is. */
 export interface Message {
@@ -93,9 +94,21 @@ export const anyBody = fc
   )
   .map((body) => ({ ...operation(null), body }));
 
+const uriCharacter = fc.oneof(
+  {
+    weight: 10,
+    arbitrary: fc.constantFrom(
+      ..."abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~!$&'()*+,;=:@/?",
+    ),
+  },
+  { weight: 1, arbitrary: anyCodePoint.map(encodeURIComponent) },
+);
+/** As `fc.webPath` and `fc.webQueryParameters`, without their list of all code points. */
+const uriText = fc.array(uriCharacter).map((characters) => characters.join(''));
+
 const anyQueryString = fc.oneof(
   fc.constant(''),
-  fc.webQueryParameters(),
+  uriText,
   fc.string().map(encodeURIComponent),
   fc.string().map((query) => `query=${encodeURIComponent(query)}&variables=%7B`),
 );
@@ -103,7 +116,7 @@ const anyQueryString = fc.oneof(
 export const anyTarget = fc.record({
   method: words('GET HEAD POST PUT PATCH DELETE OPTIONS TRACE PROPFIND'),
   path: fc.oneof(
-    fc.webPath(),
+    uriText.map((path) => `/${path}`),
     fc
       .tuple(
         words(
