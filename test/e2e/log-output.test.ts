@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
+import { exchange } from '../support/exchange.ts';
 import { GATEWAY } from '../support/process.ts';
 
 type Child = ChildProcessByStdio<null, Readable, null>;
@@ -45,13 +46,12 @@ async function ask(
   query = '{ account { username } }',
   headers: Readonly<Record<string, string>> = {},
 ): Promise<number> {
-  const response = await fetch(`${url}/graphql`, {
+  const { status } = await exchange(`${url}/graphql`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-request-id': id, ...headers },
     body: JSON.stringify({ query }),
   });
-  await response.text();
-  return response.status;
+  return status;
 }
 
 /** With this header a request goes the whole way, on which its body is parsed once. */

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { exchange } from '../support/exchange.ts';
 import { GATEWAY, type Running, start } from '../support/process.ts';
 
 /** The heap of the process, in MB: a few hundred plans of the largest operation would fill it. */
@@ -18,12 +19,12 @@ async function startSmall(): Promise<string> {
 }
 
 async function ask(url: string, body: object): Promise<{ readonly data?: object }> {
-  const response = await fetch(`${url}/graphql`, {
+  const { text } = await exchange(`${url}/graphql`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
   });
-  return (await response.json()) as { readonly data?: object };
+  return JSON.parse(text) as { readonly data?: object };
 }
 
 /** How many operations were executed over what is at hand. */

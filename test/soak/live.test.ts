@@ -4,6 +4,7 @@ import { createGateway, type Gateway } from '../../src/gateway.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { keysAreNew } from '../../src/upstream/budget/journal/journal.ts';
 import { Viewers } from '../bench/live/viewers.ts';
+import { exchange } from '../support/exchange.ts';
 import { PLENTY } from '../support/gateway.ts';
 import { LiveViewer } from '../support/live-viewer.ts';
 import { createDice } from './load.ts';
@@ -59,8 +60,8 @@ afterEach(async () => {
 async function ask(query: string): Promise<{ readonly data: Record<string, unknown> }> {
   const headers = { 'content-type': 'application/json' };
   const body = JSON.stringify({ query });
-  const answer = await fetch(`${url}/graphql`, { method: 'POST', headers, body });
-  return (await answer.json()) as { data: Record<string, unknown> };
+  const { text } = await exchange(`${url}/graphql`, { method: 'POST', headers, body });
+  return JSON.parse(text) as { data: Record<string, unknown> };
 }
 
 /** Resolves when the gateway has noticed that nobody looks any more. */

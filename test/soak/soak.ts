@@ -4,6 +4,7 @@ import { loadConfig } from '../../src/config/config.ts';
 import { createGateway } from '../../src/gateway.ts';
 import { type Fault, type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { keysAreNew } from '../../src/upstream/budget/journal/journal.ts';
+import { exchange } from '../support/exchange.ts';
 import { Domains } from './domains.ts';
 import { type Answer, createDice, difference, type Errand, reads } from './load.ts';
 
@@ -181,13 +182,13 @@ async function post(
   { query, variables }: { readonly query: string; readonly variables?: Record<string, unknown> },
   signal?: AbortSignal,
 ): Promise<Answer> {
-  const response = await fetch(`${url}/graphql`, {
+  const { text } = await exchange(`${url}/graphql`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ query, variables }),
     ...(signal ? { signal } : {}),
   });
-  return (await response.json()) as Answer;
+  return JSON.parse(text) as Answer;
 }
 
 /** Heap after a collection, in MiB. */

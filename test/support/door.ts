@@ -2,6 +2,7 @@ import { loadConfig } from '../../src/config/config.ts';
 import { createGateway, type Gateway } from '../../src/gateway.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { keysAreNew } from '../../src/upstream/budget/journal/journal.ts';
+import { exchange } from './exchange.ts';
 import { type AnswerError, PLENTY, type Row } from './gateway.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
@@ -85,8 +86,7 @@ export async function openDoor(
         body: JSON.stringify({ query, variables }),
       }),
     async send(path, init) {
-      const response = await fetch(url + path, init);
-      const text = await response.text();
+      const { text, ...response } = await exchange(url + path, init);
       const json = /json/.test(response.headers.get('content-type') ?? '') && text !== '';
       const answer = json ? JSON.parse(text) : {};
       // A batch is answered with a list, in which one is like the other.
