@@ -1,4 +1,4 @@
-import { request } from 'node:http';
+import { Agent, request } from 'node:http';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
@@ -132,12 +132,15 @@ function envelope(
   return { method, path, headers: { accept } };
 }
 
+/** Keeps connections: to open one costs more than a request. */
+let agent: Agent;
+
 /** Sends a request byte for byte, and tells what of its answer must not depend on what was asked before. */
 async function answer(door: Door, { method, path, headers, body }: Sent): Promise<string> {
   const { port } = new URL(door.url);
   return new Promise((resolve, reject) => {
     const sent = request(
-      { host: '127.0.0.1', port, method, path, headers: { ...headers }, agent: false },
+      { host: '127.0.0.1', port, method, path, headers: { ...headers }, agent },
       (response) => {
         const pieces: Buffer[] = [];
         response.on('data', (piece: Buffer) => pieces.push(piece));
@@ -162,12 +165,14 @@ describe('An envelope', () => {
   let texts = 0;
 
   beforeAll(async () => {
+    agent = new Agent({ keepAlive: true });
     sandbox = await startSandbox({ limit: { requests: PLENTY } });
     warm = await openDoor({ AUTH_MODE: 'none' }, { on: sandbox });
     cold = await openDoor({ AUTH_MODE: 'none' }, { on: sandbox });
     for (const door of [warm, cold]) await door.ask('{ account { username } }');
   });
   afterAll(async () => {
+    agent.destroy();
     await warm.close();
     await cold.close();
     await sandbox.close();

@@ -73,10 +73,11 @@ describe('A text that differs from others in its literals', () => {
             for (const first of ['2', '3']) await fast(template(usual, first));
             nth += 1;
             const text = odd.replace('query A', `query A${nth}`);
-            // The first time can take calls.
-            await whole(text);
+            const first = await whole(text);
             const answer = await fast(text);
-            expect({ text, answer }).toEqual({ text, answer: await whole(text) });
+            // The first time can take calls.
+            const again = /"calls":[1-9]/.test(first) ? await whole(text) : first;
+            expect({ text, answer }).toEqual({ text, answer: again });
           }
         }
       }
