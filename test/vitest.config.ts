@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './support/longest-first.ts';
 import { rounds } from './support/rounds.ts';
 
 /** What holds for tests and benches. */
@@ -20,7 +21,6 @@ export const usual = {
 
 const all = ['test/**/*.test.ts'];
 const weighed = ['test/soak/**/*.test.ts'];
-const programs = ['test/e2e/**/*.test.ts'];
 /** Clients of others, as the documentation has them. */
 const foreign = ['test/docs/**/*.test.ts'];
 /** What is made of the build, for users: an image, a package on each Node, and a release. */
@@ -38,17 +38,25 @@ const replicas = ['test/e2e/replicas/**/*.test.ts'];
 
 const root = new URL('..', import.meta.url).pathname;
 
+/** Every file in a folder of tests, without the packages installed there. */
+const filesIn = (folder: string): string[] =>
+  readdirSync(root + folder, { withFileTypes: true })
+    .filter(({ name }) => name !== 'node_modules')
+    .flatMap((entry) => {
+      const path = `${folder}/${entry.name}`;
+      return entry.isDirectory() ? filesIn(path) : [path];
+    });
+
 /** Files that say they need more than Node: a browser, a Redis or built pages. */
-const demanding = readdirSync(`${root}test`, { recursive: true, encoding: 'utf8' })
-  .filter((path) => path.endsWith('.test.ts') && !path.includes('node_modules'))
-  .map((path) => `test/${path.replaceAll('\\', '/')}`)
+const demanding = filesIn('test')
+  .filter((path) => path.endsWith('.test.ts'))
   .filter((path) => /^describeWith\(/m.test(readFileSync(root + path, 'utf8')));
 
 const setup = (name: string): string[] => [new URL(`support/${name}`, import.meta.url).pathname];
 
 /**
  * `npm test` runs the projects that need Node alone, `npm run test:rest` those whose names begin with `needs`.
- * Projects start in the order of their names, so those that wait the most begin first.
+ * Projects start in the order of their names.
  */
 export default defineConfig({
   ...usual,
@@ -56,19 +64,10 @@ export default defineConfig({
     ...usual.test,
     // One more than cores: while one waits for a socket or a process, another works.
     maxWorkers: availableParallelism() + 1,
+    sequence: { sequencer: LongestFirst },
     projects: [
       // In a process of its own: it weighs the heap.
-      { extends: true, test: { name: 'alone', include: weighed } },
-      {
-        extends: true,
-        test: {
-          name: 'built',
-          include: programs,
-          exclude: [theirs, ...made, ...demanding, ...replicas],
-          globalSetup: setup('build-programs.ts'),
-          isolate: false,
-        },
-      },
+      { name: 'alone', include: weighed },
       ...[
         { name: 'needs-1-replicas', include: replicas, exclude: [theirs] },
         {
@@ -83,25 +82,23 @@ export default defineConfig({
           exclude: [theirs, ...foreign, ...replicas],
         },
       ].map((project) => ({
-        extends: true as const,
-        test: {
-          globalSetup: setup('build-all.ts'),
-          ...project,
-          isolate: false,
-          // A machine that stops for a second ends a lease, and a look at Redis is a miss then, as it should be.
-          retry: 1,
-        },
+        globalSetup: setup('build-all.ts'),
+        ...project,
+        isolate: false,
+        // A machine that stops for a second ends a lease, and a look at Redis is a miss then, as it should be.
+        retry: 1,
       })),
-      // To load the gateway anew costs each file a second, and nothing here outlives the file it is in.
+      // To load the gateway again costs each file a second, and nothing here outlives the file it is in.
       {
-        extends: true,
-        test: {
-          name: 'together',
-          include: all,
-          exclude: [theirs, ...programs, ...made, ...weighed, ...foreign, ...demanding],
-          isolate: false,
-        },
+        name: 'together',
+        include: all,
+        exclude: [theirs, ...made, ...weighed, ...foreign, ...demanding, ...replicas],
+        globalSetup: setup('build-programs.ts'),
+        isolate: false,
+        // What runs for two minutes gains more from code that is compiled at once, and from rare collections, than it pays.
+        execArgv: ['--always-sparkplug', '--max-semi-space-size=64'],
       },
-    ],
+      // `extends: true` would load this file again for each project.
+    ].map((project) => ({ ...usual, test: { ...usual.test, ...project } })),
   },
 });
