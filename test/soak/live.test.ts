@@ -94,8 +94,8 @@ it(
       sandbox.links.clearLog();
       heapMib.push(heapNow());
     }
-    process.stdout.write(
-      `${streams} streams, heap in MiB ${heapMib.map((mib) => mib.toFixed(2)).join(' ')}\n`,
+    console.info(
+      `${streams} streams, heap in MiB ${heapMib.map((mib) => mib.toFixed(2)).join(' ')}`,
     );
     const third = Math.floor(heapMib.length / 3);
     const middle = median(heapMib.slice(third, 2 * third));
@@ -140,7 +140,7 @@ class Client {
 it(
   'whoever is cut off at any moment sees in the end what all see',
   async () => {
-    process.stdout.write(`${cuts} cuts, LIVE_SEED=${seed}\n`);
+    console.info(`${cuts} cuts, LIVE_SEED=${seed}`);
     const roll = createDice(seed);
     const clients = Array.from(
       { length: CLIENTS },

@@ -21,8 +21,8 @@ it.each(installations)(
   async (habits) => {
     const share = Math.ceil(operations / installations.length);
     const { outcomes, requests, wrong, operations: made } = await model(share, seed, habits);
-    process.stdout.write(
-      `model, MODEL_SEED=${seed}: ${made} operations, ${requests} upstream calls, ${JSON.stringify(outcomes)}\n`,
+    console.info(
+      `model, MODEL_SEED=${seed}: ${made} operations, ${requests} upstream calls, ${JSON.stringify(outcomes)}`,
     );
     expect(wrong).toEqual([]);
     expect(outcomes['right'] ?? 0).toBeGreaterThan(made / 2);

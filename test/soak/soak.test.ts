@@ -13,8 +13,8 @@ beforeAll(
   async () => {
     soaked = await soak(seconds, seed);
     const { heapMib, operations, outcomes, upstreamCalls } = soaked;
-    process.stdout.write(
-      `soak of ${seconds} s, SOAK_SEED=${seed}: ${operations} operations, ${upstreamCalls} upstream calls, ${JSON.stringify(outcomes)}, heap in MiB ${heapMib.map((mib) => mib.toFixed(1)).join(' ')}\n`,
+    console.info(
+      `soak of ${seconds} s, SOAK_SEED=${seed}: ${operations} operations, ${upstreamCalls} upstream calls, ${JSON.stringify(outcomes)}, heap in MiB ${heapMib.map((mib) => mib.toFixed(1)).join(' ')}`,
     );
   },
   (seconds + 120) * 1000,
