@@ -3,7 +3,6 @@ import { createGateway, type Gateway } from '../../src/gateway.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { type Clock, systemClock } from '../../src/scheduling/clock.ts';
 import { keysAreNew } from '../../src/upstream/budget/journal/journal.ts';
-import { exchange } from './exchange.ts';
 
 /** A whole gateway on real sockets over a sandbox that the test holds in its hands. */
 export interface BusyGateway {
@@ -62,17 +61,13 @@ export async function busyGateway(
         .filter(Boolean)
         .map((line) => JSON.parse(line) as Record<string, unknown>),
     async ask(query, { variables, headers } = {}) {
-      const {
-        status,
-        headers: told,
-        text,
-      } = await exchange(`${url}/graphql`, {
+      const response = await fetch(`${url}/graphql`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', ...headers },
         body: JSON.stringify({ query, variables }),
       });
-      const body = JSON.parse(text) as Pick<AskedAnswer, 'data' | 'errors'>;
-      return { status, headers: told, ...body };
+      const body = (await response.json()) as Pick<AskedAnswer, 'data' | 'errors'>;
+      return { status: response.status, headers: response.headers, ...body };
     },
     async close() {
       await gateway.close();
