@@ -98,7 +98,9 @@ const uriCharacter = fc.oneof(
   {
     weight: 10,
     arbitrary: fc.constantFrom(
-      ..."abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~!$&'()*+,;=:@/?",
+      ...Array.from(
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~!$&'()*+,;=:@/?",
+      ),
     ),
   },
   { weight: 1, arbitrary: anyCodePoint.map(encodeURIComponent) },
