@@ -5,9 +5,9 @@ const REMEMBERED = 10_000;
 
 /** What waits, in the lines of all its owners. */
 interface Waiting<T> {
-  readonly entry: T;
+  /** `null` once it was taken: lines that still have its place keep nothing of it in memory. */
+  entry: T | null;
   readonly owners: Set<string>;
-  isTaken: boolean;
 }
 
 /** What waits for one owner: what stands before `next` was taken. */
@@ -35,7 +35,7 @@ interface Taken<T> {
  * those who come nor those who have waited starve. An entry with several owners takes the turn of whichever is first.
  * Implements: start-time fair queueing. O(log n) in the number of owners who wait.
  */
-export class FairQueue<T> {
+export class FairQueue<T extends object> {
   readonly #lines = new Map<string, Line<T>>();
   readonly #waiting = new Map<T, Waiting<T>>();
   /** A heap of those with a line, the least share first. A share that has grown since is put right when it is looked at. */
@@ -53,7 +53,7 @@ export class FairQueue<T> {
 
   /** Puts an entry behind all others of its owners. One that is there already stays, and gets the owners that are new. */
   add(entry: T, owners: Iterable<string>): void {
-    const waiting = this.#waiting.get(entry) ?? { entry, owners: new Set(), isTaken: false };
+    const waiting = this.#waiting.get(entry) ?? { entry, owners: new Set() };
     this.#waiting.set(entry, waiting);
     for (const owner of owners) {
       if (waiting.owners.has(owner)) continue;
@@ -72,7 +72,7 @@ export class FairQueue<T> {
   remove(entry: T): void {
     const waiting = this.#waiting.get(entry);
     if (!waiting) return;
-    waiting.isTaken = true;
+    waiting.entry = null;
     this.#waiting.delete(entry);
   }
 
@@ -92,7 +92,7 @@ export class FairQueue<T> {
       } else {
         const entry = firstOf(line, (each) => mayTake(each, owner));
         if (entry === null) passedOver.push(place);
-        else taken = { entry: entry.entry, owner };
+        else taken = { entry, owner };
       }
     }
     for (const place of passedOver) this.#push(place);
@@ -151,7 +151,7 @@ export class FairQueue<T> {
 
 /** Whether nothing waits in a line. Lets go of what was taken once that is half of the whole. */
 function isEmpty<T>(line: Line<T>): boolean {
-  while (line.waiting[line.next]?.isTaken) line.next += 1;
+  while (line.waiting[line.next]?.entry === null) line.next += 1;
   if (line.next >= 32 && line.next * 2 >= line.waiting.length) {
     line.waiting = line.waiting.slice(line.next);
     line.next = 0;
@@ -160,10 +160,10 @@ function isEmpty<T>(line: Line<T>): boolean {
 }
 
 /** The first of a line that may be taken; `null` when there is none. */
-function firstOf<T>(line: Line<T>, mayTake: (entry: T) => boolean): Waiting<T> | null {
+function firstOf<T>(line: Line<T>, mayTake: (entry: T) => boolean): T | null {
   for (let at = line.next; at < line.waiting.length; at += 1) {
-    const each = line.waiting[at] as Waiting<T>;
-    if (!each.isTaken && mayTake(each.entry)) return each;
+    const { entry } = line.waiting[at] as Waiting<T>;
+    if (entry !== null && mayTake(entry)) return entry;
   }
   return null;
 }
