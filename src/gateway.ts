@@ -12,6 +12,7 @@ import type { LogStream } from './observe/log/logger.ts';
 import { createTelemetry } from './observe/telemetry.ts';
 import { budgetGauges } from './operators/budget-gauges.ts';
 import { startFacts, startReport } from './operators/start-report.ts';
+import type { ProtocolTimes } from './redis/times.ts';
 import { type Clock, endingClock, systemClock } from './scheduling/clock.ts';
 import { schema } from './schema.ts';
 import { createServers } from './servers.ts';
@@ -48,6 +49,8 @@ export interface Overrides {
   readonly journal?: Journal;
   /** The folder of the pages for browsers, where they are not those of the build. */
   readonly pages?: string;
+  /** The times of the protocol between replicas, where they do not follow from the windows. */
+  readonly protocolTimes?: ProtocolTimes;
 }
 
 /**
@@ -81,8 +84,9 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
   // Loaded only where it is used, with the driver.
   const { Replicas } = config.redis ? await import('./replicas.ts') : {};
   const { redis } = config;
+  const times = overrides.protocolTimes;
   const replicas =
-    Replicas && redis ? new Replicas({ config, redis, endpoints, clock, events }) : null;
+    Replicas && redis ? new Replicas({ config, redis, endpoints, clock, events, times }) : null;
   const digest = replicas?.digest ?? createDigest(randomBytes(32).toString('base64'));
   const maxBytes = entryBytes(config.cacheMaxBytes);
   const generations = replicas?.generations;

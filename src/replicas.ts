@@ -35,6 +35,8 @@ interface ReplicasOptions {
   readonly endpoints: Endpoints;
   readonly clock: Clock;
   readonly events: EventStream;
+  /** By default they follow from the windows of the upstreams. */
+  readonly times?: ProtocolTimes | undefined;
 }
 
 /**
@@ -66,7 +68,8 @@ export class Replicas {
     this.#nameOf = sealing.name;
     this.digest = (text) => sealing.name('digest', text);
     this.#upstreams = configuredUpstreams(options.config, options.endpoints);
-    this.#times = protocolTimes(this.#upstreams.map(({ limits }) => limits.rateWindowMs));
+    this.#times =
+      options.times ?? protocolTimes(this.#upstreams.map(({ limits }) => limits.rateWindowMs));
     this.#holdMs = new Map(
       this.#upstreams.map(({ limits: { rateWindowMs: windowMs, timeoutMs }, name }) => {
         return [name, holdMs(this.#times, { windowMs, timeoutMs })] as const;

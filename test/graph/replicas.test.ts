@@ -5,7 +5,7 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { Connection, World, WorldOptions } from '../support/gateway.ts';
 import { describeWith, redisServer } from '../support/needs.ts';
 import { RedisServer } from '../support/redis-server.ts';
-import { startReplicas } from '../support/replica-worlds.ts';
+import { patient, startReplicas } from '../support/replica-worlds.ts';
 import { StandIn, upTo } from './paging/stand-in.ts';
 
 type Pair = readonly [World, World];
@@ -68,7 +68,7 @@ describeWith(redisServer, 'what one replica has read', () => {
   });
 
   it('is as old on another as it is, although Redis stood still meanwhile', async () => {
-    const [a, b] = await pair();
+    const [a, b] = await pair({ on: sandbox, protocolTimes: { ...patient, callMs: 500 } });
     const queries = ['campaigns', 'pixels', 'qrCodes', 'channels'].map(
       (list) => `{ ${list} { nodes { name } } }`,
     );
@@ -77,7 +77,7 @@ describeWith(redisServer, 'what one replica has read', () => {
     const at = performance.now();
     while ((await kept()) < before + queries.length) await pause(1);
     redis.stop();
-    // Longer than any command is waited for: what was sent before and meanwhile is carried out late.
+    // Longer than a connection may be silent: what was sent before and meanwhile is carried out late.
     await pause(1500);
     redis.cont();
     // It sends again, as one who knows what time it is.

@@ -1,3 +1,4 @@
+import { type ProtocolTimes, protocolTimes } from '../../src/redis/times.ts';
 import { systemClock } from '../../src/scheduling/clock.ts';
 import { startWorld, type World, type WorldOptions } from './gateway.ts';
 import type { RedisServer } from './redis-server.ts';
@@ -16,8 +17,21 @@ const env = {
 };
 
 /**
+ * Times that outlast a machine on which processes stand still for seconds: no command is given up, and no lease or
+ * permit runs out, unless a test makes it. A replica holds back what it sends until it knows how long Redis has
+ * remembered; a caller waits for that, which `sendByMs` is a part of.
+ */
+export const patient: ProtocolTimes = {
+  ...protocolTimes([100]),
+  callMs: 15_000,
+  leaseMs: 30_000,
+  sendByMs: 3000,
+};
+
+/**
  * Gateways in this process, and in real time, that share a Redis in which nothing is cached, and which has
- * remembered everything for an hour: they need not wait. What each logs goes into its place in `logs`.
+ * remembered everything for an hour: they need not wait. What each logs goes into its place in `logs`. Tests of what
+ * happens when Redis is silent, or a replica is, set the times of the protocol.
  */
 export async function startReplicas(
   count: number,
@@ -32,7 +46,9 @@ export async function startReplicas(
   for (let n = 0; n < count; n += 1) {
     const lines = logs?.[n];
     const log = lines && { log: { write: (line: string) => void lines.push(line) } };
-    worlds.push(await startWorld({ ...rest, ...log, clock: systemClock, env: own }));
+    worlds.push(
+      await startWorld({ protocolTimes: patient, ...rest, ...log, clock: systemClock, env: own }),
+    );
   }
   await rememberForAnHour(redis, prefix);
   return worlds;
