@@ -62,8 +62,8 @@ export default defineConfig({
   ...usual,
   test: {
     ...usual.test,
-    // One more than cores: while one waits for a socket or a process, another works.
-    maxWorkers: availableParallelism() + 1,
+    // Two more than cores: while some wait for a socket, a process or a turn of their clock, others work.
+    maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: LongestFirst },
     projects: [
       // In a process of its own: it weighs the heap.
