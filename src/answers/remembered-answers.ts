@@ -39,8 +39,8 @@ export interface AnswerToRemember {
 /** The answer to one operation as bytes, which are held as latin1. */
 export interface RememberedAnswer extends AnswerToRemember {
   readonly key: string;
-  /** When its oldest part was read, on `clock.now()`. */
-  readonly oldestAt: number;
+  /** When its oldest part was read, on `clock.now()`; `null` where nothing was read for it, which does not age. */
+  readonly oldestAt: number | null;
   /** Its head in each coding that was asked for. */
   readonly spliced: SplicedBody;
 }
@@ -84,7 +84,8 @@ export class RememberedAnswers {
     if (!answer) return;
     const now = this.#clock.now();
     const ingredients = answer.ingredients.distinct();
-    const oldestAt = Math.min(now, ingredients.oldest?.stamp.storedAt ?? now);
+    const { oldest } = ingredients;
+    const oldestAt = oldest ? Math.min(now, oldest.stamp.storedAt) : null;
     const before = this.#answers.last(key);
     // Mostly it is the same again, and need not be compressed again.
     const spliced = before?.head === answer.head ? before.spliced : new SplicedBody(answer.head);

@@ -65,7 +65,7 @@ export class Replies {
   give(recipient: Recipient, answer: RememberedAnswer, startedAt: number): void {
     const { answers, tally } = this.#options;
     const { contentType, etag, head, name, oldestAt, tail } = answer;
-    const ageMs = startedAt - oldestAt;
+    const ageMs = oldestAt === null ? 0 : startedAt - oldestAt;
     const rest = Math.round(ageMs) + tail;
     const coding = this.#codingFor(recipient, head.length + rest.length);
     const body = coding ? answers.encoded(answer, coding, rest) : head + rest;

@@ -73,6 +73,16 @@ describe('An operation that is asked again', () => {
     }
   });
 
+  it('does not age where nothing was read for it', async () => {
+    const ages: number[] = [];
+    for (let n = 0; n < 4; n += 1) {
+      ages.push(receiptOf(await door.ask('{ __typename }', 'viewer')).maxAgeMs);
+      await door.clock.advance(300);
+    }
+    expect(await remembered()).toBeGreaterThan(0);
+    expect(ages).toEqual([0, 0, 0, 0]);
+  });
+
   it('is answered from memory by GET as well, with its tag or without a body', async () => {
     const address = `/graphql?query=${encodeURIComponent(CAMPAIGNS)}`;
     const get = (more = {}) =>
