@@ -55,8 +55,7 @@ const demanding = filesIn('test')
 const setup = (name: string): string[] => [new URL(`support/${name}`, import.meta.url).pathname];
 
 /**
- * `npm test` runs the projects that need Node alone, `npm run test:rest` those whose names begin with `needs`.
- * Projects start in the order of their names.
+ * `npm test` runs the projects that need Node alone, `npm run test:rest` the one that `needs` more.
  */
 export default defineConfig({
   ...usual,
@@ -68,26 +67,15 @@ export default defineConfig({
     projects: [
       // In a process of its own: it weighs the heap.
       { name: 'alone', include: weighed },
-      ...[
-        { name: 'needs-1-replicas', include: replicas, exclude: [theirs] },
-        {
-          name: 'needs-2-clients',
-          include: foreign,
-          exclude: [theirs],
-          globalSetup: [...setup('packages.ts'), ...setup('build-all.ts')],
-        },
-        {
-          name: 'needs-3-more',
-          include: [...made, ...demanding],
-          exclude: [theirs, ...foreign, ...replicas],
-        },
-      ].map((project) => ({
+      {
+        name: 'needs',
+        include: [...foreign, ...made, ...demanding, ...replicas],
+        exclude: [theirs],
         globalSetup: setup('build-all.ts'),
-        ...project,
         isolate: false,
         // A machine that stops for a second ends a lease, and a look at Redis is a miss then, as it should be.
         retry: 1,
-      })),
+      },
       // To load the gateway again costs each file a second, and nothing here outlives the file it is in.
       {
         name: 'together',

@@ -1,18 +1,25 @@
-import { execFileSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { dashboardPackages } from './needs.ts';
 
-/** Set in the environment, since each project of tests loads this file anew. */
-const DONE = 'TESTS_ARE_BUILT';
+/**
+ * Installs the packages that only some tests need, and builds the gateway, the client package and the dashboard, if its
+ * packages are installed, once for all tests that start what is there.
+ * @throws Error when a step fails.
+ */
+export async function setup(): Promise<void> {
+  await run(process.execPath, 'scripts/packages.js', 'test/docs', 'test/e2e');
+  await Promise.all([run('npm', 'run', '--silent', 'build'), buildDashboard()]);
+}
 
-/** Installs what drives a browser, and compiles the gateway, the client package and the dashboard, if it is installed, once for all tests that start what is there. */
-export function setup(): void {
-  if (process.env[DONE] === 'true') return;
-  process.env[DONE] = 'true';
-  execFileSync(process.execPath, ['scripts/packages.js', 'test/e2e'], { stdio: 'inherit' });
-  for (const script of ['build', 'build:client']) {
-    execFileSync('npm', ['run', '--silent', script], { stdio: 'inherit' });
-  }
-  if (!existsSync(dashboardPackages.path)) return;
-  execFileSync(process.execPath, ['scripts/build-dashboard.js'], { stdio: 'inherit' });
+/** What it imports of the client package comes first. */
+async function buildDashboard(): Promise<void> {
+  await run('npm', 'run', '--silent', 'build:client');
+  if (existsSync(dashboardPackages.path)) await run(process.execPath, 'scripts/build-dashboard.js');
+}
+
+async function run(command: string, ...args: readonly string[]): Promise<void> {
+  const [status] = await once(spawn(command, args, { stdio: 'inherit' }), 'close');
+  if (status !== 0) throw new Error(`${command} ${args.join(' ')}: ended with ${status}`);
 }
