@@ -3,6 +3,9 @@ import type { Cluster } from './cluster.ts';
 import { nouns, ROWS } from './rows.ts';
 import { Truth } from './truth.ts';
 
+/** One text for all users: a replica compiles it once, and not for each question. */
+const USER = 'query ($id: ID!) { user(id: $id) { email } }';
+
 /** What is asked of a cluster at a time. */
 export interface Traffic {
   /** Askers at each replica, each with one question at a time that only the upstream can answer. */
@@ -73,9 +76,9 @@ export class Press {
   async #ask(replica: number): Promise<void> {
     while (!this.#over) {
       this.#lastId += 1;
-      const query = `{ user(id: "${this.#lastId}") { email } }`;
+      const variables = { id: String(this.#lastId) };
       try {
-        const { errors } = await this.#cluster.ask(replica, { query });
+        const { errors } = await this.#cluster.ask(replica, { query: USER, variables });
         if (!errors) {
           this.pressed.answered += 1;
           continue;
