@@ -57,15 +57,20 @@ describeWith(chromium, 'The page of GraphiQL', () => {
   }
 
   it('shows something useful within two seconds on a slow line', async () => {
-    const loads = [await loadSlowly(), await loadSlowly(), await loadSlowly()];
+    const loads: Awaited<ReturnType<typeof loadSlowly>>[] = [];
+    const useful = () =>
+      Math.min(...loads.map(({ firstPaint, usable }) => Math.max(firstPaint, usable)));
+    // Other tests share the machine: the fastest of up to three loads decides.
+    while (loads.length === 0 || (loads.length < 3 && useful() >= PATIENCE_MS)) {
+      loads.push(await loadSlowly());
+    }
     for (const { bytes, editors, firstPaint, usable } of loads) {
       const ms = [firstPaint, usable, editors].map((time) => `${Math.round(time)} ms`);
       process.stdout.write(
         `first paint ${ms[0]}, usable ${ms[1]}, editors ${ms[2]}, ${Math.round(bytes / 1000)} kB\n`,
       );
     }
-    const useful = loads.map(({ firstPaint, usable }) => Math.max(firstPaint, usable));
-    expect(Math.min(...useful)).toBeLessThan(PATIENCE_MS);
+    expect(useful()).toBeLessThan(PATIENCE_MS);
     expect(Math.min(...loads.map(({ bytes }) => bytes))).toBeLessThan(1_700_000);
   });
 
