@@ -96,7 +96,7 @@ export class EnvironmentReader {
     }
   }
 
-  /** Without trailing slashes; null when not set, or faulty. */
+  /** Without trailing slashes; null when not set, or faulty. All paths of both APIs begin with `/api`. */
   baseUrl(name: string): string | null {
     const value = this.#value(name);
     if (value === null) {
@@ -116,7 +116,11 @@ export class EnvironmentReader {
       this.fault(`${name} carries a query or fragment. Set it to scheme, host and path only.`);
       return null;
     }
-    return (url.origin + url.pathname).replace(/\/+$/, '');
+    const base = (url.origin + url.pathname).replace(/\/+$/, '');
+    if (!/\/api$/i.test(base)) return base;
+    const right = base.replace(/\/+api$/i, '');
+    this.fault(`${name} ends in /api, which the gateway adds to each path. Set it to ${right}.`);
+    return null;
   }
 
   /**

@@ -82,7 +82,7 @@ function skewOf({ headers: { date } }: RawAnswer, wallMs: number): number {
 function faultOf(
   { status, text }: RawAnswer,
   outcome: Witnessed['outcome'],
-  { baseUrl, ownKey, upstream }: Subject,
+  { ownKey, upstream }: Subject,
 ): Finding | null {
   const setting = `${upstream}_BASE_URL`;
   if (outcome.kind === 'refused' || (outcome.kind === 'value' && outcome.value !== null))
@@ -104,9 +104,6 @@ function faultOf(
     return configuration(
       `${setting} is redirected (HTTP ${status}). Set it to where that leads: no key is sent along a redirect.`,
     );
-  }
-  if (/\/api$/i.test(baseUrl)) {
-    return configuration(`${setting} ends in /api, which the gateway adds itself. Leave it out.`);
   }
   // That one thing is absent, or not to be had, says nothing of the configuration.
   if (failure.kind !== 'invalid') return null;

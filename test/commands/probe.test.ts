@@ -70,12 +70,6 @@ describe('a probe', () => {
 
   it.each<[string, (links: string) => Record<string, string>, RegExp, string]>([
     [
-      'a base URL that ends in /api',
-      (links) => ({ LINKS_BASE_URL: `${links}/api` }),
-      /LINKS_BASE_URL ends in \/api, which the gateway adds itself/,
-      'configuration',
-    ],
-    [
       'a wrong key',
       () => ({ LINKS_API_KEY: 'a-wrong-key' }),
       /does not accept LINKS_API_KEY/,

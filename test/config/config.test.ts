@@ -107,6 +107,19 @@ describe('an upstream', () => {
     expect(others).toEqual([]);
   });
 
+  it.each([
+    ['LINKS', 'https://links.example/api', 'https://links.example'],
+    ['LINKS', 'https://links.example/s/API//', 'https://links.example/s'],
+    ['MARKET', 'https://market.example/api/', 'https://market.example'],
+  ])('refuses the %s base URL %s, and says what to write', (upstream, url, right) => {
+    const name = `${upstream}_BASE_URL`;
+    const env = { AUTH_MODE: 'none', [name]: url, [`${upstream}_API_KEY`]: 'k1' };
+    expect(faults(env)).toEqual([
+      `${name} ends in /api, which the gateway adds to each path. Set it to ${right}.`,
+    ]);
+    expect(faults({ ...env, [name]: `${right}/apis` })).toEqual([]);
+  });
+
   it('needs its key, and a key needs its upstream', () => {
     expect(faults({ MARKET_BASE_URL: 'https://m.example', AUTH_MODE: 'none' })).toEqual([
       expect.stringContaining('Set MARKET_API_KEY or MARKET_API_KEY_FILE'),

@@ -226,13 +226,10 @@ describe.each(['check-config', '--check-config'])('%s', (command) => {
     const good = gateway(settings, command, '--probe');
     expect(await good.ended).toBe(0);
     expect(good.output()).toMatch(/^LINKS +127\.0\.0\.1:\d+ answers and accepts the key\.$/m);
-    const bad = gateway(
-      { ...settings, LINKS_BASE_URL: `${sandbox.links.url}/api` },
-      '--probe',
-      '--check-config',
-    );
+    const wrong = { ...settings, LINKS_API_KEY: 'a-wrong-key' };
+    const bad = gateway(wrong, '--probe', '--check-config');
     expect(await bad.ended).toBe(2);
-    expect(bad.output()).toContain('LINKS_BASE_URL ends in /api');
+    expect(bad.output()).toContain('does not accept LINKS_API_KEY');
     const away = gateway({ ...settings, LINKS_BASE_URL: 'http://127.0.0.1:1' }, command, '--probe');
     expect(await away.ended).toBe(1);
     await sandbox.close();
