@@ -27,6 +27,7 @@ export function reasonsInWords({ readiness, upstreams }: ConsoleState): ReasonIn
           titleOf(degradation),
           degradation.retryAfterMs ?? null,
           degradation.slots,
+          degradation,
         ),
       })),
   ];
@@ -54,12 +55,21 @@ const unready: Readonly<Record<ConsoleState['readiness']['reasons'][number]['rea
 const degraded: Readonly<
   Record<
     Degradation['reason'],
-    (title: string, retryAfterMs: number | null, slots: number | undefined) => Words
+    (
+      title: string,
+      retryAfterMs: number | null,
+      slots: number | undefined,
+      all: Degradation,
+    ) => Words
   >
 > = {
   'budget-paused': (title, ms) => ({
     what: `${title} refused a request for its rate limit: nothing is sent for ${timeToCome(ms ?? 0)}.`,
     advice: 'Answers in the cache are served. Look for co-tenants: who else uses this key?',
+  }),
+  'limit-too-high': (title, _ms, _slots, { announced, configured, upstream }) => ({
+    what: `${title} announces a limit of ${announced} requests; the setting says ${configured}.`,
+    advice: `The gateway keeps to ${announced}. Set ${upstream}_RATE_LIMIT=${announced}.`,
   }),
   'upstream-unreachable': (title) => ({
     what: `${title} does not answer.`,

@@ -16,7 +16,14 @@ export interface Readiness {
 
 /** What is wrong with an upstream, or between this process and the other replicas. */
 type Degradation = Omit<ReplicaFault, 'reason'> & {
-  readonly reason: ReplicaFault['reason'] | 'budget-paused' | 'upstream-unreachable';
+  readonly reason:
+    | ReplicaFault['reason']
+    | 'budget-paused'
+    | 'limit-too-high'
+    | 'upstream-unreachable';
+  /** Requests per window by the settings, and what the upstream announces. */
+  readonly configured?: number;
+  readonly announced?: number;
 };
 
 /** What the other processes are to this one, where budgets and answers are shared. */
@@ -46,17 +53,21 @@ export function createGatewayState(parts: GatewayParts): GatewayState {
 
 /**
  * Not ready only while it drains, and where budgets are shared before it has heard of the others. It is degraded while
- * an upstream has paused every key in use, and while an upstream did not answer lately. A gateway that has not asked
- * anything yet is neither.
+ * an upstream has paused every key in use or grants each of them less than the settings say, and while an upstream did
+ * not answer lately. A gateway that has not asked anything yet is neither.
  */
 function readiness({ clients, health, shared }: GatewayParts, draining: boolean): Readiness {
   const degraded: Readiness['degraded'][number][] = [];
   for (const client of clients) {
     const { upstream } = client;
-    const pauses = [...client.budgets].map(({ pausedMs }) => pausedMs);
-    const retryAfterMs = Math.ceil(pauses.reduce((least, ms) => Math.min(least, ms), Infinity));
-    if (pauses.length > 0 && retryAfterMs > 0) {
+    const { keys, mostGranted, pausedMs } = summaryOf(client);
+    const retryAfterMs = Math.ceil(pausedMs);
+    if (keys > 0 && retryAfterMs > 0) {
       degraded.push({ reason: 'budget-paused', upstream, retryAfterMs });
+    }
+    const { rateLimit: configured } = client;
+    if (keys > 0 && mostGranted < configured) {
+      degraded.push({ reason: 'limit-too-high', upstream, configured, announced: mostGranted });
     }
     if (!health.isReachable(upstream)) degraded.push({ reason: 'upstream-unreachable', upstream });
   }
@@ -65,4 +76,19 @@ function readiness({ clients, health, shared }: GatewayParts, draining: boolean)
   if (shared?.unready) reasons.push({ reason: shared.unready });
   degraded.push(...(shared?.faults ?? []));
   return { ready: reasons.length === 0, reasons, degraded };
+}
+
+/** All keys of an upstream that are in use: how long no request can leave under any of them, and the largest limit. */
+function summaryOf({
+  budgets,
+}: Client): Readonly<Record<'keys' | 'mostGranted' | 'pausedMs', number>> {
+  let keys = 0;
+  let mostGranted = 0;
+  let pausedMs = Number.POSITIVE_INFINITY;
+  for (const budget of budgets) {
+    keys += 1;
+    mostGranted = Math.max(mostGranted, budget.limit);
+    pausedMs = Math.min(pausedMs, budget.pausedMs);
+  }
+  return { keys, mostGranted, pausedMs };
 }

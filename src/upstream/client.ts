@@ -119,6 +119,11 @@ export class Client {
     return this.#options.api.upstream;
   }
 
+  /** Requests per window and key by the settings; what a budget is granted can be another number. */
+  get rateLimit(): number {
+    return this.#options.rateLimit;
+  }
+
   /** How the budget of a credential's key stands. Costs nothing. */
   budgetState(credential: Credential): KeyState {
     return this.budgets.stateOf(credential);

@@ -112,6 +112,58 @@ describe('/readyz', () => {
     expect(await readyz(gateway)).toEqual(ready);
   });
 
+  it('says that a limit is above what the API announces, once in the log, until both agree', async () => {
+    const gateway = await start({ LINKS_RATE_LIMIT: '60' });
+    const { links } = gateway.sandbox;
+    const warnings = () =>
+      gateway.lines().filter(({ msg }) => /LINKS_RATE_LIMIT/.test(String(msg)));
+    await call(gateway);
+    await call(gateway);
+    const degraded = [
+      { reason: 'limit-too-high', upstream: 'LINKS', configured: 60, announced: 30 },
+    ];
+    expect(await readyz(gateway)).toEqual({ ...ready, body: { ...ready.body, degraded } });
+    expect(warnings()).toEqual([
+      {
+        level: 'warn',
+        time: expect.any(String),
+        msg: 'LINKS_RATE_LIMIT is 60, but the LINKS upstream announces a limit of 30 requests, which the gateway keeps to. Set LINKS_RATE_LIMIT=30.',
+      },
+    ]);
+    links.fault({
+      kind: 'answer',
+      rewrite: (answer) => ({
+        ...answer,
+        headers: { ...answer.headers, 'x-ratelimit-limit': '60' },
+      }),
+    });
+    await call(gateway);
+    expect(await readyz(gateway)).toEqual(ready);
+    expect(warnings()).toHaveLength(1);
+  });
+
+  it('does not call a limit too high for what one caller’s key is granted', async () => {
+    const gateway = await start({
+      AUTH_MODE: 'passthrough',
+      LINKS_API_KEY: '',
+      LINKS_RATE_LIMIT: '60',
+    });
+    const { key, keys } = gateway.sandbox.links;
+    const headers = (secret: string) => ({ headers: { authorization: `Bearer ${secret}` } });
+    gateway.sandbox.links.fault({
+      kind: 'answer',
+      times: 1,
+      rewrite: (answer) => ({
+        ...answer,
+        headers: { ...answer.headers, 'x-ratelimit-limit': '60' },
+      }),
+    });
+    await gateway.ask('{ account { username } }', headers(key));
+    await gateway.ask('{ account { username } }', headers(keys.pro));
+    expect(await readyz(gateway)).toEqual(ready);
+    expect(gateway.log()).not.toContain('LINKS_RATE_LIMIT');
+  });
+
   it('leaves /livez alone: restarting would help nobody', async () => {
     const gateway = await start();
     gateway.sandbox.links.fault({ kind: 'error-500' });

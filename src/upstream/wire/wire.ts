@@ -4,6 +4,7 @@ import type { EventStream } from '../../observe/event-stream.ts';
 import type { Fault, RequestOrigin, UpstreamOutcome } from '../../observe/events.ts';
 import type { Clock } from '../../scheduling/clock.ts';
 import type { Call } from '../request.ts';
+import { AnnouncedLimit } from './announced-limit.ts';
 import { type Exchanged, type ExchangeOptions, exchange } from './exchange.ts';
 import { faultOf, outOfOrder, readError } from './failure.ts';
 import { type ForgetKey, KeyAuthorization, type Keys } from './key-authorization.ts';
@@ -29,20 +30,26 @@ interface Sent<T> extends Omit<Exchanged<T>, 'outcome'> {
   readonly outcome: Exchanged<T>['outcome'] | HeldBack;
 }
 
+interface WireOptions extends ExchangeOptions {
+  /** Requests per window and key by the settings. */
+  readonly rateLimit: number;
+  readonly events?: EventStream;
+}
+
 /** One upstream as requests are sent to it: behind its circuit breaker, observed, each key as the upstream sees it. */
 export class Wire {
-  readonly #options: ExchangeOptions & { readonly events?: EventStream };
+  readonly #options: WireOptions;
   readonly #breaker: Breaker;
+  readonly #announced: AnnouncedLimit | null;
   /** What the upstream says of keys. */
   readonly authorization: KeyAuthorization;
 
-  constructor(
-    options: ExchangeOptions & { readonly events?: EventStream },
-    keys: Keys,
-    forget: ForgetKey,
-  ) {
+  constructor(options: WireOptions, keys: Keys, forget: ForgetKey) {
+    const { events, rateLimit } = options;
     this.#options = options;
     this.#breaker = new Breaker(options.clock);
+    const { upstream } = options.api;
+    this.#announced = events ? new AnnouncedLimit({ upstream, rateLimit, events }) : null;
     this.authorization = new KeyAuthorization(keys, forget);
   }
 
@@ -78,7 +85,9 @@ export class Wire {
     // A mistake of ours says nothing about the upstream, and must not leave the breaker half-open.
     sent.catch(() => departure.ended());
     const judged = sent.then((exchanged) => {
-      const { outcome } = exchanged;
+      const { feedback, outcome } = exchanged;
+      // What one caller's own key is granted says nothing about the setting, which is for all of them.
+      if (!credential.ofCaller) this.#announced?.note(feedback.limit);
       const fault = outcome.kind === 'failure' ? faultOf(outcome.failure, call) : null;
       if (outcome.kind === 'late' || fault === 'caller') departure.ended();
       else if (fault === null) departure.answered();

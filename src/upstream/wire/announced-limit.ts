@@ -1,0 +1,31 @@
+import type { UpstreamName } from '../../errors.ts';
+import type { EventStream } from '../../observe/event-stream.ts';
+
+interface AnnouncedLimitOptions {
+  readonly upstream: UpstreamName;
+  /** Requests per window by the settings. */
+  readonly rateLimit: number;
+  readonly events: EventStream;
+}
+
+/** Warns the operator, once for each value, of a limit in the settings that is above what the upstream announces. */
+export class AnnouncedLimit {
+  readonly #options: AnnouncedLimitOptions;
+  readonly #warned = new Set<number>();
+
+  constructor(options: AnnouncedLimitOptions) {
+    this.#options = options;
+  }
+
+  /** An answer to a request with the gateway's own key says that `limit` requests are allowed, or nothing. */
+  note(limit: number | null): void {
+    const { events, rateLimit, upstream } = this.#options;
+    // 0 is no limit that anything could be sent under: the budget does not believe it either.
+    if (limit === null || limit <= 0 || limit >= rateLimit || this.#warned.has(limit)) return;
+    this.#warned.add(limit);
+    const setting = `${upstream}_RATE_LIMIT`;
+    events.emit('complaint', {
+      sentence: `${setting} is ${rateLimit}, but the ${upstream} upstream announces a limit of ${limit} requests, which the gateway keeps to. Set ${setting}=${limit}.`,
+    });
+  }
+}
