@@ -164,6 +164,8 @@ export interface UpstreamOutcome {
   readonly kind?: string;
   /** Why it failed, for the operator's log only. */
   readonly cause?: unknown;
+  /** The operations that waited for it, beside the one that it was sent for. Present where it failed. */
+  readonly sharedWith?: readonly Asker[];
   readonly durationMs: number;
 }
 

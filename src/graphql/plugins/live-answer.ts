@@ -21,6 +21,7 @@ import type { LiveHub } from '../../live/hub.ts';
 import type { LiveRun, RunResult } from '../../live/live-run.ts';
 import type { LiveStream } from '../../live/stream.ts';
 import { copiedName } from '../../observe/event-stream.ts';
+import type { Asker } from '../../observe/events.ts';
 import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { ContextFactory } from '../context.ts';
 import { documentOf, type LiveOperation, liveOperationOf } from '../live-operation.ts';
@@ -79,16 +80,24 @@ export function openLive(
   }
 
   const kept = liveOperationOf(document, operation, variables);
-  const name = operationName(operation);
+  const found = operationName(operation);
+  const name = found === null ? null : copiedName(found);
   const stream = hub.open({
     key: JSON.stringify([kept.key, rightsOf(viewer)]),
     keptBytes: kept.key.length,
-    run: runOf(kept, { contexts, execute, maskError, schema, viewer }),
+    run: runOf(kept, {
+      asker: { requestId: record.requestId, operation: name },
+      contexts,
+      execute,
+      maskError,
+      schema,
+      viewer,
+    }),
     throttleMs: throttleOf(live),
     mode,
     lastEventId: request.headers.get('last-event-id'),
     viewer: {
-      name: name === null ? null : copiedName(name),
+      name,
       requestId: record.requestId,
       caller: viewer.name,
       check: checkOf(viewer, record.admission.identifyAgain(), maskError),
@@ -110,15 +119,18 @@ export function openLive(
 function runOf(
   operation: LiveOperation,
   terms: Pick<LiveOptions, 'contexts' | 'maskError'> & {
+    /** The operation of its first viewer, by which upstream requests are logged. */
+    readonly asker: Asker;
     readonly execute: (input: ExecutionArgs) => unknown;
     readonly schema: GraphQLSchema;
     readonly viewer: GraphContext['viewer'];
   },
 ): LiveRun {
-  const { contexts, execute, maskError, schema, viewer } = terms;
+  const { asker, contexts, execute, maskError, schema, viewer } = terms;
   const { variables } = operation;
   return async (reads, { isFirst, signal }) => {
     const contextValue = contexts.live(viewer, { watcher: reads, signal, isPatient: !isFirst });
+    contextValue.receipt.asker = asker;
     const document = documentOf(operation);
     const input = { schema, document, variableValues: variables, contextValue };
     const result = await executed(() => execute(input));

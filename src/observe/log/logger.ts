@@ -12,6 +12,9 @@ const WARN = 40;
 /** Characters of a caller's name that are written: an identity provider may give long ones. */
 const LONGEST_CALLER = 64;
 
+/** Request ids of operations that waited for a request which another operation had sent. */
+const MOST_SHARED_WITH = 9;
+
 /** Texts that are the same in JSON but for their quotes. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 
@@ -72,9 +75,16 @@ export function createLog(options: {
       const ended = { reason, durationMs: Math.round(durationMs), events, bytes };
       logger.info({ ...viewer(row), ...ended }, 'live query ended');
     },
-    requestEnded({ outcome, request: { method, resource, upstream } }) {
+    requestEnded({ outcome, request: { asker, method, resource, upstream } }) {
       const { cause, code, durationMs } = outcome;
-      const facts = { upstream, method, resource, code, durationMs: Math.round(durationMs) };
+      const facts = {
+        ...asker,
+        upstream,
+        method,
+        resource,
+        code,
+        durationMs: Math.round(durationMs),
+      };
       if (code === 'OK') {
         logger.debug(facts, 'upstream call');
       } else if (code === 'LATE') {
@@ -85,10 +95,17 @@ export function createLog(options: {
         logger.info(facts, 'upstream request cut off with its caller');
       } else {
         const why = cause === undefined ? {} : { cause: reasons(cause, scrub) };
-        logger.warn({ ...facts, ...why }, 'upstream failed');
+        logger.warn({ ...facts, ...others(outcome), ...why }, 'upstream failed');
       }
     },
   };
+}
+
+/** The request ids of the operations that a failure is shared with, and how many operations it is for in all. */
+function others({ sharedWith = [] }: EventRows['requestEnded']['outcome']): object {
+  if (sharedWith.length === 0) return {};
+  const ids = sharedWith.slice(0, MOST_SHARED_WITH).map(({ requestId }) => requestId);
+  return { sharedWith: ids, operations: sharedWith.length + 1 };
 }
 
 /** A caller's name as it is logged. */

@@ -1,5 +1,6 @@
 import { BudgetExhausted, type UpstreamName } from '../../errors.ts';
 import type { EventStream } from '../../observe/event-stream.ts';
+import type { Asker } from '../../observe/events.ts';
 import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { Clock } from '../../scheduling/clock.ts';
 import type { Budget, Sharing, SlotRequest, Turn } from '../budget/budget.ts';
@@ -147,7 +148,19 @@ export class Waiters<T> implements SlotRequest {
     this.#sender = operation;
     operation?.sent(this.#options.upstream, key);
     const charged = lane === 'refresh' ? null : caller;
-    return { operation, asker: operation?.asker ?? null, caller: charged, lane, renews };
+    const asker = operation?.asker ?? null;
+    const sharedWith = (): Asker[] => this.#askersBeside(asker);
+    return { operation, asker, sharedWith, caller: charged, lane, renews };
+  }
+
+  /** The operations whose callers wait, each once, without one of them. */
+  #askersBeside(sentFor: Asker | null): Asker[] {
+    const askers = new Set<Asker>();
+    for (const { caller } of this.#waiters) {
+      if (caller.receipt.asker) askers.add(caller.receipt.asker);
+    }
+    if (sentFor) askers.delete(sentFor);
+    return [...askers];
   }
 
   /** It did not leave after all. */

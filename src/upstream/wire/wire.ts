@@ -1,7 +1,7 @@
 import type { Credential } from '../../auth/credential.ts';
 import type { GatewayError, UpstreamName } from '../../errors.ts';
 import type { EventStream } from '../../observe/event-stream.ts';
-import type { Fault, RequestOrigin, UpstreamOutcome } from '../../observe/events.ts';
+import type { Asker, Fault, RequestOrigin, UpstreamOutcome } from '../../observe/events.ts';
 import type { Clock } from '../../scheduling/clock.ts';
 import type { Call } from '../request.ts';
 import { AnnouncedLimit } from './announced-limit.ts';
@@ -14,6 +14,8 @@ import { WireError } from './send.ts';
 /** Why a request leaves, and the object that stands for the operation that it leaves for, if it does for one. */
 export interface Departing extends RequestOrigin {
   readonly operation: object | undefined;
+  /** The other operations that wait for its answer now. */
+  readonly sharedWith: () => readonly Asker[];
 }
 
 /** A call, with what else a read says of itself. */
@@ -100,7 +102,7 @@ export class Wire {
   #observed<T>(
     call: SentCall<T>,
     secret: string,
-    { asker, caller, lane, operation, renews }: Departing,
+    { asker, caller, lane, operation, renews, sharedWith }: Departing,
     mayLeave: () => boolean,
   ): Promise<Exchanged<T>> {
     const { clock, events } = this.#options;
@@ -128,7 +130,7 @@ export class Wire {
     const work = async (): Promise<Exchanged<T>> => {
       try {
         const exchanged = await exchange(this.#options, call, secret, mayLeave);
-        end(this.#outcomeOf(call, exchanged));
+        end(this.#outcomeOf(call, exchanged, sharedWith));
         return exchanged;
       } catch (error) {
         end({ code: 'INTERNAL_SERVER_ERROR', cause: error });
@@ -138,7 +140,11 @@ export class Wire {
     return events.within ? events.within(request, work) : work();
   }
 
-  #outcomeOf<T>(call: Call<T>, { outcome }: Exchanged<T>): Omit<UpstreamOutcome, 'durationMs'> {
+  #outcomeOf<T>(
+    call: Call<T>,
+    { outcome }: Exchanged<T>,
+    sharedWith: Departing['sharedWith'],
+  ): Omit<UpstreamOutcome, 'durationMs'> {
     if (outcome.kind === 'value') return { code: 'OK' };
     if (outcome.kind === 'refused') return { code: 'REFUSED' };
     if (outcome.kind === 'late') return { code: 'LATE' };
@@ -147,7 +153,8 @@ export class Wire {
     const fault = faultOf(failure, call) ?? undefined;
     const { code, cause } = readError(this.#upstream, failure);
     // An upstream's own sentence can hold anything that was sent to it.
-    return { code, fault, kind: kindOf(call), ...(cause === undefined ? {} : { cause }) };
+    const ended = { code, fault, kind: kindOf(call), sharedWith: sharedWith() };
+    return cause === undefined ? ended : { ...ended, cause };
   }
 }
 
