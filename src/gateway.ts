@@ -3,9 +3,11 @@ import type { GraphQLSchema } from 'graphql';
 import manifest from '../package.json' with { type: 'json' };
 import { entryBytes } from './answers/remembered-answers.ts';
 import { createBackends } from './backends.ts';
-import type { Config } from './config/config.ts';
+import type { Config, Endpoint } from './config/config.ts';
 import { endpointsOf, secretsOf } from './config/endpoints.ts';
+import { OwnKey } from './config/own-key.ts';
 import { createDigest } from './digest.ts';
+import type { UpstreamName } from './errors.ts';
 import { currentRequestId } from './http/door/every-request.ts';
 import { shutDown } from './http/shutdown.ts';
 import type { LogStream } from './observe/log/logger.ts';
@@ -13,13 +15,14 @@ import { createTelemetry } from './observe/telemetry.ts';
 import { budgetGauges } from './operators/budget-gauges.ts';
 import { startFacts, startReport } from './operators/start-report.ts';
 import type { ProtocolTimes } from './redis/times.ts';
+import { inBackground } from './scheduling/at-once.ts';
 import { type Clock, endingClock, systemClock } from './scheduling/clock.ts';
 import { schema } from './schema.ts';
 import { createServers } from './servers.ts';
 import { openJournal } from './upstream/budget/journal/file-journal.ts';
 import { type Journal, keysAreNew, noJournal } from './upstream/budget/journal/journal.ts';
 import { Cache } from './upstream/cache/cache.ts';
-import { faultWatch, type Subject } from './upstream/diagnosis.ts';
+import { FaultWatch, type Subject } from './upstream/diagnosis.ts';
 import type { Witness } from './upstream/wire/exchange.ts';
 import { createDispatcher } from './upstream/wire/undici.ts';
 
@@ -28,8 +31,11 @@ export interface Gateway {
   readonly schema: GraphQLSchema;
   /** Answers a request without a socket of its own; the upstreams are asked over real ones. */
   fetch(request: Request): Promise<Response>;
-  /** @throws ListenError when the configured address cannot be had. */
-  listen(): Promise<{ readonly url: string }>;
+  /**
+   * Begins to listen. `operatorsUrl` is where metrics and console are: the same as `url`, but with `METRICS_PORT`.
+   * @throws ListenError when a configured address cannot be had.
+   */
+  listen(): Promise<{ readonly url: string; readonly operatorsUrl: string }>;
   /** Lets running requests finish, then lets go of everything. */
   close(): Promise<void>;
   /** What an operator wants to know at a start: as lines for a person, or into the log. */
@@ -64,11 +70,12 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
   const sandbox = startSandbox ? await startSandbox() : null;
   const endpoints = endpointsOf(config, sandbox);
   const dispatcher = createDispatcher();
+  const secrets = secretsOf(config, endpoints);
   const telemetry = await createTelemetry({
     clock,
     logLevel: config.logLevel,
     stream: overrides.log,
-    secrets: secretsOf(config, endpoints),
+    secrets,
     gauges:
       config.metrics === 'off'
         ? null
@@ -92,34 +99,65 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
   const generations = replicas?.generations;
   const cache = new Cache({ clock, maxBytes, generations });
   const journal = overrides.journal ?? createJournal(config, clock, complain);
-  const witness = (subject: Subject): Witness =>
-    faultWatch(subject, { complain, wall: () => clock.wall() });
+  const watches: FaultWatch[] = [];
+  const witness = (subject: Subject): Witness => {
+    const watch = new FaultWatch(subject, { clock, complain });
+    watches.push(watch);
+    return watch;
+  };
   const world = { dispatcher, clock, cache, events, digest, journal, replicas, witness };
   const backends = createBackends(config, endpoints, world);
+  const keyOf = (upstream: UpstreamName, endpoint: Endpoint | null): OwnKey =>
+    new OwnKey({
+      upstream,
+      endpoint,
+      clock,
+      digest,
+      complain,
+      replaced({ secret }, before) {
+        secrets.push(secret);
+        replicas?.replaced(upstream, secret, before.secret);
+        const facts = { upstream, setting: `${upstream}_API_KEY_FILE` };
+        events.emit('notice', { message: 'API key replaced', facts });
+        const client = backends.clients.find((each) => each.upstream === upstream);
+        inBackground(Promise.resolve(client?.forget(before)));
+      },
+    });
+  const keys = {
+    LINKS: keyOf('LINKS', endpoints.links),
+    MARKET: keyOf('MARKET', endpoints.market),
+  };
   const purchaseCode = sandbox?.market.purchaseCodes.valid[0];
   const { pages } = overrides;
   const parts = {
     backends,
     cache,
     clock,
-    endpoints,
     digest,
+    keys,
     pages,
     purchaseCode,
     replicas,
     telemetry,
+    watches,
   };
-  const { graphql, http, live, console } = createServers(config, parts);
+  const { graphql, http, operators, live, console } = createServers(config, parts);
   replicas?.start();
   let url = '';
+  let operatorsUrl = '';
   let closing: Promise<void> | undefined;
   return {
     schema,
     fetch: async (request) => graphql.fetch(request),
     async listen() {
-      ({ url } = await http.listen(config.port, config.host));
+      const { host, metricsPort, port } = config;
+      if (operators && metricsPort !== null) {
+        ({ url: operatorsUrl } = await operators.listen(metricsPort, host, 'METRICS_PORT'));
+      }
+      ({ url } = await http.listen(port, host, 'PORT'));
+      operatorsUrl ||= url;
       events.emit('listening', { version: manifest.version });
-      return { url };
+      return { url, operatorsUrl };
     },
     async close() {
       closing ??= (async () => {
@@ -127,7 +165,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
         console?.drain();
         await shutDown({
           clock,
-          http,
+          servers: operators ? [http, operators] : [http],
           endStreams: () => {
             live?.end();
             console?.end();
@@ -144,8 +182,11 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
       })();
       await closing;
     },
-    report: () => startReport(config, url),
-    logStart: () => events.emit('notice', { message: 'started', facts: startFacts(config, url) }),
+    report: () => startReport(config, { url, operatorsUrl }),
+    logStart: () => {
+      const facts = startFacts(config, { url, operatorsUrl });
+      events.emit('notice', { message: 'started', facts });
+    },
     logStop: (signal) => events.emit('notice', { message: 'stopping', facts: { signal } }),
     reportDefect: (error) => events.emit('defect', { error, requestId: currentRequestId() }),
   };

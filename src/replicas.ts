@@ -167,6 +167,12 @@ export class Replicas {
     return { answers, budgetOf: (secret) => this.#budgets.of(keyOf(upstream, secret)) };
   }
 
+  /** The gateway's own key of an upstream is another one from now on. */
+  replaced(name: UpstreamName, secret: string, before: string): void {
+    const upstream = this.#upstreams.find((each) => each.name === name);
+    if (upstream) this.#budgets.watch(keyOf(upstream, secret), keyOf(upstream, before));
+  }
+
   /** Why this process may not answer at all; `null` where it may. */
   get unready(): Standing['unready'] {
     return this.#standing.unready;

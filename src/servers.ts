@@ -6,7 +6,7 @@ import { Replies } from './answers/replies.ts';
 import { createAuthenticator } from './auth/authenticator.ts';
 import type { Backends } from './backends.ts';
 import type { Config } from './config/config.ts';
-import { credentialOf, type Endpoints } from './config/endpoints.ts';
+import type { OwnKeys } from './config/own-key.ts';
 import { createConsoleRoutes } from './console/console-routes.ts';
 import { createConsole } from './console/create-console.ts';
 import type { ConsoleFeed } from './console/feed.ts';
@@ -25,6 +25,7 @@ import {
 import { OperationTexts } from './graphql/limits/operation-texts.ts';
 import { createMaskError, type MaskError } from './graphql/mask-error.ts';
 import { gatewayPlugins } from './graphql/plugins.ts';
+import { schemaAccess } from './graphql/schema-access.ts';
 import { createSchemaPage } from './graphql/schema-page.ts';
 import { createGraphqlServer, type GraphqlServer } from './graphql/yoga.ts';
 import { Door } from './http/door/admission.ts';
@@ -35,21 +36,24 @@ import { createHostGuard } from './http/door/host-guard.ts';
 import { Origins } from './http/door/origins.ts';
 import { Codings } from './http/encoding/codings.ts';
 import { createBuiltPages } from './http/pages/built-pages.ts';
-import { createHttpServer, type HttpServer } from './http/server.ts';
+import { createHttpServers, type HttpOptions, type HttpServer } from './http/server.ts';
 import { LiveHub } from './live/hub.ts';
 import type { Telemetry } from './observe/telemetry.ts';
 import { createOperatorPages } from './operators/operator-pages.ts';
+import { createProbePage } from './operators/probe-page.ts';
 import { createGatewayState, type GatewayState, type SharedState } from './operators/readiness.ts';
+import { probeUpstreams } from './operators/upstream-probe.ts';
 import type { Clock } from './scheduling/clock.ts';
 import { schema } from './schema.ts';
 import type { Cache } from './upstream/cache/cache.ts';
+import type { FaultWatch } from './upstream/diagnosis.ts';
 
 /** What the servers are put together from. */
 interface Parts {
   readonly backends: Backends;
   readonly cache: Cache;
   readonly clock: Clock;
-  readonly endpoints: Endpoints;
+  readonly keys: OwnKeys;
   readonly digest: Digest;
   /** The folder of the pages for browsers; absent for those of the build. */
   readonly pages?: string | undefined;
@@ -58,6 +62,8 @@ interface Parts {
   /** The other processes that share budgets and answers; `null` where this one is alone. */
   readonly replicas: SharedState | null;
   readonly telemetry: Telemetry;
+  /** What the latest requests to each upstream have shown. */
+  readonly watches: readonly FaultWatch[];
 }
 
 /** What both servers use: the door's rules stand here once for every route. */
@@ -78,11 +84,16 @@ interface Shared {
 export interface Servers {
   readonly graphql: GraphqlServer<GraphContext>;
   readonly http: HttpServer;
+  /** What operators see, where that is on a port of its own. */
+  readonly operators: HttpServer | null;
   /** All live queries; `null` where there can be none. */
   readonly live: LiveHub | null;
   /** What the console shows; `null` where nothing is counted. */
   readonly console: ConsoleFeed | null;
 }
+
+/** The signal of a caller whose answer costs too little to be given up with them. */
+const NEVER = new AbortController().signal;
 
 /** Puts both servers together. Neither listens yet. */
 export function createServers(config: Config, parts: Parts): Servers {
@@ -102,13 +113,14 @@ export function createServers(config: Config, parts: Parts): Servers {
     state,
     telemetry: parts.telemetry,
   });
-  const http = createHttp(config, parts, shared, { graphql, state, console });
-  return { graphql, http, live: shared.live, console };
+  const options = httpOptions(config, parts, shared, { graphql, state, console });
+  const { http, operators } = createHttpServers(options, config.metricsPort !== null);
+  return { graphql, http, operators, live: shared.live, console };
 }
 
 function createShared(
   config: Config,
-  { backends, cache, clock, endpoints, digest, telemetry }: Parts,
+  { backends, cache, clock, digest, keys, telemetry }: Parts,
 ): Shared {
   const { events } = telemetry;
   const complain = (sentence: string) => events.emit('complaint', { sentence });
@@ -121,8 +133,8 @@ function createShared(
   });
   const callers = createCallers({ clock, maxWaitMs: config.maxWaitMs });
   const sources = createSources(
-    { backend: backends.links, credential: credentialOf(endpoints.links) },
-    { backend: backends.market, credential: credentialOf(endpoints.market) },
+    { backend: backends.links, key: keys.LINKS },
+    { backend: backends.market, key: keys.MARKET },
   );
   const { exposeUserApiKeys, uploadInlineMaxBytes } = config;
   const contexts = createContextFactory({
@@ -134,7 +146,8 @@ function createShared(
     // Until every slot that is taken now is free again, and all that waits before it has had a turn.
     patienceMs: 2 * Math.max(config.links.rateWindowMs, config.market.rateWindowMs),
   });
-  const texts = new OperationTexts(schema, config.operationLimits, config.introspection);
+  const access = schemaAccess(config);
+  const texts = new OperationTexts(schema, config.operationLimits, access);
   // Whole ones and parts share what there is for answers.
   const maxBytes = Math.ceil(answerBytes(config.cacheMaxBytes) / 2);
   return {
@@ -145,7 +158,7 @@ function createShared(
     live: createLive(config, { clock, digest, telemetry }),
     maskError: createMaskError(
       (error) => events.emit('defect', { error, requestId: currentRequestId() }),
-      { suggestions: config.introspection },
+      { suggestions: access === 'all' },
     ),
     door: new Door({
       authenticate,
@@ -202,7 +215,7 @@ function createGraphql(
     bodyLimits,
     texts,
     persistedOperations: config.persistedOperations,
-    introspection: config.introspection,
+    schemaAccess: schemaAccess(config),
     clock,
     events: telemetry.events,
   });
@@ -216,12 +229,12 @@ interface HttpParts {
   readonly console: ConsoleFeed | null;
 }
 
-function createHttp(
+function httpOptions(
   config: Config,
-  { clock, pages, purchaseCode, telemetry }: Parts,
+  { backends, clock, keys, pages, purchaseCode, telemetry, watches }: Parts,
   { answers, bodyLimits, callers, door, maskError, operations, sources }: Shared,
   { graphql, state, console }: HttpParts,
-): HttpServer {
+): HttpOptions {
   const { events, metrics } = telemetry;
   const codings = new Codings(config.compression);
   const replies = new Replies({
@@ -232,7 +245,7 @@ function createHttp(
     codings,
   });
   const builtPages = createBuiltPages(codings, pages);
-  return createHttpServer({
+  return {
     graphql,
     events,
     fastPath: createFastPath({ answers, operations, replies, callers, clock }),
@@ -250,7 +263,12 @@ function createHttp(
     }),
     schemaPage: createSchemaPage({
       schema,
-      introspection: config.introspection,
+      access: schemaAccess(config),
+      accepted: (viewer) =>
+        sources(
+          viewer,
+          callers.callerOf(viewer, { prefer: null, signal: NEVER }),
+        ).market.admitted(),
       maskError,
     }),
     assets: config.graphiql || config.metrics !== 'off' ? builtPages.asset : null,
@@ -266,11 +284,23 @@ function createHttp(
           })
         : {},
       state,
+      probe: createProbePage({
+        clock,
+        keys,
+        probe: () =>
+          probeUpstreams({
+            clients: backends.clients,
+            watches,
+            credentials: { LINKS: keys.LINKS.credential, MARKET: keys.MARKET.credential },
+            clock,
+            maxWaitMs: config.maxWaitMs,
+          }),
+      }),
     }),
     door,
     bodyLimits,
     codings,
     clock,
     graceMs: config.shutdownGraceMs,
-  });
+  };
 }

@@ -20,8 +20,8 @@ Usage: links-market-gateway [command] [options]
     --expires DATE  the date on which it stops to work, at midnight UTC, or a time with its zone
     --file FILE     default: AUTH_TOKENS_FILE, or else tokens.json
   check-config    Says what the settings come to. --check-config is the same.
-    --probe         also asks each upstream one question, which counts against its rate limit, connects to Redis
-                    if one is set, and says what is wrong
+    --probe         also asks each upstream one question, within its rate limit, connects to Redis if one is set,
+                    and says what is wrong; a gateway that runs with these settings asks in its place
   print-schema    Writes the graph as SDL.
 
   -h, --help      Writes this.

@@ -12,7 +12,12 @@ interface RedisProbed {
   /** Whether it answers, and what does not keep it from working. */
   readonly remarks: readonly string[];
   readonly findings: readonly Finding[];
+  /** Whether gateways use it, or have used it: what they have spent is counted there. */
+  readonly isUsed: boolean;
 }
+
+/** The field of the shared state that is there from the first replica on. */
+const EPOCH = '#';
 
 /** Patience with Redis, and with each Sentinel, in milliseconds. */
 const PATIENCE_MS = 5000;
@@ -36,7 +41,8 @@ export async function probeRedis(redis: RedisConfig, clock: Clock): Promise<Redi
   const fault = (sentence: string): void => {
     findings.push({ sentence, at: 'configuration' });
   };
-  if (first === undefined) return { remarks, findings };
+  let isUsed = false;
+  if (first === undefined) return { remarks, findings, isUsed };
   try {
     const server =
       redis.sentinelName === null
@@ -56,16 +62,20 @@ export async function probeRedis(redis: RedisConfig, clock: Clock): Promise<Redi
       }
       // The command is newer than the oldest version that is supported.
       if (findings.length > 0) return;
-      const denied = await deniedTo((command) => opened.send(command), redisNames(redis.prefix));
+      const names = redisNames(redis.prefix);
+      const denied = await deniedTo((command) => opened.send(command), names);
       if (denied.length > 0) {
         fault(`The user of REDIS_URL may not: ${denied.join(', ')}. Allow it with ACL SETUSER.`);
+        return;
       }
+      const [state] = names.keys;
+      isUsed = (await opened.send(['HGET', state, EPOCH])) !== null;
     });
     client.destroy();
   } catch (error) {
     findings.push(reasonFor((error as Error).message));
   }
-  return { remarks, findings };
+  return { remarks, findings, isUsed };
 }
 
 function reasonFor(message: string): Finding {

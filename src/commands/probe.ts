@@ -1,187 +1,128 @@
 import { randomBytes } from 'node:crypto';
 import { createBackends } from '../backends.ts';
-import type { Config } from '../config/config.ts';
-import { credentialOf, endpointsOf } from '../config/endpoints.ts';
+import type { Config, Endpoint } from '../config/config.ts';
+import { endpointsOf } from '../config/endpoints.ts';
 import type { RedisConfig } from '../config/redis.ts';
 import { createDigest } from '../digest.ts';
-import { GatewayError, type UpstreamName } from '../errors.ts';
 import { createJournal } from '../gateway.ts';
-import { account } from '../links/account/account.ts';
-import { seller } from '../market/seller.ts';
 import { EventStream } from '../observe/event-stream.ts';
+import { type Probed, probeUpstreams, worst } from '../operators/upstream-probe.ts';
+import type { Replicas } from '../replicas.ts';
 import { type Clock, systemClock } from '../scheduling/clock.ts';
+import { keysAreNew } from '../upstream/budget/journal/journal.ts';
 import { Cache } from '../upstream/cache/cache.ts';
-import type { Client } from '../upstream/client.ts';
-import { diagnose, type Finding, type Subject } from '../upstream/diagnosis.ts';
-import { Receipt } from '../upstream/receipt.ts';
-import type { Read } from '../upstream/request.ts';
-import type { Witnessed } from '../upstream/wire/exchange.ts';
+import { FaultWatch } from '../upstream/diagnosis.ts';
 import { createDispatcher } from '../upstream/wire/undici.ts';
-
-/** What came of a probe. */
-interface Probed {
-  /** A line or more for each upstream, and for Redis. */
-  readonly lines: readonly string[];
-  /** `configuration` where anything is wrong that a setting can mend. */
-  readonly wrong: 'nothing' | Finding['at'];
-}
-
-/** What each upstream is asked for: who the key belongs to. */
-const questions: Readonly<Record<UpstreamName, Read<unknown>>> = { LINKS: account, MARKET: seller };
-
-/** One upstream, and what was learnt of it. */
-interface Target {
-  readonly subject: Subject;
-  witnessed: Witnessed | null;
-}
+import { askRunning } from './running-gateway.ts';
 
 /**
- * Connects to Redis, if one is configured, and asks each configured upstream one question with the configured key and says what is wrong. 1 upstream
- * call each, under the rate limit as `STATE_DIR` remembers it, where the call is noted for the next
- * process. While another process owns that folder, nothing is asked: it would not know of the call.
+ * Connects to Redis, if one is configured, asks each configured upstream one question with the configured key, and says
+ * what is wrong. 1 upstream call each, never one over the rate limit: by the gateway that runs with these settings, where
+ * one does; else under the budget that replicas share, or as `STATE_DIR` remembers it, where the call is noted for the
+ * next process. While another process owns that folder and cannot be asked, nothing is sent: it would not know of it.
  */
 export async function probe(config: Config, clock: Clock = systemClock): Promise<Probed> {
   if (config.sandbox) {
     return { lines: ['The sandbox is not probed: it is part of the gateway.'], wrong: 'nothing' };
   }
-  const [upstreams, redis] = await Promise.all([
-    probeUpstreams(config, clock),
-    config.redis === null ? null : askRedis(config.redis, clock),
-  ]);
-  if (redis === null) return upstreams;
-  return {
-    lines: [...upstreams.lines, ...redis.lines],
-    wrong: worst([upstreams.wrong, redis.wrong]),
-  };
-}
-
-async function askRedis(redis: RedisConfig, clock: Clock): Promise<Probed> {
+  const running = await askRunning(config, clock);
+  if (config.redis === null) return running ?? askUpstreams(config, clock, null);
   const { probeRedis } = await import('./probe-redis.ts');
-  const { remarks, findings } = await probeRedis(redis, clock);
+  const { findings, isUsed, remarks } = await probeRedis(config.redis, clock);
+  // A Redis that no gateway has used holds nothing: the first one leaves a window alone before it sends anything.
+  const shared = isUsed ? config.redis : null;
+  const upstreams =
+    running ?? (findings.length > 0 ? NOT_COUNTED : await askUpstreams(config, clock, shared));
   const sentences = [...remarks, ...findings.map(({ sentence }) => sentence)];
   return {
-    lines: sentences.map((sentence) => `REDIS   ${sentence}`),
-    wrong: worst(findings.map(({ at }) => at)),
+    lines: [...upstreams.lines, ...sentences.map((sentence) => `REDIS   ${sentence}`)],
+    wrong: worst([upstreams.wrong, ...findings.map(({ at }) => at)]),
   };
 }
 
-async function probeUpstreams(config: Config, clock: Clock): Promise<Probed> {
+const NOT_COUNTED: Probed = {
+  lines: ['No upstream was asked: what may be sent is counted in Redis, which cannot be used.'],
+  wrong: 'world',
+};
+
+/** `shared`: the Redis in which the budget is kept, in which case this process takes part in it. */
+async function askUpstreams(
+  config: Config,
+  clock: Clock,
+  shared: RedisConfig | null,
+): Promise<Probed> {
   const complaints: string[] = [];
   const warnings: string[] = [];
-  const journal = createJournal(
-    config,
-    clock,
-    (sentence) => complaints.push(sentence),
-    (sentence) => warnings.push(sentence),
-  );
+  const { links, market } = config;
+  const hasKey = Boolean(links.endpoint?.apiKey || market.endpoint?.apiKey);
+  // Without a key, what is sent counts for no key.
+  const journal = hasKey
+    ? createJournal(
+        config,
+        clock,
+        (sentence) => complaints.push(sentence),
+        (sentence) => warnings.push(sentence),
+      )
+    : keysAreNew;
   const dispatcher = createDispatcher();
+  const replicas = shared && (await joinReplicas(config, shared, clock));
   try {
     if (complaints.length > 0) {
-      return { lines: ['No upstream was asked.', ...complaints, ...warnings], wrong: 'world' };
+      const lines = ['No upstream was asked.', ...complaints, ...warnings, BESIDE];
+      return { lines, wrong: 'world' };
     }
-    const targets = new Map<UpstreamName, Target>();
+    const watches: FaultWatch[] = [];
     const { clients } = createBackends(config, endpointsOf(config, null), {
       dispatcher,
       clock,
-      cache: new Cache({ clock, maxBytes: 1 }),
+      cache: new Cache({ clock, maxBytes: 1, generations: replicas?.generations }),
       events: new EventStream(),
-      replicas: null,
+      replicas,
       digest: createDigest(randomBytes(32).toString('base64')),
       journal,
       witness(subject) {
-        const target: Target = { subject, witnessed: null };
-        targets.set(subject.upstream, target);
-        return {
-          isDone: false,
-          look(witnessed) {
-            target.witnessed = witnessed;
-          },
-        };
+        const watch = new FaultWatch(subject, { clock, complain: () => {} });
+        watches.push(watch);
+        return watch;
       },
     });
-    const asked = await Promise.all(
-      clients.map(async (client) => {
-        const failure = await ask(client, config, clock);
-        const target = targets.get(client.upstream);
-        return target ? { target, findings: findingsOf(target, failure, clock) } : [];
-      }),
-    );
-    const { lines, wrong } = report(asked.flat());
+    const credentialOf = (endpoint: Endpoint | null) => {
+      return { partition: 'probe', secret: endpoint?.apiKey ?? '' };
+    };
+    const { lines, wrong } = await probeUpstreams({
+      clients,
+      watches,
+      credentials: { LINKS: credentialOf(links.endpoint), MARKET: credentialOf(market.endpoint) },
+      clock,
+      maxWaitMs: config.maxWaitMs,
+    });
     return { lines: [...lines, ...warnings], wrong };
   } finally {
     journal.close();
+    await replicas?.close();
     await dispatcher.close();
   }
 }
 
-/** Asks one upstream. 1 upstream call, or none while its budget is spent; answers with why it failed. */
-async function ask(client: Client, config: Config, clock: Clock): Promise<unknown> {
-  const endpoint = client.upstream === 'LINKS' ? config.links.endpoint : config.market.endpoint;
-  const { signal } = new AbortController();
-  const receipt = new Receipt(clock);
-  const caller = { name: 'probe', receipt, maxWaitMs: config.maxWaitMs, signal };
-  try {
-    // As a secret it is sent once, whatever comes of it.
-    await client.writes.readSecret(questions[client.upstream], {
-      caller,
-      credential: credentialOf(endpoint),
+/** What to do where a gateway owns the budget and does not answer at the port of these settings. */
+const BESIDE =
+  'Run this with the settings and the user of the gateway that runs, in its container if it has one: then that gateway asks, at PORT or METRICS_PORT.';
+
+/** How often it is looked whether Redis has answered, in milliseconds, and how many times. */
+const LOOK_MS = 50;
+const LOOKS = 100;
+
+/** Takes part in the budget that replicas share. */
+async function joinReplicas(config: Config, redis: RedisConfig, clock: Clock): Promise<Replicas> {
+  const { Replicas: Joined } = await import('../replicas.ts');
+  const endpoints = endpointsOf(config, null);
+  const replicas = new Joined({ config, redis, endpoints, clock, events: new EventStream() });
+  replicas.start();
+  // Before it has heard of the others, it would take all slots for taken.
+  for (let look = 0; replicas.unready !== null && look < LOOKS; look += 1) {
+    await new Promise<void>((resolve) => {
+      clock.after(LOOK_MS, resolve);
     });
-    return null;
-  } catch (error) {
-    return error;
   }
-}
-
-/** What is wrong with an upstream that was asked for what it must have. */
-function findingsOf({ subject, witnessed }: Target, failure: unknown, clock: Clock): Finding[] {
-  const found = witnessed ? diagnose(witnessed, subject, clock.wall()) : [];
-  if (failure === null || found.some(({ at }) => at === 'configuration')) return found;
-  const { upstream } = subject;
-  const code = failure instanceof GatewayError ? failure.code : 'INTERNAL_SERVER_ERROR';
-  // An API that is in order refuses a request without a key.
-  if (code === 'UPSTREAM_UNAUTHENTICATED' && !subject.ownKey) return found;
-  const setting = `${upstream}_BASE_URL`;
-  switch (code) {
-    case 'BUDGET_EXHAUSTED':
-      return [...found, { sentence: (failure as GatewayError).message, at: 'world' }];
-    case 'UPSTREAM_FORBIDDEN':
-    case 'UPSTREAM_REJECTED':
-      return [
-        ...found,
-        {
-          sentence: `The ${upstream} upstream does not show the account of ${upstream}_API_KEY (HTTP ${witnessed?.answer?.status}). Check ${setting}, and what the key may do.`,
-          at: 'configuration',
-        },
-      ];
-    case 'UPSTREAM_UNAVAILABLE': {
-      // Why no answer came is found already.
-      if (!witnessed?.answer) return found;
-      const { cause } = failure as GatewayError;
-      const sentence = `The ${upstream} upstream is out of order (${String(cause)}).`;
-      return [...found, { sentence, at: 'world' }];
-    }
-    default: {
-      const sentence = failure instanceof Error ? failure.message : 'It failed.';
-      return found.length > 0 ? found : [{ sentence, at: 'world' }];
-    }
-  }
-}
-
-function report(asked: readonly { target: Target; findings: readonly Finding[] }[]): Probed {
-  return {
-    wrong: worst(asked.flatMap(({ findings }) => findings.map(({ at }) => at))),
-    lines: asked.flatMap(({ target: { subject }, findings }) => {
-      const name = subject.upstream.padEnd(6);
-      const { host } = new URL(subject.baseUrl);
-      if (findings.length > 0) return findings.map(({ sentence }) => `${name}  ${sentence}`);
-      const key = subject.ownKey ? 'and accepts the key' : 'and wants the key that callers bring';
-      return [`${name}  ${host} answers ${key}.`];
-    }),
-  };
-}
-
-/** What a person can mend comes first. */
-function worst(places: readonly Probed['wrong'][]): Probed['wrong'] {
-  if (places.includes('configuration')) return 'configuration';
-  return places.includes('world') ? 'world' : 'nothing';
+  return replicas;
 }

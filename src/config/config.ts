@@ -14,6 +14,8 @@ export interface Endpoint {
   readonly baseUrl: string;
   /** A secret: never logged, never shown. */
   readonly apiKey: string;
+  /** The file that it was read from, which may bring another one later. */
+  readonly keyFile?: string | undefined;
 }
 
 /** What both upstream APIs have in common. `endpoint` is null when the API is not configured. */
@@ -76,8 +78,8 @@ export interface Config {
   /** Requests that an operation may make to each upstream; `null` for as many as its limit allows. */
   readonly operationMaxCalls: number | null;
   readonly live: LiveConfig;
-  /** Whether callers may read the schema, and get suggestions for misspelled names. */
-  readonly introspection: boolean;
+  /** Who may read the schema, and gets suggestions for misspelled names: those who authenticate, all, or none. */
+  readonly introspection: 'callers' | 'on' | 'off';
   readonly exposeUserApiKeys: boolean;
   readonly graphiql: boolean;
   readonly cacheMaxBytes: number;
@@ -93,6 +95,8 @@ export interface Config {
   readonly redis: RedisConfig | null;
   readonly logLevel: 'error' | 'warn' | 'info' | 'debug' | 'silent';
   readonly metrics: 'local' | 'open' | 'off';
+  /** Where metrics and console are answered; `null` where they are on `port`. */
+  readonly metricsPort: number | null;
   /** Whether answers are compressed. */
   readonly compression: boolean;
   readonly shutdownDelayMs: number;
@@ -134,8 +138,9 @@ export function loadConfig(
     LINKS_RATE_LIMIT: reader.integer('LINKS_RATE_LIMIT'),
     MARKET_RATE_LIMIT: reader.integer('MARKET_RATE_LIMIT'),
   };
+  const port = reader.integer('PORT');
   const config: Config = {
-    port: reader.integer('PORT'),
+    port,
     host: reader.text('HOST'),
     sandbox,
     links: Object.freeze({
@@ -174,7 +179,7 @@ export function loadConfig(
       maxStreamsPerCaller: reader.integer('LIVE_MAX_STREAMS_PER_CALLER'),
       maxAgeMs: reader.integer('LIVE_MAX_AGE_MS'),
     }),
-    introspection: reader.has('INTROSPECTION') ? reader.flag('INTROSPECTION') : sandbox,
+    introspection: readIntrospection(reader, sandbox && auth.mode === 'none'),
     exposeUserApiKeys: reader.flag('EXPOSE_USER_API_KEYS'),
     graphiql: reader.flag('GRAPHIQL'),
     cacheMaxBytes: reader.integer('CACHE_MAX_BYTES'),
@@ -185,6 +190,7 @@ export function loadConfig(
     redis: readRedis(reader, sandbox, rateLimits),
     logLevel: reader.choice('LOG_LEVEL', ['info', 'error', 'warn', 'debug', 'silent']),
     metrics: reader.choice('METRICS', ['local', 'open', 'off']),
+    metricsPort: readMetricsPort(reader, port),
     compression: reader.choice('COMPRESSION', ['on', 'off']) === 'on',
     shutdownDelayMs: reader.integer('SHUTDOWN_DELAY_MS'),
     shutdownGraceMs: reader.integer('SHUTDOWN_GRACE_MS'),
@@ -213,7 +219,28 @@ function readEndpoint(reader: EnvironmentReader, prefix: 'LINKS' | 'MARKET'): En
       `${prefix}_BASE_URL is not set, but its API key is. Set ${prefix}_BASE_URL, or remove the key to run on the sandbox.`,
     );
   }
-  return baseUrl === null || apiKey === null ? null : Object.freeze({ baseUrl, apiKey });
+  if (baseUrl === null || apiKey === null) return null;
+  return Object.freeze({ baseUrl, apiKey, keyFile: reader.fileOf(`${prefix}_API_KEY`) });
+}
+
+function readMetricsPort(reader: EnvironmentReader, port: number): number | null {
+  if (!reader.has('METRICS_PORT')) return null;
+  const metricsPort = reader.integer('METRICS_PORT');
+  if (metricsPort === port && port !== 0) {
+    reader.fault(
+      'METRICS_PORT is the same as PORT. Set it to another port, or remove it to have the metrics on PORT.',
+    );
+  }
+  if (reader.text('METRICS') === 'off') {
+    reader.fault('METRICS_PORT is set, but METRICS=off is too. Remove one of them.');
+  }
+  return metricsPort;
+}
+
+/** `isOpen`: all that the gateway has is made up, and everyone gets it. */
+function readIntrospection(reader: EnvironmentReader, isOpen: boolean): Config['introspection'] {
+  if (reader.has('INTROSPECTION')) return reader.choice('INTROSPECTION', ['callers', 'on', 'off']);
+  return isOpen ? 'on' : 'callers';
 }
 
 function readOperations(

@@ -1,4 +1,3 @@
-import type { Credential } from '../auth/credential.ts';
 import type { UpstreamName } from '../errors.ts';
 import type { Config, Endpoint, UpstreamConfig } from './config.ts';
 
@@ -25,11 +24,6 @@ export function endpointsOf(
     links: { baseUrl: links.url, apiKey: links.key },
     market: { baseUrl: market.url, apiKey: market.key },
   };
-}
-
-/** The gateway's own key: one budget and one partition of the cache for all callers. */
-export function credentialOf(endpoint: Endpoint | null): Credential {
-  return { partition: 'gateway', secret: endpoint?.apiKey ?? '' };
 }
 
 /** What must never appear in a log or an answer, whatever goes wrong. */

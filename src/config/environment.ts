@@ -1,11 +1,9 @@
 import { reasonOf } from '../errors.ts';
+import { isSendable, MAX_SECRET_BYTES, UNSENDABLE, withoutNewline } from './secret-text.ts';
 import { type Setting, settings } from './settings.ts';
 
 /** Reads a whole file that a setting names, if it is no larger. */
 export type ReadFile = (path: string, maxBytes: number) => string;
-
-/** Far more than any secret has. */
-const MAX_SECRET_BYTES = 64 * 1024;
 
 const byName: ReadonlyMap<string, Setting> = new Map(
   settings.map((setting) => [setting.name, setting]),
@@ -72,10 +70,11 @@ export class EnvironmentReader {
   /** Null when the variable is not set and has no default, or is none of its choices. */
   optionalChoice(name: string): string | null {
     const { kind } = setting(name);
-    const value = this.#value(name);
+    const given = this.#value(name);
     if (kind.type !== 'choice') {
       throw new TypeError(`${name} is no choice`);
     }
+    const value = given === null ? null : (kind.synonyms?.[given.toLowerCase()] ?? given);
     if (value !== null && !kind.choices.includes(value)) {
       this.#refuse(name, 'is not known', `one of ${kind.choices.join(', ')}`);
       return null;
@@ -170,6 +169,12 @@ export class EnvironmentReader {
     return origins;
   }
 
+  /** The file that a secret comes from; `undefined` where it is in the environment. */
+  fileOf(name: string): string | undefined {
+    const file = `${name}_FILE`;
+    return this.has(file) ? this.#env[file] : undefined;
+  }
+
   /** From the variable or from the file that `<name>_FILE` names, without its trailing newline. */
   secret(name: string): string | null {
     const file = `${name}_FILE`;
@@ -182,7 +187,7 @@ export class EnvironmentReader {
     }
     let content: string;
     try {
-      content = this.#readFile(this.#env[file] ?? '', MAX_SECRET_BYTES).replace(/[\r\n]+$/, '');
+      content = withoutNewline(this.#readFile(this.#env[file] ?? '', MAX_SECRET_BYTES));
     } catch (error) {
       this.fault(
         `${file} cannot be read (${reasonOf(error)}). Set it to a file that this process may read.`,
@@ -196,10 +201,9 @@ export class EnvironmentReader {
     return this.#sendable(file, content);
   }
 
-  /** A secret is sent as it is, and a line break or a smart quote in it fails only at the first call. */
   #sendable(name: string, value: string | null): string | null {
-    if (value !== null && !/^[\x21-\x7e]+$/.test(value)) {
-      this.fault(`${name} holds a space, a line break or a letter that no secret has. Check it.`);
+    if (value !== null && !isSendable(value)) {
+      this.fault(`${name} holds ${UNSENDABLE}. Check it.`);
       return null;
     }
     return value;

@@ -5,7 +5,12 @@ export type SettingKind =
   | { readonly type: 'text' }
   | { readonly type: 'integer'; readonly min: number; readonly max: number }
   | { readonly type: 'flag' }
-  | { readonly type: 'choice'; readonly choices: readonly string[] }
+  | {
+      readonly type: 'choice';
+      readonly choices: readonly string[];
+      /** Other words for them, as earlier versions had. */
+      readonly synonyms?: Readonly<Record<string, string>>;
+    }
   | { readonly type: 'baseUrl' }
   | { readonly type: 'url' }
   | { readonly type: 'origins' }
@@ -42,8 +47,11 @@ const secret = entry({ type: 'text' }, null, { secret: true });
 const flag = (value: boolean | null) => entry({ type: 'flag' }, value);
 const integer = (min: number, max: number, value: number | null) =>
   entry({ type: 'integer', min, max }, value);
-const choice = (choices: readonly string[], value: string | null) =>
-  entry({ type: 'choice', choices }, value);
+const choice = (
+  choices: readonly string[],
+  value: string | null,
+  synonyms?: Readonly<Record<string, string>>,
+) => entry({ type: 'choice', choices, ...(synonyms && { synonyms }) }, value);
 
 /** `TTL_CHANNEL_ITEMS_MS` for `channelItems`. */
 export function ttlName(resource: Resource): string {
@@ -166,8 +174,8 @@ const table: Readonly<Record<string, Entry>> = {
   LIVE_MAX_AGE_MS: integer(1000, DAY_MS, 300_000).describe(
     'How long the stream of a live query goes on at most, and three quarters of it at least. Its viewer then comes back by itself and goes on where it was, at no upstream cost. A viewer whose network is gone is kept for no longer.',
   ),
-  INTROSPECTION: flag(null).describe(
-    'Whether the graph may be asked for its schema, as GraphiQL does, and suggests names for misspelled ones. Without a word: on the sandbox yes, on a real upstream no.',
+  INTROSPECTION: choice(['callers', 'on', 'off'], null, { true: 'on', false: 'off' }).describe(
+    'Who may ask for the schema, as GraphiQL does, and gets suggestions for misspelled names: `callers` with a valid token or key, `on` everyone, `off` no one. The default is `callers`; on the sandbox without `AUTH_MODE` it is `on`. `true` and `false` stand for `on` and `off`.',
   ),
   GRAPHIQL: flag(true).describe('Whether a browser that opens `/graphql` gets GraphiQL.'),
   COMPRESSION: choice(['on', 'off'], 'on').describe(
@@ -190,6 +198,9 @@ const table: Readonly<Record<string, Entry>> = {
   ),
   METRICS: choice(['local', 'open', 'off'], 'local').describe(
     'Who may see `/metrics` and `/console`: callers on this machine, everyone who reaches the port, or no one. Names of callers are shown to this machine and to administrators only.',
+  ),
+  METRICS_PORT: integer(0, 65_535, null).describe(
+    'A port for `/metrics`, the console and the probes alone, on the address of `HOST`. `PORT` then answers neither metrics nor console, and the probes still. 0 picks a free one.',
   ),
   SHUTDOWN_DELAY_MS: integer(0, 600_000, 0).describe(
     'How long after SIGTERM requests are still taken while `/readyz` already says no, so that a load balancer can turn away first.',

@@ -10,7 +10,7 @@ import { createSnapshots } from './snapshot.ts';
 
 /** Puts the feed of the console together, for a gateway that starts now; `null` where nothing is counted. */
 export function createConsole(
-  { cacheMaxBytes, graphiql, introspection, links, market, ttlMs }: Config,
+  { auth, cacheMaxBytes, graphiql, introspection, links, market, metricsPort, ttlMs }: Config,
   parts: {
     readonly cache: Cache;
     readonly clients: readonly Client[];
@@ -32,7 +32,12 @@ export function createConsole(
     cache,
     cacheMaxBytes: entryBytes(cacheMaxBytes),
     ttlMs,
-    links: { graphiql, metrics: true, schema: introspection },
+    // Those of callers are not where the console is, if that has a port of its own.
+    links: {
+      graphiql: graphiql && metricsPort === null,
+      metrics: true,
+      schema: auth.mode === 'none' && introspection === 'on' && metricsPort === null,
+    },
     live,
     shared,
     scrub,

@@ -1,6 +1,7 @@
 import type { YogaInitialContext } from 'graphql-yoga';
 import type { Credential } from '../auth/credential.ts';
 import type { Viewer } from '../auth/viewer.ts';
+import type { OwnKey } from '../config/own-key.ts';
 import { UpstreamFailure } from '../errors.ts';
 import type { GraphContext } from '../graph/context.ts';
 import { Source } from '../graph/rows/source.ts';
@@ -28,7 +29,7 @@ export interface Backend {
 interface Upstream {
   /** `null` when the API is not configured. */
   readonly backend: Backend | null;
-  readonly credential: Credential;
+  readonly key: Pick<OwnKey, 'credential'>;
 }
 
 /** Both APIs as one operation reads them. */
@@ -45,7 +46,7 @@ export function createSources(links: Upstream, market: Upstream): Sources {
     const ofLinks = new Source({
       upstream: 'LINKS',
       lists: linksLists,
-      access: { caller, credential: linksCredential ?? links.credential, mode },
+      access: { caller, credential: linksCredential ?? links.key.credential, mode },
     });
     // The gateway's key, and what was read with it, are not for a caller whose own key the other API
     // does not accept.
@@ -59,7 +60,7 @@ export function createSources(links: Upstream, market: Upstream): Sources {
         await ofLinks.read(account);
         if (!known) throw notAdmitted();
       });
-    const access = { caller, credential: market.credential, mode, admittance };
+    const access = { caller, credential: market.key.credential, mode, admittance };
     return {
       links: ofLinks,
       market: new Source({ upstream: 'MARKET', lists: marketLists, access }),

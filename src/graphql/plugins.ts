@@ -17,6 +17,7 @@ import { useObservation } from './plugins/use-observation.ts';
 import type { GatewayPlugin } from './request-record.ts';
 import { useAllowList, useAutomaticPersistence } from './requests/use-persisted-operations.ts';
 import { useRequests } from './requests/use-requests.ts';
+import type { SchemaAccess } from './schema-access.ts';
 
 /** What the plugins are made of. */
 export interface PluginOptions {
@@ -26,8 +27,7 @@ export interface PluginOptions {
   readonly texts: OperationTexts;
   /** The only operations that are answered, by id; `null` when all are. */
   readonly persistedOperations: ReadonlyMap<string, string> | null;
-  /** Whether the schema may be asked for. */
-  readonly introspection: boolean;
+  readonly schemaAccess: SchemaAccess;
   /** Keeps the answers to live queries current; `null` where there are none. */
   readonly hub: LiveHub | null;
   readonly contexts: ContextFactory;

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { GraphQLSchema } from 'graphql';
+import type { Viewer } from '../auth/viewer.ts';
 import { GatewayError } from '../errors.ts';
 import { printGraph } from '../graph/directives/print-graph.ts';
 import type { Admission } from '../http/door/admission.ts';
@@ -12,13 +13,14 @@ import {
   sharedContent,
 } from '../http/respond.ts';
 import { inBackground } from '../scheduling/at-once.ts';
-import { SCHEMA_WITHHELD } from './limits/operation-texts.ts';
 import type { MaskError } from './mask-error.ts';
+import { SCHEMA_WITHHELD, type SchemaAccess } from './schema-access.ts';
 
 interface SchemaPageOptions {
   readonly schema: GraphQLSchema;
-  /** Whether the schema may be asked for. */
-  readonly introspection: boolean;
+  readonly access: SchemaAccess;
+  /** Resolves for a caller whose own key the link-management API accepts: 0 or 1 upstream call. */
+  readonly accepted: (viewer: Viewer) => Promise<void>;
   readonly maskError: MaskError;
 }
 
@@ -31,7 +33,8 @@ export type SchemaPage = (
 
 /**
  * `GET /schema.graphql` answers the graph as SDL, for code generators and editors: to callers who may ask for it by
- * introspection, and with the directives on fields that introspection leaves out. 0 upstream calls.
+ * introspection, and with the directives on fields that introspection leaves out. 0 upstream calls, and 1 at most to
+ * find out whether a caller's own key is accepted.
  */
 export function createSchemaPage(options: SchemaPageOptions): SchemaPage {
   let printed: Content | undefined;
@@ -51,13 +54,14 @@ export function createSchemaPage(options: SchemaPageOptions): SchemaPage {
 
 async function answer(
   admission: Admission,
-  { introspection, maskError }: SchemaPageOptions,
+  { access, accepted, maskError }: SchemaPageOptions,
   print: () => Content,
 ): Promise<PlainAnswer> {
   try {
     admission.refuseForeign();
-    await admission.identify();
-    if (!introspection) throw new GatewayError('FORBIDDEN', SCHEMA_WITHHELD);
+    const viewer = await admission.identify();
+    if (access === 'none') throw new GatewayError('FORBIDDEN', SCHEMA_WITHHELD);
+    if (access === 'accepted') await accepted(viewer);
     return { status: 200, cacheControl: 'private, no-cache', content: print() };
   } catch (error) {
     return errorAnswer(maskError(error));

@@ -38,8 +38,16 @@ interface GraphqlContext {
   readonly maxBodyBytes: number;
 }
 
+/** For whom a server answers: where operators have a port of their own, probes are on both. */
+type Audience = 'all' | 'callers' | 'operators';
+
 /** What the HTTP server is made of. */
 export interface HttpOptions {
+  /**
+   * For whom it answers.
+   * @default 'all'
+   */
+  readonly audience?: Audience;
   /** Answers `/graphql`. */
   readonly graphql: (
     request: IncomingMessage,
@@ -72,10 +80,11 @@ export interface HttpOptions {
 /** A listening server, as the composition root sees it. */
 export interface HttpServer {
   /**
-   * Port 0 takes a free one. `url` is what a person on this machine can open, without a trailing slash.
+   * Port 0 takes a free one. `url` is what a person on this machine can open, without a trailing slash. `setting` is
+   * what the port was set by.
    * @throws ListenError when the address cannot be had; the message says what to set.
    */
-  listen(port: number, host: string): Promise<{ readonly url: string }>;
+  listen(port: number, host: string, setting?: string): Promise<{ readonly url: string }>;
   /** Says from now on that it is not ready, and ends every connection with its next answer. */
   retire(): void;
   /** Takes no new connection, lets running requests finish within the grace, then ends them. */
@@ -103,8 +112,22 @@ const CHECK_MS = 5000;
 
 /** Every path that is answered; one that ends with a slash stands for all below it. */
 function routesOf(options: HttpOptions): ReadonlyMap<string, Route> {
-  const { assets, files, graphiql, pages, schemaPage } = options;
+  const { assets, audience = 'all', pages } = options;
   return new Map<string, Route>([
+    ...(audience === 'operators' ? [] : routesOfCallers(options)),
+    ...(audience === 'callers' ? [] : routesOfOperators(pages)),
+    ['/assets/', assets ? { answer: assets } : nothing],
+    ['/livez', { answer: pages['/livez'], anyHost: true }],
+    ['/readyz', { answer: pages['/readyz'], anyHost: true }],
+    ['*', { answer: tellMethods }],
+  ]);
+}
+
+type Routes = readonly (readonly [path: string, route: Route])[];
+
+function routesOfCallers(options: HttpOptions): Routes {
+  const { files, graphiql, schemaPage } = options;
+  return [
     [
       '/graphql',
       {
@@ -112,21 +135,38 @@ function routesOf(options: HttpOptions): ReadonlyMap<string, Route> {
       },
     ],
     ['/files/', files ? { answer: filesInTurn(files), limitsBody: true } : nothing],
-    ['/assets/', assets ? { answer: assets } : nothing],
     ['/schema.graphql', { answer: schemaPage }],
-    ['/livez', { answer: pages['/livez'], anyHost: true }],
-    ['/readyz', { answer: pages['/readyz'], anyHost: true }],
+    ['/', graphiql ? { answer: showGraphiql } : nothing],
+  ];
+}
+
+function routesOfOperators(pages: OperatorPages): Routes {
+  return [
+    ['/probe', { answer: pages['/probe'] }],
     ['/metrics', { answer: pages['/metrics'] ?? nothing.answer }],
     ['/status', { answer: pages['/status'] ?? nothing.answer }],
     ['/console', { answer: pages['/console'] ?? nothing.answer }],
     ['/console.json', { answer: pages['/console.json'] ?? nothing.answer }],
     ['/console/events', { answer: pages['/console/events'] ?? nothing.answer }],
-    ['/', graphiql ? { answer: showGraphiql } : nothing],
-    ['*', { answer: tellMethods }],
-  ]);
+  ];
 }
 
-/** Serves every route behind one door, which decides about each request once. */
+/**
+ * The server of callers and, where they are `apart`, that of operators; else one is for both. Behind the same door, with
+ * the same limits.
+ */
+export function createHttpServers(
+  options: HttpOptions,
+  apart: boolean,
+): { readonly http: HttpServer; readonly operators: HttpServer | null } {
+  if (!apart) return { http: createHttpServer(options), operators: null };
+  return {
+    http: createHttpServer({ ...options, audience: 'callers' }),
+    operators: createHttpServer({ ...options, audience: 'operators', fastPath: null }),
+  };
+}
+
+/** Serves the routes of an audience behind one door, which decides about each request once. */
 export function createHttpServer(options: HttpOptions): HttpServer {
   const routes = routesOf(options);
   const { clock, codings, door, events, fastPath } = options;
@@ -204,7 +244,9 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   server.requestTimeout = 0;
 
   return {
-    listen: async (port, host) => ({ url: await listen(server, port, host) }),
+    listen: async (port, host, setting = 'PORT') => ({
+      url: await listen(server, port, host, setting),
+    }),
     retire: () => drain.begin(),
     close: () => drain.close(),
   };

@@ -14,7 +14,8 @@ const LAST_ANSWERS = 0.95;
  */
 export async function shutDown(parts: {
   readonly clock: Clock;
-  readonly http: HttpServer;
+  /** That of callers, and that of operators where they have one. */
+  readonly servers: readonly Pick<HttpServer, 'close' | 'retire'>[];
   /** Ends what would never end by itself. */
   readonly endStreams: () => void;
   readonly clients: readonly Client[];
@@ -23,8 +24,8 @@ export async function shutDown(parts: {
   readonly delayMs: number;
   readonly graceMs: number;
 }): Promise<void> {
-  const { clients, clock, delayMs, dispatcher, endStreams, graceMs, http } = parts;
-  http.retire();
+  const { clients, clock, delayMs, dispatcher, endStreams, graceMs, servers } = parts;
+  for (const server of servers) server.retire();
   if (delayMs > 0) {
     await new Promise<void>((resolve) => {
       clock.after(delayMs, resolve);
@@ -40,7 +41,7 @@ export async function shutDown(parts: {
       resolve(dispatcher.destroy());
     });
   });
-  await http.close();
+  await Promise.all(servers.map((server) => server.close()));
   // A write whose caller hung up has no connection here, but its outcome must still be learned.
   await (overdue ? cut : Promise.race([dispatcher.close(), cut]));
   cancel();

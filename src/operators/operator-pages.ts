@@ -17,7 +17,7 @@ export type OperatorPage = (
 ) => void;
 
 /** What answers the paths for probes and operators; a path that is switched off is not in it. */
-export type OperatorPages = Readonly<Record<'/livez' | '/readyz', OperatorPage>> &
+export type OperatorPages = Readonly<Record<'/livez' | '/readyz' | '/probe', OperatorPage>> &
   Readonly<Partial<Record<'/metrics' | '/status' | ConsolePath, OperatorPage>>>;
 
 /** The console, what fills it, and what keeps it filled. */
@@ -25,7 +25,7 @@ type ConsolePath = '/console' | '/console.json' | '/console/events';
 
 /**
  * The pages `/livez` (the process runs), `/readyz` (requests should be sent here), `/metrics`, and those
- * of the console, to which `/status` leads. They answer GET and HEAD, and cost no upstream call.
+ * of the console, to which `/status` leads. They answer GET and HEAD, and cost no upstream call. Besides, `/probe`.
  */
 export function createOperatorPages(options: {
   readonly access: MetricsAccess;
@@ -34,9 +34,12 @@ export function createOperatorPages(options: {
   /** What answers the paths of the console that there are. */
   readonly console: Readonly<Partial<Record<ConsolePath, OperatorPage>>>;
   readonly state: GatewayState;
+  /** Answers `/probe`, which costs upstream calls, and admits its callers itself. */
+  readonly probe: OperatorPage;
 }): OperatorPages {
-  const { access, metrics, state } = options;
+  const { access, metrics, probe, state } = options;
   const probes = {
+    '/probe': probe,
     '/livez': forReaders((_, response) => respond(response, textAnswer(200, 'ok'))),
     '/readyz': forReaders((_, response, { draining }) => {
       const readiness = state(draining);

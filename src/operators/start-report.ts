@@ -1,17 +1,27 @@
 import manifest from '../../package.json' with { type: 'json' };
 import type { Config, UpstreamConfig } from '../config/config.ts';
+import { schemaAccess } from '../graphql/schema-access.ts';
+
+/** Where callers ask, and where operators do. */
+interface ListeningUrls {
+  readonly url: string;
+  readonly operatorsUrl: string;
+}
 
 /**
  * What an operator wants to know at a start: where the gateway listens, what it stands on, and how much of
  * it may be spent. Hosts are named, keys and paths never.
  */
-export function startReport(config: Config, url: string): string[] {
-  const facts = startFacts(config, url);
+export function startReport(config: Config, urls: ListeningUrls): string[] {
+  const facts = startFacts(config, urls);
+  const { operatorsUrl, url } = urls;
   return [
     `version   ${facts.version}`,
     `GraphQL   ${facts.url}${config.graphiql ? '  (open it in a browser for GraphiQL)' : ''}`,
-    ...(config.introspection ? [`schema    ${url}/schema.graphql`] : []),
-    ...(config.metrics === 'off' ? [] : [`console   ${url}/console`, `metrics   ${url}/metrics`]),
+    ...(schemaAccess(config) === 'none' ? [] : [`schema    ${url}/schema.graphql`]),
+    ...(config.metrics === 'off'
+      ? []
+      : [`console   ${operatorsUrl}/console`, `metrics   ${operatorsUrl}/metrics`]),
     `links     ${facts.links}`,
     `market    ${facts.market}`,
     `callers   ${facts.callers}`,
@@ -27,9 +37,12 @@ export function startReport(config: Config, url: string): string[] {
 /** The same for a log. */
 export function startFacts(
   { sandbox, links, market, auth, redis }: Config,
-  url: string,
+  { operatorsUrl, url }: ListeningUrls,
 ): Readonly<
-  Record<'version' | 'url' | 'links' | 'market' | 'callers', string> & { redis?: string }
+  Record<'version' | 'url' | 'links' | 'market' | 'callers', string> & {
+    redis?: string;
+    metrics?: string;
+  }
 > {
   return {
     version: manifest.version,
@@ -37,6 +50,7 @@ export function startFacts(
     links: upstream(links, sandbox),
     market: upstream(market, sandbox),
     callers: callers[auth.mode],
+    ...(operatorsUrl === url ? {} : { metrics: `${operatorsUrl}/metrics` }),
     ...(redis ? { redis: `${placesOf(redis.urls)}, shared as ${redis.prefix}` } : {}),
   };
 }

@@ -7,8 +7,8 @@ import { jsonMembers } from './messages.ts';
  * change, so that replicas from before and after neither find nor open what the others keep.
  */
 const FORMAT = 1;
-/** Raised when what scripts store changes, so that replicas from before and after do not count side by side. */
-const STATE_FORMAT = 2;
+/** Raised when what scripts store changes, or what scopes are called, so that replicas from before and after do not count side by side. */
+const STATE_FORMAT = 3;
 /** Of 12 bytes, as GCM wants it; at random, since several processes seal under one key. */
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;

@@ -63,7 +63,7 @@ export class Client {
     const { upstream } = this;
     const budgets = this.#newBudgets();
     const inFlight = new InFlight(cache);
-    const wire = new Wire(options, budgets, (credential) => this.#forget(credential));
+    const wire = new Wire(options, budgets, (credential) => this.forget(credential));
     const refresher = new Refresher({
       upstream,
       clock,
@@ -101,8 +101,11 @@ export class Client {
     });
   }
 
-  /** Forgets what was read with a caller's key; where there are other replicas, until they have too. */
-  #forget(credential: Credential): AtOnce<void> {
+  /**
+   * Forgets what was read with a key that is refused or not used any more; where there are other replicas, until they
+   * have too. What is in flight ends with that key, for those who wait for it.
+   */
+  forget(credential: Credential): AtOnce<void> {
     const { cache, onForgotten } = this.#options;
     const { partition } = credential;
     const scope = scopeOf(this.upstream, partition);

@@ -1,4 +1,5 @@
 import type { UpstreamName } from '../errors.ts';
+import type { Clock } from '../scheduling/clock.ts';
 import type { RawAnswer } from './request.ts';
 import type { Witness, Witnessed } from './wire/exchange.ts';
 import type { Failure } from './wire/failure.ts';
@@ -27,7 +28,7 @@ const MAX_SKEW_MS = 30_000;
  * What the failure of a request says of the configuration, and its answer of the clocks: what an operator mistypes, and
  * every caller would get as `UPSTREAM_…`. Empty where nothing looks wrong. `wallMs` is the wall clock of this machine.
  */
-export function diagnose(witnessed: Witnessed, subject: Subject, wallMs: number): Finding[] {
+function diagnose(witnessed: Witnessed, subject: Subject, wallMs: number): Finding[] {
   const { answer, outcome } = witnessed;
   const findings: Finding[] = [];
   if (outcome.kind === 'failure' && outcome.failure instanceof WireError) {
@@ -36,6 +37,7 @@ export function diagnose(witnessed: Witnessed, subject: Subject, wallMs: number)
     const fault = faultOf(answer, outcome, subject);
     if (fault) findings.push(fault);
   }
+
   const skewMs = answer ? skewOf(answer, wallMs) : 0;
   if (Math.abs(skewMs) > MAX_SKEW_MS) {
     const direction = skewMs > 0 ? 'ahead of' : 'behind';
@@ -48,29 +50,57 @@ export function diagnose(witnessed: Witnessed, subject: Subject, wallMs: number)
   return findings;
 }
 
+/** The same, with an outage of the upstream, which is no matter of the configuration. */
+export function findingsOf(witnessed: Witnessed, subject: Subject, wallMs: number): Finding[] {
+  const findings = diagnose(witnessed, subject, wallMs);
+  const { outcome } = witnessed;
+  if (outcome.kind !== 'failure' || outcome.failure.kind !== 'unavailable') return findings;
+  const sentence = `The ${subject.upstream} upstream is out of order (${outcome.failure.detail}).`;
+  return [...findings, world(sentence)];
+}
+
+/** What the latest request to an upstream has shown. */
+export interface LastResult {
+  /** On `clock.now()`. */
+  readonly at: number;
+  /** Empty where nothing is wrong. */
+  readonly findings: readonly Finding[];
+}
+
 /**
- * Complains of each finding once, from the first request on until one has worked: what comes later is no
- * matter of the configuration.
+ * Keeps what the latest request has shown, for a probe that may not send one. Complains of each finding once, from the
+ * first request on until one has worked: what comes later is no matter of the configuration.
  */
-export function faultWatch(
-  subject: Subject,
-  {
-    complain,
-    wall,
-  }: { readonly complain: (sentence: string) => void; readonly wall: () => number },
-): Witness {
-  const complained = new Set<string>();
-  return {
-    isDone: false,
-    look(witnessed) {
-      const { outcome } = witnessed;
-      for (const { sentence } of diagnose(witnessed, subject, wall())) {
-        if (!complained.has(sentence)) complain(sentence);
-        complained.add(sentence);
-      }
-      this.isDone = outcome.kind === 'value' && outcome.value !== null;
-    },
-  };
+export class FaultWatch implements Witness {
+  readonly subject: Subject;
+  /** `null` before the first request has ended. */
+  last: LastResult | null = null;
+  readonly #clock: Clock;
+  readonly #complain: (sentence: string) => void;
+  readonly #complained = new Set<string>();
+  #hasWorked = false;
+
+  constructor(
+    subject: Subject,
+    { clock, complain }: { readonly clock: Clock; readonly complain: (sentence: string) => void },
+  ) {
+    this.subject = subject;
+    this.#clock = clock;
+    this.#complain = complain;
+  }
+
+  look(witnessed: Witnessed): void {
+    const wallMs = this.#clock.wall();
+    const findings = findingsOf(witnessed, this.subject, wallMs);
+    this.last = { at: this.#clock.now(), findings };
+    if (this.#hasWorked) return;
+    for (const { sentence } of diagnose(witnessed, this.subject, wallMs)) {
+      if (!this.#complained.has(sentence)) this.#complain(sentence);
+      this.#complained.add(sentence);
+    }
+    const { outcome } = witnessed;
+    this.#hasWorked = outcome.kind === 'value' && outcome.value !== null;
+  }
 }
 
 function skewOf({ headers: { date } }: RawAnswer, wallMs: number): number {

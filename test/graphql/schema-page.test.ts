@@ -33,7 +33,7 @@ describe('the schema as a file', () => {
     door = await openDoor({ AUTH_MODE: 'none', INTROSPECTION: 'false' });
     const { code, status, text } = await door.send(PATH);
     expect([status, code]).toEqual([403, 'FORBIDDEN']);
-    expect(text).toContain('INTROSPECTION=true');
+    expect(text).toContain('INTROSPECTION=on');
   });
 
   it('is for reading alone, and for pages that are listed', async () => {

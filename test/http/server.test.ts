@@ -38,6 +38,7 @@ function small(options: Partial<HttpOptions> = {}): HttpServer {
       access: 'off',
       metrics: null,
       console: {},
+      probe: () => {},
       state: (draining) => ({ ready: !draining, reasons: [], degraded: [] }),
     }),
     schemaPage: (_, response) => response.end(),

@@ -97,6 +97,7 @@ describe('METRICS', () => {
       access: 'local',
       metrics: { render: async () => ({ contentType: 'text/plain', text: '' }) },
       console: {},
+      probe: () => {},
       state: () => ({ ready: true, reasons: [], degraded: [] }),
     });
     const door = anyDoor();

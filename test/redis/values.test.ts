@@ -61,7 +61,7 @@ async function openGateway() {
       if (result === 'miss') missed.add(resource);
     },
   });
-  const witness = () => ({ isDone: true, look() {} });
+  const witness = () => ({ look() {} });
   const replicas = null;
   const world = {
     dispatcher,
@@ -78,11 +78,12 @@ async function openGateway() {
     backends,
     cache,
     clock,
-    endpoints,
     digest,
+    keys: { LINKS: keyOf(endpoints.links), MARKET: keyOf(endpoints.market) },
     purchaseCode: undefined,
     replicas,
     telemetry,
+    watches: [],
   };
   const { graphql } = createServers(config, parts);
   const ask = async (query: string): Promise<readonly AnswerError[]> => {
@@ -93,6 +94,11 @@ async function openGateway() {
     return answer.errors ?? [];
   };
   return { ask, kept, missed };
+}
+
+/** A key that stays what it is. */
+function keyOf(endpoint: { readonly apiKey: string } | null) {
+  return { credential: { partition: 'gateway', secret: endpoint?.apiKey ?? '' } };
 }
 
 /** All pages of a list: what is selected of a row makes no difference to what is kept. */

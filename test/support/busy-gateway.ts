@@ -9,6 +9,8 @@ export interface BusyGateway {
   readonly gateway: Gateway;
   readonly sandbox: Sandbox;
   readonly url: string;
+  /** Where metrics and console are. */
+  readonly operatorsUrl: string;
   /** What was logged so far, in order. */
   lines(): Record<string, unknown>[];
   /** What was logged so far, as it was written. */
@@ -49,11 +51,12 @@ export async function busyGateway(
     }),
     { ...options, clock, journal: keysAreNew, log: { write: (line) => void (log += line) } },
   );
-  const { url } = await gateway.listen();
+  const { operatorsUrl, url } = await gateway.listen();
   return {
     gateway,
     sandbox,
     url,
+    operatorsUrl,
     log: () => log,
     lines: () =>
       log

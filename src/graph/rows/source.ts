@@ -231,6 +231,14 @@ export class Source {
     return this.#lists?.reader.budgetState(this.#access) ?? null;
   }
 
+  /**
+   * Resolves for a caller who may be shown what is not their own: at once, or once the link-management API has accepted
+   * their key. 0 or 1 upstream call.
+   */
+  async admitted(): Promise<void> {
+    await this.#access.admittance?.admit();
+  }
+
   /** Whether a window is cut from a list's first page alone, whatever is on it. */
   #firstPageSuffices(
     list: List<Row>,

@@ -14,15 +14,12 @@ import type { ReadQuery, ReadText } from '../../answers/compiled/read-text.ts';
 import type { OperationLimits } from '../../config/config.ts';
 import { withoutSuggestion } from '../mask-error.ts';
 import type { GatewayPlugin } from '../request-record.ts';
+import { SCHEMA_WITHHELD, type SchemaAccess } from '../schema-access.ts';
 import { type DocumentLimits, measureDocument } from './document-measures.ts';
 import { checkVariables, type InputPlan, planInput } from './input.ts';
 import { type AskedFor, countRows } from './rows.ts';
 import { checkText, hasMoreLines, tooExpensive } from './text.ts';
 import { examine, type Findings } from './validity.ts';
-
-/** What a caller reads who may not ask for the schema. */
-export const SCHEMA_WITHHELD =
-  'This gateway does not publish its schema. INTROSPECTION=true allows it.';
 
 /** How deep selections may ever stand inside one another: parsers call themselves for each. */
 const MAX_NESTING = 1000;
@@ -45,15 +42,17 @@ interface KnownDocument {
 export class OperationTexts {
   readonly #schema: GraphQLSchema;
   readonly #limits: OperationLimits & DocumentLimits;
-  readonly #introspection: boolean;
+  readonly #access: SchemaAccess;
+  /** Documents that ask for the schema. */
+  readonly #asking = new WeakSet<DocumentNode>();
   readonly #known = new WeakMap<DocumentNode, KnownDocument>();
 
-  /** `introspection`: whether the schema may be asked for. */
-  constructor(schema: GraphQLSchema, limits: OperationLimits, introspection: boolean) {
+  /** `access`: who may ask for the schema. */
+  constructor(schema: GraphQLSchema, limits: OperationLimits, access: SchemaAccess) {
     this.#schema = schema;
     // Each level can have a fragment around it, and one inside that narrows the type.
     this.#limits = { ...limits, maxNesting: Math.min(3 * limits.maxDepth + 20, MAX_NESTING) };
-    this.#introspection = introspection;
+    this.#access = access;
   }
 
   /**
@@ -67,7 +66,8 @@ export class OperationTexts {
     const document = parse(source, { ...options, noLocation });
     const measures = measureDocument(document, this.#limits);
     const { introspection, otherDirectives } = measures.traits;
-    if (introspection && !this.#introspection) throw withheld(introspection);
+    if (introspection && this.#access === 'none') throw withheld(introspection);
+    if (introspection) this.#asking.add(document);
     // For other directives there are more rules, and other ways to answer.
     const findings = otherDirectives ? null : examine(this.#schema, { ...measures, document });
     if (findings) this.#known.set(document, { input: findings.input, most: new Map(), findings });
@@ -83,10 +83,16 @@ export class OperationTexts {
       // Whatever it is, Yoga comes upon it too, and answers with it.
       return null;
     }
+    if (this.needsAcceptance(document)) return { document, query: null };
     const findings = this.#known.get(document)?.findings;
     const operation = findings?.hasSecrets === false && getOperationAST(document, operationName);
     const isQuery = operation && operation.operation === OperationTypeNode.QUERY;
     return { document, query: isQuery ? { schema: this.#schema, document, operation } : null };
+  }
+
+  /** Whether only callers whose own key was accepted may have the answer to a document: it asks for the schema. */
+  needsAcceptance(document: DocumentNode): boolean {
+    return this.#access === 'accepted' && this.#asking.has(document);
   }
 
   /** Whether a document is known to be valid, as most are that were parsed here. */
@@ -138,7 +144,8 @@ function withheld(field: FieldNode): GraphQLError {
 
 /**
  * Refuses a text that would take long to check or to answer, with `OPERATION_TOO_EXPENSIVE`, and one
- * that asks for the schema where that is not published; there, complaints about a text suggest nothing either.
+ * that asks for the schema where that is not published. Complaints about a text suggest nothing unless all callers may
+ * have the schema: a text is checked before it is known whether its sender's own key is accepted.
  * All of it is done with the parsing, so that a refusal costs no validation, and a text in Yoga's cache of parsed
  * documents is not checked again. What depends on variables is checked before the execution.
  * What the fast path has parsed and found valid is neither parsed nor validated again; most that is valid is found so
@@ -146,7 +153,7 @@ function withheld(field: FieldNode): GraphQLError {
  */
 export function useOperationLimits(
   texts: OperationTexts,
-  { introspection }: { readonly introspection: boolean },
+  { schemaAccess }: { readonly schemaAccess: SchemaAccess },
 ): GatewayPlugin {
   return {
     onParse({ context, setParsedDocument, setParseFn }) {
@@ -157,7 +164,7 @@ export function useOperationLimits(
     onValidate({ params, setResult }) {
       // What is wrong with one that is not is for Yoga to say.
       if (texts.isValid(params.documentAST)) setResult([]);
-      if (introspection) return undefined;
+      if (schemaAccess === 'all') return undefined;
       return ({ result, setResult: setShown, valid }) => {
         if (!valid) setShown(result.map(plain));
       };

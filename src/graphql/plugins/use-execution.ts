@@ -13,7 +13,7 @@ import { planned } from './dry-run.ts';
 import { type LiveOptions, openLive } from './live-answer.ts';
 
 interface ExecutionOptions extends Pick<LiveOptions, 'contexts' | 'maskError'> {
-  readonly texts: Pick<OperationTexts, 'check'>;
+  readonly texts: Pick<OperationTexts, 'check' | 'needsAcceptance'>;
   /** `null` where there are no live queries. */
   readonly hub: LiveOptions['hub'] | null;
   readonly operations: Pick<CompiledQueries, 'execute'>;
@@ -21,7 +21,8 @@ interface ExecutionOptions extends Pick<LiveOptions, 'contexts' | 'maskError'> {
 }
 
 /**
- * Settles how a valid operation is executed, each step before those that depend on it:
+ * Settles how a valid operation is executed, each step before those that depend on it. One that asks for the schema
+ * begins once its caller may have that: with a caller's own key, once the API has accepted the key. It is not remembered.
  *
  * 1. What depends on its variables is limited, so that a refusal costs no execution.
  * 2. Whether its answer holds secrets is noted: such an answer is not compiled, remembered, tagged or compressed.
@@ -37,72 +38,80 @@ interface ExecutionOptions extends Pick<LiveOptions, 'contexts' | 'maskError'> {
 export function useExecution(options: ExecutionOptions): GatewayPlugin {
   const { answers, hub, operations, texts } = options;
   let drySchema: GraphQLSchema | null = null;
-  return {
-    onExecute({ args, executeFn, setExecuteFn, setResultAndStopExecution }) {
-      const { dryRun, receipt, record, req, request, viewer } = args.contextValue;
-      const document = args.document as DocumentNode;
-      const schema = args.schema as GraphQLSchema;
-      const variables = (args.variableValues ?? {}) as Readonly<Record<string, unknown>>;
-      const operation = getOperationAST(document, args.operationName);
-      if (operation) texts.check({ schema, document, operation }, variables);
-      record.holdsSecrets = !operation || selectsSecret(schema, document, operation);
-      const { accept, holdsSecrets, names } = record;
+  const begin: Begin = ({ args, executeFn, setExecuteFn, setResultAndStopExecution }) => {
+    const { dryRun, receipt, record, req, request, viewer } = args.contextValue;
+    const document = args.document as DocumentNode;
+    const schema = args.schema as GraphQLSchema;
+    const variables = (args.variableValues ?? {}) as Readonly<Record<string, unknown>>;
+    const operation = getOperationAST(document, args.operationName);
+    if (operation) texts.check({ schema, document, operation }, variables);
+    record.holdsSecrets = !operation || selectsSecret(schema, document, operation);
+    const { accept, holdsSecrets, names } = record;
 
-      let execute = executeFn;
-      if (documentFor(accept, document) !== document) {
-        // Refers to no document: a live query keeps the function, and calls it with one of its own.
-        execute = (input) =>
-          executeFn({ ...input, document: documentFor(accept, input.document) }) as unknown;
-        setExecuteFn(execute);
+    let execute = executeFn;
+    if (documentFor(accept, document) !== document) {
+      // Refers to no document: a live query keeps the function, and calls it with one of its own.
+      execute = (input) =>
+        executeFn({ ...input, document: documentFor(accept, input.document) }) as unknown;
+      setExecuteFn(execute);
+    }
+    const isLive = operation?.directives?.some(({ name }) => name.value === liveDirective.name);
+    if (operation && hub && isLive && accept !== null && !dryRun) {
+      const query = { schema, document, operation, variables, execute };
+      if (openLive(query, args.contextValue, { ...options, hub })) {
+        // Others may look at the result: there is none.
+        setResultAndStopExecution({});
+        return undefined;
       }
-      const isLive = operation?.directives?.some(({ name }) => name.value === liveDirective.name);
-      if (operation && hub && isLive && accept !== null && !dryRun) {
-        const query = { schema, document, operation, variables, execute };
-        if (openLive(query, args.contextValue, { ...options, hub })) {
-          // Others may look at the result: there is none.
-          setResultAndStopExecution({});
-          return undefined;
+    }
+    if (operation?.operation === OperationTypeNode.QUERY && !holdsSecrets && !dryRun) {
+      const query = { schema, document, operation };
+      if (req) {
+        setExecuteFn((input) => {
+          const json = operations.execute({ query, receipt, variables, viewer });
+          return json === null ? (execute(input) as unknown) : { data: written(json) };
+        });
+      }
+      if (names && !texts.needsAcceptance(document)) {
+        record.remembering = { ...query, receipt, result: null, version: answers.version };
+      }
+    }
+    if (dryRun) {
+      drySchema ??= schemaOfDryRuns(schema);
+      args.schema = drySchema;
+    }
+    return {
+      onExecuteDone({ result, setResult }) {
+        const { summary } = receipt;
+        const shown =
+          Symbol.asyncIterator in result
+            ? withLast(result as AsyncIterable<Part>, (last) => withSummary(last, receipt.summary))
+            : withSummary(result, summary);
+        // It has no data: a tag of those that it was made from would reveal something of them.
+        if (dryRun) return planned(shown, { dryRun, receipt }).then((plan) => setResult(plan));
+        setResult(shown);
+        if (Symbol.asyncIterator in result) return undefined;
+        record.summary = summary;
+        if (request.method === 'GET' && !holdsSecrets) {
+          record.ageSeconds = Math.floor(summary.maxAgeMs / 1000);
         }
-      }
-      if (operation?.operation === OperationTypeNode.QUERY && !holdsSecrets && !dryRun) {
-        const query = { schema, document, operation };
-        if (req) {
-          setExecuteFn((input) => {
-            const json = operations.execute({ query, receipt, variables, viewer });
-            return json === null ? (execute(input) as unknown) : { data: written(json) };
-          });
-        }
-        if (names) {
-          record.remembering = { ...query, receipt, result: null, version: answers.version };
-        }
-      }
-      if (dryRun) {
-        drySchema ??= schemaOfDryRuns(schema);
-        args.schema = drySchema;
-      }
-      return {
-        onExecuteDone({ result, setResult }) {
-          const { summary } = receipt;
-          const shown =
-            Symbol.asyncIterator in result
-              ? withLast(result as AsyncIterable<Part>, (last) =>
-                  withSummary(last, receipt.summary),
-                )
-              : withSummary(result, summary);
-          // It has no data: a tag of those that it was made from would reveal something of them.
-          if (dryRun) return planned(shown, { dryRun, receipt }).then((plan) => setResult(plan));
-          setResult(shown);
-          if (Symbol.asyncIterator in result) return undefined;
-          record.summary = summary;
-          if (request.method === 'GET' && !holdsSecrets) {
-            record.ageSeconds = Math.floor(summary.maxAgeMs / 1000);
-          }
-          return undefined;
-        },
-      };
+        return undefined;
+      },
+    };
+  };
+  return {
+    onExecute(payload) {
+      const { contextValue, document } = payload.args;
+      if (!texts.needsAcceptance(document as DocumentNode)) return begin(payload);
+      return contextValue.market.admitted().then(() => begin(payload));
     },
   };
 }
+
+/** Settles how an operation is executed, once its caller may have the answer. */
+type Begin = (
+  payload: Parameters<NonNullable<GatewayPlugin['onExecute']>>[0],
+) => Awaited<ReturnType<NonNullable<GatewayPlugin['onExecute']>>>;
 
 /** An answer, or the last part of one, with what it cost. */
 function withSummary(part: Part, upstream: ReceiptSummary): Part {

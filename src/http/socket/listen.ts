@@ -7,13 +7,18 @@ export class ListenError extends Error {
 
 /**
  * Begins to listen; port 0 takes a free one. The answer is the URL that a person on this machine can
- * open, without a trailing slash.
+ * open, without a trailing slash. `setting` is what the port was set by.
  * @throws ListenError when the address cannot be had; the message says what to set.
  */
-export async function listen(server: Server, port: number, host: string): Promise<string> {
+export async function listen(
+  server: Server,
+  port: number,
+  host: string,
+  setting: string,
+): Promise<string> {
   await new Promise<void>((resolve, reject) => {
     const fail = (error: NodeJS.ErrnoException): void => {
-      reject(new ListenError(refusal(error, port, host), { cause: error }));
+      reject(new ListenError(refusal(error, { port, host, setting }), { cause: error }));
     };
     server.once('error', fail);
     server.listen(port, host, () => {
@@ -24,12 +29,19 @@ export async function listen(server: Server, port: number, host: string): Promis
   return addressOf(server, host);
 }
 
-function refusal(error: NodeJS.ErrnoException, port: number, host: string): string {
+function refusal(
+  error: NodeJS.ErrnoException,
+  {
+    host,
+    port,
+    setting,
+  }: { readonly host: string; readonly port: number; readonly setting: string },
+): string {
   switch (error.code) {
     case 'EADDRINUSE':
-      return `Port ${port} on ${host} is in use by another program. Set PORT to a free one; 0 picks one.`;
+      return `Port ${port} on ${host} is in use by another program. Set ${setting} to a free one; 0 picks one.`;
     case 'EACCES':
-      return `Port ${port} on ${host} is not allowed to this user. Set PORT to 1024 or above.`;
+      return `Port ${port} on ${host} is not allowed to this user. Set ${setting} to 1024 or above.`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
       return `${host} is no address of this machine. Set HOST to one, to 127.0.0.1 or to 0.0.0.0.`;

@@ -20,13 +20,13 @@ export type Scrub = (text: string) => string;
 /**
  * Removes secrets from a text: those in `secrets`, the credentials, query and fragment of URLs, and
  * whatever looks like a credential. For the few texts in a log that are not ours, such as the message
- * of an unexpected error. Takes a few milliseconds at most, whatever the text.
+ * of an unexpected error. Takes a few milliseconds at most, whatever the text. `secrets` is read for each: it may grow.
  */
 export function createScrub(secrets: readonly string[]): Scrub {
-  const known = secrets
-    .filter((secret) => secret.length >= SHORTEST_SECRET)
-    .flatMap((secret) => [secret, encodeURIComponent(secret)]);
   return (text) => {
+    const known = secrets
+      .filter((secret) => secret.length >= SHORTEST_SECRET)
+      .flatMap((secret) => [secret, encodeURIComponent(secret)]);
     let clean = text.slice(0, LONGEST_TEXT);
     for (const secret of known) clean = clean.replaceAll(secret, '[secret]');
     if (text.length > LONGEST_TEXT) for (const secret of known) clean = withoutStart(clean, secret);

@@ -49,10 +49,15 @@ export interface Witnessed {
 
 /** Looks at requests that have ended. */
 export interface Witness {
-  /** Whether it has seen what it looks for: it is called no more. */
-  isDone: boolean;
   /** Called with every request that has ended. Must not throw. */
   look(witnessed: Witnessed): void;
+}
+
+/** A call, with what else is known of it here. */
+export interface Witnessable {
+  readonly absentIsNull?: boolean;
+  /** Called when it has ended, before its sender gets what came of it. Must not throw. */
+  readonly witness?: (witnessed: Witnessed) => void;
 }
 
 /** Bytes of memory that an answer takes, decoded, for each character of its text. */
@@ -64,7 +69,7 @@ const BYTES_PER_CHARACTER = 2;
  */
 export async function exchange<T>(
   options: ExchangeOptions,
-  call: Call<T> & { readonly absentIsNull?: boolean },
+  call: Call<T> & Witnessable,
   secret: string,
   mayLeave?: () => boolean,
 ): Promise<Exchanged<T>> {
@@ -75,16 +80,21 @@ export async function exchange<T>(
     if (!(error instanceof WireError)) throw error;
     if (error.kind === 'late') return { feedback: NO_FEEDBACK, outcome: { kind: 'late' } };
     const outcome = { kind: 'failure', failure: error } as const;
-    witness(options, { answer: null, outcome });
+    witness(options, call, { answer: null, outcome });
     return { feedback: NO_FEEDBACK, outcome };
   }
   const exchanged = understand(options, call, answer, secret);
-  witness(options, { answer, outcome: exchanged.outcome });
+  witness(options, call, { answer, outcome: exchanged.outcome });
   return exchanged;
 }
 
-function witness({ witness: by }: ExchangeOptions, witnessed: Witnessed): void {
-  if (by && !by.isDone) by.look(witnessed);
+function witness(
+  { witness: by }: ExchangeOptions,
+  { witness: own }: Witnessable,
+  witnessed: Witnessed,
+): void {
+  by?.look(witnessed);
+  own?.(witnessed);
 }
 
 /** What an answer comes to. */

@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { formatTokenFile } from '../../../src/auth/token-file.ts';
 import { loadConfig } from '../../../src/config/config.ts';
 import { createGateway, type Gateway } from '../../../src/gateway.ts';
+import { startSandbox } from '../../../src/sandbox/sandbox.ts';
 import { chromium, describeWith } from '../../support/needs.ts';
 import { openBrowser } from '../browser.ts';
 import { editorsOf, openPage, run, write } from './open-page.ts';
@@ -63,6 +64,25 @@ describeWith(chromium, 'GraphiQL of a gateway', () => {
     await page.getByRole('button', { name: 'Forget it' }).click();
     await reason.getByText('This gateway answers only callers that it knows.').waitFor();
     await page.context().close();
+  });
+
+  it('over a real upstream loads the schema with the token, and wants it before', async () => {
+    const sandbox = await startSandbox();
+    const page = await open({
+      AUTH_MODE: 'token',
+      AUTH_TOKENS_FILE: file,
+      LINKS_BASE_URL: sandbox.links.url,
+      LINKS_API_KEY: sandbox.links.key,
+      STATE_DIR: 'off',
+    });
+    await page.locator('.reason').getByText('Send a token').waitFor();
+    await page.getByLabel('Token', { exact: true }).fill(TOKEN);
+    await page.getByRole('button', { name: 'Use it' }).click();
+    await page.getByRole('button', { name: 'Show Documentation Explorer' }).click();
+    await page.locator('.graphiql-doc-explorer').getByText('Query').first().waitFor();
+    expect(await page.locator('#notice').isHidden()).toBe(true);
+    await page.context().close();
+    await sandbox.close();
   });
 
   it('that does not publish its schema says so, and runs operations all the same', async () => {

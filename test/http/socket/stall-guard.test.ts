@@ -50,6 +50,7 @@ async function serve(
       access: 'off',
       metrics: null,
       console: {},
+      probe: () => {},
       state: () => ({ ready: true, reasons: [], degraded: [] }),
     }),
     schemaPage: (_, response) => response.end(),

@@ -59,10 +59,15 @@ export class SharedBudgets {
     this.#options = options;
   }
 
-  /** Follows the budget of a key from now on, used or not. */
-  watch(key: SharedKey): void {
-    const store = this.#newStore(key);
+  /** Follows the budget of a key from now on, used or not: in the place of another, where there is one. */
+  watch(key: SharedKey, inPlaceOf?: SharedKey): void {
+    const store = this.#storeOf(key);
     this.#own.set(store.document.name, store);
+    if (!inPlaceOf) return;
+    const before = this.#storeOf(inPlaceOf);
+    this.#own.delete(before.document.name);
+    // Requests under it can wait still.
+    this.#others.set(before.document.name, before);
   }
 
   /** The budget of a key. To make one that nothing is sent under leaves no trace. */

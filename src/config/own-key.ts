@@ -1,0 +1,81 @@
+import type { Credential } from '../auth/credential.ts';
+import type { Digest } from '../digest.ts';
+import type { UpstreamName } from '../errors.ts';
+import type { Clock } from '../scheduling/clock.ts';
+import { LOOK_EVERY_MS, WatchedFile } from '../watched-file.ts';
+import type { Endpoint } from './config.ts';
+import { MAX_SECRET_BYTES, secretIn } from './secret-text.ts';
+
+/** Characters of a digest that name a key: enough to tell apart all that an installation ever has. */
+const NAME_LENGTH = 16;
+
+interface OwnKeyOptions {
+  readonly upstream: UpstreamName;
+  /** `null` where the API is not configured. */
+  readonly endpoint: Endpoint | null;
+  readonly clock: Clock;
+  /** Makes the name of a key, which says nothing about the key. */
+  readonly digest: Digest;
+  /** Reports to the operator, in one sentence, that the file of the key cannot be used. */
+  readonly complain: (sentence: string) => void;
+  /** Called when another key is in use, with the one before. */
+  readonly replaced: (key: Credential, before: Credential) => void;
+}
+
+/**
+ * The gateway's own key of an upstream, which stands for all callers. A key from a file is read again when the file
+ * changes, at most two seconds later, so that it is replaced without a restart. A file that cannot be used changes nothing.
+ *
+ * Each key has a partition of its own, by a digest: another key can belong to another account, so nothing that was read
+ * with one is shown for the other, and each has its own window, as the upstream counts by key. Replicas with the same
+ * key share both.
+ */
+export class OwnKey {
+  readonly #options: OwnKeyOptions;
+  #credential: Credential;
+
+  constructor(options: OwnKeyOptions) {
+    this.#options = options;
+    this.#credential = this.#credentialOf(options.endpoint?.apiKey ?? '');
+    const { clock, complain, endpoint, upstream } = options;
+    if (endpoint?.keyFile === undefined) return;
+    const file = new WatchedFile({
+      file: endpoint.keyFile,
+      maxBytes: MAX_SECRET_BYTES,
+      parse: secretIn,
+      initial: endpoint.apiKey,
+      clock,
+      failed: (reason) =>
+        complain(
+          `${upstream}_API_KEY_FILE cannot be used: ${reason}. The key from before stays in use.`,
+        ),
+    });
+    this.#follow(file, file.current);
+  }
+
+  /** What goes upstream from now on. */
+  get credential(): Credential {
+    return this.#credential;
+  }
+
+  /** Looks at the file every second. `seen`: what the last look found, which is used if the next finds the same. */
+  #follow(file: WatchedFile<string>, seen: string): void {
+    this.#options.clock.after(LOOK_EVERY_MS, () => {
+      const found = file.current;
+      const before = this.#credential;
+      if (found === seen && found !== before.secret) {
+        this.#credential = this.#credentialOf(found);
+        this.#options.replaced(this.#credential, before);
+      }
+      this.#follow(file, found);
+    });
+  }
+
+  #credentialOf(secret: string): Credential {
+    const name = this.#options.digest(secret).slice(0, NAME_LENGTH);
+    return { partition: `gateway-${name}`, secret };
+  }
+}
+
+/** The gateway's own keys of both upstreams. */
+export type OwnKeys = Readonly<Record<UpstreamName, Pick<OwnKey, 'credential'>>>;

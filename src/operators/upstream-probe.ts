@@ -1,0 +1,132 @@
+import type { Credential } from '../auth/credential.ts';
+import { GatewayError, type UpstreamName } from '../errors.ts';
+import { account } from '../links/account/account.ts';
+import { seller } from '../market/seller.ts';
+import type { Clock } from '../scheduling/clock.ts';
+import type { Client } from '../upstream/client.ts';
+import {
+  type FaultWatch,
+  type Finding,
+  findingsOf,
+  type LastResult,
+  type Subject,
+} from '../upstream/diagnosis.ts';
+import { Receipt } from '../upstream/receipt.ts';
+import type { Read } from '../upstream/request.ts';
+import type { Witnessed } from '../upstream/wire/exchange.ts';
+
+/** What came of a probe. */
+export interface Probed {
+  /** A line or more for each upstream, and for Redis. */
+  readonly lines: readonly string[];
+  /** `configuration` where anything is wrong that a setting can mend. */
+  readonly wrong: 'nothing' | Finding['at'];
+}
+
+interface ProbeTerms {
+  readonly clients: readonly Client[];
+  /** What the latest requests have shown, of each client. */
+  readonly watches: readonly FaultWatch[];
+  readonly credentials: Readonly<Record<UpstreamName, Credential>>;
+  readonly clock: Clock;
+  /** How long a probe may wait for its turn under the rate limit, in milliseconds. */
+  readonly maxWaitMs: number;
+}
+
+/** What each upstream is asked for: who the key belongs to. */
+const questions: Readonly<Record<UpstreamName, Read<unknown>>> = { LINKS: account, MARKET: seller };
+
+/**
+ * Asks each upstream who its key belongs to, and says what is wrong. 1 upstream call each, under the rate limit; none
+ * where it is spent or the circuit breaker is open, and then the latest result is told in its place.
+ */
+export async function probeUpstreams(terms: ProbeTerms): Promise<Probed> {
+  const asked = await Promise.all(
+    terms.watches.map(async (watch) => {
+      return { subject: watch.subject, findings: await ask(watch, terms) };
+    }),
+  );
+  return {
+    wrong: worst(asked.flatMap(({ findings }) => findings.map(({ at }) => at))),
+    lines: asked.flatMap(({ subject, findings }) => {
+      const name = subject.upstream.padEnd(6);
+      const { host } = new URL(subject.baseUrl);
+      if (findings.length > 0) return findings.map(({ sentence }) => `${name}  ${sentence}`);
+      const key = subject.ownKey ? 'and accepts the key' : 'and wants the key that callers bring';
+      return [`${name}  ${host} answers ${key}.`];
+    }),
+  };
+}
+
+/** What a person can mend comes first. */
+export function worst(places: readonly Probed['wrong'][]): Probed['wrong'] {
+  if (places.includes('configuration')) return 'configuration';
+  return places.includes('world') ? 'world' : 'nothing';
+}
+
+/** Asks one upstream for what it must have, and answers with what is wrong. */
+async function ask(
+  { last, subject }: FaultWatch,
+  { clients, clock, credentials, maxWaitMs }: ProbeTerms,
+): Promise<Finding[]> {
+  const { upstream } = subject;
+  const client = clients.find((each) => each.upstream === upstream);
+  let witnessed: Witnessed | null = null;
+  const question = {
+    ...questions[upstream],
+    witness: (seen: Witnessed): void => {
+      witnessed = seen;
+    },
+  };
+  const { signal } = new AbortController();
+  const caller = { name: 'probe', receipt: new Receipt(clock), maxWaitMs, signal };
+  try {
+    // As a secret it is sent once, whatever comes of it.
+    await client?.writes.readSecret(question, { caller, credential: credentials[upstream] });
+    return witnessed ? findingsOf(witnessed, subject, clock.wall()) : [];
+  } catch (error) {
+    if (witnessed) return failed(error, witnessed, { subject, wallMs: clock.wall() });
+    return notSent(error, last, clock.now());
+  }
+}
+
+/** No request has left: why, and what the latest one has shown. */
+function notSent(error: unknown, last: LastResult | null, now: number): Finding[] {
+  const reason = error instanceof Error ? error.message : 'It failed.';
+  if (!last) return [{ sentence: reason, at: 'world' }];
+  const ago = `${Math.round((now - last.at) / 1000)} s ago`;
+  const shown = last.findings.length > 0 ? last.findings : [GOOD];
+  return [
+    { sentence: `No request was sent. ${reason}`, at: 'world' },
+    ...shown.map(
+      ({ at, sentence }): Finding => ({ at, sentence: `The latest result, ${ago}: ${sentence}` }),
+    ),
+  ];
+}
+
+const GOOD: Finding = { sentence: 'It answered as it should.', at: 'world' };
+
+/** What is wrong with an upstream that has not said whom the key belongs to. */
+function failed(
+  failure: unknown,
+  witnessed: Witnessed,
+  { subject, wallMs }: { readonly subject: Subject; readonly wallMs: number },
+): Finding[] {
+  const found = findingsOf(witnessed, subject, wallMs);
+  if (found.some(({ at }) => at === 'configuration')) return found;
+  const { ownKey, upstream } = subject;
+  const code = failure instanceof GatewayError ? failure.code : 'INTERNAL_SERVER_ERROR';
+  // An API that is in order refuses a request without a key.
+  if (code === 'UPSTREAM_UNAUTHENTICATED' && !ownKey) return found;
+  if (code === 'UPSTREAM_FORBIDDEN' || code === 'UPSTREAM_REJECTED') {
+    return [
+      ...found,
+      {
+        sentence: `The ${upstream} upstream does not show the account of ${upstream}_API_KEY (HTTP ${witnessed.answer?.status}). Check ${upstream}_BASE_URL, and what the key may do.`,
+        at: 'configuration',
+      },
+    ];
+  }
+  if (found.length > 0) return found;
+  return [{ sentence: failure instanceof Error ? failure.message : 'It failed.', at: 'world' }];
+}

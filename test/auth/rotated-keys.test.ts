@@ -1,0 +1,172 @@
+import { mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Door, openDoor } from '../support/door.ts';
+import { LiveViewer } from '../support/live-viewer.ts';
+import { until } from '../support/uploads.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'rotated-'));
+const file = join(folder, 'links_api_key');
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Longer than it takes until a new content is in use. */
+const NOTICED_MS = 2000;
+
+let door: Door;
+let keys: Door['sandbox']['links']['keys'];
+beforeEach(async () => {
+  // Known before any gateway runs: the keys of a sandbox are always the same.
+  writeFileSync(file, 'not-read-yet');
+  door = await openDoor({ AUTH_MODE: 'none', LINKS_API_KEY: '', LINKS_API_KEY_FILE: file });
+  ({ keys } = door.sandbox.links);
+  await rotateTo(keys.pro);
+  door.sandbox.links.clearLog();
+});
+afterEach(async () => {
+  LiveViewer.closeAll();
+  await door.close();
+});
+
+async function rotateTo(text: string): Promise<void> {
+  writeFileSync(file, `${text}\n`);
+  await door.clock.advance(NOTICED_MS);
+}
+
+const WHO = '{ account { id } }';
+const who = async () => {
+  const { code, data } = await door.ask(WHO);
+  return code ?? (data as { readonly account: { readonly id: string } }).account.id;
+};
+/** The messages of the log, but for operations. */
+const messages = () =>
+  door
+    .log()
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+    .filter(({ msg }) => msg !== 'operation');
+
+describe('a key in a file', () => {
+  it('is replaced without a restart, in place, by another file, and behind a link', async () => {
+    const pro = await who();
+    await rotateTo(keys.admin);
+    const admin = await who();
+    writeFileSync(`${file}.new`, keys.pro);
+    renameSync(`${file}.new`, file);
+    await door.clock.advance(NOTICED_MS);
+    expect(await who()).toBe(pro);
+    const elsewhere = join(folder, 'version-2');
+    writeFileSync(elsewhere, keys.admin);
+    rmSync(file);
+    symlinkSync(elsewhere, file);
+    await door.clock.advance(NOTICED_MS);
+    expect([await who(), pro === admin]).toEqual([admin, false]);
+    rmSync(file);
+  });
+
+  it('is logged when it is replaced, and is nowhere in the log', async () => {
+    await rotateTo(keys.admin);
+    expect(messages().at(-1)).toMatchObject({
+      level: 'info',
+      msg: 'API key replaced',
+      upstream: 'LINKS',
+      setting: 'LINKS_API_KEY_FILE',
+    });
+    door.sandbox.links.fault({
+      kind: 'answer',
+      rewrite: () => ({ status: 200, headers: {}, body: { error: 0, data: { id: {} } } }),
+    });
+    await who();
+    expect(door.log()).not.toContain(keys.admin);
+    expect(door.log()).not.toContain(keys.pro);
+  });
+
+  it.each([
+    ['empty', '', 'it is empty'],
+    ['blank', ' \n', 'it is empty'],
+    ['broken', 'two words', 'it holds a space, a line break or a letter that no secret has'],
+    ['too large', 'x'.repeat(65 * 1024), 'it is larger than 65536 bytes'],
+  ])(
+    'that is %s leaves the key from before in use, and is warned of once',
+    async (_, text, why) => {
+      const before = await who();
+      await rotateTo(text);
+      await door.clock.advance(5 * NOTICED_MS);
+      expect(await who()).toBe(before);
+      const warnings = messages().filter(({ msg }) =>
+        String(msg).includes('LINKS_API_KEY_FILE cannot'),
+      );
+      expect(warnings).toMatchObject([
+        {
+          level: 'warn',
+          msg: `LINKS_API_KEY_FILE cannot be used: ${why}. The key from before stays in use.`,
+        },
+      ]);
+      await rotateTo(keys.admin);
+      expect(await who()).not.toBe(before);
+    },
+  );
+
+  it('that is being written is used only once it stays as it is', async () => {
+    const before = await who();
+    writeFileSync(file, keys.admin.slice(0, 5));
+    await door.clock.advance(1000);
+    await rotateTo(keys.pro);
+    await door.clock.advance(60_000);
+    expect(await who()).toBe(before);
+    expect(door.log()).not.toContain('UPSTREAM_UNAUTHENTICATED');
+  });
+
+  it('shows nothing that another key has read: not cached, remembered, stale, or watched', async () => {
+    const viewer = await LiveViewer.begun(door.url, { query: `query W @live ${WHO}` });
+    // Often enough to be compiled, and answered from remembered bytes.
+    const seen = new Set([await who(), await who(), await who(), await who()]);
+    const [pro] = seen;
+    expect(seen.size).toBe(1);
+    await rotateTo(keys.admin);
+    const after = new Set([await who(), await who(), await who(), await who()]);
+    expect(after.size).toBe(1);
+    expect(after).not.toEqual(seen);
+    await viewer.until(
+      ({ data }) => JSON.stringify(data) !== JSON.stringify({ account: { id: pro } }),
+    );
+    expect([...after]).toEqual([(viewer.data as { account: { id: string } }).account.id]);
+    // Where nothing newer can be had, nothing is better than what is another account's.
+    door.sandbox.links.fault({ kind: 'error-500' });
+    await rotateTo(keys.pro);
+    expect(await who()).toBe('UPSTREAM_UNAVAILABLE');
+  });
+
+  it('lets a request in flight end with the key that it left with, and keeps nothing of it', async () => {
+    let answer = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    door.sandbox.links.fault({ kind: 'hold', until: held, times: 1 });
+    const before = who();
+    await until(() => door.calls() === 1);
+    await rotateTo(keys.admin);
+    answer();
+    const pro = await before;
+    expect(pro).toMatch(/\w+/);
+    const admin = await who();
+    expect(admin).not.toBe(pro);
+    expect(door.sandbox.links.requests).toHaveLength(2);
+  });
+
+  it('has a window of its own, and finds what it has spent when it comes back', async () => {
+    const used = async () => {
+      const { data } = await door.ask('{ rateLimit { used } }');
+      return (data as { readonly rateLimit: { readonly used: number } }).rateLimit.used;
+    };
+    await who();
+    await door.ask('{ plans { id } }');
+    expect(await used()).toBe(2);
+    await rotateTo(keys.admin);
+    expect(await used()).toBe(0);
+    await who();
+    await rotateTo(keys.pro);
+    expect(await used()).toBe(2);
+  });
+});

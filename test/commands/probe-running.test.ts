@@ -1,0 +1,208 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { probe } from '../../src/commands/probe.ts';
+import { type Config, loadConfig } from '../../src/config/config.ts';
+import { createGateway, type Gateway } from '../../src/gateway.ts';
+import { proofOf } from '../../src/operators/probe-proof.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'probe-running-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let sandbox: Sandbox;
+let gateway: Gateway | undefined;
+beforeEach(async () => {
+  sandbox = await startSandbox();
+});
+afterEach(async () => {
+  await gateway?.close();
+  gateway = undefined;
+  await sandbox.close();
+});
+
+type Env = Readonly<Record<string, string>>;
+
+let folders = 0;
+function settings(env: Env = {}): Env {
+  folders += 1;
+  const { links, market } = sandbox;
+  return {
+    AUTH_MODE: 'none',
+    LINKS_BASE_URL: links.url,
+    LINKS_API_KEY: links.key,
+    MARKET_BASE_URL: market.url,
+    MARKET_API_KEY: market.key,
+    STATE_DIR: join(folder, String(folders)),
+    MAX_WAIT_MS: '0',
+    ...env,
+  };
+}
+
+/** A gateway that runs, and the settings with which a command beside it finds it. */
+async function running(env: Env = {}): Promise<{ config: Config; url: string; env: Env }> {
+  const given = settings(env);
+  const isApart = 'METRICS_PORT' in given;
+  gateway = await createGateway(loadConfig({ ...given, PORT: '0' }));
+  const { operatorsUrl, url } = await gateway.listen();
+  const name = isApart ? 'METRICS_PORT' : 'PORT';
+  const found = { ...given, [name]: new URL(operatorsUrl).port };
+  return { config: loadConfig(found), url, env: found };
+}
+
+async function ask(url: string, query: string): Promise<Record<string, unknown>> {
+  const response = await fetch(`${url}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ query }),
+  });
+  const { data } = (await response.json()) as { data: Record<string, unknown> };
+  return data;
+}
+
+const asked = expect.stringMatching(/^The gateway that runs on port \d+ has asked, within/);
+const good = (upstream: string) =>
+  expect.stringMatching(new RegExp(`^${upstream} +127.0.0.1:\\d+ answers and accepts the key\\.$`));
+
+describe('a probe beside a running gateway', () => {
+  it('has that gateway ask, whose budget counts it', async () => {
+    const { config, url } = await running();
+    expect(await probe(config)).toEqual({
+      lines: [asked, good('LINKS'), good('MARKET')],
+      wrong: 'nothing',
+    });
+    expect(await ask(url, '{ rateLimit { used } }')).toEqual({ rateLimit: { used: 1 } });
+    expect([sandbox.links.requests.length, sandbox.market.requests.length]).toEqual([1, 1]);
+  });
+
+  it('finds it without a STATE_DIR, and where operators have a port of their own', async () => {
+    for (const env of [
+      { STATE_DIR: 'off' },
+      { METRICS_PORT: '0', METRICS: 'local' },
+      { METRICS: 'off' },
+    ]) {
+      const { config } = await running(env);
+      expect((await probe(config)).lines[0]).toEqual(asked);
+      await gateway?.close();
+    }
+  });
+
+  it('sends nothing over the limit, and tells the latest result in its place', async () => {
+    await sandbox.close();
+    sandbox = await startSandbox({ limit: { requests: 1 } });
+    const { config, url } = await running({ LINKS_RATE_LIMIT: '1', STATE_DIR: 'off' });
+    sandbox.links.fault({ kind: 'html', status: 503, times: 1 });
+    await ask(url, '{ account { username } }');
+    for (let n = 0; n < 3; n += 1) {
+      const { lines, wrong } = await probe(config);
+      expect(lines[1]).toMatch(/^LINKS +No request was sent\. .* in \d+ s/);
+      expect(lines[2]).toMatch(
+        /^LINKS +The latest result, \d+ s ago: The LINKS upstream is out of order \(HTTP 503 with HTML\)\.$/,
+      );
+      expect(wrong).toBe('world');
+    }
+    expect(sandbox.links.requests).toHaveLength(1);
+  });
+
+  it('tells the cause of an outage while the circuit breaker is open', async () => {
+    const { config, url } = await running();
+    sandbox.links.fault({ kind: 'error-500' });
+    await Promise.all(
+      [
+        'account { id }',
+        'plans { id }',
+        'users { id }',
+        'domains { totalCount }',
+        'pixels { totalCount }',
+        'files { totalCount }',
+      ].map((field) => ask(url, `{ ${field} }`)),
+    );
+    const sent = sandbox.links.requests.length;
+    const { lines } = await probe(config);
+    expect(lines[1]).toMatch(/No request was sent\. The link-management API is .* in \d+ s/);
+    expect(lines[2]).toMatch(/The latest result, .* out of order \(HTTP 500 with a JSON failure\)/);
+    expect(sandbox.links.requests).toHaveLength(sent);
+  });
+
+  it('says what a setting can mend, as it would by itself', async () => {
+    const { config } = await running();
+    sandbox.links.fault({
+      kind: 'answer',
+      rewrite: () => ({ status: 401, headers: {}, body: { error: 1, message: 'Invalid API key' } }),
+    });
+    const { lines, wrong } = await probe(config);
+    expect(lines[1]).toMatch(/^LINKS +The LINKS upstream does not accept LINKS_API_KEY/);
+    expect(wrong).toBe('configuration');
+  });
+
+  it('costs one request of each upstream however often it is run at once', async () => {
+    const { config } = await running();
+    const all = await Promise.all(Array.from({ length: 20 }, () => probe(config)));
+    for (const each of all) expect(each).toEqual(all[0]);
+    expect([sandbox.links.requests.length, sandbox.market.requests.length]).toEqual([1, 1]);
+  });
+
+  it('is for who has its upstream keys alone, and shows them to nobody', async () => {
+    const { url } = await running();
+    const { key } = sandbox.links;
+    const post = async (authorization?: string, method = 'POST') => {
+      const headers = authorization === undefined ? {} : { authorization };
+      return (await fetch(`${url}/probe`, { method, headers })).status;
+    };
+    const now = Date.now();
+    const proof = proofOf([key], now);
+    expect(proof).not.toContain(key);
+    expect([
+      await post(),
+      await post(`Bearer ${key}`),
+      await post(proofOf(['another-key'], now)),
+      await post(proofOf([''], now)),
+      await post(proofOf([key], now - 61_000)),
+      await post(proofOf([key], now + 61_000)),
+      await post(proof.replace(String(now), String(now + 1))),
+      await post('Upstream-Key-Proof 1 '.repeat(100)),
+    ]).toEqual(Array.from({ length: 8 }, () => 403));
+    expect([sandbox.links.requests.length, await post(proof, 'GET')]).toEqual([0, 405]);
+    expect(await post(proofOf(['another-key', key], now))).toBe(200);
+  });
+
+  it('uses the key that is in use after a rotation', async () => {
+    const file = join(folder, 'key');
+    writeFileSync(file, sandbox.links.keys.pro);
+    const { env } = await running({ LINKS_API_KEY: '', LINKS_API_KEY_FILE: file });
+    writeFileSync(file, sandbox.links.keys.admin);
+    // With the marketplace's key it is known at once, and asks with the one before until it has noticed.
+    expect((await probe(loadConfig(env))).lines[0]).toEqual(asked);
+  });
+
+  it('goes by STATE_DIR where another program listens at its port, or another installation', async () => {
+    const other = createServer((_, response) => response.end('{"lines":"hello"}')).listen(0);
+    await new Promise((resolve) => other.once('listening', resolve));
+    const port = String((other.address() as { port: number }).port);
+    const byItself = await probe(loadConfig(settings({ PORT: port, HOST: '0.0.0.0' })));
+    expect(byItself.lines).toEqual([good('LINKS'), good('MARKET')]);
+    other.close();
+    const { keys } = sandbox.links;
+    const { config } = await running({
+      LINKS_API_KEY: keys.pro,
+      MARKET_API_KEY: sandbox.market.keys.empty,
+    });
+    const beside = settings({ PORT: String(config.port) });
+    expect((await probe(loadConfig(beside))).lines).toEqual([good('LINKS'), good('MARKET')]);
+  });
+
+  it('needs no key where callers bring theirs', async () => {
+    const keyless = {
+      AUTH_MODE: 'passthrough',
+      LINKS_API_KEY: '',
+      MARKET_BASE_URL: '',
+      MARKET_API_KEY: '',
+    };
+    const { config } = await running(keyless);
+    const { lines, wrong } = await probe(config);
+    expect(lines).toEqual([expect.stringMatching(/answers and wants the key that callers bring/)]);
+    expect(wrong).toBe('nothing');
+  });
+});

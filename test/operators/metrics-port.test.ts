@@ -1,0 +1,98 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { loadConfig } from '../../src/config/config.ts';
+import { createGateway } from '../../src/gateway.ts';
+import { faults } from '../config/faults.ts';
+import { type BusyGateway, busyGateway, isRefused } from '../support/busy-gateway.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+let busy: BusyGateway | undefined;
+afterEach(async () => {
+  await busy?.close();
+  busy = undefined;
+});
+
+const CALLERS = ['/graphql?query={__typename}', '/schema.graphql', '/files/a.txt'];
+const OPERATORS = ['/metrics', '/console', '/console.json', '/status'];
+const PROBES = ['/livez', '/readyz'];
+
+/** Which paths are answered, be it with a refusal. */
+async function answered(url: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const path of [...CALLERS, ...OPERATORS, ...PROBES]) {
+    const headers = { 'apollo-require-preflight': 'true' };
+    const { status } = await fetch(url + path, { headers, redirect: 'manual' });
+    if (status !== 404) found.push(path);
+  }
+  return found;
+}
+
+describe('METRICS_PORT', () => {
+  it('has metrics and console on a port of their own, and the probes on both', async () => {
+    busy = await busyGateway({ METRICS_PORT: '0' });
+    expect(busy.operatorsUrl).not.toBe(busy.url);
+    expect(await answered(busy.url)).toEqual([...CALLERS, ...PROBES]);
+    expect(await answered(busy.operatorsUrl)).toEqual([...OPERATORS, ...PROBES]);
+    await busy.ask('{ account { username } }');
+    const metrics = await (await fetch(`${busy.operatorsUrl}/metrics`)).text();
+    expect(metrics).toMatch(/gateway_operations_total\{type="query",outcome="ok"\} [1-9]/);
+    expect(busy.gateway.report().join('\n')).toContain(`${busy.operatorsUrl}/metrics`);
+    const console = await (await fetch(`${busy.operatorsUrl}/console.json`)).json();
+    expect(console).toMatchObject({ links: { graphiql: false, metrics: true, schema: false } });
+  });
+
+  it('without one all is on one port', async () => {
+    busy = await busyGateway();
+    expect(busy.operatorsUrl).toBe(busy.url);
+    expect(await answered(busy.url)).toEqual([...CALLERS, ...OPERATORS, ...PROBES]);
+  });
+
+  it('lets in there whom METRICS lets in', async () => {
+    busy = await busyGateway({ METRICS_PORT: '0' });
+    const headers = { 'x-forwarded-for': '192.0.2.1' };
+    expect((await fetch(`${busy.operatorsUrl}/metrics`, { headers })).status).toBe(403);
+    await busy.close();
+    busy = await busyGateway({ METRICS_PORT: '0', METRICS: 'open' });
+    expect((await fetch(`${busy.operatorsUrl}/metrics`, { headers })).status).toBe(200);
+  });
+
+  it('says that it drains on both ports, and then closes both', async () => {
+    const clock = new VirtualClock();
+    busy = await busyGateway({ METRICS_PORT: '0', SHUTDOWN_DELAY_MS: '5000' }, { clock });
+    const { operatorsUrl, url } = busy;
+    const closed = busy.gateway.close();
+    for (const each of [url, operatorsUrl]) {
+      const response = await fetch(`${each}/readyz`);
+      expect([response.status, await response.json()]).toMatchObject([
+        503,
+        { reasons: [{ reason: 'draining' }] },
+      ]);
+    }
+    await clock.advance(5000);
+    await closed;
+    expect([await isRefused(url), await isRefused(operatorsUrl)]).toEqual([true, true]);
+  });
+
+  it('is named where its port is in use', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => other.once('listening', resolve));
+    const { port } = other.address() as AddressInfo;
+    const gateway = await createGateway(loadConfig({ PORT: '0', METRICS_PORT: String(port) }));
+    await expect(gateway.listen()).rejects.toThrow(
+      /in use by another program. Set METRICS_PORT to/,
+    );
+    await gateway.close();
+    other.close();
+  });
+
+  it('is refused where it is PORT, or METRICS=off', () => {
+    expect(faults({ METRICS_PORT: '4000' })).toEqual([
+      'METRICS_PORT is the same as PORT. Set it to another port, or remove it to have the metrics on PORT.',
+    ]);
+    expect(faults({ METRICS_PORT: '9464', METRICS: 'off' })).toEqual([
+      'METRICS_PORT is set, but METRICS=off is too. Remove one of them.',
+    ]);
+    expect(faults({ METRICS_PORT: '9464' })).toEqual([]);
+  });
+});
