@@ -3,6 +3,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { probe } from '../../src/commands/probe.ts';
 import { loadConfig } from '../../src/config/config.ts';
+import { createGateway } from '../../src/gateway.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { systemClock } from '../../src/scheduling/clock.ts';
 import { describeWith, redisServer } from '../support/needs.ts';
@@ -132,6 +133,39 @@ describeWith(redisServer, 'a probe of Redis', () => {
       ],
       wrong: 'configuration',
     });
+  });
+
+  it('takes its slots of the budget that replicas share, and none where they are taken', async () => {
+    const server = await redis();
+    const sandbox = await startSandbox({ limit: { requests: 2 } });
+    later(() => sandbox.close());
+    const config = loadConfig({
+      PORT: '0',
+      AUTH_MODE: 'none',
+      LINKS_BASE_URL: sandbox.links.url,
+      LINKS_API_KEY: sandbox.links.key,
+      LINKS_RATE_LIMIT: '2',
+      LINKS_RATE_WINDOW_MS: '10000',
+      LINKS_TIMEOUT_MS: '1000',
+      MAX_WAIT_MS: '60000',
+      REDIS_URL: server.url,
+      REDIS_SECRET: 's'.repeat(32),
+    });
+    const gateway = await createGateway(config);
+    later(() => gateway.close());
+    const request = new Request('http://gateway/graphql', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"query":"{ account { username } }"}',
+    });
+    // It waits until the quarantine of an empty Redis is over.
+    expect(await (await gateway.fetch(request)).json()).toMatchObject({ data: { account: {} } });
+    const hasty = { ...config, maxWaitMs: 0 };
+    const first = await probe(hasty, systemClock);
+    expect(first.lines[0]).toMatch(/^LINKS .* accepts the key\.$/);
+    const second = await probe(hasty, systemClock);
+    expect(second.lines[0]).toMatch(/^LINKS .* in \d+ s/);
+    expect(sandbox.links.requests).toHaveLength(2);
   });
 
   it('asks Sentinels', async () => {

@@ -67,7 +67,7 @@ describe('the rules', () => {
   });
 
   it('speak of settings that there are', () => {
-    const known = settings.map(({ name }) => name);
+    const known = settings.flatMap(({ name, secret }) => (secret ? [name, `${name}_FILE`] : name));
     const spoken = alerts
       .flatMap(
         ({ annotations }) => annotations['description']?.match(/\b[A-Z]+(?:_[A-Z]+)+\b/g) ?? [],

@@ -38,12 +38,30 @@ export function leads(page: Pick<Page, 'path'>, target: string): boolean {
 
 /** The headings of a page by the names that links have for them. */
 function headings(markdown: string): string[] {
-  return [...markdown.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
-    title
-      .toLowerCase()
-      .replace(/[^\w\- ]/g, '')
-      .replaceAll(' ', '-'),
-  );
+  return [...markdown.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) => nameOf(title));
+}
+
+function nameOf(title: string): string {
+  return title
+    .toLowerCase()
+    .replace(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-');
+}
+
+/**
+ * The part of a page below the heading that a link names, with the parts inside it. `link` is from the root.
+ * @throws Error when it leads nowhere.
+ */
+export function sectionAt(link: string): string {
+  const [path = '', name = ''] = link.split('#');
+  const parts = readFileSync(path, 'utf8').split(/^(?=#+ )/m);
+  const levelOf = (part: string): number => /^#*/.exec(part)?.[0].length ?? 0;
+  const titleOf = (part: string): string => /^#+ (.+)$/m.exec(part)?.[1] ?? '';
+  const from = parts.findIndex((part) => nameOf(titleOf(part)) === name);
+  if (from < 0) throw new Error(`${link} leads nowhere`);
+  const level = levelOf(parts[from] ?? '');
+  const end = parts.findIndex((part, index) => index > from && levelOf(part) <= level);
+  return parts.slice(from, end < 0 ? undefined : end).join('');
 }
 
 /** A fenced block: `language` and perhaps the name of a file stand behind its fence. */
