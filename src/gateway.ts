@@ -10,11 +10,13 @@ import { createDigest } from './digest.ts';
 import type { UpstreamName } from './errors.ts';
 import { currentRequestId } from './http/door/every-request.ts';
 import { shutDown } from './http/shutdown.ts';
+import { ListenError } from './http/socket/listen.ts';
 import type { LogStream } from './observe/log/logger.ts';
 import { createTelemetry } from './observe/telemetry.ts';
 import { budgetGauges } from './operators/budget-gauges.ts';
 import { startFacts, startReport } from './operators/start-report.ts';
 import type { ProtocolTimes } from './redis/times.ts';
+import type { Sandbox } from './sandbox/sandbox.ts';
 import { inBackground } from './scheduling/at-once.ts';
 import { type Clock, endingClock, systemClock } from './scheduling/clock.ts';
 import { schema } from './schema.ts';
@@ -62,12 +64,11 @@ export interface Overrides {
 /**
  * Puts a gateway together: the one place where configuration, time, randomness and sockets enter.
  * Without any upstream in the configuration it starts the embedded sandbox and speaks to that.
+ * @throws ListenError when a port that is set for the sandbox cannot be had.
  */
 export async function createGateway(config: Config, overrides: Overrides = {}): Promise<Gateway> {
   const clock = endingClock(overrides.clock ?? systemClock);
-  // Loaded only where it is used: in production it would be a tenth of the time to start.
-  const { startSandbox } = config.sandbox ? await import('./sandbox/sandbox.ts') : {};
-  const sandbox = startSandbox ? await startSandbox() : null;
+  const sandbox = config.sandbox ? await startEmbedded(config) : null;
   const endpoints = endpointsOf(config, sandbox);
   const dispatcher = createDispatcher();
   const secrets = secretsOf(config, endpoints);
@@ -182,14 +183,28 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
       })();
       await closing;
     },
-    report: () => startReport(config, { url, operatorsUrl }),
+    report: () => startReport(config, { url, operatorsUrl, sandbox }),
     logStart: () => {
-      const facts = startFacts(config, { url, operatorsUrl });
+      const facts = startFacts(config, { url, operatorsUrl, sandbox });
       events.emit('notice', { message: 'started', facts });
     },
     logStop: (signal) => events.emit('notice', { message: 'stopping', facts: { signal } }),
     reportDefect: (error) => events.emit('defect', { error, requestId: currentRequestId() }),
   };
+}
+
+/** Loaded only where it is used: in production it would be a tenth of the time to start. */
+async function startEmbedded({ sandboxPorts: { links, market } }: Config): Promise<Sandbox> {
+  const { startSandbox } = await import('./sandbox/sandbox.ts');
+  try {
+    return await startSandbox({ linksPort: links, marketPort: market });
+  } catch (error) {
+    const cause = error instanceof Error ? error.message : String(error);
+    throw new ListenError(
+      `The embedded sandbox cannot start (${cause}). Change SANDBOX_LINKS_PORT or SANDBOX_MARKET_PORT; without them it takes free ports.`,
+      { cause: error },
+    );
+  }
 }
 
 /**

@@ -1,4 +1,6 @@
+import { EnvironmentReader } from '../config/environment.ts';
 import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts';
+import { readTextFile } from '../text-file.ts';
 import { readOptions } from './arguments.ts';
 import { exitCode } from './faults.ts';
 
@@ -16,12 +18,13 @@ type Environment = Readonly<Record<string, string | undefined>>;
  */
 export async function runSandbox(args: readonly string[], env: Environment): Promise<void> {
   readOptions(args, {});
+  const reader = new EnvironmentReader(env, readTextFile);
+  const port = ({ name, usual }: (typeof SANDBOX_PORTS)[number]) =>
+    reader.has(name) ? reader.integer(name) : usual;
+  const [linksPort, marketPort] = [port(SANDBOX_PORTS[0]), port(SANDBOX_PORTS[1])];
   try {
-    const [links, market] = SANDBOX_PORTS;
-    const sandbox = await startSandbox({
-      linksPort: port(env, links),
-      marketPort: port(env, market),
-    });
+    if (reader.faults.length > 0) throw new Error(reader.faults.join(' ').replace(/\.$/, ''));
+    const sandbox = await startSandbox({ linksPort, marketPort });
     const stop = () => void sandbox.close();
     process.once('SIGINT', stop);
     process.once('SIGTERM', stop);
@@ -36,15 +39,6 @@ export async function runSandbox(args: readonly string[], env: Environment): Pro
   }
 }
 
-/** Port for one of the APIs: from the environment, or the default. */
-function port(env: Environment, { name, usual }: (typeof SANDBOX_PORTS)[number]): number {
-  const text = env[name]?.trim();
-  if (!text) return usual;
-  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535)
-    throw new Error(`${name} is no port: ${text}`);
-  return Number(text);
-}
-
 function introduce({ links, market }: Sandbox): string {
   const { admin, pro, free } = links.keys;
   return `Link management API  ${links.url}
@@ -57,5 +51,8 @@ Marketplace API      ${market.url}
 
 curl -H 'Authorization: Bearer ${admin}' ${links.url}/api/account
 curl '${market.url}/api/account/details?api_key=${market.key}'
+
+To make an API fail, POST to /__faults at its address; GET lists the kinds.
+  curl ${links.url}/__faults -d '{"kind":"slow","delayMs":3000,"times":1}'
 `;
 }

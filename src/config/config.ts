@@ -64,6 +64,8 @@ export interface Config {
   readonly host: string;
   /** True when neither upstream is configured: both then come from the embedded sandbox. */
   readonly sandbox: boolean;
+  /** Where the embedded sandbox listens on loopback; 0 for any free port. */
+  readonly sandboxPorts: { readonly links: number; readonly market: number };
   readonly links: LinksConfig;
   readonly market: MarketConfig;
   readonly maxWaitMs: number;
@@ -143,6 +145,10 @@ export function loadConfig(
     port,
     host: reader.text('HOST'),
     sandbox,
+    sandboxPorts: Object.freeze({
+      links: reader.has('SANDBOX_LINKS_PORT') ? reader.integer('SANDBOX_LINKS_PORT') : 0,
+      market: reader.has('SANDBOX_MARKET_PORT') ? reader.integer('SANDBOX_MARKET_PORT') : 0,
+    }),
     links: Object.freeze({
       endpoint: links,
       rateLimit: rateLimits.LINKS_RATE_LIMIT,

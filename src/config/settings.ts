@@ -92,6 +92,12 @@ const table: Readonly<Record<string, Entry>> = {
   MARKET_POST_ENCODING: choice(['json', 'form', 'query'], 'json').describe(
     'How its POST parameters travel; the installations differ.',
   ),
+  SANDBOX_LINKS_PORT: integer(0, 65_535, null).describe(
+    'Port of the sandbox’s link-management API, on 127.0.0.1. Default: any free port; with the command `sandbox` 4010.',
+  ),
+  SANDBOX_MARKET_PORT: integer(0, 65_535, null).describe(
+    'Port of the sandbox’s marketplace API, on 127.0.0.1. Default: any free port; with the command `sandbox` 4020.',
+  ),
   MAX_WAIT_MS: integer(0, DAY_MS, 10_000).describe(
     'How long a read may wait for its turn under the rate limit before it answers `BUDGET_EXHAUSTED`. A caller may prefer less, never more.',
   ),

@@ -3,18 +3,20 @@ import type { Config, UpstreamConfig } from '../config/config.ts';
 import { schemaAccess } from '../graphql/schema-access.ts';
 
 /** Where callers ask, and where operators do. */
-interface ListeningUrls {
+interface Addresses {
   readonly url: string;
   readonly operatorsUrl: string;
+  /** Where each API of the embedded sandbox listens; `null` over real upstreams. */
+  readonly sandbox: Readonly<Record<'links' | 'market', { readonly url: string }>> | null;
 }
 
 /**
  * What an operator wants to know at a start: where the gateway listens, what it stands on, and how much of
  * it may be spent. Hosts are named, keys and paths never.
  */
-export function startReport(config: Config, urls: ListeningUrls): string[] {
-  const facts = startFacts(config, urls);
-  const { operatorsUrl, url } = urls;
+export function startReport(config: Config, addresses: Addresses): string[] {
+  const facts = startFacts(config, addresses);
+  const { operatorsUrl, url } = addresses;
   return [
     `version   ${facts.version}`,
     `GraphQL   ${facts.url}${config.graphiql ? '  (open it in a browser for GraphiQL)' : ''}`,
@@ -26,22 +28,26 @@ export function startReport(config: Config, urls: ListeningUrls): string[] {
     `market    ${facts.market}`,
     `callers   ${facts.callers}`,
     ...(facts.redis === undefined ? [] : [`redis     ${facts.redis}`]),
-    ...(config.sandbox
-      ? [
+    ...(facts.sandbox === undefined
+      ? []
+      : [
+          `sandbox   ${facts.sandbox}`,
+          'To make an API of the sandbox fail, POST to /__faults at its address; GET lists the kinds.',
           'No upstream is configured, so all data is made up. Set LINKS_BASE_URL and LINKS_API_KEY,',
-        ].concat(['or MARKET_BASE_URL and MARKET_API_KEY, to use real ones.'])
-      : []),
+          'or MARKET_BASE_URL and MARKET_API_KEY, to use real ones.',
+        ]),
   ];
 }
 
 /** The same for a log. */
 export function startFacts(
   { sandbox, links, market, auth, redis }: Config,
-  { operatorsUrl, url }: ListeningUrls,
+  { operatorsUrl, sandbox: place, url }: Addresses,
 ): Readonly<
   Record<'version' | 'url' | 'links' | 'market' | 'callers', string> & {
     redis?: string;
     metrics?: string;
+    sandbox?: string;
   }
 > {
   return {
@@ -51,6 +57,7 @@ export function startFacts(
     market: upstream(market, sandbox),
     callers: callers[auth.mode],
     ...(operatorsUrl === url ? {} : { metrics: `${operatorsUrl}/metrics` }),
+    ...(place ? { sandbox: `${place.links.url} (links), ${place.market.url} (market)` } : {}),
     ...(redis ? { redis: `${placesOf(redis.urls)}, shared as ${redis.prefix}` } : {}),
   };
 }

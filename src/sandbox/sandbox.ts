@@ -147,7 +147,10 @@ function door(server: ApiServer, key: string): Omit<SandboxApi, 'requests'> {
     clearLog() {
       server.log = [];
     },
-    fault: (fault) => server.faults.add(fault),
+    fault(fault) {
+      const { id } = server.faults.add(fault);
+      return () => void server.faults.remove(id);
+    },
     clearFaults: () => server.faults.clear(),
   };
 }

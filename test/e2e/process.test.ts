@@ -43,6 +43,9 @@ describe('a start with nothing set', () => {
     await process.says(/market .*embedded sandbox.*60 requests/);
     expect(process.output()).toMatch(/links .*embedded sandbox, at most 30 requests in any 60 s/);
     expect(process.output()).toContain('GraphiQL');
+    const [, links, market] =
+      /sandbox +(http:\S+) \(links\), (http:\S+) \(market\)/.exec(process.output()) ?? [];
+    for (const api of [links, market]) expect((await fetch(`${api}/__faults`)).status).toBe(200);
     const response = await fetch(`${url}/graphql`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -51,6 +54,21 @@ describe('a start with nothing set', () => {
     expect(await response.json()).toMatchObject({
       data: { account: { username: expect.any(String) } },
     });
+  });
+});
+
+describe('the ports of the embedded sandbox', () => {
+  it('are those that are set, and a start says which one it cannot have', async () => {
+    const first = gateway();
+    const [, taken = ''] = await first.says(/sandbox +http:\/\/127\.0\.0\.1:(\d+)/);
+    const second = gateway({ SANDBOX_LINKS_PORT: taken });
+    expect(await second.ended).toBe(1);
+    expect(second.output()).toMatch(/^The embedded sandbox cannot start .*SANDBOX_LINKS_PORT/);
+    expect(second.output()).toContain(`:${taken}`);
+    first.child.kill('SIGTERM');
+    await first.ended;
+    const third = gateway({ SANDBOX_LINKS_PORT: taken });
+    await third.says(new RegExp(`sandbox +http://127\\.0\\.0\\.1:${taken} `));
   });
 });
 

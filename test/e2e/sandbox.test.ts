@@ -21,7 +21,7 @@ function command(env: Record<string, string>): Running {
 const FREE = { SANDBOX_LINKS_PORT: '0', SANDBOX_MARKET_PORT: '0' };
 
 describe('the sandbox command', () => {
-  it('prints addresses and keys, and two curl lines that work', async () => {
+  it('prints addresses and keys, and curl lines that work', async () => {
     const sandbox = command(FREE);
     await sandbox.says(/^curl '.*$/m);
     const lines = sandbox.output().match(/^curl .*$/gm) ?? [];
@@ -33,6 +33,8 @@ describe('the sandbox command', () => {
       expect(response.status).toBe(200);
       expect(sandbox.output()).toContain(new URL(url).origin);
     }
+    const [, url = '', body = ''] = /^ +curl (\S+) -d '(.+)'$/m.exec(sandbox.output()) ?? [];
+    expect((await fetch(url, { method: 'POST', body })).status).toBe(201);
   });
 
   it.each(['SIGINT', 'SIGTERM'] as const)('stops on %s', async (signal) => {

@@ -1,3 +1,4 @@
+import type { SandboxClock } from '../clock.ts';
 import type { LoggedRequest } from './log.ts';
 
 /** An answer as a fault may rewrite it; a string body goes out as it is, anything else as JSON. */
@@ -10,10 +11,12 @@ interface FaultAnswer {
 interface FaultScope {
   /** HTTP method that it applies to; absent means every method. */
   method?: string;
-  /** Exact path (`/api/qr`, without query and prefix) or a pattern; absent means every path. */
+  /** Path without query and prefix (`/api/qr`), with `*` for any characters, or a pattern; absent means every path. */
   path?: string | RegExp;
-  /** How many requests it applies to; absent means until it is removed. */
+  /** How many requests it applies to; absent means any number. */
   times?: number;
+  /** How long it lasts by the sandbox's clock; absent means until it is removed. */
+  forMs?: number;
   /**
    * Whether the endpoint's effect happens in spite of the fault, for lost answers of writes.
    * Default false. For `slow` and `hold`: whether it happens before the wait or after it.
@@ -31,6 +34,8 @@ export type Fault = FaultScope &
         /** Seconds in `Retry-After`, default 60; null sends no such header. */
         retryAfter?: number | null;
       }
+    /** The answer to a key that does not exist, with HTTP status 401. */
+    | { kind: 'bad-key' }
     /** Failure form with HTTP status 500. */
     | { kind: 'error-500' }
     /** No answer, the socket stays open. */
@@ -51,24 +56,54 @@ export type Fault = FaultScope &
     | { kind: 'answer'; rewrite: (answer: FaultAnswer, request: LoggedRequest) => FaultAnswer }
   );
 
+/** A fault in force. */
+export interface ActiveFault {
+  readonly id: number;
+  readonly fault: Fault;
+  /** Requests that it still applies to; may be infinite. */
+  readonly left: number;
+  /** Wall time of its end in milliseconds; may be infinite. */
+  readonly until: number;
+}
+
 /** The faults scripted for one API, in the order they were added. */
 export class FaultList {
-  #faults: { fault: Fault; left: number }[] = [];
+  readonly #clock: SandboxClock;
+  #faults: { -readonly [Member in keyof ActiveFault]: ActiveFault[Member] }[] = [];
+  #lastId = 0;
 
-  /** Adds a fault and returns its remover. */
-  add(fault: Fault): () => void {
-    const entry = { fault, left: fault.times ?? Number.POSITIVE_INFINITY };
-    this.#faults.push(entry);
-    return () => {
-      this.#faults = this.#faults.filter((other) => other !== entry);
-    };
+  constructor(clock: SandboxClock) {
+    this.#clock = clock;
+  }
+
+  add(fault: Fault): ActiveFault {
+    const { times: left = Number.POSITIVE_INFINITY, forMs = Number.POSITIVE_INFINITY } = fault;
+    this.#lastId += 1;
+    const added = { id: this.#lastId, fault, left, until: this.#clock.wall() + forMs };
+    this.#faults.push(added);
+    return added;
+  }
+
+  /** Those that are neither used up nor over. */
+  active(): readonly ActiveFault[] {
+    const now = this.#clock.wall();
+    this.#faults = this.#faults.filter(({ left, until }) => left > 0 && until > now);
+    return this.#faults;
   }
 
   /** Finds the fault that applies to this request and uses up one of its times. */
   take(method: string, path: string): Fault | undefined {
-    const entry = this.#faults.find(({ fault, left }) => left > 0 && fits(fault, method, path));
-    if (entry) entry.left -= 1;
-    return entry?.fault;
+    this.active();
+    const found = this.#faults.find(({ fault }) => fits(fault, method, path));
+    if (found) found.left -= 1;
+    return found?.fault;
+  }
+
+  /** Removes one fault; false when there is none of this id. */
+  remove(id: number): boolean {
+    const before = this.active().length;
+    this.#faults = this.#faults.filter((fault) => fault.id !== id);
+    return this.#faults.length < before;
   }
 
   /** Removes every fault. */
@@ -77,9 +112,25 @@ export class FaultList {
   }
 }
 
-function fits(fault: Fault, method: string, path: string): boolean {
-  if (fault.method !== undefined && fault.method.toUpperCase() !== method) return false;
-  if (fault.path === undefined) return true;
+function fits({ method, path: pattern }: Fault, asked: string, path: string): boolean {
+  if (method !== undefined && method.toUpperCase() !== asked) return false;
+  if (pattern === undefined) return true;
   // Unlike test(), search() ignores the `lastIndex` of a pattern with the g flag.
-  return typeof fault.path === 'string' ? fault.path === path : path.search(fault.path) >= 0;
+  if (typeof pattern !== 'string') return path.search(pattern) >= 0;
+  return matches(pattern, path);
+}
+
+/** Takes time in proportion to both lengths, which a regular expression with several `.*` does not. */
+function matches(pattern: string, path: string): boolean {
+  const [start = '', ...parts] = pattern.split('*');
+  const end = parts.pop();
+  if (end === undefined) return pattern === path;
+  if (!path.startsWith(start)) return false;
+  let at = start.length;
+  for (const part of parts) {
+    const found = path.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return path.length - at >= end.length && path.endsWith(end);
 }

@@ -1,12 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { pipeline } from 'node:stream';
 import type { SandboxClock } from '../clock.ts';
 import { type Answer, htmlPage, json, Refusal } from './answer.ts';
+import { answerFaults, isFaultPath } from './fault-door.ts';
 import { type Fault, FaultList } from './faults.ts';
 import type { LoggedRequest } from './log.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import type { SandboxRequest } from './router.ts';
+import { send, sendHalf } from './send.ts';
 import { Spool } from './spool.ts';
 
 /** What differs between the two APIs; sockets, log, limit and faults are the server's. */
@@ -39,7 +40,7 @@ type Entry = { -readonly [Member in keyof LoggedRequest]: LoggedRequest[Member] 
 
 /** One API on one real socket. */
 export class ApiServer {
-  readonly faults = new FaultList();
+  readonly faults: FaultList;
   log: LoggedRequest[] = [];
   url = '';
   readonly #limiter: RateLimiter;
@@ -53,6 +54,7 @@ export class ApiServer {
     this.#listen = listen;
     this.#limiter = limiter;
     this.#clock = clock;
+    this.faults = new FaultList(clock);
     this.#server = createServer((request, response) => {
       this.#handle(request, response).catch(() => request.socket.destroy());
     });
@@ -93,14 +95,17 @@ export class ApiServer {
   }
 
   /** Reads the whole body; throws when the sender disconnects first, so that no endpoint runs. */
-  async #read(request: IncomingMessage): Promise<Pick<SandboxRequest, 'bytes' | 'spool'>> {
+  async #read(
+    request: IncomingMessage,
+    maxBytes = MAX_BODY,
+  ): Promise<Pick<SandboxRequest, 'bytes' | 'spool'>> {
     const chunks: Buffer[] = [];
     let size = 0;
     let spool: Spool | undefined;
     try {
       for await (const chunk of request as AsyncIterable<Buffer>) {
         size += chunk.length;
-        if (size > MAX_BODY) throw new Error('body too large');
+        if (size > maxBytes) throw new Error('body too large');
         chunks.push(chunk);
         if (size <= MAX_HELD) continue;
         spool ??= new Spool();
@@ -133,6 +138,9 @@ export class ApiServer {
       send(response, htmlPage('Not found', '<p>Nothing is served here.</p>', 404));
     } else if (`${head.path}/`.startsWith('/api/')) {
       await this.#answerApi(api, head, request, response);
+    } else if (isFaultPath(head.path)) {
+      const read = async (maxBytes: number) => (await this.#read(request, maxBytes)).bytes;
+      send(response, await answerFaults(request, head.path, this.faults, read));
     } else {
       const answer = await api.page({ ...head, ...(await this.#read(request)), body: undefined });
       send(response, answer);
@@ -177,14 +185,15 @@ export class ApiServer {
     entry.fault = fault?.kind;
     entry.refused = fault?.kind === 'refuse-429' || fault?.kind === 'refuse-200';
     if (!entry.refused) this.#limiter.spend(bucket);
-    const run = () => effect(api, request, entry.credential);
+    const run = (key = entry.credential) => effect(api, request, key);
     if (fault) await this.#misbehave({ fault, run, api, entry, bucket, response });
     else this.#finish(response, entry, run(), bucket);
   }
 
   async #misbehave(scene: {
     fault: Fault;
-    run: () => Answer;
+    /** Runs the endpoint, with the key of the request or another. */
+    run: (key?: string) => Answer;
     api: ApiDefinition;
     entry: Entry;
     bucket: string;
@@ -225,6 +234,8 @@ export class ApiServer {
         if (fault.retryAfter !== null) answer.headers['retry-after'] = `${fault.retryAfter ?? 60}`;
         return finish(answer);
       }
+      case 'bad-key':
+        return finish(run('a key that does not exist'));
       case 'error-500':
         return finish(json(api.failure('Internal server error'), 500));
       case 'html': {
@@ -263,29 +274,4 @@ function effect(
     if (error instanceof Refusal) return json(api.failure(error.message), error.status);
     return json(api.failure('Internal server error'), 500);
   }
-}
-
-function payload(answer: Answer): Buffer {
-  if (Buffer.isBuffer(answer.body)) return answer.body;
-  if (answer.body === undefined) return Buffer.alloc(0);
-  return Buffer.from(typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body));
-}
-
-function send(response: ServerResponse, answer: Answer): void {
-  if (answer.body instanceof Spool) {
-    const { body: spool, headers } = answer;
-    response.writeHead(answer.status, { ...headers, 'content-length': spool.size });
-    // A reader may disconnect in the middle: that is no error.
-    pipeline(spool.read(), response, () => {});
-    return;
-  }
-  const body = payload(answer);
-  response.writeHead(answer.status, { ...answer.headers, 'content-length': body.length });
-  response.end(body);
-}
-
-function sendHalf(response: ServerResponse, answer: Answer): void {
-  const body = payload(answer);
-  response.writeHead(answer.status, { ...answer.headers, 'content-length': body.length });
-  response.write(body.subarray(0, Math.floor(body.length / 2)), () => response.destroy());
 }

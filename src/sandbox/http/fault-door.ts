@@ -1,0 +1,93 @@
+import type { IncomingMessage } from 'node:http';
+import { type Answer, json } from './answer.ts';
+import { kinds, readFault, showFault } from './fault-request.ts';
+import type { FaultList } from './faults.ts';
+
+/** Where faults are set, listed and removed. */
+const PATH = '/__faults';
+/** Faults of one API at a time. */
+const MAX_FAULTS = 100;
+const MAX_BODY_BYTES = 16 * 1024;
+
+const LOCAL_NAME = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i;
+const LOCAL_ADDRESS = /^(?:::ffff:)?127\.|^::1$/;
+
+/** Whether a path is that of the faults. */
+export function isFaultPath(path: string): boolean {
+  return `${path}/`.startsWith(`${PATH}/`);
+}
+
+/**
+ * Lets programs and pages of this machine set, list and remove the faults of one API. Everyone else is refused,
+ * also who comes through a proxy, or through a browser by a page of another site.
+ */
+export async function answerFaults(
+  request: IncomingMessage,
+  path: string,
+  faults: FaultList,
+  read: (maxBytes: number) => Promise<Buffer>,
+): Promise<Answer> {
+  const { origin } = request.headers;
+  const refusal = refuse(request);
+  const answer = refusal ?? act(request.method, path, faults, await read(MAX_BODY_BYTES));
+  // What is not read yet ends with the connection.
+  if (refusal) answer.headers['connection'] = 'close';
+  if (origin !== undefined && isLocalOrigin(origin)) {
+    answer.headers['access-control-allow-origin'] = origin;
+    answer.headers['access-control-allow-methods'] = 'GET, POST, DELETE';
+    answer.headers['access-control-allow-headers'] = 'content-type';
+  }
+  answer.headers['vary'] = 'origin';
+  return answer;
+}
+
+function refuse({ headers, socket }: IncomingMessage): Answer | null {
+  const { host = '', origin } = headers;
+  const passedOn = ['forwarded', 'via', 'x-forwarded-for'].some((name) => name in headers);
+  const local = LOCAL_ADDRESS.test(socket.remoteAddress ?? '') && LOCAL_NAME.test(host);
+  if (!local || passedOn || (origin !== undefined && !isLocalOrigin(origin))) {
+    return problem(403, ['Only this machine may set faults.']);
+  }
+  if (Number(headers['content-length'] ?? 0) > MAX_BODY_BYTES) {
+    return problem(413, [`A fault has at most ${MAX_BODY_BYTES} bytes.`]);
+  }
+  return null;
+}
+
+function isLocalOrigin(origin: string): boolean {
+  return URL.canParse(origin) && LOCAL_NAME.test(new URL(origin).host);
+}
+
+function act(method = 'GET', path: string, faults: FaultList, body: Buffer): Answer {
+  const [id] = path.slice(PATH.length).split('/').filter(Boolean);
+  if (method === 'OPTIONS') return list(faults);
+  if (method === 'DELETE') {
+    if (id === undefined) faults.clear();
+    else if (!faults.remove(Number(id))) return problem(404, [`There is no fault ${id}.`]);
+    return list(faults);
+  }
+  if (id !== undefined || (method !== 'GET' && method !== 'POST')) {
+    const answer = problem(405, [`GET and POST ${PATH}, DELETE ${PATH} or ${PATH}/ID.`]);
+    answer.headers['allow'] = id === undefined ? 'GET, POST, DELETE' : 'DELETE';
+    return answer;
+  }
+  return method === 'GET' ? list(faults) : add(faults, body);
+}
+
+function list(faults: FaultList): Answer {
+  const does = Object.entries(kinds).map(([kind, each]) => [kind, each.does]);
+  return json({ faults: faults.active().map(showFault), kinds: Object.fromEntries(does) });
+}
+
+function add(faults: FaultList, body: Buffer): Answer {
+  const made = readFault(body.toString('utf8'));
+  if ('issues' in made) return problem(400, made.issues);
+  if (faults.active().length >= MAX_FAULTS) {
+    return problem(400, [`There are ${MAX_FAULTS} faults already. DELETE ${PATH} removes them.`]);
+  }
+  return json(showFault(faults.add(made.fault)), 201);
+}
+
+function problem(status: number, issues: string[]): Answer {
+  return json({ issues }, status);
+}
