@@ -6,6 +6,7 @@ import type { RequestNames } from '../answers/request-names.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { FilesRoute } from '../files/files.ts';
 import type { GraphiqlPage } from '../graphiql/graphiql.ts';
+import { ASK_LIVE } from '../graphql/limits/operation-texts.ts';
 import type { SchemaPage } from '../graphql/schema-page.ts';
 import type { EventStream } from '../observe/event-stream.ts';
 import type { OperatorPages } from '../operators/operator-pages.ts';
@@ -257,7 +258,9 @@ function graphql(arrival: Arrival, options: HttpOptions): void {
   const isForPage = options.graphiql !== null && isBrowser(request);
   const { 'content-length': length, 'content-type': type } = request.headers;
   const maxBodyBytes = bodyLimit(type, options.bodyLimits);
-  if (!admission.host.isValid) {
+  if (request.headers.upgrade?.toLowerCase() === 'websocket') {
+    respond(response, textAnswer(400, `WebSockets are not supported. ${ASK_LIVE}`));
+  } else if (!admission.host.isValid) {
     // Yoga would answer what it cannot make a URL of with a stack trace.
     respond(response, textAnswer(400, 'The Host header is not valid.'));
   } else if (Number(length) > maxBodyBytes) {

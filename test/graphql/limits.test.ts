@@ -27,6 +27,36 @@ async function refused(reply: Promise<Reply>): Promise<[number, string | undefin
   return [status, code];
 }
 
+describe('a subscription', () => {
+  it('is refused before anything is spent, and says how to write it as a live query', async () => {
+    for (const query of [
+      'subscription { channels(first: 5) { nodes { name } } }',
+      'subscription S { nothing @live }',
+    ]) {
+      const reply = await door.ask(query);
+      expect([reply.status, reply.code]).toEqual([400, 'GRAPHQL_VALIDATION_FAILED']);
+      expect(reply.errors[0]?.message).toMatch(/no subscriptions.*@live.*text\/event-stream/);
+    }
+    expect(door.calls()).toBe(0);
+  });
+
+  it('is written as the message says, and is then answered as a stream', async () => {
+    const { errors } = await door.ask('subscription { account { id } }');
+    const [, query = ''] = /"(query @live .+?})"/.exec(errors[0]?.message ?? '') ?? [];
+    const stop = new AbortController();
+    const answer = await fetch(`${door.url}/graphql`, {
+      method: 'POST',
+      headers: { ...json, accept: 'text/event-stream' },
+      body: JSON.stringify({ query }),
+      signal: stop.signal,
+    });
+    expect(answer.headers.get('content-type')).toContain('text/event-stream');
+    const first = await answer.body?.getReader().read();
+    expect(new TextDecoder().decode(first?.value)).toContain('"channels"');
+    stop.abort();
+  });
+});
+
 describe('an operation', () => {
   const deep = (depth: number) =>
     `${'{ node(id: "x") { ... on QrCode '.repeat(depth)}{ id }${'}}'.repeat(depth)}`;

@@ -29,7 +29,6 @@ export interface DocumentTraits {
   fragments: number;
   /** Whether there is any definition besides. */
   others: boolean;
-  subscriptions: boolean;
   spreads: boolean;
   inlineFragments: boolean;
   directives: boolean;
@@ -41,6 +40,8 @@ export interface DocumentTraits {
   objects: boolean;
   /** One of the fields that ask for the schema. */
   introspection: FieldNode | null;
+  /** One of the subscriptions. */
+  subscription: OperationDefinitionNode | null;
 }
 
 /** The traits of a document without a definition. */
@@ -48,7 +49,6 @@ const NO_TRAITS: DocumentTraits = {
   operations: 0,
   fragments: 0,
   others: false,
-  subscriptions: false,
   spreads: false,
   inlineFragments: false,
   directives: false,
@@ -58,6 +58,7 @@ const NO_TRAITS: DocumentTraits = {
   variables: false,
   objects: false,
   introspection: null,
+  subscription: null,
 };
 
 /** What is known of a document within its limits. */
@@ -148,7 +149,9 @@ class DocumentWalk {
   /** `fields` are those of the whole document. */
   measure(): { readonly fields: number; readonly operations: readonly Extent[] } {
     const operations = this.#operations.map((operation) => {
-      this.traits.subscriptions ||= operation.operation === OperationTypeNode.SUBSCRIPTION;
+      if (operation.operation === OperationTypeNode.SUBSCRIPTION) {
+        this.traits.subscription = operation;
+      }
       for (const { defaultValue, directives } of operation.variableDefinitions ?? []) {
         this.traits.variableDefinitions = true;
         if (defaultValue) noteValue(defaultValue, this.traits);

@@ -1,6 +1,6 @@
 import {
+  type ASTNode,
   type DocumentNode,
-  type FieldNode,
   GraphQLError,
   type GraphQLSchema,
   getOperationAST,
@@ -20,6 +20,10 @@ import { checkVariables, type InputPlan, planInput } from './input.ts';
 import { type AskedFor, countRows } from './rows.ts';
 import { checkText, hasMoreLines, tooExpensive } from './text.ts';
 import { examine, type Findings } from './validity.ts';
+
+/** What a caller reads who asks for a subscription, and what one reads who opens a WebSocket. */
+export const ASK_LIVE =
+  'For data that stays current send a query with the directive @live, such as "query @live { channels(first: 5) { nodes { name } } }", by HTTP POST with "Accept: text/event-stream".';
 
 /** How deep selections may ever stand inside one another: parsers call themselves for each. */
 const MAX_NESTING = 1000;
@@ -65,8 +69,12 @@ export class OperationTexts {
     const noLocation = options.noLocation || hasMoreLines(source, MAX_LINES);
     const document = parse(source, { ...options, noLocation });
     const measures = measureDocument(document, this.#limits);
-    const { introspection, otherDirectives } = measures.traits;
-    if (introspection && this.#access === 'none') throw withheld(introspection);
+    const { introspection, otherDirectives, subscription } = measures.traits;
+    if (subscription) throw invalid(`There are no subscriptions. ${ASK_LIVE}`, subscription);
+    if (introspection && this.#access === 'none') {
+      // One complaint, where the library's rule has one for each field that asks for the schema.
+      throw invalid(SCHEMA_WITHHELD, introspection);
+    }
     if (introspection) this.#asking.add(document);
     // For other directives there are more rules, and other ways to answer.
     const findings = otherDirectives ? null : examine(this.#schema, { ...measures, document });
@@ -134,10 +142,10 @@ function checkRows({ rows, ids }: AskedFor, maxNodes: number): void {
   }
 }
 
-/** One complaint, where the library's rule has one for each field that asks for the schema. */
-function withheld(field: FieldNode): GraphQLError {
-  return new GraphQLError(SCHEMA_WITHHELD, {
-    nodes: [field],
+/** Names the place, not the node: an error at a node that is no field counts as one about values. */
+function invalid(sentence: string, { loc }: ASTNode): GraphQLError {
+  return new GraphQLError(sentence, {
+    ...(loc && { source: loc.source, positions: [loc.start] }),
     extensions: { code: 'GRAPHQL_VALIDATION_FAILED', http: { status: 400, spec: true } },
   });
 }

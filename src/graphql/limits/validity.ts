@@ -55,7 +55,7 @@ const idle = new Map<ValidationRule, (candidate: Candidate) => boolean>([
   [ExecutableDefinitionsRule, ({ traits }) => !traits.others],
   [UniqueOperationNamesRule, ({ traits }) => traits.operations < 2],
   [LoneAnonymousOperationRule, ({ traits }) => traits.operations < 2],
-  [SingleFieldSubscriptionsRule, ({ traits }) => !traits.subscriptions],
+  [SingleFieldSubscriptionsRule, ({ traits }) => !traits.subscription],
   [MaxIntrospectionDepthRule, ({ traits }) => !traits.introspection],
   [UniqueFragmentNamesRule, ({ traits }) => traits.fragments === 0],
   [NoUnusedFragmentsRule, ({ traits }) => traits.fragments === 0],

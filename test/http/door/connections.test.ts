@@ -149,8 +149,18 @@ describe('A method that no route expects', () => {
   it('CONNECT and an upgrade open nothing', async () => {
     await exchange('CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n');
     const upgrade = 'Upgrade: websocket\r\nConnection: upgrade, close\r\n';
-    const answer = await exchange(`GET /graphql HTTP/1.1\r\nHost: localhost\r\n${upgrade}\r\n`);
-    expect(answer).not.toMatch(/^HTTP\/1\.1 101/);
+    const answer = await exchange(`GET /livez HTTP/1.1\r\nHost: localhost\r\n${upgrade}\r\n`);
+    expect(answer).toMatch(/^HTTP\/1\.1 200/);
+  });
+
+  it('a WebSocket to /graphql is told of live queries', async () => {
+    const upgrade = 'Upgrade: WebSocket\r\nConnection: upgrade, close\r\n';
+    for (const path of ['/graphql', '/graphql?token=x']) {
+      const answer = await exchange(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n${upgrade}\r\n`);
+      expect(answer).toMatch(/^HTTP\/1\.1 400/);
+      expect(answer).toMatch(/WebSockets are not supported.*@live.*text\/event-stream/);
+    }
+    expect(door.calls()).toBe(0);
   });
 });
 
