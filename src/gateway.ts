@@ -139,6 +139,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     pages,
     purchaseCode,
     replicas,
+    sandbox: sandbox && { links: sandbox.links.url, market: sandbox.market.url },
     telemetry,
     watches,
   };

@@ -36,6 +36,7 @@ import { createHostGuard } from './http/door/host-guard.ts';
 import { Origins } from './http/door/origins.ts';
 import { Codings } from './http/encoding/codings.ts';
 import { createBuiltPages } from './http/pages/built-pages.ts';
+import { createLandingPage } from './http/pages/landing.ts';
 import { createHttpServers, type HttpOptions, type HttpServer } from './http/server.ts';
 import { LiveHub } from './live/hub.ts';
 import type { Telemetry } from './observe/telemetry.ts';
@@ -57,6 +58,8 @@ interface Parts {
   readonly digest: Digest;
   /** The folder of the pages for browsers; absent for those of the build. */
   readonly pages?: string | undefined;
+  /** Addresses of the embedded sandbox; `null` over real upstreams. */
+  readonly sandbox: { readonly links: string; readonly market: string } | null;
   /** A code that the examples of GraphiQL can look up in the sandbox. */
   readonly purchaseCode: string | undefined;
   /** The other processes that share budgets and answers; `null` where this one is alone. */
@@ -231,7 +234,7 @@ interface HttpParts {
 
 function httpOptions(
   config: Config,
-  { backends, clock, keys, pages, purchaseCode, telemetry, watches }: Parts,
+  { backends, clock, keys, pages, purchaseCode, sandbox, telemetry, watches }: Parts,
   { answers, bodyLimits, callers, door, maskError, operations, sources }: Shared,
   { graphql, state, console }: HttpParts,
 ): HttpOptions {
@@ -260,6 +263,13 @@ function httpOptions(
       places: new UploadPlaces(config.uploadMaxConcurrent, config.links.rateLimit),
       maxBytes: config.uploadMaxBytes,
       maskError,
+    }),
+    landing: createLandingPage({
+      graphiql: config.graphiql,
+      // On a port of its own it is another server's.
+      console: console !== null && config.metricsPort === null,
+      schema: schemaAccess(config) !== 'none',
+      sandbox,
     }),
     schemaPage: createSchemaPage({
       schema,

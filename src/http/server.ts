@@ -20,14 +20,8 @@ import { rangesNaming } from './door/headers/accept.ts';
 import type { Codings } from './encoding/codings.ts';
 import { encodeResponse } from './encoding/encode-response.ts';
 import type { BuiltPages } from './pages/built-pages.ts';
-import {
-  ALLOWED_METHODS,
-  errorAnswer,
-  redirect,
-  refuseTunnel,
-  respond,
-  textAnswer,
-} from './respond.ts';
+import type { LandingPage } from './pages/landing.ts';
+import { ALLOWED_METHODS, errorAnswer, refuseTunnel, respond, textAnswer } from './respond.ts';
 import { Drain } from './socket/drain.ts';
 import { listen } from './socket/listen.ts';
 
@@ -61,6 +55,8 @@ export interface HttpOptions {
   readonly fastPath: FastPath | null;
   /** What a browser gets on `/graphql`; `null` when GraphiQL is off. */
   readonly graphiql: GraphiqlPage | null;
+  /** Answers `/`. */
+  readonly landing: LandingPage;
   /** Answers `/files/...`; `null` when nothing can be uploaded. */
   readonly files: FilesRoute | null;
   /** Answers `/schema.graphql`. */
@@ -127,7 +123,7 @@ function routesOf(options: HttpOptions): ReadonlyMap<string, Route> {
 type Routes = readonly (readonly [path: string, route: Route])[];
 
 function routesOfCallers(options: HttpOptions): Routes {
-  const { files, graphiql, schemaPage } = options;
+  const { files, landing, schemaPage } = options;
   return [
     [
       '/graphql',
@@ -137,7 +133,7 @@ function routesOfCallers(options: HttpOptions): Routes {
     ],
     ['/files/', files ? { answer: filesInTurn(files), limitsBody: true } : nothing],
     ['/schema.graphql', { answer: schemaPage }],
-    ['/', graphiql ? { answer: showGraphiql } : nothing],
+    ['/', { answer: landing }],
   ];
 }
 
@@ -283,12 +279,6 @@ function filesInTurn(files: FilesRoute): Route['answer'] {
   return (request, response, admission) =>
     runInTurn(request, admission.owner, () => files(request, response, admission));
 }
-
-/** Brings a browser that opens the bare address to GraphiQL. */
-const showGraphiql: Route['answer'] = (request, response, ...rest) => {
-  if (isBrowser(request)) respond(response, redirect('/graphql'));
-  else nothing.answer(request, response, ...rest);
-};
 
 /** Answers OPTIONS about the gateway as a whole. */
 function tellMethods(_: IncomingMessage, response: ServerResponse): void {

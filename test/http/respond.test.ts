@@ -48,8 +48,9 @@ const reads: [path: string, status: number, headers: Record<string, string>][] =
   ['/schema.graphql', 200, {}],
   ['/schema.graphql', 403, { origin: 'https://foreign.example' }],
   ['/graphql', 200, html],
-  ['/', 302, html],
-  ['/', 404, {}],
+  ['/', 200, html],
+  ['/', 200, {}],
+  ['/none', 404, {}],
   ['/assets/none.js', 404, {}],
   ['/files/a.txt', 405, {}],
 ];
@@ -105,6 +106,7 @@ describe('content that a browser has', () => {
   it.each([
     ['/console', {}],
     ['/graphql', html],
+    ['/', html],
     ['/schema.graphql', {}],
   ])('of %s is not sent again, and keeps its headers', async (path, headers) => {
     const first = await ask('GET', path, headers);

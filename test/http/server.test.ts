@@ -32,6 +32,7 @@ function small(options: Partial<HttpOptions> = {}): HttpServer {
     events: new EventStream(),
     graphql: () => undefined,
     graphiql: null,
+    landing: (_, response) => response.end('the landing page'),
     files: null,
     assets: null,
     pages: createOperatorPages({
@@ -83,17 +84,15 @@ describe('routes', () => {
     });
   });
 
-  it('shows a browser GraphiQL, and brings it there from /', async () => {
+  it('shows a browser GraphiQL at /graphql, and the landing page at /', async () => {
     const { url } = await serve();
     expect(await (await fetch(`${url}/graphql`, browser)).text()).toBe('the page');
-    const root = await fetch(`${url}/`, { ...browser, redirect: 'manual' });
-    expect([root.status, root.headers.get('location')]).toEqual([302, '/graphql']);
+    expect(await (await fetch(`${url}/`, browser)).text()).toBe('the landing page');
   });
 
   it('shows no GraphiQL when it is off', async () => {
     const { url } = await serve({ graphiql: false });
     expect(await (await fetch(`${url}/graphql`, browser)).text()).not.toContain('the page');
-    expect((await fetch(`${url}/`, browser)).status).toBe(404);
   });
 
   it('answers probes, to GET and HEAD only', async () => {
@@ -105,7 +104,7 @@ describe('routes', () => {
     }
   });
 
-  it.each(['/', '/nothing', '/graphql/', '/graphqlx', '//evil.example/graphql'])(
+  it.each(['/nothing', '/graphql/', '/graphqlx', '//evil.example/graphql'])(
     'has nothing at %s',
     async (path) => {
       const { url } = await serve();

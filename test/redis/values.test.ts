@@ -81,6 +81,7 @@ async function openGateway() {
     digest,
     keys: { LINKS: keyOf(endpoints.links), MARKET: keyOf(endpoints.market) },
     purchaseCode: undefined,
+    sandbox: null,
     replicas,
     telemetry,
     watches: [],

@@ -14,7 +14,7 @@ export async function openPage(
   browser: Browser,
   url: string,
   {
-    path = '/',
+    path = '/graphql',
     width = 1280,
     hold = null,
   }: { path?: string; width?: number; hold?: Promise<void> | null } = {},

@@ -44,6 +44,7 @@ async function serve(
       return graphql(request, response);
     },
     graphiql: null,
+    landing: () => undefined,
     files: null,
     assets: createBuiltPages(new Codings(true), folder).asset,
     pages: createOperatorPages({
