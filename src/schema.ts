@@ -31,3 +31,7 @@ export const schema = builder.toSchema({
     semanticNonNullDirective,
   ],
 });
+
+schema.description = `One graph over a link-management API (\`account\`, \`channels\`, \`qrCodes\` and more) and a marketplace API (\`seller\`, \`items\`, \`purchase\`).
+
+Both APIs have a rate limit. Each field states its cost in upstream requests, \`rateLimit\` what is left, and \`extensions.upstream\` of an answer what the operation cost. Lists are Relay connections. A mutation answers with the changed object, \`InvalidInput\` or \`Rejected\`. \`extensions.code\` of an error is stable, its message is not. \`@live\` keeps an answer current; \`@defer\` and \`@stream\` deliver it in parts.`;
