@@ -7,8 +7,11 @@ const PAUSE_MS = 400;
 /** How long a plan can be taken for what holds now. */
 const FRESH_MS = 5000;
 
-/** What a price is asked for; `null` is an operation that cannot be run as it is. */
-type Wanted = () => (Pick<Manner, 'headers' | 'files'> & { readonly asked: Asked }) | null;
+/** What a price is asked for; a text says why the operation cannot be run, `null` nothing. */
+export type Wanted = () =>
+  | (Pick<Manner, 'headers' | 'files'> & { readonly asked: Asked })
+  | string
+  | null;
 
 /** Says beside the button what a run would cost now, and when it would start. */
 export class Forecast {
@@ -17,6 +20,7 @@ export class Forecast {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #asking: AbortController | undefined;
   #wanted: Wanted = () => null;
+  #problem = '';
 
   constructor(element: HTMLElement) {
     this.element = element;
@@ -34,7 +38,8 @@ export class Forecast {
   async renew(): Promise<void> {
     this.#forget();
     const wanted = this.#wanted();
-    if (!wanted) {
+    this.#problem = typeof wanted === 'string' ? wanted : '';
+    if (wanted === null || typeof wanted === 'string') {
       this.#draw();
       return;
     }
@@ -63,9 +68,9 @@ export class Forecast {
   #draw(): void {
     // Until the next price is there, the last one stands, in grey.
     if (!this.#plan && this.#asking && !this.#asking.signal.aborted) return;
-    const text = this.#plan ? planText(this.#plan.plan, Date.now() - this.#plan.at) : '';
-    this.element.classList.toggle('old', !this.#plan);
-    this.element.classList.toggle('much', this.#plan?.plan.fits === false);
+    const text = this.#plan ? planText(this.#plan.plan, Date.now() - this.#plan.at) : this.#problem;
+    this.element.classList.toggle('old', !this.#plan && !this.#problem);
+    this.element.classList.toggle('much', this.#plan?.plan.fits === false || this.#problem !== '');
     if (this.element.textContent !== text) this.element.textContent = text;
   }
 }

@@ -89,7 +89,7 @@ export class Page {
           // Only older, or refreshed and equal: to show it again would lose the reader's place.
           const isOther = !extensions?.live || data !== last?.data;
           last = step.value;
-          if (isOther) return step;
+          if (isOther) return { done: false, value: dataFirst(step.value) };
         }
       },
       async return() {
@@ -102,6 +102,11 @@ export class Page {
       },
     };
   }
+}
+
+/** The same answer with what was asked for above what went wrong. */
+function dataFirst(answer: Answer): Answer {
+  return 'data' in answer ? { data: answer.data, ...answer } : answer;
 }
 
 /** Whether an operation of a text, or its only one, is a query with `@live`. */

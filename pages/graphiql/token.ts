@@ -41,6 +41,11 @@ export class Token {
       event.preventDefault();
       this.#use(this.#field.value.trim());
     });
+    form.addEventListener('keydown', ({ key }) => {
+      if (key !== 'Escape') return;
+      this.#hide();
+      this.#opener.focus();
+    });
     opener.addEventListener('click', () => {
       if (this.#form.hidden)
         this.#show(this.#token ? 'It is sent with every request of this page.' : usual);

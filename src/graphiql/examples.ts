@@ -215,6 +215,39 @@ query LiveCampaigns @live {
 }
 `;
 
+const deferred = `# @defer: the codes come at once, their statistics later, as they arrive.
+query Deferred {
+  qrCodes(first: 5) {
+    nodes {
+      name
+      scans
+      ... @defer {
+        statistics {
+          clicks
+          uniqueClicks
+        }
+      }
+    }
+  }
+}
+`;
+
+const upload = `# Choose a file below Run. The server answers with its short link.
+mutation Upload($input: UploadFileInput!) {
+  uploadFile(input: $input) {
+    __typename
+    ... on File {
+      id
+      name
+      shortUrl
+    }
+    ... on Error {
+      message
+    }
+  }
+}
+`;
+
 /**
  * What GraphiQL's tabs show on a first visit, in their order. `purchaseCode` is one that the marketplace
  * knows: its sandbox can promise that; for a real one, it is the reader who has to put a code there.
@@ -230,5 +263,7 @@ export function exampleOperations(purchaseCode = 'a purchase code of yours'): re
     { query: newQrCode },
     { query: newPixel },
     { query: liveCampaigns },
+    { query: deferred },
+    { query: upload },
   ];
 }

@@ -110,7 +110,8 @@ describe('an operation', () => {
     expect((await door.ask(query)).code).not.toBe('OPERATION_TOO_EXPENSIVE');
   });
 
-  it.each(exampleOperations('x'))(
+  // One takes a file, which a browser sends.
+  it.each(exampleOperations('x').filter(({ query }) => !query.includes('UploadFileInput')))(
     'of GraphiQL’s examples is answered: %o',
     async ({ query, variables }) => {
       const { errors } = await door.ask(query, null, variables ? { variables } : {});

@@ -1,8 +1,8 @@
 import { pick, useGraphiQL, useGraphiQLActions } from '@graphiql/react';
-import { parse, validate } from 'graphql';
+import { GraphQLError, parse, validate } from 'graphql';
 import { useEffect, useRef } from 'react';
-import type { Asked } from '../ask.ts';
 import { byId } from '../elements.ts';
+import type { Wanted } from '../forecast.ts';
 import type { Page } from '../page.ts';
 import type { Shell } from '../shell.ts';
 import { tellAddress } from '../tabs.ts';
@@ -160,15 +160,17 @@ function takeOver(
   }
 }
 
-/** What a price is to be asked for; `null` for what does not parse, fit the graph, or have all it needs. */
+/** What a price is to be asked for, what is wrong with the text, or `null` where something is missing. */
 function wanted(
   { files, latest, page }: BridgeProps,
   { headerEditor, operationName, queryEditor, schema, variableEditor }: State,
-): { asked: Asked; headers: Record<string, string>; files: Map<string, File> } | null {
+): ReturnType<Wanted> {
   const query = queryEditor?.getValue() ?? '';
+  if (query.trim() === '') return null;
   try {
     const document = parse(query);
-    if (schema && validate(schema, document).length > 0) return null;
+    const faults = schema ? validate(schema, document) : [];
+    if (faults.length > 0) return problemOf(faults);
     if (!operationOf(document, operationName)) return null;
     const chosen = files.chosen(latest.tab, latest.paths);
     // The price does not depend on what is in a file, and it need not be sent for that.
@@ -179,9 +181,16 @@ function wanted(
       headers: { ...page.token.headers, ...(jsonIn(headerEditor?.getValue()) as object) },
       files: chosen,
     };
-  } catch {
-    return null;
+  } catch (error) {
+    return error instanceof GraphQLError ? problemOf([error]) : null;
   }
+}
+
+/** "1 error, line 3": how many there are, and where the first is. */
+function problemOf(errors: readonly GraphQLError[]): string {
+  const lines = errors.flatMap(({ locations }) => locations?.map(({ line }) => line) ?? []);
+  const count = errors.length === 1 ? '1 error' : `${errors.length} errors`;
+  return lines.length > 0 ? `${count}, line ${Math.min(...lines)}` : count;
 }
 
 /** @throws SyntaxError where it is something else. */

@@ -27,6 +27,7 @@ export async function mountEditors(page: Page, shell: Shell, stage: HTMLElement)
   const host = document.createElement('div');
   host.className = 'editors';
   stage.append(host);
+  returnFocus(host);
   await new Promise<void>((resolve) => {
     const onReady = (): void => {
       host.classList.add('there');
@@ -34,6 +35,19 @@ export async function mountEditors(page: Page, shell: Shell, stage: HTMLElement)
     };
     createRoot(host).render(<Editors page={page} shell={shell} onReady={onReady} />);
   });
+}
+
+/** A dialog of GraphiQL leaves the focus nowhere when it closes: it goes back to the button that opened it. */
+function returnFocus(host: HTMLElement): void {
+  let opener: HTMLElement | null = null;
+  host.addEventListener('click', ({ target }) => {
+    opener = (target as Element).closest<HTMLElement>('.graphiql-sidebar > button');
+  });
+  // Dialogs are put beside the stage.
+  new MutationObserver(() => {
+    const isLost = document.activeElement === document.body;
+    if (isLost && !document.querySelector('.graphiql-dialog')) opener?.focus();
+  }).observe(document.body, { childList: true });
 }
 
 const isNarrow = matchMedia('(max-width: 720px)').matches;
@@ -50,6 +64,7 @@ function Editors(props: { page: Page; shell: Shell; onReady: () => void }): Reac
       storage={storage}
       initialQuery={query ?? ''}
       initialVariables={variables ?? ''}
+      schemaDescription={true}
       shouldPersistHeaders={false}
       defaultEditorToolsVisibility={!isNarrow}
       editorTheme={themes}

@@ -72,19 +72,22 @@ describeWith(chromium, 'GraphiQL with the budget in it', () => {
     await cost.getByText(/^too much: 51 calls/).waitFor();
   });
 
-  it('asks for no price of what does not parse or fit the graph', async () => {
+  it('asks for no price of what does not parse or fit the graph, and says on which line it is wrong', async () => {
     const { page } = await open({});
     const prices: string[] = [];
     page.on('request', (request) => {
       if ('x-gateway-dry-run' in request.headers()) prices.push(request.postData() ?? '');
     });
     await page.locator('#cost').getByText('12 calls').waitFor();
-    for (const text of ['{ chann', '{ nothingOfTheKind }', one('channels')]) {
+    for (const [text, beside] of [
+      ['{ chann', '1 error, line 1'],
+      ['{\n  account { username }\n  nothingOfTheKind\n  norThis\n}', '2 errors, line 3'],
+      [one('channels'), /^(would cost|at most) 1 call/],
+      ['', /^$/],
+    ] as const) {
       const seen = prices.length;
       await write(page, text);
-      await expect.poll(() => page.locator('#cost').getAttribute('class')).toContain('old');
-      if (text.startsWith('query')) await page.locator('#cost').getByText('1 call').waitFor();
-      else await expect.poll(() => page.locator('#cost').textContent()).toBe('');
+      await expect.poll(() => page.locator('#cost').textContent()).toMatch(beside);
       expect(prices.slice(seen).filter((price) => !price.includes('One'))).toEqual([]);
     }
   });
@@ -103,6 +106,12 @@ describeWith(chromium, 'GraphiQL with the budget in it', () => {
     await write(page, '{ nothingOfTheKind }');
     await run(page);
     await complaint.getByText('line 1:3').waitFor();
+    await write(page, '{ channels(first: 600) { totalCount } account { username } }');
+    await run(page);
+    await complaint.getByText('channels').waitFor();
+    const shown = (await page.locator('.result-window').textContent()) ?? '';
+    expect(shown.indexOf('"data"')).toBeLessThan(shown.indexOf('"errors"'));
+    expect(shown).toContain('"username"');
   });
 
   it('counts down while it waits for its turn', async () => {

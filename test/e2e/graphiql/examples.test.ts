@@ -14,6 +14,8 @@ function isRun(request: Request, name: string): boolean {
 
 /** The example that goes on. */
 const LIVE = 'LiveCampaigns';
+/** Examples with an answer in parts, or with something to choose first. */
+const OTHERS = [LIVE, 'Deferred', 'Upload'];
 
 describeWith(chromium, 'GraphiQL in a browser', () => {
   let gateway: Gateway;
@@ -59,12 +61,14 @@ describeWith(chromium, 'GraphiQL in a browser', () => {
       'NewQrCode',
       'NewPixel',
       LIVE,
+      'Deferred',
+      'Upload',
     ]);
   });
 
   it('runs each of them at the press of a button and shows data without errors', async () => {
     const tabs = page.locator('.graphiql-tab-button');
-    const names = (await tabs.allTextContents()).filter((name) => name !== LIVE);
+    const names = (await tabs.allTextContents()).filter((name) => !OTHERS.includes(name));
     for (const [index, name] of names.entries()) {
       // The first is open, and its address says nothing yet.
       if (index > 0) await turnTo(name);
@@ -76,6 +80,26 @@ describeWith(chromium, 'GraphiQL in a browser', () => {
       expect(Object.values((answer as { data: object }).data)).not.toContain(null);
       await page.locator('.result-window').getByText('"data"').first().waitFor();
     }
+  });
+
+  it('shows the parts of an answer as they come', async () => {
+    await turnTo('Deferred');
+    const answered = page.waitForResponse((response) => isRun(response.request(), 'Deferred'));
+    await page.locator('.graphiql-execute-button').click();
+    expect((await answered).headers()['content-type']).toContain('multipart/mixed');
+    await page.locator('.result-window').getByText('"uniqueClicks"').first().waitFor();
+    await page.locator('.facts').getByText('calls').waitFor();
+  });
+
+  it('sends the file that is chosen', async () => {
+    await turnTo('Upload');
+    const buffer = Buffer.from('one, two, three');
+    await page
+      .getByLabel('$input.file')
+      .setInputFiles({ name: 'menu.csv', mimeType: 'text/csv', buffer });
+    await page.locator('.graphiql-execute-button').click();
+    await page.locator('.result-window').getByText('"shortUrl"').waitFor();
+    expect(await page.locator('.complaints li').count()).toBe(0);
   });
 
   it('shows what has changed of a live query while it is looked at', async () => {
@@ -100,9 +124,37 @@ describeWith(chromium, 'GraphiQL in a browser', () => {
     await page.locator('.graphiql-execute-button').click();
   });
 
-  it('knows the schema, so that the documentation can be browsed', async () => {
+  it('closes its dialogs by a cross that is seen, and by Escape, back to where they were opened', async () => {
+    for (const name of ['Open short keys dialog', 'Open settings dialog']) {
+      const opener = page.getByRole('button', { name });
+      for (const way of ['cross', 'Escape'] as const) {
+        await opener.click();
+        const close = page.getByRole('button', { name: 'Close dialog' });
+        const cross = await close.locator('path').boundingBox();
+        const frame = await close.locator('svg').boundingBox();
+        expect(cross?.width).toBeGreaterThan(8);
+        // What is outside of its frame is cut off, and its padding is not.
+        expect((cross?.x ?? 0) - (frame?.x ?? 0)).toBeLessThan(12);
+        if (way === 'cross') await close.click();
+        else await page.keyboard.press('Escape');
+        await page.locator('.graphiql-dialog').waitFor({ state: 'detached' });
+        await expect
+          .poll(() => opener.evaluate((button) => button === document.activeElement))
+          .toBe(true);
+      }
+    }
+    const token = page.getByRole('button', { name: 'Token', exact: true });
+    await token.click();
+    await page.getByLabel('Token', { exact: true }).press('Escape');
+    await page.locator('#token').waitFor({ state: 'hidden' });
+    expect(await token.evaluate((button) => button === document.activeElement)).toBe(true);
+  });
+
+  it('describes the graph, and the documentation can be browsed', async () => {
     await page.getByRole('button', { name: 'Show Documentation Explorer' }).click();
-    await page.locator('.graphiql-doc-explorer').getByText('Query').first().waitFor();
+    const docs = page.locator('.graphiql-doc-explorer');
+    await docs.getByText('Query').first().waitFor();
+    await docs.getByText('One graph over a link-management API').waitFor();
   });
 
   it('asked no other host, and the page had no complaint', () => {
