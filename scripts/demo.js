@@ -14,7 +14,7 @@ let stopping = false;
 try {
   const token = makeToken('you', 'editor');
   const neighbourToken = makeToken('neighbour', 'viewer');
-  const gateway = await begin(/^GraphQL +(\S+)\/graphql/m, ['dist/main.js'], {
+  const started = await begin(/^GraphQL +(\S+)\/graphql[^]*/m, ['dist/main.js'], {
     AUTH_MODE: 'token',
     AUTH_TOKENS_FILE: tokens,
     // The usual pace of the marketplace in shorter steps: who waits for a turn can be watched.
@@ -22,18 +22,28 @@ try {
     MARKET_RATE_WINDOW_MS: '5000',
     MAX_WAIT_MS: '30000',
   });
+  const [report = '', gateway = ''] = started;
+  // Absent over real upstreams.
+  const [, links = '', market = ''] =
+    /^sandbox +(\S+) \(links\), (\S+) \(market\)/m.exec(report) ?? [];
   const vite = [
     'examples/dashboard/node_modules/vite/bin/vite.js',
     'preview',
     'examples/dashboard',
   ];
   const port = process.env['DASHBOARD_PORT'] ?? '4173';
-  const page = await begin(/Local:\s+(\S+?)\/?\s/, [...vite, '--strictPort', '--port', port], {
-    GATEWAY_URL: gateway,
-    GATEWAY_TOKEN: token,
-    NEIGHBOUR_TOKEN: neighbourToken,
-    NO_COLOR: '1',
-  });
+  const [, page = ''] = await begin(
+    /Local:\s+(\S+?)\/?\s/,
+    [...vite, '--strictPort', '--port', port],
+    {
+      GATEWAY_URL: gateway,
+      GATEWAY_TOKEN: token,
+      SANDBOX_LINKS_URL: links,
+      SANDBOX_MARKET_URL: market,
+      NEIGHBOUR_TOKEN: neighbourToken,
+      NO_COLOR: '1',
+    },
+  );
   process.stdout.write(`\ndashboard  ${page}\ngateway    ${gateway}/graphql\nCtrl-C ends both.\n`);
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
@@ -51,14 +61,15 @@ function makeToken(name, role) {
 }
 
 /**
- * Starts a program, and resolves with the address that it says. What the environment sets already stays.
+ * Starts a program, and resolves with the match of what it says at its start, the address first. What the environment
+ * sets already stays.
  *
- * @param {RegExp} address
+ * @param {RegExp} start
  * @param {string[]} args
  * @param {Record<string, string>} env
- * @returns {Promise<string>}
+ * @returns {Promise<RegExpExecArray>}
  */
-function begin(address, args, env) {
+function begin(start, args, env) {
   const stdio = /** @type {const} */ (['ignore', 'pipe', 'inherit']);
   const child = spawn(process.execPath, args, { env: { ...env, ...process.env }, stdio });
   children.push(child);
@@ -66,7 +77,7 @@ function begin(address, args, env) {
     let said = '';
     child.stdout.setEncoding('utf8').on('data', (text) => {
       said += text;
-      const [, found] = address.exec(said) ?? [];
+      const found = start.exec(said);
       if (found) resolve(found);
     });
     child.once('close', (code) => {

@@ -6,11 +6,13 @@ import { type Connect, defineConfig, type Plugin } from 'vite';
  * serves the built files elsewhere puts a file of that name beside them.
  */
 function settings(): Plugin {
-  const { GATEWAY_URL, GATEWAY_TOKEN, NEIGHBOUR_TOKEN } = process.env;
+  const { GATEWAY_URL, GATEWAY_TOKEN, NEIGHBOUR_TOKEN, SANDBOX_LINKS_URL, SANDBOX_MARKET_URL } =
+    process.env;
   const body = JSON.stringify({
     gateway: GATEWAY_URL ?? 'http://localhost:4000',
     token: GATEWAY_TOKEN ?? null,
     neighbourToken: NEIGHBOUR_TOKEN ?? null,
+    sandbox: SANDBOX_LINKS_URL ? { links: SANDBOX_LINKS_URL, market: SANDBOX_MARKET_URL } : null,
   });
   const answer = ({ middlewares }: { middlewares: Connect.Server }): void => {
     middlewares.use('/settings.json', (_request, response) => {

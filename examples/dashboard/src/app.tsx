@@ -2,11 +2,11 @@ import { Overview } from './graph/documents.ts';
 import type { Settings } from './graph/settings.ts';
 import { usePatientQuery } from './graph/use-patient-query.ts';
 import { AccountPanel } from './panels/account.tsx';
-import { BudgetMeter } from './panels/budget-meter.tsx';
+import { BudgetMeters } from './panels/budget-meter.tsx';
 import { CampaignsPanel } from './panels/campaigns.tsx';
 import { ChannelsPanel } from './panels/channels.tsx';
+import { DemoControls } from './panels/demo-controls.tsx';
 import { ExportPanel } from './panels/export.tsx';
-import { NeighbourPanel } from './panels/neighbour.tsx';
 import { PurchasePanel } from './panels/purchase.tsx';
 import { QrPanel } from './panels/qr-codes.tsx';
 import { UploadPanel } from './panels/upload.tsx';
@@ -24,7 +24,7 @@ export function App({ settings }: { settings: Settings }) {
           <img src="/icon.svg" alt="" width="28" height="28" />
           <h1>Studio dashboard</h1>
         </div>
-        <BudgetMeter />
+        <BudgetMeters />
       </header>
       <main id="main" tabIndex={-1}>
         <AccountPanel overview={overview} />
@@ -34,8 +34,8 @@ export function App({ settings }: { settings: Settings }) {
         <PurchasePanel />
         <UploadPanel settings={settings} />
         <ExportPanel settings={settings} />
-        <NeighbourPanel settings={settings} />
       </main>
+      <DemoControls settings={settings} />
     </>
   );
 }

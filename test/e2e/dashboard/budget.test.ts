@@ -5,12 +5,13 @@ import { chromium, dashboardPackages, describeWith } from '../../support/needs.t
 import {
   type DashboardWorld,
   faultsOf,
+  hold,
   startDashboard,
   views,
   wholeView,
 } from './dashboard-world.ts';
 
-const COUNTDOWN = /The budget is used up for now/;
+const COUNTDOWN = /Rate limit reached/;
 
 describeWith([chromium, dashboardPackages], 'the dashboard at the end of its budget', () => {
   let world: DashboardWorld;
@@ -42,7 +43,9 @@ describeWith([chromium, dashboardPackages], 'the dashboard at the end of its bud
   it('shows rows without their statistics, a page at a time', async () => {
     // Pressed without scrolling to it, which asks for a page as well.
     await codes().getByRole('button', { name: 'Show more' }).dispatchEvent('click');
-    await codes().getByText('Rossi & Figli Shoes, poster').waitFor();
+    await codes()
+      .getByRole('rowheader', { name: /^Rossi & Figli Shoes, poster/ })
+      .waitFor();
     await codes().getByText(COUNTDOWN).first().waitFor();
     expect(await codes().getByRole('rowheader').count()).toBe(12);
   });
@@ -112,11 +115,7 @@ describeWith([chromium, dashboardPackages], 'the dashboard with little to show',
 
   it('says what is empty, and shows in grey what has not come yet', async () => {
     world = await startDashboard({ key: 'free' });
-    let release = (): void => {};
-    const until = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    world.sandbox.links.fault({ kind: 'hold', until });
+    const release = hold(world);
     const page = await world.open();
     await page.getByRole('status', { name: 'Loading QR codes' }).waitFor();
     expect(await faultsOf(page)).toEqual([]);
@@ -134,9 +133,11 @@ describeWith([chromium, dashboardPackages], 'the dashboard with little to show',
     const panel = page.getByRole('region', { name: 'Campaigns' });
     await panel.getByRole('alert').waitFor();
     await page.getByText('studio@larkspurfinch.com').waitFor();
+    expect(await panel.locator('.receipt').count()).toBe(0);
     expect(await faultsOf(page)).toEqual([]);
     mend();
     await panel.getByRole('button', { name: 'Try again' }).click();
     await panel.getByText('Closing sale').waitFor();
+    await panel.locator('.receipt').waitFor();
   });
 });

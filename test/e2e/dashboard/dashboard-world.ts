@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import axe, { type AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
-import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
+import { type Fault, type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
 import { PLENTY } from '../../support/gateway.ts';
 import { type Running, start } from '../../support/process.ts';
 import { openBrowser } from '../browser.ts';
@@ -31,8 +31,8 @@ export interface Visit {
   readonly elsewhere: readonly string[];
   /** What the page has complained of. */
   readonly complaints: readonly string[];
-  /** Opens the page; it is closed with the visit. */
-  readonly open: (view?: View) => Promise<Page>;
+  /** Opens the page, without its script where that is said; it is closed with the visit. */
+  readonly open: (view?: View, script?: 'no script') => Promise<Page>;
   /** Asks the gateway as the page does, with the page's token. */
   readonly ask: (query: string) => Promise<{ data: never }>;
   readonly close: () => Promise<void>;
@@ -82,6 +82,8 @@ export async function startDashboard(options: DashboardOptions = {}): Promise<Da
     MARKET_API_KEY: market.key,
     STATE_DIR: folder,
     DASHBOARD_PORT: port,
+    SANDBOX_LINKS_URL: links.url,
+    SANDBOX_MARKET_URL: market.url,
     CORS_ORIGINS: `http://localhost:${port}`,
     ...options.env,
   });
@@ -101,10 +103,13 @@ export async function startDashboard(options: DashboardOptions = {}): Promise<Da
 
 /** Opens a browser for a page that runs. */
 export async function browse(url: string): Promise<Visit> {
-  const { gateway, token } = (await (await fetch(`${url}/settings.json`)).json()) as {
+  const { gateway, token, sandbox } = (await (await fetch(`${url}/settings.json`)).json()) as {
     gateway: string;
     token: string;
+    sandbox: { links: string; market: string };
   };
+  // The pictures of codes and the buttons of failures are the sandbox's.
+  const known = [url, gateway, sandbox.links, sandbox.market];
   const browser = await openBrowser();
   const elsewhere: string[] = [];
   const complaints: string[] = [];
@@ -112,12 +117,13 @@ export async function browse(url: string): Promise<Visit> {
     url,
     elsewhere,
     complaints,
-    async open({ scheme, width } = { scheme: 'light', width: 1280 }) {
+    async open({ scheme, width } = { scheme: 'light', width: 1280 }, script) {
       const viewport = { width, height: width === 390 ? 844 : 800 };
-      const page = await browser.newPage({ colorScheme: scheme, viewport });
+      const javaScriptEnabled = script === undefined;
+      const page = await browser.newPage({ colorScheme: scheme, viewport, javaScriptEnabled });
       page.on('request', (request) => {
         const target = new URL(request.url());
-        const own = [url, gateway].includes(target.origin) || target.protocol === 'blob:';
+        const own = known.includes(target.origin) || target.protocol === 'blob:';
         if (!own) elsewhere.push(target.href);
       });
       page.on('pageerror', (error) => complaints.push(error.message));
@@ -137,6 +143,19 @@ export async function browse(url: string): Promise<Visit> {
     },
     close: () => browser.close(),
   };
+}
+
+/** Keeps the link API from answering these requests until the function that comes back is called. */
+export function hold(
+  { sandbox }: DashboardWorld,
+  requests: Partial<Pick<Fault, 'method' | 'path' | 'times'>> = {},
+): () => void {
+  let release = (): void => {};
+  const until = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  sandbox.links.fault({ kind: 'hold', until, ...requests });
+  return release;
 }
 
 /** Every fault that axe finds in the page as it stands, each as one line. */

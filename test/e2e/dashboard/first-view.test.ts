@@ -91,7 +91,7 @@ describeWith([chromium, dashboardPackages], 'the first view of the dashboard', (
     await page.locator('.items').getByText('QR code').first().waitFor();
     expect(await channel.getAttribute('aria-expanded')).toBe('true');
     await page.getByRole('button', { name: /^Drafts/ }).press('Space');
-    await page.locator('.items').getByText('Nothing in here yet.').waitFor();
+    await page.locator('.items').getByText('No items yet.').waitFor();
   });
 
   it('asked no other host, and had no complaint', () => {

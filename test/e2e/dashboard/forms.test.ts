@@ -4,6 +4,7 @@ import { chromium, dashboardPackages, describeWith } from '../../support/needs.t
 import {
   type DashboardWorld,
   faultsOf,
+  hold,
   startDashboard,
   views,
   wholeView,
@@ -27,35 +28,26 @@ describeWith([chromium, dashboardPackages], 'the forms of the dashboard', () => 
   async function send(on: Page, name: string, slug: string): Promise<void> {
     await on.getByLabel('Name', { exact: true }).fill(name);
     await on.getByLabel('Slug').fill(slug);
-    await on.getByRole('button', { name: 'Make campaign' }).click();
+    await on.getByRole('button', { name: 'Create campaign' }).click();
   }
 
-  /** Keeps the API from answering `POST /api/campaign/add` until the function that comes back is called. */
-  function hold(): () => void {
-    let release = (): void => {};
-    const until = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    const path = '/api/campaign/add';
-    world.sandbox.links.fault({ kind: 'hold', method: 'POST', path, times: 1, until });
-    return release;
-  }
+  const holdCampaign = () => hold(world, { method: 'POST', path: '/api/campaign/add', times: 1 });
 
   it('shows a campaign at once, and keeps it when the gateway has made it', async () => {
-    const release = hold();
+    const release = holdCampaign();
     await send(page, 'Winter sale', 'winter');
     const row = page.getByRole('list', { name: 'Campaigns' }).getByText('Winter sale');
     await page.getByText('Saving…').first().waitFor();
     await row.waitFor();
     release();
-    await page.getByText('“Winter sale” is made.').waitFor();
+    await page.getByText('Campaign “Winter sale” created.').waitFor();
     expect(await row.count()).toBe(1);
     expect(await page.locator('.draft').count()).toBe(0);
     expect(await page.getByLabel('Slug').inputValue()).toBe('');
   });
 
   it('takes it back when it is rejected, and says why', async () => {
-    const release = hold();
+    const release = holdCampaign();
     await send(page, 'Winter again', 'winter');
     const row = page.getByRole('list', { name: 'Campaigns' }).getByText('Winter again');
     await row.waitFor();
@@ -134,11 +126,11 @@ describeWith([chromium, dashboardPackages], 'the forms of the dashboard', () => 
       'const data = new DataTransfer(); data.items.add(new File(["text"], "dropped.txt")); data',
     );
     await page.locator('.drop').dispatchEvent('drop', { dataTransfer: data });
-    await page.getByText('dropped.txt is at').waitFor();
+    await page.getByText('dropped.txt uploaded').waitFor();
   });
 
   it('shows that a noisy neighbour delays itself', async () => {
-    await page.getByRole('button', { name: 'Let the neighbour be noisy' }).click();
+    await page.getByRole('button', { name: 'Run the noisy neighbour' }).click();
     await page.getByText(/[1-4] of the neighbour’s 4 operations were still waiting/).waitFor();
     await page.getByText(/^Yours waited .+, the neighbour’s/).waitFor();
     const mine = ({ path }: { path: string }): boolean => path.includes('purchase');

@@ -67,6 +67,7 @@ export const QrCodes = graphql(`
         name
         date
         scans
+        link
         ... @defer {
           statistics {
             clicks
@@ -145,10 +146,14 @@ export const PurchaseCheck = graphql(`
 /** What is left of both budgets. Costs nothing. */
 export const Budget = graphql(`
   query Budget {
-    rateLimit(upstream: LINKS) {
+    links: rateLimit(upstream: LINKS) {
       limit
       used
-      remaining
+      queued
+    }
+    market: rateLimit(upstream: MARKET) {
+      limit
+      used
       queued
     }
   }

@@ -1,3 +1,9 @@
+/** Addresses of the two APIs of a sandbox. */
+export interface Sandbox {
+  readonly links: string;
+  readonly market: string;
+}
+
 /** Where the gateway is, and who asks. */
 export interface Settings {
   /** Address of the gateway, without `/graphql`. */
@@ -6,6 +12,8 @@ export interface Settings {
   readonly token: string | null;
   /** That of the noisy neighbour; null where there is none. */
   readonly neighbourToken: string | null;
+  /** The sandbox of the demo, which fails on request; null over real APIs. */
+  readonly sandbox: Sandbox | null;
 }
 
 /**

@@ -92,13 +92,16 @@ export function usePatientQuery<Data, Variables extends AnyVariables>(
     setReceipt({ receipt: { ...told.upstream, maxAgeMs }, receivedAt });
   }, [told]);
 
+  // What failed has nothing to show a cost of.
+  const answered = errors.length === 0 || Object.values(data ?? {}).some((value) => value !== null);
+
   return {
     data,
     loading: data === undefined && errors.length === 0 && !pause,
     hasNext,
     errors: retryMs === null ? errors : [],
     retry: settled && retryMs === null ? null : retry,
-    receipt,
+    receipt: answered ? receipt : null,
     state: told?.state ?? null,
     again: () => again.current(),
   };

@@ -4,8 +4,43 @@ import { Budget } from '../graph/documents.ts';
 
 const EVERY_MS = 2000;
 
-/** How much of the minute's requests is spent. Costs nothing. */
-export function BudgetMeter() {
+/** From here on the rest is small, as a share of the limit. */
+const HIGH = 0.8;
+
+interface Spent {
+  readonly limit: number;
+  readonly used: number;
+  readonly queued: number;
+}
+
+function Meter({ name, spent }: { name: string; spent: Spent | undefined }) {
+  const { limit, used, queued } = spent ?? { limit: 0, used: 0, queued: 0 };
+  const share = limit > 0 ? Math.min(1, used / limit) : 0;
+  const text = limit > 0 ? `${used} of ${limit}` : spent ? 'not configured' : '';
+  return (
+    <div className="budget">
+      <p>
+        <span>{name}</span>
+        {queued > 0 && <span className="queued">{queued} waiting</span>}
+        <span className="spent">{text}</span>
+      </p>
+      <div
+        className={share >= HIGH ? 'meter meter-high' : 'meter'}
+        role="meter"
+        aria-label={`${name}: requests this minute`}
+        aria-valuemin={0}
+        aria-valuemax={limit || 1}
+        aria-valuenow={Math.min(used, limit)}
+        aria-valuetext={text || 'loading'}
+      >
+        <span style={{ width: `${share * 100}%` }} />
+      </div>
+    </div>
+  );
+}
+
+/** How much of the requests that both APIs allow is spent. Costs nothing. */
+export function BudgetMeters() {
   const [{ data }, execute] = useQuery({ query: Budget, requestPolicy: 'network-only' });
   useEffect(() => {
     const timer = setInterval(() => {
@@ -13,20 +48,10 @@ export function BudgetMeter() {
     }, EVERY_MS);
     return () => clearInterval(timer);
   }, [execute]);
-  const { limit = 0, used = 0, queued = 0 } = data?.rateLimit ?? {};
   return (
-    <div className="budget">
-      <label htmlFor="budget">
-        {data ? (
-          <>
-            <strong>{used}</strong> of {limit} requests this minute
-            {queued > 0 && `, ${queued} waiting`}
-          </>
-        ) : (
-          'Budget'
-        )}
-      </label>
-      <meter id="budget" min={0} max={limit || 1} high={limit * 0.8} optimum={0} value={used} />
+    <div className="budgets">
+      <Meter name="Links" spent={data?.links} />
+      <Meter name="Market" spent={data?.market} />
     </div>
   );
 }

@@ -33,6 +33,12 @@ function sortIssues(issues: Issues): Answer {
   return { ...nothing, faults, refusal: others.length > 0 ? others.join(' ') : null };
 }
 
+/** A rejection has no path: it stands at the field that it names. */
+function sortRejection(message: string): Answer {
+  const field = fields.find((name) => new RegExp(`\\b${name}\\b`, 'i').test(message));
+  return field ? { ...nothing, faults: { [field]: message } } : { ...nothing, refusal: message };
+}
+
 /** Makes a campaign. What is wrong stands where it is to be mended. 1 upstream call; none for wrong input. */
 export function CampaignForm() {
   const form = useRef<HTMLFormElement>(null);
@@ -51,19 +57,21 @@ export function CampaignForm() {
       input: { name, public: shown, ...(slug && { slug }) },
     });
     const told = extensions?.['upstream'] as Receipt | undefined;
-    if (told) setReceipt({ receipt: told, receivedAt: Date.now() });
     const result = data?.createCampaign;
+    setReceipt(told && result ? { receipt: told, receivedAt: Date.now() } : null);
     if (result?.__typename === 'Campaign') {
       form.current?.reset();
-      setAnswer({ ...nothing, made: `“${result.name}” is made.` });
+      setAnswer({ ...nothing, made: `Campaign “${result.name}” created.` });
     } else if (result?.__typename === 'InvalidInput') {
       const sorted = sortIssues(result.issues);
       setAnswer(sorted);
       const first = fields.find((field) => sorted.faults[field]);
       if (first) form.current?.querySelector<HTMLInputElement>(`[name=${first}]`)?.focus();
+    } else if (result?.__typename === 'Rejected') {
+      setAnswer(sortRejection(result.message));
     } else {
       const [{ message } = { message: 'Nothing was made.' }] = errorsOf(error);
-      setAnswer({ ...nothing, refusal: result?.message ?? message });
+      setAnswer({ ...nothing, refusal: message });
     }
   }
 
@@ -76,11 +84,11 @@ export function CampaignForm() {
         autoComplete="off"
         spellCheck={false}
         placeholder="winter-sale"
-        hint="The end of its link; without one it has no rotator."
+        hint="Last part of the rotator link. Without a slug there is no rotator."
         fault={answer.faults['slug']}
       />
       <label className="check">
-        <input type="checkbox" name="public" /> Everybody may see its list
+        <input type="checkbox" name="public" /> Public list
       </label>
       {answer.refusal && (
         <p className="notice notice-bad" role="alert">
@@ -88,7 +96,7 @@ export function CampaignForm() {
         </p>
       )}
       <button type="submit" disabled={fetching}>
-        {fetching ? 'Saving…' : 'Make campaign'}
+        {fetching ? 'Saving…' : 'Create campaign'}
       </button>
       <p className="done" role="status">
         {answer.made}

@@ -27,9 +27,7 @@ export function CampaignsPanel() {
         <div>
           {query.loading && <Skeleton rows={FEW} what="the campaigns" />}
           <Trouble query={query} />
-          {campaigns && nodes.length === 0 && (
-            <p className="empty">No campaigns yet. The first one will stand here.</p>
-          )}
+          {campaigns && nodes.length === 0 && <p className="empty">No campaigns yet.</p>}
           {nodes.length > 0 && (
             <ul className="rows" aria-label="Campaigns">
               {nodes.slice(0, all ? undefined : FEW).map((campaign) => (

@@ -19,7 +19,7 @@ function Items({ id }: { id: string }) {
     <div className="items">
       {query.loading && <Skeleton rows={3} what="the items" />}
       <Trouble query={query} />
-      {items && items.nodes.length === 0 && <p className="muted">Nothing in here yet.</p>}
+      {items && items.nodes.length === 0 && <p className="muted">No items yet.</p>}
       {items && items.nodes.length > 0 && (
         <ul>
           {items.nodes.map((item) => (

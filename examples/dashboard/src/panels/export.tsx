@@ -61,7 +61,9 @@ export function ExportPanel({ settings }: { settings: Settings }) {
   const running = state.is === 'running' ? state.progress : null;
   return (
     <Panel title="Export" name="export">
-      <p className="muted">All QR codes as CSV. When the budget ends it waits, and goes on.</p>
+      <p className="muted">
+        All QR codes as CSV. At the rate limit the export waits, then resumes.
+      </p>
       <label className="check">
         <input
           type="checkbox"
@@ -69,7 +71,7 @@ export function ExportPanel({ settings }: { settings: Settings }) {
           disabled={running !== null}
           onChange={({ currentTarget }) => setStatistics(currentTarget.checked)}
         />{' '}
-        With statistics, one request for each code
+        With statistics (1 request per code)
       </label>
       {running ? (
         <div className="progress">
@@ -88,7 +90,9 @@ export function ExportPanel({ settings }: { settings: Settings }) {
           Export CSV
         </button>
       )}
-      {running?.pause && <Countdown retry={running.pause} then="The export goes on by itself." />}
+      {running?.pause && (
+        <Countdown retry={running.pause} then="The export resumes automatically." />
+      )}
       {state.is === 'failed' && <Failure errors={state.errors} again={() => void run()} />}
       <p className="done" role="status">
         {state.is === 'done' && `${plural(state.rows, 'row')} saved as qr-codes.csv.`}

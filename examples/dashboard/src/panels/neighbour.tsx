@@ -22,8 +22,7 @@ function verdict({ own, stillWaiting, operations, neighbour, turnedAway }: Race)
   if (own === null) return 'The neighbour is in the queue, and so are you, behind it.';
   const ended = neighbour.length + turnedAway === operations;
   const worst = duration(Math.max(0, ...neighbour));
-  const away =
-    turnedAway > 0 ? `; ${plural(turnedAway, 'of its operation')} found no turn in time` : '';
+  const away = turnedAway > 0 ? `; ${plural(turnedAway, 'of its operation')} were rejected` : '';
   if (ended) return `Yours waited ${duration(own)}, the neighbour’s ${worst}${away}.`;
   return `Yours is answered after ${duration(own)}; ${stillWaiting} of the neighbour’s ${operations} operations were still waiting then.`;
 }
@@ -57,10 +56,11 @@ export function NeighbourPanel({ settings }: { settings: Settings }) {
       ) : (
         <>
           <p className="muted">
-            Somebody else asks the marketplace for far more than its limit. Then you ask once.
+            Another caller sends the marketplace more requests than its limit allows. Then you send
+            one.
           </p>
           <button type="button" onClick={() => void run()} disabled={running}>
-            {running ? 'Both are asking…' : 'Let the neighbour be noisy'}
+            {running ? 'Running…' : 'Run the noisy neighbour'}
           </button>
         </>
       )}

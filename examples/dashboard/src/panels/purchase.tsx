@@ -64,7 +64,7 @@ export function PurchasePanel() {
 
   const asked = code !== '';
   return (
-    <Panel title="Purchase check" name="purchase" receipt={asked ? query.receipt : null}>
+    <Panel title="Purchase check" name="purchase" receipt={asked ? query.receipt : undefined}>
       <form noValidate onSubmit={check} aria-label="Purchase check">
         <Field
           label="Purchase code"
@@ -72,7 +72,7 @@ export function PurchasePanel() {
           autoComplete="off"
           spellCheck={false}
           placeholder={SAMPLE}
-          hint="In the sandbox, the one shown in grey is valid."
+          hint="The code in the placeholder is valid in the sandbox."
           fault={fault}
         />
         <button type="submit">Check</button>

@@ -3,6 +3,7 @@ import { memo, type UIEvent, useCallback, useEffect, useState } from 'react';
 import { QrCodes } from '../graph/documents.ts';
 import type { DatedReceipt } from '../graph/use-patient-query.ts';
 import { usePatientQuery } from '../graph/use-patient-query.ts';
+import { BarChart } from '../parts/bar-chart.tsx';
 import { Countdown } from '../parts/countdown.tsx';
 import { count, date } from '../parts/format.ts';
 import { Failure, Panel, Skeleton } from '../parts/panel.tsx';
@@ -27,6 +28,26 @@ function Statistic({ value, coming }: { value: string | null; coming: boolean })
   return coming ? <span className="pulse" role="img" aria-label="loading" /> : '–';
 }
 
+/** The code itself, or an empty square where there is none to be had. */
+function Picture({ url }: { url: string | null }) {
+  return (
+    <span className="picture">
+      {url && (
+        <img
+          src={url}
+          alt=""
+          width="40"
+          height="40"
+          loading="lazy"
+          onError={({ currentTarget }) => {
+            currentTarget.hidden = true;
+          }}
+        />
+      )}
+    </span>
+  );
+}
+
 /** One window of the list: its rows at once, who scanned them as it comes. */
 const Page = memo(function Page({ after, onAnswer, onReceipt }: PageProps) {
   const query = usePatientQuery(QrCodes, { first: PAGE, after });
@@ -41,15 +62,20 @@ const Page = memo(function Page({ after, onAnswer, onReceipt }: PageProps) {
   return (
     <tbody>
       {connection?.nodes.map((code) => {
-        const { id, name, date: made, scans } = code;
+        const { id, link, name, date: made, scans } = code;
         // Not there until its part has come; null when it could not be read yet.
         const statistics = 'statistics' in code ? code.statistics : null;
         const top = statistics?.topCountries[0];
         return (
           <tr key={id}>
             <th scope="row">
-              <span className="strong">{name ?? 'Untitled'}</span>
-              <span className="muted block">{date(made)}</span>
+              <div className="code">
+                <Picture url={link} />
+                <div>
+                  <span className="strong">{name ?? 'Untitled'}</span>
+                  <span className="muted block">{date(made)}</span>
+                </div>
+              </div>
             </th>
             <td className="number">{count(scans)}</td>
             <td className="number">
@@ -80,7 +106,7 @@ const Page = memo(function Page({ after, onAnswer, onReceipt }: PageProps) {
             {query.retry ? (
               <Countdown
                 retry={query.retry}
-                then={connection ? 'The statistics come by themselves.' : undefined}
+                then={connection ? 'The statistics follow automatically.' : undefined}
               />
             ) : (
               <Failure errors={query.errors} again={query.again} />
@@ -95,22 +121,20 @@ const Page = memo(function Page({ after, onAnswer, onReceipt }: PageProps) {
 /** All QR codes, page after page as one scrolls. 1 upstream call for 100 of them, and 1 for the statistics of each. */
 export function QrPanel() {
   const [pages, setPages] = useState<readonly (string | null)[]>([null]);
-  const [last, setLast] = useState<Connection | null>(null);
+  const [answers, setAnswers] = useState<ReadonlyMap<string | null, Connection>>(new Map());
   const [receipt, setReceipt] = useState<DatedReceipt | null>(null);
   const lastPage = pages.at(-1);
 
-  const onAnswer = useCallback(
-    (after: string | null, connection: Connection) => {
-      if (after === lastPage) setLast(connection);
-    },
-    [lastPage],
-  );
+  const onAnswer = useCallback((after: string | null, connection: Connection) => {
+    setAnswers((all) => new Map(all).set(after, connection));
+  }, []);
   const onReceipt = useCallback(
     (after: string | null, next: DatedReceipt) => {
       if (after === lastPage) setReceipt(next);
     },
     [lastPage],
   );
+  const last = answers.get(lastPage ?? null);
   const next = last?.pageInfo.hasNextPage ? last.pageInfo.endCursor : null;
   const more = useCallback(() => {
     if (next) setPages((all) => (all.includes(next) ? all : [...all, next]));
@@ -120,7 +144,10 @@ export function QrPanel() {
     if (box.scrollHeight - box.scrollTop - box.clientHeight < NEAR_END_PX) more();
   };
 
-  const total = last?.totalCount;
+  const total = answers.get(null)?.totalCount;
+  const bars = [...answers.values()].flatMap(({ nodes }) =>
+    nodes.map(({ id, name, scans }) => ({ id, label: name ?? 'Untitled', value: scans ?? 0 })),
+  );
   return (
     <Panel
       title="QR codes"
@@ -128,7 +155,11 @@ export function QrPanel() {
       receipt={receipt}
       aside={total != null && <span className="muted">{count(total)}</span>}
     >
-      {total === 0 && <p className="empty">No QR codes yet.</p>}
+      {total === 0 ? (
+        <p className="empty">No QR codes yet.</p>
+      ) : (
+        <BarChart title="Scans" bars={bars} />
+      )}
       <div
         className="scroll"
         onScroll={onScroll}

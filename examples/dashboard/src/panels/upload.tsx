@@ -83,7 +83,7 @@ export function UploadPanel({ settings }: { settings: Settings }) {
         <button type="button" onClick={() => picker.current?.click()} disabled={busy}>
           Choose a file
         </button>
-        <p className="muted">or drop one here. It passes through as it comes, whatever its size.</p>
+        <p className="muted">or drop one here, of any size.</p>
       </div>
       {busy && (
         <div className="progress">
@@ -96,18 +96,15 @@ export function UploadPanel({ settings }: { settings: Settings }) {
           </button>
         </div>
       )}
-      {state.is === 'waiting' && <Countdown retry={state.retry} then="The file goes by itself." />}
+      {state.is === 'waiting' && (
+        <Countdown retry={state.retry} then="The upload starts automatically." />
+      )}
       {state.is === 'failed' && <Failure errors={state.errors} again={() => send(state.file)} />}
       <div role="status">
         {state.is === 'done' && (
           <p className="done">
-            {state.file.name} is at{' '}
-            {state.made.shortUrl ? (
-              <a href={state.made.shortUrl}>{state.made.shortUrl}</a>
-            ) : (
-              'its place'
-            )}
-            . It cost one call.
+            {state.file.name} uploaded, 1 upstream request.{' '}
+            {state.made.shortUrl && <a href={state.made.shortUrl}>{state.made.shortUrl}</a>}
           </p>
         )}
       </div>

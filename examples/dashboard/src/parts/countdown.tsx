@@ -8,12 +8,12 @@ interface CountdownProps {
 }
 
 /** Says that something goes on by itself, and counts down to it. Screen readers hear it once. */
-export function Countdown({ retry, then = 'It tries again by itself.' }: CountdownProps) {
+export function Countdown({ retry, then = 'Retries automatically.' }: CountdownProps) {
   const seconds = Math.max(0, Math.ceil((retry.at - useNow()) / 1000));
   return (
     <div className="notice notice-wait">
       <p role="status">
-        {retry.exhausted ? 'The budget is used up for now.' : 'The service is away.'} {then}
+        {retry.exhausted ? 'Rate limit reached.' : 'The API is unavailable.'} {then}
       </p>
       <span className="count" role="timer" aria-label="Seconds left">
         {seconds} s

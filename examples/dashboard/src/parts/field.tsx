@@ -27,7 +27,7 @@ export function Field({ label, hint, fault, ...input }: FieldProps) {
         aria-describedby={described || undefined}
       />
       {fault && (
-        <p id={`${id}-fault`} className="fault">
+        <p id={`${id}-fault`} className="fault" role="alert">
           {fault}
         </p>
       )}

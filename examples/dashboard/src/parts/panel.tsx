@@ -58,6 +58,7 @@ interface PanelProps {
   readonly name: string;
   /** A few words beside the title. */
   readonly aside?: ReactNode;
+  /** `null` until it comes: its place is kept. Absent for a panel without one. */
   readonly receipt?: DatedReceipt | null;
   readonly children: ReactNode;
 }
@@ -72,7 +73,7 @@ export function Panel({ title, name, aside, receipt, children }: PanelProps) {
         {aside && <div className="aside">{aside}</div>}
       </header>
       <div className="body">{children}</div>
-      {receipt && (
+      {receipt !== undefined && (
         <footer>
           <ReceiptLine receipt={receipt} />
         </footer>
