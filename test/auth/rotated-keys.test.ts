@@ -112,6 +112,7 @@ describe('a key in a file', () => {
     const before = await who();
     writeFileSync(file, keys.admin.slice(0, 5));
     await door.clock.advance(1000);
+    expect(await who()).toBe(before);
     await rotateTo(keys.pro);
     await door.clock.advance(60_000);
     expect(await who()).toBe(before);

@@ -8,6 +8,8 @@ import { type Config, loadConfig } from '../../src/config/config.ts';
 import { createGateway, type Gateway } from '../../src/gateway.ts';
 import { proofOf } from '../../src/operators/probe-proof.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { type Clock, systemClock } from '../../src/scheduling/clock.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'probe-running-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -42,10 +44,13 @@ function settings(env: Env = {}): Env {
 }
 
 /** A gateway that runs, and the settings with which a command beside it finds it. */
-async function running(env: Env = {}): Promise<{ config: Config; url: string; env: Env }> {
+async function running(
+  env: Env = {},
+  clock: Clock = systemClock,
+): Promise<{ config: Config; url: string; env: Env }> {
   const given = settings(env);
   const isApart = 'METRICS_PORT' in given;
-  gateway = await createGateway(loadConfig({ ...given, PORT: '0' }));
+  gateway = await createGateway(loadConfig({ ...given, PORT: '0' }), { clock });
   const { operatorsUrl, url } = await gateway.listen();
   const name = isApart ? 'METRICS_PORT' : 'PORT';
   const found = { ...given, [name]: new URL(operatorsUrl).port };
@@ -107,7 +112,9 @@ describe('a probe beside a running gateway', () => {
   });
 
   it('tells the cause of an outage while the circuit breaker is open', async () => {
-    const { config, url } = await running();
+    // By a clock that stands: the breaker would be half-open after a second.
+    const clock = new VirtualClock();
+    const { config, url } = await running({}, clock);
     sandbox.links.fault({ kind: 'error-500' });
     await Promise.all(
       [
@@ -120,7 +127,7 @@ describe('a probe beside a running gateway', () => {
       ].map((field) => ask(url, `{ ${field} }`)),
     );
     const sent = sandbox.links.requests.length;
-    const { lines } = await probe(config);
+    const lines = (await probe(config, clock)).lines.filter((line) => !line.includes('clock'));
     expect(lines[1]).toMatch(/No request was sent\. The link-management API is .* in \d+ s/);
     expect(lines[2]).toMatch(/The latest result, .* out of order \(HTTP 500 with a JSON failure\)/);
     expect(sandbox.links.requests).toHaveLength(sent);

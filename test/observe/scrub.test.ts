@@ -5,6 +5,13 @@ import { createScrub } from '../../src/observe/log/scrub.ts';
 const scrub = createScrub(['k3y/with+signs', 'abc']);
 
 describe('a text that goes into the log', () => {
+  it('knows a secret from the moment on at which it is added', () => {
+    const secrets = ['the-first-key'];
+    const growing = createScrub(secrets);
+    secrets.push('another-key');
+    expect(growing('the-first-key another-key')).toBe('[secret] [secret]');
+  });
+
   it('loses every known secret, also percent-encoded', () => {
     expect(scrub('used k3y/with+signs and k3y%2Fwith%2Bsigns')).toBe('used [secret] and [secret]');
   });
