@@ -16,6 +16,7 @@ export class AnswerTally {
   readonly #counted: () => void;
   #remembered = 0;
   #executed = 0;
+  #maxAgeMs = 0;
   readonly #reads = new Map<string, { -readonly [K in keyof ServedKind]: ServedKind[K] }>();
   readonly #names = new Map<string | null, { runs: number; saved: number }>();
   /** The answer that was given last, and how often in a row its reads are not counted yet. */
@@ -28,15 +29,17 @@ export class AnswerTally {
   }
 
   /** An operation was executed over what the cache holds. Its reads are emitted where they are served. */
-  countExecuted(name: string | null, saved: number): void {
+  countExecuted(name: string | null, saved: number, maxAgeMs: number): void {
     this.#executed += 1;
+    if (maxAgeMs > this.#maxAgeMs) this.#maxAgeMs = maxAgeMs;
     this.#counted();
     this.#countName(name, 1, saved);
   }
 
   /** An answer was given again. */
-  count(answer: RememberedAnswer): void {
+  count(answer: RememberedAnswer, ageMs: number): void {
     this.#remembered += 1;
+    if (ageMs > this.#maxAgeMs) this.#maxAgeMs = ageMs;
     if (answer !== this.#last) {
       this.#countReads();
       this.#last = answer;
@@ -81,10 +84,12 @@ export class AnswerTally {
       remembered: this.#remembered,
       executed: this.#executed,
       names: new Map(this.#names),
+      maxAgeMs: this.#maxAgeMs,
     });
     this.#reads.clear();
     this.#names.clear();
     this.#remembered = 0;
     this.#executed = 0;
+    this.#maxAgeMs = 0;
   }
 }

@@ -58,6 +58,7 @@ export function observeUpload(
         saved: 0,
         waitedMs: summary?.waitedMs ?? 0,
         stale: 0,
+        maxAgeMs: 0,
       } as const;
       events.emit('operationEnded', { at, operation: caller?.receipt ?? null, record });
     },

@@ -45,6 +45,8 @@ export interface EventRows {
     /** Executed over what the cache holds. */
     readonly executed: number;
     readonly names: AnswersByName;
+    /** Age of the oldest answer among them, in milliseconds. */
+    readonly maxAgeMs: number;
   };
 
   /** One read was answered; `reads` follows for all of them in bulk. */
@@ -188,6 +190,8 @@ export interface OperationRecord {
   readonly saved: number;
   readonly waitedMs: number;
   readonly stale: number;
+  /** Age of the oldest answer that served, in milliseconds. */
+  readonly maxAgeMs: number;
 }
 
 /** Where an operation came from, for the trace that its span belongs to. */

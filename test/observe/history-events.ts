@@ -35,7 +35,7 @@ export function createHistory(clock = new VirtualClock()) {
   const send = (sent: Sent = {}): void => leave(sent)(sent.code ?? 'OK');
   const end = (name: string | null, more: Partial<OperationRecord> = {}): void => {
     const answered = { status: 200, codes: [], outcome: 'ok', durationMs: 0 } as const;
-    const cost = { calls: 1, saved: 2, waitedMs: 0, stale: 0 };
+    const cost = { calls: 1, saved: 2, waitedMs: 0, stale: 0, maxAgeMs: 0 };
     const known = { requestId: 'r', name, type: 'query', caller: 'a' } as const;
     const record = { ...known, ...answered, ...cost, ...more };
     history.operationEnded({ at: clock.now(), operation: null, record });

@@ -84,7 +84,7 @@ describe('The hour of a history', () => {
     for (let minute = 0; minute < 90; minute += 1) {
       send();
       history.reads({ upstream: 'LINKS', resource: 'channels', result: 'hit', times: 1 });
-      history.answeredInBulk({ remembered: 1, executed: 0, names: new Map() });
+      history.answeredInBulk({ remembered: 1, executed: 0, names: new Map(), maxAgeMs: 0 });
       await clock.advance(MINUTE);
     }
     expect(history.hour.sends).toBeGreaterThanOrEqual(55);
@@ -128,7 +128,7 @@ describe('The hour of a history', () => {
     expect(slow?.waitP95Ms).toBeLessThan(8193);
     // All that was answered in front waited for nothing.
     const names = new Map([['Slow', { runs: 1900, saved: 1900 }]]);
-    history.answeredInBulk({ remembered: 1900, executed: 0, names });
+    history.answeredInBulk({ remembered: 1900, executed: 0, names, maxAgeMs: 0 });
     const [row] = history.hour.operations.rows;
     expect(row).toMatchObject({ waitP95Ms: 0, durationP95Ms: 0, runs: 2000 });
   });

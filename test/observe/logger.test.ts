@@ -108,6 +108,7 @@ describe('the line of an operation', () => {
     waitedMs: fc.double({ min: 0, max: 1e9, noNaN: true }),
     saved: fc.nat(),
     stale: fc.nat(),
+    maxAgeMs: fc.nat(),
   });
 
   const emitting = (each: OperationRecord) => (events: EventStream) =>

@@ -141,6 +141,7 @@ describe('the numbers', () => {
     waitedMs: 0,
     saved: 0,
     stale: 0,
+    maxAgeMs: 0,
   };
 
   it('hold what happened before their library was loaded', async () => {

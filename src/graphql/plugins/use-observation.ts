@@ -33,6 +33,7 @@ export function useObservation(options: {
       saved: cost ? cost.saved.cache + cost.saved.coalesced : 0,
       waitedMs: cost?.waitedMs ?? 0,
       stale: cost?.stale ?? 0,
+      maxAgeMs: cost?.maxAgeMs ?? 0,
     };
     events.emit('operationEnded', { at, operation: running.receipt, record });
   };
