@@ -46,6 +46,7 @@ export interface ClientOptions extends ExchangeOptions {
 export class Client {
   readonly #options: ClientOptions;
   readonly #refresher: Refresher;
+  readonly #wire: Wire;
   /** The budgets of all keys in use. */
   readonly budgets: Budgets;
   /** What the cache has for the readers of this upstream. */
@@ -79,6 +80,7 @@ export class Client {
     const sharedCache = answers ? new SharedCache({ ...kept, answers, cached }) : null;
     const world = { budgets, cached, clock, events, upstream, wire };
     this.#refresher = refresher;
+    this.#wire = wire;
     this.budgets = budgets;
     this.inFlight = inFlight;
     this.fetcher = new Fetcher({ ...world, cache, inFlight, refresher, sharedCache });
@@ -130,6 +132,11 @@ export class Client {
   /** How the budget of a credential's key stands. Costs nothing. */
   budgetState(credential: Credential): KeyState {
     return this.budgets.stateOf(credential);
+  }
+
+  /** See `Wire.heldMs`. */
+  get heldMs(): number {
+    return this.#wire.heldMs;
   }
 
   /** How many answers are watched; their number is for those who watch to bound. */

@@ -126,6 +126,20 @@ describe('The forecast of a plan', () => {
     expect(Math.abs((await readyMs(world, query)) - plan.readyInMs)).toBeLessThan(ANSWER_MS);
   });
 
+  it('begins with the next attempt while the circuit breaker is open', async () => {
+    clock = new VirtualClock();
+    const world = await startWorld({ clock, sandbox: { clock } });
+    worlds.push(world);
+    world.sandbox.links.fault({ kind: 'error-500' });
+    for (const name of ['pixels', 'domains', 'overlays', 'campaigns', 'splashPages']) {
+      await world.ask(`{ ${name} { totalCount } }`);
+    }
+    const plan = await planOf(world, '{ account { username } }');
+    expect(plan.startsInMs).toBe(1000);
+    await clock.advance(400);
+    expect((await planOf(world, '{ account { username } }')).startsInMs).toBe(600);
+  });
+
   it('is right behind others who wait, and with a request of theirs', async () => {
     const world = await open();
     await learn(world);

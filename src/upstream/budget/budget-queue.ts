@@ -84,8 +84,8 @@ export abstract class BudgetQueue {
     return position === undefined ? 0 : this.#estimateAt(position);
   }
 
-  forecast(): QueueForecast {
-    return new QueueForecast(this.lanes, this.store.view);
+  forecast(heldMs: number): QueueForecast {
+    return new QueueForecast(this.lanes, this.store.view, heldMs);
   }
 
   waiting(most: number): QueuedRequest[] {

@@ -150,9 +150,10 @@ export interface Budget {
   estimateOf(request: SlotRequest): number;
   /**
    * What waits now, to play through what becomes of it, and of requests that do not exist, if nothing else is
-   * asked for. Costs no upstream call, takes no slot, and changes nothing.
+   * asked for. Nothing leaves for `heldMs` milliseconds, as while the circuit breaker is open. Costs no upstream call,
+   * takes no slot, and changes nothing.
    */
-  forecast(): QueueForecast;
+  forecast(heldMs: number): QueueForecast;
   /** How long it takes to learn whether a slot is free, in milliseconds: even the impatient wait for that. */
   readonly answersInMs: number;
   /** Requests per window that the upstream grants the key. */

@@ -46,7 +46,8 @@ export class QueueForecast {
   #now: number;
   #played = 0;
 
-  constructor(lanes: Lanes<Waiting>, view: BudgetView) {
+  /** `heldMs`: milliseconds for which nothing leaves, whatever the budget allows. */
+  constructor(lanes: Lanes<Waiting>, view: BudgetView, heldMs: number) {
     const budget = copyOf(view.budget);
     const { limit, latencyMs } = budget;
     const { bids, isAlive, now } = view;
@@ -56,7 +57,7 @@ export class QueueForecast {
     this.#lanes = lanes.copy(budget);
     this.#view = view;
     this.#now = now;
-    budget.pause.until = now + heldMsOf(view);
+    budget.pause.until = now + Math.max(heldMs, heldMsOf(view));
     this.#answers = budget.held
       .filter(({ owner }) => isAlive(owner))
       .map(({ grantedAt, id, owner }) => ({ id, owner, at: Math.max(now, grantedAt + latencyMs) }))

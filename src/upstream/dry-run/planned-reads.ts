@@ -120,7 +120,7 @@ export class PlannedReads {
 
   #queueOf(credential: Credential, dryRun: DryRun): QueueForecast {
     return dryRun.queueOf(this.#client.upstream, () =>
-      this.#client.budgets.lookAt(credential).forecast(),
+      this.#client.budgets.lookAt(credential).forecast(this.#client.heldMs),
     );
   }
 

@@ -61,8 +61,13 @@ export class Wire {
 
   /** Why a request stays here while the breaker is open: `UPSTREAM_UNAVAILABLE`. */
   get heldBack(): GatewayError | undefined {
-    const { openMs } = this.#breaker;
-    return openMs === 0 ? undefined : outOfOrder(this.#upstream, openMs);
+    const { heldMs } = this;
+    return heldMs === 0 ? undefined : outOfOrder(this.#upstream, heldMs);
+  }
+
+  /** Milliseconds until a request may find out whether the upstream works again; 0 while the breaker lets requests leave. */
+  get heldMs(): number {
+    return this.#breaker.openMs;
   }
 
   /**

@@ -20,7 +20,7 @@ function departures(
   budget: Budget,
   { lane, caller, count }: { lane: 'write' | 'interactive'; caller: string; count: number },
 ): number[] {
-  const forecast = budget.forecast();
+  const forecast = budget.forecast(0);
   const own = new Set<Waiting>();
   for (let n = 0; n < count; n += 1) own.add(forecast.add(lane, caller));
   const leave: number[] = [];
