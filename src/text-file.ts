@@ -1,4 +1,13 @@
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 
 /** Without waiting for the other end of a pipe, and without taking a terminal for its own. */
 const FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0);
@@ -28,4 +37,29 @@ export function readTextFile(path: string, maxBytes: number): string {
   } finally {
     closeSync(file);
   }
+}
+
+/**
+ * Puts a new file with this text in the place of a file, at once: whoever reads meanwhile sees the old or the new one.
+ * Only this process's user may read it, and no link is followed. Returns the open file, to be appended to.
+ * @throws the error of the file system; what was there before is then as it was.
+ */
+export function openReplacement(path: string, text: string): number {
+  const next = `${path}.new`;
+  rmSync(next, { force: true });
+  const file = openSync(next, 'wx', 0o600);
+  try {
+    writeFileSync(file, text);
+    renameSync(next, path);
+    return file;
+  } catch (error) {
+    closeSync(file);
+    rmSync(next, { force: true });
+    throw error;
+  }
+}
+
+/** The same for a file that is written once. */
+export function replaceTextFile(path: string, text: string): void {
+  closeSync(openReplacement(path, text));
 }

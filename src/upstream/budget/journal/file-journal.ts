@@ -1,16 +1,8 @@
-import {
-  closeSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { reasonOf } from '../../../errors.ts';
 import { type Clock, type Moment, momentOf } from '../../../scheduling/clock.ts';
-import { readTextFile } from '../../../text-file.ts';
+import { openReplacement, readTextFile } from '../../../text-file.ts';
 import { CO_TENANT_REMEMBERED_WINDOWS } from '../law/caution.ts';
 import {
   type Journal,
@@ -107,12 +99,6 @@ function isOpenToOthers(folder: string): boolean {
   if (!process.getuid) return false;
   const { mode, uid } = statSync(folder);
   return (mode & 0o022) !== 0 || (uid !== process.getuid() && uid !== 0);
-}
-
-/** Opens a file that is new whatever was there before, and never one that a link leads to. */
-function openNew(path: string): number {
-  rmSync(path, { force: true });
-  return openSync(path, 'wx', 0o600);
 }
 
 /**
@@ -256,9 +242,7 @@ class FileJournal implements Journal {
       if (seenAt + CO_TENANT_REMEMBERED_WINDOWS * keepMs <= now) this.#coTenants.delete(key);
       else text += coTenantLine(key, at(seenAt));
     }
-    const file = openNew(`${this.#path}.new`);
-    writeFileSync(file, text);
-    renameSync(`${this.#path}.new`, this.#path);
+    const file = openReplacement(this.#path, text);
     if (this.#file !== null) closeSync(this.#file);
     this.#file = file;
     this.#lines = 0;
