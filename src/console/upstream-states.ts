@@ -43,7 +43,7 @@ function upstreamState(
   }, null)?.budget;
   const { rateLimit, rateWindowMs } = limits[upstream];
   const window = busiest?.window ?? { limit: rateLimit, taken: [], nextInMs: null, allInMs: null };
-  const { answeredAt } = health.of(upstream);
+  const answeredAt = health.answeredAt(upstream);
   return {
     upstream,
     title: upstreamTitle[upstream],

@@ -149,7 +149,7 @@ interface UpstreamRequest extends RequestOrigin {
 
 /**
  * Whose fault it is that a request brought nothing: the upstream's as a whole, its for this kind of
- * resource, or the caller's, whose bytes ended early or came as they pleased.
+ * resource, or the caller's, whose bytes ended early or came as they pleased, or whose own key is not accepted.
  */
 export type Fault = 'host' | 'resource' | 'caller';
 
@@ -162,10 +162,12 @@ export interface UpstreamOutcome {
   readonly code: 'OK' | 'REFUSED' | 'CANCELED' | 'LATE' | ErrorCode;
   /** Absent when the upstream has answered, be it with a refusal. */
   readonly fault?: Fault | undefined;
-  /** What it was about, e.g. `qr`: a list as well as a row of it. Present beside a fault. */
+  /** What it was about, e.g. `qr`: a list as well as a row of it. */
   readonly kind?: string;
   /** Why it failed, for the operator's log only. */
   readonly cause?: unknown;
+  /** The same in a few words without any text of the upstream, e.g. `HTTP 500 with HTML`. */
+  readonly reason?: string;
   /** The operations that waited for it, beside the one that it was sent for. Present where it failed. */
   readonly sharedWith?: readonly Asker[];
   readonly durationMs: number;

@@ -8,23 +8,32 @@ const FAILURES_TO_DOUBT = 3;
 /** Unless all were about one kind of resource, which can be out of order alone. */
 const KINDS_TO_DOUBT = 2;
 const DOUBT_MS = 60_000;
+/** For how long the failures of one kind of resource are told while the others are answered. */
+const KIND_MS = 300_000;
 
-/** How the requests to one upstream have ended. Moments are on `clock.now()`; `null` is never. */
-export interface UpstreamHealth {
-  readonly answeredAt: number | null;
-  readonly refusedAt: number | null;
-  readonly failedAt: number | null;
-  /** What the latest failure is called, e.g. `UPSTREAM_TIMEOUT`. */
-  readonly failure: string | null;
-  /** Requests since the last one that was answered at all, and what they were about. */
-  readonly unansweredInARow: number;
-  readonly unansweredKinds: ReadonlySet<string>;
+/** Requests to an upstream that have failed in a row, with no usable answer between them. Moments are on `clock.now()`. */
+interface FailureRun {
+  /** Of the latest, in a few words, e.g. `HTTP 500 with HTML`. */
+  readonly reason: string;
+  readonly since: number;
+  readonly lastAt: number;
+  readonly inARow: number;
+  /** What all of them asked for; `null` where several kinds of resources fail, or the host. */
+  readonly resource: string | null;
 }
 
-type Mutable<T> = { -readonly [K in keyof T]: T[K] };
-type MutableHealth = Mutable<Omit<UpstreamHealth, 'unansweredKinds'>> & {
+/** How the requests to one upstream have ended. */
+interface UpstreamHealth {
+  /** Of the latest answer, be it a refusal, on `clock.now()`; `null` before the first. */
+  answeredAt: number | null;
+  failedAt: number | null;
+  /** Requests since the last one that was answered at all, and what they were about. */
+  unansweredInARow: number;
   readonly unansweredKinds: Set<string>;
-};
+  /** Of all requests, and of those for each kind of resource; these kinds are words of ours, and few. */
+  run: FailureRun | null;
+  readonly runs: Map<string, FailureRun>;
+}
 
 /** Stands among the kinds for a host that cannot be reached at all. */
 const EVERYTHING = '*';
@@ -36,10 +45,18 @@ const NOT_OF_THE_UPSTREAM: ReadonlySet<string> = new Set([
   'INTERNAL_SERVER_ERROR',
 ]);
 
-/** Remembers how requests to each upstream ended, for readiness and for the status page. */
+/** Outcomes that brought nothing, and are not due to what was asked for. */
+const FAILURES: ReadonlySet<string> = new Set([
+  'UPSTREAM_UNAVAILABLE',
+  'UPSTREAM_TIMEOUT',
+  'UPSTREAM_INVALID_RESPONSE',
+  'UPSTREAM_UNAUTHENTICATED',
+]);
+
+/** Remembers how requests to each upstream ended, for readiness and for the console. */
 export class Health implements EventReader {
   readonly #clock: Clock;
-  readonly #upstreams: Record<UpstreamName, MutableHealth> = {
+  readonly #upstreams: Readonly<Record<UpstreamName, UpstreamHealth>> = {
     LINKS: blank(),
     MARKET: blank(),
   };
@@ -48,8 +65,21 @@ export class Health implements EventReader {
     this.#clock = clock;
   }
 
-  of(upstream: UpstreamName): UpstreamHealth {
-    return this.#upstreams[upstream];
+  /** When the upstream answered last, be it with a refusal, on `clock.now()`; `null` before the first answer. */
+  answeredAt(upstream: UpstreamName): number | null {
+    return this.#upstreams[upstream].answeredAt;
+  }
+
+  /**
+   * The failures in a row of an upstream; where it answers other requests, those of the kind of resource that failed
+   * last, within the last five minutes. `null` where nothing fails.
+   */
+  failuresOf(upstream: UpstreamName): FailureRun | null {
+    const { run, runs } = this.#upstreams[upstream];
+    if (run) return run;
+    let latest: FailureRun | null = null;
+    for (const each of runs.values()) if (each.lastAt >= (latest?.lastAt ?? 0)) latest = each;
+    return latest && this.#clock.now() - latest.lastAt < KIND_MS ? latest : null;
   }
 
   /** False after several unanswered requests in a row, for a minute. True before the first one. */
@@ -60,34 +90,57 @@ export class Health implements EventReader {
     return !(lately && everywhere && unansweredInARow >= FAILURES_TO_DOUBT);
   }
 
-  requestEnded({ at, outcome, request }: EventRows['requestEnded']): void {
+  requestEnded(row: EventRows['requestEnded']): void {
+    const { at, outcome, request } = row;
     const { code, fault, kind = EVERYTHING } = outcome;
-    if (fault === 'caller' || NOT_OF_THE_UPSTREAM.has(code)) return;
+    const isOfKey = code === 'UPSTREAM_UNAUTHENTICATED';
+    if ((fault === 'caller' && !isOfKey) || NOT_OF_THE_UPSTREAM.has(code)) return;
     const health = this.#upstreams[request.upstream];
     if (code === 'UPSTREAM_UNAVAILABLE' || code === 'UPSTREAM_TIMEOUT') {
       health.unansweredInARow += 1;
       health.unansweredKinds.add(fault === 'host' ? EVERYTHING : kind);
+      health.failedAt = at;
     } else {
       health.unansweredInARow = 0;
       health.unansweredKinds.clear();
       health.answeredAt = at;
     }
-    if (code === 'REFUSED') {
-      health.refusedAt = at;
-    } else if (code !== 'OK' && code !== 'UPSTREAM_REJECTED') {
-      health.failedAt = at;
-      health.failure = code;
+    if (FAILURES.has(code) && fault !== 'caller') {
+      health.run = longer(health.run, row);
+      // Whether the host is reached is no matter of a kind.
+      if (fault !== 'host') health.runs.set(kind, longer(health.runs.get(kind) ?? null, row));
+    } else {
+      // What failed for an outage as a whole is over with it.
+      if (health.run?.resource === null) health.runs.clear();
+      health.run = null;
+      health.runs.delete(kind);
     }
   }
 }
 
-function blank(): MutableHealth {
+/** A run with one failure more. */
+function longer(
+  run: FailureRun | null,
+  { at, outcome, request }: EventRows['requestEnded'],
+): FailureRun {
+  const { code, fault, reason = code } = outcome;
+  const resource = fault === 'host' ? null : request.resource;
+  return {
+    reason,
+    since: run?.since ?? at,
+    lastAt: at,
+    inARow: (run?.inARow ?? 0) + 1,
+    resource: run && run.resource !== resource ? null : resource,
+  };
+}
+
+function blank(): UpstreamHealth {
   return {
     answeredAt: null,
-    refusedAt: null,
     failedAt: null,
-    failure: null,
     unansweredInARow: 0,
     unansweredKinds: new Set(),
+    run: null,
+    runs: new Map(),
   };
 }

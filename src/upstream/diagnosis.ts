@@ -2,7 +2,7 @@ import type { UpstreamName } from '../errors.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import type { RawAnswer } from './request.ts';
 import type { Witness, Witnessed } from './wire/exchange.ts';
-import type { Failure } from './wire/failure.ts';
+import { type Failure, systemCode } from './wire/failure.ts';
 import { WireError } from './wire/send.ts';
 
 /** Something that is wrong, in a sentence or two for the operator. No URL, key or answer is in it. */
@@ -148,7 +148,7 @@ function faultOf(
 /** Why no answer came, by the code of the system or the library. */
 function unanswered({ cause, kind }: WireError, { timeoutMs, upstream }: Subject): Finding {
   const setting = `${upstream}_BASE_URL`;
-  const code = codeOf(cause);
+  const code = systemCode(cause);
   const known = code === '' ? '' : ` (${code})`;
   if (kind === 'timeout') {
     return world(
@@ -172,17 +172,6 @@ function unanswered({ cause, kind }: WireError, { timeoutMs, upstream }: Subject
   }
   return world(
     `The ${upstream} upstream cannot be reached${known}. Check the host and port of ${setting}, and whether this machine may go there.`,
-  );
-}
-
-/** The first code in an error, its causes and what it is made of. */
-function codeOf(error: unknown, depth = 0): string {
-  if (!(error instanceof Error) || depth > 4) return '';
-  const inner = error instanceof AggregateError ? error.errors[0] : error.cause;
-  const own = 'code' in error && typeof error.code === 'string' ? error.code : '';
-  // A library's word for a broken socket hides what broke it.
-  return (
-    (own.startsWith('UND_ERR') ? codeOf(inner, depth + 1) : '') || own || codeOf(inner, depth + 1)
   );
 }
 

@@ -98,6 +98,34 @@ export function faultOf(failure: Failure, { stream }: Pick<Call<unknown>, 'strea
   return stream ? 'caller' : 'resource';
 }
 
+/** Characters of a reason that are kept: a decoder names the path of a member, which an upstream chooses. */
+const LONGEST_REASON = 120;
+
+/** Why a request failed, in a few words for the operator; `undefined` where the code says it all. */
+export function reasonInWords(failure: Failure, timeoutMs: number): string | undefined {
+  if (failure instanceof WireError) {
+    if (failure.kind === 'timeout') return `no answer within ${timeoutMs / 1000} s`;
+    const code = systemCode(failure.cause);
+    const what = failure.kind === 'lost' ? 'connection lost' : 'cannot be reached';
+    return code === '' ? what : `${what} (${code})`;
+  }
+  if (failure.kind === 'unauthenticated') return 'API key not accepted';
+  return 'detail' in failure ? failure.detail.slice(0, LONGEST_REASON) : undefined;
+}
+
+/** The first code of the system or the library in an error, its causes and what it is made of; empty without one. */
+export function systemCode(error: unknown, depth = 0): string {
+  if (!(error instanceof Error) || depth > 4) return '';
+  const inner = error instanceof AggregateError ? error.errors[0] : error.cause;
+  const own = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  // A library's word for a broken socket hides what broke it.
+  return (
+    (own.startsWith('UND_ERR') ? systemCode(inner, depth + 1) : '') ||
+    own ||
+    systemCode(inner, depth + 1)
+  );
+}
+
 /** Whether the connection broke under a request, as one does that the upstream closed for idling. */
 export function isLost(failure: Failure): boolean {
   return failure instanceof WireError && failure.kind === 'lost';

@@ -6,7 +6,7 @@ import type { Clock } from '../../scheduling/clock.ts';
 import type { Call } from '../request.ts';
 import { AnnouncedLimit } from './announced-limit.ts';
 import { type Exchanged, type ExchangeOptions, exchange } from './exchange.ts';
-import { faultOf, outOfOrder, readError } from './failure.ts';
+import { faultOf, outOfOrder, readError, reasonInWords } from './failure.ts';
 import { type ForgetKey, KeyAuthorization, type Keys } from './key-authorization.ts';
 import { NO_FEEDBACK } from './rate-limit-headers.ts';
 import { WireError } from './send.ts';
@@ -88,7 +88,7 @@ export class Wire {
     }
     // How long the bytes of a stream take is up to who sends them.
     const departure = this.#breaker.leaving(kind, call.stream === undefined);
-    const sent = this.#observed(call, credential.secret, departing, mayLeave);
+    const sent = this.#observed(call, credential, departing, mayLeave);
     // A mistake of ours says nothing about the upstream, and must not leave the breaker half-open.
     sent.catch(() => departure.ended());
     const judged = sent.then((exchanged) => {
@@ -103,15 +103,16 @@ export class Wire {
     });
     return this.authorization.learn(call, credential, judged);
   }
+
   /** `exchange` with its beginning and its end as events. */
   #observed<T>(
     call: SentCall<T>,
-    secret: string,
+    credential: Credential,
     { asker, caller, lane, operation, renews, sharedWith }: Departing,
     mayLeave: () => boolean,
   ): Promise<Exchanged<T>> {
     const { clock, events } = this.#options;
-    if (!events) return exchange(this.#options, call, secret, mayLeave);
+    if (!events) return exchange(this.#options, call, credential.secret, mayLeave);
     const request = {
       upstream: this.#upstream,
       method: call.method,
@@ -134,8 +135,8 @@ export class Wire {
     };
     const work = async (): Promise<Exchanged<T>> => {
       try {
-        const exchanged = await exchange(this.#options, call, secret, mayLeave);
-        end(this.#outcomeOf(call, exchanged, sharedWith));
+        const exchanged = await exchange(this.#options, call, credential.secret, mayLeave);
+        end(this.#outcomeOf(call, exchanged, { credential, sharedWith }));
         return exchanged;
       } catch (error) {
         end({ code: 'INTERNAL_SERVER_ERROR', cause: error });
@@ -148,18 +149,27 @@ export class Wire {
   #outcomeOf<T>(
     call: Call<T>,
     { outcome }: Exchanged<T>,
-    sharedWith: Departing['sharedWith'],
+    { credential, sharedWith }: { credential: Credential } & Pick<Departing, 'sharedWith'>,
   ): Omit<UpstreamOutcome, 'durationMs'> {
-    if (outcome.kind === 'value') return { code: 'OK' };
-    if (outcome.kind === 'refused') return { code: 'REFUSED' };
+    const kind = kindOf(call);
+    if (outcome.kind === 'value') return { code: 'OK', kind };
+    if (outcome.kind === 'refused') return { code: 'REFUSED', kind };
     if (outcome.kind === 'late') return { code: 'LATE' };
     const { failure } = outcome;
     if (failure instanceof WireError && failure.byCaller) return { code: 'CANCELED' };
-    const fault = faultOf(failure, call) ?? undefined;
     const { code, cause } = readError(this.#upstream, failure);
+    const isOfCaller = credential.ofCaller && code === 'UPSTREAM_UNAUTHENTICATED';
+    const fault = isOfCaller ? 'caller' : (faultOf(failure, call) ?? undefined);
+    const reason = reasonInWords(failure, this.#options.timeoutMs);
     // An upstream's own sentence can hold anything that was sent to it.
-    const ended = { code, fault, kind: kindOf(call), sharedWith: sharedWith() };
-    return cause === undefined ? ended : { ...ended, cause };
+    return {
+      code,
+      fault,
+      kind,
+      sharedWith: sharedWith(),
+      ...(reason === undefined ? {} : { reason }),
+      ...(cause === undefined ? {} : { cause }),
+    };
   }
 }
 
