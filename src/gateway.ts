@@ -11,6 +11,7 @@ import type { UpstreamName } from './errors.ts';
 import { currentRequestId } from './http/door/every-request.ts';
 import { shutDown } from './http/shutdown.ts';
 import { ListenError } from './http/socket/listen.ts';
+import { HistoryFile } from './observe/history/history-file.ts';
 import type { LogStream } from './observe/log/logger.ts';
 import { createTelemetry } from './observe/telemetry.ts';
 import { budgetGauges } from './operators/budget-gauges.ts';
@@ -100,6 +101,16 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
   const generations = replicas?.generations;
   const cache = new Cache({ clock, maxBytes, generations });
   const journal = overrides.journal ?? createJournal(config, clock, complain);
+  const { history } = telemetry;
+  const historyFile =
+    history &&
+    new HistoryFile({
+      folder: () => journal.folder,
+      clock,
+      past: history.past,
+      look: () => events.emit('look', null),
+      complain,
+    });
   const watches: FaultWatch[] = [];
   const witness = (subject: Subject): Witness => {
     const watch = new FaultWatch(subject, { clock, complain });
@@ -177,6 +188,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
           delayMs: url === '' ? 0 : config.shutdownDelayMs,
           graceMs: config.shutdownGraceMs,
         });
+        historyFile?.close();
         journal.close();
         await replicas?.close();
         await sandbox?.close();

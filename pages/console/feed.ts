@@ -128,7 +128,7 @@ export class Feed {
     const silence = now - this.#heardAt;
     if (!this.#lost && silence < SILENT_MS) return;
     const seconds = Math.floor(silence / 1000);
-    const what = seconds < 1 ? 'The connection is lost' : `No word for ${seconds} s`;
+    const what = seconds < 1 ? 'The connection is lost' : `No data for ${seconds} s`;
     this.#listener.trouble(`${this.#refusal ?? `${what}.`} Trying again.`);
   }
 

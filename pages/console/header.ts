@@ -1,5 +1,6 @@
 import type { ConsoleState } from '../../src/console/console-state.ts';
 import { byId, html, keyedChildren, setAttribute, setText } from './dom.ts';
+import { failuresInWords } from './failures.ts';
 import { type ReasonInWords, reasonsInWords } from './reasons.ts';
 import { counted, timePassed } from './words.ts';
 
@@ -9,6 +10,7 @@ export function createHeader(useToken: (token: string) => void): {
   trouble(sentence: string | null): void;
 } {
   const pill = byId('state');
+  const sentence = byId('verdict');
   const trouble = byId('trouble');
   const viewer = byId('viewer');
   const form = viewer.querySelector('form');
@@ -24,6 +26,7 @@ export function createHeader(useToken: (token: string) => void): {
     update(state) {
       const reasons = reasonsInWords(state);
       const { kind, word } = verdict(state, reasons);
+      setText(sentence, sentenceFor(state, reasons));
       setText(pill, word);
       setAttribute(pill, 'class', `pill ${kind}`);
       document.title = `${word} · Gateway console`;
@@ -34,11 +37,11 @@ export function createHeader(useToken: (token: string) => void): {
       // Who sees names already needs no token; who has given one may take it back.
       viewer.hidden = state.named && field.value === '';
     },
-    trouble(sentence) {
-      trouble.hidden = sentence === null;
-      setText(trouble, sentence ?? '');
-      document.body.classList.toggle('lost', sentence !== null);
-      if (sentence === null) return;
+    trouble(what) {
+      trouble.hidden = what === null;
+      setText(trouble, what ?? '');
+      document.body.classList.toggle('lost', what !== null);
+      if (what === null) return;
       setText(pill, 'Not connected');
       setAttribute(pill, 'class', 'pill unknown');
       document.title = 'Not connected · Gateway console';
@@ -48,14 +51,24 @@ export function createHeader(useToken: (token: string) => void): {
   };
 }
 
+/** Red where a fifth of the operations fail, yellow from a twentieth on, and where `/readyz` says that it is degraded. */
 function verdict(
-  { readiness }: ConsoleState,
+  { readiness, recent: { level } }: ConsoleState,
   reasons: readonly ReasonInWords[],
 ): { kind: 'well' | 'degraded' | 'unready'; word: string } {
   if (!readiness.ready) return { kind: 'unready', word: 'Not ready' };
-  return reasons.length > 0
+  if (level === 'failing') return { kind: 'unready', word: 'Failing' };
+  return reasons.length > 0 || level === 'degraded'
     ? { kind: 'degraded', word: 'Degraded' }
     : { kind: 'well', word: 'Ready' };
+}
+
+/** Why it is so, in a sentence or two. */
+function sentenceFor(state: ConsoleState, [reason]: readonly ReasonInWords[]): string {
+  const failures = failuresInWords(state);
+  if (!reason) return failures;
+  const { failed } = state.recent;
+  return state.readiness.ready && failed > 0 ? `${failures} ${reason.what}` : reason.what;
 }
 
 function facts({ live, uptimeMs }: ConsoleState): string {

@@ -1,6 +1,7 @@
 import type { ConsoleState } from '../../src/console/console-state.ts';
 import { byId, keyedChildren } from './dom.ts';
 import { Feed } from './feed.ts';
+import { createGlance } from './glance.ts';
 import { createHeader } from './header.ts';
 import { createCache } from './tables/cache.ts';
 import { createEvents } from './tables/events.ts';
@@ -20,6 +21,7 @@ const showUpstreams = keyedChildren<UpstreamNow>(
 const header = createHeader((token) => feed.useToken(token));
 const parts: readonly ((state: ConsoleState) => void)[] = [
   (state) => header.update(state),
+  createGlance(byId('glance'), tooltip),
   (state) => showUpstreams(state.upstreams.map((upstream) => ({ upstream, state }))),
   createWaiting(byId('waiting')),
   createSpenders(byId('spenders')),

@@ -36,18 +36,18 @@ export function reasonsInWords({ readiness, upstreams }: ConsoleState): ReasonIn
 type Words = Pick<ReasonInWords, 'what' | 'advice'>;
 
 const secretDiffers: Words = {
-  what: 'Other gateways on this Redis have another REDIS_SECRET, so nothing is sent from here.',
-  advice: 'Give all the same secret, or this one a REDIS_PREFIX of its own.',
+  what: 'Other gateways on this Redis have another REDIS_SECRET. This one sends no requests.',
+  advice: 'Give all of them the same secret, or this one its own REDIS_PREFIX.',
 };
 
 const unready: Readonly<Record<ConsoleState['readiness']['reasons'][number]['reason'], Words>> = {
   draining: {
-    what: 'It is shutting down.',
-    advice: 'What runs is finished, nothing new should come: send requests elsewhere.',
+    what: 'The gateway is shutting down.',
+    advice: 'Running operations finish. Send new requests elsewhere.',
   },
   'redis-unreachable': {
-    what: 'Redis has not answered yet.',
-    advice: 'Budgets are shared over it, so nothing is sent: check REDIS_URL, and that Redis runs.',
+    what: 'Redis has not answered yet. No requests are sent.',
+    advice: 'Check REDIS_URL, and that Redis runs.',
   },
   'secret-differs': secretDiffers,
 };
@@ -64,45 +64,45 @@ const degraded: Readonly<
   >
 > = {
   'budget-paused': (title, ms) => ({
-    what: `${title} refused a request for its rate limit: nothing is sent for ${timeToCome(ms ?? 0)}.`,
-    advice: 'Answers in the cache are served. Look for co-tenants: who else uses this key?',
+    what: `${title} refused a request for its rate limit. No requests are sent for ${timeToCome(ms ?? 0)}.`,
+    advice: 'Cached answers are served. Check whether co-tenants use the same key.',
   }),
   'limit-too-high': (title, _ms, _slots, { announced, configured, upstream }) => ({
     what: `${title} announces a limit of ${announced} requests; the setting says ${configured}.`,
     advice: `The gateway keeps to ${announced}. Set ${upstream}_RATE_LIMIT=${announced}.`,
   }),
   'upstream-unreachable': (title) => ({
-    what: `${title} does not answer.`,
+    what: `${title} fails.`,
     advice:
-      'What is kept is served as stale, and it is tried again by itself. Check the way to it.',
+      'Cached answers are served as stale. The gateway tries again by itself. The cause is on the card of the API.',
   }),
   'redis-unreachable': () => ({
-    what: 'Redis does not answer, so nothing is sent.',
-    advice: 'Answers in the cache are served. Check that Redis runs, and the way to it.',
+    what: 'Redis does not answer. No requests are sent.',
+    advice: 'Cached answers are served. Check that Redis runs and can be reached.',
   }),
   'redis-permissions': () => ({
-    what: 'The user of Redis lacks permissions, which the log and /readyz name.',
-    advice: 'Grant them with ACL SETUSER. Without one of the ledger’s, nothing is sent.',
+    what: 'The Redis user lacks permissions. The log and /readyz name them.',
+    advice: 'Grant them with ACL SETUSER. Without those of the ledger no requests are sent.',
   }),
   'secret-differs': () => secretDiffers,
   'foreign-secret': () => ({
-    what: 'A gateway with another REDIS_SECRET uses this Redis. It is kept out and sends nothing.',
-    advice: 'Give it the same secret, or a REDIS_PREFIX of its own.',
+    what: 'A gateway with another REDIS_SECRET uses this Redis. It is kept out and sends no requests.',
+    advice: 'Give it the same secret, or its own REDIS_PREFIX.',
   }),
   'redis-forgets': () => ({
-    what: 'Redis loses its memory again and again, so nothing is sent.',
-    advice: 'Give it enough maxmemory, and the maxmemory-policy volatile-lru; see what empties it.',
+    what: 'Redis loses its memory repeatedly. No requests are sent.',
+    advice: 'Raise maxmemory, set maxmemory-policy to volatile-lru, and find out what empties it.',
   }),
   quarantine: (_, ms) => ({
-    what: `Redis has no memory of what was spent: nothing is sent${ms === null ? ' for a while' : ` for ${timeToCome(ms)}`}.`,
-    advice: 'It passes by itself. If it happens often, Redis restarts or is emptied.',
+    what: `Redis does not know what was spent. No requests are sent${ms === null ? ' for a while' : ` for ${timeToCome(ms)}`}.`,
+    advice: 'This ends by itself. If it happens often, Redis restarts or is emptied.',
   }),
   'lease-lost': () => ({
-    what: 'The cache lease has run out: what is kept is served as stale.',
+    what: 'The cache lease has expired. Cached answers are served as stale.',
     advice: 'It is renewed as soon as Redis answers again.',
   }),
   'ghost-slots': (title, ms, slots = 1) => ({
-    what: `${title} has ${slots === 1 ? 'a slot' : `${slots} slots`} less: other gateways ended without a word.`,
-    advice: `A stopped process may still send a request. Each slot comes back within ten minutes, the last in ${timeToCome(ms ?? 0)}. Look for gateways that crash.`,
+    what: `${title} has ${slots === 1 ? 'a slot' : `${slots} slots`} less: other gateways ended without releasing them.`,
+    advice: `A stopped process may still send a request. Each slot returns within ten minutes, the last in ${timeToCome(ms ?? 0)}. Look for gateways that crash.`,
   }),
 };

@@ -1,9 +1,10 @@
 import type { ConsoleState, UpstreamState } from '../../src/console/console-state.ts';
 import { html, type Keyed, setText } from './dom.ts';
+import { headingOf, healthInWords, isIdle, newReadInWords } from './failures.ts';
 import { HistoryPlot } from './plot/history-plot.ts';
 import { Slots } from './slots.ts';
 import type { Tooltip } from './tooltip.ts';
-import { inTime, timePassed, timeToCome } from './words.ts';
+import { inTime, timePassed } from './words.ts';
 
 /** One upstream of a state, with all that the card needs of the rest. */
 export interface UpstreamNow {
@@ -11,14 +12,14 @@ export interface UpstreamNow {
   readonly state: ConsoleState;
 }
 
-/** The card of one upstream: what is free and when the rest is, the window as slots, and its last fifteen minutes. */
+/** The card of one upstream, a line where nothing is asked of it: what is free and when the rest is, the window as slots, and its last hour. */
 export function upstreamCard(tooltip: Tooltip): Keyed<UpstreamNow> {
   const title = html('h2');
   const health = html('p', { class: 'health' });
   const free = html('b');
   const limit = html('span', { class: 'muted' });
   const returns = html('p', { class: 'returns' });
-  const nextRead = html('b');
+  const nextRead = html('p', { class: 'next-read' });
   const spentOn = html('p', { class: 'spent-on muted' });
   const slots = new Slots(tooltip);
   const plot = new HistoryPlot(tooltip);
@@ -31,7 +32,7 @@ export function upstreamCard(tooltip: Tooltip): Keyed<UpstreamNow> {
       { class: 'budget' },
       html('p', { class: 'free-count' }, free, ' free ', limit),
       returns,
-      html('p', { class: 'next-read' }, 'A new read leaves ', nextRead),
+      nextRead,
       slots.node,
       slots.legend,
       spentOn,
@@ -42,26 +43,22 @@ export function upstreamCard(tooltip: Tooltip): Keyed<UpstreamNow> {
     node,
     update({ state, upstream }) {
       setText(title, headingOf(upstream.title));
+      const isUnused = isIdle(upstream);
+      node.classList.toggle('idle', isUnused);
       const { bad, text } = healthInWords(upstream);
-      setText(health, text);
+      setText(health, isUnused ? idleInWords(upstream) : text);
       health.classList.toggle('bad', bad);
       setText(free, String(upstream.free));
       node.classList.toggle('spent', upstream.free === 0);
       const keys = upstream.keys > 1 ? `, the busiest of ${upstream.keys} keys` : '';
       setText(limit, `of ${upstream.limit} in ${upstream.windowMs / 1000} s${keys}`);
       setText(returns, returnsInWords(upstream));
-      setText(nextRead, newReadLeaves(upstream, state));
+      setText(nextRead, newReadInWords(upstream, state));
       setText(spentOn, spentOnInWords(upstream));
       slots.update(upstream, state.at);
-      plot.update(upstream);
+      plot.update(upstream, state.past.starts);
     },
   };
-}
-
-/** `The links API` begins a sentence; a heading is `Links API`. */
-function headingOf(title: string): string {
-  const name = title.replace(/^The /, '');
-  return name.charAt(0).toUpperCase() + name.slice(1);
 }
 
 function plotLegend(): HTMLElement {
@@ -70,37 +67,21 @@ function plotLegend(): HTMLElement {
     { class: 'legend plot-legend' },
     html('li', {}, html('span', { class: 'mark limit' }), 'rate limit'),
     html('li', {}, html('span', { class: 'mark queue' }), 'waiting'),
-    html('li', {}, html('span', { class: 'mark refused' }), 'refused by the upstream'),
+    html('li', {}, html('span', { class: 'mark refused' }), 'refused for the rate limit'),
+    html('li', {}, html('span', { class: 'mark failed' }), 'failed'),
   );
 }
 
-function healthInWords(upstream: UpstreamState): { bad: boolean; text: string } {
-  const { answeredMsAgo, pausedMs, reachable } = upstream;
-  if (!reachable) return { bad: true, text: 'does not answer' };
-  if (pausedMs > 0) return { bad: true, text: `paused by a refusal for ${timeToCome(pausedMs)}` };
-  if (answeredMsAgo === null) return { bad: false, text: 'not asked yet' };
-  return { bad: false, text: `answered ${timePassed(answeredMsAgo)} ago` };
+function idleInWords({ answeredMsAgo, free, limit }: UpstreamState): string {
+  const last =
+    answeredMsAgo === null ? 'no requests yet' : `last answer ${timePassed(answeredMsAgo)} ago`;
+  return `idle, ${last}, ${free} of ${limit} left`;
 }
 
 function returnsInWords({ allInMs, nextInMs, slots }: UpstreamState): string {
-  if (slots.length === 0) return 'Nothing is taken.';
-  if (nextInMs === null || allInMs === null) return 'Taken until its answers have come.';
+  if (slots.length === 0) return 'All slots are free.';
+  if (nextInMs === null || allInMs === null) return 'Waiting for answers.';
   return `next ${inTime(nextInMs)}, all ${inTime(allInMs)}`;
-}
-
-/** Behind all that wait now, as far as they are known; a caller who asks little comes earlier, since callers take turns. */
-function newReadLeaves(upstream: UpstreamState, state: ConsoleState): string {
-  const ahead = state.waiting.filter(
-    (waiting) => waiting.upstream === upstream.upstream && waiting.leavesInMs !== null,
-  );
-  const last = Math.max(0, ...ahead.map(({ leavesInMs }) => leavesInMs ?? 0));
-  if (last > 0) {
-    const isAll = state.waiting.length === state.waitingCount;
-    return `in ${isAll ? 'about' : 'more than'} ${timeToCome(last)}`;
-  }
-  if (upstream.pausedMs > 0) return inTime(upstream.pausedMs);
-  if (upstream.free > 0) return 'now';
-  return upstream.nextInMs === null ? 'after an answer' : inTime(upstream.nextInMs);
 }
 
 function spentOnInWords({ slots }: UpstreamState): string {

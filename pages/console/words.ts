@@ -19,6 +19,18 @@ export function timePassed(ms: number): string {
   return `${Math.floor(seconds / 86_400)} d`;
 }
 
+/** The span of what this process has counted over an hour. */
+export function spanInWords({
+  replicas,
+  uptimeMs,
+}: {
+  readonly replicas: unknown;
+  readonly uptimeMs: number;
+}): string {
+  const span = uptimeMs < 3_600_000 ? `since the start ${timePassed(uptimeMs)} ago` : 'last hour';
+  return replicas === null ? span : `this replica, ${span}`;
+}
+
 /** How long something took, as precise as it matters. */
 export function duration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;

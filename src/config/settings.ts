@@ -102,7 +102,7 @@ const table: Readonly<Record<string, Entry>> = {
     'How long a read may wait for its turn under the rate limit before it answers `BUDGET_EXHAUSTED`. A caller may prefer less, never more.',
   ),
   STATE_DIR: text('state').describe(
-    'Folder in which the process notes what it spends, so that the next one does not spend it again; `off` for none. Without one, half of each rate limit is left alone for one window after a start, or until the upstream says what is left.',
+    'Folder in which the process notes what it spends, so that the next one does not spend it again, and keeps the last hour of the console; `off` for none. Without one, half of each rate limit is left alone for one window after a start, or until the upstream says what is left.',
   ),
   REDIS_URL: secret.describe(
     'The Redis that several processes share, which then keep one rate limit and one cache: `redis://` or `rediss://` with password and database. Several, separated by commas, are Sentinels.',

@@ -49,7 +49,7 @@ export function createConsoleRoutes(
     ),
     '/console/events': withRights((response, rights, isHead) => {
       if (!feed.hasRoom(rights.named)) {
-        const full = 'As many look at the console as can: close one, or ask again later.';
+        const full = 'All connections for the console are in use: close one, or try again in 5 s.';
         respond(response, { ...textAnswer(503, full), headers: { 'Retry-After': '5' } });
         return;
       }

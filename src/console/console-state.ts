@@ -3,6 +3,8 @@ import type { QueueLane } from '../observe/events.ts';
 import type { LoggedEvent } from '../observe/history/event-log.ts';
 import type { ResourceHour } from '../observe/history/history.ts';
 import type { OperationHour } from '../observe/history/hour.ts';
+import type { OperationColumns, Start, StartCompared } from '../observe/history/past.ts';
+import type { Recent } from '../observe/history/recent.ts';
 import type { StepColumns } from '../observe/history/send-steps.ts';
 import type { Readiness } from '../operators/readiness.ts';
 import type { Member } from '../upstream/budget/shared/shared-budgets.ts';
@@ -16,6 +18,17 @@ export interface SlotState {
   /** Milliseconds until it is free again; `null` while its request is on the wire. */
   readonly freeInMs: number | null;
   /** What it was about, e.g. `channels`; `null` where this process did not send it. */
+  readonly resource: string | null;
+}
+
+/** Requests to an upstream that have failed in a row. */
+interface FailureState {
+  /** Of the latest, in a few words, e.g. `HTTP 500 with HTML`. */
+  readonly reason: string;
+  /** When the first failed, in milliseconds since 1970. */
+  readonly since: number;
+  readonly inARow: number;
+  /** What all of them asked for; `null` where several kinds of resources fail, or the host. */
   readonly resource: string | null;
 }
 
@@ -35,6 +48,10 @@ export interface UpstreamState {
   /** Milliseconds for which nothing leaves, after a refusal; 0 otherwise. */
   readonly pausedMs: number;
   readonly reachable: boolean;
+  /** `null` where the latest request was answered. */
+  readonly failure: FailureState | null;
+  /** Milliseconds until the next attempt, while requests fail at once without being sent; 0 otherwise. */
+  readonly heldMs: number;
   /** Milliseconds since its last answer; `null` before the first. */
   readonly answeredMsAgo: number | null;
   /** Those that are taken, the first to be free first; the first 120 of them. */
@@ -52,8 +69,18 @@ export interface WaitingState {
   /** `null` where the viewer may not know it, and for a refresh. */
   readonly caller: string | null;
   readonly waitedMs: number;
-  /** Milliseconds until it leaves, as far as can be known now; `null` for a refresh, which gives way to everyone. */
+  /** Milliseconds until its turn, as far as can be known now; `null` for a refresh, which gives way to everyone. */
   readonly leavesInMs: number | null;
+  /** Whether it fails at its turn without being sent: the circuit breaker is still open then. */
+  readonly fails: boolean;
+}
+
+/** The requests of one caller that wait. */
+export interface WaitingCallerState {
+  /** `null` where the viewer may not know it. */
+  readonly caller: string | null;
+  readonly count: number;
+  readonly longestMs: number;
 }
 
 /** Who spent requests in the last hour. */
@@ -101,11 +128,23 @@ export interface ConsoleState {
     readonly metrics: boolean;
     readonly schema: boolean;
   };
+  /** The last five minutes of this process. */
+  readonly recent: Recent;
+  /** The last hour of this process and those before it, as far as it is known. */
+  readonly past: {
+    readonly operations: OperationColumns;
+    /** The latest last. */
+    readonly starts: readonly Start[];
+    /** `null` where nothing is known of the time before the latest start. */
+    readonly lastStart: StartCompared | null;
+  };
   readonly upstreams: readonly UpstreamState[];
   /** Those that leave first; at most 50. */
   readonly waiting: readonly WaitingState[];
   /** How many wait in all. */
   readonly waitingCount: number;
+  /** Whose requests wait, refreshes aside, the most first; at most 5. */
+  readonly waitingCallers: readonly WaitingCallerState[];
   /** The most first; at most 20. */
   readonly spenders: readonly SpenderState[];
   /** The most calls first; at most 20. */
@@ -116,7 +155,7 @@ export interface ConsoleState {
     readonly maxBytes: number;
     readonly resources: readonly CacheState[];
   };
-  /** The latest first; at most 50. */
+  /** The latest first; at most 12 of each kind. */
   readonly events: readonly LoggedEvent[];
   /** `null` where this process is alone. */
   readonly replicas: readonly Member[] | null;

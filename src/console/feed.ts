@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { inBackground } from '../scheduling/at-once.ts';
 import type { Clock } from '../scheduling/clock.ts';
-import { type TakeSnapshot, withoutNames } from './snapshot.ts';
+import { withoutNames } from './names.ts';
+import type { TakeSnapshot } from './snapshot.ts';
 
 /** How often a new state is sent, in milliseconds. */
 const SEND_MS = 1000;

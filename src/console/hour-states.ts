@@ -10,7 +10,7 @@ const ROWS_SHOWN = 20;
 /** Resources of one caller that are shown. */
 const RESOURCES_SHOWN = 8;
 /** Stands for all names that were forgotten for newer ones: no operation can be called so. */
-const OTHERS = '(others)';
+export const OTHERS = '(others)';
 
 /** The share of all requests of the hour, and the number, below which a ttl is not worth a hint. */
 const HINT_SHARE = 0.1;
@@ -38,16 +38,6 @@ export function spenderStates(
     .filter(({ sends }) => sends > 0)
     .sort((a, b) => b.sends - a.sends)
     .slice(0, ROWS_SHOWN);
-}
-
-/** The same for viewers who may not know names: callers go by their rank. */
-export function spendersUnnamed(spenders: readonly SpenderState[]): SpenderState[] {
-  let rank = 0;
-  return spenders.map((each) => {
-    if (each.kind !== 'caller' || each.name === OTHERS) return each;
-    rank += 1;
-    return { ...each, name: `Caller ${rank}` };
-  });
 }
 
 function spender(

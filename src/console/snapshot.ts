@@ -1,11 +1,11 @@
 import manifest from '../../package.json' with { type: 'json' };
-import type { Scrub } from '../observe/log/scrub.ts';
 import type { GatewayState, SharedState } from '../operators/readiness.ts';
 import type { Resource } from '../resources.ts';
 import type { Cache } from '../upstream/cache/cache.ts';
 import { CacheSurvey } from '../upstream/cache/survey.ts';
 import type { ConsoleState } from './console-state.ts';
-import { cacheStates, operationStates, spenderStates, spendersUnnamed } from './hour-states.ts';
+import { cacheStates, operationStates, spenderStates } from './hour-states.ts';
+import { recentState } from './names.ts';
 import { type UpstreamParts, upstreamStates, waitingStates } from './upstream-states.ts';
 
 /** What the console is filled from: parts of a running gateway, which is taken to have started now. */
@@ -20,7 +20,6 @@ interface SnapshotParts extends UpstreamParts {
   readonly live: { readonly size: { readonly streams: number; readonly groups: number } } | null;
   /** `null` where this process is alone. */
   readonly shared: SharedState | null;
-  readonly scrub: Scrub;
 }
 
 /** Looks at everything at once, for viewers who may know callers' names: 0 upstream calls, some milliseconds. */
@@ -40,6 +39,12 @@ export function createSnapshots(parts: SnapshotParts): TakeSnapshot {
       readiness: parts.state(draining),
       named: true,
       links: parts.links,
+      recent: recentState(history.recent, scrub),
+      past: {
+        operations: history.past.operationColumns,
+        starts: history.past.starts,
+        lastStart: history.past.lastStart,
+      },
       upstreams: upstreamStates(parts),
       ...waitingStates(clients, scrub),
       spenders: spenderStates(hour, scrub),
@@ -57,7 +62,12 @@ export function createSnapshots(parts: SnapshotParts): TakeSnapshot {
           },
         ),
       },
-      events: history.log.latest.map((each) => ({ ...each, text: scrub(each.text) })),
+      events: history.log.latest.map((each) => ({
+        ...each,
+        text: scrub(each.text),
+        cause: each.cause && scrub(each.cause),
+        callers: each.callers.map(scrub),
+      })),
       replicas: replicaStates(parts),
       live: live && { streams: live.size.streams, groups: live.size.groups },
     };
@@ -71,14 +81,4 @@ function replicaStates({ clients, history, shared }: SnapshotParts): ConsoleStat
   const queued = budgets.reduce((sum, budget) => sum + budget.state.queued, 0);
   const ms = history.sentMsAgo;
   return shared.members({ sentMsAgo: ms === null ? null : Math.round(ms), queued });
-}
-
-/** The same for viewers who may not know names. */
-export function withoutNames(state: ConsoleState): ConsoleState {
-  return {
-    ...state,
-    named: false,
-    waiting: state.waiting.map((each) => ({ ...each, caller: null })),
-    spenders: spendersUnnamed(state.spenders),
-  };
 }

@@ -1,15 +1,23 @@
 import { type UpstreamName, upstreamTitle } from '../errors.ts';
 import type { Health } from '../observe/health.ts';
 import type { History } from '../observe/history/history.ts';
+import type { Scrub } from '../observe/log/scrub.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import type { Budget } from '../upstream/budget/budget.ts';
 import type { Client } from '../upstream/client.ts';
-import type { UpstreamState, WaitingState } from './console-state.ts';
+import type {
+  ConsoleState,
+  UpstreamState,
+  WaitingCallerState,
+  WaitingState,
+} from './console-state.ts';
 
 /** Slots of a window that are shown one by one. */
 const SLOTS_SHOWN = 120;
 /** Requests that are shown of those that wait. */
 const WAITING_SHOWN = 50;
+/** Callers that are shown of those who wait. */
+const CALLERS_SHOWN = 5;
 
 /** What an upstream grants each key unless it says otherwise. */
 interface GrantedLimit {
@@ -24,6 +32,7 @@ export interface UpstreamParts {
   readonly health: Health;
   readonly history: History;
   readonly limits: Readonly<Record<UpstreamName, GrantedLimit>>;
+  readonly scrub: Scrub;
 }
 
 /** Each upstream with the budget of its busiest key, as they are now. */
@@ -33,9 +42,9 @@ export function upstreamStates(parts: UpstreamParts): UpstreamState[] {
 
 function upstreamState(
   client: Client,
-  { clock, health, history, limits }: UpstreamParts,
+  { clock, health, history, limits, scrub }: UpstreamParts,
 ): UpstreamState {
-  const { upstream } = client;
+  const { heldMs, upstream } = client;
   const budgets = [...client.budgets];
   const busiest = budgets.reduce<{ budget: Budget; left: number } | null>((least, budget) => {
     const left = budget.state.remaining;
@@ -44,6 +53,7 @@ function upstreamState(
   const { rateLimit, rateWindowMs } = limits[upstream];
   const window = busiest?.window ?? { limit: rateLimit, taken: [], nextInMs: null, allInMs: null };
   const answeredAt = health.answeredAt(upstream);
+  const failures = health.failuresOf(upstream);
   return {
     upstream,
     title: upstreamTitle[upstream],
@@ -55,6 +65,13 @@ function upstreamState(
     allInMs: rounded(window.allInMs),
     pausedMs: Math.ceil(busiest?.pausedMs ?? 0),
     reachable: health.isReachable(upstream),
+    failure: failures && {
+      reason: scrub(failures.reason),
+      since: Math.round(clock.wall() - (clock.now() - failures.since)),
+      inARow: failures.inARow,
+      resource: failures.resource,
+    },
+    heldMs: Math.ceil(heldMs),
     answeredMsAgo: answeredAt === null ? null : Math.round(clock.now() - answeredAt),
     slots: window.taken
       .slice(0, SLOTS_SHOWN)
@@ -63,14 +80,15 @@ function upstreamState(
   };
 }
 
-/** The requests that wait under all keys: those that leave first, and how many there are in all. */
+/** The requests that wait under all keys: those whose turn comes first, how many there are in all, and whose they are. */
 export function waitingStates(
   clients: readonly Client[],
   shown: (name: string) => string,
-): { readonly waiting: WaitingState[]; readonly waitingCount: number } {
+): Pick<ConsoleState, 'waiting' | 'waitingCount' | 'waitingCallers'> {
   const all: WaitingState[] = [];
+  const callers = new Map<string, Mutable<WaitingCallerState>>();
   let waitingCount = 0;
-  for (const { budgets, upstream } of clients) {
+  for (const { budgets, heldMs, upstream } of clients) {
     for (const budget of budgets) {
       const { queued } = budget.state;
       waitingCount += queued;
@@ -85,13 +103,27 @@ export function waitingStates(
           caller: lane === 'refresh' ? null : shown(caller),
           waitedMs: Math.round(waitedMs),
           leavesInMs: rounded(leavesInMs),
+          fails: leavesInMs !== null && leavesInMs < heldMs,
         });
+      }
+      for (const { caller, count, longestMs } of budget.waitingCallers) {
+        const known = callers.get(caller) ?? { caller: shown(caller), count: 0, longestMs: 0 };
+        known.count += count;
+        known.longestMs = Math.max(known.longestMs, Math.round(longestMs));
+        callers.set(caller, known);
       }
     }
   }
   all.sort((a, b) => (a.leavesInMs ?? Infinity) - (b.leavesInMs ?? Infinity));
-  return { waiting: all.slice(0, WAITING_SHOWN), waitingCount };
+  const most = [...callers.values()].sort((a, b) => b.count - a.count);
+  return {
+    waiting: all.slice(0, WAITING_SHOWN),
+    waitingCount,
+    waitingCallers: most.slice(0, CALLERS_SHOWN),
+  };
 }
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 function rounded(ms: number | null): number | null {
   return ms === null ? null : Math.ceil(ms);

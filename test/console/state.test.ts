@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { arrival, type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
 import { consoleState } from '../support/console-viewer.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
@@ -11,9 +12,9 @@ afterEach(async () => {
   for (const busy of opened.splice(0)) await busy.close();
 });
 
-async function start(env: Record<string, string> = {}): Promise<BusyGateway> {
-  clock = new VirtualClock();
-  const busy = await busyGateway(env, { clock });
+async function start(env: Record<string, string> = {}, sandbox?: Sandbox): Promise<BusyGateway> {
+  if (!sandbox) clock = new VirtualClock();
+  const busy = await busyGateway(env, { clock, ...(sandbox ? { sandbox } : {}) });
   opened.push(busy);
   return busy;
 }
@@ -228,6 +229,129 @@ describe('The state of an upstream', () => {
   });
 });
 
+describe('An upstream that fails', () => {
+  const fail = async (busy: BusyGateway, times: number): Promise<void> => {
+    for (let n = 0; n < times; n += 1) {
+      await busy.ask(n % 2 === 0 ? '{ pixels { totalCount } }' : '{ plans { name } }');
+      await clock.advance(1000);
+    }
+  };
+
+  it('is shown with its last cause, since when, how often in a row, and the next attempt', async () => {
+    const busy = await start();
+    await busy.ask('{ account { username } }');
+    expect((await look(busy)).failure).toBeNull();
+    busy.sandbox.links.fault({ kind: 'error-500' });
+    const since = clock.wall();
+    await fail(busy, 4);
+    expect(await look(busy)).toMatchObject({
+      failure: {
+        reason: expect.stringMatching(/^HTTP 500 with /),
+        since,
+        inARow: 4,
+        resource: null,
+      },
+      heldMs: 0,
+      reachable: false,
+    });
+    // The fifth opens the breaker for a second, the next ones for longer.
+    await fail(busy, 6);
+    await busy.ask('{ plans { name } }');
+    const { failure, heldMs } = await look(busy);
+    expect(failure?.inARow).toBe(busy.sandbox.links.requests.length - 1);
+    expect(heldMs).toBeGreaterThan(1000);
+    await clock.advance(heldMs - 1);
+    const before = busy.sandbox.links.requests.length;
+    await busy.ask('{ plans { name } }');
+    expect(busy.sandbox.links.requests).toHaveLength(before);
+    await clock.advance(1);
+    busy.sandbox.links.clearFaults();
+    // Not the kind that failed as the last attempt, which lets the others go first.
+    await busy.ask('{ campaigns { totalCount } }');
+    expect(busy.sandbox.links.requests).toHaveLength(before + 1);
+    expect(await look(busy)).toMatchObject({ failure: null, heldMs: 0 });
+  });
+
+  it.each([
+    [{ kind: 'drop' }, /^(connection lost|cannot be reached) \([A-Z_]+\)$/],
+    [{ kind: 'html' }, /^HTTP \d+ with HTML$/],
+  ] as const)('tells %o from an HTTP 500', async (fault, reason) => {
+    const busy = await start();
+    busy.sandbox.links.fault(fault);
+    await fail(busy, 2);
+    expect((await look(busy)).failure?.reason).toMatch(reason);
+  });
+
+  it('for one kind of resource alone is named by it, until it is answered or for five minutes', async () => {
+    const busy = await start({ TTL_ACCOUNT_MS: '0' });
+    busy.sandbox.links.fault({ kind: 'error-500', path: '/api/pixels' });
+    for (let n = 0; n < 3; n += 1) {
+      await busy.ask('{ pixels { totalCount } account { username } }');
+      await clock.advance(1000);
+    }
+    const { failure, reachable } = await look(busy);
+    expect(failure).toMatchObject({ inARow: 3, resource: 'pixels' });
+    expect(reachable).toBe(true);
+    await clock.advance(300_000);
+    expect((await look(busy)).failure).toBeNull();
+  });
+
+  it('is none for the key of a caller that is not accepted', async () => {
+    const busy = await start({ AUTH_MODE: 'passthrough', LINKS_API_KEY: '' });
+    const { status } = await busy.ask('{ account { username } }', {
+      headers: { authorization: 'Bearer made-up' },
+    });
+    expect([status, busy.sandbox.links.requests.length]).toEqual([200, 1]);
+    expect((await look(busy)).failure).toBeNull();
+  });
+
+  it('lets what waits fail at its turn, as far as that comes before the next attempt', async () => {
+    clock = new VirtualClock();
+    const sandbox = await startSandbox({ clock, limit: { requests: 6 } });
+    const busy = await start({ LINKS_RATE_LIMIT: '6', MAX_WAIT_MS: '300000' }, sandbox);
+    const { requests } = busy.sandbox.links;
+    busy.sandbox.links.fault({ kind: 'error-500' });
+    await fail(busy, 5);
+    await clock.advance(1000);
+    await fail(busy, 1);
+    // No slot is free, and the breaker lets the next request find out.
+    await clock.advance(5000);
+    const asked = ['campaigns', 'domains'].map((name) => busy.ask(`{ ${name} { totalCount } }`));
+    await queued(busy, 'interactive', 2);
+    expect((await look(busy)).waiting.map(({ fails }) => fails)).toEqual([false, false]);
+    while (requests.length < 7) await clock.advance(100);
+    const { heldMs, waiting } = await look(busy);
+    expect(waiting).toMatchObject([{ resource: 'domains', fails: true }]);
+    expect(waiting[0]?.leavesInMs).toBeLessThan(heldMs);
+    await clock.advance(10_000);
+    const codes = (await Promise.all(asked)).map(({ errors }) => errors?.[0]?.extensions?.['code']);
+    expect(codes).toEqual(['UPSTREAM_UNAVAILABLE', 'UPSTREAM_UNAVAILABLE']);
+    expect(requests).toHaveLength(7);
+    await opened.pop()?.close();
+    await sandbox.close();
+  });
+});
+
+describe('Who waits', () => {
+  it('is told by caller with the longest wait, and without names to who may not know them', async () => {
+    const busy = await start({ MAX_WAIT_MS: '300000', METRICS: 'open' });
+    busy.sandbox.links.fault({ kind: 'refuse-429', retryAfter: 40, times: 1 });
+    const asked = [busy.ask('{ pixels { totalCount } }')];
+    await queued(busy, 'interactive');
+    await clock.advance(3000);
+    for (let n = 0; n < 60; n += 1)
+      asked.push(busy.ask(`{ files(search: "${n}") { totalCount } }`));
+    await queued(busy, 'interactive', 61);
+    const { waitingCallers } = await look(busy);
+    expect(waitingCallers).toEqual([{ caller: '127.0.0.1', count: 61, longestMs: 3200 }]);
+    const remote = await consoleState(busy.url, { 'x-forwarded-for': '203.0.113.7' });
+    expect(remote.waitingCallers).toEqual([{ caller: 'Caller 1', count: 61, longestMs: 3200 }]);
+    expect(JSON.stringify(remote)).not.toContain('127.0.0.1');
+    await clock.advance(300_000);
+    await Promise.all(asked);
+  });
+});
+
 describe('The hour', () => {
   it('knows operations by name: what they cost, what was spared, and how they ended', async () => {
     const busy = await start();
@@ -242,8 +366,12 @@ describe('The hour', () => {
       { name: null, type: 'query', runs: 1, saved: 0, errors: 1 },
     ]);
     expect(events.filter(({ kind }) => kind === 'operation-failed')).toMatchObject([
-      { requestId: 'one-that-failed', text: expect.stringContaining('UPSTREAM_UNAVAILABLE') },
-      { text: 'The query Dash failed in part: UPSTREAM_UNAVAILABLE.' },
+      {
+        requestIds: ['one-that-failed'],
+        text: 'query without a name',
+        cause: 'UPSTREAM_UNAVAILABLE',
+      },
+      { text: 'Dash', cause: 'UPSTREAM_UNAVAILABLE' },
     ]);
     expect(events.at(-1)).toMatchObject({ kind: 'started' });
   });
@@ -290,10 +418,10 @@ describe('What happened', () => {
     await busy.ask('{ seller { username } }', { headers: { prefer: 'wait=1' } });
     const paused = await look(busy, 'MARKET');
     expect(paused.pausedMs).toBeGreaterThan(29_000);
-    expect(paused.events.slice(0, 3).map(({ text }) => text)).toEqual([
-      expect.stringMatching(/^The query without a name failed|^A query without a name failed/),
-      'The marketplace API is left alone for 30 s.',
-      'The marketplace API refused GET seller for its rate limit.',
+    expect(paused.events.slice(0, 3)).toMatchObject([
+      { text: 'query without a name', cause: 'BUDGET_EXHAUSTED' },
+      { text: 'The marketplace API: no requests for 30 s.' },
+      { text: 'The marketplace API: GET seller', cause: 'rate limit', callers: ['127.0.0.1'] },
     ]);
     busy.sandbox.links.fault({ kind: 'drop' });
     for (const read of reads) await busy.ask(`{ ${read} }`);
@@ -305,6 +433,6 @@ describe('What happened', () => {
     await busy.ask('{ account { username } }');
     const { events, reachable } = await look(busy);
     expect(reachable).toBe(true);
-    expect(events.map(({ text }) => text)).toContain('The link-management API answers again.');
+    expect(events.map(({ text }) => text)).toContain('The link-management API works again.');
   });
 });

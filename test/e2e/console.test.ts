@@ -51,8 +51,8 @@ describeWith(chromium, 'the console in a browser', () => {
   const linksCard = () => page.locator('.upstream').first();
 
   it('says in words that there is nothing, before there is', async () => {
-    await page.getByText('Nothing waits.').waitFor();
-    await page.getByText('No operation ran in the last hour.').waitFor();
+    await page.locator('#waiting').getByText('No request waits.').waitFor();
+    await page.locator('#operations').getByText('No operations.').waitFor();
     await page.locator('#state').getByText('Ready', { exact: true }).waitFor();
     expect(await linksCard().locator('.slot.free').count()).toBe(30);
   });
@@ -104,7 +104,7 @@ describeWith(chromium, 'the console in a browser', () => {
     await page.locator('#state').getByText('Degraded', { exact: true }).waitFor();
     const reason = await page.locator('#reasons li').first().textContent();
     expect(reason).toMatch(
-      /refused a request for its rate limit: nothing is sent for .*co-tenants/,
+      /refused a request for its rate limit. No requests are sent for .*co-tenants/,
     );
     expect(await page.locator('.plot .refusals').first().getAttribute('d')).not.toBe('');
   });

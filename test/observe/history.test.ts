@@ -21,16 +21,16 @@ describe('The steps of a history', () => {
     expect(refresh.slice(-2)).toEqual([0, 1]);
     expect(refused.slice(-2)).toEqual([0, 1]);
     expect(foreign.slice(-2)).toEqual([0, 4]);
-    expect([interactive.length, stepMs]).toEqual([180, 5000]);
+    expect([interactive.length, stepMs]).toEqual([2, 5000]);
     expect(lastStepAt).toBe(clock.wall() - 2000);
-    expect(top[178]).toEqual([{ resource: 'channels', operation: 'Dashboard', sends: 2 }]);
+    expect(top[0]).toEqual([{ resource: 'channels', operation: 'Dashboard', sends: 2 }]);
     expect(history.sends('MARKET').top).toEqual({});
   });
 
   it('leave nothing behind that is older than they are, however long nothing happens', async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.array(fc.integer({ min: 0, max: 40 * MINUTE }), { maxLength: 12 }),
+        fc.array(fc.integer({ min: 0, max: 90 * MINUTE }), { maxLength: 12 }),
         async (gaps) => {
           const { clock, send, history } = createHistory();
           const moments: number[] = [];
@@ -39,8 +39,11 @@ describe('The steps of a history', () => {
             send();
             moments.push(clock.now());
           }
-          const first = Math.floor(clock.now() / 5000) - 179;
-          const expected = Array.from({ length: 180 }, () => 0);
+          const first = Math.max(0, Math.floor(clock.now() / 5000) - 719);
+          const expected = Array.from(
+            { length: Math.floor(clock.now() / 5000) - first + 1 },
+            () => 0,
+          );
           for (const moment of moments) {
             const at = Math.floor(moment / 5000) - first;
             if (at >= 0) (expected[at] as number) += 1;
@@ -74,7 +77,7 @@ describe('The steps of a history', () => {
     history.queue({ upstream: 'LINKS', change: 1 });
     history.queue({ upstream: 'LINKS', change: -1 });
     await clock.advance(5000);
-    expect(history.sends('LINKS').queued.slice(-6)).toEqual([0, 2, 2, 2, 1, 0]);
+    expect(history.sends('LINKS').queued).toEqual([2, 2, 2, 1, 0]);
   });
 });
 
@@ -134,25 +137,160 @@ describe('The hour of a history', () => {
   });
 });
 
-describe('A history', () => {
-  it('remembers the last fifty events, the latest first', () => {
-    const { end, history } = createHistory();
-    for (let n = 0; n < 60; n += 1) end(`F${n}`, fails);
-    expect(history.log.latest).toHaveLength(50);
-    expect(history.log.latest[0]).toMatchObject({
+describe('The events of a history', () => {
+  it('are grouped, with whom they happened to and in which requests', async () => {
+    const { clock, end, history } = createHistory();
+    for (let n = 0; n < 19; n += 1) {
+      end('Search', { ...fails, caller: n < 17 ? 'noisy' : 'web', requestId: `r${n}` });
+      await clock.advance(1000);
+    }
+    end('Cart', fails);
+    const [cart, search] = history.log.latest;
+    expect(cart).toMatchObject({ text: 'Cart', cause: 'UPSTREAM_TIMEOUT', count: 1 });
+    expect(search).toEqual({
       kind: 'operation-failed',
-      text: 'The query F59 failed: UPSTREAM_TIMEOUT.',
-      requestId: 'r',
+      text: 'Search',
+      cause: 'UPSTREAM_TIMEOUT',
+      count: 19,
+      firstAt: clock.wall() - 19_000,
+      at: clock.wall() - 1000,
+      callers: ['web', 'noisy'],
+      requestIds: ['r18', 'r17', 'r16', 'r15', 'r14', 'r13', 'r12', 'r11', 'r10', 'r9'],
     });
   });
 
-  it('says nothing of what callers do wrong', () => {
-    const { end, history } = createHistory();
-    for (const code of ['GRAPHQL_PARSE_FAILED', 'BAD_USER_INPUT', 'UNAUTHENTICATED', 'FORBIDDEN']) {
-      end('Wrong', { outcome: 'failed', codes: [code] });
+  it('begin another group after five minutes without one', async () => {
+    const { clock, end, history } = createHistory();
+    for (const pause of [5 * MINUTE - 1, 5 * MINUTE, 0]) {
+      end('Search', fails);
+      await clock.advance(pause);
     }
+    expect(history.log.latest.map(({ count }) => count)).toEqual([1, 2]);
+  });
+
+  it('of one kind leave those of the others, however many there are', () => {
+    const { end, history, send } = createHistory();
+    send({ code: 'UPSTREAM_TIMEOUT', caller: 'web' });
+    history.listening({ version: '1.0.0' });
+    for (let n = 0; n < 10_000; n += 1) end(`F${n}`, fails);
+    const { latest } = history.log;
+    expect(latest.filter(({ kind }) => kind === 'operation-failed')).toHaveLength(12);
+    expect(latest.slice(12)).toMatchObject([
+      { kind: 'started', text: 'Version 1.0.0 started.' },
+      {
+        kind: 'failed',
+        text: 'The link-management API: GET channels',
+        cause: 'UPSTREAM_TIMEOUT',
+        callers: ['web'],
+      },
+    ]);
+  });
+
+  it('say nothing of what callers do wrong', () => {
+    const { end, history } = createHistory();
+    for (const code of MISTAKES) end('Wrong', { outcome: 'failed', codes: [code] });
     expect(history.log.latest).toEqual([]);
   });
 });
 
+describe('The last five minutes of a history', () => {
+  it('say which share of the operations failed, with which code, and whose they were', () => {
+    const { end, history } = createHistory();
+    for (let n = 0; n < 76; n += 1) end('Fine', { maxAgeMs: n * 1000 });
+    for (let n = 0; n < 20; n += 1) end('Search', { ...exhausted, caller: 'noisy' });
+    for (let n = 0; n < 3; n += 1) end('Search', { ...exhausted, caller: 'web' });
+    end('Cart', { outcome: 'partial', codes: ['UPSTREAM_TIMEOUT', 'BAD_USER_INPUT'] });
+    expect(history.recent).toMatchObject({
+      operations: 100,
+      failed: 24,
+      level: 'failing',
+      maxAgeMs: 75_000,
+      codes: [
+        {
+          code: 'BUDGET_EXHAUSTED',
+          failed: 23,
+          callers: [
+            { caller: 'noisy', count: 20 },
+            { caller: 'web', count: 3 },
+          ],
+        },
+        { code: 'UPSTREAM_TIMEOUT', failed: 1, callers: [{ caller: 'a', count: 1 }] },
+      ],
+    });
+    expect(history.failedShare).toBe(0.24);
+  });
+
+  it.each([
+    [4, 'ok'],
+    [5, 'degraded'],
+    [19, 'degraded'],
+    [20, 'failing'],
+  ])('of which %i %% failed are %s', (failed, level) => {
+    const { end, history } = createHistory();
+    for (let n = 0; n < failed; n += 1) end('Search', exhausted);
+    for (let n = failed; n < 100; n += 1) end('Fine');
+    expect(history.recent.level).toBe(level);
+  });
+
+  it('are neither better nor worse for mistakes of callers, and for callers who hang up', () => {
+    const { end, history } = createHistory();
+    end('Fine');
+    end('Search', exhausted);
+    for (const code of MISTAKES) end('Wrong', { outcome: 'failed', codes: [code] });
+    end('Left', { outcome: 'canceled', codes: ['BUDGET_EXHAUSTED'] });
+    expect(history.recent).toMatchObject({ operations: 2, failed: 1, rejected: MISTAKES.length });
+  });
+
+  it('count what was answered from memory, and how old that was', async () => {
+    const { clock, end, history } = createHistory();
+    end('Search', exhausted);
+    const names = new Map([['Home', { runs: 99, saved: 99 }]]);
+    history.answeredInBulk({ remembered: 99, executed: 0, names, maxAgeMs: 7000 });
+    history.reads({ upstream: 'LINKS', resource: 'channels', result: 'hit', times: 99 });
+    history.reads({ upstream: 'LINKS', resource: 'channels', result: 'miss', times: 1 });
+    expect(history.recent).toMatchObject({
+      operations: 100,
+      failed: 1,
+      level: 'ok',
+      reads: 100,
+      hits: 99,
+      maxAgeMs: 7000,
+    });
+    await clock.advance(5 * MINUTE);
+    expect(history.recent).toMatchObject({ operations: 0, codes: [], reads: 0, maxAgeMs: 0 });
+  });
+
+  it('say for whom requests were sent, refreshes apart', () => {
+    const { history, send } = createHistory();
+    for (let n = 0; n < 7; n += 1) send({ caller: 'noisy' });
+    for (let n = 0; n < 2; n += 1) send({ lane: 'refresh' });
+    send({ caller: 'web' });
+    send({ caller: 'web', code: 'LATE' });
+    expect(history.recent).toMatchObject({
+      sends: 10,
+      spenders: [
+        { caller: 'noisy', count: 7 },
+        { caller: null, count: 2 },
+        { caller: 'web', count: 1 },
+      ],
+    });
+  });
+
+  it('name those who fail most and spend most among ten thousand callers', () => {
+    const { end, history, send } = createHistory();
+    for (let n = 0; n < 10_000; n += 1) {
+      const caller = n % 2 === 0 ? 'noisy' : `caller ${n}`;
+      send({ caller });
+      end(`Made${n}`, { ...exhausted, caller });
+    }
+    const { codes, failed, sends, spenders } = history.recent;
+    expect([failed, sends]).toEqual([10_000, 10_000]);
+    expect(spenders[0]).toEqual({ caller: 'noisy', count: 5000 });
+    expect(codes).toMatchObject([{ code: 'BUDGET_EXHAUSTED', failed: 10_000 }]);
+    expect(codes[0]?.callers[0]).toEqual({ caller: 'noisy', count: 5000 });
+  });
+});
+
 const fails = { outcome: 'failed', codes: ['UPSTREAM_TIMEOUT'] } as const;
+const exhausted = { outcome: 'failed', codes: ['BUDGET_EXHAUSTED'] } as const;
+const MISTAKES = ['GRAPHQL_PARSE_FAILED', 'BAD_USER_INPUT', 'UNAUTHENTICATED', 'FORBIDDEN'];

@@ -31,13 +31,23 @@ interface AskedAnswer {
   readonly errors?: readonly { readonly extensions?: Readonly<Record<string, unknown>> }[];
 }
 
-/** Starts one with these settings, beside those that point it at the sandbox. */
+interface BusyOptions {
+  readonly clock?: Clock;
+  readonly pages?: string;
+  /** Of the test, which closes it. */
+  readonly sandbox?: Sandbox;
+}
+
+/**
+ * Starts one with these settings, beside those that point it at the sandbox. It remembers what it has spent where
+ * `STATE_DIR` is among them.
+ */
 export async function busyGateway(
   env: Readonly<Record<string, string>> = {},
-  options: { readonly clock?: Clock; readonly pages?: string } = {},
+  options: BusyOptions = {},
 ): Promise<BusyGateway> {
-  const clock = options.clock ?? systemClock;
-  const sandbox = await startSandbox({ clock });
+  const { clock = systemClock, pages } = options;
+  const sandbox = options.sandbox ?? (await startSandbox({ clock }));
   let log = '';
   const gateway = await createGateway(
     loadConfig({
@@ -49,7 +59,12 @@ export async function busyGateway(
       AUTH_MODE: 'none',
       ...env,
     }),
-    { ...options, clock, journal: keysAreNew, log: { write: (line) => void (log += line) } },
+    {
+      clock,
+      ...(pages === undefined ? {} : { pages }),
+      ...(env['STATE_DIR'] === undefined ? { journal: keysAreNew } : {}),
+      log: { write: (line) => void (log += line) },
+    },
   );
   const { operatorsUrl, url } = await gateway.listen();
   return {
@@ -74,7 +89,7 @@ export async function busyGateway(
     },
     async close() {
       await gateway.close();
-      await sandbox.close();
+      if (!options.sandbox) await sandbox.close();
     },
   };
 }

@@ -40,6 +40,8 @@ export function describeStep(
   if (queued > 0) lines.push({ text: `${queued} waited at most` });
   const refused = history.refused[index] ?? 0;
   if (refused > 0) lines.push({ text: `${refused} refused`, className: 'bad' });
+  const failed = history.failed[index] ?? 0;
+  if (failed > 0) lines.push({ text: `${failed} failed`, className: 'bad' });
   if (inWindow !== null) {
     lines.push({ text: `${inWindow} in ${upstream.windowMs / 1000} s`, className: 'muted' });
   }

@@ -1,14 +1,17 @@
 import type { UpstreamState } from '../../../src/console/console-state.ts';
+import type { Start } from '../../../src/observe/history/past.ts';
 import type { StepColumns } from '../../../src/observe/history/send-steps.ts';
 import { html, setAttribute, setText, svg } from '../dom.ts';
 import type { Tooltip } from '../tooltip.ts';
 import { timePassed } from '../words.ts';
+import { coarseHistory, coarseSteps, largest } from './coarse.ts';
 import { describeStep, stepInWords, stepList } from './describe-step.ts';
 import { type Across, layers, rows, type Shapes, sentInWindows, shapesOf } from './shapes.ts';
+import { StartMarks } from './start-marks.ts';
 
 const GUTTER = 30;
 
-/** The last fifteen minutes of an upstream, under all of its keys. Pointer, touch and arrow keys describe each step. */
+/** The last hour of an upstream, as far as it is known, under all of its keys. Pointer, touch and arrow keys describe each step. */
 export class HistoryPlot {
   readonly node = html('div', { class: 'plot', role: 'slider', tabindex: 0, 'aria-valuemin': 0 });
   readonly #tooltip: Tooltip;
@@ -26,6 +29,8 @@ export class HistoryPlot {
   ) as Record<keyof Shapes['layers'], SVGPathElement>;
   readonly #queue = svg('path', { class: 'queue' });
   readonly #refusals = svg('path', { class: 'refusals' });
+  readonly #failures = svg('path', { class: 'failures' });
+  readonly #marks = new StartMarks();
   readonly #base = svg('line', { class: 'base', x1: GUTTER });
   readonly #minutes: SVGLineElement[] = [];
   readonly #labels = {
@@ -39,7 +44,10 @@ export class HistoryPlot {
   readonly #times: SVGTextElement[] = [];
   #across: Across = { left: GUTTER, step: 1 };
   #width = 0;
+  /** With columns in the place of steps. */
   #upstream: UpstreamState | null = null;
+  #windows: readonly (number | null)[] = [];
+  #starts: readonly Start[] = [];
   /** The step that is described: by its place where it is pointed at, by its time where keys have chosen it. */
   #chosen: { readonly index: number } | { readonly at: number } | null = null;
 
@@ -53,6 +61,8 @@ export class HistoryPlot {
       ...Object.values(this.#layers),
       this.#queue,
       this.#refusals,
+      this.#failures,
+      this.#marks.node,
       this.#base,
       ...Object.values(this.#labels),
     );
@@ -61,8 +71,12 @@ export class HistoryPlot {
     this.#listen();
   }
 
-  update(upstream: UpstreamState): void {
+  update(now: UpstreamState, starts: readonly Start[]): void {
+    const coarse = coarseSteps(now.history, now.history.write.length);
+    const upstream = { ...now, history: coarseHistory(coarse, now.history) };
     this.#upstream = upstream;
+    this.#windows = largest(coarse, sentInWindows(now.history, now.windowMs));
+    this.#starts = starts;
     const { history, keys, title, windowMs } = upstream;
     const minutes = (history.stepMs * history.write.length) / 60_000;
     const each = history.stepMs / 1000;
@@ -80,17 +94,26 @@ export class HistoryPlot {
     this.#describe();
   }
 
-  #draw({ history, keys, limit, windowMs }: UpstreamState): void {
+  #draw({ history, keys, limit }: UpstreamState): void {
     if (this.#width === 0) return;
     const step = (this.#width - GUTTER) / history.write.length;
     this.#across = { left: GUTTER, step };
     const granted = limit * Math.max(1, keys);
-    const shapes = shapesOf(history, granted, windowMs, this.#across);
+    const shapes = shapesOf(history, granted, this.#windows, this.#across);
     setAttribute(this.#windowArea, 'd', shapes.window.area);
     setAttribute(this.#windowLine, 'd', shapes.window.line);
     for (const layer of layers) setAttribute(this.#layers[layer], 'd', shapes.layers[layer]);
     setAttribute(this.#queue, 'd', shapes.queue);
     setAttribute(this.#refusals, 'd', shapes.refusals);
+    setAttribute(this.#failures, 'd', shapes.failures);
+    const { window, queue } = rows;
+    const area = {
+      ...this.#across,
+      columns: history.write.length,
+      top: window.top,
+      bottom: queue.bottom,
+    };
+    this.#marks.update(this.#starts, history, area);
     setAttribute(this.#limit, 'y1', shapes.limitY);
     setAttribute(this.#limit, 'y2', shapes.limitY);
     setText(this.#labels.limit, String(granted));
@@ -102,10 +125,16 @@ export class HistoryPlot {
     this.#drawTimes(history, step);
   }
 
-  /** A mark every five minutes, from now backwards. */
+  /** A mark every fifteen minutes, five or one, from now backwards. */
   #drawTimes({ stepMs, write }: StepColumns, step: number): void {
-    const perMark = (5 * 60_000) / stepMs;
+    const span = (stepMs * write.length) / 60_000;
+    const minutes = span > 20 ? 15 : span > 5 ? 5 : 1;
+    const perMark = (minutes * 60_000) / stepMs;
     const marks = Math.floor(write.length / perMark) + 1;
+    while (this.#times.length > marks) {
+      this.#times.pop()?.remove();
+      this.#minutes.pop()?.remove();
+    }
     while (this.#times.length < marks) {
       const time = label(this.#times.length === 0 ? 'end' : 'middle');
       const line = svg('line', { class: 'minute', y1: rows.window.top, y2: rows.queue.bottom });
@@ -116,7 +145,7 @@ export class HistoryPlot {
     }
     for (const [mark, time] of this.#times.entries()) {
       const x = Math.round(this.#width - mark * perMark * step);
-      setText(time, mark === 0 ? 'now' : `${mark * 5} min ago`);
+      setText(time, mark === 0 ? 'now' : `${mark * minutes} min ago`);
       setAttribute(time, 'text-anchor', mark === 0 ? 'end' : x < 60 ? 'start' : 'middle');
       place(time, x, rows.height - 4);
       const line = this.#minutes[mark];
@@ -194,10 +223,10 @@ export class HistoryPlot {
   /** Says of the step that is chosen what happened in it; of none, to a screen reader, of the latest. */
   #describe(): void {
     if (!this.#upstream) return;
-    const { history, windowMs } = this.#upstream;
+    const { history } = this.#upstream;
     const index = this.#index();
     const shown = index ?? history.write.length - 1;
-    const inWindow = sentInWindows(history, windowMs)[shown] ?? null;
+    const inWindow = this.#windows[shown] ?? null;
     const described = describeStep(this.#upstream, shown, inWindow);
     setAttribute(this.node, 'aria-valuemax', history.write.length - 1);
     setAttribute(this.node, 'aria-valuenow', shown);

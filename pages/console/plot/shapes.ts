@@ -24,6 +24,7 @@ export interface Shapes {
   readonly limitY: number;
   readonly queue: string;
   readonly refusals: string;
+  readonly failures: string;
   /** What the tallest column stands for. */
   readonly mostSent: number;
   readonly mostQueued: number;
@@ -48,17 +49,16 @@ export function sentInWindows(history: StepColumns, windowMs: number): (number |
   });
 }
 
-/** Draws the history of an upstream. */
+/** Draws the history of an upstream; `windows` are what windows sent that end with its steps. */
 export function shapesOf(
   history: StepColumns,
   limit: number,
-  windowMs: number,
+  windows: readonly (number | null)[],
   across: Across,
 ): Shapes {
   const indices = [...history.write.keys()];
   const mostSent = Math.max(4, ...indices.map((index) => sentIn(history, index)));
   const mostQueued = Math.max(4, ...history.queued);
-  const windows = sentInWindows(history, windowMs);
   const known = windows.filter((sent) => sent !== null);
   const most = Math.max(limit, ...known);
   const inWindow = (sent: number): number => within(rows.window, sent / most);
@@ -68,10 +68,11 @@ export function shapesOf(
   const { bottom } = rows.window;
   return {
     layers: columns(history, mostSent, across),
-    window: { line, area: `${line}L${right} ${bottom}H${first}z` },
+    window: { line, area: line && `${line}L${right} ${bottom}H${first}z` },
     limitY: round(inWindow(limit)),
     queue: hanging(history.queued, mostQueued, across),
     refusals: ticks(history.refused, across),
+    failures: crosses(history.failed, across),
     mostSent,
     mostQueued,
   };
@@ -111,6 +112,17 @@ function ticks(refused: readonly number[], across: Across): string {
     .map((times, index) => {
       const x = round(across.left + (index + 0.5) * across.step);
       return times > 0 ? `M${x} ${bottom}V${top + 7}l-4-7h8l-4 7` : '';
+    })
+    .join('');
+}
+
+/** Above the columns, so that they are seen whatever was sent. */
+function crosses(failed: readonly number[], across: Across): string {
+  const y = rows.sends.top + 2;
+  return failed
+    .map((times, index) => {
+      const x = round(across.left + (index + 0.5) * across.step);
+      return times > 0 ? `M${x - 3} ${y - 3}l6 6m0-6l-6 6` : '';
     })
     .join('');
 }

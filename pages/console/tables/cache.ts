@@ -7,7 +7,7 @@ import { count, counted, mebibytes, share, timePassed } from '../words.ts';
 export function createCache(section: HTMLElement): (state: ConsoleState) => void {
   const table = createTable<CacheState>(
     'Cache',
-    'Nothing is kept yet.',
+    'The cache is empty.',
     [
       { head: 'Resource', fill: resourceCell },
       textColumn('Fresh', 'number', ({ fresh }) => count(fresh)),

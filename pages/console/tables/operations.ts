@@ -1,13 +1,13 @@
 import type { ConsoleState, OperationState } from '../../../src/console/console-state.ts';
-import { html } from '../dom.ts';
+import { html, setText } from '../dom.ts';
 import { createTable, textColumn } from '../table.ts';
-import { count, duration, share } from '../words.ts';
+import { count, duration, share, spanInWords } from '../words.ts';
 
 /** What operations cost, and how long they took. */
 export function createOperations(section: HTMLElement): (state: ConsoleState) => void {
   const table = createTable<OperationState>(
     'Operations',
-    'No operation ran in the last hour.',
+    'No operations.',
     [
       textColumn(
         'Operation',
@@ -40,7 +40,11 @@ export function createOperations(section: HTMLElement): (state: ConsoleState) =>
     ],
     ({ name, type }) => `${type} ${name}`,
   );
-  section.querySelector('h2')?.append(' ', html('span', { class: 'span' }, 'last hour'));
+  const span = html('span', { class: 'span' });
+  section.querySelector('h2')?.append(' ', span);
   section.append(table.node);
-  return ({ operations }) => table.update(operations);
+  return (state) => {
+    setText(span, spanInWords(state));
+    table.update(state.operations);
+  };
 }

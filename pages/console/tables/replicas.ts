@@ -7,7 +7,7 @@ import { count, timePassed } from '../words.ts';
 export function createReplicas(section: HTMLElement): (state: ConsoleState) => void {
   const table = createTable<Member>(
     'Replicas',
-    'No replica has been heard of.',
+    'No replicas.',
     [
       textColumn(
         'Name',

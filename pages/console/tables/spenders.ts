@@ -2,19 +2,21 @@ import type { ConsoleState, SpenderState } from '../../../src/console/console-st
 import { html, setText } from '../dom.ts';
 import { ownerLabel } from '../lanes.ts';
 import { createTable, textColumn } from '../table.ts';
-import { count, share } from '../words.ts';
+import { count, share, spanInWords } from '../words.ts';
 
 /** A spender with what all have spent. */
 interface Spender extends SpenderState {
   readonly all: number;
   readonly most: number;
+  /** Whether other processes count among those who are not known. */
+  readonly hasReplicas: boolean;
 }
 
-/** Who spent the requests of the last hour, and on what. */
+/** Who spent the requests of the last hour in this process, and on what. */
 export function createSpenders(section: HTMLElement): (state: ConsoleState) => void {
   const table = createTable<Spender>(
     'Who spends',
-    'Nothing was sent in the last hour.',
+    'No requests sent.',
     [
       { head: 'Who', fill: whoCell },
       { head: 'Requests', kind: 'number', fill: sendsCell },
@@ -26,14 +28,17 @@ export function createSpenders(section: HTMLElement): (state: ConsoleState) => v
   const unnamed = html(
     'p',
     { class: 'more muted' },
-    'Names are shown to viewers on the gateway’s own machine and to admins: give a token above.',
+    'Names are shown on the gateway’s own machine, and to administrators who enter a token above.',
   );
-  section.querySelector('h2')?.append(' ', html('span', { class: 'span' }, 'last hour'));
+  const span = html('span', { class: 'span' });
+  section.querySelector('h2')?.append(' ', span);
   section.append(table.node, unnamed);
-  return ({ named, spenders }) => {
+  return (state) => {
+    const { named, replicas, spenders } = state;
+    setText(span, spanInWords(state));
     const all = spenders.reduce((sum, { sends }) => sum + sends, 0);
     const most = Math.max(1, ...spenders.map(({ sends }) => sends));
-    table.update(spenders.map((spender) => ({ ...spender, all, most })));
+    table.update(spenders.map((each) => ({ ...each, all, most, hasReplicas: replicas !== null })));
     unnamed.hidden = named;
   };
 }
@@ -43,9 +48,10 @@ function whoCell(cell: HTMLElement): (row: Spender) => void {
   cell.append(label);
   const refreshes = ownerLabel(label, 'Refreshes');
   const foreign = ownerLabel(label, 'Co-tenants');
-  return ({ kind, name }) => {
+  const elsewhere = ownerLabel(label, 'Other replicas and co-tenants');
+  return ({ hasReplicas, kind, name }) => {
     if (kind === 'refreshes') refreshes('refresh');
-    else if (kind === 'foreign') foreign('co-tenant');
+    else if (kind === 'foreign') (hasReplicas ? elsewhere : foreign)('co-tenant');
     else setText(label, name ?? 'without a name');
   };
 }

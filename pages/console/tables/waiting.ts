@@ -4,13 +4,13 @@ import { ownerLabel } from '../lanes.ts';
 import { createTable, textColumn } from '../table.ts';
 import { counted, inTime, timePassed } from '../words.ts';
 
-/** Which requests wait for a slot, and when each leaves. */
+/** Which requests wait for a slot, and when each is sent. */
 export function createWaiting(section: HTMLElement): (state: ConsoleState) => void {
   const table = createTable<WaitingState>(
     'Waiting now',
-    'Nothing waits.',
+    'No request waits.',
     [
-      textColumn('Leaves', 'number', leaves),
+      textColumn('Sent', 'number', leaves),
       { head: 'Lane', fill: laneCell },
       textColumn('Resource', 'text', ({ resource }) => resource),
       textColumn(
@@ -34,13 +34,14 @@ export function createWaiting(section: HTMLElement): (state: ConsoleState) => vo
     setText(sum, waitingCount > 0 ? String(waitingCount) : '');
     const others = waitingCount - waiting.length;
     more.hidden = others <= 0;
-    setText(more, `and ${counted(others, 'other')} behind them`);
+    setText(more, `and ${counted(others, 'other')} after them`);
   };
 }
 
-/** A refresh gives way to everyone, so that its time is not known. */
-function leaves({ leavesInMs }: WaitingState): string {
-  return leavesInMs === null ? 'when idle' : inTime(leavesInMs);
+/** A refresh gives way to every other request, so that its time is not known. */
+function leaves({ fails, leavesInMs }: WaitingState): string {
+  if (leavesInMs === null) return 'when idle';
+  return fails ? `fails ${inTime(leavesInMs)}` : inTime(leavesInMs);
 }
 
 function laneCell(cell: HTMLElement): (row: WaitingState) => void {

@@ -1,7 +1,12 @@
 import type { Clock } from '../../scheduling/clock.ts';
 
-/** How many are remembered. */
-const REMEMBERED = 50;
+/** Groups of one kind that are remembered. */
+const GROUPS = 12;
+/** Callers and requests of one group that are. */
+const CALLERS = 5;
+const REQUESTS = 10;
+/** What happens after so long a pause is a group of its own, in milliseconds. */
+const PAUSE_MS = 300_000;
 
 /** What a line of the list is about. */
 type LoggedKind =
@@ -14,32 +19,77 @@ type LoggedKind =
   | 'started'
   | 'draining';
 
-/** An event that is worth a line. */
+/** Events of one kind with the same text, without a pause of five minutes between them. */
 export interface LoggedEvent {
-  /** Milliseconds since 1970. */
-  readonly at: number;
   readonly kind: LoggedKind;
-  /** A sentence. It names no caller and no key. */
+  /** A few words. They name no caller and no key. */
   readonly text: string;
+  /** A code, or what an upstream did; `null` where the text says it all. */
+  readonly cause: string | null;
+  readonly count: number;
+  /** The first and the latest, in milliseconds since 1970. */
+  readonly firstAt: number;
+  readonly at: number;
+  /** Whom it happened to, the latest first; at most 5. */
+  readonly callers: readonly string[];
+  /** The ids of the requests in which it did, the latest first; at most 10. */
+  readonly requestIds: readonly string[];
+}
+
+/** Whom an event happened to. */
+interface Affected {
+  readonly caller: string | null;
   readonly requestId: string | null;
 }
 
-/** The last fifty events, in sentences for people. */
+const NOBODY: Affected = { caller: null, requestId: null };
+
+/** The last events, grouped: of each kind the last 12 groups, so that a flood of one kind leaves the others. */
 export class EventLog {
   readonly #clock: Clock;
-  readonly #all: LoggedEvent[] = [];
+  /** By kind; in each the latest last. */
+  readonly #groups = new Map<LoggedKind, LoggedEvent[]>();
+  /** How many have happened, and of each group when it did last by that count: several share a millisecond. */
+  #count = 0;
+  readonly #order = new WeakMap<LoggedEvent, number>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  add(kind: LoggedKind, text: string, requestId: string | null = null): void {
-    this.#all.push({ at: this.#clock.wall(), kind, text, requestId });
-    if (this.#all.length > REMEMBERED) this.#all.shift();
+  add(kind: LoggedKind, text: string, cause: string | null = null, whom = NOBODY): void {
+    const groups = this.#groups.get(kind) ?? [];
+    this.#groups.set(kind, groups);
+    const at = this.#clock.wall();
+    const index = groups.findLastIndex((group) => group.text === text && group.cause === cause);
+    const known = groups[index];
+    const goesOn = known !== undefined && at - known.at < PAUSE_MS;
+    if (goesOn) groups.splice(index, 1);
+    const before = goesOn ? known : { count: 0, firstAt: at, callers: [], requestIds: [] };
+    const group: LoggedEvent = {
+      kind,
+      text,
+      cause,
+      count: before.count + 1,
+      firstAt: before.firstAt,
+      at,
+      callers: inFront(whom.caller, before.callers, CALLERS),
+      requestIds: inFront(whom.requestId, before.requestIds, REQUESTS),
+    };
+    this.#count += 1;
+    this.#order.set(group, this.#count);
+    groups.push(group);
+    if (groups.length > GROUPS) groups.shift();
   }
 
   /** The latest first. */
   get latest(): readonly LoggedEvent[] {
-    return this.#all.toReversed();
+    const order = (group: LoggedEvent): number => this.#order.get(group) ?? 0;
+    return [...this.#groups.values()].flat().sort((a, b) => order(b) - order(a));
   }
+}
+
+function inFront(item: string | null, items: readonly string[], most: number): readonly string[] {
+  if (item === null) return items;
+  return [item, ...items.filter((each) => each !== item)].slice(0, most);
 }

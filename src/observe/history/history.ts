@@ -2,26 +2,25 @@ import { type UpstreamName, upstreamTitle } from '../../errors.ts';
 import type { Clock } from '../../scheduling/clock.ts';
 import { copiedName, type EventReader } from '../event-stream.ts';
 import type { EventRows } from '../events.ts';
+import { Counts, CountTable, HOUR } from './counts.ts';
 import { EventLog } from './event-log.ts';
+import { failureCodes } from './failure-codes.ts';
 import {
   fastAmounts,
-  HourCounts,
-  HourTable,
   OPERATION_FIELDS,
   type OperationHour,
   operationAmounts,
   operationHour,
 } from './hour.ts';
-import { SendSteps, type StepColumns } from './send-steps.ts';
+import { Past } from './past.ts';
+import { type Recent, RecentCounts } from './recent.ts';
+import type { StepColumns } from './send-steps.ts';
 
 /** Names of operations, and pairs of a caller and a resource, that are counted on their own. */
 const OPERATIONS_COUNTED = 128;
 const SPENDERS_COUNTED = 400;
 /** Resources are words of ours: more than there are. */
 const RESOURCES_COUNTED = 64;
-
-/** Codes of one operation that are shown. */
-const CODES_SHOWN = 5;
 
 /** The fields of a resource. */
 const READS = 0;
@@ -69,21 +68,24 @@ interface HistoryOptions {
 }
 
 /**
- * What has happened lately, for the console: fifteen minutes of requests in steps of five seconds, an hour of
- * callers, operations and resources, and the last events. It takes less than 1 MiB, whatever callers do.
+ * What has happened lately, for the console: an hour of requests and operations in steps of five seconds, an hour of
+ * callers, operations and resources, five minutes of failures, and the last events. It takes less than 1 MiB, whatever
+ * callers do.
  */
 export class History implements EventReader {
   readonly #clock: Clock;
   /** When the last request left, on `clock.now()`; `null` before the first. */
   #sentAt: number | null = null;
   readonly #isReachable: HistoryOptions['isReachable'];
-  readonly #steps: Readonly<Record<UpstreamName, SendSteps>>;
-  readonly #operations: HourTable;
-  readonly #spenders: HourTable;
-  readonly #refreshes: HourTable;
-  readonly #resources: HourTable;
-  readonly #foreign: HourCounts;
+  readonly #operations: CountTable;
+  readonly #spenders: CountTable;
+  readonly #refreshes: CountTable;
+  readonly #resources: CountTable;
+  readonly #foreign: Counts;
+  readonly #recent: RecentCounts;
   readonly #unreachable = new Set<UpstreamName>();
+  /** The steps, of which an hour survives a restart. */
+  readonly past: Past;
   /** What has happened, for people. */
   readonly log: EventLog;
 
@@ -91,21 +93,23 @@ export class History implements EventReader {
     this.#clock = clock;
     this.#isReachable = isReachable;
     const now = clock.now();
-    this.#steps = { LINKS: new SendSteps(now), MARKET: new SendSteps(now) };
-    this.#operations = new HourTable(OPERATIONS_COUNTED, OPERATION_FIELDS, now);
-    this.#spenders = new HourTable(SPENDERS_COUNTED, 1, now);
-    this.#refreshes = new HourTable(RESOURCES_COUNTED, 1, now);
-    this.#resources = new HourTable(RESOURCES_COUNTED, RENEWALS + 1, now);
-    this.#foreign = new HourCounts(1, now);
+    this.past = new Past(clock);
+    this.#operations = new CountTable(OPERATIONS_COUNTED, OPERATION_FIELDS, HOUR, now);
+    this.#spenders = new CountTable(SPENDERS_COUNTED, 1, HOUR, now);
+    this.#refreshes = new CountTable(RESOURCES_COUNTED, 1, HOUR, now);
+    this.#resources = new CountTable(RESOURCES_COUNTED, RENEWALS + 1, HOUR, now);
+    this.#foreign = new Counts(1, HOUR, now);
+    this.#recent = new RecentCounts(now);
     this.log = new EventLog(clock);
   }
 
   listening({ version }: EventRows['listening']): void {
-    this.log.add('started', `Version ${version} has started.`);
+    this.past.started(version);
+    this.log.add('started', `Version ${version} started.`);
   }
 
   draining(): void {
-    this.log.add('draining', 'The gateway is about to stop.');
+    this.log.add('draining', 'The gateway is shutting down.');
   }
 
   requestSent(request: EventRows['requestSent']): void {
@@ -115,94 +119,111 @@ export class History implements EventReader {
 
   /** Counts a request in the moment in which it left, or takes it back if it has not left after all. */
   #countSent(request: EventRows['requestSent'], times: 1 | -1): void {
-    const { asker, caller, lane, renews, resource, sentAt, upstream } = request;
+    const { asker, lane, renews, resource, sentAt, upstream } = request;
     const operation = asker?.operation == null ? null : copiedName(asker.operation);
-    this.#steps[upstream].sent(sentAt, { lane, resource, operation, times });
+    this.past.sends[upstream].sent(sentAt, { lane, resource, operation, times });
+    const caller = request.caller === null ? null : copiedName(request.caller);
     const spenders = caller === null ? this.#refreshes : this.#spenders;
-    const spender = caller === null ? '' : copiedName(caller);
     // A resource has no space in it.
-    spenders.count(`${resource} ${spender}`, sentAt, [[0, times]]);
+    spenders.count(`${resource} ${caller ?? ''}`, sentAt, [[0, times]]);
+    this.#recent.sent(sentAt, caller, times);
     if (renews) this.#resources.count(keyOf(upstream, resource), sentAt, [[RENEWALS, times]]);
   }
 
-  requestEnded({ at, outcome: { code }, request }: EventRows['requestEnded']): void {
-    const { asker, method, resource, upstream } = request;
+  requestEnded({ at, outcome, request }: EventRows['requestEnded']): void {
+    const { code, reason = code } = outcome;
+    const { asker, caller, method, resource, upstream } = request;
     if (code === 'LATE') {
       this.#countSent(request, -1);
       return;
     }
     const name = upstreamTitle[upstream];
-    const requestId = asker?.requestId ?? null;
+    const whom = { caller: caller && copiedName(caller), requestId: asker?.requestId ?? null };
     if (code === 'REFUSED') {
-      this.#steps[upstream].count(at, 'refused', 1);
-      this.log.add(
-        'refused',
-        `${name} refused ${method} ${resource} for its rate limit.`,
-        requestId,
-      );
+      this.past.sends[upstream].count(at, 'refused', 1);
+      this.log.add('refused', `${name}: ${method} ${resource}`, 'rate limit', whom);
     } else if (code !== 'OK' && code !== 'CANCELED' && code !== 'UPSTREAM_REJECTED') {
-      this.log.add('failed', `${name} failed at ${method} ${resource}: ${code}.`, requestId);
+      this.past.sends[upstream].count(at, 'failed', 1);
+      this.log.add('failed', `${name}: ${method} ${resource}`, reason, whom);
     }
     if (code === 'OK' || code === 'REFUSED') {
       if (this.#unreachable.delete(upstream)) {
-        this.log.add('reachable', `${name} answers again.`);
+        this.log.add('reachable', `${name} works again.`);
       }
     } else if (!this.#isReachable(upstream)) this.#unreachable.add(upstream);
   }
 
   reads({ resource, result, times, upstream }: EventRows['reads']): void {
-    this.#resources.count(keyOf(upstream, resource), this.#clock.now(), [
+    const now = this.#clock.now();
+    this.#recent.read(now, result, times);
+    this.#resources.count(keyOf(upstream, resource), now, [
       [READS, times],
       [HITS, result === 'miss' ? 0 : times],
     ]);
   }
 
   queue({ change, upstream }: EventRows['queue']): void {
-    this.#steps[upstream].queue(this.#clock.now(), change);
+    this.past.sends[upstream].queue(this.#clock.now(), change);
   }
 
   foreign({ count, upstream }: EventRows['foreign']): void {
     const now = this.#clock.now();
-    this.#steps[upstream].count(now, 'foreign', count);
+    this.past.sends[upstream].count(now, 'foreign', count);
     this.#foreign.add(now, [[0, count]]);
   }
 
   paused({ ms, upstream }: EventRows['paused']): void {
     const seconds = Math.max(1, Math.round(ms / 1000));
-    this.log.add('paused', `${upstreamTitle[upstream]} is left alone for ${seconds} s.`);
+    this.log.add('paused', `${upstreamTitle[upstream]}: no requests for ${seconds} s.`);
   }
 
   outage({ isOut }: EventRows['outage']): void {
-    const text = isOut ? 'Redis cannot be asked: nothing is sent until it can.' : 'Redis is back.';
+    const text = isOut
+      ? 'Redis cannot be reached. No requests are sent until it can.'
+      : 'Redis can be reached again.';
     this.log.add('redis', text);
   }
 
   epoch(): void {
-    this.log.add('redis', 'Redis begins with an empty memory.');
+    this.log.add('redis', 'Redis started with an empty memory.');
   }
 
   operationEnded({ at, record }: EventRows['operationEnded']): void {
-    const { codes, name, outcome, requestId, type } = record;
+    const { name, requestId, type } = record;
     const shown = name === null ? null : copiedName(name);
+    const caller = record.caller === null ? null : copiedName(record.caller);
     this.#operations.count(`${type} ${shown ?? ''}`, at, operationAmounts(record));
-    const grave = codes.filter((code) => !CALLERS_FAULT.test(code)).slice(0, CODES_SHOWN);
-    if (grave.length === 0 || outcome === 'ok' || outcome === 'canceled') return;
-    const how = outcome === 'partial' ? 'failed in part' : 'failed';
-    const what = shown === null ? `A ${type} without a name` : `The ${type} ${shown}`;
-    this.log.add('operation-failed', `${what} ${how}: ${grave.join(', ')}.`, requestId);
+    const failed = this.#recent.ended(at, record, caller ?? '');
+    if (failed !== null) this.past.operations.add(at, 'ended', 1);
+    if (!failed) return;
+    this.past.operations.add(at, 'failed', 1);
+    const what = shown ?? `${type} without a name`;
+    this.log.add('operation-failed', what, failureCodes(record).join(', '), { caller, requestId });
   }
 
-  answeredInBulk({ names }: EventRows['answeredInBulk']): void {
+  answeredInBulk({ maxAgeMs, names }: EventRows['answeredInBulk']): void {
     const now = this.#clock.now();
     for (const [name, { runs, saved }] of names) {
       const shown = name === null ? '' : copiedName(name);
       this.#operations.count(`query ${shown}`, now, fastAmounts(runs, saved));
+      this.#recent.answered(now, runs, maxAgeMs);
+      this.past.operations.add(now, 'ended', runs);
     }
   }
 
-  /** Fifteen minutes of one upstream. */
+  /** An hour of requests to one upstream, as far as it is known. */
   sends(upstream: UpstreamName): StepColumns {
-    return this.#steps[upstream].columns(this.#clock);
+    return this.past.sendsOf(upstream);
+  }
+
+  /** The last five minutes. */
+  get recent(): Recent {
+    return this.#recent.at(this.#clock.now());
+  }
+
+  /** The share of operations that failed in the last five minutes. */
+  get failedShare(): number {
+    return this.#recent.failedShare(this.#clock.now());
   }
 
   /** Milliseconds since the last request left; `null` before the first. */
@@ -252,9 +273,6 @@ function twoOf(key: string): [first: string, rest: string] {
   const end = key.indexOf(' ');
   return [key.slice(0, end), key.slice(end + 1)];
 }
-
-/** Codes of what a caller did wrong: no operator can do anything about it. */
-const CALLERS_FAULT = /^(GRAPHQL|BAD|PERSISTED|OPERATION|TOO)_|^UNAUTHENTICATED$|^FORBIDDEN$/;
 
 function keyOf(upstream: UpstreamName, resource: string): string {
   return `${upstream} ${resource}`;

@@ -1,10 +1,9 @@
 import type { Clock } from '../../scheduling/clock.ts';
 import type { QueueLane } from '../events.ts';
+import { type Columns, STEP_MS, StepCounts, type StepTimes } from './steps.ts';
 
-/** How long a step is, in milliseconds. */
-const STEP_MS = 5000;
-/** How many steps are remembered: fifteen minutes. */
-const STEPS = 180;
+/** Steps whose senders are remembered: fifteen minutes. */
+const STEPS_WITH_SENDERS = 180;
 /** Kinds of senders that are counted apart in the step under way. */
 const SENDERS_COUNTED = 32;
 /** Of them, those that are remembered. */
@@ -18,50 +17,43 @@ interface StepSender {
   readonly sends: number;
 }
 
-/** Fifteen minutes as columns of equal length, the oldest step first; the last one is still under way. */
-export interface StepColumns extends Readonly<Record<QueueLane, readonly number[]>> {
-  readonly stepMs: number;
-  /** When the last step began, in milliseconds since 1970. */
-  readonly lastStepAt: number;
-  /** Slots that other users of the key, and other processes, took. */
-  readonly foreign: readonly number[];
-  /** Requests that waited at most. */
-  readonly queued: readonly number[];
-  /** Requests that the upstream refused for its rate limit. */
-  readonly refused: readonly number[];
-  /** Of each step, who asked for most: at most 3, absent where nothing was sent. */
+/**
+ * What is counted of the requests to one upstream: by lane, those of other processes and users of the key, those that the
+ * upstream refused for its rate limit, those that failed, and how many waited at most.
+ */
+export const SEND_COUNTERS = [
+  'write',
+  'interactive',
+  'refresh',
+  'foreign',
+  'refused',
+  'failed',
+  'queued',
+] as const;
+type Counter = (typeof SEND_COUNTERS)[number];
+
+/** The requests to one upstream as columns. */
+export interface StepColumns extends StepTimes, Columns<Counter> {
+  /** Of each step of the last fifteen minutes, who asked for most: at most 3, absent where nothing was sent. */
   readonly top: Readonly<Record<number, readonly StepSender[]>>;
 }
 
-type Counter = QueueLane | 'foreign' | 'refused';
-
-/**
- * The requests to one upstream over fifteen minutes. Steps are counted on the clock that never goes back, so that
- * neither a wall clock that jumps nor an hour without any request leaves anything in the wrong column.
- */
+/** The requests to one upstream over the last hour. */
 export class SendSteps {
-  readonly #columns: Readonly<Record<Counter | 'queued', Uint32Array>> = {
-    write: new Uint32Array(STEPS),
-    interactive: new Uint32Array(STEPS),
-    refresh: new Uint32Array(STEPS),
-    foreign: new Uint32Array(STEPS),
-    refused: new Uint32Array(STEPS),
-    queued: new Uint32Array(STEPS),
-  };
-  readonly #tops: (readonly StepSender[])[] = Array.from({ length: STEPS }, () => []);
+  readonly #steps: StepCounts<Counter>;
+  /** By the steps, counted from the clock's start. */
+  readonly #tops = new Map<number, readonly StepSender[]>();
   /** Of the step under way. */
   readonly #senders = new Map<
     string,
     { resource: string; operation: string | null; sends: number }
   >();
-  /** The step under way, counted from the clock's start. */
-  #step: number;
   /** How many wait now, and since when that is so, on `clock.now()`. */
   #waiting = 0;
   #waitingSince = 0;
 
   constructor(now: number) {
-    this.#step = Math.floor(now / STEP_MS);
+    this.#steps = new StepCounts(SEND_COUNTERS, now);
   }
 
   /** A request leaves at a moment; `times` is -1 for one that was counted then and has not left after all. */
@@ -78,7 +70,7 @@ export class SendSteps {
     },
   ): void {
     this.count(at, lane, times);
-    if (Math.floor(at / STEP_MS) !== this.#step) return;
+    if (Math.floor(at / STEP_MS) !== this.#steps.step) return;
     const kind = `${resource} ${operation ?? ''}`;
     const sender = this.#senders.get(kind);
     if (sender) sender.sends += times;
@@ -87,11 +79,10 @@ export class SendSteps {
     }
   }
 
-  /** Adds to a counter in the step of a moment. What is older than all steps has no column any more. */
-  count(at: number, counter: Counter, times: number): void {
+  /** Adds to a counter in the step of a moment. */
+  count(at: number, counter: Exclude<Counter, 'queued'>, times: number): void {
     this.#advance(at);
-    const step = Math.floor(at / STEP_MS);
-    if (this.#step - step < STEPS) (this.#columns[counter][step % STEPS] as number) += times;
+    this.#steps.add(at, counter, times);
   }
 
   /** From a moment on, one more request waits, or one less. */
@@ -103,29 +94,19 @@ export class SendSteps {
 
   /** The columns as they are now. */
   columns(clock: Clock): StepColumns {
-    const now = clock.now();
-    this.#advance(now);
-    const first = (this.#step + 1) % STEPS;
-    const inOrder = (name: Counter | 'queued'): number[] => {
-      const column = this.#columns[name];
-      return [...column.subarray(first), ...column.subarray(0, first)];
-    };
-    const top: Record<number, readonly StepSender[]> = {};
-    for (let at = 0; at < STEPS; at += 1) {
-      const senders = at === STEPS - 1 ? this.#top : (this.#tops[(first + at) % STEPS] ?? []);
-      if (senders.length > 0) top[at] = senders;
-    }
-    return {
-      stepMs: STEP_MS,
-      lastStepAt: clock.wall() - (now - this.#step * STEP_MS),
-      write: inOrder('write'),
-      interactive: inOrder('interactive'),
-      refresh: inOrder('refresh'),
-      foreign: inOrder('foreign'),
-      queued: inOrder('queued'),
-      refused: inOrder('refused'),
-      top,
-    };
+    this.#advance(clock.now());
+    const { columns, known, step } = this.#steps;
+    const first = step - known + 1;
+    const tops = [...this.#tops].map(([at, senders]) => [at - first, senders] as const);
+    const top: StepColumns['top'] = Object.fromEntries(
+      [...tops, [known - 1, this.#top] as const].filter(([, senders]) => senders.length > 0),
+    );
+    return { ...this.#steps.times(clock), ...columns, top };
+  }
+
+  /** Takes in the columns of the process before, see `StepCounts.restore`. */
+  restore(columns: Columns<Counter>, lastStepAt: number): void {
+    this.#steps.restore(columns, lastStepAt);
   }
 
   /** Who asked for most in the step under way. */
@@ -139,19 +120,17 @@ export class SendSteps {
 
   /** Begins the steps that have begun meanwhile. */
   #advance(now: number): void {
-    const { queued } = this.#columns;
-    const at = this.#step % STEPS;
     // What got its slot in the same moment did not wait.
-    if (now > this.#waitingSince) queued[at] = Math.max(queued[at] ?? 0, this.#waiting);
-    const step = Math.floor(now / STEP_MS);
-    if (step <= this.#step) return;
-    this.#tops[at] = this.#top;
+    if (now > this.#waitingSince) this.#steps.raise('queued', this.#waiting);
+    const before = this.#steps.step;
+    this.#steps.advance(now, () => this.#steps.raise('queued', this.#waiting));
+    const { step } = this.#steps;
+    if (step === before) return;
+    const top = this.#top;
+    if (top.length > 0) this.#tops.set(before, top);
     this.#senders.clear();
-    for (let next = Math.max(this.#step + 1, step - STEPS + 1); next <= step; next += 1) {
-      for (const column of Object.values(this.#columns)) column[next % STEPS] = 0;
-      queued[next % STEPS] = this.#waiting;
-      this.#tops[next % STEPS] = [];
+    for (const at of this.#tops.keys()) {
+      if (step - at >= STEPS_WITH_SENDERS) this.#tops.delete(at);
     }
-    this.#step = step;
   }
 }

@@ -1,5 +1,12 @@
 import type { Clock } from '../../scheduling/clock.ts';
-import type { BudgetState, BudgetWindow, QueuedRequest, SlotRequest, TakenSlot } from './budget.ts';
+import type {
+  BudgetState,
+  BudgetWindow,
+  QueuedRequest,
+  SlotRequest,
+  TakenSlot,
+  WaitingCaller,
+} from './budget.ts';
 import { Lanes } from './lanes.ts';
 import {
   aheadElsewhere,
@@ -86,6 +93,17 @@ export abstract class BudgetQueue {
 
   forecast(heldMs: number): QueueForecast {
     return new QueueForecast(this.lanes, this.store.view, heldMs);
+  }
+
+  get waitingCallers(): WaitingCaller[] {
+    const callers = new Map<string, { -readonly [K in keyof WaitingCaller]: WaitingCaller[K] }>();
+    for (const { caller, waitedMs } of this.lanes.inOrder()) {
+      const known = callers.get(caller) ?? { caller, count: 0, longestMs: 0 };
+      known.count += 1;
+      known.longestMs = Math.max(known.longestMs, waitedMs);
+      callers.set(caller, known);
+    }
+    return [...callers.values()];
   }
 
   waiting(most: number): QueuedRequest[] {

@@ -90,6 +90,14 @@ export interface QueuedRequest {
   readonly leavesInMs: number | null;
 }
 
+/** The writes and reads of one caller that wait for a slot, for people. */
+export interface WaitingCaller {
+  readonly caller: string;
+  readonly count: number;
+  /** How long the first of them has waited. */
+  readonly longestMs: number;
+}
+
 /** A request that wants a slot. */
 export interface SlotRequest extends Waiting {
   /** What it is about, e.g. `channels`. */
@@ -164,6 +172,8 @@ export interface Budget {
   readonly window: BudgetWindow;
   /** The requests that wait, in the order in which they go if nothing else comes; at most `most`. */
   waiting(most: number): QueuedRequest[];
+  /** Who waits, in no order. */
+  readonly waitingCallers: readonly WaitingCaller[];
   /** Requests that wait in one lane. */
   queuedIn(lane: Lane): number;
   /** Milliseconds until a refusal's pause is over; 0 when there is none. */

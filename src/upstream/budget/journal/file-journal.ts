@@ -149,6 +149,10 @@ class FileJournal implements Journal {
     };
   }
 
+  get folder(): string | null {
+    return this.#file === null ? null : this.#options.folder;
+  }
+
   close(): void {
     if (this.#file === null) return;
     this.#append(RELEASED_LINE);

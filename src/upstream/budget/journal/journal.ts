@@ -33,6 +33,8 @@ export interface Span {
 export interface Journal {
   /** The part of one key, by a name that does not depend on the process and does not tell the key. */
   of(key: string, span: Span): KeyJournal;
+  /** The folder that is this process's own to write to; `null` where there is none. */
+  readonly folder: string | null;
   /** Lets the next process have it. */
   close(): void;
 }
@@ -50,12 +52,17 @@ export const newKey: KeyJournal = {
 };
 
 /** For keys that begin and end with this process, as those of the embedded sandbox do. */
-export const keysAreNew: Journal = { of: () => newKey, close: () => {} };
+export const keysAreNew: Journal = {
+  of: () => newKey,
+  folder: null,
+  close: () => {},
+};
 
 /** Knows nothing of what was spent before `startedAt`, on `clock.now()`, and writes nothing. */
 export function noJournal(startedAt: number): Journal {
   return {
     of: (_key, { windowMs }) => ({ ...newKey, unknownUntil: startedAt + windowMs }),
+    folder: null,
     close: () => {},
   };
 }

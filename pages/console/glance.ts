@@ -1,0 +1,135 @@
+import type { ConsoleState, UpstreamState } from '../../src/console/console-state.ts';
+import { html, type Keyed, keyedChildren, setAttribute, setText } from './dom.ts';
+import { headingOf, healthInWords, isIdle, startInWords } from './failures.ts';
+import { OperationsPlot } from './plot/operations-plot.ts';
+import type { Tooltip } from './tooltip.ts';
+import { count, duration, inTime, share, timePassed, timeToCome } from './words.ts';
+
+/** From this part of the limit on that is taken, it is near. */
+const NEAR = 0.8;
+
+/** A line of an answer. */
+interface Line {
+  readonly text: string;
+  readonly mood?: 'bad' | 'warn' | 'muted';
+}
+
+/** Answers in text what an operator asks first, and shows the operations of the last hour. */
+export function createGlance(
+  section: HTMLElement,
+  tooltip: Tooltip,
+): (state: ConsoleState) => void {
+  const questions: readonly [string, (state: ConsoleState) => Line[]][] = [
+    ['Rate limit', limits],
+    ['Who spends, 5 min', spenders],
+    ['Who waits', waiting],
+    ['Upstreams', upstreams],
+    ['What fails, 5 min', failures],
+    ['Answers, 5 min', answers],
+  ];
+  const list = html('dl');
+  const updates = questions.map(([question, answer]) => {
+    const lines = html('dd');
+    list.append(html('div', {}, html('dt', {}, question), lines));
+    const show = keyedChildren<Line>(
+      lines,
+      ({ text }) => text.split(/[\d:]/, 1)[0] ?? '',
+      lineNode,
+    );
+    return (state: ConsoleState) => show(answer(state));
+  });
+  const started = html('p', { class: 'started' });
+  const plot = new OperationsPlot(tooltip);
+  section.append(list, html('div', { class: 'operations-past' }, started, plot.node));
+  return (state) => {
+    for (const update of updates) update(state);
+    const sentence = startInWords(state);
+    started.hidden = sentence === '';
+    setText(started, sentence);
+    plot.update(state.past);
+  };
+}
+
+function lineNode(): Keyed<Line> {
+  const node = html('p');
+  return {
+    node,
+    update({ mood = '', text }) {
+      setText(node, text);
+      setAttribute(node, 'class', mood);
+    },
+  };
+}
+
+/** Those that are asked anything; all of them where none is. */
+function active(state: ConsoleState): readonly UpstreamState[] {
+  const asked = state.upstreams.filter((upstream) => !isIdle(upstream));
+  return asked.length > 0 ? asked : state.upstreams;
+}
+
+function limits(state: ConsoleState): Line[] {
+  return active(state).map(({ free, heldMs, keys, limit, nextInMs, pausedMs, title }) => {
+    const of = `${headingOf(title)}: ${free} of ${limit} left${keys > 1 ? ' (busiest key)' : ''}`;
+    if (heldMs > 0) return { text: `${of}, nothing is sent for ${timeToCome(heldMs)}` };
+    if (pausedMs > 0) return { text: `${of}, paused for ${timeToCome(pausedMs)}`, mood: 'bad' };
+    const next = nextInMs === null ? '' : `, next slot ${inTime(nextInMs)}`;
+    if (free === 0) return { text: `${of}${next}`, mood: 'bad' };
+    return limit - free >= NEAR * limit ? { text: `${of}${next}`, mood: 'warn' } : { text: of };
+  });
+}
+
+function spenders({ recent: { sends, spenders: most } }: ConsoleState): Line[] {
+  if (sends === 0) return [{ text: 'No requests sent.', mood: 'muted' }];
+  const parts = most.map(({ caller, count: times }) => {
+    return `${caller ?? 'refreshes'} ${share(times, sends)}`;
+  });
+  const shown = most.reduce((sum, { count: times }) => sum + times, 0);
+  if (shown < sends) parts.push(`others ${share(sends - shown, sends)}`);
+  return [{ text: `${parts.join(', ')} of ${count(sends)}` }];
+}
+
+function waiting({ waitingCallers, waitingCount }: ConsoleState): Line[] {
+  if (waitingCount === 0) return [{ text: 'No request waits.', mood: 'muted' }];
+  const parts = waitingCallers.map(({ caller, count: times, longestMs }) => {
+    return `${caller ?? 'a caller'} ${times}, up to ${timePassed(longestMs)}`;
+  });
+  const shown = waitingCallers.reduce((sum, { count: times }) => sum + times, 0);
+  if (shown < waitingCount) parts.push(`refreshes and others ${count(waitingCount - shown)}`);
+  return [{ text: parts.join('; '), mood: 'warn' }];
+}
+
+function upstreams(state: ConsoleState): Line[] {
+  return state.upstreams.map((upstream) => {
+    const { bad, text } = healthInWords(upstream);
+    const line = `${headingOf(upstream.title)}: ${text}`;
+    return bad ? { text: line, mood: 'bad' } : { text: line };
+  });
+}
+
+function failures({ recent: { codes, failed, level, rejected } }: ConsoleState): Line[] {
+  const mood = level === 'failing' ? 'bad' : 'warn';
+  const lines: Line[] = codes.map(({ callers, code, failed: times }) => {
+    const whose = callers
+      .filter(({ caller }) => caller)
+      .map((each) => `${each.caller} ${count(each.count)}`);
+    return {
+      text: `${code} ${count(times)}${whose.length > 0 ? `: ${whose.join(', ')}` : ''}`,
+      mood,
+    };
+  });
+  if (failed === 0) lines.push({ text: 'No operation fails.', mood: 'muted' });
+  if (rejected > 0) {
+    lines.push({ text: `Mistakes of callers: ${count(rejected)}`, mood: 'muted' });
+  }
+  return lines;
+}
+
+function answers({
+  recent: { hits, maxAgeMs, operations, reads, waitP95Ms },
+}: ConsoleState): Line[] {
+  if (operations === 0) return [{ text: 'No operations.', mood: 'muted' }];
+  const rate = `Hit rate ${share(hits, reads)}`;
+  return [
+    { text: `${rate}, wait p95 ${duration(waitP95Ms)}, oldest answer ${timePassed(maxAgeMs)}` },
+  ];
+}

@@ -1,0 +1,149 @@
+import { join } from 'node:path';
+import { reasonOf } from '../../errors.ts';
+import type { Clock } from '../../scheduling/clock.ts';
+import { readTextFile, replaceTextFile } from '../../text-file.ts';
+import { type Past, type SavedPast, type Start, savedCounters } from './past.ts';
+import { STEPS } from './steps.ts';
+
+const FILE = 'history.json';
+/** Of the file's format. */
+const FORMAT = 1;
+/** An hour takes a tenth of it at most. */
+const MAX_BYTES = 2 * 1024 * 1024;
+/** So often it is written, in milliseconds. */
+const WRITE_MS = 60_000;
+const LONGEST_VERSION = 64;
+const MOST_STARTS = 20;
+
+interface HistoryFileOptions {
+  /** The folder that this process may write to; `null` while there is none. */
+  readonly folder: () => string | null;
+  readonly clock: Clock;
+  readonly past: Past;
+  /** Called before the past is written, so that it is complete. */
+  readonly look: () => void;
+  /** Told in one sentence why an hour of history does not survive. */
+  readonly complain: (sentence: string) => void;
+}
+
+/**
+ * Keeps the past of the console over restarts, in a file beside the journal: it takes in what the process before has left,
+ * and writes once a minute and at the end. What goes wrong is a line of the log, and nothing more: the past is for people.
+ */
+export class HistoryFile {
+  readonly #options: HistoryFileOptions;
+  #hasComplained = false;
+  #isClosed = false;
+
+  constructor(options: HistoryFileOptions) {
+    this.#options = options;
+    if (options.folder() === null) return;
+    this.#read();
+    this.#writeLater();
+  }
+
+  /** Writes for the last time. */
+  close(): void {
+    if (!this.#isClosed) this.#write();
+    this.#isClosed = true;
+  }
+
+  #read(): void {
+    const { complain, folder, past } = this.#options;
+    const from = folder();
+    if (from === null) return;
+    try {
+      past.restore(savedPastOf(JSON.parse(readTextFile(join(from, FILE), MAX_BYTES))));
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return;
+      complain(
+        `STATE_DIR ${from}: ${FILE} cannot be used (${error instanceof SyntaxError ? 'damaged' : reasonOf(error)}). The console starts without the history of the last hour.`,
+      );
+    }
+  }
+
+  #writeLater(): void {
+    this.#options.clock.after(WRITE_MS, () => {
+      if (this.#isClosed) return;
+      this.#write();
+      this.#writeLater();
+    });
+  }
+
+  #write(): void {
+    const { complain, folder, look, past } = this.#options;
+    const to = folder();
+    if (to === null) return;
+    try {
+      look();
+      replaceTextFile(join(to, FILE), JSON.stringify({ format: FORMAT, ...past.saved }));
+      this.#hasComplained = false;
+    } catch (error) {
+      if (this.#hasComplained) return;
+      this.#hasComplained = true;
+      complain(
+        `STATE_DIR ${to}: ${FILE} cannot be written (${reasonOf(error)}). The history of the console will not survive a restart.`,
+      );
+    }
+  }
+}
+
+/** What a file says. @throws TypeError where it is none of ours. */
+function savedPastOf(value: unknown): SavedPast {
+  const { at, format, lastStepAt, operations, sends, starts } = membersOf(value);
+  if (format !== FORMAT) throw damaged();
+  const { LINKS, MARKET } = membersOf(sends);
+  if (!Array.isArray(starts) || starts.length > MOST_STARTS) throw damaged();
+  return {
+    at: momentOf(at),
+    lastStepAt: momentOf(lastStepAt),
+    starts: starts.map(startOf),
+    sends: {
+      LINKS: columnsOf(LINKS, savedCounters.sends),
+      MARKET: columnsOf(MARKET, savedCounters.sends),
+    },
+    operations: columnsOf(operations, savedCounters.operations),
+  };
+}
+
+function startOf(value: unknown): Start {
+  const { at, downSince, version } = membersOf(value);
+  if (typeof version !== 'string') throw damaged();
+  return {
+    at: momentOf(at),
+    downSince: downSince === null ? null : momentOf(downSince),
+    version: version.slice(0, LONGEST_VERSION),
+  };
+}
+
+function columnsOf<Name extends string>(
+  value: unknown,
+  names: readonly Name[],
+): Record<Name, number[]> {
+  const members = membersOf(value);
+  const columns = names.map((name) => {
+    const column = members[name];
+    if (!Array.isArray(column) || column.length > STEPS || !column.every(isCount)) throw damaged();
+    return [name, column as number[]] as const;
+  });
+  if (new Set(columns.map(([, { length }]) => length)).size > 1) throw damaged();
+  return Object.fromEntries(columns) as Record<Name, number[]>;
+}
+
+function membersOf(value: unknown): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) throw damaged();
+  return value as Record<string, unknown>;
+}
+
+function momentOf(value: unknown): number {
+  if (typeof value !== 'number' || !Number.isFinite(value)) throw damaged();
+  return value;
+}
+
+function isCount(value: unknown): boolean {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 2 ** 32;
+}
+
+function damaged(): TypeError {
+  return new TypeError('damaged');
+}

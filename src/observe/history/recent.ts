@@ -1,0 +1,183 @@
+import type { OperationRecord, ReadResult } from '../events.ts';
+import { Counts, CountTable, FIVE_MINUTES } from './counts.ts';
+import { failureCodes } from './failure-codes.ts';
+import { fastAmounts, OPERATION_FIELDS, operationAmounts, operationHour } from './hour.ts';
+
+/** The shares of failed operations from which the gateway counts as degraded, and as failing. */
+const DEGRADED_SHARE = 0.05;
+const FAILING_SHARE = 0.2;
+
+/** Codes, pairs of a code and a caller, and callers that are counted on their own. */
+const CODES_COUNTED = 32;
+const PAIRS_COUNTED = 200;
+const SPENDERS_COUNTED = 200;
+/** Of them, those that are shown, and the callers that are shown for each code. */
+const CODES_SHOWN = 5;
+const CALLERS_SHOWN = 3;
+const SPENDERS_SHOWN = 5;
+
+/** Fields behind those of operations. */
+const FAILED = OPERATION_FIELDS;
+const REJECTED = FAILED + 1;
+const READS = REJECTED + 1;
+const HITS = READS + 1;
+const MAX_AGE = HITS + 1;
+const FIELDS = MAX_AGE + 1;
+
+/** A number of something of one caller; `null`: refreshes. */
+interface CallerCount {
+  readonly caller: string | null;
+  readonly count: number;
+}
+
+/** Operations that failed with one code. */
+interface CodeCount {
+  readonly code: string;
+  readonly failed: number;
+  /** Whose they were, the most first; at most 3. */
+  readonly callers: readonly CallerCount[];
+}
+
+/** The last five minutes of all operations. */
+export interface Recent {
+  /** Operations that ended, without those whose caller hung up and those that `rejected` counts. */
+  readonly operations: number;
+  /** Those of them with an error that is not the caller's mistake. */
+  readonly failed: number;
+  /** `degraded` from 5 % failed operations on, `failing` from 20 %. */
+  readonly level: 'ok' | 'degraded' | 'failing';
+  /** Operations with nothing but mistakes of their callers, such as a syntax error. */
+  readonly rejected: number;
+  /** The most frequent first; at most 5. */
+  readonly codes: readonly CodeCount[];
+  readonly reads: number;
+  /** Reads that cost no request. */
+  readonly hits: number;
+  /** The 95th percentile of the time that operations waited for a slot, in milliseconds. */
+  readonly waitP95Ms: number;
+  /** Age of the oldest answer that served, in milliseconds. */
+  readonly maxAgeMs: number;
+  /** Requests that were sent. */
+  readonly sends: number;
+  /** Whom they were sent for, the most first; at most 5. */
+  readonly spenders: readonly CallerCount[];
+}
+
+/** Counts the last five minutes. It takes bounded memory, whatever callers do. */
+export class RecentCounts {
+  readonly #all: Counts;
+  readonly #codes: CountTable;
+  readonly #pairs: CountTable;
+  readonly #spenders: CountTable;
+
+  constructor(now: number) {
+    this.#all = new Counts(FIELDS, FIVE_MINUTES, now);
+    this.#codes = new CountTable(CODES_COUNTED, 1, FIVE_MINUTES, now);
+    this.#pairs = new CountTable(PAIRS_COUNTED, 1, FIVE_MINUTES, now);
+    this.#spenders = new CountTable(SPENDERS_COUNTED, 1, FIVE_MINUTES, now);
+  }
+
+  /** An operation of a caller ended; whether it failed, `null` where it does not count. */
+  ended(at: number, record: OperationRecord, caller: string): boolean | null {
+    const { maxAgeMs, outcome } = record;
+    if (outcome === 'canceled') return null;
+    const failures = failureCodes(record);
+    if (outcome !== 'ok' && failures.length === 0) {
+      this.#all.add(at, [[REJECTED, 1]]);
+      return null;
+    }
+    this.#all.add(at, [...operationAmounts(record), [FAILED, Number(failures.length > 0)]]);
+    this.#all.raise(at, MAX_AGE, maxAgeMs);
+    for (const code of failures) {
+      this.#codes.count(code, at, ONE);
+      // A code has no space in it.
+      this.#pairs.count(`${code} ${caller}`, at, ONE);
+    }
+    return failures.length > 0;
+  }
+
+  /** Operations were answered on the fast path. */
+  answered(at: number, runs: number, maxAgeMs: number): void {
+    this.#all.add(at, fastAmounts(runs, 0));
+    this.#all.raise(at, MAX_AGE, maxAgeMs);
+  }
+
+  /** Reads were answered. */
+  read(at: number, result: ReadResult, times: number): void {
+    this.#all.add(at, [
+      [READS, times],
+      [HITS, result === 'miss' ? 0 : times],
+    ]);
+  }
+
+  /** A request left for a caller, `null` for a refresh; `times` is -1 where it did not leave after all. */
+  sent(at: number, caller: string | null, times: 1 | -1): void {
+    // A caller can be called anything.
+    this.#spenders.count(caller === null ? REFRESHES : `.${caller}`, at, [[0, times]]);
+  }
+
+  /** The five minutes before a moment. */
+  at(now: number): Recent {
+    const sums = this.#all.sums(now);
+    const { runs: operations, waitP95Ms } = operationHour(sums.slice(0, OPERATION_FIELDS));
+    const sum = (field: number): number => sums[field] as number;
+    const failed = sum(FAILED);
+    const spenders = counted(this.#spenders, now);
+    const sends = spenders.reduce((all, { count }) => all + count, 0);
+    return {
+      operations,
+      failed,
+      level: levelOf(failed, operations),
+      rejected: sum(REJECTED),
+      codes: this.#codesAt(now),
+      reads: sum(READS),
+      hits: sum(HITS),
+      waitP95Ms,
+      maxAgeMs: this.#all.largest(now, MAX_AGE),
+      sends: sends + (this.#spenders.others(now)[0] as number),
+      spenders: spenders.slice(0, SPENDERS_SHOWN).map(({ count, name }) => ({
+        caller: name === REFRESHES ? null : name.slice(1),
+        count,
+      })),
+    };
+  }
+
+  /** The share of operations that failed in the five minutes before a moment. */
+  failedShare(now: number): number {
+    const sums = this.#all.sums(now);
+    const { runs } = operationHour(sums.slice(0, OPERATION_FIELDS));
+    return runs > 0 ? (sums[FAILED] as number) / runs : 0;
+  }
+
+  #codesAt(now: number): CodeCount[] {
+    const pairs = counted(this.#pairs, now);
+    return counted(this.#codes, now)
+      .slice(0, CODES_SHOWN)
+      .map(({ count: failed, name: code }) => ({
+        code,
+        failed,
+        callers: pairs
+          .filter(({ name }) => name.startsWith(`${code} `))
+          .slice(0, CALLERS_SHOWN)
+          .map(({ count, name }) => ({ caller: name.slice(code.length + 1), count })),
+      }));
+  }
+}
+
+const ONE = [[0, 1]] as const;
+/** Stands for refreshes among the names of spenders. */
+const REFRESHES = ' ';
+
+function levelOf(failed: number, operations: number): Recent['level'] {
+  if (failed === 0 || failed < DEGRADED_SHARE * operations) return 'ok';
+  return failed < FAILING_SHARE * operations ? 'degraded' : 'failing';
+}
+
+/** The names of a table with their counts, the most first. */
+function counted(table: CountTable, now: number): { name: string; count: number }[] {
+  return table
+    .rows(now)
+    .map(([name, sums]) => ({ name, count: sums[0] as number }))
+    .filter(({ count }) => count > 0)
+    .sort((a, b) => b.count - a.count);
+}
