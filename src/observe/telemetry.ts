@@ -28,7 +28,7 @@ interface TelemetryOptions {
   /** Blackened wherever they should turn up. */
   readonly secrets: readonly string[];
   /** What is read at every scrape; `null` when nothing is counted. */
-  readonly gauges: Omit<Gauges, 'reachable'> | null;
+  readonly gauges: Omit<Gauges, 'reachable' | 'failedShare'> | null;
 }
 
 /** Puts the stream of events together with log, spans, health, metrics and history, which read it. */
@@ -54,7 +54,11 @@ export async function createTelemetry(options: TelemetryOptions): Promise<Teleme
   // Behind the health, which it asks.
   events.add(history);
   emitReadsInBulk({ clock, events });
-  const metrics = createLazyMetrics(clock, events, { ...gauges, reachable: isReachable });
+  const metrics = createLazyMetrics(clock, events, {
+    ...gauges,
+    reachable: isReachable,
+    failedShare: () => history.failedShare,
+  });
   return { events, health, metrics, history, scrub };
 }
 

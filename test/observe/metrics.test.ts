@@ -125,6 +125,7 @@ const gauges = {
   budgets: () => [],
   cache: () => ({ bytes: 0, entries: 0 }),
   reachable: () => true,
+  failedShare: () => 0,
 };
 
 describe('the numbers', () => {

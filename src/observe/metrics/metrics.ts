@@ -17,6 +17,8 @@ export interface Gauges {
   live?: (() => LiveGauges) | undefined;
   /** Whether an upstream is reachable, as far as known. */
   readonly reachable: (upstream: UpstreamName) => boolean;
+  /** The share of operations that failed in the last five minutes, as the console has it. */
+  readonly failedShare: () => number;
 }
 
 /** The live queries of a process. */
@@ -170,7 +172,10 @@ export function createMetrics(gauges: Gauges): { metrics: Metrics; reader: Count
   return { metrics, reader };
 }
 
-function registerGauges({ budgets, cache, live, reachable }: Gauges, registry: Registry): void {
+function registerGauges(
+  { budgets, cache, failedShare, live, reachable }: Gauges,
+  registry: Registry,
+): void {
   const gauge = (name: string, help: string, read: () => number): void =>
     defineGauge(registry, `gateway_${name}`, help, read);
   const perUpstream = (name: string, help: string, read: (of: BudgetGauges) => number): void =>
@@ -188,7 +193,7 @@ function registerGauges({ budgets, cache, live, reachable }: Gauges, registry: R
   perUpstream('budget_remaining', 'Requests that could leave now.', ({ remaining }) => remaining);
   perUpstream('budget_paused', 'Keys paused by a refusal.', ({ paused }) => paused);
   perUpstream('budget_keys', 'Keys with a budget.', ({ keys }) => keys);
-  perUpstream('upstream_reachable', '1 unless it did not answer lately.', ({ upstream }) =>
+  perUpstream('upstream_reachable', '0 after several failed requests in a row.', ({ upstream }) =>
     Number(reachable(upstream)),
   );
   const waits = 'Requests that wait for a slot.';
@@ -197,6 +202,9 @@ function registerGauges({ budgets, cache, live, reachable }: Gauges, registry: R
       Object.entries(queued).map(([lane, length]) => [{ upstream, lane }, length] as const),
     ),
   );
+  const failed =
+    'Share of operations that failed in the last five minutes, without mistakes of callers.';
+  gauge('operations_failed_ratio', failed, failedShare);
   gauge('cache_bytes', 'Memory of cache entries, estimated.', () => cache().bytes);
   gauge('cache_entries', 'Cache entries.', () => cache().entries);
 }
