@@ -94,6 +94,7 @@ function waiting({ waitingCallers, waitingCount }: ConsoleState): Line[] {
     return `${caller ?? 'a caller'} ${times}, up to ${timePassed(longestMs)}`;
   });
   const shown = waitingCallers.reduce((sum, { count: times }) => sum + times, 0);
+  if (shown === 0) return [{ text: `refreshes ${count(waitingCount)}` }];
   if (shown < waitingCount) parts.push(`refreshes and others ${count(waitingCount - shown)}`);
   return [{ text: parts.join('; '), mood: 'warn' }];
 }
