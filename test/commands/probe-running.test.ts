@@ -116,16 +116,10 @@ describe('a probe beside a running gateway', () => {
     const clock = new VirtualClock();
     const { config, url } = await running({}, clock);
     sandbox.links.fault({ kind: 'error-500' });
-    await Promise.all(
-      [
-        'account { id }',
-        'plans { id }',
-        'users { id }',
-        'domains { totalCount }',
-        'pixels { totalCount }',
-        'files { totalCount }',
-      ].map((field) => ask(url, `{ ${field} }`)),
-    );
+    // One after the other: under a key that is new, one request finds out what is left.
+    for (const field of ['account', 'plans', 'users', 'account', 'plans', 'users']) {
+      await ask(url, `{ ${field} { id } }`);
+    }
     const sent = sandbox.links.requests.length;
     const lines = (await probe(config, clock)).lines.filter((line) => !line.includes('clock'));
     expect(lines[1]).toMatch(/No request was sent\. The link-management API is .* in \d+ s/);
