@@ -23,7 +23,7 @@ export type ErrorCode =
 /** The upstream APIs by the names they have in the graph (`UpstreamName`). */
 export type UpstreamName = 'LINKS' | 'MARKET';
 
-/** The two APIs as a person would call them, for messages. */
+/** The two APIs at the beginning of a message. */
 export const upstreamTitle: Readonly<Record<UpstreamName, string>> = {
   LINKS: 'The link-management API',
   MARKET: 'The marketplace API',
@@ -105,7 +105,7 @@ export class InvalidInput extends GatewayError {
     const message =
       issues.length === 1 && first
         ? `${first.path.join('.')}: ${first.message}`
-        : `The input has ${issues.length} faults.`;
+        : `The input has ${issues.length} validation errors.`;
     super('BAD_USER_INPUT', message, { details: { issues } });
     this.issues = issues;
   }
@@ -120,7 +120,7 @@ export class BudgetExhausted extends GatewayError {
   constructor(upstream: UpstreamName, retryAfterMs: number, availableAt: Date) {
     super(
       'BUDGET_EXHAUSTED',
-      `${upstreamTitle[upstream]} allows no further request in time. Try again in ${Math.ceil(retryAfterMs / 1000)} s.`,
+      `Rate limit of ${upstreamTitle[upstream].replace('The', 'the')} reached. Retry in ${Math.ceil(retryAfterMs / 1000)} s.`,
       { details: { upstream, retryAfterMs, availableAt: availableAt.toISOString() } },
     );
   }
@@ -135,11 +135,26 @@ export class UpstreamRejected extends GatewayError {
   readonly upstream: UpstreamName;
   readonly reason: string;
   constructor(upstream: UpstreamName, reason: string) {
-    super('UPSTREAM_REJECTED', `${upstreamTitle[upstream]} refused this request.`, {
+    super('UPSTREAM_REJECTED', `${upstreamTitle[upstream]} rejected this request.`, {
       details: { upstream },
     });
     this.upstream = upstream;
     this.reason = reason;
+  }
+}
+
+/**
+ * `OPERATION_TOO_EXPENSIVE` for a read that is rejected because another one of its batch is: `first` has the details.
+ * Where the response shows the path of `first`, the message names it.
+ */
+export class RejectedTogether extends GatewayError {
+  override readonly name = 'RejectedTogether';
+  readonly first: GatewayError;
+  constructor(upstream: UpstreamName, first: GatewayError) {
+    super('OPERATION_TOO_EXPENSIVE', 'Rejected together with another field.', {
+      details: { upstream },
+    });
+    this.first = first;
   }
 }
 

@@ -45,7 +45,7 @@ async function run(name: string, args: readonly string[], env: NodeJS.ProcessEnv
   if (!Object.hasOwn(commands, name)) {
     const { UsageError } = await import('./commands/faults.ts');
     const names = Object.keys(commands).join(', ');
-    throw new UsageError(`Unknown command ${name}. There are: ${names}.`);
+    throw new UsageError(`Unknown command ${name}. The commands are ${names}.`);
   }
   const command = await commands[name]?.();
   await command?.(args, env);
@@ -63,7 +63,7 @@ const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < OLDEST_NODE.major || (major === OLDEST_NODE.major && minor < OLDEST_NODE.minor)) {
   const wanted = `${OLDEST_NODE.major}.${OLDEST_NODE.minor}`;
   process.stderr.write(
-    `links-market-gateway needs Node ${wanted} or later, and this is ${process.version}.\n`,
+    `links-market-gateway requires Node.js ${wanted} or later; this is ${process.version}.\n`,
   );
   process.exitCode = 1;
 } else {

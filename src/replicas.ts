@@ -88,7 +88,7 @@ export class Replicas {
           this.#settling.again();
         },
         down: (reason) =>
-          events.emit('complaint', { sentence: `There is no connection to Redis: ${reason}.` }),
+          events.emit('complaint', { sentence: `No connection to Redis: ${reason}.` }),
         message: (text) => this.#replica.hears(text),
         refused: (reason) => this.#standing.refused(reason),
         denied: (permissions) => this.#standing.denied(permissions),

@@ -10,36 +10,45 @@ interface Kind {
  * `standIn`: see `standInOf`.
  */
 export const resources = {
-  account: { ttlMs: 60_000, why: 'A profile changes by hand, and its owner looks at once.' },
-  domains: { ttlMs: 300_000, why: 'Domains are set up once and left alone.' },
-  overlays: { ttlMs: 300_000, why: 'Overlays are designed once; the list only names them.' },
-  campaigns: { ttlMs: 60_000, why: 'Campaigns are edited by several people at a time.' },
-  channels: { ttlMs: 60_000, why: 'Channels are edited by several people at a time.' },
+  account: {
+    ttlMs: 60_000,
+    why: 'A profile is edited by hand, and its owner checks the result at once.',
+  },
+  domains: { ttlMs: 300_000, why: 'Domains are set up once and rarely change.' },
+  overlays: { ttlMs: 300_000, why: 'Overlays are designed once; the list has only their names.' },
+  campaigns: { ttlMs: 60_000, why: 'Several people edit campaigns.' },
+  channels: { ttlMs: 60_000, why: 'Several people edit channels.' },
   channelItems: {
     ttlMs: 60_000,
-    why: 'One call per channel, so as long as the channel list itself.',
+    why: 'Costs one request per channel, so it is cached as long as the channel list.',
     // Of the three types, only a QR code can cost further calls.
     standIn: () => ({ type: 'QR' }),
   },
-  splashPages: { ttlMs: 300_000, why: 'Splash pages are designed once; the list only names them.' },
-  files: { ttlMs: 60_000, why: 'The download counts move all the time; a minute late is fine.' },
-  pixels: { ttlMs: 300_000, why: 'Pixels are set up once and left alone.' },
-  qrCodes: { ttlMs: 60_000, why: 'The scan counts move all the time; a minute late is fine.' },
+  splashPages: {
+    ttlMs: 300_000,
+    why: 'Splash pages are designed once; the list has only their names.',
+  },
+  files: { ttlMs: 60_000, why: 'Download counts change often; one minute of delay is acceptable.' },
+  pixels: { ttlMs: 300_000, why: 'Pixels are set up once and rarely change.' },
+  qrCodes: { ttlMs: 60_000, why: 'Scan counts change often; one minute of delay is acceptable.' },
   qrStatistics: {
     ttlMs: 120_000,
-    why: 'One call per code, so cached longer than the list of codes.',
+    why: 'Costs one request per code, so it is cached longer than the list of codes.',
   },
-  plans: { ttlMs: 600_000, why: 'Plans change when prices do.' },
+  plans: { ttlMs: 600_000, why: 'Plans change only when prices do.' },
   users: {
     ttlMs: 30_000,
-    why: 'An administrator expects to see what another one just did.',
+    why: 'An administrator expects to see the changes of other administrators.',
     standIn: (id: number) => ({ planId: id }),
   },
-  seller: { ttlMs: 300_000, why: 'The balance moves with sales; five minutes late is fine.' },
-  items: { ttlMs: 600_000, why: 'The catalogue changes when something is published.' },
+  seller: {
+    ttlMs: 300_000,
+    why: 'The balance changes with sales; five minutes of delay is acceptable.',
+  },
+  items: { ttlMs: 600_000, why: 'The list changes when an item is published.' },
   purchase: {
     ttlMs: 300_000,
-    why: 'A valid code stays valid; a refund may show five minutes late.',
+    why: 'A valid code stays valid; a refund can show five minutes late.',
   },
 } as const satisfies Readonly<Record<string, Kind>>;
 

@@ -20,7 +20,7 @@ const FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NO
 export function readTextFile(path: string, maxBytes: number): string {
   const file = openSync(path, FLAGS);
   try {
-    if (!fstatSync(file).isFile()) throw new TypeError('it is no regular file');
+    if (!fstatSync(file).isFile()) throw new TypeError('it is not a regular file');
     // One byte more than it may have. Its size is not asked for: it can be growing.
     let bytes = Buffer.allocUnsafe(Math.min(maxBytes, 64 * 1024) + 1);
     let length = 0;

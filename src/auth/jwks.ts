@@ -77,7 +77,7 @@ export function createJwks(
     try {
       await remote.reload();
     } catch (cause) {
-      world.complain('The keys behind AUTH_JWT_JWKS_URL cannot be had at the moment.');
+      world.complain('The keys at AUTH_JWT_JWKS_URL cannot be loaded.');
       throw unavailable(everyMs, cause);
     }
     loadedAt = clock.now();
@@ -140,7 +140,7 @@ function bounded(response: Response): Response {
 function unavailable(retryAfterMs: number, cause?: unknown): GatewayError {
   return new GatewayError(
     'UPSTREAM_UNAVAILABLE',
-    'The identity provider’s keys cannot be had at the moment. Try again soon.',
+    'The keys of the identity provider are not available. Retry later.',
     { details: { retryAfterMs }, cause },
   );
 }

@@ -66,7 +66,7 @@ export function createJwtVerifier(config: JwtConfig, keys: KeySet, clock: Clock)
       if (error instanceof GatewayError) throw error;
       // A reason would help who forges tokens; that one has expired helps an honest client.
       throw error instanceof errors.JWTExpired
-        ? unauthenticated('This token has expired.', true)
+        ? unauthenticated('The token has expired.', true)
         : notValid();
     }
     const { exp, nbf = Number.NEGATIVE_INFINITY, sub } = payload;
@@ -90,7 +90,7 @@ export function isTimely(
 }
 
 function notValid(): Error {
-  return unauthenticated('This token is not valid here.', true);
+  return unauthenticated('The token is not valid.', true);
 }
 
 /** Whether a `sub` can name a caller: other JSON would make one caller of many, e.g. `[object Object]`. */

@@ -53,19 +53,19 @@ export function isMoment(text: unknown): text is string {
 }
 
 function parseToken(token: unknown, at: string): KnownToken {
-  if (!isObject(token)) throw new TypeError(`${at} is no object`);
+  if (!isObject(token)) throw new TypeError(`${at} is not an object`);
   const { name, role, sha256, expires } = token;
   if (!isTokenName(name)) {
-    throw new TypeError(`${at}.name is not 1 to 64 letters, digits or any of . _ @ -`);
+    throw new TypeError(`${at}.name is not a string of 1 to 64 letters, digits or any of . _ @ -`);
   }
   const known = roles.find((each) => each === role);
   if (!known) throw new TypeError(`${at}.role is not one of ${roles.join(', ')}`);
   if (typeof sha256 !== 'string' || !/^[0-9a-f]{64}$/.test(sha256)) {
-    throw new TypeError(`${at}.sha256 is not 64 hexadecimal digits`);
+    throw new TypeError(`${at}.sha256 is not a string of 64 hexadecimal digits`);
   }
   // A mistyped date must not make a token that never runs out.
   if (expires !== undefined && !isMoment(expires)) {
-    throw new TypeError(`${at}.expires is no date such as 2030-01-31`);
+    throw new TypeError(`${at}.expires is not a date such as 2030-01-31`);
   }
   return { name, role: known, sha256, ...(expires === undefined ? {} : { expires }) };
 }

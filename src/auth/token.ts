@@ -38,9 +38,9 @@ export function createTokenCheck(file: string, world: AuthWorld): Authenticate {
     // How long a lookup takes can depend on the digest that is looked for and on those in the file. That
     // reveals nothing about a token: none can be chosen for its digest, nor be found from it.
     const found = tokens.current.get(hash('sha256', bearerOf(authorization, 'a token')));
-    if (!found) throw unauthenticated('This token is not known here.', true);
+    if (!found) throw unauthenticated('The token is unknown.', true);
     if (found.expiresAt <= world.clock.wall()) {
-      throw unauthenticated('This token has expired.', true);
+      throw unauthenticated('The token has expired.', true);
     }
     return found.viewer;
   };

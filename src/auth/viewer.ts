@@ -29,8 +29,8 @@ export function highestRole(words: readonly unknown[]): Role | null {
 
 /** `FORBIDDEN`: what it takes, and what the caller has. */
 function forbidden({ role }: Viewer, needed: Role, what: string): GatewayError {
-  const yours = role === null ? 'you have none' : `yours is ${role}`;
-  return new GatewayError('FORBIDDEN', `${what} needs the role ${needed}; ${yours}.`, {
+  const yours = role === null ? 'you have none' : `your role is \`${role}\``;
+  return new GatewayError('FORBIDDEN', `${what} requires role \`${needed}\`; ${yours}.`, {
     details: { needs: needed },
   });
 }

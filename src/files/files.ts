@@ -61,7 +61,7 @@ export function createFilesRoute(options: FilesOptions): FilesRoute {
       const headers = { Allow, ...admission.preflightHeaders('PUT') };
       respond(response, { status: 204, headers });
     } else {
-      const error = new GatewayError('BAD_USER_INPUT', 'Files are uploaded with PUT.');
+      const error = new GatewayError('BAD_USER_INPUT', 'Upload files with PUT.');
       const { answer } = refusalOf(error, options.maskError);
       respond(response, { ...answer, status: 405, headers: { Allow } }, lingering(options.clock));
     }
@@ -161,13 +161,13 @@ async function callerOf(
  */
 function refusePart({ headers }: IncomingMessage): void {
   if (headers['content-range'] === undefined) return;
-  throw new BadUserInput('A file is uploaded whole: send it without the header Content-Range.');
+  throw new BadUserInput('A file must be sent whole. Remove the header Content-Range.');
 }
 
 /** @throws BadUserInput `BAD_USER_INPUT`: an upload that was only to be priced must not happen. */
 function refuseDryRun({ headers }: IncomingMessage): void {
   if (!asksForDryRun(headers[dryRunHeader]?.toString())) return;
   throw new BadUserInput(
-    'An upload has no dry run: it always costs 1 request. Leave the header out.',
+    'Uploads have no dry run: an upload always costs 1 upstream request. Remove the header X-Gateway-Dry-Run.',
   );
 }

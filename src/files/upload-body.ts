@@ -78,7 +78,7 @@ export class UploadBody implements ByteStream {
     this.length = announced === undefined ? null : Number(announced);
     this.#patience = new Deadline(options.clock, () => {
       const rate = 1000 / PATIENCE_PER_BYTE_MS;
-      const message = `The file comes too slowly: it must be ${rate} bytes a second on average.`;
+      const message = `The upload is too slow. It must average at least ${rate} bytes per second.`;
       this.#fail(new UploadFault(408, message));
     });
   }

@@ -25,10 +25,10 @@ export function readUpload(address: string): UploadFile {
   for (const [option, value] of new URLSearchParams(query)) {
     const member = Object.hasOwn(members, option) ? members[option] : undefined;
     if (!member) {
-      const message = `is no option. There are ${optionNames.join(', ')}.`;
+      const message = `is not an option. The options are ${optionNames.join(', ')}.`;
       checks.issue(option, fault('UNKNOWN_OPTION', message, { options: optionNames }));
     } else if (given.has(member)) {
-      checks.issue(option, fault('REPEATED_OPTION', 'is given more than once.'));
+      checks.issue(option, fault('REPEATED_OPTION', 'is set more than once.'));
     } else given.set(member, value);
   }
   const count = given.get('maxDownloads');

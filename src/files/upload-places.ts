@@ -23,10 +23,10 @@ export class TooManyUploads extends GatewayError {
   /** 429 where it is the caller's own doing, else 503. */
   readonly status: 429 | 503;
   constructor(status: 429 | 503) {
-    const whose = status === 429 ? 'of yours are' : 'are';
+    const whose = status === 429 ? 'Your' : 'The';
     super(
       'BUDGET_EXHAUSTED',
-      `As many uploads ${whose} under way as may be at a time. Try again when one has ended.`,
+      `${whose} limit of concurrent uploads is reached. Retry when an upload has ended.`,
       { details: { upstream: 'LINKS', retryAfterMs: RETRY_AFTER_MS } },
     );
     this.status = status;

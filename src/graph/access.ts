@@ -86,7 +86,7 @@ function roleFor(parent: string, field: string): Role | null {
  */
 export function requireType(viewer: Viewer, typename: string): void {
   const role = access[typename];
-  if (role) requireRole(viewer, role, `Finding a ${typename} by its id`);
+  if (role) requireRole(viewer, role, `Looking up a ${typename} by its ID`);
 }
 
 /**
@@ -101,7 +101,7 @@ class AccessPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     if (!role) return config;
     return {
       ...config,
-      description: `${config.description ?? ''} Takes the role ${role}.`.trim(),
+      description: withRole(config.description, role),
     };
   }
 
@@ -122,9 +122,15 @@ class AccessPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     if (!role) return config;
     return {
       ...config,
-      description: `${config.description ?? ''} Takes the role ${role}.`.trim(),
+      description: withRole(config.description, role),
     };
   }
+}
+
+/** A description with a sentence about the role, in front of the one about costs. */
+function withRole(description: string | null | undefined, role: Role): string {
+  const [before = '', ...costs] = (description ?? '').split(/ (?=Costs )/);
+  return [before, `Requires role \`${role}\`.`, ...costs].join(' ').trim();
 }
 
 /** The name to put into the builder's list of plugins. */

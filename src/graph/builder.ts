@@ -42,40 +42,42 @@ export const builder = new SchemaBuilder<{
     encodeGlobalID: encodeGlobalId,
     decodeGlobalID: decodeGlobalId,
     idFieldOptions: {
-      description:
-        'Opaque id, unique over the whole graph: what `node`, and every `id` argument, take.',
+      description: 'Opaque, globally unique ID. `node` and every `id` argument accept it.',
     },
-    nodeTypeOptions: { description: 'Anything that can be found again by its id alone.' },
+    nodeTypeOptions: { description: 'An object that `node` can look up by its ID.' },
     // Fields of our own, in nodes.graph.ts: one id that is wrong must not fail the others.
     nodeQueryOptions: false,
     nodesQueryOptions: false,
     edgesFieldOptions: {
       nullable: { list: false, items: false },
-      description: 'The rows with their cursors.',
+      description: 'The items with their cursors.',
     },
-    nodesOnConnection: { description: 'The rows alone, for when no cursor is needed.' },
-    nodeFieldOptions: { nullable: false, description: 'The row.' },
+    nodesOnConnection: { description: 'The items without their cursors.' },
+    nodeFieldOptions: { nullable: false, description: 'The item at this position.' },
     cursorFieldOptions: {
       description:
-        'The place of this row, for `after` and `before`. Stays valid while other rows come and go.',
+        'Cursor of this item, for `after` and `before`. It stays valid when other items are added or deleted.',
     },
-    pageInfoFieldOptions: { description: 'Whether and where the list goes on.' },
+    pageInfoFieldOptions: { description: 'Whether items follow or precede this page.' },
     pageInfoTypeOptions: {
-      description: 'Whether a list goes on beyond this window, and from where.',
+      description: 'Cursors of a page, and whether items follow or precede it.',
     },
-    hasNextPageFieldOptions: { description: 'Whether rows follow this window.' },
-    hasPreviousPageFieldOptions: { description: 'Whether rows precede this window.' },
-    startCursorFieldOptions: { description: 'Cursor of the first row; null when there is no row.' },
-    endCursorFieldOptions: { description: 'Cursor of the last row; null when there is no row.' },
+    hasNextPageFieldOptions: { description: 'Whether items follow this page.' },
+    hasPreviousPageFieldOptions: { description: 'Whether items precede this page.' },
+    startCursorFieldOptions: {
+      description: 'Cursor of the first item; null if the page is empty.',
+    },
+    endCursorFieldOptions: { description: 'Cursor of the last item; null if the page is empty.' },
     firstArgOptions: {
       description:
-        'How many rows, from the front; at most 500. 20 when neither this nor `last` is given.',
+        'Number of items from the start of the list, at most 500. Defaults to 20 if `last` is not set either.',
     },
-    afterArgOptions: { description: 'Only rows behind the one with this cursor.' },
+    afterArgOptions: { description: 'Returns items after this cursor.' },
     lastArgOptions: {
-      description: 'How many rows, from the back; at most 500. Not together with `first`.',
+      description:
+        'Number of items from the end of the list, at most 500. Cannot be combined with `first`.',
     },
-    beforeArgOptions: { description: 'Only rows before the one with this cursor.' },
+    beforeArgOptions: { description: 'Returns items before this cursor.' },
     brandLoadedObjects: true,
   },
 });
@@ -83,18 +85,19 @@ export const builder = new SchemaBuilder<{
 builder.globalConnectionField('totalCount', (t) =>
   t.exposeInt('totalCount', {
     nullable: true,
-    description: 'Rows of the whole list; null when the upstream does not say. Costs nothing more.',
+    description:
+      'Number of items in the whole list; null if the API does not provide it. Costs no extra upstream request.',
   }),
 );
 
 builder.queryType({
   description:
-    'Everything that can be read. A field that is not selected costs nothing; `extensions.upstream` of each answer says what the operation cost.',
+    'All reads. A field that is not selected costs nothing. `extensions.upstream` of each response states what the operation cost.',
 });
 
 builder.mutationType({
   description:
-    'Everything that can be changed. Each field checks its input, then writes with one upstream call; once it has answered, no read shows the state before it. Fields of the result that the write did not tell are read when selected, which costs what reading them costs; they are null when it is gone by then.',
+    'All writes. Each field validates its input, then sends 1 upstream request. After its response, no read returns the state before the change. Selected result fields that the upstream response does not contain are read separately, at the cost of that read; they are null if the object has been deleted by then.',
 });
 
 /** Names and descriptions of a connection and its edge, for `t.connection`. */
@@ -103,8 +106,8 @@ export function connectionOf(
   rows: string,
 ): [{ name: string; description: string }, { name: string; description: string }] {
   return [
-    { name: `${name}Connection`, description: `A window of a list of ${rows}.` },
-    { name: `${name}Edge`, description: `One of a list of ${rows}, with its place in it.` },
+    { name: `${name}Connection`, description: `A page of the list of ${rows}.` },
+    { name: `${name}Edge`, description: `An edge in the list of ${rows}: an item and its cursor.` },
   ];
 }
 
@@ -132,7 +135,7 @@ export function listField<Shape, R extends Row & Shape>(
 /** Options of the `databaseId` field that every row with an upstream's integer id has. */
 export const databaseId = {
   nullable: false,
-  description: 'The id in the upstream API.',
+  description: 'ID in the upstream API.',
 } as const;
 
 /**

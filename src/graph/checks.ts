@@ -53,7 +53,7 @@ export class InputChecks {
   /** An upstream's integer id, or a count. */
   positive(member: string, value: number): void {
     if (value >= 1) return;
-    this.issue(member, fault('OUT_OF_RANGE', 'must be a whole number from 1 on.', { min: 1 }));
+    this.issue(member, fault('OUT_OF_RANGE', 'must be a positive integer.', { min: 1 }));
   }
 
   /** A text that is not blank, if given. */
@@ -66,7 +66,7 @@ export class InputChecks {
   /** The last part of an address. */
   slug(member: string, value: string | null | undefined): void {
     if (value != null && !/^[\p{L}\p{N}_-]+$/u.test(value)) {
-      const message = 'must consist of letters, digits, hyphens and underscores.';
+      const message = 'may contain only letters, digits, hyphens and underscores.';
       this.issue(member, fault('INVALID_CHARACTERS', message, { signs: '-_' }));
     }
   }
@@ -74,7 +74,7 @@ export class InputChecks {
   /** A bare e-mail address, without a display name. The upstream checks the finer rules. */
   email(member: string, value: string | null | undefined): void {
     if (value != null && !/^[^\s@<>"(),:;]+@[^\s@<>"(),:;.]+(\.[^\s@<>"(),:;.]+)+$/.test(value)) {
-      const message = 'must be an e-mail address, e.g. `ann@example.com`.';
+      const message = 'must be an email address, e.g. `ann@example.com`.';
       this.issue(member, fault('INVALID_EMAIL', message));
     }
   }
@@ -87,7 +87,7 @@ export class InputChecks {
   /** A color as HEX digits, short or long. */
   hexColor(member: string, value: string | null | undefined): void {
     if (value != null && !/^#(?:[0-9a-f]{3}|[0-9a-f]{6})$/i.test(value)) {
-      const message = 'must be a HEX color: `#RRGGBB` or `#RGB`.';
+      const message = 'must be a hex color: `#RRGGBB` or `#RGB`.';
       this.issue(member, fault('INVALID_COLOR', message, { format: '#RRGGBB' }));
     }
   }
@@ -123,7 +123,7 @@ export class InputChecks {
   /** A name to log in with. The upstream may be stricter. */
   username(member: string, value: string): void {
     if (!/^[\p{L}\p{N}._-]+$/u.test(value)) {
-      const message = 'must consist of letters, digits, dots, hyphens and underscores.';
+      const message = 'may contain only letters, digits, dots, hyphens and underscores.';
       this.issue(member, fault('INVALID_CHARACTERS', message, { signs: '.-_' }));
     } else this.#atLeast(member, value, USERNAME_LENGTH);
   }
@@ -140,7 +140,7 @@ export class InputChecks {
     if (value == null) return;
     const parts = /^rgb\(\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*(\d{1,3})\s*\)$/i.exec(value)?.slice(1);
     if (!parts?.every((part) => Number(part) <= 255)) {
-      const message = 'must be a color of the form `rgb(r,g,b)`, each from 0 to 255.';
+      const message = 'must be a color of the form `rgb(r,g,b)`, each value from 0 to 255.';
       this.issue(member, fault('INVALID_COLOR', message, { format: 'rgb(r,g,b)' }));
     }
   }
@@ -151,7 +151,7 @@ export class InputChecks {
     const path = value.replace(/[?#].*$/s, '');
     const scheme = /^[a-z][a-z\d+.-]*:/i.test(value);
     if (!/^\S*[^\s/]\.(?:png|jpe?g)$/i.test(path) || (scheme && !isWebAddress(value))) {
-      const message = 'must be the path, or the http or https URL, of a png or jpg picture.';
+      const message = 'must be the path or the http(s) URL of a PNG or JPEG image.';
       this.issue(member, fault('INVALID_PICTURE', message, { formats: ['png', 'jpg'] }));
     }
   }

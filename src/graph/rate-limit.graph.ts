@@ -2,7 +2,7 @@ import { builder } from './builder.ts';
 
 /** The two upstreams, as arguments and results name them. */
 export const UpstreamNameRef = builder.enumType('UpstreamName', {
-  description: 'The two REST APIs behind this graph.',
+  description: 'The two upstream REST APIs.',
   values: {
     LINKS: { description: 'The link-management API.' },
     MARKET: { description: 'The marketplace API.' },
@@ -19,32 +19,33 @@ interface RateLimit {
 }
 
 const RateLimitRef = builder.objectRef<RateLimit>('RateLimit').implement({
-  description: 'The budget of one upstream, as it stands for this caller’s credential.',
+  description: 'The rate limit budget of one upstream API, for the credential of this caller.',
   fields: (t) => ({
     limit: t.exposeInt('limit', {
       nullable: false,
-      description: 'Requests that the upstream allows a window; 0 when this API is not configured.',
+      description: 'Requests that the API allows per window; 0 if the API is not configured.',
     }),
     remaining: t.exposeInt('remaining', {
       nullable: false,
-      description: 'Requests that could be sent at this moment.',
+      description: 'Requests that can be sent now.',
     }),
     used: t.exposeInt('used', {
       nullable: false,
       description:
-        'Requests that count against the limit now, those of co-tenants of the key included.',
+        'Requests that count against the limit now, including those of other programs that use the same key.',
     }),
     resetAt: t.expose('resetAt', {
       type: 'DateTime',
-      description: 'When no request counts any more, if no other is sent; null when none counts.',
+      description:
+        'Time at which the window is empty if no further request is sent; null if it is empty now.',
     }),
     queued: t.exposeInt('queued', {
       nullable: false,
-      description: 'Requests queued for a slot of the window.',
+      description: 'Requests that wait for a slot of the window.',
     }),
     cost: t.exposeInt('cost', {
       nullable: false,
-      description: 'Requests sent to this upstream for this operation, all its fields together.',
+      description: 'Upstream requests that this operation sent to this API, for all its fields.',
     }),
   }),
 });
@@ -54,13 +55,13 @@ builder.queryField('rateLimit', (t) =>
     type: RateLimitRef,
     nullable: false,
     description:
-      'The budget of one upstream after everything else in this operation has been read. Costs nothing, unless the caller’s own key is to be admitted first.',
+      'The rate limit budget of one upstream API, after all other fields of the operation are resolved. Costs no upstream request, unless the caller’s own API key must be verified first.',
     args: {
       upstream: t.arg({
         type: UpstreamNameRef,
         required: true,
         defaultValue: 'LINKS',
-        description: 'Which of the two.',
+        description: 'The upstream API.',
       }),
     },
     resolve: async (_root, { upstream }, { links, market, receipt, clock }) => {

@@ -6,11 +6,11 @@ import { encodeGlobalId } from './ids/global-id.ts';
 import { UpstreamNameRef } from './rate-limit.graph.ts';
 
 const ErrorRef = builder.interfaceRef<Error>('Error').implement({
-  description: 'A refusal that a form can show. Every other failure is a GraphQL error.',
+  description: 'A refusal that a form can show to the user. All other failures are GraphQL errors.',
   fields: (t) => ({
     message: t.exposeString('message', {
       nullable: false,
-      description: 'What is wrong, for a person.',
+      description: 'What is wrong, as a sentence for the user.',
     }),
   }),
 });
@@ -18,91 +18,95 @@ const ErrorRef = builder.interfaceRef<Error>('Error').implement({
 /** The type of `InputIssue.code`. What `params` holds for a code is part of its description. */
 const InputIssueCodeRef = builder.enumType('InputIssueCode', {
   description:
-    'What can be wrong with a member of an input. Each says which `params` come with it; where it says nothing, there are none.',
+    'What is wrong with an input value. Each code lists its `params`; a code that lists none has none.',
   values: {
-    REQUIRED: { description: 'It is missing, or no text.' },
+    REQUIRED: { description: 'The value is missing or is not a string.' },
     REQUIRED_ANY_OF: {
-      description: 'One of several members has to be given. `members`: their names, as a list.',
+      description: 'At least one of several values is required. `members`: their names, as a list.',
     },
-    BLANK: { description: 'It holds nothing but blanks.' },
-    EMPTY: { description: 'It holds nothing: a file without bytes, or data without a part.' },
-    TOO_SHORT: { description: 'It has too few characters. `min`: the fewest.' },
-    TOO_LONG: { description: 'Its text is too long. `maxBytes`: the most bytes of UTF-8.' },
-    TOO_LARGE: { description: 'The file is too large for a mutation. `maxBytes`: the largest.' },
-    OUT_OF_RANGE: { description: 'The number is too small. `min`: the smallest.' },
-    NOT_IN_FUTURE: { description: 'The moment has passed.' },
+    BLANK: { description: 'The value is blank.' },
+    EMPTY: { description: 'The value is empty: a file of 0 bytes, or data without any part.' },
+    TOO_SHORT: { description: 'The value has too few characters. `min`: the minimum.' },
+    TOO_LONG: { description: 'The value is too long. `maxBytes`: the maximum, in bytes of UTF-8.' },
+    TOO_LARGE: { description: 'The file is too large for a mutation. `maxBytes`: the maximum.' },
+    OUT_OF_RANGE: { description: 'The number is too small. `min`: the minimum.' },
+    NOT_IN_FUTURE: { description: 'The time is in the past.' },
     INVALID_ID: {
       description:
-        'It is no id, or one of another type. `type`: the name of the type that is wanted.',
+        'The value is not an ID, or is the ID of another type. `type`: the required type.',
     },
     INVALID_CHARACTERS: {
       description:
-        'It may consist of letters, digits and some signs. `signs`: these signs, as one text.',
+        'The value has characters other than letters, digits and certain signs. `signs`: the allowed signs, as one string.',
     },
-    INVALID_EMAIL: { description: 'It is no e-mail address.' },
-    INVALID_URL: { description: 'It is no URL with http or https.' },
-    INVALID_DOMAIN: { description: 'It is not http or https and a host without a path.' },
-    INVALID_COLOR: { description: 'It is no color. `format`: `#RRGGBB` or `rgb(r,g,b)`.' },
+    INVALID_EMAIL: { description: 'The value is not an email address.' },
+    INVALID_URL: { description: 'The value is not an http or https URL.' },
+    INVALID_DOMAIN: { description: 'The value is not an http or https URL without a path.' },
+    INVALID_COLOR: {
+      description: 'The value is not a color. `format`: `#RRGGBB` or `rgb(r,g,b)`.',
+    },
     INVALID_PICTURE: {
-      description: 'It is no path or URL of a picture. `formats`: its extensions, as a list.',
+      description:
+        'The value is not the path or URL of an image. `formats`: the allowed file extensions, as a list.',
     },
-    INVALID_PHONE: { description: 'It is no number that can be dialled.' },
-    INVALID_DATE: { description: 'It is no day of the calendar, as `YYYY-MM-DD`.' },
+    INVALID_PHONE: { description: 'The value is not a phone number.' },
+    INVALID_DATE: { description: 'The value is not a date of the form `YYYY-MM-DD`.' },
     INVALID_FILENAME: {
       description:
-        'It is no bare name of a file with an extension, or has characters that none may.',
+        'The value is not a file name with an extension, or has characters that file names cannot have.',
     },
     NOT_FOR_TYPE: {
       description:
-        'The data is not what a QR code of this type holds. `type`: the type; `members`: what it takes, as a list.',
+        'The data does not fit this type of QR code. `type`: the type; `members`: the members it accepts, as a list.',
     },
     UNKNOWN_OPTION: {
       description:
-        'There is no such option of `PUT /files/:filename`. `options`: those that there are, as a list.',
+        '`PUT /files/:filename` has no such option. `options`: the existing options, as a list.',
     },
     REPEATED_OPTION: {
-      description: 'An option of `PUT /files/:filename` is given more than once.',
+      description: 'An option of `PUT /files/:filename` is set more than once.',
     },
   } satisfies Record<InputIssueCode, { description: string }>,
 });
 
 const InputIssueRef = builder.objectRef<InputIssue>('InputIssue').implement({
-  description: 'One fault of an input.',
+  description: 'A validation error of an input.',
   fields: (t) => ({
     path: t.field({
       type: ['String'],
       nullable: false,
-      description: 'Where it is, from the argument’s name on, e.g. `["input", "email"]`.',
+      description: 'Path of the value, starting with the argument, e.g. `["input", "email"]`.',
       resolve: (issue) => [...issue.path],
     }),
     code: t.expose('code', {
       type: InputIssueCodeRef,
       nullable: false,
-      description: 'What is wrong there, for a form that has words of its own for it.',
+      description: 'What is wrong, for a client with messages of its own.',
     }),
     params: t.field({
       type: 'JSONObject',
       nullable: false,
       description:
-        'What those words need beside the code, e.g. `{"min": 5}`; the code says which names there are. Empty for most.',
+        'Parameters for such a message, e.g. `{"min": 5}`. The code defines their names; most codes have none.',
       resolve: (issue) => ({ ...issue.params }),
     }),
     message: t.exposeString('message', {
       nullable: false,
-      description: 'What is wrong there, for a person, in English.',
+      description: 'What is wrong, as an English sentence for the user.',
     }),
   }),
 });
 
 builder.objectType(InvalidInput, {
   name: 'InvalidInput',
-  description: 'The input cannot be right. Found before any upstream call; nothing was changed.',
+  description:
+    'The input is invalid. It is validated before any upstream request, so nothing was changed.',
   interfaces: [ErrorRef],
   fields: (t) => ({
     issues: t.field({
       type: [InputIssueRef],
       nullable: false,
-      description: 'Every fault, in the order of the input.',
+      description: 'All validation errors, in the order of the input.',
       resolve: (error) => [...error.issues],
     }),
   }),
@@ -110,18 +114,18 @@ builder.objectType(InvalidInput, {
 
 builder.objectType(UpstreamRejected, {
   name: 'Rejected',
-  description: 'The upstream understood the request and said no; nothing was changed.',
+  description: 'The upstream API rejected the change. Nothing was changed.',
   interfaces: [ErrorRef],
   fields: (t) => ({
     message: t.string({
       nullable: false,
-      description: 'Why, in the upstream’s own words.',
+      description: 'The reason, in the words of the upstream API.',
       resolve: (error) => error.reason,
     }),
     upstream: t.expose('upstream', {
       type: UpstreamNameRef,
       nullable: false,
-      description: 'Which upstream said no.',
+      description: 'The API that rejected the change.',
     }),
   }),
 });
@@ -132,16 +136,17 @@ interface Deleted {
 }
 
 const DeletedRef = builder.objectRef<Deleted>('Deleted').implement({
-  description: 'What a mutation has deleted.',
+  description: 'An object that was deleted.',
   fields: (t) => ({
     deletedId: t.id({
       nullable: false,
-      description: 'The global id it had, for a client’s cache to forget it by.',
+      description:
+        'The `id` of the deleted object. Use it to remove the object from a client’s cache.',
       resolve: ({ typename, id }) => encodeGlobalId(typename, id),
     }),
     databaseId: t.exposeInt('id', {
       nullable: false,
-      description: 'The id it had in the upstream API.',
+      description: 'The `databaseId` of the deleted object.',
     }),
   }),
 });
@@ -157,7 +162,7 @@ export function resultOf<T>(type: T, name: string) {
     errors: {
       types: [InvalidInput, UpstreamRejected],
       directResult: true as const,
-      union: { name, description: 'What was changed, or why it was not.' },
+      union: { name, description: 'The changed object, or the reason why nothing was changed.' },
     },
   };
 }

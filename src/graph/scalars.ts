@@ -5,14 +5,14 @@ import { builder, type UploadedFile } from './builder.ts';
 builder.scalarType('DateTime', {
   specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc3339#section-5.6',
   description:
-    'A moment as ISO 8601 in UTC, a `date-time` of RFC 3339, e.g. `2026-01-31T09:30:00Z`. As input, any offset is taken and fractions of a second are cut off; one without a zone is refused.',
+    'A time in UTC in ISO 8601, a `date-time` of RFC 3339, e.g. `2026-01-31T09:30:00Z`. As input, any offset is accepted and fractions of a second are truncated. An input without an offset is rejected.',
   serialize: (value) => value,
   parseValue: (value) => {
     const moment =
       typeof value === 'string' && zoned.test(value) ? normalTimestamp(value, 'UTC') : null;
     if (moment === null) {
       throw new BadUserInput(
-        'A moment of the calendar with its zone is wanted, e.g. "2026-01-31T09:30:00Z".',
+        'Must be a date and time with an offset, e.g. "2026-01-31T09:30:00Z".',
       );
     }
     return moment;
@@ -21,36 +21,36 @@ builder.scalarType('DateTime', {
 
 builder.scalarType('Date', {
   specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc3339#section-5.6',
-  description: 'A day as `YYYY-MM-DD`, a `full-date` of RFC 3339, without a time zone.',
+  description: 'A date of the form `YYYY-MM-DD`, a `full-date` of RFC 3339, without a time zone.',
   serialize: (value) => value,
   parseValue: (value) => {
     if (typeof value === 'string' && value.length === 10 && parseDay(value) === value) return value;
-    throw new BadUserInput('A day of the calendar is wanted, e.g. "2026-01-31".');
+    throw new BadUserInput('Must be a date, e.g. "2026-01-31".');
   },
 });
 
 builder.scalarType('JSONObject', {
   specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc8259#section-4',
   description:
-    'A JSON object: names and, for each, any JSON value. No list, no text, no number by itself.',
+    'A JSON object with any JSON values. A list, a string or a number alone is rejected.',
   serialize: (value) => value,
   parseValue: (value) => {
     if (isJsonObject(value)) return value;
-    throw new BadUserInput('A JSON object is wanted, e.g. {"ssid": "Guests"}.');
+    throw new BadUserInput('Must be a JSON object, e.g. {"ssid": "Guests"}.');
   },
 });
 
 builder.scalarType('Upload', {
   specifiedByURL: 'https://github.com/jaydenseric/graphql-multipart-request-spec',
   description:
-    'A file: a part of a request by the GraphQL multipart request specification. For small files; larger ones go to `PUT /files/:filename`.',
+    'A file, sent as a part of a request of the GraphQL multipart request specification. Send large files to `PUT /files/:filename`.',
   serialize: () => {
-    throw new TypeError('An upload is never answered');
+    throw new TypeError('Upload is an input type');
   },
   parseValue: (value) => {
     if (isUploadedFile(value)) return value;
     throw new BadUserInput(
-      'A file is wanted: leave null in the variables, and send it as a part of a multipart/form-data request whose `map` names this place.',
+      'Must be a file: set the variable to null, and send the file as a part of a multipart/form-data request whose `map` contains the path of the variable.',
     );
   },
 });

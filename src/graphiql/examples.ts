@@ -5,8 +5,8 @@ export interface Example {
 }
 
 const dashboard = `# The account, and ten channels with five items each.
-# 12 upstream calls at first, none while fresh:
-# extensions.upstream of the answer counts them.
+# Costs 12 upstream requests, none while cached:
+# extensions.upstream of the response counts them.
 query Dashboard {
   account {
     username
@@ -34,8 +34,8 @@ query Dashboard {
 }
 `;
 
-const channel = `# A channel holds links, bio pages and QR codes:
-# ask each for what it has. The QR codes are
+const channel = `# A channel contains links, bio pages and QR codes.
+# Select the fields of each type. The QR codes are
 # read together, not one by one.
 query Channel {
   channels(first: 1) {
@@ -73,8 +73,8 @@ query Channel {
 }
 `;
 
-const qrStatistics = `# Statistics cost one upstream call per code.
-# Leave them out, and they cost nothing.
+const qrStatistics = `# Statistics cost 1 upstream request per QR code.
+# Fields that are not selected cost nothing.
 query QrStatistics {
   qrCodes(first: 3) {
     nodes {
@@ -129,7 +129,7 @@ query Storefront {
 `;
 
 const purchase = `# Is this purchase code valid, and for what?
-# An unknown code is null, not an error.
+# An unknown code returns null, not an error.
 query Purchase($code: String!) {
   purchase(code: $code) {
     licenseType
@@ -144,7 +144,7 @@ query Purchase($code: String!) {
 }
 `;
 
-const newCampaign = `# A mutation answers with what it changed, or with why it did not: try a blank name.
+const newCampaign = `# Returns the new campaign, or the reason for the refusal. Try a blank name.
 mutation NewCampaign($input: CreateCampaignInput!) {
   createCampaign(input: $input) {
     __typename
@@ -168,7 +168,7 @@ mutation NewCampaign($input: CreateCampaignInput!) {
 }
 `;
 
-const newQrCode = `# One call for the code; its date is read from the list, because only the list knows it.
+const newQrCode = `# Costs 1 upstream request, plus 1 for the date, which only the list of QR codes contains.
 mutation NewQrCode {
   createQrCode(
     input: { type: LINK, data: { value: "https://example.com/menu" }, name: "Menu" }
@@ -187,7 +187,7 @@ mutation NewQrCode {
 }
 `;
 
-const newPixel = `# Every later list shows the new pixel: cached lists without it are dropped.
+const newPixel = `# Invalidates the cached lists of pixels, so the next read includes the new pixel.
 mutation NewPixel {
   createPixel(input: { type: GA, name: "Shop", tag: "G-4R7W2K9QXN" }) {
     __typename
@@ -203,7 +203,7 @@ mutation NewPixel {
 }
 `;
 
-const liveCampaigns = `# @live: stays current. Open this page once more, run NewCampaign there, and look here.
+const liveCampaigns = `# @live keeps the response current. Open this page again, run NewCampaign there, and watch this one.
 query LiveCampaigns @live {
   campaigns(first: 5) {
     totalCount

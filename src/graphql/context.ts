@@ -78,7 +78,7 @@ function notAdmitted(): UpstreamFailure {
   return new UpstreamFailure(
     'LINKS',
     'UPSTREAM_UNAUTHENTICATED',
-    'The link-management API has not accepted this key yet, and a dry run does not ask it. Ask for `{ account { id } }` first.',
+    'The link-management API has not accepted this key yet, and a dry run sends no request to verify it. Run `{ account { id } }` first.',
   );
 }
 

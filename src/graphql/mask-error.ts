@@ -1,5 +1,5 @@
 import { GraphQLError, Kind } from 'graphql';
-import { type ErrorCode, GatewayError } from '../errors.ts';
+import { type ErrorCode, GatewayError, RejectedTogether } from '../errors.ts';
 
 /** What a caller may see: a failure's own words if they were written for callers, else none of them. */
 export type MaskError = (error: unknown) => GraphQLError;
@@ -35,6 +35,11 @@ export function createMaskError(
 ): MaskError {
   const reported = new WeakSet();
   const made = new WeakSet();
+  const paths = new WeakMap<GatewayError, readonly (string | number)[]>();
+  const messageOf = (error: GatewayError): string => {
+    const path = error instanceof RejectedTogether ? paths.get(error.first) : undefined;
+    return path ? `Rejected together with \`${pathText(path)}\`.` : error.message;
+  };
   const words = ({ message }: GraphQLError): string =>
     suggestions ? message : withoutSuggestion(message);
   const mask: MaskError = (error) => {
@@ -44,7 +49,8 @@ export function createMaskError(
     }
     const reason = innermost(error);
     if (reason instanceof GatewayError && reason.code !== 'INTERNAL_SERVER_ERROR') {
-      return show(located, reason.code, reason.message, reason.details);
+      if (located?.path && !paths.has(reason)) paths.set(reason, located.path);
+      return show(located, reason.code, messageOf(reason), reason.details);
     }
     if (reason instanceof GraphQLError) {
       const code = graphqlCode(reason, located?.path !== undefined);
@@ -87,6 +93,12 @@ function isAboutValues(error: GraphQLError): boolean {
 /** A complaint of GraphQL without what a misspelled word is close to: those add up to the whole schema. */
 export function withoutSuggestion(message: string): string {
   return message.replace(/ Did you mean .*\?$/s, '');
+}
+
+/** A path as in code, e.g. `qrCodes.nodes[4].statistics`. */
+function pathText([first = '', ...steps]: readonly (string | number)[]): string {
+  const rest = steps.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`));
+  return `${first}${rest.join('')}`;
 }
 
 function innermost(error: unknown): unknown {

@@ -106,7 +106,7 @@ export function redirect(path: string): PlainAnswer {
 /** Lets GET and HEAD through to a route; `also` are other methods that it answers elsewhere. */
 export function isReading(request: IncomingMessage, response: ServerResponse, also = ''): boolean {
   if (request.method === 'GET' || request.method === 'HEAD') return true;
-  const refusal = textAnswer(405, 'Only GET and HEAD are understood here.');
+  const refusal = textAnswer(405, 'Only GET and HEAD are allowed.');
   respond(response, { ...refusal, headers: { Allow: `GET, HEAD${also}` } });
   return false;
 }
@@ -123,6 +123,6 @@ export function refuseTunnel(request: IncomingMessage, socket: Duplex): void {
   response.assignSocket(socket as Socket);
   response.once('finish', () => socket.destroy());
   setSecurityHeaders(response);
-  const refusal = textAnswer(405, 'The gateway is no proxy.');
+  const refusal = textAnswer(405, 'The gateway is not a proxy.');
   respond(response, { ...refusal, headers: { Allow: ALLOWED_METHODS } });
 }

@@ -287,11 +287,11 @@ function tellMethods(_: IncomingMessage, response: ServerResponse): void {
 
 const nothing: Route = {
   answer: (_, response) =>
-    respond(response, textAnswer(404, 'There is nothing here. The graph is at /graphql.')),
+    respond(response, textAnswer(404, 'Not found. The GraphQL endpoint is /graphql.')),
 };
 
 const unknownHost =
-  'The gateway is not known under this name. Ask for localhost, or add the name to ALLOWED_HOSTS.';
+  'This host name is not allowed. Use localhost, or add the name to ALLOWED_HOSTS.';
 
 /** Connections that end with an answer: what their senders sent behind it is not done. */
 const refused = new WeakSet<Socket>();

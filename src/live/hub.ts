@@ -118,7 +118,7 @@ export class LiveHub {
    * @throws GatewayError `TOO_MANY_STREAMS` with `retryAfterMs`.
    */
   open(request: LiveRequest): LiveStream {
-    if (this.#hasEnded) throw tooMany('This process is about to stop.', SHORTEST_RETURN_MS);
+    if (this.#hasEnded) throw tooMany('The gateway is shutting down.', SHORTEST_RETURN_MS);
     const { clock } = this.#options;
     const { caller } = request.viewer;
     this.#room.checkStream(caller);
@@ -129,7 +129,7 @@ export class LiveHub {
     const { viewer } = request;
     const since = clock.now();
     const until = since + this.#nextAgeMs();
-    const member = { stream, viewer, group, since, until, reason: 'closed by the viewer' };
+    const member = { stream, viewer, group, since, until, reason: 'client disconnected' };
     this.#members.set(stream, member);
     const close = this.#room.openStream(caller);
     stream.once('close', () => {
@@ -152,7 +152,7 @@ export class LiveHub {
     const stepMs = spreadMs / Math.max(1, this.#members.size);
     for (const [n, member] of [...this.#members.values()].entries()) {
       const inMs = Math.round(SHORTEST_RETURN_MS / 2 + n * stepMs);
-      this.#finish(member, 'the process stops', endEvent(member.stream.mode, inMs));
+      this.#finish(member, 'shutdown', endEvent(member.stream.mode, inMs));
     }
     for (const group of this.#groups.values()) group.end();
     this.#groups.clear();
@@ -182,12 +182,13 @@ export class LiveHub {
       onRun: () => events.emit('liveRun', null),
       onRefused: (errors) => {
         this.#forget(name, group);
-        for (const member of this.#membersOf(group)) this.#refuse(member, 'key refused', errors);
+        for (const member of this.#membersOf(group))
+          this.#refuse(member, 'credential rejected', errors);
       },
       onTooMuch: () => {
         this.#forget(name, group);
         for (const member of this.#membersOf(group)) {
-          this.#finish(member, 'too much', endEvent(member.stream.mode, RETRY_MS));
+          this.#finish(member, 'limit exceeded', endEvent(member.stream.mode, RETRY_MS));
         }
       },
       onDeserted: () => this.#forget(name, group),
@@ -231,7 +232,7 @@ export class LiveHub {
   #retire(member: Member): void {
     const { stream } = member;
     if (stream.isEnding) stream.destroy();
-    else this.#finishForNow(member, 'open for long');
+    else this.#finishForNow(member, 'maximum age reached');
   }
 
   #closed(member: Member): void {
@@ -277,8 +278,8 @@ export class LiveHub {
   /** Looks whether its viewer may still see what they see. */
   async #check(member: Member): Promise<void> {
     const verdict = await member.viewer.check();
-    if (verdict === 'changed') this.#finishForNow(member, 'rights changed');
-    else if (verdict) this.#refuse(member, 'not allowed any more', [verdict]);
+    if (verdict === 'changed') this.#finishForNow(member, 'permissions changed');
+    else if (verdict) this.#refuse(member, 'permission revoked', [verdict]);
   }
 }
 

@@ -47,7 +47,7 @@ export class LiveRoom {
    */
   checkStream(caller: string): void {
     if (!this.#streams.mayTake(caller)) {
-      throw tooMany('You have as many live queries open as one may have.');
+      throw tooMany('Your limit of open live queries is reached.');
     }
   }
 
@@ -63,10 +63,12 @@ export class LiveRoom {
    */
   openQuery(caller: string, keptBytes: number): QueryRoom {
     if (!this.#bytes.mayTake(caller)) {
-      throw tooMany('Your live queries take as much memory as one caller may have now.');
+      throw tooMany('Your live queries have reached the memory limit per caller.');
     }
     if (!this.#watched.mayTake(caller)) {
-      throw tooMany('Your live queries are made of as much as one caller may have watched now.');
+      throw tooMany(
+        'Your live queries have reached the limit of watched cache entries per caller.',
+      );
     }
     return new QueryRoom(this.#bytes, this.#watched, {
       caller,

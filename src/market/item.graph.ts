@@ -4,51 +4,51 @@ import { type Item, type ItemMedia, type ItemMediaKind, type ItemPrice, items } 
 import { matchItem } from './item-filter.ts';
 
 const ItemMediaKindRef = builder.enumType('ItemMediaKind', {
-  description: 'What kind of media an item is previewed by.',
+  description: 'The media type of an item’s preview.',
   values: {
     IMAGE: { description: 'A picture.' },
-    VIDEO: { description: 'A film, with or without sound.' },
+    VIDEO: { description: 'A video, with or without sound.' },
     AUDIO: { description: 'A sound.' },
   } satisfies Record<ItemMediaKind, { description: string }>,
 });
 
 const ItemMediaRef = builder.objectRef<ItemMedia>('ItemMedia').implement({
-  description: 'How an item is previewed.',
+  description: 'Previews of an item.',
   fields: (t) => ({
     kind: t.expose('kind', {
       type: ItemMediaKindRef,
       nullable: false,
-      description: 'Derived from the previews, since the upstream does not name it.',
+      description: 'Media type, derived from the previews because the API does not provide it.',
     }),
     thumbnail: t.exposeString('thumbnail', {
-      description: 'URL of a small picture; null when there is none.',
+      description: 'URL of a small image; null if it has none.',
     }),
     previewImage: t.exposeString('previewImage', {
-      description: 'URL of a large picture; null for sounds.',
+      description: 'URL of a large image; null for audio.',
     }),
     previewVideo: t.exposeString('previewVideo', {
-      description: 'URL of a video; null for anything else.',
+      description: 'URL of a video; null for all other media types.',
     }),
     previewAudio: t.exposeString('previewAudio', {
-      description: 'URL of a sound; null for anything else.',
+      description: 'URL of an audio file; null for all other media types.',
     }),
     screenshots: t.field({
       type: ['String'],
       nullable: false,
-      description: 'URLs of further pictures; empty when there are none.',
+      description: 'URLs of screenshots; empty if there are none.',
       resolve: (media) => [...media.screenshots],
     }),
   }),
 });
 
 const ItemPriceRef = builder.objectRef<ItemPrice>('ItemPrice').implement({
-  description: 'What an item costs, by license, in the item’s `currency`.',
+  description: 'Prices of an item by license, in the item’s `currency`.',
   fields: (t) => ({
     regular: t.exposeFloat('regular', {
-      description: 'With a regular license; null when it is not sold so.',
+      description: 'Price of a regular license; null if not offered.',
     }),
     extended: t.exposeFloat('extended', {
-      description: 'With an extended license; null when it is not sold so.',
+      description: 'Price of an extended license; null if not offered.',
     }),
   }),
 });
@@ -57,55 +57,55 @@ const ItemPriceRef = builder.objectRef<ItemPrice>('ItemPrice').implement({
 export const ItemRef = builder.objectRef<Item>('Item');
 
 builder.node(ItemRef, {
-  description: 'Something the seller offers on the marketplace.',
+  description: 'An item that the seller offers on the marketplace.',
   id: { resolve: (row) => row.id, parse: Number },
   loadWithoutCache: (id, { market }) => market.find(items, id),
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
     name: t.exposeString('name', {
-      description: 'What it is sold as; null when the upstream does not say.',
+      description: 'Name of the item; null if the API does not provide it.',
     }),
     description: t.exposeString('description', {
-      description: 'What it is; can hold HTML, and is null when it has none.',
+      description: 'Description, which can contain HTML; null if it has none.',
     }),
     category: t.exposeString('category', {
-      description: 'Its category in the marketplace; null when it is in none.',
+      description: 'Category on the marketplace; null if it has none.',
     }),
     subCategory: t.exposeString('subCategory', {
-      description: 'Its part of the category; null when it is in none.',
+      description: 'Subcategory on the marketplace; null if it has none.',
     }),
     options: t.field({
       type: ['String'],
       nullable: false,
-      description: 'What the seller ticked; empty when nothing.',
+      description: 'Options that the seller selected; empty if there are none.',
       resolve: (item) => [...item.options],
     }),
     version: t.exposeString('version', {
-      description: 'Its own version, e.g. `1.0.0`; null when it has none.',
+      description: 'Version of the item, e.g. `1.0.0`; null if it has none.',
     }),
     demoLink: t.exposeString('demoLink', {
-      description: 'URL where it can be tried; null when it cannot.',
+      description: 'URL of a demo; null if it has none.',
     }),
     tags: t.field({
       type: ['String'],
       nullable: false,
-      description: 'Words it is found by; empty when there are none.',
+      description: 'Tags; empty if there are none.',
       resolve: (item) => [...item.tags],
     }),
     media: t.expose('media', {
       type: ItemMediaRef,
-      description: 'How it is previewed; null when it is not.',
+      description: 'Previews; null if it has none.',
     }),
     price: t.expose('price', {
       type: ItemPriceRef,
-      description: 'What it costs; null when the upstream does not say.',
+      description: 'Prices by license; null if the API does not provide them.',
     }),
     currency: t.exposeString('currency', {
-      description: 'Currency code of its price; null when the upstream does not say.',
+      description: 'Currency code of the prices; null if the API does not provide it.',
     }),
     publishedAt: t.expose('publishedAt', {
       type: 'DateTime',
-      description: 'When it was first offered; null when the upstream does not say.',
+      description: 'Publication time; null if the API does not provide it.',
     }),
   }),
 });
@@ -117,16 +117,16 @@ builder.queryFields((t) => ({
       nullable: true,
       semanticNonNull: true,
       description:
-        'What the seller offers. The marketplace returns its whole list at once, so every window, search and filter together cost 1 marketplace call, then none while cached.',
+        'The seller’s items. The marketplace returns all items in one response, so all pages, searches and filters share it. Costs 1 upstream request if not cached.',
       args: {
         search: t.arg.string({
           description:
-            'Only items with all these words in name, description, category or tags; case does not matter.',
+            'Only items that contain all these words in name, description, category or tags. Not case-sensitive.',
         }),
         category: t.arg.string({
-          description: 'Only items of this category or sub-category; case does not matter.',
+          description: 'Only items of this category or subcategory. Not case-sensitive.',
         }),
-        tag: t.arg.string({ description: 'Only items with this tag; case does not matter.' }),
+        tag: t.arg.string({ description: 'Only items with this tag. Not case-sensitive.' }),
       },
       resolve: (_root, { search, category, tag, ...window }, { market }) =>
         market.connection(items, window, matchItem({ search, category, tag })),
@@ -136,9 +136,9 @@ builder.queryFields((t) => ({
   item: t.field({
     type: ItemRef,
     description:
-      'One item; null when there is none of this id. Costs nothing while the list is cached, else 1 marketplace call.',
+      'An item; null if it does not exist. Costs no upstream request while the list is cached, otherwise 1.',
     args: {
-      id: t.arg.id({ required: true, description: 'Global id, or the upstream’s integer.' }),
+      id: t.arg.id({ required: true, description: 'The item’s `id` or `databaseId`.' }),
     },
     resolve: (_root, { id }, { market }) => market.find(items, parseId('Item', id)),
   }),

@@ -7,38 +7,37 @@ import { type Purchase, purchase } from './purchase.ts';
 const MAX_CODE_LENGTH = 200;
 
 const PurchaseRef = builder.objectRef<Purchase>('Purchase').implement({
-  description: 'What a buyer’s purchase code stands for.',
+  description: 'A purchase, identified by its purchase code.',
   fields: (t) => ({
     code: t.exposeString('code', {
       nullable: false,
-      description: 'The code that proves it.',
+      description: 'The code that the buyer received.',
     }),
     licenseType: t.exposeString('licenseType', {
-      description:
-        'The license that was bought, in the upstream’s words; null when it does not say.',
+      description: 'License as the API names it; null if the API does not provide it.',
     }),
     price: t.exposeFloat('price', {
-      description: 'What was paid, in `currency`; null when the upstream does not say.',
+      description: 'Price paid, in `currency`; null if the API does not provide it.',
     }),
     currency: t.exposeString('currency', {
-      description: 'Currency code of `price`; null when the upstream does not say.',
+      description: 'Currency code of `price`; null if the API does not provide it.',
     }),
     item: t.expose('item', {
       type: ItemRef,
       description:
-        'What was bought; null when the upstream does not say. Comes with the purchase and costs nothing more.',
+        'The purchased item; null if the API does not provide it. Included in the purchase, so it costs no extra upstream request.',
     }),
     supportedUntil: t.expose('supportedUntil', {
       type: 'DateTime',
-      description: 'When support ends; null when there is none.',
+      description: 'Time at which support ends; null if the purchase has no support.',
     }),
     downloaded: t.exposeBoolean('downloaded', {
       description:
-        'Whether the buyer has downloaded the item; null when the upstream does not say.',
+        'Whether the buyer has downloaded the item; null if the API does not provide it.',
     }),
     date: t.expose('date', {
       type: 'DateTime',
-      description: 'When it was bought; null when the upstream does not say.',
+      description: 'Time of the purchase; null if the API does not provide it.',
     }),
   }),
 });
@@ -47,9 +46,12 @@ builder.queryField('purchase', (t) =>
   t.field({
     type: PurchaseRef,
     description:
-      'The purchase a code stands for; null when the code is not valid. Costs 1 marketplace call, then none while cached.',
+      'The purchase with this code; null if the code is not valid. Costs 1 upstream request if not cached.',
     args: {
-      code: t.arg.string({ required: true, description: 'The code, as the buyer received it.' }),
+      code: t.arg.string({
+        required: true,
+        description: 'The purchase code that the buyer received.',
+      }),
     },
     resolve: (_root, { code }, { market }) => {
       const trimmed = code.trim();

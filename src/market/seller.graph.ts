@@ -2,78 +2,78 @@ import { builder } from '../graph/builder.ts';
 import { type Seller, type SellerProfile, type SocialLink, seller } from './seller.ts';
 
 const SocialLinkRef = builder.objectRef<SocialLink>('SocialLink').implement({
-  description: 'Where the seller is found on a social network.',
+  description: 'A social network profile of the seller.',
   fields: (t) => ({
     network: t.exposeString('network', {
       nullable: false,
-      description: 'The network, as the upstream spells it.',
+      description: 'Name of the social network as the API spells it.',
     }),
     path: t.exposeString('path', {
       nullable: false,
-      description: 'The seller’s path or address there, as the seller entered it.',
+      description: 'Path or URL of the profile, as the seller entered it.',
     }),
   }),
 });
 
 const SellerProfileRef = builder.objectRef<SellerProfile>('SellerProfile').implement({
-  description: 'What a seller shows the public.',
+  description: 'The public profile of a seller.',
   fields: (t) => ({
     heading: t.exposeString('heading', {
-      description: 'One line about the seller; null when there is none.',
+      description: 'Headline; null if there is none.',
     }),
     description: t.exposeString('description', {
-      description: 'More about the seller; null when there is none.',
+      description: 'Description of the seller; null if there is none.',
     }),
     contactEmail: t.exposeString('contactEmail', {
-      description: 'Address for buyers; null when there is none.',
+      description: 'Email address for buyers; null if there is none.',
     }),
     socialLinks: t.field({
       type: [SocialLinkRef],
       nullable: false,
-      description: 'Social networks the seller names; empty when none.',
+      description: 'Social network profiles; empty if there are none.',
       resolve: (profile) => [...profile.socialLinks],
     }),
     avatar: t.exposeString('avatar', {
-      description: 'URL of the profile picture; null when there is none.',
+      description: 'URL of the profile picture; null if there is none.',
     }),
     cover: t.exposeString('cover', {
-      description: 'URL of the picture behind the profile; null when there is none.',
+      description: 'URL of the cover image; null if there is none.',
     }),
   }),
 });
 
 const SellerRef = builder.objectRef<Seller>('Seller').implement({
-  description: 'The marketplace account whose API key this gateway uses.',
+  description: 'The marketplace account that owns the gateway’s API key.',
   fields: (t) => ({
     firstName: t.exposeString('firstName', {
-      description: 'Given name; null when the upstream does not say.',
+      description: 'First name; null if the API does not provide it.',
     }),
     lastName: t.exposeString('lastName', {
-      description: 'Family name; null when the upstream does not say.',
+      description: 'Last name; null if the API does not provide it.',
     }),
     fullName: t.exposeString('fullName', {
-      description: 'Whole name, as the upstream writes it; null when it does not say.',
+      description: 'Full name; null if the API does not provide it.',
     }),
     username: t.exposeString('username', {
-      description: 'Name on the marketplace; null when the upstream does not say.',
+      description: 'User name on the marketplace; null if the API does not provide it.',
     }),
     email: t.exposeString('email', {
-      description: 'Address of the account, not for buyers; null when the upstream does not say.',
+      description: 'Private email address of the account; null if the API does not provide it.',
     }),
     balance: t.exposeFloat('balance', {
       description:
-        'What the seller can be paid, in `currency`; null when the upstream does not say.',
+        'Balance that can be paid out, in `currency`; null if the API does not provide it.',
     }),
     currency: t.exposeString('currency', {
-      description: 'Currency code of `balance`; null when the upstream does not say.',
+      description: 'Currency code of `balance`; null if the API does not provide it.',
     }),
     profile: t.expose('profile', {
       type: SellerProfileRef,
-      description: 'How the seller describes the shop; null without a description.',
+      description: 'Public profile; null if the seller has none.',
     }),
     registeredAt: t.expose('registeredAt', {
       type: 'DateTime',
-      description: 'When the account was opened; null when the upstream does not say.',
+      description: 'Registration time; null if the API does not provide it.',
     }),
   }),
 });
@@ -83,7 +83,7 @@ builder.queryField('seller', (t) =>
     type: SellerRef,
     semanticNonNull: true,
     description:
-      'The seller this gateway works for. Costs 1 marketplace call, then none while cached.',
+      'The seller that owns the gateway’s API key. Costs 1 upstream request if not cached.',
     resolve: (_root, _args, { market }) => market.read(seller),
   }),
 );

@@ -69,7 +69,8 @@ function forReaders(page: OperatorPage): OperatorPage {
 }
 
 function forLocalCallers(page: OperatorPage): OperatorPage {
-  const refusal = 'Only callers on this machine may see this; METRICS=open lets everyone.';
+  const refusal =
+    'This page is open to requests from this machine only. METRICS=open opens it to all callers.';
   return (request, response, admission) => {
     if (isLocal(request)) page(request, response, admission);
     else respond(response, textAnswer(403, refusal));
@@ -81,13 +82,13 @@ async function scrape(
   response: ServerResponse,
 ): Promise<void> {
   if (!metrics) {
-    respond(response, textAnswer(404, 'Nothing is counted here.'));
+    respond(response, textAnswer(404, 'Metrics are disabled.'));
     return;
   }
   try {
     const { contentType: type, text: body } = await metrics.render();
     respond(response, { status: 200, content: { type, body } });
   } catch {
-    respond(response, textAnswer(500, 'The metrics cannot be shown.'));
+    respond(response, textAnswer(500, 'The metrics cannot be rendered.'));
   }
 }

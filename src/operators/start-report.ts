@@ -63,10 +63,10 @@ export function startFacts(
 }
 
 const callers: Readonly<Record<Config['auth']['mode'], string>> = {
-  none: 'everyone who reaches this port',
-  token: 'who has a token of AUTH_TOKENS_FILE',
-  jwt: 'who has a token of the identity provider',
-  passthrough: 'who has a key of the link-management API',
+  none: 'anyone who reaches this port',
+  token: 'token from AUTH_TOKENS_FILE',
+  jwt: 'token of the identity provider',
+  passthrough: 'API key of the link-management API',
 };
 
 /** Where a Redis or its Sentinels are, without what else is in their URLs. */
@@ -77,8 +77,8 @@ function placesOf(urls: readonly string[]): string {
 function upstream(config: UpstreamConfig, sandbox: boolean): string {
   const { endpoint, rateLimit, rateWindowMs } = config;
   if (!endpoint && !sandbox) {
-    return 'not configured: its fields answer UPSTREAM_NOT_CONFIGURED';
+    return 'not configured: its fields fail with UPSTREAM_NOT_CONFIGURED';
   }
   const where = endpoint ? new URL(endpoint.baseUrl).host : 'embedded sandbox';
-  return `${where}, at most ${rateLimit} requests in any ${rateWindowMs / 1000} s`;
+  return `${where}, at most ${rateLimit} requests per ${rateWindowMs / 1000} s`;
 }

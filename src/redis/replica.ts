@@ -30,7 +30,7 @@ interface ReplicaOptions {
 
 /** Names are made with the secret: with another one, the same budget would be counted twice. */
 const OTHERS_DIFFER =
-  'other replicas have another REDIS_SECRET, and nothing is sent from here while they are in use. Give all the same, or this one a REDIS_PREFIX of its own';
+  'other replicas use another REDIS_SECRET; this replica sends no upstream requests while they are active. Set the same REDIS_SECRET on all replicas, or another REDIS_PREFIX on this one';
 
 /** How long what a replica has seen of Redis is held against it at least, in milliseconds. */
 const SHORTEST_MEMORY_MS = 300_000;
@@ -132,7 +132,7 @@ export class Replica {
   ): Promise<Reply> {
     const { channel, clock, connection, fingerprint, id } = this.#options;
     if (script !== scripts.beat && !this.#pace.isOpen) {
-      throw new RedisUnavailable('Redis loses its memory again and again', false);
+      throw new RedisUnavailable('Redis loses its data repeatedly', false);
     }
     const sent = momentOf(clock);
     const bounds = this.#time.boundsAt(sent.now);
@@ -140,7 +140,7 @@ export class Replica {
     const mine = [channel, limits, this.#seenAt(sent), id, fingerprint];
     const own = typeof args === 'function' ? args(bounds) : args;
     const reply = await connection.run(script, [...mine, ...own]);
-    if (!Array.isArray(reply)) throw new RedisRefused('a reply that is no list');
+    if (!Array.isArray(reply)) throw new RedisRefused('a reply that is not a list');
     this.#repliedAt = momentOf(clock);
     this.#keptOut = reply[0] === 'differs';
     if (this.#keptOut) throw new RedisRefused(OTHERS_DIFFER);

@@ -205,7 +205,7 @@ export class SharedDocument<D> {
       }
       if (this.known === null) await this.#discard();
     }
-    throw new RedisUnavailable('others were faster again and again', false);
+    throw new RedisUnavailable('too many concurrent updates', false);
   }
 
   /** Runs steps on the document as it is known; on none where it is not, to get it. */
@@ -280,6 +280,6 @@ export class SharedDocument<D> {
   async #discard(): Promise<never> {
     const { name, replica } = this.#options;
     await replica.call(scripts.discard, [JSON.stringify({ name, token: this.#token })]);
-    throw new RedisRefused('a document that cannot be read');
+    throw new RedisRefused('a document that cannot be parsed');
   }
 }

@@ -122,11 +122,11 @@ export class Standing {
     this.#wasOut = isOut;
     if (isOut) {
       this.#complain(
-        'Redis cannot be asked: nothing is sent to the upstreams until it can, and cached answers are stale ones.',
+        'Redis is unreachable. Until it is back, no upstream requests are sent and cache entries are served as stale.',
       );
     } else {
       this.#refusals.forget(() => true);
-      this.#notice('redis is back');
+      this.#notice('redis reachable again');
     }
     this.#options.outageChanged(isOut);
   }
@@ -137,15 +137,18 @@ export class Standing {
     const loggedAt = this.#refusals.get(reason);
     if (loggedAt !== undefined && now - loggedAt < REPEAT_MS) return;
     this.#refusals.set(reason, now);
-    this.#complain(`Redis does not do what it is asked: ${reason}.`);
+    this.#complain(`Redis returned an error: ${reason}.`);
   }
 
   /** The permissions that the user lacks have changed. */
   denied(permissions: readonly string[]): void {
     this.#permissions = permissions;
     const lacking = permissions.join(', ');
-    if (lacking === '') this.#notice('redis grants all permissions');
-    else this.#complain(`The user of REDIS_URL may not: ${lacking}. Allow it with ACL SETUSER.`);
+    if (lacking === '') this.#notice('redis permissions complete');
+    else
+      this.#complain(
+        `The user of REDIS_URL lacks permissions: ${lacking}. Grant them with ACL SETUSER.`,
+      );
   }
 
   /** A beat was answered, with the numbers of replicas that are alive and that are kept out. */
@@ -155,24 +158,24 @@ export class Standing {
     this.#strangers = strangers;
     if (strangers > 0 && before === 0) {
       this.#complain(
-        'A replica with another REDIS_SECRET uses this Redis and REDIS_PREFIX: it is kept out, and nothing is sent from there.',
+        'A replica with another REDIS_SECRET uses the same Redis and REDIS_PREFIX. It is excluded and sends no upstream requests.',
       );
     } else if (strangers === 0 && before > 0) {
-      this.#notice('replicas with another secret are gone');
+      this.#notice('replicas with another secret gone');
     }
   }
 
   /** Redis has another memory than before. */
   newEpoch(epoch: string): void {
     const { isRestless } = this.#options.replica;
-    if (!this.#hadMemory) this.#notice('redis is in use', { epoch });
+    if (!this.#hadMemory) this.#notice('redis connected', { epoch });
     else if (!isRestless) {
       this.#complain(
-        'Redis has lost its memory, or went back to an older one: nothing is sent until whatever was spent before is certainly over.',
+        'Redis lost its data or was restored from an older copy. No upstream requests are sent until all earlier ones have left the window.',
       );
     } else if (!this.#wasRestless) {
       this.#complain(
-        'Redis loses its memory again and again, so nothing is sent. Give it enough maxmemory, and the maxmemory-policy volatile-lru; look whether something empties it or sets it back.',
+        'Redis loses its data repeatedly, so no upstream requests are sent. Raise maxmemory, set maxmemory-policy to volatile-lru, and check whether something deletes or restores its data.',
       );
     }
     this.#hadMemory = true;

@@ -90,7 +90,7 @@ function stopper(
       return;
     }
     stoppedAt = performance.now();
-    if (say) say(`${signal}: finishing what runs`);
+    if (say) say(`${signal}: waiting for running operations`);
     else gateway.logStop(signal);
     gateway.close().then(
       () => end(0),

@@ -43,7 +43,7 @@ function diagnose(witnessed: Witnessed, subject: Subject, wallMs: number): Findi
     const direction = skewMs > 0 ? 'ahead of' : 'behind';
     findings.push(
       world(
-        `The clock of this machine is ${Math.round(Math.abs(skewMs) / 1000)} s ${direction} that of the ${subject.upstream} upstream. Set it by NTP; if it is right, tell the operator of the other.`,
+        `The clock of this machine is ${Math.round(Math.abs(skewMs) / 1000)} s ${direction} the clock of the ${subject.upstream} upstream. Synchronize it by NTP; if it is correct, report this to the operator of the upstream.`,
       ),
     );
   }
@@ -124,7 +124,7 @@ function faultOf(
   if (failure.kind === 'unauthenticated') {
     return ownKey
       ? configuration(
-          `The ${upstream} upstream does not accept ${upstream}_API_KEY. Check that it is whole, of this account, and has not expired.`,
+          `The ${upstream} upstream rejects ${upstream}_API_KEY. Check that the key is complete, belongs to this installation and has not expired.`,
         )
       : null;
   }
@@ -132,7 +132,7 @@ function faultOf(
   if (failure.kind === 'unavailable') return null;
   if (status >= 300 && status < 400) {
     return configuration(
-      `${setting} is redirected (HTTP ${status}). Set it to where that leads: no key is sent along a redirect.`,
+      `${setting} redirects (HTTP ${status}). Set it to the target of the redirect: the gateway never follows a redirect with a key.`,
     );
   }
   // That one thing is absent, or not to be had, says nothing of the configuration.
@@ -140,8 +140,8 @@ function faultOf(
   const page = text.trimStart().startsWith('<');
   return configuration(
     page
-      ? `${setting} leads to a web page and not to the API (HTTP ${status} with HTML). Check its host and path.`
-      : `${setting} does not lead to the API that the gateway knows (${failure.detail}). Check its host and path.`,
+      ? `${setting} serves a web page instead of the API (HTTP ${status} with HTML). Check its host and path.`
+      : `${setting} does not serve the expected API (${failure.detail}). Check its host and path.`,
   );
 }
 
@@ -152,26 +152,24 @@ function unanswered({ cause, kind }: WireError, { timeoutMs, upstream }: Subject
   const known = code === '' ? '' : ` (${code})`;
   if (kind === 'timeout') {
     return world(
-      `The ${upstream} upstream did not answer within ${timeoutMs} ms. Check ${setting}, or raise ${upstream}_TIMEOUT_MS.`,
+      `The ${upstream} upstream did not respond within ${timeoutMs} ms. Check ${setting}, or raise ${upstream}_TIMEOUT_MS.`,
     );
   }
   if (code === 'ENOTFOUND' || code === 'ERR_INVALID_URL') {
-    return configuration(
-      `${setting} names a machine that cannot be found${known}. Check its host.`,
-    );
+    return configuration(`The host of ${setting} cannot be resolved${known}. Check its spelling.`);
   }
   if (/CERT|SELF_SIGNED|UNABLE_TO|ERR_TLS/.test(code)) {
     return configuration(
-      `The certificate at ${setting} is not trusted${known}. Have it mended, check the host, or name its authority in NODE_EXTRA_CA_CERTS.`,
+      `The certificate of ${setting} is not trusted${known}. Renew the certificate, check the host, or add its authority with NODE_EXTRA_CA_CERTS.`,
     );
   }
   if (/EPROTO|SSL|HPE_/.test(code)) {
     return configuration(
-      `What answers at ${setting} does not speak the protocol of its scheme${known}. Check http or https, and the port.`,
+      `The server at ${setting} does not use the protocol of the URL${known}. Check http or https, and the port.`,
     );
   }
   return world(
-    `The ${upstream} upstream cannot be reached${known}. Check the host and port of ${setting}, and whether this machine may go there.`,
+    `The ${upstream} upstream is unreachable${known}. Check the host and port of ${setting}, and the network access of this machine.`,
   );
 }
 

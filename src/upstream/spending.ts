@@ -1,4 +1,4 @@
-import { GatewayError, type UpstreamName, upstreamTitle } from '../errors.ts';
+import { GatewayError, RejectedTogether, type UpstreamName } from '../errors.ts';
 import { inBackground } from '../scheduling/at-once.ts';
 import { loopTurns } from '../scheduling/loop-turns.ts';
 
@@ -131,9 +131,7 @@ function refusals(shortage: Shortage, rows: number | undefined): () => GatewayEr
   let brief: GatewayError | null = null;
   return () => {
     if (detailed) {
-      brief ??= new GatewayError('OPERATION_TOO_EXPENSIVE', 'Refused with a field before.', {
-        details: { upstream },
-      });
+      brief ??= new RejectedTogether(upstream, detailed);
       return brief;
     }
     detailed = tooExpensive(shortage, rows);
@@ -143,22 +141,20 @@ function refusals(shortage: Shortage, rows: number | undefined): () => GatewayEr
 
 function tooExpensive(shortage: Shortage, rows?: number): GatewayError {
   const { left, limit, needed, upstream } = shortage;
-  const requests = needed === 1 ? '1 request' : `${needed} requests`;
-  const title = upstreamTitle[upstream];
-  const api = title.charAt(0).toLowerCase() + title.slice(1);
+  const requests = needed === 1 ? '1 upstream request' : `${needed} upstream requests`;
   return new GatewayError(
     'OPERATION_TOO_EXPENSIVE',
-    `This takes ${requests} to ${api}, and of the ${limit} that an operation may make ${left} are left. ${advice(shortage, rows)}`,
+    `Needs ${requests}; ${left} of ${limit} remain for this operation. ${advice(shortage, rows)}`,
     { details: { upstream, limit, needed, left } },
   );
 }
 
 function advice({ left, limit, needed }: Shortage, rows: number | undefined): string {
   if (rows !== undefined && needed - left > 0) {
-    return `Ask for ${(needed - left) * rows} rows less.`;
+    return `Request ${(needed - left) * rows} fewer items.`;
   }
-  if (left > 0) return `Ask for at most ${left} of them at once.`;
+  if (left > 0) return `Request at most ${left} items.`;
   return limit === 1
-    ? 'Ask for it in an operation of its own.'
-    : `Ask for them in an operation of their own, at most ${limit} at once.`;
+    ? 'Send it as a separate operation.'
+    : `Send it as a separate operation with at most ${limit} items.`;
 }

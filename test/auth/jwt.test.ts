@@ -91,7 +91,7 @@ describe('a token signed with the shared secret', () => {
     expect([reply.status, reply.code, reply.errors[0]?.message]).toEqual([
       401,
       'UNAUTHENTICATED',
-      'This token is not valid here.',
+      'The token is not valid.',
     ]);
     expect(reply.headers.get('www-authenticate')).toContain('error="invalid_token"');
     expect(door.calls()).toBe(before);
@@ -155,7 +155,7 @@ describe('a token signed with the shared secret', () => {
     expect((await door.ask(query, token)).status).toBe(200);
     await door.clock.advance(1000);
     const { status, errors } = await door.ask(query, token);
-    expect([status, errors[0]?.message]).toEqual([401, 'This token has expired.']);
+    expect([status, errors[0]?.message]).toEqual([401, 'The token has expired.']);
   });
 });
 
@@ -335,7 +335,7 @@ describe('the keys of an identity provider', () => {
     published.push({ kid: 'x'.repeat(1_100_000) });
     const answer = await door.ask(query, await tokenOf('one', first));
     expect([answer.status, answer.code]).toEqual([503, 'UPSTREAM_UNAVAILABLE']);
-    expect(door.log()).toContain('AUTH_JWT_JWKS_URL cannot be had');
+    expect(door.log()).toContain('AUTH_JWT_JWKS_URL cannot be loaded');
     published.pop();
     published.push({ kid: 'x'.repeat(900_000) });
     await door.clock.advance(30_000);

@@ -111,8 +111,8 @@ async function outcomeOf(viewer: () => Viewer | Promise<Viewer>): Promise<string
   }
 }
 
-const INVALID = 'This token is not valid here.';
-const UNAVAILABLE = 'The identity provider’s keys cannot be had at the moment. Try again soon.';
+const INVALID = 'The token is not valid.';
+const UNAVAILABLE = 'The keys of the identity provider are not available. Retry later.';
 
 /** The same in the plainest way: every token is verified each time, with the keys that were fetched last. */
 class Model {
@@ -184,7 +184,7 @@ class Model {
       return `${payload.sub}, ${(payload['roles'] as string[])[0]}`;
     } catch (error) {
       if (error instanceof errors.JWKSNoMatchingKey) return null;
-      return error instanceof errors.JWTExpired ? 'This token has expired.' : INVALID;
+      return error instanceof errors.JWTExpired ? 'The token has expired.' : INVALID;
     }
   }
 
@@ -358,6 +358,6 @@ describe('a remembered token', () => {
     world.keys = [published['one'] as JWK];
     const viewer = outcomeOf(() => world.present(tokens['that expires soon'] ?? ''));
     world.clock.jumpWall(65_000);
-    expect(await viewer).toBe('This token has expired.');
+    expect(await viewer).toBe('The token has expired.');
   });
 });

@@ -102,7 +102,7 @@ describe('a token', () => {
     expect((await door.ask(query, 'short-token')).status).toBe(200);
     await door.clock.advance(1);
     const { status, errors } = await door.ask(query, 'short-token');
-    expect([status, errors[0]?.message]).toEqual([401, 'This token has expired.']);
+    expect([status, errors[0]?.message]).toEqual([401, 'The token has expired.']);
   });
 
   it('is wanted for a file as well, and one of an editor', async () => {
@@ -233,8 +233,8 @@ describe('the file of tokens', () => {
   });
 
   it.each([
-    ['a pipe', () => void execFileSync('mkfifo', [file]), 'it is no regular file'],
-    ['a device', () => symlinkSync('/dev/zero', file), 'it is no regular file'],
+    ['a pipe', () => void execFileSync('mkfifo', [file]), 'it is not a regular file'],
+    ['a device', () => symlinkSync('/dev/zero', file), 'it is not a regular file'],
     [
       'larger than any such file',
       () => {

@@ -90,8 +90,8 @@ describe('A file of tokens', () => {
   });
 
   const name = 'tokens[0].name is not';
-  const digits = 'tokens[0].sha256 is not 64 hexadecimal digits';
-  const date = 'tokens[0].expires is no date';
+  const digits = 'tokens[0].sha256 is not a string of 64 hexadecimal digits';
+  const date = 'tokens[0].expires is not a date';
   it.each([
     [{ ...one, name: '' }, name],
     [{ ...one, name: 'x'.repeat(65) }, name],
@@ -113,7 +113,7 @@ describe('A file of tokens', () => {
     [{ ...one, expires: '2030-01-31 and later' }, date],
     [{ ...one, expires: 'on 2030-01-31' }, date],
     [{ ...one, expires: 1_900_000_000 }, date],
-    [null, 'tokens[0] is no object'],
+    [null, 'tokens[0] is not an object'],
     [['web'], 'tokens[0].name is not'],
   ])('may not have %j in it', (each, fault) => {
     expect(found(each as object)).toEqual([expect.stringContaining(fault)]);

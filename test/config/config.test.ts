@@ -190,7 +190,7 @@ describe('a file that a setting names', () => {
       'PERSISTED_OPERATIONS_FILE',
       'REDIS_SECRET_FILE',
     ];
-    const why = String.raw`\(it is no regular file\)`;
+    const why = String.raw`\(it is not a regular file\)`;
     expect(faults(all(path))).toEqual(
       names.map((name) => expect.stringMatching(new RegExp(`^${name} .*${why}`))),
     );

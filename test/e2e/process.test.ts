@@ -41,7 +41,7 @@ describe('a start with nothing set', () => {
     const process = gateway();
     const url = await urlOf(process);
     await process.says(/market .*embedded sandbox.*60 requests/);
-    expect(process.output()).toMatch(/links .*embedded sandbox, at most 30 requests in any 60 s/);
+    expect(process.output()).toMatch(/links .*embedded sandbox, at most 30 requests per 60 s/);
     expect(process.output()).toContain('GraphiQL');
     const [, links, market] =
       /sandbox +(http:\S+) \(links\), (http:\S+) \(market\)/.exec(process.output()) ?? [];
@@ -292,7 +292,7 @@ describe('a start that cannot succeed', () => {
     const process = gateway({ PORT: port });
     expect(await process.ended).toBe(1);
     expect(process.output()).toBe(
-      `Port ${port} on 127.0.0.1 is in use by another program. Set PORT to a free one; 0 picks one.\n`,
+      `Port ${port} on 127.0.0.1 is in use by another process. Set PORT to a free port, or to 0 for any.\n`,
     );
     holder.close();
   });

@@ -118,12 +118,12 @@ describe('Uploads with keys that the upstream has not accepted', () => {
     const take = (n: number, accepted: boolean) =>
       places.take('caller', { name: `key ${n}`, accepted });
     const taken = Array.from({ length: 64 }, (_, n) => take(n, false));
-    expect(() => take(64, false)).toThrow(/may be at a time/);
+    expect(() => take(64, false)).toThrow(/limit of concurrent uploads/);
     expect(() => take(65, true)).not.toThrow();
     taken[0]?.leave();
     taken[0]?.leave();
     expect(() => take(66, false)).not.toThrow();
-    expect(() => take(67, false)).toThrow(/may be at a time/);
+    expect(() => take(67, false)).toThrow(/limit of concurrent uploads/);
   });
 });
 

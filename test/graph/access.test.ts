@@ -68,7 +68,7 @@ describe.each(rootFields)('%s.%s', (root, name, field) => {
 
   it('has a rule, and says so', () => {
     expect(roles).toContain(needed);
-    expect(field.description).toContain(`Takes the role ${needed}`);
+    expect(field.description).toContain(`Requires role \`${needed}\`.`);
   });
 
   const lower = roles.slice(0, roles.indexOf(needed ?? 'viewer'));
@@ -76,7 +76,9 @@ describe.each(rootFields)('%s.%s', (root, name, field) => {
     const before = door.calls();
     const { errors, code } = await askFor(root, field, role);
     expect(code).toBe('FORBIDDEN');
-    expect(errors[0]?.message).toBe(`${root}.${name} needs the role ${needed}; yours is ${role}.`);
+    expect(errors[0]?.message).toBe(
+      `${root}.${name} requires role \`${needed}\`; your role is \`${role}\`.`,
+    );
     expect(door.calls()).toBe(before);
   });
 
@@ -100,7 +102,7 @@ describe('the table of roles', () => {
   it.each(['User', 'Plan'])('keeps every field of a %s to admins', (typename) => {
     const type = schema.getType(typename);
     for (const field of isObjectType(type) ? Object.values(type.getFields()) : []) {
-      expect(field.description, field.name).toContain('Takes the role admin.');
+      expect(field.description, field.name).toContain('Requires role `admin`.');
     }
   });
 });
@@ -113,7 +115,7 @@ describe.each(['User', 'Plan'])('a %s', (typename) => {
     const { code, errors } = await door.ask(`{ node(id: "${id}") { id } }`, role);
     expect([code, errors[0]?.message]).toEqual([
       'FORBIDDEN',
-      `Finding a ${typename} by its id needs the role admin; yours is ${role}.`,
+      `Looking up a ${typename} by its ID requires role \`admin\`; your role is \`${role}\`.`,
     ]);
     expect(door.calls()).toBe(before);
   });

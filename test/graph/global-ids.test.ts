@@ -106,7 +106,7 @@ describe('A global id', () => {
     const id = channels.nodes[0]?.items.nodes[0]?.['id'];
     const { errors } = await world.ask('query ($id: ID!) { node(id: $id) { id } }', { id });
     expect(errors[0]).toMatchObject({
-      message: expect.stringMatching(/can be found by its id/),
+      message: expect.stringMatching(/cannot be looked up by ID/),
       extensions: { code: 'BAD_USER_INPUT' },
     });
   });

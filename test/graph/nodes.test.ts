@@ -13,7 +13,7 @@ const byIds = 'query ($ids: [ID!]!) { account { username } nodes(ids: $ids) { id
 
 describe('Query.nodes', () => {
   it.each([
-    ['is no id of this graph', 'zzz'],
+    ['is not an ID of this graph', 'zzz'],
     ['is empty', ''],
     ['is the upstream’s integer, which says no type', '7'],
     ['is of a type that cannot be found by an id', globalId('Seller:7')],

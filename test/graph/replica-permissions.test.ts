@@ -109,7 +109,7 @@ describeWith(redisServer, 'replicas whose user of Redis loses a permission', () 
       }
       for (const log of logs) {
         expect(log.join('')).toMatch(
-          new RegExp(`may not: ${name}[^,]*\\. Allow it with ACL SETUSER`),
+          new RegExp(`lacks permissions: ${name}[^,]*\\. Grant them with ACL SETUSER`),
         );
       }
 

@@ -24,7 +24,7 @@ describe('the first request that fails after a start', () => {
     await gateway.ask(ACCOUNT);
     await gateway.ask('{ plans { name } }');
     expect(warnings(gateway)).toEqual([
-      'The LINKS upstream does not accept LINKS_API_KEY. Check that it is whole, of this account, and has not expired.',
+      'The LINKS upstream rejects LINKS_API_KEY. Check that the key is complete, belongs to this installation and has not expired.',
     ]);
     expect(gateway.log()).not.toContain('mistyped');
   });
@@ -34,7 +34,7 @@ describe('the first request that fails after a start', () => {
     gateway.sandbox.market.fault({ kind: 'html' });
     await gateway.ask('{ seller { username } }');
     expect(warnings(gateway)).toEqual([
-      'MARKET_BASE_URL leads to a web page and not to the API (HTTP 200 with HTML). Check its host and path.',
+      'MARKET_BASE_URL serves a web page instead of the API (HTTP 200 with HTML). Check its host and path.',
     ]);
   });
 

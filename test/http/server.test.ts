@@ -171,7 +171,7 @@ describe('listen', () => {
     const second = small();
     await expect(second.listen(port, '127.0.0.1')).rejects.toThrow(
       new ListenError(
-        `Port ${port} on 127.0.0.1 is in use by another program. Set PORT to a free one; 0 picks one.`,
+        `Port ${port} on 127.0.0.1 is in use by another process. Set PORT to a free port, or to 0 for any.`,
       ),
     );
     await second.close();

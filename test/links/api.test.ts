@@ -156,9 +156,9 @@ describe('failures', () => {
     ['<script>alert(1)</script> No\n\u0000 way', 'No way'],
     ['2 < 3 > 1', '2 < 3 > 1'],
     [{ email: ['Email is taken'], name: 'Name is short' }, 'Email is taken; Name is short'],
-    [[], 'No reason was given.'],
-    [undefined, 'No reason was given.'],
-    ['', 'No reason was given.'],
+    [[], 'The API gave no reason.'],
+    [undefined, 'The API gave no reason.'],
+    ['', 'The API gave no reason.'],
   ])('shows the message %j as the plain text %j', (message, expected) => {
     expect(reason(message)).toBe(expected);
   });

@@ -87,7 +87,7 @@ describe('a stream that has been open for long', () => {
     await viewer.until(({ events }) => events.length > 0);
     expect(viewer.events.map(({ name }) => name)).toEqual(['age']);
     expect(door.calls()).toBe(calls);
-    expect(door.log()).toContain('"reason":"open for long"');
+    expect(door.log()).toContain('"reason":"maximum age reached"');
   });
 
   it('is cut off a few seconds later where its viewer does not take the end', async () => {

@@ -270,7 +270,7 @@ describe('a live query', () => {
     while ((await lines()).length < 2) await door.clock.settle();
     expect(await lines()).toMatchObject([
       { msg: 'live query started', operation: 'Search', caller: '127.0.0.1' },
-      { msg: 'live query ended', operation: 'Search', events: 1, reason: 'closed by the viewer' },
+      { msg: 'live query ended', operation: 'Search', events: 1, reason: 'client disconnected' },
     ]);
     expect(door.log()).not.toContain('secret word');
   });

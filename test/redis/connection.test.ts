@@ -73,7 +73,7 @@ describeWith(redisServer, 'a connection to Redis', () => {
       later(async () => far.destroy());
     });
     const { connection, hears } = connected([`redis://127.0.0.1:${port}`], { callMs: 100 });
-    await hears(/down .*no answer in 1000 ms/);
+    await hears(/down .*no connection within 1000 ms/);
     await hears(/^up$/);
     expect(await connection.run(echo, ['a'])).toEqual(['{test:1}:state', 'a']);
     expect(connections).toBe(2);
@@ -149,7 +149,7 @@ describeWith(redisServer, 'a connection to Redis', () => {
     server.stop();
     await expect(connection.run(count, [])).rejects.toMatchObject({ doubtful: true });
     expect(connection.isUp).toBe(true);
-    expect(await hears(/down/)).toBe('down no reply in 200 ms');
+    expect(await hears(/down/)).toBe('down no reply within 200 ms');
     await expect(connection.run(count, [])).rejects.toMatchObject({ doubtful: false });
     expect(observed).toEqual([['count', false]]);
     server.cont();
@@ -215,7 +215,7 @@ describeWith(redisServer, 'a connection to Redis', () => {
   it('gives up on a server that takes the connection and says nothing', async () => {
     const port = await serve(() => {});
     const { hears } = connected([`redis://127.0.0.1:${port}`], { callMs: 100 });
-    expect(await hears(/down/)).toBe(`down 127.0.0.1:${port}: no answer in 1000 ms`);
+    expect(await hears(/down/)).toBe(`down 127.0.0.1:${port}: no connection within 1000 ms`);
   });
 
   it('gives up on a machine that does not even take the connection', async () => {
@@ -226,7 +226,7 @@ describeWith(redisServer, 'a connection to Redis', () => {
     later(async () => others.forEach((socket) => socket.destroy()));
     await once(others[0] as Socket, 'connect');
     const { hears } = connected([server.url], { callMs: 100 });
-    expect(await hears(/down/)).toBe(`down 127.0.0.1:${server.port}: no answer in 1000 ms`);
+    expect(await hears(/down/)).toBe(`down 127.0.0.1:${server.port}: no connection within 1000 ms`);
   });
 
   it('waits for replies when it closes, and leaves nothing open', async () => {

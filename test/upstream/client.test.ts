@@ -82,7 +82,7 @@ describe('Reader.read', () => {
     expect(await reader.read(read('a'), { caller, credential })).toEqual(value);
     expect(caller.receipt.summary).toMatchObject({ stale: 1, maxAgeMs: 3000 });
     void cache.touch(tag('a'));
-    await expect(reader.read(read('a'), access())).rejects.toThrow('is out of order');
+    await expect(reader.read(read('a'), access())).rejects.toThrow('is unavailable');
   });
 
   test('waits on for the answer when a write makes the copy wrong that would have done', async () => {

@@ -84,19 +84,19 @@ describe('Spending', () => {
     );
     expect(errors[0]).toMatchObject({
       message:
-        'This takes 3 requests to the link-management API, and of the 3 that an operation may make 2 are left. Ask for at most 2 of them at once.',
+        'Needs 3 upstream requests; 2 of 3 remain for this operation. Request at most 2 items.',
       details: { upstream: 'LINKS', limit: 3, needed: 3, left: 2 },
     });
     expect(errors[1]).toMatchObject({
-      message: 'Refused with a field before.',
+      message: 'Rejected together with another field.',
       details: { upstream: 'LINKS' },
     });
     expect(errors[2]).toBe(errors[1]);
   });
 
   test.each([
-    ['rows of further pages', { rows: 10 }, 'Ask for 20 rows less.'],
-    ['nothing is left', { batch: 'other' }, 'Ask for them in an operation of their own, at most 3'],
+    ['rows of further pages', { rows: 10 }, 'Request 20 fewer items.'],
+    ['nothing is left', { batch: 'other' }, 'Send it as a separate operation with at most 3'],
   ])('says what to ask instead: %s', async (_what, more, advice) => {
     const spending = new Spending();
     const taken = 'rows' in more ? 1 : 3;

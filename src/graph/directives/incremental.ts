@@ -9,19 +9,19 @@ import {
 
 const label = {
   type: GraphQLString,
-  description: 'A name for the part, which comes with it; unique in the operation.',
+  description: 'Label of this part, returned with it. Must be unique in the operation.',
 };
 
 /** `@defer`, with the arguments that the executor knows. */
 const defer = new GraphQLDirective({
   name: 'defer',
   description:
-    'Lets what this fragment selects come after the rest, for clients whose `Accept` names `multipart/mixed` or `text/event-stream`. For all others the answer comes whole. Costs what it costs without.',
+    'Delivers the selection of this fragment after the rest, to clients whose `Accept` names `multipart/mixed` or `text/event-stream`. Other clients get the whole response at once. Does not change the cost.',
   locations: [DirectiveLocation.FRAGMENT_SPREAD, DirectiveLocation.INLINE_FRAGMENT],
   args: {
     if: {
       type: new GraphQLNonNull(GraphQLBoolean),
-      description: 'Whether it may come later.',
+      description: 'Whether to defer the fragment.',
       defaultValue: true,
     },
     label,
@@ -32,18 +32,18 @@ const defer = new GraphQLDirective({
 const stream = new GraphQLDirective({
   name: 'stream',
   description:
-    'Lets the rows of this list come one after the other, for clients whose `Accept` names `multipart/mixed` or `text/event-stream`. For all others the answer comes whole. Costs what it costs without.',
+    'Delivers the items of this list one after another, to clients whose `Accept` names `multipart/mixed` or `text/event-stream`. Other clients get the whole response at once. Does not change the cost.',
   locations: [DirectiveLocation.FIELD],
   args: {
     if: {
       type: new GraphQLNonNull(GraphQLBoolean),
-      description: 'Whether they may come one after the other.',
+      description: 'Whether to stream the list.',
       defaultValue: true,
     },
     label,
     initialCount: {
       type: GraphQLInt,
-      description: 'How many rows come at once, before the others.',
+      description: 'Number of items in the first part of the response.',
       defaultValue: 0,
     },
   },

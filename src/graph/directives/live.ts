@@ -4,13 +4,13 @@ import { DirectiveLocation, GraphQLDirective, GraphQLInt } from 'graphql';
 export const liveDirective = new GraphQLDirective({
   name: 'live',
   description:
-    'Keeps the answer to this query current, for clients whose `Accept` names `text/event-stream`: the whole answer comes first, and then whatever changes, as soon as the gateway knows of it. For all others it is answered once, as without. What is watched is refreshed in place of being asked for, so that viewers cost nothing each.',
+    'Keeps the response to this query current, for clients whose `Accept` names `text/event-stream`: the gateway sends the whole response, then each change. Other clients get one response. Cached data is refreshed in the background for all viewers together, so an additional viewer costs no upstream request.',
   locations: [DirectiveLocation.QUERY],
   args: {
     throttle: {
       type: GraphQLInt,
       description:
-        'Milliseconds between two changes at least, 60,000 at most: what changes sooner comes together.',
+        'Minimum time between two changes in milliseconds, at most 60,000. Changes within that time are sent together.',
       defaultValue: 0,
     },
   },

@@ -33,12 +33,12 @@ declare global {
 export const semanticNonNullDirective = new GraphQLDirective({
   name: 'semanticNonNull',
   description:
-    'This field is null only when it could not be read: an error with its path says why. A client that treats errors apart may take it for non-null.',
+    'This field is null only if an error with its path is in `errors`. Clients that handle errors separately can treat it as non-null.',
   locations: [DirectiveLocation.FIELD_DEFINITION],
   args: {
     levels: {
       type: new GraphQLList(GraphQLInt),
-      description: 'Where that holds: 0 for the field itself, 1 for the items of its list.',
+      description: 'Levels that are non-null: 0 for the field itself, 1 for the items of its list.',
       defaultValue: [0],
     },
   },

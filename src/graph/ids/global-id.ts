@@ -13,7 +13,7 @@ export function decodeGlobalId(globalId: string): { typename: string; id: string
   const [, typename, id] = match ?? [];
   if (typename === undefined || id === undefined) {
     throw new BadUserInput(
-      `${quote(globalId)} is not an id of this graph. Pass an object's id as it is.`,
+      `${quote(globalId)} is not an ID of this graph. Pass the \`id\` of an object unchanged.`,
     );
   }
   return { typename, id };
@@ -29,7 +29,7 @@ export function parseId(typename: string, text: string): number {
   const decoded = decodeGlobalId(text);
   if (decoded.typename !== typename) {
     throw new BadUserInput(
-      `${quote(text)} is the id of a ${decoded.typename}, and a ${typename} is wanted here.`,
+      `${quote(text)} is the ID of a ${decoded.typename}. This argument needs the ID of a ${typename}.`,
     );
   }
   return positive(Number(decoded.id), text);
@@ -37,7 +37,7 @@ export function parseId(typename: string, text: string): number {
 
 function positive(id: number, text: string): number {
   if (id > 0) return id;
-  throw new BadUserInput(`${quote(text)} is not an id: ids are whole numbers from 1 on.`);
+  throw new BadUserInput(`${quote(text)} is not an ID. An integer ID must be 1 or greater.`);
 }
 
 /** What a caller sent, short enough to repeat. */

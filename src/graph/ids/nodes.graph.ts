@@ -24,9 +24,9 @@ builder.queryField('node', (t) =>
   t.field({
     type: builder.nodeInterfaceRef(),
     description:
-      'Finds any object by its global id; null when there is none. Costs what reading that type by id costs: nothing while a list that holds it is cached.',
+      'Looks up an object by its ID; null if it does not exist. Costs the same as looking up that type by ID: no upstream request while a list that contains the object is cached.',
     args: {
-      id: t.arg.id({ required: true, description: 'A global id, as any `id` field gives it.' }),
+      id: t.arg.id({ required: true, description: 'The `id` of any object.' }),
     },
     resolve: (_root, { id }, context, info) => readNode(targetOf(id, context, info), context, info),
   }),
@@ -37,11 +37,11 @@ builder.queryField('nodes', (t) =>
     type: [builder.nodeInterfaceRef()],
     nullable: { list: false, items: true },
     description:
-      'Finds several objects by their global ids, in the order asked for, with null for each that does not exist. Ids of one type are read together. An id that is none of this graph is null, with an error at its place.',
+      'Looks up objects by their IDs, in the order of the IDs; null for each object that does not exist. IDs of one type are read together. Costs the same as looking up each type by ID. An ID that is not of this graph is null, with an error at its index.',
     args: {
       ids: t.arg.idList({
         required: true,
-        description: 'Global ids, as `id` fields give them; at most 500.',
+        description: 'The `id` of each object, at most 500.',
       }),
     },
     resolve: (_root, { ids }, context, info) => loadNodes(ids, context, info),
@@ -99,7 +99,7 @@ function countRefused({ receipt }: GraphContext, { message }: GatewayError): voi
   refused.set(receipt, count);
   if (count <= MAX_REFUSED) return;
   throw new BadUserInput(
-    `More than ${MAX_REFUSED} ids of this operation cannot be looked for. Of one of them: ${message}`,
+    `More than ${MAX_REFUSED} IDs of this operation cannot be looked up. One of them: ${message}`,
   );
 }
 
@@ -112,7 +112,7 @@ function targetOf(globalId: string, { viewer }: GraphContext, info: GraphQLResol
   const { typename, id } = decodeGlobalId(globalId);
   const type = info.schema.getType(typename);
   if (!isObjectType(type) || !type.getInterfaces().some(({ name }) => name === 'Node')) {
-    throw new BadUserInput(`Nothing of the type ${typename} can be found by its id.`);
+    throw new BadUserInput(`${typename} cannot be looked up by ID.`);
   }
   requireType(viewer, typename);
   return { typename, id: Number(id) };

@@ -101,7 +101,7 @@ export function measureDocument(document: DocumentNode, limits: DocumentLimits):
   const { fields, operations } = walk.measure();
   if (fields > maxFields) {
     throw tooExpensive(
-      `The operation has ${Number.isSafeInteger(fields) ? fields : 'countless'} fields, fragments counted wherever they are used, and at most ${maxFields} are allowed. Select fewer, or ask in several operations.`,
+      `The operation has ${Number.isSafeInteger(fields) ? fields : 'too many'} fields, including each use of a fragment; the limit is ${maxFields}. Select fewer fields, or split the operation.`,
     );
   }
   for (const { aliases, depth, directives } of operations) {
@@ -112,7 +112,7 @@ export function measureDocument(document: DocumentNode, limits: DocumentLimits):
   const pairs = walk.pairs();
   if (pairs > MAX_PAIRS) {
     throw tooExpensive(
-      `The operation selects the same fields over and over: ${pairs} pairs of them, and at most ${MAX_PAIRS} are compared. Select each field once in one place.`,
+      `The operation selects the same fields repeatedly: ${pairs} pairs of equal fields; the limit is ${MAX_PAIRS}. Select each field once.`,
     );
   }
   return { traits: walk.traits, pairs };

@@ -196,7 +196,7 @@ class ValueCheck {
   #enter(entries: number): void {
     if (entries > MAX_ENTRIES) this.#refuse((place) => tooMany(place, entries));
     if (this.#path.length >= MAX_NESTED_VALUES) {
-      this.#refuse((place) => `${place} is nested more than ${MAX_NESTED_VALUES} deep.`);
+      this.#refuse((place) => `${place} is nested more than ${MAX_NESTED_VALUES} levels deep.`);
     }
   }
 
@@ -222,6 +222,6 @@ function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 const tooLong = (what: string, limit: number, length: number): string =>
-  `${what} may have at most ${limit} characters, not ${length}.`;
+  `${what} has ${length} characters; the limit is ${limit}.`;
 const tooMany = (what: string, count: number): string =>
-  `${what} may have at most ${MAX_ENTRIES} entries, not ${count}.`;
+  `${what} has ${count} entries; the limit is ${MAX_ENTRIES}.`;

@@ -132,12 +132,12 @@ export class OperationTexts {
 function checkRows({ rows, ids }: AskedFor, maxNodes: number): void {
   if (rows > maxNodes) {
     throw tooExpensive(
-      `The operation asks for ${rows} rows, multiplied down the selection, and at most ${maxNodes} are allowed. Ask for fewer with "first", "last" or "ids", or in several operations.`,
+      `The operation requests up to ${rows} items, multiplied over all levels; the limit is ${maxNodes}. Lower "first" or "last", request fewer "ids", or split the operation.`,
     );
   }
   if (ids > MAX_IDS) {
     throw tooExpensive(
-      `The operation looks for ${ids} ids, and at most ${MAX_IDS} are allowed. Look for them in several operations.`,
+      `The operation requests ${ids} ids; the limit is ${MAX_IDS}. Split the operation.`,
     );
   }
 }

@@ -56,7 +56,7 @@ class TextCheck {
       this.#tokens += 1;
       if (this.#tokens > maxTokens) {
         throw tooExpensive(
-          `The operation has more than ${maxTokens} words and signs. Ask for less, or in several operations.`,
+          `The operation has more than ${maxTokens} tokens. Shorten or split the operation.`,
         );
       }
     }
@@ -90,7 +90,7 @@ class TextCheck {
       this.#values += 1;
       if (this.#values > MAX_NESTED_VALUES) {
         throw new BadUserInput(
-          `A value of the operation is nested more than ${MAX_NESTED_VALUES} deep.`,
+          `A value in the operation is nested more than ${MAX_NESTED_VALUES} levels deep.`,
         );
       }
     } else {
@@ -128,7 +128,7 @@ class TextCheck {
     const ended = block ? this.#skipToBlockEnd() : this.#skipToStringEnd();
     if (ended && this.#at - from > LONGEST_TEXT + 6) {
       throw new BadUserInput(
-        `A text in the operation has more than ${LONGEST_TEXT} characters: it has ${this.#at - from}.`,
+        `A string in the operation has ${this.#at - from} characters; the limit is ${LONGEST_TEXT}.`,
       );
     }
     return ended;
@@ -157,7 +157,7 @@ class TextCheck {
 /** The refusal of selections that stand too deep inside one another. */
 export function tooDeep(maxNesting: number): GatewayError {
   return tooExpensive(
-    `Selections stand more than ${maxNesting} deep inside one another. Select less deeply.`,
+    `Selections are nested more than ${maxNesting} levels deep. Reduce the nesting.`,
   );
 }
 

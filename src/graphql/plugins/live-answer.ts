@@ -76,7 +76,7 @@ export function openLive(
   const live = getDirectiveValues(liveDirective, operation, coerced) ?? {};
   if (record.holdsSecrets) {
     // Each run would send the secret again.
-    throw new BadUserInput('A secret cannot be selected in a live query. Ask for it by itself.');
+    throw new BadUserInput('A live query cannot select a secret. Query it without @live.');
   }
 
   const kept = liveOperationOf(document, operation, variables);
@@ -199,7 +199,7 @@ function throttleOf({ throttle }: Readonly<Record<string, unknown>>): number {
   const ms = throttle ?? 0;
   if (typeof ms !== 'number' || !Number.isInteger(ms) || ms < 0 || ms > LONGEST_THROTTLE_MS) {
     throw new BadUserInput(
-      `The "throttle" of @live is a number of milliseconds from 0 to ${LONGEST_THROTTLE_MS}.`,
+      `The argument "throttle" of @live must be from 0 to ${LONGEST_THROTTLE_MS} milliseconds.`,
     );
   }
   return ms;

@@ -25,7 +25,7 @@ export function useAutomaticPersistence(): Plugin {
       const { id, text, rest } = readNames(params, request);
       if (id !== null && text !== null) {
         if (hash('sha256', text) !== id) {
-          throw new BadUserInput('The id of the operation is not the SHA-256 of its text.');
+          throw new BadUserInput('The id of the operation is not the SHA-256 hash of its text.');
         }
         known.set(id, text);
       }
@@ -48,10 +48,13 @@ export function useAllowList(operations: ReadonlyMap<string, string>): Plugin {
       const { id, text, rest } = readNames(params, request);
       const query = id === null ? undefined : listed.get(id);
       if (id === null || (text !== null && query === undefined)) {
-        throw new GatewayError('FORBIDDEN', 'This gateway answers known operations by their ids.');
+        throw new GatewayError(
+          'FORBIDDEN',
+          'This gateway accepts only persisted operations, by id.',
+        );
       }
       if (text !== null && text !== query) {
-        throw new BadUserInput('The text is not that of the operation that the id stands for.');
+        throw new BadUserInput('The text of the operation does not match its id.');
       }
       setParams({ ...rest, query: query ?? notFound() });
     },
@@ -81,14 +84,14 @@ function readNames(params: GraphQLParams, request: Request): Names {
     .filter((id) => id !== null && id !== undefined)
     .map((id) => {
       if (typeof id === 'string' && id !== '') return bareId(id);
-      throw new BadUserInput('The id of an operation must be a text.');
+      throw new BadUserInput('The id of the operation must be a string.');
     });
   const [id = null] = ids;
   if (ids.some((other) => other !== id)) {
-    throw new BadUserInput('The request names several operations by id.');
+    throw new BadUserInput('The request has more than one operation id.');
   }
   const query: unknown = rest.query ?? '';
-  if (typeof query !== 'string') throw new BadUserInput('"query" must be a text.');
+  if (typeof query !== 'string') throw new BadUserInput('"query" must be a string.');
   return { id, text: query === '' ? null : query, rest: rest as GraphQLParams };
 }
 

@@ -200,7 +200,7 @@ async function readOperation(request: Request, body: Body): Promise<GraphQLParam
   }
   if (Array.isArray(parsed)) {
     body.record.batch = parsed.length;
-    throw new BadUserInput('A request holds one operation, not a list of them.');
+    throw new BadUserInput('Batched operations are not supported. Send one operation per request.');
   }
   const fault = envelopeFault({ ...parsed });
   if (fault !== null) throw new BadUserInput(fault);
@@ -225,7 +225,7 @@ async function parsedOf(
     if (isMultipart(request.headers.get('content-type'))) {
       // A body that is no form, or ends too early, fails with words of the library's.
       throw new BadUserInput(
-        'The multipart request cannot be read: its parts must be `operations`, `map` and at most ten files.',
+        'The multipart request cannot be parsed: its parts must be `operations`, `map` and at most ten files.',
       );
     }
     if (!(error instanceof SyntaxError)) throw error;
@@ -238,6 +238,6 @@ async function readJson(request: Request): Promise<Parsed> {
     return (await request.json()) as Parsed;
   } catch (error) {
     if (error instanceof GraphQLError || error instanceof GatewayError) throw error;
-    throw new BadUserInput('POST body sent invalid JSON.');
+    throw new BadUserInput('The request body is not valid JSON.');
   }
 }

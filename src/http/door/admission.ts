@@ -173,7 +173,7 @@ export class Admission implements Omit<Arrived, 'over'> {
 function faultOf(request: IncomingMessage): string | null {
   if (!readTarget(request)) return 'The request target is not valid.';
   const repeated = repeatedHeader(request);
-  return repeated === null ? null : `The header ${repeated} must be given once only.`;
+  return repeated === null ? null : `The header ${repeated} must not be repeated.`;
 }
 
 /** What clients of a proxy send, and what every server must take: the whole address. */

@@ -65,7 +65,7 @@ export class Origins {
       return;
     this.#reported.add(origin);
     this.#options.onRefused(
-      `A page of ${origin} was refused. If it is yours, add it: CORS_ORIGINS=${[...this.#listed, origin].join(',')}`,
+      `A page of ${origin} was refused. To allow it, set CORS_ORIGINS=${[...this.#listed, origin].join(',')}`,
     );
   }
 
@@ -107,7 +107,10 @@ export class Origins {
   foreignRefusal(header: HeaderReader): GatewayError | null {
     if (!isForeignPage(header, this.#isListed)) return null;
     this.#noteRefusal(header);
-    return new GatewayError('FORBIDDEN', 'Pages of this origin may not call the gateway.');
+    return new GatewayError(
+      'FORBIDDEN',
+      'Pages of this origin are not allowed to call the gateway. The operator can allow them with CORS_ORIGINS.',
+    );
   }
 
   /**
@@ -119,7 +122,7 @@ export class Origins {
     if (refusal || !isUnmarkedByBrowser(header, this.#isListed)) return refusal;
     return new GatewayError(
       'FORBIDDEN',
-      'A browser did not say which page sent this. Use POST, or add the header "Apollo-Require-Preflight: true".',
+      'The browser did not send the origin of this request. Use POST, or add the header "Apollo-Require-Preflight: true".',
     );
   }
 

@@ -100,11 +100,11 @@ const documentAnswer = { status: 200, cacheControl: 'no-cache', vary: 'Accept' }
 const notBuilt = {
   ...textAnswer(
     503,
-    'This page is being built, and shows in a few seconds. If not: npm run build.',
+    'This page is being built and loads when it is ready. If it does not, run: npm run build',
   ),
   headers: { 'Retry-After': '1', Refresh: '1' },
 };
-const missingAsset = textAnswer(404, 'There is no such asset. Load the page again.');
+const missingAsset = textAnswer(404, 'This asset does not exist. Reload the page.');
 
 /** Where the build has put the pages, looked for from this file, in the sources, or from the bundle that it is in. */
 function folderOfPages(): string {

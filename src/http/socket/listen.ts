@@ -44,7 +44,7 @@ function refusal(
       return `Port ${port} on ${host} is not allowed to this user. Set ${setting} to 1024 or above.`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return `${host} is no address of this machine. Set HOST to one, to 127.0.0.1 or to 0.0.0.0.`;
+      return `${host} is not an address of this machine. Set HOST to one, to 127.0.0.1 or to 0.0.0.0.`;
     default:
       return `Cannot listen on port ${port} of ${host}: ${error.message}.`;
   }

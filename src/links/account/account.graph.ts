@@ -13,11 +13,11 @@ import {
 
 /** The type of `Account.status` and `User.status`. */
 export const AccountStatusRef = builder.enumType('AccountStatus', {
-  description: 'What an account may do.',
+  description: 'The kind of an account.',
   values: {
-    FREE: { description: 'On a plan that costs nothing.' },
+    FREE: { description: 'On a free plan.' },
     PRO: { description: 'On a paid plan.' },
-    ADMIN: { description: 'May also see and manage plans and users.' },
+    ADMIN: { description: 'An administrator, who can also manage plans and users.' },
   } satisfies Record<AccountStatus, { description: string }>,
 });
 
@@ -32,7 +32,7 @@ function lazily<Member extends keyof Account>(member: Member) {
 }
 
 builder.node(AccountRef, {
-  description: 'The account of the link-management API whose API key this gateway uses.',
+  description: 'The link-management account that owns the API key.',
   id: { resolve: lazily('id'), parse: Number },
   loadWithoutCache: async (id, { links }) => {
     const own = await links.read(account);
@@ -41,30 +41,31 @@ builder.node(AccountRef, {
   fields: (t) => ({
     databaseId: t.int({ ...databaseId, resolve: lazily('id') }),
     email: t.string({
-      description: 'Address for logging in and for notices; null when the upstream does not say.',
+      description:
+        'Email address for login and notifications; null if the API does not provide it.',
       resolve: lazily('email'),
     }),
     username: t.string({
-      description: 'Name for logging in; null when the upstream does not say.',
+      description: 'User name; null if the API does not provide it.',
       resolve: lazily('username'),
     }),
     avatar: t.string({
-      description: 'URL of the profile picture; null when the upstream sends none.',
+      description: 'URL of the profile picture; null if the API does not provide it.',
       resolve: lazily('avatar'),
     }),
     status: t.field({
       type: AccountStatusRef,
-      description: 'What the account may do; null when the upstream says something unknown.',
+      description: 'Kind of the account; null if the API sends an unknown value.',
       resolve: lazily('status'),
     }),
     expires: t.field({
       type: 'DateTime',
-      description: 'When the plan runs out; null when it does not.',
+      description: 'Time at which the plan expires; null if it does not expire.',
       resolve: lazily('expires'),
     }),
     registered: t.field({
       type: 'DateTime',
-      description: 'When the account was opened; null when the upstream does not say.',
+      description: 'Registration time; null if the API does not provide it.',
       resolve: lazily('registered'),
     }),
   }),
@@ -74,18 +75,17 @@ builder.queryField('account', (t) =>
   t.field({
     type: AccountRef,
     semanticNonNull: true,
-    description:
-      'The account that this gateway works for. Costs 1 upstream call, then none while cached.',
+    description: 'The account that owns the API key. Costs 1 upstream request if not cached.',
     resolve: (_root, _args, { links }) => links.read(account),
   }),
 );
 
 const UpdateAccountInput = builder.inputType('UpdateAccountInput', {
   description:
-    'What to change of the account: at least one of the two. What is left out, or null, stays as it is.',
+    'Changes to the account. At least one member is required. Omitted or null members stay unchanged.',
   fields: (t) => ({
-    email: t.string({ description: 'Address for logging in and for notices.' }),
-    password: t.string({ description: 'The new password, of at least 5 characters.' }),
+    email: t.string({ description: 'New email address for login and notifications.' }),
+    password: t.string({ description: 'New password, at least 5 characters.' }),
   }),
 });
 
@@ -93,9 +93,9 @@ builder.mutationField('updateAccount', (t) =>
   t.field({
     ...resultOf(AccountRef, 'UpdateAccountResult'),
     description:
-      'Changes how the owner of this gateway’s API key logs in. Costs 1 upstream call, and 1 more when anything but a changed `email` is selected.',
+      'Changes the email address or the password of the account that owns the API key. Costs 1 upstream request, plus 1 if any field other than a changed `email` is selected.',
     args: {
-      input: t.arg({ type: UpdateAccountInput, required: true, description: 'What to change.' }),
+      input: t.arg({ type: UpdateAccountInput, required: true, description: 'The changes.' }),
     },
     resolve: (_root, { input }, { links }) => {
       const checks = new InputChecks('input');

@@ -81,6 +81,6 @@ export function updateAccount(input: UpdateAccount): Write<KnownAccount> {
     },
     touches: touches.updateAccount,
     // No read shows a password.
-    check: input.email == null ? 'whether the new password logs in' : 'Query.account',
+    check: input.email == null ? 'whether login with the new password works' : 'Query.account',
   };
 }

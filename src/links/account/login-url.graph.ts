@@ -10,19 +10,19 @@ interface LoginUrl {
 }
 
 const LoginUrlRef = builder.objectRef<LoginUrl>('LoginUrl').implement({
-  description: 'A way to log in as a user without a password, once.',
+  description: 'A URL that logs in as a user once, without a password.',
   fields: (t) => ({
     url: t.exposeString('url', {
       nullable: false,
       description:
-        'Logs in the person who opens it first: a secret, which the gateway neither caches nor logs.',
+        'URL that logs in the first person who opens it. It is a secret: the gateway neither caches nor logs it.',
       extensions: { secret: true },
     }),
     expiresAt: t.expose('expiresAt', {
       type: 'DateTime',
       nullable: false,
       description:
-        'The earliest moment at which it expires unused: an hour after the request began.',
+        'Earliest time at which an unused URL expires: one hour after the request was sent.',
     }),
   }),
 });
@@ -31,11 +31,11 @@ builder.mutationField('createLoginUrl', (t) =>
   t.field({
     ...resultOf(LoginUrlRef, 'CreateLoginUrlResult'),
     description:
-      'Makes a URL that logs in as a user. For API keys of administrators. Costs 1 upstream call, every time.',
+      'Creates a URL that logs in as a user. Requires the API key of an administrator. Costs 1 upstream request; never cached.',
     args: {
       userId: t.arg.id({
         required: true,
-        description: 'Which user: global id, or the upstream’s integer.',
+        description: 'The user’s `id` or `databaseId`.',
       }),
     },
     resolve: async (_root, { userId }, { links, clock }) => {

@@ -9,22 +9,22 @@ import {
 } from './plan.ts';
 
 const PlanFeatureNameRef = builder.enumType('PlanFeatureName', {
-  description: 'The features that the link-management API documents for plans.',
+  description: 'The plan features that the link-management API documents.',
   values: {
-    CUSTOM: { description: 'Short links with an alias of one’s choice.' },
-    TEAM: { description: 'Team members; counted.' },
-    SPLASH: { description: 'Custom splash pages; counted.' },
-    OVERLAY: { description: 'Call-to-action overlays; counted.' },
-    PIXELS: { description: 'Tracking pixels; counted.' },
-    DOMAIN: { description: 'Branded domains; counted.' },
-    MULTIPLE: { description: 'Several of the service’s own domains to choose from.' },
+    CUSTOM: { description: 'Short links with a custom alias.' },
+    TEAM: { description: 'Team members. Has a count.' },
+    SPLASH: { description: 'Custom splash pages. Has a count.' },
+    OVERLAY: { description: 'Call-to-action overlays. Has a count.' },
+    PIXELS: { description: 'Tracking pixels. Has a count.' },
+    DOMAIN: { description: 'Branded domains. Has a count.' },
+    MULTIPLE: { description: 'Short links on any of the service’s own domains.' },
     ALIAS: { description: 'Premium aliases.' },
-    DEVICE: { description: 'Targets by device.' },
-    GEO: { description: 'Targets by country.' },
-    BUNDLE: { description: 'Bundles of links, that is, campaigns.' },
-    PARAMETERS: { description: 'Parameters added to the target.' },
-    EXPORT: { description: 'Export of data.' },
-    API: { description: 'Use of the API.' },
+    DEVICE: { description: 'Device targeting.' },
+    GEO: { description: 'Geographic targeting.' },
+    BUNDLE: { description: 'Bundles of links, called campaigns in this graph.' },
+    PARAMETERS: { description: 'Parameters added to the target URL.' },
+    EXPORT: { description: 'Data export.' },
+    API: { description: 'API access.' },
   } satisfies Record<Uppercase<(typeof planFeatures)[number]>, { description: string }>,
 });
 
@@ -33,56 +33,60 @@ const PlanFeatureRef = builder.objectRef<PlanFeature>('PlanFeature').implement({
   fields: (t) => ({
     name: t.exposeString('name', {
       nullable: false,
-      description: 'As the upstream spells it, in lower case.',
+      description: 'Name of the feature in the API, in lower case.',
     }),
     enabled: t.exposeBoolean('enabled', {
       nullable: false,
-      description: 'Whether the plan includes it.',
+      description: 'Whether the plan includes the feature.',
     }),
     count: t.exposeInt('count', {
-      description: 'How many the plan includes; null for a feature that is not counted.',
+      description: 'Number that the plan includes; null for a feature without a count.',
     }),
   }),
 });
 
 const PlanPricesRef = builder.objectRef<PlanPrices>('PlanPrices').implement({
-  description: 'What a plan costs, in the currency of the installation.',
+  description: 'Prices of a plan, in the currency of the installation.',
   fields: (t) => ({
     monthly: t.exposeFloat('monthly', {
-      description: 'Price for a month; null when it is not sold so.',
+      description: 'Price per month; null if not offered.',
     }),
     yearly: t.exposeFloat('yearly', {
-      description: 'Price for a year; null when it is not sold so.',
+      description: 'Price per year; null if not offered.',
     }),
     lifetime: t.exposeFloat('lifetime', {
-      description: 'Price for as long as the service lives; null when it is not sold so.',
+      description: 'Price for as long as the service exists; null if not offered.',
     }),
   }),
 });
 
 const PlanLimitsRef = builder.objectRef<PlanLimits>('PlanLimits').implement({
-  description: 'What a plan allows.',
+  description: 'The limits and features of a plan.',
   fields: (t) => ({
     links: t.exposeInt('links', {
-      description: 'How many links an account may have; null when the upstream does not say.',
+      description: 'Maximum number of links; null if the API does not provide it.',
     }),
     clicks: t.exposeInt('clicks', {
-      description: 'How many clicks are counted; null when the upstream does not say.',
+      description: 'Maximum number of counted clicks; null if the API does not provide it.',
     }),
     retention: t.exposeInt('retention', {
-      description: 'How long the upstream retains statistics, in days; null when it does not say.',
+      description: 'Retention of statistics in days; null if the API does not provide it.',
     }),
     features: t.field({
       type: [PlanFeatureRef],
       nullable: false,
-      description: 'Every feature the upstream names, the documented ones first.',
+      description: 'All features that the API lists, the documented ones first.',
       resolve: (limits) => [...limits.features],
     }),
     feature: t.field({
       type: PlanFeatureRef,
-      description: 'One feature by its name; null when the upstream does not mention it.',
+      description: 'A feature by its name; null if the API does not list it.',
       args: {
-        name: t.arg({ type: PlanFeatureNameRef, required: true, description: 'Which one.' }),
+        name: t.arg({
+          type: PlanFeatureNameRef,
+          required: true,
+          description: 'Which feature to return.',
+        }),
       },
       resolve: (limits, { name }) =>
         limits.features.find((feature) => feature.name === name.toLowerCase()),
@@ -94,24 +98,24 @@ const PlanLimitsRef = builder.objectRef<PlanLimits>('PlanLimits').implement({
 export const PlanRef = builder.objectRef<Plan>('Plan');
 
 builder.node(PlanRef, {
-  description: 'What users of the link-management API can subscribe to.',
+  description: 'A plan that users of the link-management API can subscribe to.',
   id: { resolve: (row) => row.id, parse: Number },
   loadWithoutCache: (id, { links }) => links.find(plans, id),
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
     name: t.exposeString('name', {
-      description: 'What it is sold as; null when the upstream does not say.',
+      description: 'Name of the plan; null if the API does not provide it.',
     }),
     free: t.exposeBoolean('free', {
-      description: 'Whether it costs nothing; null when the upstream does not say.',
+      description: 'Whether the plan is free; null if the API does not provide it.',
     }),
     prices: t.expose('prices', {
       type: PlanPricesRef,
-      description: 'What it costs; null for a free plan.',
+      description: 'Prices of the plan; null for a free plan.',
     }),
     limits: t.expose('limits', {
       type: PlanLimitsRef,
-      description: 'What it allows; null when the upstream does not say.',
+      description: 'Limits and features; null if the API does not provide them.',
     }),
   }),
 });
@@ -122,7 +126,7 @@ builder.queryField('plans', (t) =>
     nullable: { list: true, items: false },
     semanticNonNull: true,
     description:
-      'All plans. For API keys of administrators. Costs 1 upstream call, then none while cached.',
+      'All plans. Requires the API key of an administrator. Costs 1 upstream request if not cached.',
     resolve: (_root, _args, { links }) => links.all(plans),
   }),
 );

@@ -11,11 +11,11 @@ import { plans, type SubscriptionType, subscribeUser } from './plan.ts';
 import { createUser, deleteUser, type User, type UserFilter, userApiKey, users } from './user.ts';
 
 const UserFilterRef = builder.enumType('UserFilter', {
-  description: 'Which users to list.',
+  description: 'The users to list.',
   values: {
-    ADMIN: { description: 'Those who manage the service.' },
-    FREE: { description: 'Those on a free plan.' },
-    PRO: { description: 'Those on a paid plan.' },
+    ADMIN: { description: 'Administrators.' },
+    FREE: { description: 'Users on a free plan.' },
+    PRO: { description: 'Users on a paid plan.' },
   } satisfies Record<UserFilter, { description: string }>,
 });
 
@@ -25,46 +25,47 @@ const allUsers = users();
 const planIdOf = lazily(allUsers, 'planId');
 
 builder.node(UserRef, {
-  description: 'An account of the link-management API, as its administrators see it.',
+  description: 'A user account of the link-management API.',
   id: { resolve: (row) => row.id, parse: Number },
   loadWithoutCache: (id, { links }) => links.find(allUsers, id),
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
     email: t.string({
-      description: 'Address for logging in and for notices; null when the upstream does not say.',
+      description:
+        'Email address for login and notifications; null if the API does not provide it.',
       resolve: lazily(allUsers, 'email'),
     }),
     username: t.string({
-      description: 'Name for logging in; null when the upstream does not say.',
+      description: 'User name; null if the API does not provide it.',
       resolve: lazily(allUsers, 'username'),
     }),
     avatar: t.string({
-      description: 'URL of the profile picture; null when the upstream sends none.',
+      description: 'URL of the profile picture; null if the API does not provide it.',
       resolve: lazily(allUsers, 'avatar'),
     }),
     status: t.field({
       type: AccountStatusRef,
-      description: 'What the user may do; null when the upstream says something unknown.',
+      description: 'Kind of the account; null if the API sends an unknown value.',
       resolve: lazily(allUsers, 'status'),
     }),
     expires: t.field({
       type: 'DateTime',
-      description: 'When the user’s plan runs out; null when it does not.',
+      description: 'Time at which the user’s plan expires; null if it does not expire.',
       resolve: lazily(allUsers, 'expires'),
     }),
     registered: t.field({
       type: 'DateTime',
-      description: 'When the account was opened; null when the upstream does not say.',
+      description: 'Registration time; null if the API does not provide it.',
       resolve: lazily(allUsers, 'registered'),
     }),
     planId: t.int({
-      description: 'The id of the user’s plan; null without one.',
+      description: 'The `databaseId` of the user’s plan; null if the user has none.',
       resolve: planIdOf,
     }),
     plan: t.field({
       type: PlanRef,
       description:
-        'The user’s plan; null without one, or when it is gone. Costs 1 upstream call for all users together, then none while cached.',
+        'The user’s plan; null if the user has none or the plan was deleted. Costs 1 upstream request for the plans of all users if not cached.',
       resolve: (row, args, context) =>
         andThen(planIdOf(row, args, context), (planId) =>
           planId ? context.links.find(plans, planId) : null,
@@ -72,13 +73,13 @@ builder.node(UserRef, {
     }),
     apiKey: t.string({
       description:
-        'The user’s API key: a secret, with which anyone can act as this user. `FORBIDDEN` unless the operator has set `EXPOSE_USER_API_KEYS=true`; null when the upstream shows none. Costs 1 upstream call for each user, every time: it is never cached.',
+        'The user’s API key, a secret that gives full access to the user’s account. Fails with `FORBIDDEN` unless the operator sets `EXPOSE_USER_API_KEYS=true`. Null if the API does not provide it. Costs 1 upstream request per user; never cached.',
       extensions: { secret: true },
       resolve: ({ id }, _args, { links, exposeUserApiKeys }) => {
         if (exposeUserApiKeys) return links.readSecret(userApiKey(id));
         throw new GatewayError(
           'FORBIDDEN',
-          'This gateway does not show API keys of users, unless its operator sets EXPOSE_USER_API_KEYS=true.',
+          'This gateway does not expose API keys of users. The operator can allow it with EXPOSE_USER_API_KEYS=true.',
         );
       },
     }),
@@ -91,65 +92,69 @@ builder.queryFields((t) => ({
     nullable: { list: true, items: false },
     semanticNonNull: true,
     description:
-      'All users, or some of them. For API keys of administrators. Costs 1 upstream call for each filter and address, then none while cached.',
+      'All users, or those that match. Requires the API key of an administrator. Costs 1 upstream request per combination of arguments if not cached.',
     args: {
       filter: t.arg({ type: UserFilterRef, description: 'Only users of this kind.' }),
-      email: t.arg.string({ description: 'Only users the upstream finds for this address.' }),
+      email: t.arg.string({ description: 'Only users that the API finds for this email address.' }),
     },
     resolve: (_root, { filter, email }, { links }) => links.all(users(filter, email)),
   }),
   user: t.field({
     type: UserRef,
     description:
-      'One user; null when there is none of this id. For API keys of administrators. Costs nothing while the list of all users is cached, else 1 upstream call.',
+      'A user; null if it does not exist. Requires the API key of an administrator. Costs no upstream request while the list of all users is cached, otherwise 1.',
     args: {
-      id: t.arg.id({ required: true, description: 'Global id, or the upstream’s integer.' }),
+      id: t.arg.id({ required: true, description: 'The user’s `id` or `databaseId`.' }),
     },
     resolve: (_root, { id }, { links }) => links.find(allUsers, parseId('User', id)),
   }),
 }));
 
 const CreateUserInput = builder.inputType('CreateUserInput', {
-  description: 'An account to open. The upstream chooses what is left out.',
+  description: 'The user to create. The API sets default values for omitted members.',
   fields: (t) => ({
     username: t.string({
       required: true,
-      description:
-        'Name for logging in: at least 3 letters, digits, dots, hyphens and underscores.',
+      description: 'User name: at least 3 letters, digits, dots, hyphens and underscores.',
     }),
-    email: t.string({ required: true, description: 'Address for logging in and for notices.' }),
-    password: t.string({ required: true, description: 'At least 5 characters.' }),
+    email: t.string({ required: true, description: 'Email address for login and notifications.' }),
+    password: t.string({ required: true, description: 'Password, at least 5 characters.' }),
     planId: t.id({
-      description: 'The plan to start on: global id, or the upstream’s integer.',
+      description: 'The `id` or `databaseId` of the plan.',
     }),
-    expiration: t.field({ type: 'DateTime', description: 'When the plan is to run out.' }),
+    expiration: t.field({ type: 'DateTime', description: 'Time at which the plan expires.' }),
   }),
 });
 
 const SubscriptionTypeRef = builder.enumType('SubscriptionType', {
-  description: 'For how long a plan is taken.',
+  description: 'Term of a subscription.',
   values: {
-    MONTHLY: { description: 'A month.' },
-    YEARLY: { description: 'A year.' },
-    LIFETIME: { description: 'As long as the service lives.' },
+    MONTHLY: { description: 'One month.' },
+    YEARLY: { description: 'One year.' },
+    LIFETIME: { description: 'As long as the service exists.' },
   } satisfies Record<SubscriptionType, { description: string }>,
 });
 
 const SubscribeUserInput = builder.inputType('SubscribeUserInput', {
-  description: 'Who is to be on which plan, and until when.',
+  description: 'The subscription of a user to a plan.',
   fields: (t) => ({
     planId: t.id({
       required: true,
-      description: 'The plan: global id, or the upstream’s integer.',
+      description: 'The plan’s `id` or `databaseId`.',
     }),
     userId: t.id({
       required: true,
-      description: 'The user: global id, or the upstream’s integer.',
+      description: 'The user’s `id` or `databaseId`.',
     }),
-    type: t.field({ type: SubscriptionTypeRef, required: true, description: 'For how long.' }),
+    type: t.field({
+      type: SubscriptionTypeRef,
+      required: true,
+      description: 'Term of the subscription.',
+    }),
     expiration: t.field({
       type: 'DateTime',
-      description: 'When it is to run out; without it, the upstream derives that from `type`.',
+      description:
+        'Time at which the subscription expires. If omitted, the API derives it from `type`.',
     }),
   }),
 });
@@ -158,9 +163,13 @@ builder.mutationFields((t) => ({
   subscribeUser: t.field({
     ...resultOf(UserRef, 'SubscribeUserResult'),
     description:
-      'Puts a user on a plan. For API keys of administrators. Costs 1 upstream call; what was not given is read when selected.',
+      'Subscribes a user to a plan. Requires the API key of an administrator. Costs 1 upstream request, plus a read of the user for selected fields that the input does not contain.',
     args: {
-      input: t.arg({ type: SubscribeUserInput, required: true, description: 'Who and what.' }),
+      input: t.arg({
+        type: SubscribeUserInput,
+        required: true,
+        description: 'The user, the plan and the term.',
+      }),
     },
     resolve: (_root, { input }, { links, clock }) => {
       const checks = new InputChecks('input');
@@ -174,9 +183,13 @@ builder.mutationFields((t) => ({
   createUser: t.field({
     ...resultOf(UserRef, 'CreateUserResult'),
     description:
-      'Opens an account. For API keys of administrators. Costs 1 upstream call; what neither its answer nor the input holds is read when selected.',
+      'Creates a user. Requires the API key of an administrator. Costs 1 upstream request, plus a read of the user for selected fields that neither the response nor the input contains.',
     args: {
-      input: t.arg({ type: CreateUserInput, required: true, description: 'What to open.' }),
+      input: t.arg({
+        type: CreateUserInput,
+        required: true,
+        description: 'Values of the new user.',
+      }),
     },
     resolve: (_root, { input }, { links, clock }) => {
       const checks = new InputChecks('input');
@@ -191,7 +204,8 @@ builder.mutationFields((t) => ({
   }),
   deleteUser: deletion(t, 'User', deleteUser, {
     result: 'DeleteUserResult',
-    description: 'Closes an account. For API keys of administrators. Costs 1 upstream call.',
-    which: 'Which user: global id, or the upstream’s integer.',
+    description:
+      'Deletes a user. Requires the API key of an administrator. Costs 1 upstream request.',
+    which: 'The user’s `id` or `databaseId`.',
   }),
 }));

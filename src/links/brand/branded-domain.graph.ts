@@ -13,21 +13,23 @@ import {
 const BrandedDomainRef = builder.objectRef<Known<BrandedDomain>>('BrandedDomain');
 
 builder.node(BrandedDomainRef, {
-  description: 'A domain that the account owns and that its short links can use.',
+  description: 'A domain that the account owns and that short links can use.',
   id: { resolve: (row) => row.id, parse: Number },
   loadWithoutCache: (id, { links }) => links.find(domains, id),
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
     domain: t.string({
-      description: 'The domain as a URL, with http or https; null when the upstream does not say.',
+      description: 'The domain as an http or https URL; null if the API does not provide it.',
       resolve: lazily(domains, 'domain'),
     }),
     redirectRoot: t.string({
-      description: 'URL that the bare domain redirects to; null or empty when it does not.',
+      description:
+        'URL to which the domain itself redirects; null or empty if it does not redirect.',
       resolve: lazily(domains, 'redirectRoot'),
     }),
     redirect404: t.string({
-      description: 'URL that unknown paths redirect to; null or empty for the service’s own page.',
+      description:
+        'URL to which unknown paths redirect; null or empty if the service shows its own page.',
       resolve: lazily(domains, 'redirect404'),
     }),
   }),
@@ -35,31 +37,32 @@ builder.node(BrandedDomainRef, {
 
 listField('domains', BrandedDomainRef, domains, {
   rows: 'branded domains',
-  description: 'The account’s branded domains. Costs 1 upstream call for each page not cached.',
+  description: 'The account’s branded domains. Costs 1 upstream request per page if not cached.',
 });
 
-const whichDomain = 'Which domain: global id, or the upstream’s integer.';
+const whichDomain = 'The domain’s `id` or `databaseId`.';
 
 const CreateDomainInput = builder.inputType('CreateDomainInput', {
-  description: 'A domain to add. It must already point at the service, or the upstream refuses it.',
+  description:
+    'The domain to add. Its DNS must already point at the service, otherwise the API rejects it.',
   fields: (t) => ({
     domain: t.string({
       required: true,
       description:
-        'The domain with http or https and without a path, e.g. `https://go.example.com`.',
+        'The domain as an http or https URL without a path, e.g. `https://go.example.com`.',
     }),
-    redirectRoot: t.string({ description: 'URL that the bare domain is to redirect to.' }),
-    redirect404: t.string({ description: 'URL that unknown paths are to redirect to.' }),
+    redirectRoot: t.string({ description: 'URL to which the domain itself redirects.' }),
+    redirect404: t.string({ description: 'URL to which unknown paths redirect.' }),
   }),
 });
 
 const UpdateDomainInput = builder.inputType('UpdateDomainInput', {
   description:
-    'What to change of a domain: at least one redirect. What is left out, or null, stays as it is; an empty text asks the upstream to remove the redirect.',
+    'Changes to a domain. At least one redirect is required. Omitted or null members stay unchanged; an empty string removes a redirect if the API supports that.',
   fields: (t) => ({
     id: t.id({ required: true, description: whichDomain }),
-    redirectRoot: t.string({ description: 'URL that the bare domain is to redirect to.' }),
-    redirect404: t.string({ description: 'URL that unknown paths are to redirect to.' }),
+    redirectRoot: t.string({ description: 'URL to which the domain itself redirects.' }),
+    redirect404: t.string({ description: 'URL to which unknown paths redirect.' }),
   }),
 });
 
@@ -67,9 +70,9 @@ builder.mutationFields((t) => ({
   createDomain: t.field({
     ...resultOf(BrandedDomainRef, 'CreateDomainResult'),
     description:
-      'Adds a branded domain. Costs 1 upstream call; redirects that were not given are read when selected.',
+      'Adds a branded domain. Costs 1 upstream request, plus a read of the domain for selected redirects that the input does not contain.',
     args: {
-      input: t.arg({ type: CreateDomainInput, required: true, description: 'What to add.' }),
+      input: t.arg({ type: CreateDomainInput, required: true, description: 'The domain to add.' }),
     },
     resolve: (_root, { input }, { links }) => {
       const checks = new InputChecks('input');
@@ -83,9 +86,9 @@ builder.mutationFields((t) => ({
   updateDomain: t.field({
     ...resultOf(BrandedDomainRef, 'UpdateDomainResult'),
     description:
-      'Changes where a branded domain redirects to. Costs 1 upstream call; what was not given is read when selected.',
+      'Changes the redirects of a branded domain. Costs 1 upstream request, plus a read of the domain for selected fields that the input does not contain.',
     args: {
-      input: t.arg({ type: UpdateDomainInput, required: true, description: 'What to change.' }),
+      input: t.arg({ type: UpdateDomainInput, required: true, description: 'The changes.' }),
     },
     resolve: (_root, { input }, { links }) => {
       const checks = new InputChecks('input');
@@ -100,7 +103,7 @@ builder.mutationFields((t) => ({
   }),
   deleteDomain: deletion(t, 'BrandedDomain', deleteDomain, {
     result: 'DeleteDomainResult',
-    description: 'Removes a branded domain from the account. Costs 1 upstream call.',
+    description: 'Removes a branded domain from the account. Costs 1 upstream request.',
     which: whichDomain,
   }),
 }));

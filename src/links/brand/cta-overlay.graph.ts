@@ -4,21 +4,21 @@ import { type CtaOverlay, overlays } from './cta-overlay.ts';
 const CtaOverlayRef = builder.objectRef<CtaOverlay>('CtaOverlay');
 
 builder.node(CtaOverlayRef, {
-  description: 'A call to action that is laid over the page a short link leads to.',
+  description: 'A call-to-action overlay, shown on the target page of a short link.',
   id: { resolve: (row) => row.id, parse: Number },
   loadWithoutCache: (id, { links }) => links.find(overlays, id),
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
     type: t.exposeString('type', {
       description:
-        'What the overlay shows, in the upstream’s words, e.g. `message` or `contact`; null when it has none.',
+        'Kind of the overlay as the API names it, e.g. `message` or `contact`; null if it has none.',
     }),
     name: t.exposeString('name', {
-      description: 'What the account calls it; null when it has no name.',
+      description: 'Name of the overlay; null if it has none.',
     }),
     date: t.expose('date', {
       type: 'DateTime',
-      description: 'When it was made; null when the upstream does not say.',
+      description: 'Creation time; null if the API does not provide it.',
     }),
   }),
 });
@@ -26,5 +26,5 @@ builder.node(CtaOverlayRef, {
 listField('overlays', CtaOverlayRef, overlays, {
   rows: 'overlays',
   description:
-    'The account’s call-to-action overlays. Costs 1 upstream call for each page not cached.',
+    'The account’s call-to-action overlays. Costs 1 upstream request per page if not cached.',
 });

@@ -12,7 +12,7 @@ import {
 } from './pixel.ts';
 
 const PixelTypeRef = builder.enumType('PixelType', {
-  description: 'The network that a tracking pixel reports to.',
+  description: 'The provider of a tracking pixel.',
   values: {
     GTM: { description: 'Google Tag Manager.' },
     GA: { description: 'Google Analytics.' },
@@ -33,32 +33,31 @@ const PixelTypeRef = builder.enumType('PixelType', {
 const PixelRef = builder.objectRef<Known<Pixel>>('Pixel');
 
 builder.node(PixelRef, {
-  description: 'A tracking pixel that short links can carry.',
+  description: 'A tracking pixel that short links can include.',
   id: { resolve: (row) => row.id, parse: Number },
   loadWithoutCache: (id, { links }) => links.find(pixels, id),
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
     type: t.field({
       type: PixelTypeRef,
-      description: 'The network; null for one that this graph does not know, see `typeName`.',
+      description: 'The provider; null if this graph does not have it. See `typeName`.',
       resolve: lazily(pixels, 'type'),
     }),
     typeName: t.string({
-      description: 'The network as the upstream spells it; null when it does not say.',
+      description: 'Name of the provider in the API; null if the API does not provide it.',
       resolve: lazily(pixels, 'typeName'),
     }),
     name: t.string({
-      description: 'What the account calls it; null when it has no name.',
+      description: 'Name of the pixel; null if it has none.',
       resolve: lazily(pixels, 'name'),
     }),
     tag: t.string({
-      description:
-        'The network’s own identifier of the pixel; null when the upstream does not say.',
+      description: 'The pixel’s ID at its provider; null if the API does not provide it.',
       resolve: lazily(pixels, 'tag'),
     }),
     date: t.field({
       type: 'DateTime',
-      description: 'When it was made; null when the upstream does not say.',
+      description: 'Creation time; null if the API does not provide it.',
       resolve: lazily(pixels, 'date'),
     }),
   }),
@@ -66,32 +65,32 @@ builder.node(PixelRef, {
 
 listField('pixels', PixelRef, pixels, {
   rows: 'pixels',
-  description: 'The account’s tracking pixels. Costs 1 upstream call for each page not cached.',
+  description: 'The account’s tracking pixels. Costs 1 upstream request per page if not cached.',
 });
 
-const whichPixel = 'Which pixel: global id, or the upstream’s integer.';
+const whichPixel = 'The pixel’s `id` or `databaseId`.';
 
 const CreatePixelInput = builder.inputType('CreatePixelInput', {
-  description: 'A tracking pixel to make.',
+  description: 'The tracking pixel to create.',
   fields: (t) => ({
     type: t.field({
       type: PixelTypeRef,
       required: true,
-      description: 'The network that it reports to; it cannot be changed later.',
+      description: 'The provider. It cannot be changed later.',
     }),
-    name: t.string({ required: true, description: 'What to call it.' }),
-    tag: t.string({ required: true, description: 'The network’s own identifier of the pixel.' }),
+    name: t.string({ required: true, description: 'Display name of the pixel.' }),
+    tag: t.string({ required: true, description: 'The pixel’s ID at its provider.' }),
   }),
 });
 
 const UpdatePixelInput = builder.inputType('UpdatePixelInput', {
-  description: 'What to change of a pixel. A name that is left out, or null, stays as it is.',
+  description: 'Changes to a pixel. An omitted or null name stays unchanged.',
   fields: (t) => ({
     id: t.id({ required: true, description: whichPixel }),
-    name: t.string({ description: 'What to call it.' }),
+    name: t.string({ description: 'Display name of the pixel.' }),
     tag: t.string({
       required: true,
-      description: 'The network’s own identifier of the pixel; the upstream always wants it.',
+      description: 'The pixel’s ID at its provider. The API always requires it.',
     }),
   }),
 });
@@ -99,9 +98,14 @@ const UpdatePixelInput = builder.inputType('UpdatePixelInput', {
 builder.mutationFields((t) => ({
   createPixel: t.field({
     ...resultOf(PixelRef, 'CreatePixelResult'),
-    description: 'Makes a tracking pixel. Costs 1 upstream call; its `date` is read when selected.',
+    description:
+      'Creates a tracking pixel. Costs 1 upstream request, plus a read of the pixel if `date` is selected.',
     args: {
-      input: t.arg({ type: CreatePixelInput, required: true, description: 'What to make.' }),
+      input: t.arg({
+        type: CreatePixelInput,
+        required: true,
+        description: 'Values of the new pixel.',
+      }),
     },
     resolve: (_root, { input }, { links }) => {
       const checks = new InputChecks('input');
@@ -114,9 +118,9 @@ builder.mutationFields((t) => ({
   updatePixel: t.field({
     ...resultOf(PixelRef, 'UpdatePixelResult'),
     description:
-      'Changes a tracking pixel. Costs 1 upstream call; what was not given is read when selected.',
+      'Changes a tracking pixel. Costs 1 upstream request, plus a read of the pixel for selected fields that the input does not contain.',
     args: {
-      input: t.arg({ type: UpdatePixelInput, required: true, description: 'What to change.' }),
+      input: t.arg({ type: UpdatePixelInput, required: true, description: 'The changes.' }),
     },
     resolve: (_root, { input }, { links }) => {
       const checks = new InputChecks('input');
@@ -129,7 +133,7 @@ builder.mutationFields((t) => ({
   }),
   deletePixel: deletion(t, 'Pixel', deletePixel, {
     result: 'DeletePixelResult',
-    description: 'Removes a tracking pixel. Costs 1 upstream call.',
+    description: 'Deletes a tracking pixel. Costs 1 upstream request.',
     which: whichPixel,
   }),
 }));

@@ -15,25 +15,26 @@ import {
 const CampaignRef = builder.objectRef<Known<Campaign>>('Campaign');
 
 builder.node(CampaignRef, {
-  description: 'A group of short links that are counted, and can be rotated, together.',
+  description: 'A group of short links with common statistics and an optional rotator.',
   id: { resolve: (row) => row.id, parse: Number },
   loadWithoutCache: (id, { links }) => links.find(campaigns, id),
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
     name: t.string({
-      description: 'What the account calls it; null when it has no name.',
+      description: 'Name of the campaign; null if it has none.',
       resolve: lazily(campaigns, 'name'),
     }),
     public: t.boolean({
-      description: 'Whether everybody may see its list; null when the upstream does not say.',
+      description: 'Whether the list of its links is public; null if the API does not provide it.',
       resolve: lazily(campaigns, 'public'),
     }),
     rotatorUrl: t.string({
-      description: 'URL that redirects to each of its links in rotation; null when it has no slug.',
+      description:
+        'URL that redirects to each link of the campaign in rotation; null if the campaign has no slug.',
       resolve: lazily(campaigns, 'rotatorUrl'),
     }),
     listUrl: t.string({
-      description: 'URL of the page that lists its links; null when it has none.',
+      description: 'URL of the page that lists its links; null if it has none.',
       resolve: lazily(campaigns, 'listUrl'),
     }),
   }),
@@ -41,46 +42,45 @@ builder.node(CampaignRef, {
 
 listField('campaigns', CampaignRef, campaigns, {
   rows: 'campaigns',
-  description: 'The account’s campaigns. Costs 1 upstream call for each page not cached.',
+  description: 'The account’s campaigns. Costs 1 upstream request per page if not cached.',
 });
 
 builder.queryField('campaign', (t) =>
   t.field({
     type: CampaignRef,
     description:
-      'One campaign; null when there is none of this id. Costs nothing while the page that holds it is cached, else 1 upstream call for each page up to it.',
+      'A campaign; null if it does not exist. Costs no upstream request while the page that contains it is cached, otherwise 1 per page up to that page.',
     args: {
-      id: t.arg.id({ required: true, description: 'Global id, or the upstream’s integer.' }),
+      id: t.arg.id({ required: true, description: 'The campaign’s `id` or `databaseId`.' }),
     },
     resolve: (_root, { id }, { links }) => links.find(campaigns, parseId('Campaign', id)),
   }),
 );
 
-const slugDescription =
-  'The last part of its rotator’s URL; a campaign without one has no rotator.';
+const slugDescription = 'Last part of the rotator’s URL. A campaign without a slug has no rotator.';
 
 const CreateCampaignInput = builder.inputType('CreateCampaignInput', {
-  description: 'A campaign to make. The upstream chooses what is left out.',
+  description: 'The campaign to create. The API sets default values for omitted members.',
   fields: (t) => ({
-    name: t.string({ description: 'What to call it.' }),
+    name: t.string({ description: 'Display name of the campaign.' }),
     slug: t.string({ description: slugDescription }),
-    public: t.boolean({ description: 'Whether everybody may see its list.' }),
+    public: t.boolean({ description: 'Whether the list of its links is public.' }),
   }),
 });
 
 const UpdateCampaignInput = builder.inputType('UpdateCampaignInput', {
-  description: 'What to change of a campaign. What is left out, or null, stays as it is.',
+  description: 'Changes to a campaign. Omitted or null members stay unchanged.',
   fields: (t) => ({
     id: t.id({
       required: true,
-      description: 'Which campaign: global id, or the upstream’s integer.',
+      description: 'The campaign’s `id` or `databaseId`.',
     }),
     name: t.string({
       required: true,
-      description: 'What to call it; the upstream always wants it.',
+      description: 'Name of the campaign. The API always requires it.',
     }),
     slug: t.string({ description: slugDescription }),
-    public: t.boolean({ description: 'Whether everybody may see its list.' }),
+    public: t.boolean({ description: 'Whether the list of its links is public.' }),
   }),
 });
 
@@ -88,9 +88,13 @@ builder.mutationFields((t) => ({
   createCampaign: t.field({
     ...resultOf(CampaignRef, 'CreateCampaignResult'),
     description:
-      'Makes a campaign. Costs 1 upstream call; what neither its answer nor the input holds is read when selected.',
+      'Creates a campaign. Costs 1 upstream request, plus a read of the campaign for selected fields that neither the response nor the input contains.',
     args: {
-      input: t.arg({ type: CreateCampaignInput, required: true, description: 'What to make.' }),
+      input: t.arg({
+        type: CreateCampaignInput,
+        required: true,
+        description: 'Values of the new campaign.',
+      }),
     },
     resolve: (_root, { input }, { links }) => {
       const checks = new InputChecks('input');
@@ -103,9 +107,9 @@ builder.mutationFields((t) => ({
   updateCampaign: t.field({
     ...resultOf(CampaignRef, 'UpdateCampaignResult'),
     description:
-      'Changes a campaign. Costs 1 upstream call; what neither its answer nor the input holds is read when selected.',
+      'Changes a campaign. Costs 1 upstream request, plus a read of the campaign for selected fields that neither the response nor the input contains.',
     args: {
-      input: t.arg({ type: UpdateCampaignInput, required: true, description: 'What to change.' }),
+      input: t.arg({ type: UpdateCampaignInput, required: true, description: 'The changes.' }),
     },
     resolve: (_root, { input }, { links }) => {
       const checks = new InputChecks('input');
@@ -118,19 +122,22 @@ builder.mutationFields((t) => ({
   }),
   deleteCampaign: deletion(t, 'Campaign', deleteCampaign, {
     result: 'DeleteCampaignResult',
-    description: 'Removes a campaign; its links stay. Costs 1 upstream call.',
-    which: 'Which campaign: global id, or the upstream’s integer.',
+    description: 'Deletes a campaign; its links are kept. Costs 1 upstream request.',
+    which: 'The campaign’s `id` or `databaseId`.',
   }),
   assignLinkToCampaign: t.field({
     ...resultOf(CampaignRef, 'AssignLinkToCampaignResult'),
     description:
-      'Adds a short link to a campaign. Costs 1 upstream call; fields selected on the campaign are read afterwards.',
+      'Adds a short link to a campaign. Costs 1 upstream request, plus a read of the campaign if its fields are selected.',
     args: {
       campaignId: t.arg.id({
         required: true,
-        description: 'Which campaign: global id, or the upstream’s integer.',
+        description: 'The campaign’s `id` or `databaseId`.',
       }),
-      linkId: t.arg.int({ required: true, description: 'The upstream’s integer id of the link.' }),
+      linkId: t.arg.int({
+        required: true,
+        description: 'The link’s integer ID in the upstream API.',
+      }),
     },
     resolve: (_root, args, { links }) => {
       const checks = new InputChecks();

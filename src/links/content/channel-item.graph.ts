@@ -5,7 +5,7 @@ import { findQrCode, QrCodeRef } from './qr-code.graph.ts';
 
 /** The type of `ChannelEntry.type` and of an argument of `Mutation.assignItemToChannel`. */
 export const ChannelItemTypeRef = builder.enumType('ChannelItemType', {
-  description: 'What kind of thing a channel contains.',
+  description: 'The kind of a channel item.',
   values: {
     LINKS: { description: 'A short link.' },
     BIO: { description: 'A bio page.' },
@@ -21,35 +21,35 @@ const typenames: Readonly<Record<ChannelItemType, string>> = {
 };
 
 const ChannelEntryRef = builder.interfaceRef<ChannelItem>('ChannelEntry').implement({
-  description: 'The fields that all kinds of channel items share.',
+  description: 'The fields that all kinds of channel items have.',
   fields: (t) => ({
     id: t.id({
       nullable: false,
       description:
-        'Opaque id, unique over the whole graph, and the same in each channel that has the item: for a client’s cache. `node` does not take it, since no API reads an item by itself.',
+        'Opaque, globally unique ID, equal in all channels that contain the item. Use it as a key in a client’s cache. `node` does not accept it, because the API cannot return a single channel item.',
       resolve: ({ type, id }) => encodeGlobalId(typenames[type], id),
     }),
     type: t.expose('type', {
       type: ChannelItemTypeRef,
       nullable: false,
-      description: 'The kind of thing it is.',
+      description: 'Kind of the item.',
     }),
     databaseId: t.exposeInt('id', {
       nullable: false,
-      description: 'The id in the link-management API, unique within its type only.',
+      description: 'ID in the link-management API, unique within its type only.',
     }),
     title: t.exposeString('title', {
-      description: 'What it is called; null when it has no title.',
+      description: 'Title; null if it has none.',
     }),
     preview: t.exposeString('preview', {
-      description: 'URL of a picture of it; null when there is none.',
+      description: 'URL of a preview image; null if it has none.',
     }),
     link: t.exposeString('link', {
-      description: 'URL that opens it; null when the upstream does not say.',
+      description: 'URL that opens the item; null if the API does not provide it.',
     }),
     date: t.expose('date', {
       type: 'Date',
-      description: 'The day it was made; null when the upstream does not say.',
+      description: 'Creation date; null if the API does not provide it.',
     }),
   }),
 });
@@ -71,7 +71,7 @@ const QrItemRef = builder.objectRef<ChannelItem>('QrItem').implement({
     qrCode: t.field({
       type: QrCodeRef,
       description:
-        'The QR code itself; null when it is gone. All those of one answer are read together, in pages or one by one, whichever takes fewer upstream calls.',
+        'The QR code; null if it was deleted. The QR codes of one operation are read together, by pages or one by one, whichever costs fewer upstream requests. Costs no upstream request while cached.',
       resolve: (item, _args, context, info) =>
         findQrCode(item.id, context, info, ['channels', 'channelItems']),
     }),
@@ -80,7 +80,7 @@ const QrItemRef = builder.objectRef<ChannelItem>('QrItem').implement({
 
 /** The node type of `Channel.items`. */
 export const ChannelItemRef = builder.unionType('ChannelItem', {
-  description: 'An item of a channel. `ChannelEntry` has the fields that all kinds share.',
+  description: 'An item of a channel. `ChannelEntry` has the fields that all kinds have.',
   types: [LinkItemRef, BioItemRef, QrItemRef],
   resolveType: (item) => typenames[item.type],
 });

@@ -46,19 +46,19 @@ builder.node(ChannelRef, {
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
     name: t.string({
-      description: 'What the account calls it; null when it has no name.',
+      description: 'Name of the channel; null if it has none.',
       resolve: lazily(channels, 'name'),
     }),
     description: t.string({
-      description: 'What it is for; null when it has none.',
+      description: 'Description; null if it has none.',
       resolve: lazily(channels, 'description'),
     }),
     color: t.string({
-      description: 'Color of its badge as `#RRGGBB`; null when it has none of its own.',
+      description: 'Color of the badge as `#RRGGBB`; null for the default color.',
       resolve: lazily(channels, 'color'),
     }),
     starred: t.boolean({
-      description: 'Whether it is marked as a favorite; null when the upstream does not say.',
+      description: 'Whether the channel is a favorite; null if the API does not provide it.',
       resolve: lazily(channels, 'starred'),
     }),
     items: t.connection(
@@ -66,7 +66,7 @@ builder.node(ChannelRef, {
         type: ChannelItemRef,
         nullable: true,
         description:
-          'The items of the channel; null when it is gone. Costs 1 upstream call for each channel and page not cached.',
+          'The items of the channel; null if the channel was deleted. Costs 1 upstream request per channel and page if not cached.',
         resolve: (channel, window, { links }) => links.connection(channelItems(channel.id), window),
       },
       ...connectionOf('ChannelItem', 'channel items'),
@@ -77,42 +77,42 @@ builder.node(ChannelRef, {
 listField('channels', ChannelRef, channels, {
   rows: 'channels',
   description:
-    'The account’s channels. Costs 1 upstream call for each page not cached, and nothing for their items unless those are selected.',
+    'The account’s channels. Costs 1 upstream request per page if not cached. Their items cost nothing unless selected.',
 });
 
 builder.queryField('channel', (t) =>
   t.field({
     type: ChannelRef,
     description:
-      'One channel; null when there is none of this id. Costs nothing while the page that holds it is cached, else 1 upstream call for each page up to it, and none of those when only its items are selected.',
+      'A channel; null if it does not exist. Costs no upstream request while the page that contains it is cached, otherwise 1 per page up to that page. If only `items` is selected, only the items cost requests.',
     args: {
-      id: t.arg.id({ required: true, description: 'Global id, or the upstream’s integer.' }),
+      id: t.arg.id({ required: true, description: 'The channel’s `id` or `databaseId`.' }),
     },
     resolve: (_root, { id }, context, info) => findChannel(parseId('Channel', id), context, info),
   }),
 );
 
-const whichChannel = 'Which channel: global id, or the upstream’s integer.';
+const whichChannel = 'The channel’s `id` or `databaseId`.';
 
 const CreateChannelInput = builder.inputType('CreateChannelInput', {
-  description: 'A channel to make. The upstream chooses what is left out.',
+  description: 'The channel to create. The API sets default values for omitted members.',
   fields: (t) => ({
-    name: t.string({ required: true, description: 'What to call it.' }),
-    description: t.string({ description: 'What it is for.' }),
-    color: t.string({ description: 'Color of its badge as `#RRGGBB` or `#RGB`.' }),
-    starred: t.boolean({ description: 'Whether to mark it as a favorite.' }),
+    name: t.string({ required: true, description: 'Display name of the channel.' }),
+    description: t.string({ description: 'What the channel is for.' }),
+    color: t.string({ description: 'Color of the badge as `#RRGGBB` or `#RGB`.' }),
+    starred: t.boolean({ description: 'Whether the channel is a favorite.' }),
   }),
 });
 
 const UpdateChannelInput = builder.inputType('UpdateChannelInput', {
   description:
-    'What to change of a channel: at least one member. What is left out, or null, stays as it is.',
+    'Changes to a channel. At least one member besides `id` is required. Omitted or null members stay unchanged.',
   fields: (t) => ({
     id: t.id({ required: true, description: whichChannel }),
-    name: t.string({ description: 'What to call it.' }),
-    description: t.string({ description: 'What it is for.' }),
-    color: t.string({ description: 'Color of its badge as `#RRGGBB` or `#RGB`.' }),
-    starred: t.boolean({ description: 'Whether to mark it as a favorite.' }),
+    name: t.string({ description: 'Display name of the channel.' }),
+    description: t.string({ description: 'What the channel is for.' }),
+    color: t.string({ description: 'Color of the badge as `#RRGGBB` or `#RGB`.' }),
+    starred: t.boolean({ description: 'Whether the channel is a favorite.' }),
   }),
 });
 
@@ -120,9 +120,13 @@ builder.mutationFields((t) => ({
   createChannel: t.field({
     ...resultOf(ChannelRef, 'CreateChannelResult'),
     description:
-      'Makes a channel. Costs 1 upstream call; what neither its answer nor the input holds is read when selected.',
+      'Creates a channel. Costs 1 upstream request, plus a read of the channel for selected fields that neither the response nor the input contains.',
     args: {
-      input: t.arg({ type: CreateChannelInput, required: true, description: 'What to make.' }),
+      input: t.arg({
+        type: CreateChannelInput,
+        required: true,
+        description: 'Values of the new channel.',
+      }),
     },
     resolve: (_root, { input }, { links }) => {
       const checks = new InputChecks('input');
@@ -135,9 +139,9 @@ builder.mutationFields((t) => ({
   updateChannel: t.field({
     ...resultOf(ChannelRef, 'UpdateChannelResult'),
     description:
-      'Changes a channel. Costs 1 upstream call; what was not given is read when selected.',
+      'Changes a channel. Costs 1 upstream request, plus a read of the channel for selected fields that the input does not contain.',
     args: {
-      input: t.arg({ type: UpdateChannelInput, required: true, description: 'What to change.' }),
+      input: t.arg({ type: UpdateChannelInput, required: true, description: 'The changes.' }),
     },
     resolve: (_root, { input }, { links }) => {
       const checks = new InputChecks('input');
@@ -152,23 +156,23 @@ builder.mutationFields((t) => ({
   }),
   deleteChannel: deletion(t, 'Channel', deleteChannel, {
     result: 'DeleteChannelResult',
-    description: 'Removes a channel; its items stay. Costs 1 upstream call.',
+    description: 'Deletes a channel; its items are kept. Costs 1 upstream request.',
     which: whichChannel,
   }),
   assignItemToChannel: t.field({
     ...resultOf(ChannelRef, 'AssignItemToChannelResult'),
     description:
-      'Puts a link, a bio page or a QR code into a channel. Costs 1 upstream call; fields selected on the channel are read afterwards.',
+      'Adds a short link, a bio page or a QR code to a channel. Costs 1 upstream request, plus a read of the channel if its fields are selected.',
     args: {
       channelId: t.arg.id({ required: true, description: whichChannel }),
       type: t.arg({
         type: ChannelItemTypeRef,
         required: true,
-        description: 'What kind of thing the item is.',
+        description: 'Kind of the item.',
       }),
       itemId: t.arg.int({
         required: true,
-        description: 'The upstream’s integer id of the item, within its type.',
+        description: 'The item’s integer ID in the upstream API.',
       }),
     },
     resolve: (_root, { channelId, type, itemId }, { links }) => {

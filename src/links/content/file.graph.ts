@@ -12,26 +12,26 @@ const all = files();
 const FileRef = builder.objectRef<Known<File>>('File');
 
 builder.node(FileRef, {
-  description: 'An uploaded file, which can be downloaded at a short URL.',
+  description: 'An uploaded file with a short URL for downloads.',
   id: { resolve: (row) => row.id, parse: Number },
   loadWithoutCache: (id, { links }) => links.find(all, id),
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
     name: t.string({
-      description: 'What the account calls it; null when it has no name.',
+      description: 'Name of the file; null if it has none.',
       resolve: lazily(all, 'name'),
     }),
     downloads: t.int({
-      description: 'How often it has been downloaded; null when the upstream does not say.',
+      description: 'Number of downloads; null if the API does not provide it.',
       resolve: lazily(all, 'downloads'),
     }),
     shortUrl: t.string({
-      description: 'URL where it can be downloaded; null when the upstream does not say.',
+      description: 'Download URL; null if the API does not provide it.',
       resolve: lazily(all, 'shortUrl'),
     }),
     date: t.field({
       type: 'DateTime',
-      description: 'When it was uploaded; null when the upstream does not say.',
+      description: 'Upload time; null if the API does not provide it.',
       resolve: lazily(all, 'date'),
     }),
   }),
@@ -44,11 +44,11 @@ builder.queryField('files', (t) =>
       nullable: true,
       semanticNonNull: true,
       description:
-        'The account’s uploaded files. Costs 1 upstream call for each page not cached; every search is a list of its own.',
+        'The account’s uploaded files. Costs 1 upstream request per page if not cached. Each `search` value is a separate list.',
       args: {
         search: t.arg.string({
           description:
-            'Only files whose name the upstream finds for this; blank is the same as none.',
+            'Only files whose name the API matches with this text. A blank text matches all files.',
         }),
       },
       resolve: (_root, { search, ...window }, { links }) => links.connection(files(search), window),
@@ -58,22 +58,22 @@ builder.queryField('files', (t) =>
 );
 
 const UploadFileInput = builder.inputType('UploadFileInput', {
-  description: 'A small file to upload. The upstream chooses what is left out.',
+  description: 'A small file to upload. The API sets default values for omitted members.',
   fields: (t) => ({
     file: t.field({
       type: 'Upload',
       required: true,
-      description: 'Its bytes. A file of more than a few megabytes goes to `PUT /files/:filename`.',
+      description: 'The file. Send a file of more than a few megabytes to `PUT /files/:filename`.',
     }),
     filename: t.string({
-      description: 'Its name with an extension; by default, the name of the uploaded part.',
+      description: 'File name with an extension. Defaults to the name of the uploaded part.',
     }),
-    name: t.string({ description: 'What the account is to call it.' }),
-    custom: t.string({ description: 'What its short URL is to end with.' }),
-    domain: t.string({ description: 'A branded domain of the account for its short URL.' }),
-    password: t.string({ description: 'What to ask for before a download.' }),
-    expiry: t.field({ type: 'Date', description: 'Last day on which it can be downloaded.' }),
-    maxDownloads: t.int({ description: 'How often it can be downloaded.' }),
+    name: t.string({ description: 'Name of the file in the account.' }),
+    custom: t.string({ description: 'Last part of the short URL.' }),
+    domain: t.string({ description: 'A branded domain of the account for the short URL.' }),
+    password: t.string({ description: 'Password required for a download.' }),
+    expiry: t.field({ type: 'Date', description: 'Last day on which the file can be downloaded.' }),
+    maxDownloads: t.int({ description: 'Maximum number of downloads.' }),
   }),
 });
 
@@ -81,9 +81,13 @@ builder.mutationField('uploadFile', (t) =>
   t.field({
     ...resultOf(FileRef, 'UploadFileResult'),
     description:
-      'Uploads a small file, by a request of the GraphQL multipart request specification. Costs 1 upstream call; what its answer leaves out is read when selected.',
+      'Uploads a small file. Send it by the GraphQL multipart request specification. Costs 1 upstream request, plus a read of the file for selected fields that the response does not contain.',
     args: {
-      input: t.arg({ type: UploadFileInput, required: true, description: 'What to upload.' }),
+      input: t.arg({
+        type: UploadFileInput,
+        required: true,
+        description: 'The file and its options.',
+      }),
     },
     resolve: async (_root, { input }, { links, uploadInlineMaxBytes }) => {
       const { file, ...options } = input;
@@ -112,7 +116,7 @@ export function checkUpload(checks: InputChecks, upload: UploadFile): void {
   if (found) checks.issue('filename', found);
   checks.notBlank('name', upload.name);
   if (upload.name != null && hidesCharacters(upload.name)) {
-    const message = 'must not have control or invisible characters.';
+    const message = 'must not contain control characters or invisible characters.';
     checks.issue('name', fault('INVALID_FILENAME', message));
   }
   checks.slug('custom', upload.custom);
@@ -121,7 +125,7 @@ export function checkUpload(checks: InputChecks, upload: UploadFile): void {
   }
   checks.notBlank('password', upload.password);
   if (expiry != null && !(expiry.length === 10 && parseDay(expiry) === expiry)) {
-    const message = 'must be a day of the calendar, e.g. `2026-01-31`.';
+    const message = 'must be a date, e.g. `2026-01-31`.';
     checks.issue('expiry', fault('INVALID_DATE', message));
   }
   if (maxDownloads != null) checks.positive('maxDownloads', maxDownloads);
@@ -137,11 +141,11 @@ const MAX_FILENAME_BYTES = 255;
 function filenameFault(name: string): InputFault | null {
   if (/[/\\]/.test(name) || hidesCharacters(name)) {
     const message =
-      'must be the name alone, without slashes, backslashes, and control or invisible characters.';
+      'must be a file name without slashes, backslashes, control characters and invisible characters.';
     return fault('INVALID_FILENAME', message);
   }
   if (!/^[^.\s].*\.[\p{L}\p{N}]{1,16}$/u.test(name)) {
-    return fault('INVALID_FILENAME', 'must be a name with an extension, e.g. `report.pdf`.');
+    return fault('INVALID_FILENAME', 'must be a file name with an extension, e.g. `report.pdf`.');
   }
   if (Buffer.byteLength(name) <= MAX_FILENAME_BYTES) return null;
   const message = `must not be longer than ${MAX_FILENAME_BYTES} bytes.`;

@@ -36,15 +36,18 @@ export function findQrCode(
 }
 
 const LabelCountRef = builder.objectRef<LabelCount>('LabelCount').implement({
-  description: 'How often something was counted.',
+  description: 'A value and how often it occurred in the statistics.',
   fields: (t) => ({
-    label: t.exposeString('label', { nullable: false, description: 'What was counted.' }),
-    count: t.exposeInt('count', { nullable: false, description: 'How often.' }),
+    label: t.exposeString('label', {
+      nullable: false,
+      description: 'The value, e.g. a country or a browser.',
+    }),
+    count: t.exposeInt('count', { nullable: false, description: 'Number of scans or visits.' }),
   }),
 });
 
 const QrStatisticsRef = builder.objectRef<QrStatistics>('QrStatistics').implement({
-  description: 'Who scanned a QR code. Every list comes largest count first.',
+  description: 'Scan statistics of a QR code. Each list is sorted by count, largest first.',
   fields: (t) => {
     const counts = (
       name: {
@@ -60,13 +63,14 @@ const QrStatisticsRef = builder.objectRef<QrStatistics>('QrStatistics').implemen
       });
     return {
       clicks: t.exposeInt('clicks', {
-        description: 'Scans in all; null when the upstream does not say.',
+        description: 'Total number of scans; null if the API does not provide it.',
       }),
       uniqueClicks: t.exposeInt('uniqueClicks', {
-        description: 'Scans by different people; null when the upstream does not say.',
+        description:
+          'Number of unique visitors who scanned the code; null if the API does not provide it.',
       }),
       topCountries: counts('topCountries', 'Scans by country.'),
-      topReferrers: counts('topReferrers', 'Scans by the page they came from.'),
+      topReferrers: counts('topReferrers', 'Scans by referring page.'),
       topBrowsers: counts('topBrowsers', 'Scans by browser.'),
       topOperatingSystems: counts('topOperatingSystems', 'Scans by operating system.'),
       socialCounts: counts('socialCounts', 'Visits by social network.'),
@@ -78,32 +82,32 @@ const QrStatisticsRef = builder.objectRef<QrStatistics>('QrStatistics').implemen
 export const QrCodeRef = builder.objectRef<Known<QrCode> | QrCodeDetail>('QrCode');
 
 builder.node(QrCodeRef, {
-  description: 'A QR code, which leads to a link and counts who scans it.',
+  description: 'A QR code with scan statistics.',
   id: { resolve: (row) => row.id, parse: Number },
   loadWithoutCache: findQrCode,
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
     link: t.string({
-      description: 'URL of the code itself; null when the upstream does not say.',
+      description: 'URL of the QR code; null if the API does not provide it.',
       resolve: lazily(qrCodes, 'link'),
     }),
     scans: t.int({
-      description: 'How often it was scanned; null when the upstream does not say.',
+      description: 'Number of scans; null if the API does not provide it.',
       resolve: lazily(qrCodes, 'scans'),
     }),
     name: t.string({
-      description: 'What the account calls it; null when it has no name.',
+      description: 'Name of the QR code; null if it has none.',
       resolve: lazily(qrCodes, 'name'),
     }),
     date: t.field({
       type: 'DateTime',
-      description: 'When it was made; null when the upstream does not say.',
+      description: 'Creation time; null if the API does not provide it.',
       resolve: lazily(qrCodes, 'date'),
     }),
     statistics: t.field({
       type: QrStatisticsRef,
       description:
-        'Who scanned it; null when the upstream has no statistics of it. Costs 1 upstream call for each QR code, then none while cached.',
+        'Scan statistics; null if the API has none for this QR code. Costs 1 upstream request per QR code if not cached.',
       resolve: (row, _args, { links }) =>
         andThen('statistics' in row ? row : links.read(qrCode(row.id)), (read) => read?.statistics),
     }),
@@ -112,55 +116,55 @@ builder.node(QrCodeRef, {
 
 listField('qrCodes', QrCodeRef, qrCodes, {
   rows: 'QR codes',
-  description: 'The account’s QR codes. Costs 1 upstream call for each page not cached.',
+  description: 'The account’s QR codes. Costs 1 upstream request per page if not cached.',
 });
 
 builder.queryField('qrCode', (t) =>
   t.field({
     type: QrCodeRef,
     description:
-      'One QR code; null when there is none of this id. Costs nothing while a page that holds it is cached, else 1 upstream call, its statistics included.',
+      'A QR code; null if it does not exist. Costs no upstream request while a page that contains it is cached, otherwise 1, which includes its statistics.',
     args: {
-      id: t.arg.id({ required: true, description: 'Global id, or the upstream’s integer.' }),
+      id: t.arg.id({ required: true, description: 'The QR code’s `id` or `databaseId`.' }),
     },
     resolve: (_root, { id }, context, info) => findQrCode(parseId('QrCode', id), context, info),
   }),
 );
 
-const colorDescription = '`rgb(r,g,b)`, each from 0 to 255.';
-const logoDescription = 'Picture to put into its middle: path or URL of a png or jpg.';
+const colorDescription = '`rgb(r,g,b)`, each value from 0 to 255.';
+const logoDescription = 'Logo in the center: path or URL of a PNG or JPEG image.';
 
 const CreateQrCodeInput = builder.inputType('CreateQrCodeInput', {
-  description: 'A QR code to make. The upstream chooses what is left out.',
+  description: 'The QR code to create. The API sets default values for omitted members.',
   fields: (t) => ({
-    type: t.field({ type: QrTypeRef, required: true, description: 'What it holds.' }),
-    data: t.field({ type: QrDataInput, required: true, description: 'What it says.' }),
-    background: t.string({ description: `Color behind the code: ${colorDescription}` }),
-    foreground: t.string({ description: `Color of the code: ${colorDescription}` }),
+    type: t.field({ type: QrTypeRef, required: true, description: 'Type of the content.' }),
+    data: t.field({ type: QrDataInput, required: true, description: 'Content of the code.' }),
+    background: t.string({ description: `Background color: ${colorDescription}` }),
+    foreground: t.string({ description: `Foreground color: ${colorDescription}` }),
     logo: t.string({ description: logoDescription }),
-    name: t.string({ description: 'What to call it.' }),
+    name: t.string({ description: 'Display name of the QR code.' }),
   }),
 });
 
 const UpdateQrCodeInput = builder.inputType('UpdateQrCodeInput', {
   description:
-    'What to change of a QR code. What is left out, or null, stays as it is. Its name cannot be changed.',
+    'Changes to a QR code. Omitted or null members stay unchanged. The name cannot be changed.',
   fields: (t) => ({
     id: t.id({
       required: true,
-      description: 'Which QR code: global id, or the upstream’s integer.',
+      description: 'The QR code’s `id` or `databaseId`.',
     }),
     type: t.field({
       type: QrTypeRef,
-      description: 'What it holds. With it, the data is checked before a call is spent.',
+      description: 'Type of the content. If set, `data` is validated before the upstream request.',
     }),
     data: t.field({
       type: QrDataInput,
       required: true,
-      description: 'What it says; the upstream always wants it.',
+      description: 'Content of the code. The API always requires it.',
     }),
-    background: t.string({ description: `Color behind the code: ${colorDescription}` }),
-    foreground: t.string({ description: `Color of the code: ${colorDescription}` }),
+    background: t.string({ description: `Background color: ${colorDescription}` }),
+    foreground: t.string({ description: `Foreground color: ${colorDescription}` }),
     logo: t.string({ description: logoDescription }),
   }),
 });
@@ -181,9 +185,13 @@ builder.mutationFields((t) => ({
   createQrCode: t.field({
     ...resultOf(QrCodeRef, 'CreateQrCodeResult'),
     description:
-      'Makes a QR code. Costs 1 upstream call; what neither its answer nor the input holds is read when selected.',
+      'Creates a QR code. Costs 1 upstream request, plus a read of the QR code for selected fields that neither the response nor the input contains.',
     args: {
-      input: t.arg({ type: CreateQrCodeInput, required: true, description: 'What to make.' }),
+      input: t.arg({
+        type: CreateQrCodeInput,
+        required: true,
+        description: 'Values of the new QR code.',
+      }),
     },
     resolve: (_root, { input }, { links }) => {
       const checks = new InputChecks('input');
@@ -196,9 +204,9 @@ builder.mutationFields((t) => ({
   updateQrCode: t.field({
     ...resultOf(QrCodeRef, 'UpdateQrCodeResult'),
     description:
-      'Changes what a QR code says and how it looks. Costs 1 upstream call; fields selected on it are read afterwards.',
+      'Changes the content and the appearance of a QR code. Costs 1 upstream request, plus a read of the QR code if its fields are selected.',
     args: {
-      input: t.arg({ type: UpdateQrCodeInput, required: true, description: 'What to change.' }),
+      input: t.arg({ type: UpdateQrCodeInput, required: true, description: 'The changes.' }),
     },
     resolve: (_root, { input }, { links }) => {
       const checks = new InputChecks('input');
@@ -210,7 +218,7 @@ builder.mutationFields((t) => ({
   }),
   deleteQrCode: deletion(t, 'QrCode', deleteQrCode, {
     result: 'DeleteQrCodeResult',
-    description: 'Removes a QR code, from its channels too. Costs 1 upstream call.',
-    which: 'Which QR code: global id, or the upstream’s integer.',
+    description: 'Deletes a QR code and removes it from its channels. Costs 1 upstream request.',
+    which: 'The QR code’s `id` or `databaseId`.',
   }),
 }));

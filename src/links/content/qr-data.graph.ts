@@ -4,32 +4,33 @@ import type { QrData, QrType } from './qr-code.ts';
 
 /** The type of `type` in the inputs of both mutations. */
 export const QrTypeRef = builder.enumType('QrType', {
-  description: 'What a QR code holds. Each type says whether its data is `value` or `fields`.',
+  description: 'The content type of a QR code. Each type needs `value` or `fields` as data.',
   values: {
     TEXT: { description: 'Any text, as `value`.' },
     VCARD: { description: 'A business card, as `fields`: fname, lname, org, phone, email, site.' },
-    LINK: { description: 'A URL with http or https, as `value`.' },
+    LINK: { description: 'An http or https URL, as `value`.' },
     EMAIL: {
-      description: 'A mail to send: the address as `value`, or `fields`: email, subject, body.',
+      description: 'An email to send: the address as `value`, or `fields`: email, subject, body.',
     },
-    PHONE: { description: 'A number to call, as `value`.' },
+    PHONE: { description: 'A phone number to call, as `value`.' },
     SMS: {
-      description: 'A text message to send: the number as `value`, or `fields`: phone, message.',
+      description:
+        'A text message to send: the phone number as `value`, or `fields`: phone, message.',
     },
-    WIFI: { description: 'A network to join, as `fields`: ssid, encryption, password.' },
+    WIFI: { description: 'A Wi-Fi network to join, as `fields`: ssid, encryption, password.' },
   } satisfies Record<QrType, { description: string }>,
 });
 
 /** The type of `data` in the inputs of both mutations; `checkQrData` checks it. */
 export const QrDataInput = builder.inputType('QrDataInput', {
-  description: 'What a QR code says: exactly one of the two, by its type.',
+  description: 'The content of a QR code: exactly one of the two members, depending on the type.',
   isOneOf: true,
   fields: (t) => ({
     value: t.string({ description: 'For TEXT, LINK, PHONE, EMAIL and SMS.' }),
     fields: t.field({
       type: 'JSONObject',
       description:
-        'For VCARD, WIFI, EMAIL and SMS. WIFI needs `ssid`, EMAIL `email` and SMS `phone`. The upstream’s document does not name the parts: those under QrType are the usual ones, and any others are passed on as they are.',
+        'For VCARD, WIFI, EMAIL and SMS. WIFI requires `ssid`, EMAIL `email`, SMS `phone`. The API does not document the member names; those listed in QrType are the usual ones, and all others are forwarded unchanged.',
     }),
   }),
 });
@@ -68,7 +69,7 @@ export function checkQrData(
   const place = `${member}.${kind}`;
   if (type && !shapes[type].includes(kind)) {
     const members = shapes[type];
-    const message = `is not for ${type}, which takes \`${members.join('` or `')}\`.`;
+    const message = `is not valid for ${type}, which accepts \`${members.join('` or `')}\`.`;
     checks.issue(place, fault('NOT_FOR_TYPE', message, { type, members }));
   } else if (value != null) {
     checkText(checks, place, value, type);
@@ -87,7 +88,7 @@ function checkFields(
   const part = type ? needed[type] : undefined;
   if (part === undefined) {
     if (!Object.values(fields).some(saysSomething)) {
-      checks.issue(place, fault('EMPTY', 'must have at least one part that says something.'));
+      checks.issue(place, fault('EMPTY', 'must have at least one non-empty member.'));
     }
     return;
   }
@@ -95,7 +96,7 @@ function checkFields(
   if (typeof value === 'string' || typeof value === 'number') {
     checkText(checks, `${place}.${part}`, String(value), type);
   } else {
-    checks.issue(`${place}.${part}`, fault('REQUIRED', 'must be given, as a text.'));
+    checks.issue(`${place}.${part}`, fault('REQUIRED', 'is required and must be a string.'));
   }
 }
 

@@ -70,7 +70,7 @@ export class RedisClient {
     let reason: string | null = null;
     const giveUp = (): void => client.destroy();
     const cancel = options.clock.after(options.connectMs, () => {
-      reason = `no answer in ${options.connectMs} ms`;
+      reason = `no connection within ${options.connectMs} ms`;
       giveUp();
     });
     signal.addEventListener('abort', giveUp, { once: true });

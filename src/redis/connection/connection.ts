@@ -171,7 +171,7 @@ export class RedisConnection {
       lost: (reason: string) => this.#drop(reason),
     };
     const [first] = this.#addresses;
-    if (first === undefined) throw new Error('no URL of a Redis');
+    if (first === undefined) throw new Error('no Redis URL');
     const master =
       sentinelName === null
         ? first
@@ -200,7 +200,7 @@ export class RedisConnection {
     }
     let giveUp = (): void => {};
     const patience = new Promise<never>((_, reject) => {
-      giveUp = () => reject(new RedisUnavailable(`no reply in ${callMs} ms`, true));
+      giveUp = () => reject(new RedisUnavailable(`no reply within ${callMs} ms`, true));
     });
     this.#patience.set(giveUp, since + callMs);
     this.#underWay += 1;
@@ -227,7 +227,7 @@ export class RedisConnection {
     } catch (error) {
       if (!(error instanceof RedisRefused)) {
         // Whether it had left the process before the connection broke cannot be known.
-        throw new RedisUnavailable('the connection broke', true);
+        throw new RedisUnavailable('the connection was lost', true);
       }
       this.#answered(client);
       // A master that became a replica may keep its connections.
@@ -256,7 +256,7 @@ export class RedisConnection {
       else nextAt = Math.min(nextAt, dueAt);
     }
     if (this.#underWay === 0) return;
-    if (nextAt <= now) this.#drop(`no reply in ${2 * callMs} ms`);
+    if (nextAt <= now) this.#drop(`no reply within ${2 * callMs} ms`);
     else this.#lookIn(Math.ceil(nextAt - now));
   }
 

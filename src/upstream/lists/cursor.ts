@@ -54,7 +54,7 @@ export function decodeCursor(text: string, argument: 'after' | 'before'): Cursor
   const cursor = decodeAlone(decoded) ?? decodeAmongOthers(decoded);
   if (!cursor || cursor.page < 1 || cursor.perPage < 1) {
     throw new BadUserInput(
-      `"${argument}" is not a cursor of this API. Pass an edge's cursor, or a value of pageInfo, as it is.`,
+      `"${argument}" is not a cursor of this API. Pass the cursor of an edge or of pageInfo unchanged.`,
     );
   }
   return cursor;

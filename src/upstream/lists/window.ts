@@ -46,7 +46,8 @@ function* cutWindow<R extends Row>(
   { first, after, last, before }: WindowArguments,
   filter: ((row: R) => boolean) | undefined,
 ): Steps<Window<R> | null> {
-  if (first != null && last != null) throw new BadUserInput('Pass "first" or "last", not both.');
+  if (first != null && last != null)
+    throw new BadUserInput('Pass either "first" or "last", not both.');
   const count = checkCount(first ?? last ?? DEFAULT_WINDOW, last == null ? 'first' : 'last');
   const afterCursor = after == null ? null : decodeCursor(after, 'after');
   const beforeCursor = before == null ? null : decodeCursor(before, 'before');

@@ -22,22 +22,18 @@ export function readError(upstream: UpstreamName, cause: Failure): GatewayError 
   ) => new UpstreamFailure(upstream, code, `${title} ${rest}`, why);
   if (cause instanceof WireError) {
     return cause.kind === 'timeout'
-      ? error('UPSTREAM_TIMEOUT', 'did not answer in time.', cause)
-      : error('UPSTREAM_UNAVAILABLE', 'cannot be reached.', cause);
+      ? error('UPSTREAM_TIMEOUT', 'did not respond in time.', cause)
+      : error('UPSTREAM_UNAVAILABLE', 'is unreachable.', cause);
   }
   switch (cause.kind) {
     case 'unauthenticated':
-      return error('UPSTREAM_UNAUTHENTICATED', 'does not accept the API key it was given.');
+      return error('UPSTREAM_UNAUTHENTICATED', 'rejected the API key.');
     case 'forbidden':
-      return error('UPSTREAM_FORBIDDEN', 'does not let this API key do that.');
+      return error('UPSTREAM_FORBIDDEN', 'does not allow this request with this API key.');
     case 'unavailable':
-      return error('UPSTREAM_UNAVAILABLE', 'is out of order.', cause.detail);
+      return error('UPSTREAM_UNAVAILABLE', 'is unavailable.', cause.detail);
     case 'invalid':
-      return error(
-        'UPSTREAM_INVALID_RESPONSE',
-        'gave an answer that cannot be used.',
-        cause.detail,
-      );
+      return error('UPSTREAM_INVALID_RESPONSE', 'sent an invalid response.', cause.detail);
     default:
       return new UpstreamRejected(upstream, cause.reason);
   }
@@ -45,7 +41,7 @@ export function readError(upstream: UpstreamName, cause: Failure): GatewayError 
 
 /** What the failure of another replica's read is called here; `null` where its code does not say enough. */
 export function readErrorOf(upstream: UpstreamName, code: string): GatewayError | null {
-  const detail = 'It was asked by another replica.';
+  const detail = 'The request was sent by another replica.';
   if (code === 'UPSTREAM_TIMEOUT') return readError(upstream, new WireError('timeout', detail));
   if (code === 'UPSTREAM_UNAVAILABLE') return readError(upstream, { kind: 'unavailable', detail });
   if (code !== 'UPSTREAM_INVALID_RESPONSE') return null;
@@ -65,11 +61,10 @@ export function writeError(
   if (reason === undefined || (cause instanceof WireError && cause.kind === 'unsent')) {
     return readError(upstream, cause);
   }
-  const advice =
-    check === null ? 'Trying again does no harm.' : `Look at ${check} before you try again.`;
+  const advice = check === null ? 'It is safe to retry.' : `Check ${check} before you retry.`;
   return new GatewayError(
     'OUTCOME_UNKNOWN',
-    `${upstreamTitle[upstream]} did not confirm this change: it may or may not have happened. ${advice}`,
+    `${upstreamTitle[upstream]} did not confirm this change; it may or may not have been made. ${advice}`,
     { details: { upstream, ...(check === null ? {} : { check }) }, cause: reason },
   );
 }
@@ -78,7 +73,7 @@ export function writeError(
 export function outOfOrder(upstream: UpstreamName, retryAfterMs: number): GatewayError {
   return new GatewayError(
     'UPSTREAM_UNAVAILABLE',
-    `${upstreamTitle[upstream]} is out of order. Try again in ${Math.ceil(retryAfterMs / 1000)} s.`,
+    `${upstreamTitle[upstream]} is unavailable. Retry in ${Math.ceil(retryAfterMs / 1000)} s.`,
     { details: { upstream, retryAfterMs: Math.ceil(retryAfterMs) } },
   );
 }

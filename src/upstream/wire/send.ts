@@ -32,7 +32,7 @@ export class WireError extends Error {
   /** True where the bytes to send have ended early: the upstream did nothing wrong. */
   readonly byCaller: boolean;
   constructor(kind: WireError['kind'], cause?: unknown, byCaller = false) {
-    super(`no answer (${kind})`, { cause });
+    super(`no response (${kind})`, { cause });
     this.kind = kind;
     this.byCaller = byCaller;
   }
@@ -94,9 +94,9 @@ export async function sendOverWire(
 }
 
 /** Why a request that might not leave any more did not, */
-const TOO_LATE = new Error('it may not leave any more');
+const TOO_LATE = new Error('it must not be sent any more');
 /** ... and one whose time was over, or was broken off for that. */
-const ABORTED = new Error('its time is over');
+const ABORTED = new Error('its deadline has passed');
 
 /** The answer to one request, put together as it comes: as a stream it would take several times the processor time. */
 class Answer implements Dispatcher.DispatchHandler {

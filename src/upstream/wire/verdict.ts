@@ -5,14 +5,14 @@ import { meaningOf } from './refusal-words.ts';
 /** Longer sentences are cut: some installations put a stack trace here. */
 const maxReasonLength = 300;
 
-const noReason = 'No reason was given.';
+const noReason = 'The API gave no reason.';
 
 /** What a server in front of the API says about a request by its status alone: the API never saw it. */
 const refusedUnseen: Readonly<Record<number, string>> = {
   413: 'The request is too large.',
-  414: 'The request’s address is too long.',
-  415: 'This type of content is not taken.',
-  431: 'The request’s headers are too large.',
+  414: 'The URL of the request is too long.',
+  415: 'The content type is not supported.',
+  431: 'The request headers are too large.',
 };
 
 /** What both APIs share in telling answers apart: reading the body, and the words of a refusal. */
@@ -39,7 +39,9 @@ export function parseBody(answer: RawAnswer): ParsedBody {
     return unusable(answer.status, text.startsWith('<') ? 'HTML' : 'a body that is not JSON');
   }
   const members = Array.isArray(value) ? undefined : asMap(value);
-  return members ? { kind: 'json', members } : unusable(answer.status, 'JSON that is no object');
+  return members
+    ? { kind: 'json', members }
+    : unusable(answer.status, 'JSON that is not an object');
 }
 
 /**
@@ -66,7 +68,7 @@ export function failureVerdict(status: number, message: unknown): Verdict {
   if (meaning === 'unauthenticated' || status === 401) return { kind: 'unauthenticated' };
   if (meaning === 'forbidden' || status === 403) return { kind: 'forbidden' };
   if (meaning === 'absent') return { kind: 'absent', reason };
-  if (status >= 500) return { kind: 'unavailable', detail: `HTTP ${status} with a JSON failure` };
+  if (status >= 500) return { kind: 'unavailable', detail: `HTTP ${status} with a JSON error` };
   return { kind: 'rejected', reason };
 }
 

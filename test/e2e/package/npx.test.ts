@@ -75,7 +75,7 @@ describe('npx links-market-gateway', () => {
     gateway.child.kill('SIGTERM');
     // Which is once neither of them holds its output any longer.
     expect([0, 143, 'SIGTERM']).toContain(await gateway.ended);
-    expect(gateway.output()).toContain('SIGTERM: finishing what runs');
+    expect(gateway.output()).toContain('SIGTERM: waiting for running operations');
     await expect(fetch(url)).rejects.toThrow();
   });
 

@@ -74,7 +74,7 @@ const faults: Readonly<
     fault: answering(200, { error: 0, status: 'success', weather: LEAK }),
     codes: ['UPSTREAM_INVALID_RESPONSE'],
   },
-  'answers JSON that is no object': {
+  'answers JSON that is not an object': {
     fault: answering(200, [LEAK]),
     codes: ['UPSTREAM_INVALID_RESPONSE'],
   },
@@ -121,7 +121,7 @@ describe.each(['links', 'market'] as const)('When the %s API', (api) => {
         // After some failures an API counts as out of order, and is not asked for a while.
         expect([...codes, 'UPSTREAM_UNAVAILABLE'], text).toContain(extensions?.code);
         expect(extensions).toMatchObject({ upstream: api.toUpperCase() });
-        expect(message).toMatch(/^The (link-management|marketplace) API .*\.$/);
+        expect(message).toMatch(/^(The|Rate limit of the) (link-management|marketplace) API .*\.$/);
       }
       expect(data).toEqual(Object.fromEntries(fields[api].map((field) => [nameOf(field), null])));
     },

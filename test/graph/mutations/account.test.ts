@@ -183,7 +183,7 @@ describe('Mutation.updateAccount', () => {
     );
     expect(errors[0]?.extensions).toMatchObject({
       code: 'OUTCOME_UNKNOWN',
-      check: 'whether the new password logs in',
+      check: 'whether login with the new password works',
     });
   });
 

@@ -149,7 +149,7 @@ describe('Mutation.createDomain', () => {
       'createDomain(input: { domain: "x", redirectRoot: "", redirect404: "javascript:alert(1)" })',
       'BrandedDomain { domain }',
     );
-    expect(result.message).toBe('The input has 3 faults.');
+    expect(result.message).toBe('The input has 3 validation errors.');
     expect(result.issues).toEqual([
       { path: ['input', 'domain'], message: expect.stringContaining('http or https') },
       { path: ['input', 'redirectRoot'], message: expect.stringContaining('http or https') },

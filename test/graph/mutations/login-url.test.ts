@@ -94,7 +94,7 @@ describe('Mutation.createLoginUrl', () => {
     const { data, errors, calls } = await stage.change(making, selection);
     expect(data).toBeNull();
     expect(errors[0]?.extensions).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
-    expect(errors[0]?.message).toContain('Trying again does no harm.');
+    expect(errors[0]?.message).toContain('It is safe to retry.');
     expect(calls).toEqual([call]);
   });
 

@@ -86,7 +86,7 @@ describe('Mutation.createPixel', () => {
     );
     expect(result).toEqual({
       __typename: 'InvalidInput',
-      message: 'The input has 2 faults.',
+      message: 'The input has 2 validation errors.',
       issues: [
         { path: ['input', 'name'], message: 'must not be blank.' },
         { path: ['input', 'tag'], message: 'must not be blank.' },

@@ -115,12 +115,12 @@ describe('Mutation.createQrCode', () => {
     expect(calls).toEqual([]);
     expect(result).toMatchObject({
       __typename: 'InvalidInput',
-      message: 'The input has 5 faults.',
+      message: 'The input has 5 validation errors.',
       issues: [
         { path: ['input', 'data', 'value'], message: expect.stringContaining('http') },
         { path: ['input', 'background'], message: expect.stringContaining('rgb(r,g,b)') },
         { path: ['input', 'foreground'], message: expect.stringContaining('255') },
-        { path: ['input', 'logo'], message: expect.stringContaining('png') },
+        { path: ['input', 'logo'], message: expect.stringContaining('PNG') },
         { path: ['input', 'name'], message: 'must not be blank.' },
       ],
     });

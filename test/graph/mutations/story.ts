@@ -248,6 +248,6 @@ export const noes: readonly (readonly [string, Row, number, string])[] = [
   ['true', { error: true, msg: 'Not like this.' }, 422, 'Not like this.'],
   ['1 and success in its words', { error: 1, message: 'Success!' }, 200, 'Success!'],
   ['1 and HTML escapes', { error: 1, message: 'O&#039;Hara &amp;amp; Co' }, 200, "O'Hara &amp; Co"],
-  ['1 and nothing else', { error: 1 }, 200, 'No reason was given.'],
+  ['1 and nothing else', { error: 1 }, 200, 'The API gave no reason.'],
   ['1 and that it is not there', { error: 1, message: 'Not found.' }, 404, 'Not found.'],
 ];

@@ -140,7 +140,7 @@ describe('The memory for large bodies', () => {
   it('is half for one caller, and never all of it for several', () => {
     const pool = new BodyPool(2000 * KIB);
     pool.take('one', 1000 * KIB);
-    expect(() => pool.take('one', 17 * KIB)).toThrow('Try again soon');
+    expect(() => pool.take('one', 17 * KIB)).toThrow('Retry later');
     const most = (caller: string): number => {
       for (let taken = 0; ; taken += 20) {
         try {
@@ -162,8 +162,8 @@ describe('The memory for large bodies', () => {
     first(0);
     first(0);
     pool.take('one', 50 * KIB);
-    expect(() => pool.take('one', 17 * KIB)).toThrow('Try again soon');
+    expect(() => pool.take('one', 17 * KIB)).toThrow('Retry later');
     pool.take('two', 70 * KIB);
-    expect(() => pool.take('two', 17 * KIB)).toThrow('Try again soon');
+    expect(() => pool.take('two', 17 * KIB)).toThrow('Retry later');
   });
 });

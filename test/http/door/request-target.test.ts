@@ -161,7 +161,7 @@ describe('A request target', () => {
     for (const header of ['Allow: ', 'X-Content-Type-Options: nosniff', 'Connection: close']) {
       expect(answer).toContain(header);
     }
-    expect(answer).toMatch(/\r\n\r\nThe gateway is no proxy\.\n$/);
+    expect(answer).toMatch(/\r\n\r\nThe gateway is not a proxy\.\n$/);
     expect((await exchange('GET /livez HTTP/1.1')).status).toBe(200);
   });
 });

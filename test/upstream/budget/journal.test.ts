@@ -332,7 +332,7 @@ describe('The journal of leases', () => {
     kill();
     const next = open(await later(clock, 10)).of('a-key', span);
     for (let request = 0; request < 1000; request += 1) key.begin(false).ended();
-    expect(complaints).toEqual([expect.stringContaining('another process has taken it over')]);
+    expect(complaints).toEqual([expect.stringContaining('another process uses it now')]);
     next.begin(false);
     kill();
     expect((recalledBy(await later(clock, 20)) as number[]).length).toBeGreaterThan(0);
@@ -375,9 +375,9 @@ describe('The folder of the journal', () => {
   });
 
   test.each([
-    ['a pipe', () => void execFileSync('mkfifo', [path()]), 'it is no regular file'],
-    ['a link to a device', () => symlinkSync('/dev/zero', path()), 'it is no regular file'],
-    ['a folder', () => mkdirSync(path()), 'it is no regular file'],
+    ['a pipe', () => void execFileSync('mkfifo', [path()]), 'it is not a regular file'],
+    ['a link to a device', () => symlinkSync('/dev/zero', path()), 'it is not a regular file'],
+    ['a folder', () => mkdirSync(path()), 'it is not a regular file'],
     [
       'a file of 400 MB',
       () => {

@@ -46,7 +46,7 @@ function counted(bytes: number): number {
 function tooMuch(): GraphQLError {
   const originalError = new GatewayError(
     'BUDGET_EXHAUSTED',
-    'As much is being sent as the gateway holds at a time. Try again soon, or send less at once.',
+    'The gateway’s memory for request bodies is full. Retry later, or send a smaller request.',
     { details: { retryAfterMs: RETRY_AFTER_SECONDS * 1000 } },
   );
   // The body may still arrive, so the connection cannot be used again.

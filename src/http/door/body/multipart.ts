@@ -51,7 +51,7 @@ function parseForm(form: Form): GraphQLParams {
   }
   for (const [name, paths] of places) {
     const file = form.get(name);
-    if (typeof file !== 'object' || file === null) refuse(`there is no file ${quote(name)}`);
+    if (typeof file !== 'object' || file === null) refuse(`the file ${quote(name)} is missing`);
     for (const path of paths) put(operations, path, file);
   }
   return operations;
@@ -70,10 +70,10 @@ function placesOf(form: Form): ReadonlyMap<string, readonly string[]> {
     places.set(name, value);
     paths += value.length;
   }
-  if (paths > MAX_FILES) refuse(`\`map\` may have ${MAX_FILES} files and paths, and has ${paths}`);
+  if (paths > MAX_FILES) refuse(`\`map\` has ${paths} files and paths; the limit is ${MAX_FILES}`);
   // All that `map` is made of are names and paths, so a name that is given twice leaves one text over.
   const texts = text.match(/"(?:[^"\\]|\\.)*"/g) ?? [];
-  if (texts.length !== places.size + paths) refuse('`map` has one name twice');
+  if (texts.length !== places.size + paths) refuse('`map` contains a name twice');
   return places;
 }
 
@@ -83,7 +83,7 @@ function isPath(value: unknown): value is string {
 
 function textOf(form: Form, name: string): string {
   const text = form.get(name);
-  if (typeof text !== 'string') refuse(`\`${name}\` is missing, or is a file`);
+  if (typeof text !== 'string') refuse(`\`${name}\` is missing or is a file`);
   return text;
 }
 
@@ -92,7 +92,7 @@ function objectOf(name: string, text: string): Json {
   try {
     value = JSON.parse(text);
   } catch {
-    refuse(`\`${name}\` is no JSON`);
+    refuse(`\`${name}\` is not valid JSON`);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     refuse(`\`${name}\` must be a JSON object`);
@@ -107,7 +107,7 @@ function put(operations: Json, path: string, file: object): void {
   let place: unknown = operations;
   for (const step of steps) place = memberOf(place, step);
   if (steps[0] !== 'variables' || memberOf(place, last) !== null) {
-    refuse(`${quote(path)} must lead to a null in the variables`);
+    refuse(`${quote(path)} must point to a null value in the variables`);
   }
   (place as Json)[last] = file;
 }
@@ -123,5 +123,5 @@ function quote(text: string): string {
 }
 
 function refuse(reason: string): never {
-  throw new BadUserInput(`The multipart request cannot be read: ${reason}.`);
+  throw new BadUserInput(`The multipart request cannot be parsed: ${reason}.`);
 }

@@ -25,7 +25,7 @@ export function envelopeFault({
   if (!isAbsent(extensions) && !isObject(extensions)) return '`extensions` must be an object.';
   if (isAbsent(operationName)) return null;
   const isName = typeof operationName === 'string' && operationName !== '';
-  return isName ? null : '`operationName` must be the name of an operation.';
+  return isName ? null : '`operationName` must be a string.';
 }
 
 /** Whether a member of an envelope is left out, in either way. */
@@ -67,7 +67,7 @@ export function bodyLimit(
 
 /** `BAD_USER_INPUT` with status 413. */
 export function bodyTooLarge(maxBytes: number): GraphQLError {
-  const message = `The request body is larger than ${maxBytes} bytes. Files have a way of their own: PUT /files/:filename.`;
+  const message = `The request body is larger than ${maxBytes} bytes. Upload files with PUT /files/:filename.`;
   return new GraphQLError(message, {
     extensions: {
       code: 'BAD_USER_INPUT',

@@ -60,7 +60,7 @@ export function openJournal(options: FileJournalOptions): Journal {
   const { clock, complain, folder, warn = complain } = options;
   const without = (why: string): Journal => {
     complain(
-      `STATE_DIR ${why}: what was spent cannot be remembered, so half of each rate limit is left alone for one window after a start, or until the upstream says what is left.`,
+      `STATE_DIR ${why}. Sent requests are not saved, so each start uses only half of each rate limit for one window, or until the API reports what remains.`,
     );
     return noJournal(clock.now());
   };
@@ -68,7 +68,7 @@ export function openJournal(options: FileJournalOptions): Journal {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     if (isOpenToOthers(folder)) {
       warn(
-        `STATE_DIR ${folder} can be written to by others, who could make the next process spend too much or nothing. Make it this process's own, with chmod 700, or name a folder in it that does not exist yet.`,
+        `STATE_DIR ${folder} is writable by other users, who could change the rate limit budget of the next process. Restrict it with chmod 700, or name a folder in it that does not exist yet.`,
       );
     }
     const before = readBefore(join(folder, FILE));
@@ -228,7 +228,7 @@ class FileJournal implements Journal {
     const { keepMs } = this.#options;
     const { now, wall } = momentOf(this.#options.clock);
     if (this.#file !== null && readBefore(this.#path)?.owner !== this.#owner) {
-      throw new Error('another process has taken it over');
+      throw new Error('another process uses it now');
     }
     const at = (then: number): Moment => ({ now: then, wall: wall - (now - then) });
     if (this.#knownSince !== null && this.#knownSince + keepMs <= now) this.#knownSince = null;
@@ -264,7 +264,7 @@ class FileJournal implements Journal {
       // Then whoever keeps us from writing keeps us from deleting as well.
     }
     complain(
-      `STATE_DIR ${folder} cannot be written any more (${why}): what is spent is not remembered, and the next start leaves half of each rate limit alone for one window, or until the upstream says what is left.`,
+      `STATE_DIR ${folder} is no longer writable (${why}). Sent requests are not saved, so the next start uses only half of each rate limit for one window, or until the API reports what remains.`,
     );
   }
 }

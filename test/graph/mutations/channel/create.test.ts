@@ -81,10 +81,10 @@ describe('Mutation.createChannel', () => {
     );
     expect(result).toEqual({
       __typename: 'InvalidInput',
-      message: 'The input has 2 faults.',
+      message: 'The input has 2 validation errors.',
       issues: [
         { path: ['input', 'name'], message: 'must not be blank.' },
-        { path: ['input', 'color'], message: 'must be a HEX color: `#RRGGBB` or `#RGB`.' },
+        { path: ['input', 'color'], message: 'must be a hex color: `#RRGGBB` or `#RGB`.' },
       ],
     });
     expect(calls).toEqual([]);

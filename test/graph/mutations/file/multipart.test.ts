@@ -181,7 +181,7 @@ describe('a multipart request', () => {
     expect([reply.status, code(reply)]).toEqual([400, 'BAD_USER_INPUT']);
     const { message = '' } = reply.errors?.[0] ?? {};
     expect(message).toMatch(
-      /^The multipart request cannot be read: (?!the part|its parts).*(map|null|file)/,
+      /^The multipart request cannot be parsed: (?!the part|its parts).*(map|null|file)/,
     );
     expect(message.length).toBeLessThan(300);
     expect(Object.hasOwn(Object.prototype, 'file')).toBe(false);
