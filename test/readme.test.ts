@@ -38,6 +38,14 @@ describe('the pages', () => {
     expect(text).toMatch(/^# .+\n\nFor [^]+?\.\n\n/);
   });
 
+  it.each(docs)('list their sections at the beginning: $path', ({ text }) => {
+    const prose = text.replace(/^```.*?^```$/gms, '');
+    const sections = [...prose.matchAll(/^## (.+)$/gm)].map(([, title]) => title);
+    const [contents = ''] = prose.split(/^## /m);
+    const listed = [...contents.matchAll(/^- \[(.+?)\]\(#[\w-]+\)$/gm)].map(([, title]) => title);
+    expect(listed).toEqual(sections);
+  });
+
   it('list every setting as the code has it', () => {
     const rows = [
       ...pageAt('docs/configuration.md').matchAll(/^\| Variable \|.*\n\|-.*\n((?:\|.*\n)+)/gm),

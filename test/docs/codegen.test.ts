@@ -34,7 +34,7 @@ export const title = ({ item }: Item) => item?.title;
 export const gold: AccountStatus = 'GOLD';
 `;
 
-describe('the types of GraphQL Code Generator, as docs/frontend.md configures it', () => {
+describe('the types of GraphQL Code Generator, as docs/frontend-reference.md configures it', () => {
   it('are those of the graph', async () => {
     const { project } = stage;
     const { default: config } = await stage.load<{ default: Config }>('../codegen.ts');

@@ -41,7 +41,7 @@ const shown = (data: unknown): unknown[] => {
   return [account?.username, overlays?.nodes[0]?.name];
 };
 
-describe('the deferred part of docs/frontend.md', () => {
+describe('the deferred part of docs/frontend-reference.md', () => {
   const parts = [
     ['studio', undefined],
     ['studio', 'Gift cards in every size'],
@@ -113,7 +113,7 @@ describe('what failed for now', () => {
   });
 });
 
-it('urql sends a file among the variables, as docs/frontend.md says', async () => {
+it('urql sends a file among the variables, as docs/frontend-reference.md says', async () => {
   const fetchOptions = { headers: { 'apollo-require-preflight': 'true' } };
   const exchanges = [fetchExchange];
   const client = new Client({ url: `${door.url}/graphql`, fetchOptions, exchanges });

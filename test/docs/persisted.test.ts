@@ -21,7 +21,7 @@ async function openListed(): Promise<string> {
   return `${door.url}/graphql`;
 }
 
-/** Makes the list as docs/frontend.md says. */
+/** Makes the list as docs/frontend-reference.md says. */
 async function list(script: string): Promise<void> {
   const steps = [
     ['gql.tada/bin/cli.js', 'generate-persisted', '-o', 'found.json'],
@@ -38,7 +38,7 @@ const input = { id: 'Q2FtcGFpZ246NTM', name: 'Winter sale' };
 const changed = { updateCampaign: { __typename: 'Campaign', ...input } };
 type Operations = { Campaigns: never; ChangeCampaign: never };
 
-describe('the listed operations of docs/frontend.md', () => {
+describe('the listed operations of docs/frontend-reference.md', () => {
   it('are those that urql sends, and others are not answered', async () => {
     await list('../persist.js');
     const url = await openListed();
@@ -69,7 +69,7 @@ describe('the listed operations of docs/frontend.md', () => {
 
   it('are those that the compiler of Relay lists', async () => {
     const { project } = stage;
-    const page = pageAt('docs/frontend.md');
+    const page = pageAt('docs/frontend-reference.md');
     const [, more = ''] = /^Relay's compiler writes the list itself: `(.*?)`/m.exec(page) ?? [];
     const config = JSON.parse(clientBlocks.get('relay.config.json') ?? '');
     project.write('relay.config.json', JSON.stringify({ ...config, ...JSON.parse(`{${more}}`) }));

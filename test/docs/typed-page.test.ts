@@ -88,6 +88,6 @@ describeWith(chromium, 'the typed page of docs/frontend.md in a browser', () => 
     html = await project.bundle();
     await expectToShow(page.origin, block('page'));
     expect(door.calls()).toBe(6);
-    expect(pageAt('docs/frontend.md')).toContain('The page has cost six requests upstream');
+    expect(pageAt('docs/frontend.md')).toContain('The page has cost 6 upstream requests');
   });
 });

@@ -24,7 +24,7 @@ export function keep(run: Run): string[] {
   });
   writeFileSync(PICTURE, plot(run));
   renew(PAGE, 'Last run', section(run, `../${PICTURE}`));
-  renew(README, 'Measured', `${headline(run)}\n\nAll figures: [${PAGE}](${PAGE}).`);
+  renew(README, 'Measurements', `${headline(run)}\n\nAll figures are in [${PAGE}](${PAGE}).`);
   return [RESULTS, PICTURE, PAGE, README];
 }
 

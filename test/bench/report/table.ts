@@ -67,8 +67,8 @@ export function headline(run: Run): string {
   const browser = figure('repeated, Chromium’s headers, other origin');
   const jwt = figure('repeated, JWT signed with a provider’s key (RS256)');
   return [
-    `- A repeated query, over a bare \`node:http\` server that sends the same bytes: ${written(plain)}; with the headers of a browser, for a page of another origin, ${written(browser)}; with a JWT ${written(jwt)}.`,
-    `- 20 page views a second under 30 requests a minute: ${written(views)} complete and right (${views.note}), with ${written(busiest)} requests in the busiest minute (${busiest.note}).`,
-    `- p99 of a warm answer, over that of a gateway with no limit: ${written(slowest)} (${slowest.note}).`,
+    `- Throughput of a repeated query relative to a bare \`node:http\` server with the same responses: ${written(plain)}; for a browser on a page of another origin: ${written(browser)}; with a JWT: ${written(jwt)}.`,
+    `- 20 page views per second under a limit of 30 requests per minute: ${written(views)} complete and correct (${views.note}); ${written(busiest)} upstream requests in the busiest minute (${busiest.note}).`,
+    `- p99 latency of cached responses relative to a gateway without a rate limit: ${written(slowest)} (${slowest.note}).`,
   ].join('\n');
 }

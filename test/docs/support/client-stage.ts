@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { blocksOf, makeProject, type Project } from './typed-page.ts';
 
-const road = blocksOf('docs/frontend.md');
+const road = [...blocksOf('docs/frontend.md'), ...blocksOf('docs/frontend-reference.md')];
 
 /** The files of docs/clients.md by name. */
 export const clientBlocks = blocksOf('docs/clients.md');
 
-/** A reader's project with all files of docs/frontend.md and docs/clients.md, for the tests of a file. */
+/** A project with all files of docs/frontend.md, docs/frontend-reference.md and docs/clients.md. */
 export interface ClientStage {
   readonly project: Project;
   /** Loads a file of `src/`. */
