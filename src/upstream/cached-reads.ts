@@ -27,7 +27,7 @@ import type { KeyAuthorization } from './wire/key-authorization.ts';
 /** What the cache has for a read. */
 interface Lookup<T> {
   readonly hit: Hit<T> | undefined;
-  /** The entry as an ingredient of an answer; absent where there is none. */
+  /** The entry as an ingredient of a response; absent if there is none. */
   readonly ingredient: Ingredient | undefined;
   /** Whether a reader gets it at once. */
   readonly serves: boolean;
@@ -38,7 +38,7 @@ const NOTHING: Lookup<never> = { hit: undefined, ingredient: undefined, serves: 
 interface CachedReadsOptions {
   readonly upstream: UpstreamName;
   readonly cache: Cache;
-  /** Makes the parts of cache keys that stand for a request's body unreadable. */
+  /** Replaces the parts of cache keys that represent a request's body. */
   readonly digest: Digest;
   readonly freshness: Readonly<Record<Resource, Freshness>>;
   readonly authorization: KeyAuthorization;
@@ -49,7 +49,7 @@ interface CachedReadsOptions {
 /** The cache as one upstream's readers and writers see it: which entries serve, and what follows from that. */
 export class CachedReads implements IngredientSource {
   readonly #options: CachedReadsOptions;
-  /** A read with what its answer is cached under. */
+  /** Adds the cache key to a read. */
   readonly keyed: ReturnType<typeof keyedBy>;
 
   constructor(options: CachedReadsOptions) {
@@ -61,7 +61,7 @@ export class CachedReads implements IngredientSource {
     return this.#options.upstream;
   }
 
-  /** The entry of a read, whatever its age, unless the credential stands too badly for it. */
+  /** The entry of a read, whatever its age, unless the credential was rejected and the entry is too old. */
   find<T>(of: KeyedRead<T>): Hit<T> | undefined {
     const hit = this.#options.cache.get(of.key) as Hit<T> | undefined;
     return hit && this.#allowed(of, hit);
@@ -87,9 +87,9 @@ export class CachedReads implements IngredientSource {
   }
 
   /**
-   * Calls `changed` with every change of the answer to a read, and keeps it fresh: past its ttl it is read again
-   * before what is not watched, in the turn of one of its `watchers`, for as long as it is watched. 0 upstream calls by
-   * itself.
+   * Calls `changed` with every change of the response to a read, and keeps it fresh: past its ttl it is read again
+   * before unwatched entries, in the turn of one of its `watchers`, for as long as it is watched. Costs no
+   * upstream request itself.
    */
   watch(of: KeyedRead, changed: WatchListener, watchers: Watchers): Watch {
     return {
@@ -114,7 +114,7 @@ export class CachedReads implements IngredientSource {
     return { hit, ingredient: this.ingredient(of, hit), serves };
   }
 
-  /** A reader asked for an entry: it is kept fresh, unless it is known to be outdated. */
+  /** A reader used an entry: it is kept fresh, unless it is known to be outdated. */
   asked(ingredient: Ingredient): void {
     if (!ingredient.of.read.page?.reload) this.#options.refresher.asked([ingredient]);
   }
@@ -145,13 +145,13 @@ export class CachedReads implements IngredientSource {
     events?.emit('read', { upstream, resource, result, times });
   }
 
-  /** An entry as an ingredient of an answer; `stale` for one past its ttl, or where nothing newer came. */
+  /** An entry as an ingredient of a response; `stale` if it is past its ttl, or nothing newer was received. */
   ingredient(of: KeyedRead, { ageMs, entry, state }: Hit, stale = state !== 'fresh'): Ingredient {
     const { freshness, stamp } = entry;
     return { of, source: this, stamp, freshness, state, ageMs, stale };
   }
 
-  /** The answer to a read as the cache has it. */
+  /** The response to a read in the cache. */
   entryOf<T>(of: KeyedRead<T>, value: T, stamp: Stamp): CacheEntry<T> {
     const { resource } = of.read;
     const freshness = this.#options.freshness[resource];
@@ -159,8 +159,8 @@ export class CachedReads implements IngredientSource {
   }
 
   /**
-   * Stores the entry of a read and returns true, unless a write has touched it while it was in flight, of whatever
-   * outcome. `tags` are those by which one could.
+   * Stores the entry of a read and returns true, unless a write with any outcome has affected it in flight. `tags`
+   * are those by which one could.
    */
   store({ key }: KeyedRead, entry: CacheEntry, bytes: number, tags: readonly string[]): boolean {
     const { cache } = this.#options;
@@ -168,7 +168,7 @@ export class CachedReads implements IngredientSource {
     return !isTouched && cache.set(key, entry, bytes);
   }
 
-  /** Stores an answer that another replica has read, unless a write has made it invalid since. */
+  /** Stores a response that another replica has read, unless a write has invalidated it since. */
   adopt(of: KeyedRead, { bytes, stamp, value }: Answer): boolean {
     const { page } = of.read;
     const { cache } = this.#options;
@@ -179,14 +179,15 @@ export class CachedReads implements IngredientSource {
   }
 
   /**
-   * An operation has waited for the answer to a read in flight. It serves the rest of the operation whatever its ttl, and
-   * whether the cache has taken it or not, so that nothing is read twice; a write ends that.
+   * An operation has waited for the response to a read in flight. It is used for the rest of the operation
+   * whatever its ttl, and whether the cache has stored it or not, so that nothing is read twice; a write ends
+   * that.
    */
   waited<T>({ entry, of, tags }: ReadInFlight<T>, value: T, { awaited }: Receipt): void {
-    // Another replica's answer is in the cache.
+    // Another replica's response is in the cache.
     const known = entry ?? this.#options.cache.peek(of.key)?.entry;
     if (known?.value !== value) return;
-    // All by which a write can have touched it from the time on at which it was asked for.
+    // All tags by which a write can have affected it since its request was sent.
     awaited.set(of.key, { ...known, tags: [...known.tags, ...tags] });
   }
 
@@ -197,7 +198,7 @@ export class CachedReads implements IngredientSource {
     return holds ? (entry as CacheEntry<T>) : undefined;
   }
 
-  /** Tags as the cache knows them. */
+  /** Tags in the scope of the cache. */
   tagsOf(tags: readonly string[], { partition }: Credential): string[] {
     return scopedTags(scopeOf(this.#options.upstream, partition), tags);
   }
@@ -207,7 +208,7 @@ export class CachedReads implements IngredientSource {
     return this.#options.cache.touch(this.tagsOf(tags, credential), permit);
   }
 
-  /** Leaves every entry with one of these tags for when nothing newer can be had. See `Cache.doubt`. */
+  /** Marks every entry with one of these tags as a fallback. See `Cache.doubt`. */
   doubt(tags: readonly string[], credential: Credential, permit?: string): AtOnce<void> {
     return this.#options.cache.doubt(this.tagsOf(tags, credential), permit);
   }

@@ -18,7 +18,7 @@ import type { ExchangeOptions } from './wire/exchange.ts';
 import { Wire } from './wire/wire.ts';
 import { Writes } from './writes.ts';
 
-/** What a client needs beside what an exchange does. */
+/** The options of a client, in addition to those of an exchange. */
 export interface ClientOptions extends ExchangeOptions {
   readonly cache: Cache;
   readonly freshness: Readonly<Record<Resource, Freshness>>;
@@ -26,9 +26,9 @@ export interface ClientOptions extends ExchangeOptions {
   readonly rateLimit: number;
   /** Requests that one operation may make; never more than a window has, and this many by default. */
   readonly maxCallsPerOperation?: number;
-  /** Makes the parts of cache keys that stand for a request's body unreadable. */
+  /** Replaces the parts of cache keys that represent a request's body. */
   readonly digest: Digest;
-  /** Keys whose budgets are held at a time; unlimited unless callers bring keys of their own. */
+  /** Keys whose budgets are held at the same time; unlimited unless callers bring their own keys. */
   readonly maxKeys?: number;
   /** Called with each partition that is forgotten, because its key was refused. */
   readonly onForgotten?: (partition: string) => void;
@@ -36,9 +36,9 @@ export interface ClientOptions extends ExchangeOptions {
   readonly journal?: Journal;
   /** Makes the budget of a key, where replicas share it; by default this process has its keys to itself. */
   readonly budgetOf?: ((secret: string) => Budget) | undefined;
-  /** Where replicas keep answers for each other, where there are several. */
+  /** The responses shared by replicas, if there are several. */
   readonly answers?: SharedAnswers | undefined;
-  /** Where what happens here is emitted. */
+  /** Receives the events of this client. */
   readonly events?: EventStream;
 }
 
@@ -51,7 +51,7 @@ export class Client {
   readonly budgets: Budgets;
   /** What the cache has for the readers of this upstream. */
   readonly cached: CachedReads;
-  /** What other replicas have for them; `null` where there are none. */
+  /** The responses of other replicas; `null` without replicas. */
   readonly sharedCache: SharedCache | null;
   readonly inFlight: InFlight;
   /** The way of a read that no cache entry serves at once. */
@@ -115,7 +115,7 @@ export class Client {
     this.#refresher.forget(partition);
     this.budgets.refused(credential);
     onForgotten?.(partition);
-    // It notifies those who watch, and they can come back at once.
+    // It notifies watchers, which can return at once.
     cache.forget(scope);
     return cache.touch([everythingOf(scope)]);
   }

@@ -5,28 +5,28 @@ import type { Witness, Witnessed } from './wire/exchange.ts';
 import { type Failure, systemCode } from './wire/failure.ts';
 import { WireError } from './wire/send.ts';
 
-/** Something that is wrong, in a sentence or two for the operator. No URL, key or answer is in it. */
+/** A problem, described for the operator in one or two sentences without URL, key or response. */
 export interface Finding {
   readonly sentence: string;
-  /** Where it is to be mended: in the configuration, or in the world. */
+  /** Where to fix it: in the configuration, or elsewhere. */
   readonly at: 'configuration' | 'world';
 }
 
-/** What the sentences speak of. */
+/** The values that appear in the sentences. */
 export interface Subject {
   readonly upstream: UpstreamName;
   readonly baseUrl: string;
   readonly timeoutMs: number;
-  /** False where callers bring the keys. */
+  /** False if callers bring the keys. */
   readonly ownKey: boolean;
 }
 
-/** Clocks that are less apart do no harm: `Date` has whole seconds, and an answer takes a few. */
+/** A smaller difference between clocks is harmless: `Date` has whole seconds, and a response takes time. */
 const MAX_SKEW_MS = 30_000;
 
 /**
- * What the failure of a request says of the configuration, and its answer of the clocks: what an operator mistypes, and
- * every caller would get as `UPSTREAM_…`. Empty where nothing looks wrong. `wallMs` is the wall clock of this machine.
+ * Derives problems of the configuration and of the clocks from the result of a request. Empty if there are none.
+ * `wallMs` is the wall clock of this machine.
  */
 function diagnose(witnessed: Witnessed, subject: Subject, wallMs: number): Finding[] {
   const { answer, outcome } = witnessed;
@@ -108,7 +108,7 @@ function skewOf({ headers: { date } }: RawAnswer, wallMs: number): number {
   return Number.isNaN(upstreamMs) ? 0 : wallMs - upstreamMs;
 }
 
-/** Why an answer is not what was asked for; `null` where that is no matter of the configuration. */
+/** Why a response is not as expected; `null` if the configuration is not the cause. */
 function faultOf(
   { status, text }: RawAnswer,
   outcome: Witnessed['outcome'],
@@ -145,7 +145,7 @@ function faultOf(
   );
 }
 
-/** Why no answer came, by the code of the system or the library. */
+/** Why there is no response, by the error code of the system or the library. */
 function unanswered({ cause, kind }: WireError, { timeoutMs, upstream }: Subject): Finding {
   const setting = `${upstream}_BASE_URL`;
   const code = systemCode(cause);

@@ -2,19 +2,19 @@ import { GatewayError } from '../errors.ts';
 import type { Hit } from './cache/cache.ts';
 import type { Caller } from './operation.ts';
 
-/** Ends the wait of a reader with a fallback that has waited long enough; the request goes on without it. */
+/** Ends the wait of a reader that has a fallback; the request continues without it. */
 export class FallbackWillDo extends Error {
   override readonly name = 'FallbackWillDo';
 }
 
-/** The share of its patience for which an operation waits for something newer than its fallbacks. */
+/** The share of its maximum wait for which an operation waits for something newer than its fallbacks. */
 const PATIENCE_SHARE = 1 / 10;
-/** It waits so long in any case, which a usual round trip takes: patience is about turns. */
+/** The minimum, which covers a usual round trip. */
 const SHORTEST_MS = 250;
 /** It waits no longer for something newer than an entry that could still be served at once. */
 const LONGEST_MS = 1000;
 
-/** Codes of errors that say that nothing newer can be had for now. */
+/** Error codes after which nothing newer is available for now. */
 const OUTAGES = new Set([
   'BUDGET_EXHAUSTED',
   'UPSTREAM_UNAVAILABLE',
@@ -24,7 +24,7 @@ const OUTAGES = new Set([
 
 /**
  * For how many milliseconds a read waits for something newer than its fallback. All reads of an operation share
- * that time, whatever their depth, and so do all readers of a request that is under way.
+ * that time, at any depth, and so do all readers of a request in flight.
  */
 export function fallbackWaitMs(caller: Caller, fallback: Hit, underWayMs: number): number {
   const share = Math.max(SHORTEST_MS, caller.maxWaitMs * PATIENCE_SHARE);
@@ -37,7 +37,7 @@ export function isOutage(error: unknown): boolean {
   return error instanceof GatewayError && OUTAGES.has(error.code);
 }
 
-/** Whether a read that ended like this is answered from its fallback. */
+/** Whether a read that failed in this way is answered from its fallback. */
 export function servesAfter(error: unknown): boolean {
   if (error instanceof FallbackWillDo || isOutage(error)) return true;
   return error instanceof GatewayError && error.code === 'OPERATION_TOO_EXPENSIVE';

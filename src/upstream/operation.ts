@@ -8,9 +8,9 @@ import type { DryRun } from './dry-run/dry-run.ts';
 import type { Receipt, Watch } from './receipt.ts';
 import type { Read } from './request.ts';
 
-/** Who asks, on whose account, and how patient they are. One per operation. */
+/** The caller of one operation, with its deadline. */
 export interface Caller {
-  /** Whom slots are charged to in the fair order. */
+  /** The name to which slots are charged in the fair order. */
   readonly name: string;
   readonly receipt: Receipt;
   /** How long the operation may wait for turns in all, in milliseconds. */
@@ -19,11 +19,11 @@ export interface Caller {
   readonly signal: AbortSignal;
 }
 
-/** Watches each read of an operation from before it is answered, so that no change of it is missed. */
+/** Watches each read of an operation from before its response, so that no change is missed. */
 export interface ReadWatcher {
-  /** A read begins, which `watch` watches; call what comes back once it has ended. */
+  /** A read begins, which `watch` watches; call the returned function when it has ended. */
   begin(of: KeyedRead, watch: (changed: WatchListener, watchers: Watchers) => Watch): () => void;
-  /** How a budget stands, of which changes are looked for from then on. */
+  /** The state of a budget, whose changes are watched from then on. */
   budgetState(source: BudgetSource, credential: Credential): KeyState;
 }
 
@@ -33,37 +33,37 @@ export interface BudgetSource {
   budgetState(credential: Credential): KeyState;
 }
 
-/** A dry run: nothing is sent, and rows are made up where the cache has no answer. */
+/** A dry run: nothing is sent, and placeholders replace uncached responses. */
 export interface PlannedMode {
   readonly kind: 'planned';
   readonly dryRun: DryRun;
-  /** Whether a page is all that is read here, whatever comes on it. Without it, pages can follow. */
+  /** Whether no other page is read here, whatever the page contains. Without it, pages can follow. */
   readonly suffices?: (read: Read<unknown>) => boolean;
   /**
-   * The fields that want what is read, as response paths without indices. `about` is `Read.about`, for who reads for
-   * several of them at once.
+   * The fields that need a read, as response paths without indices. `about` is `Read.about`, for readers that read
+   * for several of them together.
    */
   readonly wantedBy?: (about?: number) => readonly string[];
 }
 
 /**
- * How an operation reads, where it does not read as usual. `cacheOnly`: at once from the cache or not at all, and
- * nothing is counted before `Ingredients.settle`. `watched`: what it reads is watched, and shows no interest by itself.
+ * The mode of an operation that does not read as usual. `cacheOnly`: synchronously from the cache or not at all,
+ * and nothing is counted before `Ingredients.settle`. `watched`: its reads are watched, and do not count as use.
  */
 export type ExecutionMode =
   | { readonly kind: 'cacheOnly' }
   | { readonly kind: 'watched'; readonly watcher: ReadWatcher }
   | PlannedMode;
 
-/** For whom the cache is read; without a caller where no operation is involved. */
+/** The credential to read the cache with; without a caller if no operation is involved. */
 export type Looking = Pick<Access, 'credential'> & Partial<Omit<Access, 'credential'>>;
 
-/** On whose behalf a call is made: the operation, and the credential it uses here. */
+/** The operation on whose behalf a request is made, and the credential it uses. */
 export interface Access {
   readonly caller: Caller;
   readonly credential: Credential;
   readonly mode?: ExecutionMode | undefined;
-  /** Present where the caller has to be admitted first. */
+  /** Present if the caller must be admitted first. */
   readonly admittance?: Admittance | undefined;
 }
 
@@ -75,7 +75,7 @@ export class Admittance {
   readonly #check: () => Promise<unknown>;
   #isAdmitted = false;
 
-  /** `check` rejects for a caller who may not ask; it is called each time, and answers from the cache. */
+  /** `check` rejects for a caller who is not admitted; it is called each time, and uses the cache. */
   constructor(check: () => Promise<unknown>) {
     this.#check = check;
   }
@@ -85,7 +85,7 @@ export class Admittance {
     return this.#isAdmitted;
   }
 
-  /** Resolves for a caller who may ask; rejects with the error of the check. */
+  /** Resolves for an admitted caller; rejects with the error of the check. */
   async admit(): Promise<void> {
     try {
       await this.#check();

@@ -8,10 +8,10 @@ import { PlannedReads } from './dry-run/planned-reads.ts';
 import type { Access, Looking } from './operation.ts';
 import type { Call, Read, Write } from './request.ts';
 
-/** Thrown where an operation of the mode `cacheOnly` cannot be answered. Nothing has happened then. */
+/** Thrown if an operation in `cacheOnly` mode cannot be answered. Nothing has happened then. */
 export const NOT_CACHED = Symbol('not cached');
 
-/** One upstream API as operations ask it, each in its mode. */
+/** One upstream API for operations, each in its mode. */
 export class Reader {
   readonly #client: Client;
   readonly #planned: PlannedReads;
@@ -26,8 +26,8 @@ export class Reader {
   }
 
   /**
-   * Answers a read: 0 upstream calls from the cache, at once where that can be, or with a request in flight;
-   * else 1. None in any mode but `watched`.
+   * Returns the response to a read: without an upstream request from the cache, synchronously if possible, or from
+   * a request in flight; otherwise 1 upstream request. None in any mode but `watched`.
    * @throws GatewayError with any `UPSTREAM_...` code, `BUDGET_EXHAUSTED` or `OPERATION_TOO_EXPENSIVE`.
    * @throws NOT_CACHED
    */
@@ -44,7 +44,7 @@ export class Reader {
     return this.#cached(of, access);
   }
 
-  /** Answers from the cache, or what the operation has waited for already, or from a request. */
+  /** Returns the cached response, or one that the operation has waited for, or sends a request. */
   #cached<T>(of: KeyedRead<T>, access: Access): AtOnce<T> {
     const { mode } = access;
     const { receipt } = access.caller;
@@ -85,11 +85,11 @@ export class Reader {
   }
 
   /**
-   * Sends a write: exactly 1 upstream call, which is never repeated once it can have had an effect.
-   * When this returns or throws, no reader will be shown the state before it any more.
-   * @throws UpstreamRejected `UPSTREAM_REJECTED` when the upstream said no.
-   * @throws GatewayError `OUTCOME_UNKNOWN` when it may or may not have happened; `BUDGET_EXHAUSTED` and
-   * the other `UPSTREAM_...` codes when it has not.
+   * Sends a write: exactly 1 upstream request, which is never repeated once it can have had an effect. After this
+   * returns or throws, no reader sees the state before it.
+   * @throws UpstreamRejected `UPSTREAM_REJECTED` if the upstream rejected it.
+   * @throws GatewayError `OUTCOME_UNKNOWN` if it may or may not have happened; `BUDGET_EXHAUSTED` and the other
+   * `UPSTREAM_...` codes if it has not.
    * @throws NOT_CACHED
    */
   async write<T>(write: Write<T>, access: Access): Promise<T> {
@@ -101,7 +101,7 @@ export class Reader {
   }
 
   /**
-   * Sends a read whose answer is a secret: exactly 1 upstream call, never shared, cached or repeated.
+   * Sends a read whose response is a secret: exactly 1 upstream request, never shared, cached or repeated.
    * @throws GatewayError as `read` does.
    * @throws NOT_CACHED
    */
@@ -120,8 +120,8 @@ export class Reader {
   }
 
   /**
-   * Adds to the cache what other replicas have of these reads, so that `peek` finds it: no upstream call. Nothing to
-   * wait for where this process is alone, or has all of it.
+   * Loads what other replicas have of these reads into the cache, so that `peek` finds it: no upstream request.
+   * Returns nothing to wait for if this process is alone, or has all of it.
    */
   prefetch(reads: readonly Read<unknown>[], looking: Looking): AtOnce<void> {
     const { credential, mode } = looking;
@@ -133,8 +133,8 @@ export class Reader {
   }
 
   /**
-   * What the cache holds for a read, whatever its age, or the operation has waited for itself: no call, no refresh,
-   * no line on a receipt.
+   * The cached response to a read, whatever its age, or one that the operation has waited for: no request, no
+   * refresh, nothing on the receipt.
    */
   peek<T>(read: Read<T>, looking: Looking): Hit<T> | undefined {
     const { admittance, caller, credential, mode } = looking;
@@ -155,9 +155,9 @@ export class Reader {
   }
 
   /**
-   * How the budget of a credential's key stands. Costs nothing.
-   * @throws NOT_CACHED, for it is true of one moment only.
-   * @throws TypeError for a caller who was not admitted: to ask for it then is a fault of ours.
+   * The state of the budget of a credential's key. Costs nothing.
+   * @throws NOT_CACHED, because it is valid for one moment only.
+   * @throws TypeError for a caller that was not admitted, which is a bug.
    */
   budgetState({ admittance, credential, mode }: Looking): KeyState {
     if (admittance?.isAdmitted === false) throw new TypeError('a caller was not admitted');

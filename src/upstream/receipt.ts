@@ -23,30 +23,30 @@ export interface ReceiptSummary {
   };
   /** Cache entries that were past their ttl when they served. */
   readonly stale: number;
-  /** Age of the oldest answer that served, in milliseconds. */
+  /** Age of the oldest response used, in milliseconds. */
   readonly maxAgeMs: number;
   /** How long the operation waited for its turn under the rate limit, in milliseconds. */
   readonly waitedMs: number;
 }
 
 /**
- * Counts what one operation costs. Each answer is counted once an operation, where it came from when
- * it was first needed; a request is counted when it leaves, for the operation that it leaves for.
+ * Counts what one operation costs. Each response is counted once per operation, by its source when it was first
+ * used; a request is counted when it is sent, for the operation that it is sent for.
  */
 export class Receipt {
-  /** Where answers came from that no cache entry was at first. */
+  /** The sources of responses that were not from cache entries at first. */
   readonly #sources = new Map<string, 'call' | 'coalesced'>();
-  /** The cache entries that the answer is made of. */
+  /** The cache entries that the response uses. */
   readonly ingredients = new Ingredients();
-  /** The answers that the operation has waited for, by key. See `CachedReads.waited`. */
+  /** The responses that the operation has waited for, by key. See `CachedReads.waited`. */
   readonly awaited = new Map<string, CacheEntry>();
   readonly #calls: Record<UpstreamName, number> = { LINKS: 0, MARKET: 0 };
   readonly #waited: Stopwatch;
-  /** What the operation may still ask for. */
+  /** The upstream requests that the operation may still send. */
   readonly spending = new Spending();
   /** Time for which the operation has waited for something newer than its fallbacks. */
   readonly withFallback: Stopwatch;
-  /** The operation; `null` until it is known, and for what is none. */
+  /** The operation; `null` until it is known, and if there is none. */
   asker: Asker | null = null;
   #passing = false;
   readonly #underWay = new UnderWay<'any'>();
@@ -61,7 +61,7 @@ export class Receipt {
     this.#passing = true;
   }
 
-  /** Whether the same operation can be answered otherwise although the same entries serve. */
+  /** Whether the response to the same operation can change although its entries do not. */
   get passing(): boolean {
     return this.#passing;
   }
@@ -84,7 +84,7 @@ export class Receipt {
     this.#sources.delete(key);
   }
 
-  /** Brackets a wait for a slot; waits side by side count once. */
+  /** Marks the start and end of a wait for a slot; parallel waits count once. */
   waitBegins(): void {
     this.#waited.begin();
   }
@@ -93,7 +93,7 @@ export class Receipt {
     this.#waited.end();
   }
 
-  /** Runs one read or write of the operation, so that `idle` knows when none is left. */
+  /** Runs one read or write of the operation; `idle` resolves when none is left. */
   async track<T>(work: () => Promise<T>): Promise<T> {
     return this.#underWay.track('any', work);
   }
@@ -135,7 +135,7 @@ export class Receipt {
   }
 }
 
-/** Measures how long something went on, in milliseconds; what goes on side by side counts once. */
+/** Measures a duration in milliseconds; parallel runs count once. */
 class Stopwatch {
   readonly #clock: Clock;
   #totalMs = 0;
@@ -179,7 +179,7 @@ export interface Ingredient {
 
 /** A watch over an ingredient. */
 export interface Watch extends EntryWatch {
-  /** The entry as it is now, without counting as a use. Absent where there is none that may be shown. */
+  /** The current entry, without counting as a use. Absent if there is none that may be served. */
   look(): Ingredient | undefined;
 }
 
@@ -192,14 +192,14 @@ export interface IngredientSource {
 
 /** Cache entries of one kind that served an operation. */
 export interface ServedKind {
-  /** The next two in one word. */
+  /** The next two members combined. */
   readonly kind: string;
   readonly upstream: UpstreamName;
   readonly resource: Resource;
   readonly count: number;
 }
 
-/** The cache entries that an answer was made of, in the order in which they served. */
+/** The cache entries that a response uses, in the order of use. */
 export class Ingredients {
   readonly #served: Ingredient[] = [];
   /** The last of each key, if they were looked through since the last was added. */
@@ -235,7 +235,10 @@ export class Ingredients {
     return this.#served.some(({ of }) => of.key === key);
   }
 
-  /** Each entry as it was when it last served; stale if it ever was, since a newer one may have been sought in vain. */
+  /**
+   * Each entry as of its last use; stale if it ever was, because a newer one may have been requested without
+   * success.
+   */
   get latest(): ReadonlyMap<string, Ingredient> {
     if (this.#latest) return this.#latest;
     const latest = new Map<string, Ingredient>();
@@ -262,7 +265,7 @@ export class Ingredients {
     return this.#kinds;
   }
 
-  /** The one that was asked for first. */
+  /** The entry that was requested first. */
   get oldest(): Ingredient | undefined {
     let oldest: Ingredient | undefined;
     for (const each of this.#served) {
@@ -271,12 +274,12 @@ export class Ingredients {
     return oldest;
   }
 
-  /** From when on one of them is stale or refreshed, on `clock.now()`; `Infinity` where there is none. */
+  /** When the first of them becomes stale or is refreshed, on `clock.now()`; `Infinity` if there are none. */
   changesAt(now: number): number {
     return soonestChange(this.#served, now);
   }
 
-  /** Counts entries as asked for and as hits that served without having been counted. */
+  /** Counts entries that were used without being counted, as reads and as hits. */
   settle(): void {
     for (const source of new Set(this.#served.map((each) => each.source))) {
       source.settle(this.#served.filter((each) => each.source === source));
@@ -284,7 +287,7 @@ export class Ingredients {
   }
 }
 
-/** From when on one of these is stale or refreshed, on `clock.now()`; `Infinity` where there is none. */
+/** When the first of these becomes stale or is refreshed, on `clock.now()`; `Infinity` if there are none. */
 export function soonestChange(served: readonly Ingredient[], now: number): number {
   let at = Number.POSITIVE_INFINITY;
   for (const each of served) at = Math.min(at, changesAt(each, now));

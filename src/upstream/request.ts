@@ -1,11 +1,11 @@
 import type { UpstreamName } from '../errors.ts';
 import type { Resource } from '../resources.ts';
 
-/** What a decoder may need besides the JSON itself. */
+/** What a decoder may need in addition to the JSON. */
 export interface DecodeContext {
   /** IANA name of the zone in which the upstream writes timestamps that carry none. */
   readonly timeZone: string;
-  /** Reports a member that was not what the documents say, as `resource.member`; decoding goes on. */
+  /** Reports a member that differs from the documentation, as `resource.member`; decoding continues. */
   readonly surprise: (field: string) => void;
 }
 
@@ -22,8 +22,8 @@ export interface ByteStream {
    */
   open(): AsyncIterable<Uint8Array>;
   /**
-   * Called when a try was refused for the rate limit, so that nothing happened upstream. The next one
-   * needs all bytes again: who does not have them gives up here.
+   * Called when an attempt was refused for the rate limit, so that nothing happened upstream. The next attempt
+   * needs all bytes again: a sender without them gives up here.
    */
   refused?(retryAfterMs: number): void;
 }
@@ -34,31 +34,29 @@ export interface Call<T> {
   /** From `/api` on, with its parameters percent-encoded. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
-  /**
-   * A JSON object to send: as a function where it holds timestamps in the upstream's zone.
-   */
+  /** A JSON object to send: a function if it contains timestamps in the upstream's zone. */
   readonly body?: Body | ((context: Pick<DecodeContext, 'timeZone'>) => Body);
   /** Bytes to send in its place. */
   readonly stream?: ByteStream;
   /**
-   * Turns the body of a successful answer into what the gateway works with.
-   * @throws DecodeError when the answer is unusable as a whole; a broken member is null instead.
+   * Decodes the body of a successful response.
+   * @throws DecodeError if the response is unusable; a broken member is null instead.
    */
   readonly decode: (body: unknown, context: DecodeContext) => T;
 }
 
-/** A request that changes nothing upstream, so that its answer may be shared and cached. */
+/** A request that changes nothing upstream, so that its response can be shared and cached. */
 export interface Read<T> extends Call<T> {
   /** Known without the zone, for it is part of the cache key. */
   readonly body?: Body;
-  /** Whose ttl applies, e.g. `channels`; also the noun in metrics. */
+  /** The resource whose ttl applies, e.g. `channels`; also a metric label. */
   readonly resource: Resource;
-  /** What a write touches to make a cached answer invalid, e.g. `channels`, `channel:42:items`. */
+  /** The tags by which a write invalidates a cached response, e.g. `channels`, `channel:42:items`. */
   readonly tags: readonly string[];
-  /** The id of the row that it is about, if that can come out of another answer. */
+  /** The id of the row that it is about, if that can come from another response. */
   readonly about?: number | undefined;
   /**
-   * True for a single read: "there is no such thing" is then an answer, `null`, and no error.
+   * True for a single read: an object that does not exist is then `null` instead of an error.
    * @default false
    */
   readonly absentIsNull?: boolean;
@@ -68,26 +66,25 @@ export interface Read<T> extends Call<T> {
 
 /** What else there is to the read of a page. */
 export interface PageTraits<T> {
-  /** Further tags that only the answer shows: of the rows that are in it. */
+  /** Additional tags that only the response shows: of the rows in it. */
   lateTags(value: T): readonly string[];
-  /** Stand in for the late tags while the answer is in flight and they are not known. */
+  /** Replace the late tags, which are unknown while the response is in flight. */
   readonly inFlightTags: readonly string[];
-  /** Further tags of the answer while it is kept for other replicas, who do not see what else is cached here. */
+  /** Additional tags of the response for other replicas, which do not see what else is cached here. */
   readonly elsewhereTags: readonly string[];
   /**
-   * Makes an answer that another replica has read one of this process'. `askedAt` is on the clock of the cache, as
-   * for `stamped`.
+   * Converts a response that another replica has read. `askedAt` is on the clock of the cache, as for `stamped`.
    */
   adopt(value: T, askedAt: number): T;
-  /** Called when an answer of this process was asked for, where others may be adopted beside it. */
+  /** Called with the request time of a response of this process, if others may be adopted beside it. */
   stamped(value: T, askedAt: number): void;
-  /** Rows that come with it, where it is a further page of a window whose pages are all known. */
+  /** Rows that come with it, if it is a further page of a window whose pages are all known. */
   readonly further: number | undefined;
-  /** Whether the answer decides which further reads there are. */
+  /** Whether the response determines which further reads there are. */
   readonly uncertain: boolean;
-  /** Whether a cached answer is known to be outdated, and serves only if no other comes. */
+  /** Whether a cached response is known to be outdated, and is used only if no other arrives. */
   readonly reload: boolean;
-  /** Where its cache key is noted once it is made: the read is used again and again. */
+  /** Stores its cache key: the read is used repeatedly. */
   readonly keyed: { scope: string; key: string };
 }
 
@@ -98,15 +95,15 @@ export interface Write<T> extends Call<T> {
    * known whether it happened, so that the tags must cover every way it can have.
    */
   readonly touches: (result: T | null) => readonly string[];
-  /** All that it can make wrong, however it comes out; what `touches(null)` says by default. */
+  /** All tags that it can invalidate, whatever its outcome; by default those of `touches(null)`. */
   readonly mayTouch?: readonly string[];
   /** The tag of a row that it takes out of lists, see `List.rowTags`. */
   readonly leaves?: string;
-  /** Where a person can see whether it happened, e.g. `Query.campaigns`; `null` if it does not matter. */
+  /** Where a user can check the outcome, e.g. `Query.campaigns`; `null` if it does not matter. */
   readonly check: string | null;
 }
 
-/** A row of any list: the upstream's integer id, and whatever else its noun decodes. */
+/** A row of any list: the upstream's integer id, and the decoded members of its noun. */
 export interface Row {
   readonly id: number;
 }
@@ -116,25 +113,25 @@ export type Known<R extends Row> = { readonly id: number } & {
   readonly [Member in keyof R]?: R[Member] | undefined;
 };
 
-/** A list that an upstream hands out in numbered pages, or whole. */
+/** A list that an upstream returns in numbered pages, or whole. */
 export interface List<R extends Row> {
   readonly resource: Resource;
   readonly tags: readonly string[];
   /** The one of its tags that no other list has, for a list that hangs off many parents. */
   readonly ownTag?: string;
-  /** Tags for every row of a page, beside the list's own, for a list that hangs off many parents. */
+  /** Tags for every row of a page, in addition to the list's own, for a list with many parents. */
   rowTags?(row: R): readonly string[];
-  /** Stand in for the tags of the rows while a page is in flight and they are not known. */
+  /** Replace the tags of the rows, which are unknown while a page is in flight. */
   readonly inFlightTags?: readonly string[];
   readonly path: string;
-  /** Filters that make it a list of its own, e.g. a search; without the paging parameters. */
+  /** Filters that make it a separate list, e.g. a search; without the paging parameters. */
   readonly query?: Readonly<Record<string, string>>;
-  /** False when the upstream hands out the whole list in one answer, without paging parameters. */
+  /** False if the upstream returns the whole list in one response, without paging parameters. */
   readonly paged: boolean;
   readonly decode: (body: unknown, context: DecodeContext) => Page<R>;
-  /** The id of the row whose list it is, if that can come out of another answer. */
+  /** The id of the row whose list it is, if that can come from another response. */
   readonly about?: number;
-  /** The read of one row by its id, where the API has one that says as much as the list's row. */
+  /** The read of one row by its id, if the API has one with all members of the list's row. */
   readonly single?: (id: number) => Read<R | null>;
   /**
    * What distinguishes a row from all others of the list.
@@ -150,7 +147,7 @@ export interface Page<R extends Row> {
   readonly rows: readonly R[];
   /** Rows over all pages, `null` when the upstream does not say. */
   readonly total: number | null;
-  /** The page size the upstream used, which can be less than was asked; `null` when it does not say. */
+  /** The page size the upstream used, which can be smaller than requested; `null` if it does not send it. */
   readonly perPage: number | null;
   /** 1-based; `null` when the upstream does not say. */
   readonly currentPage: number | null;
@@ -158,17 +155,17 @@ export interface Page<R extends Row> {
   readonly nextPage: number | null;
   /** 0 and absent are both `null`: nothing can be concluded from either. */
   readonly maxPage: number | null;
-  /** How many rows the upstream sent, with those that were skipped for want of an id. */
+  /** How many rows the upstream sent, including those that were skipped because they have no id. */
   readonly sent: number;
-  /** Which answer of its list it was, counted by this process. */
+  /** The ordinal of the response among those of its list, in this process. */
   readonly arrival?: number;
   /** Whether no row is on it twice. */
   readonly distinct?: boolean;
-  /** Present in a dry run where the rows are not known: makes one up that stands for this many of them. */
+  /** Present in a dry run if the rows are unknown: makes a placeholder that represents this many rows. */
   readonly placeholder?: (rows: number) => R;
 }
 
-/** What the client knows of an answer before it is decoded. */
+/** A response before it is decoded. */
 export interface RawAnswer {
   readonly status: number;
   /** Lower-case names. */
@@ -176,17 +173,17 @@ export interface RawAnswer {
   readonly text: string;
 }
 
-/** What an answer means, whatever its status, body and headers looked like. */
+/** The meaning of a response, independent of its status, body and headers. */
 export type Verdict =
   | { readonly kind: 'success'; readonly body: unknown }
-  /** There is no such thing. `reason` is the upstream's sentence, for a write that met this. */
+  /** The object does not exist. `reason` is the upstream's sentence, for a write. */
   | { readonly kind: 'absent'; readonly reason: string }
   /** The rate limit was hit; nothing happened upstream. `retryAfterMs` is null when it is not known. */
   | { readonly kind: 'limited'; readonly retryAfterMs: number | null }
   | { readonly kind: 'unauthenticated' }
   | { readonly kind: 'forbidden' }
   | { readonly kind: 'rejected'; readonly reason: string }
-  /** No usable answer: HTML, broken JSON, an empty body, a server error. `detail` is for the log. */
+  /** No usable response: HTML, broken JSON, an empty body, a server error. `detail` is for the log. */
   | { readonly kind: 'unavailable'; readonly detail: string }
   | { readonly kind: 'invalid'; readonly detail: string };
 
@@ -210,21 +207,21 @@ export interface Api {
     },
     credential: string,
   ) => void;
-  /** Judges an answer. Never throws. */
+  /** Classifies a response. Never throws. */
   readonly judge: (answer: RawAnswer, context: { readonly wallMs: number }) => Verdict;
 }
 
-/** When and as of which write an answer was asked for: settled when its request leaves. */
+/** When, and as of which write, a response was requested: determined when its request is sent. */
 export interface Stamp {
-  /** On the clock of the cache, which all who share its entries share. */
+  /** On the clock of the cache, which all processes with its entries share. */
   readonly storedAt: number;
-  /** The latest write that the answer is known to show. */
+  /** The latest write that the response is known to include. */
   readonly generation: number;
   /** The same for other replicas. */
   readonly shared?: SharedStamp;
 }
 
-/** When and as of which write an answer was asked for, as all replicas understand it. */
+/** When, and as of which write, a response was requested, on the clock shared by replicas. */
 interface SharedStamp {
   /** On the clock that they share. */
   readonly at: number;

@@ -2,21 +2,21 @@ import { GatewayError, RejectedTogether, type UpstreamName } from '../errors.ts'
 import { inBackground } from '../scheduling/at-once.ts';
 import { loopTurns } from '../scheduling/loop-turns.ts';
 
-/** A read that the cache does not answer, before it is decided whether a request is made for it. */
+/** A read that the cache does not serve, before it is decided whether a request is sent for it. */
 export interface PendingRead {
   readonly upstream: UpstreamName;
-  /** What it is judged together with: all of one operation that are asked for in the same turn. */
+  /** The batch that it belongs to: reads of one operation in the same turn. */
   readonly batch: string;
   /** Equal reads are one request. */
   readonly key: string;
-  /** Rows that come with it, where it is a further page of a window. */
+  /** Rows that come with it, if it is a further page of a window. */
   readonly rows?: number | undefined;
-  /** Whether an older answer would do. */
+  /** Whether an older response is acceptable. */
   readonly hasFallback: boolean;
   /** Most requests that the operation may make to this upstream. */
   readonly limit: number;
   readonly expected: {
-    /** Whether a request that is in flight, or about to be made, answers it at no cost. */
+    /** Whether a request that is in flight, or about to be sent, serves it at no cost. */
     readonly isShared: boolean;
     /** A request will be made for it in this turn. */
     decide(): void;
@@ -34,9 +34,9 @@ interface Judged {
 const REFUSED_A_TURN = 500;
 
 /**
- * What one operation may spend on each upstream, and has set aside. Reads that come out of the same rows
- * are asked for in one turn and judged as one batch: either all of them fit, or none is sent, since a
- * part of them would spend the budget of all callers and still be no answer.
+ * The upstream requests that one operation may send to each upstream, and those set aside. Reads that come from
+ * the same list are requested in one turn and judged as one batch: either all of them fit, or none is sent,
+ * because a part of them would use the budget of all callers without a complete result.
  */
 export class Spending {
   readonly #setAside: Record<UpstreamName, number> = { LINKS: 0, MARKET: 0 };
@@ -58,11 +58,11 @@ export class Spending {
   }
 
   /**
-   * Sets aside one request for a read if its batch fits into what is left; resolves with false where the request of
-   * another answers it. The error of the first of a batch that is refused has all details, those of the others none:
-   * they can be hundreds.
-   * @throws GatewayError `OPERATION_TOO_EXPENSIVE`, also for one with a fallback where all that is left is
-   * spent on those without.
+   * Sets aside one request for a read if its batch fits into what is left; resolves with false if another request
+   * serves it. The error of the first rejected read of a batch has all details, those of the others none: there
+   * can be hundreds.
+   * @throws GatewayError `OPERATION_TOO_EXPENSIVE`, also for one with a fallback if those without use up what is
+   * left.
    */
   admit(pending: PendingRead): Promise<boolean> {
     return new Promise((resolve, reject) => {
@@ -106,12 +106,12 @@ export class Spending {
         each.resolve(true);
       } else refused.push(each);
     }
-    // Each becomes an error of its own in the answer, and others wait for the event loop.
+    // Each becomes a separate error of the response, and others need the event loop.
     inBackground(loopTurns.each(refused, REFUSED_A_TURN, ({ reject }) => reject(refusal())));
   }
 }
 
-/** What the rows of an answer lead to is asked for before its promises have all been run. */
+/** Reads that the rows of a response lead to are requested before its promises have all been run. */
 function afterThisTurn(task: () => void): void {
   inBackground(Promise.resolve().then(() => process.nextTick(task)));
 }

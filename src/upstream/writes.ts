@@ -13,7 +13,7 @@ import { type Failure, readError, writeError } from './wire/failure.ts';
 import { WireError } from './wire/send.ts';
 import { resourceOf, type Wire } from './wire/wire.ts';
 
-/** What the caller gets, and what others have to know. */
+/** The result for the caller, and for others. */
 interface Settled<T> {
   readonly outcome: Outcome<T>;
   /** Resolves once no reader is shown the state before it any more. */
@@ -36,7 +36,7 @@ interface WritesOptions extends WaitersWorld {
   readonly wire: Wire;
 }
 
-/** The requests whose answers are for one operation alone, which are sent once: writes, and reads of secrets. */
+/** Requests whose responses are for one operation only, and which are sent once: writes, and reads of secrets. */
 export class Writes {
   readonly #options: WritesOptions;
   /** Counts them, so that each has a line of its own on a receipt. */
@@ -69,7 +69,7 @@ export class Writes {
     const { cached, upstream } = this.#options;
     const error: GatewayError = writeError(upstream, failure, write.check);
     const outcome = { error };
-    // "There is no such thing" says that what is cached of it is outdated as well.
+    // A response "not found" means that cached data of the object is outdated too.
     const isOutdated = !(failure instanceof WireError) && failure.kind === 'absent';
     let touched: AtOnce<void> = undefined;
     if (isOutdated) touched = cached.touch(write.touches(null), credential, id);
@@ -79,7 +79,7 @@ export class Writes {
     return touched ? { outcome, touched } : { outcome, result: { kind: 'nothing' } };
   }
 
-  /** Sends a read whose answer is a secret. See `Reader.readSecret`. */
+  /** Sends a read whose response is a secret. See `Reader.readSecret`. */
   readSecret<T>(call: Call<T>, access: Access): Promise<T> {
     const settle = (answered: Answered<T>): Settled<T> => {
       if (answered.kind === 'value') return { outcome: { value: answered.value } };
@@ -90,7 +90,7 @@ export class Writes {
   }
 
   /**
-   * 1 upstream call.
+   * 1 upstream request.
    * @throws GatewayError `UPSTREAM_UNAVAILABLE` while the breaker is open, `OPERATION_TOO_EXPENSIVE`.
    */
   #send<T>(unshared: Unshared<T>, { caller, credential }: Access): Promise<T> {
@@ -118,7 +118,7 @@ export class Writes {
     });
   }
 
-  /** Limiter > send, until the request is answered or no caller waits for it any more. */
+  /** Limiter > send, until the request has its response or no caller waits for it any more. */
   async #takeTurns<T>(
     { call, settle }: Unshared<T>,
     credential: Credential,

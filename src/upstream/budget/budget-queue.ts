@@ -125,7 +125,7 @@ export abstract class BudgetQueue {
     if (this.drainedAt !== null) return;
     this.drainedAt = this.clock.now() + graceMs;
     this.tellDelay();
-    // Writes whose turn was to come in time, and did not.
+    // Writes whose turn was expected in time, but did not come.
     this.clock.after(graceMs, () => this.tellDelay());
   }
 
@@ -143,10 +143,10 @@ export abstract class BudgetQueue {
     for (const each of this.#uses.keys()) if (!counting.has(each)) this.#uses.delete(each);
   }
 
-  /** Lets those who wait reckon with a pause, instead of finding out when their patience is over. */
+  /** Informs waiting requests of a pause, so that they can leave the queue before their deadline. */
   protected tellDelay(): void {
     let position = 0;
-    // Requests that do not accept the wait leave the lanes meanwhile.
+    // Requests that do not accept the wait leave the lanes in this loop.
     for (const each of Array.from(this.lanes.inOrder())) {
       if (each.accepts(this.#estimateAt(position))) position += 1;
     }
@@ -165,7 +165,7 @@ function queued(request: SlotRequest, leavesInMs: number | null): QueuedRequest 
   return { lane, caller, resource, operation, waitedMs, leavesInMs };
 }
 
-/** How a budget stands in which this many wait. */
+/** The state of a budget with this number of waiting requests. */
 function stateOf(
   view: BudgetView,
   { queued, writeInMs }: { readonly queued: number; readonly writeInMs: () => number },
@@ -181,14 +181,14 @@ function stateOf(
     remaining: heldMs > 0 ? 0 : Math.max(0, limit - count),
     queued,
     resetInMs: clear === null && heldMs === 0 ? null : Math.max(clear ?? 0, heldMs),
-    // Few ask for it.
+    // Computed on demand, because few readers use it.
     get writeInMs() {
       return writeInMs();
     },
   };
 }
 
-/** Who has the slots of the window, those on the wire last; `useOf` knows the ones of this process by their names. */
+/** The owners of the slots in the window, those in flight last; `useOf` finds the ones of this process by ID. */
 function windowOf(
   { budget, now, rules }: BudgetView,
   useOf: (id: string) => SlotUse | undefined,

@@ -6,25 +6,25 @@ import type { Lane } from './law/document.ts';
 import type { QueueForecast } from './queue-forecast.ts';
 
 /**
- * What other replicas may make of how a request ended: its answer is shared, it failed with a code, or it was a write
- * that has changed nothing.
+ * How a request ended, for other replicas: its response is shared, it failed with a code, or it was a write that
+ * changed nothing.
  */
 export type SharedResult =
   | { readonly kind: 'shared' }
   | { readonly kind: 'failed'; readonly code: string }
   | { readonly kind: 'nothing' };
 
-/** What replicas tell each other of a request, so that one of them is enough for all. */
+/** What replicas announce about a request, so that one of them is enough for all. */
 export interface Sharing {
   /** Names a read: equal reads on all replicas are one request. Absent for what is not shared. */
   readonly key?: string;
-  /** Scoped tags: of a read those that make its answer wrong, of a write all that it can touch. */
+  /** Scoped tags: for a read those that invalidate its response, for a write all that it may change. */
   readonly tags: readonly string[];
-  /** An answer that is younger than this, in milliseconds, is as good as a new one. */
+  /** A response younger than this, in milliseconds, is as good as a new one. */
   readonly ttlMs?: number;
   /**
-   * When the cached answer was asked for, on the clock that replicas share; nothing older will do. Infinite for a read
-   * that no other replica's answer serves.
+   * When the cached response was requested, on the clock shared by replicas; nothing older is accepted. Infinite
+   * for a read that accepts no response of another replica.
    */
   readonly newerThan?: () => number;
 }
@@ -35,17 +35,17 @@ export interface Sharing {
  */
 export interface Slot {
   readonly kind: 'slot';
-  /** Tells it from all others on the budget. */
+  /** Unique on the budget. */
   readonly id: string;
-  /** What the answer is stored with, where replicas share the budget. */
+  /** Stored with the response if replicas share the budget. */
   readonly stamp?: Stamp;
-  /** Whether the request may still leave: asked in the turn in which its first byte does. */
+  /** Whether the request may still be sent: checked in the turn in which its first byte leaves. */
   readonly mayLeave: () => boolean;
   /** The request was not sent: the slot is free at once. */
   release(): void;
   /**
-   * The response has ended. `result` is what other replicas may make of it; absent where it is for this one only. A
-   * request that goes again calls `Budget.turn` in the same run, before another one gets the slot that is free now.
+   * The response has ended. `result` is for other replicas; absent if it is for this one only. A request that is
+   * repeated calls `Budget.turn` in the same run, before another one gets the slot that is free now.
    */
   end(feedback: Feedback, result?: SharedResult): void;
 }
@@ -53,9 +53,11 @@ export interface Slot {
 /** What becomes of a request that wants a slot. All but a slot need replicas that share the budget, or a `cancel`. */
 export type Turn =
   | Slot
-  /** Another replica asks for the same just now, so no slot is taken: `next` is what follows from that. */
+  /**
+   * Another replica is sending the same request, so no slot is taken: `next` resolves with the turn that follows.
+   */
   | { readonly kind: 'elsewhere'; readonly next: Promise<Turn> }
-  /** Another replica's request for the same has ended; `null` where nothing came of it. */
+  /** Another replica's equal request has ended; `null` if it brought no result. */
   | { readonly kind: 'landed'; readonly result: SharedResult | null }
   | { readonly kind: 'cancelled' };
 
@@ -63,18 +65,18 @@ export type Turn =
 export interface TakenSlot {
   /** A lane of this process, another process on the budget, or another user of the key. */
   readonly owner: Lane | 'replica' | 'co-tenant';
-  /** What it was about; `null` where this process did not send it. */
+  /** The resource of its request; `null` if another process sent it. */
   readonly resource: string | null;
   /** Milliseconds until it is free again; `null` while its request is on the wire. */
   readonly freeInMs: number | null;
 }
 
-/** The slots of the window, for people: nothing is sent on its word. */
+/** The slots of the window, for display only. */
 export interface BudgetWindow {
   readonly limit: number;
   /** Those that are taken, the first to be free first. */
   readonly taken: readonly TakenSlot[];
-  /** Milliseconds until one more is free, and until all are; `null` where nothing is taken. */
+  /** Milliseconds until one more slot is free, and until all are; `null` if no slot is taken. */
   readonly nextInMs: number | null;
   readonly allInMs: number | null;
 }
@@ -102,17 +104,18 @@ export interface WaitingCaller {
 export interface SlotRequest extends Waiting {
   /** What it is about, e.g. `channels`. */
   readonly resource: string;
-  /** The name of the operation that it would leave for now; `null` where there is none. */
+  /** The name of the operation that waits for it; `null` if there is none. */
   readonly operation: string | null;
-  /** For so long it has waited, in milliseconds. */
+  /** How long it has waited so far, in milliseconds. */
   readonly waitedMs: number;
   /** True for what takes long by its nature, such as an upload: nothing waits for its headers. */
   readonly lengthy?: boolean;
-  /** What other replicas have to know of it. */
+  /** What is announced to other replicas. */
   readonly sharing?: Sharing | undefined;
   /**
-   * Whether it stays in its lane although its turn comes in about this many milliseconds: a pause has begun, or the
-   * process is about to end. If not, it has cancelled itself. Asked at once, since who leaves makes room for others.
+   * Whether it stays in its lane although its turn comes in about this many milliseconds: a pause has begun, or
+   * the process is about to end. If not, it has cancelled itself. Called at once, since requests that leave make
+   * room for others.
    */
   accepts(delayMs: number): boolean;
 }
@@ -131,13 +134,13 @@ export interface BudgetState {
 }
 
 /**
- * Admission of requests to one upstream key: who goes when, so that the key's limit holds in every
- * sliding window, writes go first, readers take turns, and refreshes use what is left.
+ * Admission of requests to one upstream key: it decides the order in which requests are sent, so that the key's
+ * limit holds in every sliding window, writes go first, callers take turns, and refreshes use what is left.
  */
 export interface Budget {
   /**
-   * Waits for a turn, at once where a slot is free: the request then leaves in the same turn of the event loop. With
-   * `again` it goes before all others of its lane, since its last turn was in vain.
+   * Waits for a turn, at once if a slot is free: the request is then sent in the same turn of the event loop. With
+   * `again` it goes before all others of its lane, because its last turn brought no result.
    */
   turn(request: SlotRequest, again?: boolean): AtOnce<Turn>;
   /** Takes a request out of the queue; false when it has had its turn. Nothing is spent for it. */
@@ -148,13 +151,13 @@ export interface Budget {
    */
   promote(request: SlotRequest, caller: string): void;
   /**
-   * Gives a waiting request its turn now if there are slots for it and for all before it, and nothing holds it but
-   * an answer that may not tell anything: its caller has no time to wait.
+   * Gives a waiting request its turn now if there are slots for it and for all before it, and only a pending
+   * response holds it back that may contain no rate-limit headers: its caller has no time to wait.
    */
   sendNow(request: SlotRequest): void;
   /** Milliseconds until a new request of this caller would be sent, as far as can be known now. */
   estimate(lane: 'write' | 'interactive', caller: string): number;
-  /** Milliseconds until a request that waits in a lane of its own right is sent; 0 when it does not wait. */
+  /** Milliseconds until a request that is itself in a lane is sent; 0 if it does not wait. */
   estimateOf(request: SlotRequest): number;
   /**
    * What waits now, to play through what becomes of it, and of requests that do not exist, if nothing else is
@@ -166,7 +169,7 @@ export interface Budget {
   readonly answersInMs: number;
   /** Requests per window that the upstream grants the key. */
   readonly limit: number;
-  /** The budget as it stands. */
+  /** The current state of the budget. */
   readonly state: BudgetState;
   /** Who has the slots of the window. */
   readonly window: BudgetWindow;
@@ -176,18 +179,18 @@ export interface Budget {
   readonly waitingCallers: readonly WaitingCaller[];
   /** Requests that wait in one lane. */
   queuedIn(lane: Lane): number;
-  /** Milliseconds until a refusal's pause is over; 0 when there is none. */
+  /** Milliseconds until a refusal's pause ends; 0 if there is none. */
   readonly pausedMs: number;
   /**
-   * Lets only those finish who can within `graceMs`: whoever has a slot, and writes whose turn comes in
-   * time. Reads that wait, now or later, are turned away; a refresh is not sent any more.
+   * Completes only what can finish within `graceMs`: requests with a slot, and writes whose turn comes in time.
+   * Waiting and new reads are rejected; refreshes are no longer sent.
    */
   drain(graceMs: number): void;
-  /** Whether a request that would wait for so long cannot be served any more, because of `drain`. */
+  /** Whether a request with this waiting time can no longer be served, because of `drain`. */
   turnsAway(request: SlotRequest, estimateMs: number): boolean;
   /** Whether slots are to spare: nothing waits, and more are free than the reserve. */
   readonly idle: boolean;
-  /** How many refreshes a window has room for when no reader or writer asks. */
+  /** How many refreshes fit into a window without reads and writes. */
   readonly refreshesPerWindow: number;
   /** The window of the limit, in milliseconds. */
   readonly windowMs: number;

@@ -9,7 +9,7 @@ import type { Journal } from './journal/journal.ts';
 import { MemoryStore } from './memory-store.ts';
 import { QueuedBudget } from './queued-budget.ts';
 
-/** Whose budgets these are, and how many there may be. */
+/** The owner of the budgets, and their maximum number. */
 interface BudgetsOptions {
   readonly upstream: UpstreamName;
   readonly clock: Clock;
@@ -24,18 +24,18 @@ interface BudgetsOptions {
 /** Budgets of callers' keys that the upstream does not accept; the one least recently used goes first. */
 const OUTSIDE_REMEMBERED = 2000;
 
-/** The state of one key: of its budget, and of what the upstream has said to it. */
+/** The state of one key: of its budget, and whether the upstream has accepted it. */
 export interface KeyState extends BudgetState {
   /** False for a caller's key that the upstream has not accepted, as far as is remembered. */
   readonly accepted: boolean;
 }
 
 /**
- * The budgets of an upstream's keys, bounded in number. When there is no room for another, those under
- * which nothing counts any more and nothing waits go: nothing spent is ever forgotten.
+ * The budgets of an upstream's keys, bounded in number. If there is no room for another, budgets without leases
+ * and without waiting requests are removed: no lease is ever forgotten.
  *
- * A caller's key has a place while it is tried for the first time, and once it was accepted. One that is
- * not, for anybody can make keys up, is remembered outside, where it takes no place from a good one.
+ * A caller's key has a place while it is tried for the first time, and once it was accepted. Keys that were not
+ * accepted are remembered outside, because anyone can invent keys: they take no place from valid ones.
  */
 export class Budgets implements Iterable<Budget> {
   readonly #options: BudgetsOptions;
@@ -57,8 +57,8 @@ export class Budgets implements Iterable<Budget> {
   }
 
   /**
-   * The budget of a key, to send requests under; a new one for a key that has none.
-   * @throws BudgetExhausted `BUDGET_EXHAUSTED` when there is no room for another.
+   * The budget of a key, to send requests under; a new one if the key has none.
+   * @throws BudgetExhausted `BUDGET_EXHAUSTED` if there is no room for another.
    */
   of({ ofCaller, partition, secret }: Credential): Budget {
     const known = this.#budgets.get(partition) ?? this.#outside.get(partition);
@@ -75,7 +75,7 @@ export class Budgets implements Iterable<Budget> {
     return budget;
   }
 
-  /** How the budget of a key stands, and the key itself. To look at it takes no room. */
+  /** The state of a key and of its budget. Reading it takes no room. */
   stateOf(credential: Credential): KeyState {
     const { ofCaller, partition } = credential;
     const known = this.#budgets.has(partition) && !this.#tried.has(partition);
@@ -91,7 +91,7 @@ export class Budgets implements Iterable<Budget> {
     this.#budgets.set(partition, outside);
   }
 
-  /** The upstream has not answered a key so that it is accepted by that. A good one keeps its place. */
+  /** The upstream has responded without accepting the key. An accepted key keeps its place. */
   notAccepted(credential: Credential): void {
     if (this.#tried.has(credential.partition)) this.refused(credential);
   }
@@ -105,7 +105,7 @@ export class Budgets implements Iterable<Budget> {
     this.#fullUntil = Number.NEGATIVE_INFINITY;
   }
 
-  /** The budget of a key, to look at and not to use: asking for it takes no room. */
+  /** The budget of a key, for display only: it takes no room. */
   lookAt({ partition, secret }: Credential): Budget {
     return (
       this.#budgets.get(partition) ??
@@ -160,11 +160,11 @@ interface KeyLimits {
   readonly rateWindowMs: number;
   /** How long a request may take. */
   readonly timeoutMs: number;
-  /** Tells a key of this installation from the same key of another. */
+  /** Distinguishes a key of this installation from the same key of another. */
   readonly baseUrl: string;
 }
 
-/** Names keys in the journal: the same in every process. Who knows a name finds no key by it. */
+/** Names keys in the journal, equally in every process. A key cannot be derived from its name. */
 const nameInJournal = createDigest('the journal of leases');
 
 /** Makes the budgets of keys that this process has to itself; `journal` remembers each across processes. */

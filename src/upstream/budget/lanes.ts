@@ -13,13 +13,13 @@ import {
 /** What waits for a slot. */
 export interface Waiting {
   lane: Lane;
-  /** Whom a slot is charged to in the fair order, e.g. a client's name; not a credential. */
+  /** The caller that a slot is charged to in the fair order, e.g. a client's name; not a credential. */
   caller: string;
-  /** Among refreshes: the one with the largest goes first. Asked again at every choice. */
+  /** Among refreshes, the one with the largest value goes first. Evaluated at every choice. */
   readonly urgency: () => number;
 }
 
-/** Where the turns of the budget stand, as last known. */
+/** The state of the budget's turns, as last known. */
 interface KnownTurns {
   readonly budget: Pick<KeyBudget, 'turns'>;
 }
@@ -35,7 +35,7 @@ export class Lanes<W extends Waiting> {
   readonly #refreshes = new Set<W>();
   /** How many wait in all lanes. */
   waiting = 0;
-  /** What the callers of those who wait are called there. */
+  /** The names of callers in the turns. */
   readonly #names = new WeakMap<W, string>();
 
   /** @param nameOf what a caller is called in the turns. */
@@ -49,7 +49,7 @@ export class Lanes<W extends Waiting> {
     return lane === 'refresh' ? this.#refreshes.size : this.#queues[lane].size;
   }
 
-  /** Callers who wait in a lane. */
+  /** Number of callers with requests in a lane. */
   callers(lane: TurnLane): number {
     return this.#queues[lane].callers;
   }
@@ -99,7 +99,7 @@ export class Lanes<W extends Waiting> {
     return isOut;
   }
 
-  /** How many wait, as the law asks. */
+  /** Number of waiting requests, in the form that the law needs. */
   get waits(): WaitingCounts {
     const callerOf = (waiting: W): string => this.callerOf(waiting);
     const mostUrgent = (): number => this.mostUrgent(1)[0]?.urgency ?? 0;
@@ -107,14 +107,14 @@ export class Lanes<W extends Waiting> {
       write: this.#queues.write.waits(callerOf),
       interactive: this.#queues.interactive.waits(callerOf),
       refreshes: this.#refreshes.size,
-      // Asks all of them.
+      // Evaluates all of them.
       get oldestMs() {
         return mostUrgent();
       },
     };
   }
 
-  /** This many of those whose turn is next at most, with as many refreshes among them at most. */
+  /** The requests whose turn is next, at most this many, with at most this many refreshes. */
   first(most: number, refreshes: number): { readonly request: W; readonly caller: string }[] {
     const first: W[] = [];
     const order = this.inOrder();
@@ -138,7 +138,7 @@ export class Lanes<W extends Waiting> {
     const left = this.#sizes;
     const { interactive, write } = this.#queues;
     const orders = { write: write.inOrder(turns), interactive: interactive.inOrder(turns) };
-    // Where only one lane has something there is nothing to decide.
+    // If only one lane has requests, there is nothing to decide.
     if (left.write === 0) yield* orders.interactive;
     if (left.interactive === 0) yield* orders.write;
     if (left.write === 0 || left.interactive === 0) return;
@@ -169,7 +169,7 @@ export class Lanes<W extends Waiting> {
     );
   }
 
-  /** How many of both lanes go before what has this many of its own before it. */
+  /** How many requests of both lanes go before one that has this many of its own lane before it. */
   #across(lane: TurnLane, before: number): number {
     return acrossLanes(this.#of.budget.turns, lane, before, this.#sizes);
   }
@@ -187,7 +187,7 @@ interface CallerQueue<W> {
   readonly waiting: W[];
 }
 
-/** One lane in which callers take turns. What had its turn in vain goes before everything else. */
+/** One lane in which callers take turns. Requests whose turn brought no result go before all others. */
 class CallerQueues<W> {
   readonly #lane: TurnLane;
   readonly #queues = new Map<string, CallerQueue<W>>();
@@ -228,7 +228,7 @@ class CallerQueues<W> {
     }
   }
 
-  /** Puts back, before all others, what had its turn in vain. */
+  /** Puts back, before all others, a request whose turn brought no result. */
   again(waiting: W): void {
     this.size += 1;
     this.#again.push(waiting);
@@ -243,7 +243,7 @@ class CallerQueues<W> {
     return true;
   }
 
-  /** How many wait of each caller; `callerOf` names those of what had its turn in vain. */
+  /** Number of waiting requests per caller; `callerOf` names the callers of those that were put back. */
   waits(callerOf: (waiting: W) => string): CallerWaits[] {
     const again = this.#again.map((waiting): CallerWaits => [callerOf(waiting), 1, null]);
     const queued = Array.from(this.#queues.values(), ({ caller, since, waiting }): CallerWaits => {
@@ -282,7 +282,7 @@ class CallerQueues<W> {
 
   /** How many go before the request that a caller has in this round. */
   #before(turns: TurnState, own: CallerQueue<W>, round: number): number {
-    // Who has just come stands behind all others: thousands can come at once.
+    // A newcomer is behind all others: thousands can arrive at the same time.
     const isLast = round === 0 && own === this.#latest && own.since === turns.seq;
     const others = isLast
       ? this.#queues.size - 1

@@ -16,7 +16,7 @@ interface MemoryStoreOptions {
   /** Requests per window. */
   readonly limit: number;
   readonly windowMs: number;
-  /** What is known of the process before, and what the next one will know. */
+  /** The leases of the previous process, and those for the next one. */
   readonly journal?: KeyJournal;
   readonly upstream: UpstreamName;
   readonly events?: EventStream | undefined;
@@ -103,12 +103,12 @@ export class MemoryStore implements BudgetStore {
     const taken = wanted.flatMap(({ request }, n) => {
       return granted[n] ? { request, got: this.#slotOf(String(wants[n]?.id), queue) } : [];
     });
-    // Where all got one, there may be one for those behind them.
+    // If all got a slot, there may be one for those behind them.
     const isAll = taken.length === wanted.length && taken.length > 0;
     return { ...none, taken, againAt: isAll ? -Infinity : now + soon(claimed) };
   }
 
-  /** Takes a step on the budget as it stands, and keeps what it makes of it. */
+  /** Applies a step to the current budget, and keeps the result. */
   change<T>(step: (b: KeyBudget, now: number) => T): T {
     const { coTenantAt } = this.budget.caution;
     const result = step(this.budget, this.#purge());
@@ -143,7 +143,7 @@ export class MemoryStore implements BudgetStore {
     };
   }
 
-  /** Drops what counts no more, and answers the moment of now. */
+  /** Removes what no longer counts, and returns the current time. */
   #purge(): number {
     const now = this.#clock.now();
     const dropped = purge(this.budget, this.rules, now);

@@ -13,7 +13,7 @@ interface Departure {
   readonly answersInMs: number;
 }
 
-/** An answer to come. */
+/** A pending response. */
 interface Answer {
   readonly id: string;
   readonly owner: string;
@@ -22,23 +22,23 @@ interface Answer {
 
 /** Owner of the slots that a forecast takes. */
 const PLAYED = 'played';
-/** An answer that says nothing of the limit. */
+/** A response without rate-limit headers. */
 const silent = { limit: null, remaining: null, resetInMs: null };
 /** Requests of one caller of another process that are played: more of them change nothing that matters here. */
 const MOST_ELSEWHERE = 100;
 
 /**
- * A budget's queue, played forward: who leaves when, and when the answer is there, if nothing else is asked for. The
- * law itself is taken forward, on a copy. Refreshes are left out: they wait while any other request does.
+ * A simulation of a budget's queue: when each request is sent and its response arrives, if no other arrives. It
+ * applies the law itself to a copy. Refreshes are omitted: they wait while any other request does.
  */
 export class QueueForecast {
   readonly limit: number;
-  /** How long an answer usually takes, in milliseconds. */
+  /** The usual response time, in milliseconds. */
   readonly latencyMs: number;
   readonly #budget: KeyBudget;
   readonly #lanes: Lanes<Waiting>;
   readonly #view: BudgetView;
-  /** What stands here for requests that are promoted: the requests themselves must not change. */
+  /** Substitutes for promoted requests: the requests themselves must not change. */
   readonly #standIns = new Map<Waiting, Waiting>();
   /** The first to come first. */
   readonly #answers: Answer[];
@@ -75,7 +75,10 @@ export class QueueForecast {
     return waiting;
   }
 
-  /** What stands for a request once a caller waits for it too, see `Budget.promote`; undefined when it does not wait. */
+  /**
+   * The substitute for a request once a caller waits for it too, see `Budget.promote`; undefined if it does not
+   * wait.
+   */
   join(request: Waiting, caller: string): Waiting | undefined {
     const waiting = this.#standIns.get(request) ?? request;
     const position = this.#lanes.position(waiting);
@@ -87,7 +90,7 @@ export class QueueForecast {
     return promoted;
   }
 
-  /** When the next of those who wait leaves, at `nowMs` or later; infinite when no caller waits. */
+  /** When the next waiting request is sent, at `nowMs` or later; infinite if no caller waits. */
   nextInMs(nowMs: number): number {
     const { now, rules } = this.#view;
     this.#playTo(now + nowMs);
@@ -137,7 +140,7 @@ export class QueueForecast {
     return Math.ceil(requests / this.limit) * (this.#view.rules.windowMs + this.latencyMs);
   }
 
-  /** Lets time pass, and the answers come that are there by then. */
+  /** Advances the time, and processes the responses that arrive until then. */
   #playTo(moment: number): void {
     const { rules } = this.#view;
     for (let [first] = this.#answers; first && first.at <= moment; [first] = this.#answers) {

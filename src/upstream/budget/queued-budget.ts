@@ -10,30 +10,31 @@ import type { BudgetStore, Claimed, Queue, QueuedWant, Taken } from './store.ts'
 const MOST_WANTS = 12;
 /** Among them, most refreshes. */
 const MOST_REFRESHES = 3;
-/** So often another replica's request is asked after that was to bring what is waited for here. */
+/** How often to check another replica's request that a request here waits for. */
 const ASK_AGAIN_MS = 250;
 /** Times are sums of fractions: what is off by less is not to cost a whole millisecond. */
 const ROUNDED_MS = 1e-6;
 const SHARED: SharedResult = { kind: 'shared' };
 
 /**
- * The budget of a key: whenever something changes, it claims slots of its store for the first who wait, until the store
- * says when to claim again. A read that another replica asks just now takes no slot: it is parked until that one ends.
+ * The budget of a key: on each change, it claims slots of its store for the first waiting requests, until the
+ * store says when to claim again. A read that another replica is sending takes no slot: it is parked until that
+ * one ends.
  */
 export class QueuedBudget extends BudgetQueue implements Budget, Queue {
-  /** Told when something waits here from now on, or nothing does any more. */
+  /** Called when requests start to wait here, or when none waits any more. */
   readonly #waitsNow: ((budget: QueuedBudget, does: boolean) => void) | undefined;
-  /** How those who wait, parked or not, get their turns. */
+  /** How waiting requests, parked or not, receive their turns. */
   readonly #turns = new Map<SlotRequest, (turn: Turn) => void>();
-  /** Requests that wait for another replica's, and when that is asked after again, on `clock.now()`. */
+  /** Requests that wait for another replica's, and when that one is checked again, on `clock.now()`. */
   readonly #parked = new Map<SlotRequest, number>();
   readonly #rushing = new Set<SlotRequest>();
   /** No claim before that, on `clock.now()`. */
   #claimAt = Number.NEGATIVE_INFINITY;
-  /** The same for those who come. */
+  /** The same for new requests. */
   #newcomersAt = Number.NEGATIVE_INFINITY;
   #isClaiming = false;
-  /** Whether there is reason for another claim since the one under way has asked who waits. */
+  /** Whether another claim is needed since the running one has read the queue. */
   #claimAgain = false;
   #cancelWake: (() => void) | null = null;
   #waited = false;
@@ -102,7 +103,7 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
     this.#claimNow();
   }
 
-  /** A pause has begun, or nothing can be asked of the store, or it can again: those who wait reckon with that. */
+  /** A pause has begun, or the store became unreachable or reachable: waiting requests are informed. */
   storeChanged(): void {
     this.tellDelay();
     this.#claimNow();
@@ -129,7 +130,7 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
   }
 
   freed(refused: boolean, noted?: Promise<void>): void {
-    // What asks for another turn in this run is claimed for with the others.
+    // A request that needs another turn in this run is claimed for with the others.
     this.#claimAt = Number.NEGATIVE_INFINITY;
     this.#pumpSoon(refused && noted === undefined);
     if (noted) inBackground(noted.then(() => (refused ? this.storeChanged() : this.#claimNow())));
@@ -151,7 +152,7 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
     };
   }
 
-  /** Those whom another replica's request has kept waiting for long. */
+  /** Requests that have waited for another replica's for long. */
   #overdue(): QueuedWant[] {
     const now = this.clock.now() + ROUNDED_MS;
     const overdue = [...this.#parked].filter(([, askAt]) => askAt <= now).slice(0, MOST_WANTS);
@@ -164,14 +165,14 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
   }
 
   #pumpForNewcomer(): void {
-    // While slots are waited for, newcomers are told of in good time and not one by one.
+    // While slots are awaited, newcomers are announced in time and not one by one.
     this.#claimAt = Math.min(this.#claimAt, this.#newcomersAt);
     this.#pump();
   }
 
   /**
-   * Pumps once the request that has given a slot back has asked for another turn, which is to be the next. After a refusal
-   * those who wait learn of the pause first.
+   * Pumps once the request that has returned a slot has requested another turn, which is to be the next. After a
+   * refusal, waiting requests learn of the pause first.
    */
   #pumpSoon(tells: boolean): void {
     this.#tellsSoon ||= tells;
@@ -186,7 +187,7 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
     });
   }
 
-  /** Claims for as long as something comes of it at once, and sees to being called again when more may. */
+  /** Claims as long as that has immediate results, and arranges the next call. */
   #pump(): void {
     for (;;) {
       this.#tellWhetherWaiting();
@@ -214,7 +215,7 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
     this.#pump();
   }
 
-  /** Whether there is nothing to claim for now; sets the alarm where there will be. */
+  /** Whether there is nothing to claim now; sets the alarm for the next time. */
   #sleeps(): boolean {
     this.#cancelWake?.();
     this.#cancelWake = null;
@@ -238,7 +239,7 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
     this.#newcomersAt = newcomersAt;
     this.#claimAt = this.#claimAgain ? Math.min(againAt, newcomersAt) : againAt;
     for (const each of taken) this.#takeOne(each);
-    // Where all were served, those who come next are claimed for at once.
+    // If all got a slot, the next ones are claimed for at once.
     if (taken.every(({ got }) => got !== null) && this.lanes.waiting === 0) {
       this.#claimAt = Number.NEGATIVE_INFINITY;
     }
@@ -276,13 +277,13 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
     this.#parked.set(request, this.clock.now() + ASK_AGAIN_MS);
   }
 
-  /** Another replica's request has ended; a request that it does not serve asks for another turn. */
+  /** Another replica's request has ended; a request that its result does not serve requests another turn. */
   #land(request: SlotRequest, result: SharedResult | null): void {
     this.lanes.remove(request);
     this.#grant(request, { kind: 'landed', result });
   }
 
-  /** Tells a request, which waits in no lane any more, what has become of its turn. */
+  /** Resolves the turn of a request that no longer waits in a lane. */
   #grant(request: SlotRequest, turn: Turn): void {
     const grant = this.#turns.get(request);
     this.#turns.delete(request);

@@ -5,7 +5,7 @@ import type { Stamp } from '../request.ts';
 import { type Generations, ProcessGenerations, type TouchListener } from './generations.ts';
 import { everythingOf, scopeOfKey } from './key.ts';
 
-/** How long an answer is worth something, in milliseconds, each period after the one before. */
+/** How long a response can be used, in milliseconds, each period after the previous one. */
 export interface Freshness {
   /** As good as new. */
   readonly ttlMs: number;
@@ -15,19 +15,19 @@ export interface Freshness {
   readonly staleIfErrorMs: number;
 }
 
-/** An answer as it came, and about how many bytes it takes. */
+/** A decoded response, and its approximate size in bytes. */
 export interface Answer<T = unknown> {
   readonly value: T;
   readonly bytes: number;
   readonly stamp: Stamp;
 }
 
-/** An answer in the cache. */
+/** A response in the cache. */
 export interface CacheEntry<T = unknown> {
   readonly value: T;
-  /** Another answer to the same read has another one. */
+  /** Unique to this response among those to the same read. */
   readonly stamp: Stamp;
-  /** What it is an answer about, e.g. `channels`. */
+  /** The resource of the response, e.g. `channels`. */
   readonly resource: string;
   readonly freshness: Freshness;
   readonly tags: readonly string[];
@@ -47,8 +47,8 @@ export interface Hit<T = unknown> {
 type CacheListener = (key: string) => void;
 
 /**
- * Answers by key, bounded in bytes. Keys and tags are scoped by the caller of this class to one upstream
- * and partition. A write makes entries invalid by tag, or doubtful: see `Validity`.
+ * Responses by key, bounded in bytes. Keys and tags are scoped by the caller of this class to one upstream and
+ * partition. A write makes entries invalid by tag, or doubtful: see `Validity`.
  */
 export class Cache {
   readonly #clock: Clock;
@@ -63,14 +63,14 @@ export class Cache {
   constructor(options: {
     readonly clock: Clock;
     readonly maxBytes: number;
-    /** Knows of all writes; by default there are none but those of this process. */
+    /** Has all writes; by default only those of this process. */
     readonly generations?: Generations | undefined;
   }) {
     this.#clock = options.clock;
     this.#generations = options.generations ?? new ProcessGenerations();
     this.#entries = new BoundedMap({
       max: options.maxBytes,
-      // What a key and the bookkeeping of an entry take besides the answer itself.
+      // The size of a key and the bookkeeping of an entry, without the response itself.
       weigh: (key, { bytes }) => bytes + key.length + 256,
       onForget: (key) => this.#unlist(key),
     });
@@ -86,30 +86,30 @@ export class Cache {
     return this.#version + this.#generations.shifts;
   }
 
-  /** What an answer to a request that leaves now is stored with. */
+  /** The stamp for the response to a request that is sent now. */
   stamp(): Stamp {
     return { storedAt: this.#clock.now(), generation: this.#generations.latest };
   }
 
-  /** Whether no write known here, of whatever outcome, has touched an answer since a generation. */
+  /** Whether no write known here, with any outcome, has affected a response since a generation. */
   holds(tags: readonly string[], generation: number): boolean {
     return this.#generations.holds(tags, generation);
   }
 
-  /** Whether an answer asked for at a generation shows every write that was answered anywhere. */
+  /** Whether a response requested at a generation includes every confirmed write of all replicas. */
   isCurrent(tags: readonly string[], generation: number): boolean {
     return this.#generations.validity(tags, generation) === 'valid';
   }
 
   /**
-   * Makes every answer with one of these tags invalid, stored or in flight: here at once, and on all replicas
-   * when the promise resolves. `permit` names the slot that the write left in.
+   * Invalidates every response with one of these tags, stored or in flight: here at once, and on all replicas when
+   * the promise resolves. `permit` names the slot that the write was sent in.
    */
   touch(tags: readonly string[], permit?: string): AtOnce<void> {
     return this.#generations.touch(tags, permit);
   }
 
-  /** As `touch` for a write whose outcome is unknown: answers serve when nothing newer can be had. */
+  /** Like `touch`, for a write with an unknown outcome: responses are served if nothing newer is available. */
   doubt(tags: readonly string[], permit?: string): AtOnce<void> {
     return this.#generations.doubt(tags, permit);
   }
@@ -129,7 +129,7 @@ export class Cache {
     for (const keys of this.#keysByScope.values()) yield* keys;
   }
 
-  /** How the entry of a key stands, for people: nothing changes by it. `undefined` where it is of no use any more. */
+  /** The state of a key's entry, for display: it changes nothing. `undefined` if the entry is no longer usable. */
   look(
     key: string,
   ): { readonly resource: string; readonly fresh: boolean; readonly ageMs: number } | undefined {
@@ -140,7 +140,7 @@ export class Cache {
     return { resource: entry.resource, fresh: assessed?.state === 'fresh', ageMs };
   }
 
-  /** Stores an answer of about `bytes` bytes and returns true, unless a write has already made it invalid. */
+  /** Stores a response of about `bytes` bytes and returns true, unless a write has already invalidated it. */
   set(key: string, entry: CacheEntry, bytes: number): boolean {
     if (this.#generations.validity(entry.tags, entry.stamp.generation) === 'invalid') return false;
     this.#version += 1;
@@ -160,12 +160,12 @@ export class Cache {
     for (const listener of this.#touchListeners) listener([everythingOf(scope)]);
   }
 
-  /** Calls a listener for every new entry whose key begins like this, as all keys of an upstream do. */
+  /** Calls a listener for every new entry whose key starts with this prefix, as all keys of an upstream do. */
   listen(begins: string, listener: CacheListener): void {
     this.#listeners.push({ begins, listener });
   }
 
-  /** Notifies a listener of every write from now on, and of every scope whose entries are forgotten. */
+  /** Notifies a listener of every write from now on, and of every scope whose entries are removed. */
   onTouch(listener: TouchListener): void {
     this.#touchListeners.push(listener);
     this.#generations.onTouch(listener);
@@ -192,7 +192,7 @@ export class Cache {
     return undefined;
   }
 
-  /** What may be done with an entry: nothing now where there is no answer, and nothing ever for one that is useless. */
+  /** How an entry can be used: not now if there is no response, and never if it is too old. */
   #assess(entry: CacheEntry): Hit | 'useless' | undefined {
     const ageMs = this.#clock.now() - entry.stamp.storedAt;
     const validity = this.#generations.validity(entry.tags, entry.stamp.generation);

@@ -1,51 +1,50 @@
 import type { AtOnce } from '../../scheduling/at-once.ts';
 
 /**
- * What may be done with an answer as far as writes go:
+ * How a response can be used, as far as writes are concerned:
  *
- * | state           | writes since its request left                          | a reader gets it              |
+ * | state           | writes since its request was sent                      | use                           |
  * |-----------------|--------------------------------------------------------|-------------------------------|
- * | `valid`         | none has touched it                                    | as its age allows             |
- * | `unconfirmed`   | none known here; other replicas may have answered one  | as its age allows, but stale  |
- * | `fallback-only` | one of unknown outcome, or the shared memory was lost  | when nothing newer can be had |
+ * | `valid`         | none has affected it                                   | as its age allows             |
+ * | `unconfirmed`   | none known here; other replicas may have confirmed one | as its age allows, but stale  |
+ * | `fallback-only` | one of unknown outcome, or the shared memory was lost  | if nothing newer is available |
  * | `hidden`        | as in the two rows above, and settings forbid doubt    | not at present                |
- * | `invalid`       | one that has happened                                  | never: the entry is dropped   |
+ * | `invalid`       | a confirmed one                                        | never: the entry is removed   |
  */
 export type Validity = 'valid' | 'unconfirmed' | 'fallback-only' | 'hidden' | 'invalid';
 
 /**
- * Numbers the writes, and knows for each tag which was the latest to touch it. An answer carries the
- * generation at which its request left, and is worth nothing once one of its tags has seen a later one:
- * so a read in flight across a write is neither cached nor shared with readers who come after the write.
- * A write whose outcome is unknown is a doubt: what was stored before it is kept for the case that
- * nothing newer can be had.
+ * Numbers the writes, and records for each tag the latest one that affected it. A response carries the generation
+ * at which its request was sent, and is unusable once one of its tags has a later one: so a read in flight across
+ * a write is neither cached nor shared with readers that come after the write. A write with an unknown outcome is
+ * a doubt: earlier entries are kept for the case that nothing newer is available.
  */
 export interface Generations {
   /** The number of the latest write. */
   readonly latest: number;
-  /** Another number whenever answers can stand otherwise than before. */
+  /** Changes whenever the state of a response can have changed. */
   readonly shifts: number;
-  /** Whether no write known here, of whatever outcome, has touched one of these tags since a generation. */
+  /** Whether no write known here, with any outcome, has affected one of these tags since a generation. */
   holds(tags: readonly string[], generation: number): boolean;
   validity(tags: readonly string[], generation: number): Validity;
   /**
-   * A write has made every answer with one of these tags invalid: here at once, and everywhere when the promise
-   * resolves, where there are others. `permit` names the slot that the write left in.
+   * A write has invalidated every response with one of these tags: here at once, and on all replicas when the
+   * promise resolves. `permit` names the slot that the write was sent in.
    */
   touch(tags: readonly string[], permit?: string): AtOnce<void>;
-  /** A write whose outcome is unknown makes every answer with one of these tags `fallback-only`. See `touch`. */
+  /** A write with an unknown outcome makes every response with one of these tags `fallback-only`. See `touch`. */
   doubt(tags: readonly string[], permit?: string): AtOnce<void>;
   /** Notifies a listener of every write from now on. */
   onTouch(listener: TouchListener): void;
 }
 
 /**
- * Called with the tags that writes have touched, at the first moment at which answers are outdated by them, and again
- * when new ones can be stored; with `null` where any answer from before may be wrong. Must not throw.
+ * Called with the tags that writes have affected, as soon as responses are outdated by them, and again when new
+ * ones can be stored; with `null` if any earlier response may be outdated. Must not throw.
  */
 export type TouchListener = (tags: readonly string[] | null) => void;
 
-/** Beyond this number of tags the oldest writes are forgotten, along with every answer from before them. */
+/** Beyond this number of tags the oldest writes are removed, along with every earlier response. */
 const TAGS_REMEMBERED = 10_000;
 
 /** Whether no write in `latest` has touched one of these tags after a generation. */
@@ -63,7 +62,7 @@ export class ProcessGenerations implements Generations {
   readonly #doubted = new Map<string, number>();
   readonly #listeners: TouchListener[] = [];
   #latest = 0;
-  /** Answers from before this generation are invalid, whatever their tags. */
+  /** Responses from before this generation are invalid, whatever their tags. */
   #floor = 0;
 
   get latest(): number {

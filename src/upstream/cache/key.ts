@@ -3,14 +3,14 @@ import type { Digest } from '../../digest.ts';
 import type { UpstreamName } from '../../errors.ts';
 import type { Read } from '../request.ts';
 
-/** A read, what its answer is cached under, and the credential that it is read with. */
+/** A read, the key of its response in the cache, and its credential. */
 export interface KeyedRead<T = unknown> {
   readonly read: Read<T>;
   readonly key: string;
   readonly credential: Credential;
 }
 
-/** Makes the reads of an upstream keyed; `digest` makes the parts of keys that stand for a body unreadable. */
+/** Adds keys to the reads of an upstream; `digest` replaces the parts of keys that represent a body. */
 export function keyedBy(upstream: UpstreamName, digest: Digest) {
   return <T>(read: Read<T>, credential: Credential): KeyedRead<T> => ({
     read,
@@ -32,29 +32,29 @@ export function scopedTags(scope: string, tags: readonly string[]): string[] {
 /** The tag that everything in a scope has: touched when its key is refused. */
 export const EVERYTHING = '*';
 
-/** The same as the cache knows it. */
+/** The same tag in the scope of the cache. */
 export function everythingOf(scope: string): string {
   return `${scope} ${EVERYTHING}`;
 }
 
-/** The tags by which a write, or a refusal of the key, can touch the answer to a read before it is there, scoped. */
+/** The scoped tags by which a write, or a rejection of the key, can affect the response to a read in flight. */
 export function tagsInFlight({ key, read: { page, tags } }: KeyedRead): readonly string[] {
   return scopedTags(scopeOfKey(key), [...tags, ...(page?.inFlightTags ?? []), EVERYTHING]);
 }
 
-/** The tags by which a write can touch an answer that is there, scoped. */
+/** The scoped tags by which a write can affect a response that has arrived. */
 export function tagsOfAnswer<T>({ key, read }: KeyedRead<T>, value: T): readonly string[] {
   const { page, tags } = read;
   const ofRows = page?.lateTags(value) ?? [];
   return scopedTags(scopeOfKey(key), ofRows.length > 0 ? [...tags, ...ofRows] : tags);
 }
 
-/** Characters of a query that stand in a key as they are. */
+/** Longest query, in characters, that a key contains unchanged. */
 const LONGEST_QUERY = 500;
 
 /**
- * What an answer is cached under: short, whatever was asked. Bodies can hold what must not be stored, so
- * only their digest is in it.
+ * The key of a response in the cache: short, whatever the read. Bodies can contain data that must not be stored,
+ * so only their digest is in it.
  */
 export function cacheKey(scope: string, read: Read<unknown>, digest: Digest): string {
   const keyed = read.page?.keyed;
@@ -72,14 +72,14 @@ function newKey(scope: string, read: Read<unknown>, digest: Digest): string {
   return `${scope} ${read.method} ${read.path}?${query} ${body}`;
 }
 
-/** Characters of what callers have a say in: a read with long filters is not remembered for long. */
+/** Number of characters that callers determine: a read with long filters is remembered for a shorter time. */
 export function readLength({ query = {} }: Read<unknown>): number {
   let length = 0;
   for (const name in query) length += query[name]?.length ?? 0;
   return length;
 }
 
-/** Names and values that stand in a query as they are. */
+/** Names and values that a query contains unchanged. */
 const PLAIN = /^[\w.*-]*$/;
 
 function sorted({ query }: Read<unknown>): string {

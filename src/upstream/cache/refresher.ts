@@ -15,32 +15,32 @@ interface RefresherOptions {
   readonly budget: (credential: Credential) => Budget;
   /** Whether the circuit breaker is open. */
   readonly outOfOrder: () => boolean;
-  /** Asks for a newer answer, unless a request for it is in flight. */
+  /** Sends a request for a newer response, unless one is in flight. */
   readonly refresh: (of: KeyedRead, forWhom: RefreshedFor) => void;
-  /** Takes a refresh of a key back that only those who watched it wanted, if it has not been sent. */
+  /** Cancels a refresh of a key that only watchers needed, if it has not been sent. */
   readonly takeBack: (key: string) => void;
 }
 
-/** Whom a refresh is for: one for `watchers` does not leave any more when its key is not watched. */
+/** The purpose of a refresh: one for `watchers` is no longer sent when its key is not watched. */
 export type RefreshedFor = 'readers' | 'watchers';
 
-/** A read that failed is tried again in the background after so long, doubled for each time in a row. */
+/** Delay after which a failed read is repeated in the background, doubled for each failure in a row. */
 const FIRST_BACK_OFF_MS = 2000;
 const MAX_BACK_OFF_MS = 120_000;
-/** Keys whose failures are remembered; the one whose last is the oldest is forgotten first. */
+/** Keys whose failures are remembered; the one with the oldest failure is removed first. */
 const FAILURES_REMEMBERED = 10_000;
-/** So much older than it is counts what is watched: no other is ever older. */
+/** Watched entries are ranked older by this age: no other entry is ever older. */
 const WATCHED_AGES = 1_000_000;
 
-/** An answer asked for repeatedly is refreshed before its ttl ends, once this share of it is over. */
+/** An entry that is read repeatedly is refreshed before its ttl ends, after this share of it. */
 const AHEAD_SHARE = 0.8;
-/** What decides when an entry changes by itself. */
+/** What determines when an entry changes by age. */
 interface Timed {
   readonly freshness: Freshness;
   readonly stamp: Stamp;
 }
 
-/** An entry that was asked for, as it was then. */
+/** An entry that was read, in its state at that time. */
 interface Asked extends Pick<Hit, 'ageMs' | 'state'>, Pick<Timed, 'freshness'> {
   readonly of: KeyedRead;
 }
@@ -51,17 +51,16 @@ export function changesAt({ freshness, stamp: { storedAt } }: Timed, now: number
   return now < ahead ? ahead : storedAt + freshness.ttlMs;
 }
 
-/** Times that an answer must have been asked for to be refreshed while no reader asks. */
+/** Number of reads after which an entry is refreshed without a reader. */
 const HOT_ASKS = 2;
 /** What is wanted is looked through at most once in this many milliseconds. */
 const ROUND_CHECK_MS = 1000;
 
 /**
- * Decides what is good enough to be served, and what is refreshed behind the readers' backs. While
- * the budget has slots to spare, answers are read again soon after their ttl; when more is wanted
- * than can be refreshed in time, everything wanted is served stale and takes its turn,
- * the oldest first, so that with N answers and B refreshes a minute none is older than about N/B.
- * What is watched goes before all that is not, and is refreshed as long as it is watched.
+ * Decides which entries are served, and which are refreshed in the background. While the budget has free slots,
+ * entries are read again soon after their ttl. If more entries are in use than can be refreshed in time, all are
+ * served stale and refreshed in turn, the oldest first, so that with N entries and B refreshes a minute none is
+ * older than about N/B. Watched entries go first, and are refreshed as long as they are watched.
  */
 export class Refresher {
   readonly #options: RefresherOptions;
@@ -96,11 +95,11 @@ export class Refresher {
     if (state === 'fresh' || this.#options.outOfOrder()) return true;
     if (this.isBackingOff(key) && !this.isUnsettled(key, hit)) return true;
     if (state === 'fallback') return false;
-    // With slots to spare a short wait buys a new answer; just after its ttl an old one will do.
+    // With free slots, a short wait brings a new response; just after its ttl, an old one is sufficient.
     return ageMs < 2 * entry.freshness.ttlMs || !this.#options.budget(credential).idle;
   }
 
-  /** A reader asked for these entries. Refreshes those that are due. */
+  /** A reader used these entries. Refreshes those that are due. */
   asked(entries: readonly Asked[]): void {
     const now = this.#options.clock.now();
     const asks = this.#interest.askedAll(entries, now);
@@ -119,7 +118,7 @@ export class Refresher {
     }
   }
 
-  /** How urgent a refresh is among others: what is watched first, by turns of those who watch, and then the oldest. */
+  /** The rank of a refresh among others: watched entries first, in turns of their watchers, then the oldest. */
   urgencyOf(key: string): number {
     if (this.watches.has(key)) return this.watches.ageMs(key) * WATCHED_AGES;
     return this.#options.cache.peek(key)?.ageMs ?? 0;
@@ -131,8 +130,8 @@ export class Refresher {
   }
 
   /**
-   * Whether a write of unknown outcome has touched the entry that was hit, and no read of it has failed since: it
-   * is not known yet whether a newer answer can be had.
+   * Whether a write with an unknown outcome has affected the entry, and no read of it has failed since: a newer
+   * response may be available.
    */
   isUnsettled(key: string, { entry, state }: Hit): boolean {
     if (state !== 'fallback') return false;
@@ -144,7 +143,7 @@ export class Refresher {
     return this.#failures.peek(key)?.retryAt ?? Number.NEGATIVE_INFINITY;
   }
 
-  /** A read brought nothing. */
+  /** A read has failed. */
   failed(key: string): void {
     const inARow = (this.#failures.peek(key)?.inARow ?? 0) + 1;
     const waitMs = Math.min(MAX_BACK_OFF_MS, FIRST_BACK_OFF_MS * 2 ** (inARow - 1));
@@ -167,8 +166,8 @@ export class Refresher {
   }
 
   /**
-   * When more is wanted than a window has room to refresh, all of it takes its turn once its ttl is over,
-   * whether asked for since or not: else the next to ask would find it older than all the others.
+   * If more entries are in use than fit into a window, all are refreshed in turn after their ttl, read since or
+   * not: otherwise the next reader would find its entry older than all others.
    */
   #keepRound(credential: Credential, now: number): void {
     const { cache } = this.#options;
@@ -185,32 +184,34 @@ export class Refresher {
   }
 }
 
-/** A cache entry that was asked for of late. */
+/** A cache entry that was read recently. */
 interface Wanted extends KeyedRead {
   askedAt: number;
-  /** Milliseconds between two times that it was asked for: the longest of late. */
+  /** Longest interval between two recent reads, in milliseconds. */
   gapMs: number;
-  /** How often it was asked for since it was last read upstream. */
+  /** Number of reads since its last upstream request. */
   asks: number;
 }
 
-/** Answers whose readers are remembered; one with long filters counts for every thousand characters. */
+/** Number of entries whose readers are remembered; one with long filters counts for every thousand characters. */
 const REMEMBERED = 5000;
-/** For this many an answer can count. */
+/** The maximum weight of one entry. */
 const HEAVIEST = 10;
 /** What a long gap between two readers still counts for when the next has come sooner. */
 const GAP_SHARE = 0.75;
 /** For how many rounds of refreshing everything wanted an entry stays wanted in any case. */
 const WANTED_ROUNDS = 1.5;
-/** ... and for how many of its gaps where its readers come more seldom than that, */
+/** ... and for how many of its intervals if it is read less often, */
 const WANTED_GAPS = 5;
 /** ... if they do not leave it out for more than this many rounds. */
 const GAP_ROUNDS = 2;
 
-/** Remembers who wants what, so that refreshes go where a reader will look. Costs no upstream call. */
+/**
+ * Records which entries are in use, so that refreshes go to entries that will be read. Costs no upstream request.
+ */
 export class Interest {
   readonly #clock: Clock;
-  /** To ask for an answer is to use it here, and nothing else is. */
+  /** Only reads count as use here. */
   readonly #wanted = new BoundedMap<Wanted>({
     max: REMEMBERED,
     maxShare: HEAVIEST / REMEMBERED,
@@ -221,7 +222,7 @@ export class Interest {
     this.#clock = clock;
   }
 
-  /** As `asked`, for each of several. */
+  /** Like `asked`, for several. */
   askedAll(all: readonly { readonly of: KeyedRead }[], askedAt: number): number[] {
     return all.map(({ of }) => this.asked(of, askedAt));
   }
@@ -240,7 +241,7 @@ export class Interest {
     return known.asks;
   }
 
-  /** An entry is new: from here its readers count afresh. Answers with whose credential it is wanted. */
+  /** An entry was renewed: its reads are counted from zero. Returns the credential for which it is in use. */
   renewed(key: string): Credential | undefined {
     const wanted = this.#wanted.peek(key);
     if (wanted) wanted.asks = 0;
@@ -253,8 +254,8 @@ export class Interest {
   }
 
   /**
-   * What readers with one credential come back for. The more is wanted, the longer a round of refreshing it
-   * all takes, at one every `perRefreshMs`, and the longer an entry stays wanted without being asked for.
+   * The entries in use by readers with one credential. The more there are, the longer a round of refreshing all
+   * takes, at one every `perRefreshMs`, and the longer an entry counts as in use without being read.
    */
   wanted(perRefreshMs: number, { partition }: Credential): Wanted[] {
     const now = this.#clock.now();

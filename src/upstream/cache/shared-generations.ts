@@ -5,12 +5,12 @@ import type { Stamp } from '../request.ts';
 import { type Generations, type TouchListener, untouched, type Validity } from './generations.ts';
 import { scopedTags, scopeOfKey } from './key.ts';
 
-/** How lists learn of what was written elsewhere; answers with further tags. See `Lists.touchedElsewhere`. */
+/** Informs lists of writes on other replicas; returns additional tags. See `Lists.touchedElsewhere`. */
 export type TouchedElsewhere = (partition: string, tags: readonly string[]) => readonly string[];
 
 /** What is known of the other replicas: see `Replica`. */
 interface KnownReplicas {
-  /** Whether every write that was answered anywhere is known here. */
+  /** Whether every confirmed write of all replicas is known here. */
   readonly leased: boolean;
   /** How long what all replicas share has been remembered, in milliseconds. */
   readonly epochAgeMs: number;
@@ -24,14 +24,14 @@ interface SharedGenerationsOptions {
   readonly clock: Clock;
   readonly replica: KnownReplicas;
   /**
-   * What was read before all was forgotten is certain to be shown only when this is over, in milliseconds: where
-   * nothing uncertain is shown, not before.
+   * Responses from before a loss of memory are shown only after this time, in milliseconds, if no uncertain ones
+   * may be shown.
    */
   readonly suspectAfterMs: number;
-  /** What to do with answers that cannot be confirmed: show them as stale ones, or not at all. */
+  /** How to treat unconfirmed responses: serve them as stale, or not at all. */
   readonly unconfirmed: 'stale' | 'refuse';
   /**
-   * Announces a write to all replicas, and resolves when none of them shows the state before it any more. Calls `told`
+   * Announces a write to all replicas, and resolves when none of them serves the state before it. Calls `told`
    * once it has a number. Never rejects.
    */
   readonly tell: (
@@ -44,7 +44,7 @@ interface SharedGenerationsOptions {
 /** What a tag is followed by in a doubt, so that Redis numbers doubts as it numbers writes. */
 const DOUBT = ' ?';
 
-/** Tags by which all replicas know of writes whose outcome is unknown. */
+/** The tags by which replicas share writes with an unknown outcome. */
 export function doubtsOf(tags: readonly string[]): string[] {
   return tags.map((tag) => tag + DOUBT);
 }
@@ -53,8 +53,8 @@ export function doubtsOf(tags: readonly string[]): string[] {
 const TAGS_REMEMBERED = 20_000;
 
 /**
- * The writes of all replicas, as far as they are known here. They are numbered within an epoch of what all share;
- * here the numbers of each epoch follow those of the one before.
+ * The writes of all replicas, as far as they are known here. They are numbered within an epoch of the shared
+ * memory; here the numbers of each epoch continue those of the previous one.
  */
 export class SharedGenerations implements Generations {
   readonly #options: SharedGenerationsOptions;
@@ -64,7 +64,7 @@ export class SharedGenerations implements Generations {
   readonly #untold = new Map<string, number>();
   readonly #listeners = new Map<string, TouchedElsewhere>();
   readonly #touchListeners: TouchListener[] = [];
-  /** What the numbers of this epoch begin with. Answers from before it are suspect. */
+  /** The first number of this epoch. Earlier responses are suspect. */
   #base = 0;
   #latest = 0;
   #floor = 0;
@@ -88,12 +88,12 @@ export class SharedGenerations implements Generations {
     return this.#shifts;
   }
 
-  /** The generation of what was asked for as of write number `n` of this epoch. */
+  /** The generation of responses requested at write number `n` of this epoch. */
   generationOf(n: number): number {
     return this.#base + n;
   }
 
-  /** Whether an answer that shows all writes up to number `asOf` of this epoch is right for some tags. */
+  /** Whether a response that includes all writes up to number `asOf` of this epoch is valid for some tags. */
   shows(tags: readonly string[], asOf: number): boolean {
     return this.holds(tags, this.generationOf(asOf));
   }
@@ -107,7 +107,7 @@ export class SharedGenerations implements Generations {
     const { replica, suspectAfterMs, unconfirmed } = this.#options;
     const mayShow = unconfirmed === 'stale';
     if (generation < this.#base) {
-      // Those who wrote just before all was forgotten announce it again first.
+      // Replicas that wrote just before the loss of memory announce these writes again first.
       return mayShow || replica.epochAgeMs >= suspectAfterMs ? 'fallback-only' : 'hidden';
     }
     const { leased } = replica;
@@ -156,17 +156,17 @@ export class SharedGenerations implements Generations {
     this.#touchListeners.push(listener);
   }
 
-  /** Lets the lists of an upstream learn of what is written elsewhere. */
+  /** Informs the lists of an upstream of writes on other replicas. */
   listen(upstream: UpstreamName, touchedElsewhere: TouchedElsewhere): void {
     this.#listeners.set(upstream, touchedElsewhere);
   }
 
-  /** What an answer shows whose request got its slot in that moment. */
+  /** The stamp of a response whose request got its slot at that moment. */
   stampOf({ epoch, n, sharedAt }: SwapMoment): Stamp {
     const { clock, replica } = this.#options;
     return {
       storedAt: Math.min(replica.toLocal(sharedAt), clock.now()),
-      // What was asked for in an epoch that is over is suspect from the start.
+      // Responses requested in an earlier epoch are suspect from the start.
       generation: epoch === replica.epoch ? this.#base + n : this.#base - 1,
       shared: { at: sharedAt, epoch, asOf: n },
     };
@@ -191,8 +191,8 @@ export class SharedGenerations implements Generations {
   }
 
   /**
-   * Answers with the tags that are wrong from now on, or null where there is more. No tag is notified twice, and what a
-   * write of this process still keeps wrong is notified when it has its number.
+   * Returns the tags of outdated responses, or null if the list is incomplete. No tag is notified twice; a tag
+   * that a write of this process still invalidates is notified when the write has its number.
    */
   #apply(touches: readonly (readonly [tag: string, n: number])[]): readonly string[] | null {
     if (touches.length === 0) return [];
@@ -223,7 +223,9 @@ export class SharedGenerations implements Generations {
     this.#tellTouched(null);
   }
 
-  /** Tags that writes elsewhere touch besides, by the lists that are cached here; doubts for doubts. */
+  /**
+   * Additional tags that writes on other replicas affect, by the lists that are cached here; doubts for doubts.
+   */
   #alsoTouched(tags: readonly string[]): string[] {
     const certain = tags.filter((tag) => !isDoubt(tag));
     const doubtful = tags.filter(isDoubt).map(plainTag);
@@ -254,7 +256,7 @@ export class SharedGenerations implements Generations {
     return true;
   }
 
-  /** Forgets the older half, and with it every answer that it could have made invalid or doubtful. */
+  /** Removes the older half, and every response that it could have made invalid or doubtful. */
   #forget(): void {
     const both = [this.#touched, this.#doubted];
     const numbers = both.flatMap((latest) => [...latest.values()]).sort((a, b) => a - b);

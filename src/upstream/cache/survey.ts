@@ -12,8 +12,8 @@ export interface SurveyedResource {
 const LOOKED_AT = 4000;
 
 /**
- * How many entries of each resource there are. All are looked through, so many each time that it is asked: a cache
- * with more is known as of a few times before.
+ * Counts the entries of each resource. It scans a limited number of entries at each call, so a large cache takes
+ * several calls.
  */
 export class CacheSurvey {
   readonly #cache: Pick<Cache, 'keys' | 'look'>;

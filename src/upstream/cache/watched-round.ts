@@ -6,7 +6,7 @@ import { inTurns } from '../budget/law/turns.ts';
 import type { Cache, Hit } from './cache.ts';
 import type { KeyedRead } from './key.ts';
 
-/** Those who look at what is watched, as they are now. There is at least one. */
+/** The current watchers of an entry. There is at least one. */
 export type Watchers = () => Iterable<string>;
 
 /** Something that is watched. */
@@ -15,7 +15,7 @@ interface WatchedThing {
   readonly watchers: Iterable<Watchers>;
 }
 
-/** Something in whose turn it is read again. */
+/** An entry and the caller in whose turn it is refreshed. */
 interface Placed<T> {
   readonly caller: string;
   readonly of: T;
@@ -30,9 +30,9 @@ export interface WatchedRoundOptions {
   readonly outOfOrder: () => boolean;
   /** Until when a key backs off, on `clock.now()`. */
   readonly retryAt: (key: string) => number;
-  /** Asks for a newer answer for those who watch it, unless a request for it is in flight. */
+  /** Sends a request for a newer response for watchers, unless one is in flight. */
   readonly refresh: (of: KeyedRead) => void;
-  /** All that is watched now, and by whom. */
+  /** All watched entries, with their watchers. */
   readonly watched: () => Iterable<WatchedOfKey>;
 }
 
@@ -41,10 +41,10 @@ interface WatchedOfKey extends KeyedRead {
   readonly watchers: Iterable<Watchers>;
 }
 
-/** Where a key stands in its line. */
+/** The position of a key in its line. */
 interface Place {
   readonly place: number;
-  /** In whose turn it is read. */
+  /** The caller in whose turn it is read. */
   readonly caller: string;
   /** It goes as early as if it were from then, on `clock.now()`: the first place is that of the oldest. */
   readonly asOf: number;
@@ -54,16 +54,17 @@ interface Place {
 const LOOK_AGAIN_MS = 1000;
 /** ... and never sooner after the last time than this: thousands of entries fall due one by one. */
 const LOOK_APART_MS = 250;
-/** No watched answer is read again sooner than so long after the last time, however short its ttl. */
+/** No watched entry is read again sooner than this after the last time, however short its ttl. */
 const SOONEST_MS = 1000;
 
-/** By this much a place counts as younger than the one before it: answers that came together are equally old. */
+/**
+ * Each place counts as younger than the one before it by this much: entries that arrived together are equally old.
+ */
 const TIE_MS = 0.001;
 
 /**
- * Has what is watched read again once it is past its ttl: callers who watch take turns, and of what one of them
- * watches the oldest goes first. It costs 1 upstream call for each answer and ttl, as far as the budget has slots to
- * spare for refreshes.
+ * Refreshes watched entries past their ttl: callers that watch take turns, each with the oldest entry that it
+ * watches. Costs 1 upstream request per entry and ttl, as far as the budget has free slots for refreshes.
  */
 export class WatchedRound {
   readonly #options: WatchedRoundOptions;
@@ -72,7 +73,7 @@ export class WatchedRound {
   #looksAt = Number.POSITIVE_INFINITY;
   #lookedAt = Number.NEGATIVE_INFINITY;
   readonly #turns = new WatcherTurns();
-  /** What was due when it was looked through last, by partition, in order; and where each key stands there. */
+  /** The entries that were due at the last scan, by partition, in order, and the position of each key. */
   #lines = new Map<string, readonly KeyedRead[]>();
   #places = new Map<string, Place>();
 
@@ -109,7 +110,7 @@ export class WatchedRound {
     this.#places = new Map();
   }
 
-  /** When an answer is probably read again, in milliseconds from now; null where that cannot be said. */
+  /** The expected time until a response is refreshed, in milliseconds; null if it is unknown. */
   nextRefreshInMs({ credential, key }: KeyedRead): number | null {
     const hit = this.#options.cache.peek(key);
     if (!hit) return null;
@@ -126,7 +127,7 @@ export class WatchedRound {
   /** Milliseconds until an entry may be refreshed. */
   #restMs(key: string, { ageMs, entry, state }: Hit): number {
     const { clock, retryAt } = this.#options;
-    // What serves as a fallback only is due before its ttl is over.
+    // A fallback is due before its ttl ends.
     const dueMs = state === 'fallback' ? SOONEST_MS : Math.max(SOONEST_MS, entry.freshness.ttlMs);
     return Math.max(0, dueMs - ageMs, retryAt(key) - clock.now());
   }
@@ -147,7 +148,7 @@ export class WatchedRound {
     if (!this.#options.outOfOrder()) this.#refreshFirst();
   }
 
-  /** Sees what is due; answers with how many milliseconds it takes until something else is. */
+  /** Collects the due entries; returns the milliseconds until another one is due. */
   #lineUp(): number {
     const { cache, watched } = this.#options;
     const lines = new Map<string, { readonly of: WatchedOfKey; readonly ageMs: number }[]>();
@@ -196,7 +197,7 @@ export class WatchedRound {
 /** Callers whose last turn is remembered. */
 const CALLERS_REMEMBERED = 10_000;
 
-/** Lets those who watch take turns: the one whose last turn is the longest ago goes first. */
+/** Rotates between callers that watch: the one whose last turn is the longest ago goes first. */
 class WatcherTurns {
   readonly #lastTurns = new BoundedMap<number>({ max: CALLERS_REMEMBERED });
   #turns = 0;
@@ -208,8 +209,8 @@ class WatcherTurns {
   }
 
   /**
-   * Puts a line into the order in which callers take turns, each with what stands first of theirs. What several
-   * watch takes the turn of whichever of them is first.
+   * Orders a line by the turns of callers, each with its first entry. An entry with several watchers takes the
+   * turn of the first of them.
    */
   order<T extends WatchedThing>(line: readonly T[]): Placed<T>[] {
     const firsts = new Map<Watchers, string>();
@@ -224,7 +225,7 @@ class WatcherTurns {
     return [...inTurns(callers.map((caller) => queues.get(caller) ?? []))];
   }
 
-  /** The first of those who look at the same: found once for all that they watch. */
+  /** The first of several watchers: found once for all entries that they watch. */
   #firstOf(watchers: Watchers, known: Map<Watchers, string>): string {
     const first = known.get(watchers) ?? this.#first(watchers());
     known.set(watchers, first);

@@ -2,22 +2,22 @@ import type { UpstreamName } from '../../errors.ts';
 import { everythingOf, type KeyedRead, scopeOfKey } from './key.ts';
 import { WatchedRound, type WatchedRoundOptions, type Watchers } from './watched-round.ts';
 
-/** What became of a watched entry: another answer was stored, or a write may have made it wrong. */
+/** What happened to a watched entry: another response was stored, or a write may have outdated it. */
 export type WatchedChange = 'renewed' | 'touched';
 
 /** A watch over the cache entry of a read. */
 export interface EntryWatch {
   /** Counts as a use, so that the entry does not make room for others. */
   use(): void;
-  /** When the entry is probably read again, in ms from now; null where there is none or that cannot be said. */
+  /** The expected time until the entry is refreshed, in ms; null if there is none or the time is unknown. */
   nextRefreshInMs(): number | null;
   /** Ends the watch: its listener is not called any more. To end it again does nothing. */
   end(): void;
 }
 
-/** A read whose answer is to be watched. */
+/** A read whose response is to be watched. */
 interface WatchedRead extends KeyedRead {
-  /** What touches its answer for all that is known before there is one, scoped. */
+  /** The scoped tags that may affect its response before it has arrived. */
   readonly tags: readonly string[];
 }
 
@@ -71,12 +71,12 @@ export class Watches {
     return this.#round.ageMs(key);
   }
 
-  /** A read of a key has brought nothing. */
+  /** A read of a key has failed. */
   failed(key: string): void {
     this.#round.tried(key);
   }
 
-  /** Calls `changed` with every change of the answer to a read, until the watch ends. */
+  /** Calls `changed` with every change of the response to a read, until the watch ends. */
   watch(of: WatchedRead, changed: WatchListener, watchers: Watchers): EntryWatch {
     const { key } = of;
     const watched = this.#watched.get(key) ?? this.#begin(of);
@@ -125,7 +125,7 @@ export class Watches {
   #renewed(key: string): void {
     const watched = this.#watched.get(key);
     const hit = watched && this.#options.cache.peek(key);
-    // One that is too heavy for the cache is not there: to read it again would bring the next of its kind.
+    // A response that is too large for the cache is not there: reading it again would have the same result.
     if (!hit) return;
     watched.lastTags = hit.entry.tags;
     watched.isForgotten = false;
@@ -134,7 +134,7 @@ export class Watches {
     notify(watched, 'renewed');
   }
 
-  /** A write has touched tags; null where anything may be wrong. */
+  /** A write has affected tags; null if any response may be outdated. */
   #touched(tags: readonly string[] | null): void {
     if (this.#watched.size === 0) return;
     const touched = tags && new Set(tags);
@@ -152,14 +152,14 @@ export class Watches {
     // What shows the write already was read after it: this is the second notification of it.
     if (entry && cache.isCurrent([everything, ...entry.tags], entry.stamp.generation)) return false;
     if (!isAll) return true;
-    // Once is enough: who reads it again with a key that is refused makes all of it forgotten again.
+    // Once is enough: a reader that reads it again with a rejected key would remove all of it again.
     const isNews = !watched.isForgotten;
     watched.isForgotten = true;
     return isNews;
   }
 }
 
-/** Notifies all who watch a key. Watches can begin and end meanwhile. */
+/** Notifies all watchers of a key. Watches can begin and end during this. */
 function notify({ listeners }: Watched, change: WatchedChange): void {
   for (const listener of Array.from(listeners)) {
     if (listeners.has(listener)) listener.changed(change);

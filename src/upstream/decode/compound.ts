@@ -60,7 +60,7 @@ export const inner = <T>(key: string, decode: (object: JsonObject) => T): Field<
     return members && decode({ members, path: `${path}.${key}`, context });
   });
 
-/** Reads fields of an object inside the object: each is absent where that one is. */
+/** Reads fields of an inner object: each is absent if the object is. */
 export function readInner<F extends Fields>(
   key: string,
   fields: F,
@@ -77,7 +77,7 @@ export function readInner<F extends Fields>(
 export const nested = <F extends Fields>(key: string, fields: F): Field<Decoded<F> | null> =>
   inner(key, (object) => (isEmpty(object) ? null : readFields(fields, object)));
 
-/** What `make` makes of each value; where that is `undefined`, the member `key` is reported. */
+/** The result of `make` for each value; if it is `undefined`, the member `key` is reported. */
 function collect<V, T>(
   values: readonly V[],
   make: (value: V) => T | null | undefined,
@@ -93,7 +93,7 @@ function collect<V, T>(
   return made;
 }
 
-/** Lists deeper than this in one another are no documents' idea. */
+/** No documented response has lists nested deeper than this. */
 const MAX_DEPTH = 4;
 
 function textsOf(key: string, split: (text: string) => string[]): Field<readonly string[]> {
@@ -129,7 +129,7 @@ export function parseList(value: unknown): readonly unknown[] | undefined {
   return typeof value === 'object' && value !== null ? Object.values(value) : undefined;
 }
 
-/** How PHP spells "nothing" where a list or an object belongs. */
+/** The values that PHP sends for an empty list or object. */
 export function isBlank(value: unknown): boolean {
   return value === false || value === 0 || value === '0' || value === '';
 }

@@ -23,7 +23,7 @@ interface PageShape<F extends Fields> {
   readonly resource: string;
   /** The keys that may hold the rows, the documented one first. */
   readonly keys: readonly string[];
-  /** What a row has beside its id. */
+  /** The fields of a row besides its id. */
   readonly fields: F;
 }
 
@@ -37,10 +37,10 @@ const paging = {
 };
 
 /**
- * Makes the decoder of a list. Rows and paging members may sit in `data` or at the top level, in any
- * mixture; the rows may be a list or an object keyed by number. A row that cannot be used is left out
- * and reported as a surprise: it never sinks the page.
- * @throws DecodeError from the decoder, when the answer holds no list at all.
+ * Makes the decoder of a list. Rows and paging members may be in `data` or at the top level, in any mixture; the
+ * rows may be a list or an object keyed by number. An unusable row is omitted and reported as a surprise: it never
+ * fails the page.
+ * @throws DecodeError from the decoder, if the response contains no list.
  */
 export function pageDecoder<F extends Fields>(
   shape: PageShape<F>,
@@ -52,17 +52,17 @@ export function pageDecoder<F extends Fields>(
     const sent = findRows(answer, data, shape.keys);
     const rows = readRows(shape.fields, sent, answer);
     const members: Record<string, unknown> = { ...answer.members, ...data };
-    // "There is none" is `null` in the documents and `false` here and there.
+    // "None" is `null` in the documentation and sometimes `false` in practice.
     if (members['nextpage'] === false) members['nextpage'] = null;
     return { rows, ...readFields(paging, { members, path, context }), sent: sent.length };
   };
 }
 
 /**
- * Opens what a single read is about: the object under the first of `keys` that holds one, or the whole
- * answer when it carries the fields itself (it then has an `id`). `null` when the answer is a success
- * that holds an empty object or `null`: the upstream's way to say that there is no such thing.
- * @throws DecodeError when none of it is there.
+ * Opens the object of a single read: the object under the first of `keys` that contains one, or the whole response
+ * if it has the fields itself (it then has an `id`). `null` if the response is a success with an empty object or
+ * `null`: the upstream's way to say that the object does not exist.
+ * @throws DecodeError if there is none of these.
  */
 export function openSingle(
   body: unknown,
@@ -73,7 +73,7 @@ export function openSingle(
   const answer = openObject(body, path, context);
   for (const key of keys) {
     const value = answer.members[key];
-    // Some installations answer a lookup by id as a search would: with a list of one.
+    // Some installations respond to a lookup by id as to a search: with a list of one.
     const members = asMap(Array.isArray(value) && value.length === 1 ? value[0] : value);
     const single = members && { members, path, context };
     if (single) return isEmpty(single) ? null : single;
@@ -85,7 +85,7 @@ export function openSingle(
   throw new DecodeError(`${path}.${keys[0] ?? ''}`, 'an object');
 }
 
-/** @throws DecodeError when the answer holds no list. */
+/** @throws DecodeError if the response contains no list. */
 function findRows(
   answer: JsonObject,
   data: Members | undefined,
@@ -104,7 +104,7 @@ function findRows(
       throw new DecodeError(`${path}.${key}`, 'a list');
     }
   }
-  // No list, yet an answer that says of itself that it has none to give.
+  // No list, but the response states that there are no rows.
   if (parseInteger((data ?? members)['result']) === 0) return [];
   if (members['data'] === null) {
     surprise(answer, 'data');

@@ -3,12 +3,12 @@ import type { DecodeContext, Row } from '../request.ts';
 import { isZeroDate, normalTimestamp, parseDay } from './timestamp.ts';
 
 /**
- * An answer, or a row of one, that cannot be used as a whole. `path` and `expected` say what was
- * missing; what stood there instead is not repeated, as it may be private.
+ * A response, or a row of one, that is unusable. `path` and `expected` say what was missing; the actual value is
+ * not repeated, as it may be private.
  */
 export class DecodeError extends Error {
   override readonly name = 'DecodeError';
-  /** Where in the answer, e.g. `channels.id`. */
+  /** The path in the response, e.g. `channels.id`. */
   readonly path: string;
   /** What kind of value belongs there, e.g. `an integer`. */
   readonly expected: string;
@@ -23,7 +23,7 @@ export class DecodeError extends Error {
 /** The members of a JSON object. */
 export type Members = Readonly<Record<string, unknown>>;
 
-/** One JSON object of an answer. */
+/** One JSON object of a response. */
 export interface JsonObject {
   readonly members: Members;
   /** Names the object in surprises and errors, e.g. `channels`; it must not hold text of the upstream. */
@@ -46,23 +46,23 @@ export interface Field<T> {
   readonly keys: readonly string[];
   readonly parse: Parse<T>;
   readonly absent: T;
-  /** What belongs there, where an object without it is of no use. */
+  /** The expected value, if an object without it is unusable. */
   readonly expected?: string;
 }
 
-/** The fields of an object, by the names of what they become. */
+/** The fields of an object, by their decoded names. */
 export type Fields = Readonly<Record<string, Field<unknown>>>;
 
 /** What a table of fields is decoded to. */
 export type Decoded<F> = { readonly [M in keyof F]: F[M] extends Field<infer T> ? T : never };
 
-/** Some of what a table of fields is decoded to: the others are not known. */
+/** A part of the decoded fields: the others are not known. */
 export type Some<F> = { readonly [M in keyof F]?: Decoded<F>[M] | undefined };
 
-/** A row that has an id beside the fields of a table. */
+/** A row with an id and the fields of a table. */
 export type RowOf<F> = Row & Decoded<F>;
 
-/** A field that is `null` where it is absent. */
+/** A field that is `null` if it is absent. */
 export const field = <T>(keys: readonly string[], parse: Parse<T>): Field<T | null> => ({
   keys,
   parse,
@@ -103,7 +103,7 @@ export const time = (...keys: readonly string[]): Field<string | null> => field(
 /** A day as `YYYY-MM-DD`; of a timestamp, the day as it is written. */
 export const day = (...keys: readonly string[]): Field<string | null> => field(keys, parseDate);
 
-/** The value that `choices` gives for the text, whatever its case, e.g. `{ free: 'FREE' }`. */
+/** The value of `choices` for the text, whatever its case, e.g. `{ free: 'FREE' }`. */
 export const choice = <T extends string>(
   choices: Readonly<Record<string, T>>,
   ...keys: readonly string[]
@@ -114,7 +114,7 @@ export const choice = <T extends string>(
     return word !== undefined && Object.hasOwn(choices, word) ? choices[word] : undefined;
   });
 
-/** The same field where an object without it is of no use; `expected` says what belongs there. */
+/** The same field if an object without it is unusable; `expected` describes the value. */
 export const required = <T>(one: Field<T | null>, expected: string): Field<T> =>
   ({ ...one, expected }) as Field<T>;
 
@@ -231,7 +231,7 @@ export function parseInteger(value: unknown): number | null | undefined {
   return typeof number === 'number' && !Number.isSafeInteger(number) ? undefined : number;
 }
 
-/** An integer of 32 bits, which is as much as can be shown; a larger one is none. */
+/** A 32-bit integer, the largest that the graph can return; a larger one is rejected. */
 export function parseSmallInteger(value: unknown): number | null | undefined {
   const number = parseInteger(value);
   return typeof number === 'number' && number !== (number | 0) ? undefined : number;
@@ -274,7 +274,7 @@ function parseFlag(value: unknown): boolean | null | undefined {
   }
 }
 
-/** A timestamp in the gateway's spelling, local to the upstream's zone when it has none of its own. */
+/** A timestamp in the gateway's format, in the upstream's zone if it has none of its own. */
 function parseTime(value: unknown, { context }: JsonObject): string | null | undefined {
   if (typeof value !== 'string') return undefined;
   if (value.trim() === '' || isZeroDate(value)) return null;
@@ -288,7 +288,7 @@ function parseDate(value: unknown): string | null | undefined {
   return parseDay(value) ?? undefined;
 }
 
-/** False for `undefined` and `null`, which mean the same in an answer. */
+/** False for `undefined` and `null`, which mean the same in a response. */
 export function isPresent<T>(value: T): value is NonNullable<T> {
   return value !== undefined && value !== null;
 }

@@ -1,6 +1,6 @@
 /**
- * The timestamps of both APIs. One writes `YYYY-MM-DD HH:MM:SS` without a zone, the other ISO 8601 in
- * UTC with whatever number of fraction digits its platform likes.
+ * The timestamps of both APIs. One writes `YYYY-MM-DD HH:MM:SS` without a zone, the other ISO 8601 in UTC with any
+ * number of fraction digits.
  */
 
 const pattern =
@@ -18,22 +18,22 @@ const endOfTime = Date.UTC(9999, 11, 31, 23, 59, 59);
 /** One formatter per zone: making one costs a thousand times more than using it. */
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
-/** True for `0000-00-00 00:00:00` and its like, which mean that there is no date. */
+/** True for `0000-00-00 00:00:00` and similar values, which mean that there is no date. */
 export function isZeroDate(text: string): boolean {
   return zeroDate.test(text);
 }
 
 /**
- * The moment a timestamp names, in milliseconds since the epoch, or `null` when it is none. Without a
- * zone of its own it is local time in `timeZone` (a valid IANA name). Where a clock change makes a
- * local time happen twice, the first is meant; where it skips one, the clock not yet changed counts.
+ * The time of a timestamp, in milliseconds since the epoch, or `null` if it is invalid. Without a zone it is local
+ * time in `timeZone` (a valid IANA name). If a clock change makes a local time occur twice, the first is used; if
+ * it skips one, the offset before the change applies.
  */
 export function parseTimestamp(text: string, timeZone: string): number | null {
   const match = pattern.exec(text.trim());
   return match && momentOf(match, timeZone);
 }
 
-/** The moment a timestamp names as `formatTimestamp` spells it, or `null` when it is none. */
+/** The time of a timestamp in the format of `formatTimestamp`, or `null` if it is invalid. */
 export function normalTimestamp(text: string, timeZone: string): string | null {
   const match = pattern.exec(text.trim());
   const moment = match && momentOf(match, timeZone);
@@ -53,9 +53,9 @@ export function formatTimestamp(epochMs: number): string {
 }
 
 /**
- * What a clock in `timeZone` (a valid IANA name) shows at a moment, as `YYYY-MM-DD HH:MM:SS`: the inverse
- * of `parseTimestamp`, but for the second run of an hour that a clock change repeats, which this
- * spelling cannot tell from the first. Fractions are cut off.
+ * The local time in `timeZone` (a valid IANA name), as `YYYY-MM-DD HH:MM:SS`: the inverse of `parseTimestamp`,
+ * except for the second run of an hour that a clock change repeats, which this format cannot distinguish from the
+ * first. Fractions are truncated.
  */
 export function formatLocalTimestamp(epochMs: number, timeZone: string): string {
   const wall = utc.test(timeZone) ? epochMs : epochMs + offsetMs(epochMs, timeZone);

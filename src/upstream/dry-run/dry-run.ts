@@ -17,11 +17,11 @@ interface PlannedRequest {
 /** What a request is, and which fields want it. */
 export type Wanted = Omit<PlannedRequest, 'calls'>;
 
-/** What an operation would cost if it were sent now, as `extensions.plan` tells it. */
+/** The cost of an operation if it were sent now, as in `extensions.plan`. */
 export interface OperationPlan {
   /** Requests that would leave the gateway. */
   readonly calls: number;
-  /** The same by upstream: each has a limit of its own. */
+  /** The same by upstream: each has its own limit. */
   readonly callsByUpstream: Readonly<Record<UpstreamName, number>>;
   readonly saved: {
     /** Requests not needed, since a cache entry would serve. */
@@ -30,17 +30,16 @@ export interface OperationPlan {
     readonly coalesced: number;
   };
   /**
-   * False when it depends on answers that are not known yet; `calls` is then what it costs if as many rows
-   * come as are asked for.
+   * False if the cost depends on responses that are not cached; `calls` then assumes as many rows as requested.
    */
   readonly exact: boolean;
   /** False when that is more than one operation may spend: some of it would be refused. */
   readonly fits: boolean;
-  /** Milliseconds until the first of its requests would leave; 0 where none leaves, or a slot is free. */
+  /** Milliseconds until the first of its requests would be sent; 0 if it sends none, or a slot is free. */
   readonly startsInMs: number;
   /**
-   * Milliseconds until its last answer would be there: it waits for slots, and for answers that lead to further
-   * requests, and answers take as long as they have lately. It is reckoned that nobody else asks for anything.
+   * Milliseconds until its last response would arrive: it includes waits for slots and for responses that lead to
+   * further requests, with recent response times. It assumes no other requests.
    */
   readonly readyInMs: number;
   /** Its requests by what they are and by the fields that want them, the most expensive first; at most 50. */
@@ -52,7 +51,7 @@ export interface OperationPlan {
 /** A read as a dry run counts it. */
 interface CountedRead {
   readonly key: string;
-  /** See `Read.about`: a made-up row stands for many, each of which has such a read. */
+  /** See `Read.about`: a placeholder row represents many, each with such a read. */
   readonly about?: number | undefined;
 }
 
@@ -65,9 +64,8 @@ interface Counted {
 }
 
 /**
- * Counts what one operation would have to ask of the upstreams. What it asks for before any stand-in for an
- * answer is given out, it asks for whatever the answers are; what it asks for anew from then on can
- * depend on them, and is a guess.
+ * Counts the upstream requests that one operation would need. Reads requested before the first placeholder is
+ * returned do not depend on responses; later ones can, and are an estimate.
  */
 export class DryRun {
   readonly standIns = new StandIns();
@@ -81,11 +79,11 @@ export class DryRun {
   #exact = true;
   #fits = true;
   #unshared = 0;
-  /** Scoped tags of what the writes of this operation would make invalid. */
+  /** Scoped tags that the writes of this operation would invalidate. */
   readonly #written = new Set<string>();
   /** What an operation may spend. An operation has one credential for each upstream. */
   readonly #limits = new Map<UpstreamName, number>();
-  /** How the queues of its keys go on. */
+  /** The simulated queues of its keys. */
   readonly #queues = new Map<UpstreamName, QueueForecast>();
   /** When what is waited for is there, by name. */
   readonly #arrivals = new Map<string, Promise<unknown>>();
@@ -102,14 +100,14 @@ export class DryRun {
     this.#joined.add(key);
   }
 
-  /** A request would leave, once however often its answer is needed, for each row that it is about. */
+  /** A request would be sent, once for all its readers, for each row that it is about. */
   calls({ key, about }: CountedRead, wanted: Wanted): Counted {
     const name = this.standIns.nameOf(key, about);
     this.#asked(name);
     return this.#count(name, this.standIns.rowsOf(about), wanted);
   }
 
-  /** A write would leave, which is shared with no other. Whatever other answers are, it is made. */
+  /** A write would be sent. It is never shared, and does not depend on other responses. */
   writes(wanted: Wanted): Counted {
     this.#unshared += 1;
     return this.#count(`unshared ${this.#unshared}`, 1, wanted);
@@ -126,7 +124,7 @@ export class DryRun {
     return this.#calls.has(this.standIns.nameOf(key, about));
   }
 
-  /** What is counted depends on answers that are not known. */
+  /** The count depends on responses that are not cached. */
   guesses(): void {
     this.#exact = false;
   }
@@ -157,7 +155,7 @@ export class DryRun {
     return queue;
   }
 
-  /** Compares what is counted with what one operation may ask of an upstream: looked up once. */
+  /** Compares the count with the limit of one operation for an upstream: looked up once. */
   checkLimit(upstream: UpstreamName, lookUp: () => number): void {
     const limit = this.#limits.get(upstream) ?? lookUp();
     this.#limits.set(upstream, limit);
@@ -197,16 +195,16 @@ export class DryRun {
   }
 }
 
-/** Entries that a plan tells, so that it is small whatever is asked for. */
+/** Entries listed in a plan, so that it is small for any operation. */
 const MOST_ENTRIES = 50;
-/** Fields that are told of each. */
+/** Fields listed for each. */
 const MOST_FIELDS = 5;
 
 /** The requests that a dry run counts, each with the fields that want it. */
 class PlannedRequests {
   readonly #requests = new Map<string, Omit<PlannedRequest, 'fields'> & { fields: Set<string> }>();
 
-  /** So many requests go by this name; fields that want it too are added. */
+  /** Adds this many requests under a name; fields that need it are added. */
   note(name: string, calls: number, { fields, ...kind }: Wanted): void {
     const known = this.#requests.get(name)?.fields ?? new Set();
     for (const field of fields) {
@@ -217,7 +215,7 @@ class PlannedRequests {
     this.#requests.set(name, { ...kind, calls, fields: known });
   }
 
-  /** The most expensive entries, and how many calls are in the others. */
+  /** The most expensive entries, and the number of requests in the others. */
   get told(): { readonly requests: readonly PlannedRequest[]; readonly more: number } {
     const groups = new Map<string, PlannedRequest>();
     for (const { fields: wanting, calls, ...kind } of this.#requests.values()) {

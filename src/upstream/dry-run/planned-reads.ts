@@ -8,14 +8,14 @@ import type { Call, Read, Write } from '../request.ts';
 import { resourceOf } from '../wire/wire.ts';
 import type { DryRun, Wanted } from './dry-run.ts';
 
-/** Ends what a dry run cannot go on with: nothing was sent, so that there is no answer. */
+/** Ends a part of a dry run that cannot continue: nothing was sent, so there is no response. */
 class NotSent extends Error {
   override readonly name = 'NotSent';
 }
 
 /**
- * The reads and writes of dry runs. Nothing is sent, and nothing changes that others see: answers are from the cache,
- * and made up where that has none. 0 upstream calls, and nothing is learnt of what was asked.
+ * The reads and writes of dry runs. Nothing is sent, and nothing changes for others: responses come from the
+ * cache, or from placeholders. Costs no upstream request, and records no reads.
  */
 export class PlannedReads {
   readonly #client: Client;
@@ -24,7 +24,7 @@ export class PlannedReads {
     this.#client = client;
   }
 
-  /** Answers from the cache, or with what stands in for an answer. */
+  /** Returns the cached response, or a placeholder. */
   read<T>(of: KeyedRead<T>, access: Access, { dryRun, ...mode }: PlannedMode): Promise<T> {
     const { caller } = access;
     const { key, read } = of;
@@ -39,7 +39,8 @@ export class PlannedReads {
         dryRun.hit(key);
         return hit.entry.value;
       }
-      // What is left to serve when a request fails, serves at once while the upstream is out of order.
+      // A fallback that would be served after a failed request is served at once while the circuit breaker is
+      // open.
       if (hit) dryRun.guesses();
       const isOwn = dryRun.counts({ key, about: read.about });
       const arrival =
@@ -54,7 +55,7 @@ export class PlannedReads {
     });
   }
 
-  /** @throws NotSent when nothing can stand in for its answer. */
+  /** @throws NotSent if there is no placeholder for its response. */
   write<T>(write: Write<T>, access: Access, mode: PlannedMode): Promise<T> {
     const { dryRun } = mode;
     return access.caller.receipt.track(async () => {
@@ -98,7 +99,7 @@ export class PlannedReads {
     return dryRun.arrival(of.key, () => dryRun.timeline.joins(queue, { job, caller, restMs }));
   }
 
-  /** Counts a request, and waits for its answer. */
+  /** Counts a request, and waits for its simulated response. */
   #calls({ key, read }: KeyedRead, access: Access, mode: Omit<PlannedMode, 'kind'>) {
     const { dryRun } = mode;
     const wanted = this.#wanted(read, mode, 'read');

@@ -3,10 +3,10 @@ import type { KeyedRead } from '../cache/key.ts';
 import { DecodeError } from '../decode/fields.ts';
 import type { Page, Row, Write } from '../request.ts';
 
-/** One that no field refuses to show: a field that fails would leave those beside it uncounted. */
+/** One that every field accepts: a failed field would leave those beside it uncounted. */
 const LARGEST_ID = 2 ** 31 - 1;
 
-/** What an id of a made-up row stands for. */
+/** What the id of a placeholder row represents. */
 interface StandIn {
   /** Which rows: the same name for the first ten and the first twenty of a list. */
   readonly group: string;
@@ -15,17 +15,17 @@ interface StandIn {
 }
 
 /**
- * What a dry run makes up. One row stands for all those of a window that are not known: a row for each of hundreds
- * would lead to hundreds of reads each.
+ * The placeholders of a dry run. One row represents all unknown rows of a window: a row for each of hundreds would
+ * lead to hundreds of reads each.
  */
 export class StandIns {
   readonly #standIns = new Map<number, StandIn>();
   readonly #ids = new Map<string, number>();
-  /** What was made up, by key, so that the same question has the same answer. */
+  /** The placeholders by key, so that equal reads get the same one. */
   readonly #answers = new Map<string, unknown>();
   #written = 0;
 
-  /** Makes an answer to a read up: the same each time that it is asked. */
+  /** The placeholder for the response to a read: the same at each call. */
   answerTo<T>({ key, read }: KeyedRead<T>): T {
     const { about, absentIsNull, page, resource } = read;
     const group = this.nameOf(key, about);
@@ -40,7 +40,7 @@ export class StandIns {
     return answer as T;
   }
 
-  /** What a write would answer that says no more than it must: nothing, or the id of a new row. */
+  /** The smallest possible response to a write: nothing, or the id of a new row. */
   answerToWrite<T>(write: Write<T>): { readonly value: T } | undefined {
     this.#written += 1;
     const id = this.idFor(`written ${this.#written}`, 1);
@@ -54,7 +54,7 @@ export class StandIns {
     return undefined;
   }
 
-  /** An id from the end of what the graph can show, where no upstream has got to. */
+  /** An id from the end of the range that the graph can return, which no upstream has reached. */
   idFor(group: string, rows: number): number {
     const name = `${rows} of ${group}`;
     const known = this.#ids.get(name);
@@ -65,12 +65,12 @@ export class StandIns {
     return id;
   }
 
-  /** How many rows a row stands for: 1 for one that is not made up. */
+  /** How many rows a row represents: 1 for one that is not a placeholder. */
   rowsOf(id: number | undefined): number {
     return this.#find(id)?.rows ?? 1;
   }
 
-  /** What a read about a row is counted under: the same for stand-ins of overlapping rows. */
+  /** The name under which a read about a row is counted: equal for placeholders of overlapping rows. */
   nameOf(key: string, about: number | undefined): string {
     const standIn = this.#find(about);
     return standIn ? key.replace(String(about), () => `(${standIn.group})`) : key;
@@ -82,8 +82,8 @@ export class StandIns {
 }
 
 /**
- * A row of which nothing is known but its id, and what further reads follow from: with `linked` where it names other
- * rows. All other members are null.
+ * A row of which only the id is set, and the members that further reads depend on: with `linked` where it refers
+ * to other rows. All other members are null.
  */
 export function madeUpRow(resource: Resource, id: number, linked = id): Row {
   const known: Row = { ...standInOf(resource, linked), id };
@@ -94,7 +94,7 @@ export function madeUpRow(resource: Resource, id: number, linked = id): Row {
   });
 }
 
-/** A page of which nothing is known; `placeholder` makes a row that stands for a number of them. */
+/** An unknown page; `placeholder` makes a row that represents a number of them. */
 function pageOf(placeholder: (rows: number) => Row): Page<Row> {
   const unknown = { total: null, perPage: null, currentPage: null, nextPage: null, maxPage: null };
   return { ...unknown, rows: [], sent: 0, placeholder };

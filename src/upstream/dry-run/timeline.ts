@@ -3,14 +3,14 @@ import { nextTurn } from '../../scheduling/loop-turns.ts';
 import type { Waiting } from '../budget/lanes.ts';
 import type { QueueForecast } from '../budget/queue-forecast.ts';
 
-/** Something that is waited for in a dry run: all of this many answers. */
+/** A number of responses that a dry run waits for. */
 interface Awaited {
   left: number;
   readonly arrived: Promise<void>;
   readonly arrive: () => void;
 }
 
-/** An answer on its way. */
+/** A response in flight. */
 interface Landing {
   readonly atMs: number;
   readonly awaited: Awaited;
@@ -18,15 +18,15 @@ interface Landing {
 
 /** Requests of one dry run that are played through one by one; of more, only the number counts. */
 const MOST_PLAYED = 1000;
-/** Moments at which answers arrive one after the other; whatever is on its way then arrives together. */
+/** Number of separate arrival times; all responses in flight after that arrive together. */
 const MOST_MOMENTS = 200;
-/** Answers so close together, in milliseconds, arrive together. */
+/** Responses within this time, in milliseconds, arrive together. */
 const MOMENT_MS = 1;
 
 /**
- * The time of a dry run, in which requests wait for slots and answers for their requests, as they would if the
- * operation were sent now. It stands still while the operation asks for more, then moves on to the next answer
- * that it waits for. So what depends on an answer is asked for when that is there, whatever else is under way.
+ * The simulated time of a dry run, in which requests wait for slots and responses, as they would if the operation
+ * were sent now. It stops while the operation requests more, then advances to the next response that it waits for.
+ * So reads that depend on a response are requested when that has arrived, whatever else is in flight.
  */
 export class Timeline {
   readonly #queues = new Set<QueueForecast>();
@@ -42,32 +42,32 @@ export class Timeline {
   readonly #beyond = new Map<QueueForecast, number>();
   #moments = 0;
   #moves = false;
-  /** Counts what was asked for, so that it shows when nothing is. */
+  /** Counts requests, to detect when there are no more. */
   #asked = 0;
 
-  /** Whether an answer has arrived: what is asked for from now on can depend on it. */
+  /** Whether a response has arrived: later reads can depend on it. */
   get hasAnswered(): boolean {
     return this.#moments > 0;
   }
 
-  /** Milliseconds until the first of the operation's own requests leaves; 0 when there is none. */
+  /** Milliseconds until the first of the operation's own requests is sent; 0 if it has none. */
   get startsInMs(): number {
     return Math.round(this.#startsInMs ?? 0);
   }
 
-  /** Milliseconds until the last answer that it waits for is there. */
+  /** Milliseconds until the last response that it waits for has arrived. */
   get readyInMs(): number {
     const beyond = [...this.#beyond].map(([queue, requests]) => queue.windowsMs(requests));
     return Math.round(this.#readyInMs + Math.max(0, ...beyond));
   }
 
-  /** Sends this many requests as soon as there are slots. Resolves when all of them are answered. */
+  /** Sends this many requests as soon as there are slots. Resolves when all have a response. */
   async sends(
     queue: QueueForecast,
     { lane, caller, requests }: { lane: 'write' | 'interactive'; caller: string; requests: number },
   ): Promise<void> {
     this.#queues.add(queue);
-    // One at least, for those who wait for it.
+    // At least one, for its waiters.
     const played = Math.max(1, Math.min(requests, MOST_PLAYED - this.#count));
     this.#count += played;
     this.#beyond.set(queue, (this.#beyond.get(queue) ?? 0) + requests - played);
@@ -92,7 +92,7 @@ export class Timeline {
     await this.#arrival(awaited);
   }
 
-  /** Waits for an answer that it waits for already. */
+  /** Waits again for a response. */
   async again(awaited: Promise<unknown>): Promise<void> {
     this.#asked += 1;
     await awaited;
@@ -114,7 +114,7 @@ export class Timeline {
     await awaited.arrived;
   }
 
-  /** Moves on from answer to answer for as long as any is waited for. */
+  /** Advances from response to response as long as any is awaited. */
   async #move(): Promise<void> {
     this.#moves = true;
     do {
@@ -124,7 +124,7 @@ export class Timeline {
     this.#moves = false;
   }
 
-  /** Resolves when all is asked for that needs no further answer. */
+  /** Resolves when all reads are requested that need no further response. */
   async #rest(): Promise<void> {
     for (let before = -1; before !== this.#asked || this.#looking.size > 0; ) {
       before = this.#asked;
@@ -133,7 +133,7 @@ export class Timeline {
     }
   }
 
-  /** Moves time on to the next answer that completes what is waited for, and lets it arrive. */
+  /** Advances the time to the next response that completes an awaited set. */
   #nextMoment(): void {
     this.#moments += 1;
     let arrived = false;
@@ -147,7 +147,7 @@ export class Timeline {
     }
   }
 
-  /** Whose turn is next over all queues in which something of this operation waits. */
+  /** The queue with the next turn, among all in which this operation waits. */
   #nextQueue(): QueueForecast | undefined {
     if (this.#played.size === 0) return undefined;
     let next: QueueForecast | undefined;
@@ -174,7 +174,7 @@ export class Timeline {
     this.#landings.splice(at, 0, { atMs, awaited });
   }
 
-  /** Lets all answers up to a moment arrive. Returns whether that completes anything. */
+  /** Processes all responses up to a time. Returns whether that completes anything. */
   #arriveUntil(moment: number): boolean {
     let completes = false;
     for (let first = this.#landings[0]; first && first.atMs <= moment; [first] = this.#landings) {

@@ -13,12 +13,12 @@ export interface Place {
 /** The place before the first row. */
 export const FIRST_PLACE: Place = { page: 1, index: 0 };
 
-/** No list has more pages; forged cursors have, up to where numbers are not counted any more. */
+/** No list has more pages; forged cursors do, up to where integers are no longer exact. */
 const FURTHEST_PAGE = 1_000_000_000;
 
 /** The pages of a list as they are now. */
 export interface Pages<R extends Row> {
-  /** Each page costs 0 or 1 upstream call, and is read at most once. */
+  /** Each page costs 0 or 1 upstream request, and is read at most once. */
   page(number: number): AtOnce<ListPage<R>>;
   identity(row: R): string;
   /** Rows of a page, if one was read before. */
@@ -29,10 +29,10 @@ export interface Pages<R extends Row> {
 export type Side = 'after' | 'before';
 
 /**
- * Finds the place just behind (`after`) or of (`before`) the row that a cursor names: by its identity,
- * where it stood and then where rows move to; else between its neighbors; else by the number of rows
- * before it. Upstream calls: one for the page where it stood, and for each further one that is needed to
- * be sure.
+ * Finds the place just after (`after`) or of (`before`) the row that a cursor refers to: by its identity, first on
+ * its former page and then on those to which rows move; otherwise between its neighbors; otherwise by the number
+ * of rows before it. Costs one upstream request for the former page, and one for each further page that is needed
+ * to be certain.
  */
 export function findPlace<R extends Row>(
   cursor: Cursor,
@@ -45,7 +45,7 @@ export function findPlace<R extends Row>(
 function* lookForPlace<R extends Row>(cursor: Cursor, side: Side, pages: Pages<R>): Steps<Place> {
   let place = rebase(cursor, pages.perPage ?? cursor.perPage);
   let page = yield* until(pages.page(place.page));
-  // Past the end of the list there is nothing to tell the page size by.
+  // Past the end of the list, the page size is unknown.
   const sample = page.rows.length > 0 ? page : yield* until(pages.page(1));
   if (sample.perPage !== cursor.perPage && !(sample.last && sample.number === 1)) {
     place = rebase(cursor, sample.perPage);
@@ -59,7 +59,7 @@ function* lookForPlace<R extends Row>(cursor: Cursor, side: Side, pages: Pages<R
   return anchor.place;
 }
 
-/** What is known of where a cursor's row and its neighbors are now. */
+/** The known positions of a cursor's row and its neighbors. */
 class Anchor<R extends Row> {
   readonly #cursor: Cursor;
   readonly #side: Side;
@@ -90,7 +90,7 @@ class Anchor<R extends Row> {
     const identities = page.rows.map((row) => this.#pages.identity(row));
     const { index } = this.#origin;
     const at = (each: number): Place => ({ page: page.number, index: each });
-    // Where it stood first, for rows that occur twice.
+    // Its former position first, for rows that occur twice.
     const stands = page.number === this.#origin.page && identities[index] === identity;
     const found = stands ? index : identities.indexOf(identity);
     if (found >= 0) this.#row ??= at(found);
@@ -113,7 +113,7 @@ class Anchor<R extends Row> {
     if (before && behind) {
       return this.#firstUnseen(upFrom(before.page + 1, behind.page - before.page - 1));
     }
-    // The row can stand across the edge of a page from its neighbors.
+    // The row can be separated from its neighbors by a page boundary.
     if (before) return this.#firstUnseen([before.page + 1]);
     if (behind) return this.#firstUnseen([behind.page - 1]);
     const { page } = this.#origin;
@@ -145,7 +145,7 @@ class Anchor<R extends Row> {
       return placeOf(total === undefined ? offset : offset + Math.max(0, grown), this.#perPage);
     }
     if (total === undefined ? this.#wasOnLastPage : offset + 1 + behind.length === total) {
-      // All rows that stood behind the place are gone: each one that is left was before it, or is new.
+      // All rows after the place are gone: each remaining one was before it, or is new.
       return total === undefined ? this.#lastPlace : placeOf(offset + grown, this.#perPage);
     }
     return placeOf(offset + Math.min(-before.length, grown), this.#perPage);

@@ -1,8 +1,8 @@
 import { BadUserInput } from '../../errors.ts';
 
 /**
- * A place in a list: which row it was, where it stood, and among which others. By these it is found
- * again after rows have come and gone, itself among them.
+ * A place in a list: the identity of its row, its position, and its neighbors. With these it is found again after
+ * rows were added or deleted, including its own.
  */
 export interface Cursor {
   /** 1-based, in pages of `perPage`. */
@@ -30,10 +30,10 @@ const AMONG_OTHERS =
   /^c2:(\d{1,9}):(\d{1,9}):(\d{1,9}):(\d{0,9}):([^;,\s]{1,64});([^;\s]{0,780});([^;\s]{0,780})$/;
 /** The largest number that a cursor holds. */
 const MAX_NUMBER = 999_999_999;
-/** Visible ASCII without the marks that stand between identities. */
+/** Visible ASCII without the separators of identities. */
 const NAMEABLE = /^[!-+\--:<-~]{1,64}$/;
 
-/** The opaque form that frontends keep and send back: bounded, whatever the identities are. */
+/** The opaque form that clients store and send back: bounded, whatever the identities are. */
 export function encodeCursor(cursor: Cursor): string {
   const { page, index, perPage, identity } = cursor;
   const total = (cursor.total ?? MAX_NUMBER + 1) > MAX_NUMBER ? undefined : cursor.total;
@@ -80,7 +80,7 @@ function decodeAmongOthers(text: string): Cursor | null {
   };
 }
 
-/** The nearest of the neighbors, up to one that cannot be told apart from the marks between them. */
+/** The nearest of the neighbors, up to one that contains a separator. */
 function nameable(neighbors: readonly string[] = [], most: number): readonly string[] {
   const end = neighbors.findIndex((each) => !NAMEABLE.test(each));
   return neighbors.slice(0, Math.min(most, end < 0 ? most : end));

@@ -10,8 +10,8 @@ import type { Lists } from './pages.ts';
 type Found<R> = Map<number, R | null | Error>;
 
 /**
- * Rows of a list by id, in as few upstream calls as can be known: 0 for rows of a cached page or of one
- * in flight, then pages or single reads, whichever is fewer.
+ * Finds rows of a list by id, with as few upstream requests as possible: 0 for rows of a page that is cached or in
+ * flight, then pages or single reads, whichever costs less.
  */
 export async function findById<R extends Row>(
   lists: Lists,
@@ -26,8 +26,8 @@ export async function findById<R extends Row>(
 const MOST_PAGES = 8;
 
 /**
- * A row that is cached and fresh: on a page that no other contradicts, or by itself; `undefined`
- * for any other. No upstream call.
+ * A row that is cached and fresh: on a page that no other contradicts, or from a single read; `undefined` for any
+ * other. No upstream request.
  */
 export function cachedRow<R extends Row>(
   lists: Lists,
@@ -49,12 +49,15 @@ export function cachedRow<R extends Row>(
   return andThen(lists.reader.read(single, access), (row) => row ?? undefined);
 }
 
-/** How many rows a row with this id stands for: 1 for one that no dry run has made up. */
+/** How many rows a row with this id represents: 1 for one that is not a placeholder. */
 function rowsOf(id: number, { mode }: Access): number {
   return mode?.kind === 'planned' ? mode.dryRun.standIns.rowsOf(id) : 1;
 }
 
-/** One search for rows by id. Others read the same list meanwhile, so it looks again after each wait. */
+/**
+ * One search for rows by id. Others read the same list at the same time, so it checks the cache again after each
+ * wait.
+ */
 class Search<R extends Row> {
   readonly #lists: Lists;
   readonly #list: List<R>;
@@ -105,7 +108,7 @@ class Search<R extends Row> {
     return null;
   }
 
-  /** Takes the rows whose own read is cached or in flight; tells whether there were any. */
+  /** Takes the rows whose single read is cached or in flight; returns whether there were any. */
   async #takeSingles(): Promise<boolean> {
     const { reader } = this.#lists;
     const access = this.#access;
@@ -120,7 +123,7 @@ class Search<R extends Row> {
     return free.length > 0;
   }
 
-  /** Waits for a page that others are reading; tells whether there was one. */
+  /** Waits for a page that others are reading; returns whether there was one. */
   async #joinPage(): Promise<boolean> {
     for (const number of this.#asked) {
       if (this.#seen.has(number) || this.#joined.has(number)) continue;
@@ -136,7 +139,7 @@ class Search<R extends Row> {
     return false;
   }
 
-  /** Reads a page, and settles all that is missing where that fails. */
+  /** Reads a page, and settles all missing rows if that fails. */
   async #readPage(number: number): Promise<void> {
     const list = this.#list;
     try {
@@ -151,7 +154,7 @@ class Search<R extends Row> {
 
   #take(number: number, page: ListPage<R> | null): void {
     this.#seen.set(number, page);
-    // One page is reckoned with: a placeholder does not say on which one the rows stand.
+    // One page is assumed: a placeholder does not define on which one the rows are.
     if (page?.placeholder) this.#settle((id) => madeUpRow(this.#list.resource, id) as R);
     for (const row of page?.rows ?? []) {
       if (this.#missing.delete(row.id)) this.#found.set(row.id, row);
@@ -163,7 +166,7 @@ class Search<R extends Row> {
     this.#missing.clear();
   }
 
-  /** Reads one row by itself; where the API cannot, there is none. */
+  /** Reads a single row; if the API cannot, there is none. */
   async #readSingle(id: number): Promise<void> {
     const read = this.#list.single?.(id);
     let row: R | null | Error = null;
@@ -176,8 +179,8 @@ class Search<R extends Row> {
   }
 
   /**
-   * Takes rows whose own read met an outage from pages that are cached as a fallback. 1 upstream call at most for
-   * each such page, which is read again if it can be.
+   * Takes rows whose single read met an outage from pages that are cached as a fallback. Costs at most 1 upstream
+   * request per such page, which is read again if possible.
    */
   async #takeFallbacks(): Promise<void> {
     const lost = new Set<number>();
@@ -190,14 +193,14 @@ class Search<R extends Row> {
         const page = await this.#lists.page(this.#list, number, this.#access);
         for (const row of page?.rows ?? []) if (lost.delete(row.id)) this.#found.set(row.id, row);
       } catch {
-        // What the row's own read met is told.
+        // The error of the single read is reported.
       }
     }
   }
 
   /**
-   * Which page to read next for the missing rows, or null when pages are no help (any more). Cached ones
-   * come last, where only they say that a row does not exist: that is as old as they are.
+   * Which page to read next for the missing rows, or null if pages do not help (any more). Cached pages come last
+   * if only they show that a row does not exist: that is as old as they are.
    */
   #nextPage(): number | null {
     const list = this.#list;
@@ -213,15 +216,15 @@ class Search<R extends Row> {
       (isCached ? cached : uncached).push(number);
       if (!isCached && (end === null || uncached.length >= missing)) break;
     }
-    // The length of the list is not known before its first page: a gamble only where it can pay.
+    // The length of the list is unknown before its first page: it is read only if that can cost less.
     const cost = end === null && missing === 1 ? Number.POSITIVE_INFINITY : uncached.length;
     if (list.single && cost >= missing) return null;
     return uncached[0] ?? (list.single ? null : (cached[0] ?? null));
   }
 
   /**
-   * A page that was seen and is older than another one that it does not go with: a row may have moved from
-   * that one to it. Each is read again once, where no read of a single row tells better.
+   * A page that was seen and is older than another one that contradicts it: a row may have moved from that one to
+   * it. Each is read again once, unless a single read is better.
    */
   #outdatedPage(): number | null {
     if (this.#list.single) return null;
@@ -236,7 +239,7 @@ class Search<R extends Row> {
     return null;
   }
 
-  /** The pages that anybody has asked for, as of now. */
+  /** The pages that were requested by any reader so far. */
   get #asked(): readonly number[] {
     return [...this.#lists.outline(this.#list, this.#access).asked];
   }

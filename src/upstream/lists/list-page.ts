@@ -6,8 +6,8 @@ export type PageReadOptions = Partial<
 >;
 
 /**
- * The read of one page of a list; `null` is the answer when its parent is absent. By a class, for there is one
- * for every page that is looked for, and what is remembered of a read must not hold on to its operation.
+ * The read of one page of a list; its value is `null` if its parent is absent. It is a class, because there is one
+ * for every page that is looked up, and the remembered part of a read must not reference its operation.
  */
 export class PageRead<R extends Row> implements Read<Page<R> | null>, PageTraits<Page<R> | null> {
   readonly page = this;
@@ -27,7 +27,7 @@ export class PageRead<R extends Row> implements Read<Page<R> | null>, PageTraits
   readonly elsewhereTags: readonly string[];
   readonly #consistency: PageConsistency;
 
-  /** `consistency` is told of every answer. */
+  /** `consistency` is notified of every response. */
   constructor(
     list: List<R>,
     page: { readonly number: number; readonly size: number },
@@ -74,7 +74,7 @@ export class PageRead<R extends Row> implements Read<Page<R> | null>, PageTraits
 /** The tag that a write touches which takes rows out of lists that hang off many parents. */
 export const ROWS_LEFT = 'rows left';
 
-/** What tells a row from all others of its list. */
+/** The identity of a row among all others of its list. */
 export function identityOf<R extends Row>(list: List<R>, row: R): string {
   return list.identity?.(row) ?? String(row.id);
 }
@@ -87,8 +87,8 @@ export interface ListPage<R extends Row> {
   readonly perPage: number;
   readonly total: number | null;
   /**
-   * Whether `last` is beyond doubt. Where an upstream tells neither the number of pages nor that of
-   * rows, a page can promise another one that turns out to be empty.
+   * Whether `last` is certain. If an upstream sends neither the number of pages nor of rows, a page can announce
+   * another one that is empty.
    */
   readonly certain: boolean;
   /** See `Page.placeholder`: `rows` is then empty, and `perPage` how many rows it is taken to have. */
@@ -104,7 +104,7 @@ export interface ListPage<R extends Row> {
 /** The page size of a list that comes whole. */
 const WHOLE = 1_000_000;
 
-/** What a page of a list's answer comes to; `pageSize` rows were asked for. */
+/** The page of a list in a response; `pageSize` rows were requested. */
 export function listPageOf<R extends Row>(
   list: List<R>,
   page: Page<R>,
@@ -132,7 +132,7 @@ export function listPageOf<R extends Row>(
     };
   }
   const perPage = page.perPage ?? pageSize;
-  // Asked for a page past the end, some upstreams answer with the last one once more.
+  // For a page past the end, some upstreams repeat the last one.
   const beyond = page.currentPage !== null && page.currentPage < number;
   const last = isLastPage(page, number);
   const certain = last || promisedLastPage(page) !== null;
@@ -141,14 +141,14 @@ export function listPageOf<R extends Row>(
 }
 
 /**
- * Whether no page follows `page`, which was asked for as number `requestedPage` (from 1). The paging
- * members contradict each other on real installations, so each is believed only where it stops:
- * `nextpage` can repeat the current page or keep growing past the end, and `maxpage` can be missing.
+ * Whether no page follows `page`, which was requested as number `requestedPage` (from 1). The paging members
+ * contradict each other on real installations, so each is used only to stop: `nextpage` can repeat the current
+ * page or keep growing past the end, and `maxpage` can be missing.
  */
 export function isLastPage(page: Page<Row>, requestedPage: number): boolean {
   if (page.sent === 0) return true;
   const current = page.currentPage ?? requestedPage;
-  // Asked for a page past the end, some installations answer with the last one again.
+  // For a page past the end, some installations repeat the last one.
   if (current < requestedPage) return true;
   if (page.maxPage !== null && current >= page.maxPage) return true;
   if (page.nextPage !== null && page.nextPage <= current) return true;
@@ -199,20 +199,20 @@ const MOST_DOUBT = 2;
 
 /** What is compared of a page. */
 interface Compared {
-  /** Which answer of its list it was; absent where that is not known. */
+  /** The ordinal of its response among those of its list; absent if unknown. */
   readonly arrival?: number | undefined;
   readonly total: number | null;
 }
 
 /**
- * Whether the pages of one list can stand side by side, although they were read at different times: rows
- * that came or went elsewhere in between are on two of them, or on none. The older page is then read
- * again. There are at most as many such reads as others of the list, and none where they do not help.
+ * Checks whether the pages of one list, read at different times, are consistent: rows that were added or deleted
+ * elsewhere in between are on two of them, or on none. The older page is then read again. There are at most as
+ * many such reads as others of the list, and none if they do not help.
  */
 export class PageConsistency {
   #arrivals = 0;
   #adopted = 0;
-  /** The total that the latest page told, when it came, and when it was asked for, where that is of interest. */
+  /** The total of the latest page, when it arrived, and when it was requested, if needed. */
   #latest: { readonly arrival: number; readonly total: number; askedAt?: number } | null = null;
   /** Arrivals of pages that are outdated for another reason. */
   readonly #outdated = new Set<number>();
@@ -231,12 +231,12 @@ export class PageConsistency {
     return { ...page, arrival };
   }
 
-  /** When a page that has come was asked for, on the clock of the cache. */
+  /** When a received page was requested, on the clock of the cache. */
   stamped({ arrival }: Page<Row>, askedAt: number): void {
     if (this.#latest && this.#latest.arrival === arrival) this.#latest.askedAt = askedAt;
   }
 
-  /** Takes a page in that another replica has read, among those that have come here as it was asked for. */
+  /** Adds a page that another replica has read to the received ones, in the order of requests. */
   adopted<R extends Row>(page: Page<R>, askedAt: number): Page<R> {
     if (askedAt > (this.#latest?.askedAt ?? Number.NEGATIVE_INFINITY) || !this.#latest) {
       const latest = this.arrived(page, true);
@@ -269,16 +269,16 @@ export class PageConsistency {
 
   /** Compares an outdated page with what came when it was read again. */
   judge(outdated: Page<Row>, page: Page<Row>): void {
-    // Nothing newer could be had.
+    // Nothing newer was available.
     if (page.arrival === outdated.arrival) return;
     const ids = ({ rows }: Page<Row>) => rows.map(({ id }) => id).join();
     const sameRows = ids(page) === ids(outdated);
     this.#doubt = sameRows && page.total === outdated.total ? this.#doubt + 1 : 0;
-    // Rows would have been lost or shown twice: such a read is no waste, and costs none of those in hand.
+    // Rows would have been lost or returned twice: such a read is necessary, and not counted.
     if (!sameRows) this.#spare = Math.min(MOST_SPARE, this.#spare + 1);
   }
 
-  /** One that knows as much, and goes its own way from there. */
+  /** A copy with the same state that changes independently. */
   copy(): PageConsistency {
     const copy = new PageConsistency();
     copy.writes = this.writes;

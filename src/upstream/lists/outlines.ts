@@ -6,8 +6,8 @@ import { PageConsistency, type PageRead } from './list-page.ts';
 const MOST_PAGES = 500;
 
 /**
- * The numbers of a list's pages that may be cached or in flight. Callers can ask for any number by a
- * cursor, so their number is bounded, and those furthest back go first.
+ * The numbers of a list's pages that may be cached or in flight. Callers can request any number by a cursor, so
+ * their number is bounded, and the highest are removed first.
  */
 class AskedPages extends Set<number> {
   #furthest = 0;
@@ -43,27 +43,27 @@ export interface Outline {
   readonly asked: AskedPages;
   /** Rows that a page has at least, unless it is the last; null when no page has shown or said it. */
   surePerPage: number | null;
-  /** What it is remembered under; `null` for a list whose filters are too long to be remembered. */
+  /** Its key; `null` for a list whose filters are too long to be remembered. */
   readonly key: string | null;
-  /** Whose list it is: cache and budget of one credential. */
+  /** The owner of the list: cache and budget of one credential. */
   readonly partition: string;
   /** Whether its pages were read of the same state of it. */
   readonly consistency: PageConsistency;
-  /** The list itself, as it was last asked for. */
+  /** The list, as last requested. */
   list: List<Row> | null;
   /** The reads of its first pages that are there, by their numbers: each is made once. */
   readonly reads: Map<number, PageRead<Row>>;
 }
 
-/** Lists whose outline is remembered; the one least recently used is forgotten first. */
+/** Lists whose outline is remembered; the least recently used is removed first. */
 const OUTLINES_REMEMBERED = 2000;
-/** Characters of its filters that a remembered list has at most: what callers write is no small thing. */
+/** Maximum length of the filters of a remembered list, in characters: callers determine it. */
 const LONGEST_FILTERS = 1000;
 
 /** The outlines of lists, by partition. */
 export class Outlines {
   readonly #outlines = new BoundedMap<Outline>({ max: OUTLINES_REMEMBERED });
-  /** Whose outlines this one begins with, and leaves as they are. */
+  /** The outlines that this one starts with, and leaves unchanged. */
   readonly #original: Outlines | null;
   /** What lists that were never read are taken to be like, as of that one. */
   #sureBefore: number | null = null;
@@ -130,7 +130,7 @@ export class Outlines {
     this.#outlines.forget((_, outline) => outline.partition === partition);
   }
 
-  /** Lets the lists with one of these tags know that they were changed. */
+  /** Notifies the lists with one of these tags that they were changed. */
   written(partition: string, tags: ReadonlySet<string>): void {
     if (this.#original) return;
     for (const { list, consistency } of this.in(partition)) {

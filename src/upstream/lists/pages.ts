@@ -18,7 +18,7 @@ import { type Outline, Outlines } from './outlines.ts';
 /** The first this many pages of a list have reads that are used again. */
 const MOST_READS = 8;
 
-/** A page that was asked for. */
+/** A requested page. */
 interface Asked<R extends Row> {
   readonly list: List<R>;
   readonly number: number;
@@ -29,8 +29,8 @@ interface Asked<R extends Row> {
 }
 
 /**
- * The lists of one upstream, read in whole pages whatever part of them is wanted, so that every
- * window and every row of a page that has been read once is free.
+ * The lists of one upstream, read in whole pages whatever part is requested, so that every window and every row of
+ * a cached page costs nothing.
  *
  * Implements: Link API > Pagination members.
  */
@@ -39,7 +39,7 @@ export class Lists {
   readonly #pageSize: number;
   readonly #outlines: Outlines;
 
-  /** `pageSize` rows are asked for at a time; an upstream that gives fewer is followed. */
+  /** `pageSize` rows are requested at a time; a smaller page size of the upstream is adopted. */
   constructor(reader: Reader, pageSize: number, outlines = new Outlines()) {
     this.reader = reader;
     this.#pageSize = pageSize;
@@ -52,8 +52,8 @@ export class Lists {
   }
 
   /**
-   * One page of a list, `null` when its parent is absent. 0 or 1 upstream call: a cached page that does not
-   * go with a newer one is read again. `uncertain` where the page decides whether further ones are read;
+   * One page of a list, `null` if its parent is absent. Costs 0 or 1 upstream request: a cached page that
+   * contradicts a newer one is read again. `uncertain` if the page decides whether further ones are read;
    * `further` is `PageTraits.further`.
    */
   page<R extends Row>(
@@ -63,7 +63,7 @@ export class Lists {
     more: PageReadOptions = {},
   ): AtOnce<ListPage<R> | null> {
     const asked = this.#ask(list, number, access);
-    // Where it throws, nothing was asked for.
+    // If it throws, nothing was requested.
     const page = this.#read(asked, more);
     if (page instanceof Promise) return this.#arrives(asked, page);
     this.#note(asked);
@@ -75,7 +75,7 @@ export class Lists {
     return { list, number, access, outline, writes: outline.consistency.writes };
   }
 
-  /** Takes note that a page is asked for. */
+  /** Records that a page is requested. */
   #note<R extends Row>({ list, number, outline }: Asked<R>): void {
     outline.list = list;
     if (outline.asked.has(number)) return;
@@ -96,7 +96,7 @@ export class Lists {
     }
   }
 
-  /** Makes a page of an answer, and learns from it. */
+  /** Makes a page of a response, and updates the outline. */
   #arrived<R extends Row>(asked: Asked<R>, page: Page<R> | null): ListPage<R> | null {
     const { list, number, outline, writes } = asked;
     if (page === null) {
@@ -118,7 +118,7 @@ export class Lists {
     return listPage;
   }
 
-  /** A page was not read, or has nothing on it: it is not looked into again, unless others know better. */
+  /** A page was not read, or is empty: it is not searched again, unless others have a newer result. */
   #isNotThere({ list, number, access, outline }: Asked<Row>): void {
     if (!this.#isKnown(list, number, access)) outline.asked.delete(number);
     this.#outlines.forget(outline);
@@ -134,7 +134,7 @@ export class Lists {
       : this.#newer(asked, read, more);
   }
 
-  /** A page, or what it is now where it is outdated. */
+  /** A page, or its newer version if it is outdated. */
   #newer<R extends Row>(
     { list, number, access, outline }: Asked<R>,
     page: Page<R> | null,
@@ -166,11 +166,11 @@ export class Lists {
     return read;
   }
 
-  /** What stands for a page that is not there; `null` when that is because its parent is absent. */
+  /** The result for a page that does not exist; `null` if its parent is absent. */
   #absent<R extends Row>(number: number, outline: Outline, writes: number): ListPage<R> | null {
     outline.lastPage = Math.min(number - 1, outline.lastPage ?? number);
     if (number === 1) return null;
-    // Some upstreams refuse a page past the end; only the first one speaks for the parent.
+    // Some upstreams reject a page past the end; only the first page shows whether the parent exists.
     const perPage = outline.perPage ?? this.#pageSize;
     const end = { rows: [], last: true, total: null, certain: true, placeholder: null };
     return { number, perPage, writes, ...end };
@@ -183,8 +183,8 @@ export class Lists {
   }
 
   /**
-   * Sends a write. See `Reader.write`. What leaves a list makes all its pages invalid, those without
-   * it too: the rows behind it move up, and each page tells how many there are.
+   * Sends a write. See `Reader.write`. A deletion from a list invalidates all its pages, including those without
+   * the row: the rows after it move up, and each page contains the total.
    */
   write<T>(write: Write<T>, access: Access): Promise<T> {
     const { leaves } = write;
@@ -201,8 +201,8 @@ export class Lists {
   }
 
   /**
-   * Writes elsewhere have touched tags of a partition. Answers with those that they touch besides, by what is
-   * cached here.
+   * Writes on other replicas have affected tags of a partition. Returns additional tags that they affect,
+   * according to the cache here.
    */
   touchedElsewhere(partition: string, tags: readonly string[]): string[] {
     const left = tags.includes(ROWS_LEFT) ? this.#listsWith(tags, { partition, secret: '' }) : [];
@@ -224,8 +224,8 @@ export class Lists {
   }
 
   /**
-   * Prefetches what other replicas have read of a list, where rows of it are looked for by id: its first pages, and
-   * the single reads of those rows.
+   * Prefetches what other replicas have read of a list in which rows are looked up by id: its first pages, and the
+   * single reads of those rows.
    */
   prefetch<R extends Row>(list: List<R>, ids: readonly number[], access: Access): AtOnce<void> {
     if (!this.reader.prefetches(access)) return undefined;
@@ -257,7 +257,7 @@ export class Lists {
     });
   }
 
-  /** What the cache has of a page, in whatever state: for choosing what to read, and not for reading it. */
+  /** The cache entry of a page in any state: for choosing what to read, not for reading it. */
   hit<R extends Row>(
     list: List<R>,
     number: number,

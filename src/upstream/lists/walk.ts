@@ -6,7 +6,7 @@ import { type Cursor, encodeCursor, NEIGHBORS } from './cursor.ts';
 import { identityOf, type ListPage } from './list-page.ts';
 import type { Lists } from './pages.ts';
 
-/** A row of a window, and where it stands. */
+/** A row of a window, and its position. */
 export interface WindowRow<R> {
   readonly node: R;
   readonly cursor: string;
@@ -29,7 +29,7 @@ export interface WindowPart {
   readonly fromBack: boolean;
 }
 
-/** Which list, by whom. */
+/** The list, and the credential to read it with. */
 export interface ListSource<R extends Row> {
   readonly lists: Lists;
   readonly list: List<R>;
@@ -38,7 +38,7 @@ export interface ListSource<R extends Row> {
 
 /** Thrown by a walk over a list whose parent is absent. */
 export const PARENT_ABSENT = Symbol('parent absent');
-/** Thrown by a walk that a dry run takes over rows it does not know. */
+/** Thrown by a walk of a dry run over unknown rows. */
 export const PLACEHOLDERS = Symbol('placeholders');
 
 /** A walk over the pages of one list, which reads each page at most once. */
@@ -80,11 +80,11 @@ export class Walk<R extends Row> {
   }
 
   /**
-   * Forgets the pages that are older than others and do not go with them, so that they are read again.
-   * Tells whether there are any: then what was made of the pages is to be made once more.
+   * Removes the pages that are older than others and contradict them, so that they are read again. Returns whether
+   * there are any: then everything derived from the pages must be derived again.
    */
   forgetOutdated(): boolean {
-    // One page alone goes with itself, whatever is written meanwhile.
+    // A single page is always consistent.
     if (this.#pages.size < 2) return false;
     const { lists, list, access } = this.#source;
     const { consistency } = lists.outline(list, access);
@@ -132,8 +132,8 @@ export class Walk<R extends Row> {
     const rows: WindowRow<R>[] = [];
     let { page: number, index } = start;
     let page = yield* this.#page(number);
-    // Most windows end on the page that they begin on, where no row is seen twice. Rows before the start count as
-    // seen: where pages have rows in common, the next page begins with some of them.
+    // Most windows end on their first page, where no row occurs twice. Rows before the start count as seen: if
+    // pages have rows in common, the next page starts with some of them.
     let seen = page.distinct ? null : this.#identities(page.rows.slice(0, index));
     const more = () => !end || isBefore({ page: number, index }, end);
     while (rows.length < count && more()) {
@@ -181,7 +181,7 @@ export class Walk<R extends Row> {
           seen.add(identity);
         }
       } else {
-        // Behind the end, where a cursor can point, all pages are empty.
+        // Past the end, where a cursor can point, all pages are empty.
         const end = page.rows.length > 0 ? number : (this.#lastPage ?? number);
         if (end >= number) yield* this.#ahead(page, count - rows.length, { downTo: start.page });
         number = Math.max(start.page, Math.min(number - 1, end));
@@ -250,8 +250,8 @@ export class Walk<R extends Row> {
   }
 
   /**
-   * The cursor of a row, of nothing but the page that it is on: the same row of the same page has the same cursor,
-   * whatever else was read. So it names no neighbors on other pages.
+   * The cursor of a row, derived only from its page: the same row of the same page has the same cursor, whatever
+   * else was read. So it contains no neighbors of other pages.
    */
   cursor({ number, perPage, rows, total }: ListPage<R>, index: number): string {
     const names = (some: readonly R[]) => some.map((each) => this.#identity(each));
@@ -268,8 +268,8 @@ export class Walk<R extends Row> {
 }
 
 /**
- * A row where it stands on a page of a walk. Most operations select few cursors or none: each is made when it
- * is read. By a class, since every object with a getter of its own takes memory that is freed late.
+ * A row at its position on a page of a walk. Most operations select few cursors or none: each is made on access.
+ * It is a class, because every object with a getter of its own takes memory that is freed late.
  */
 class StandingRow<R extends Row> implements WindowRow<R> {
   readonly #walk: Walk<R>;

@@ -28,10 +28,10 @@ const MOST_CUTS = 3;
 export const MAX_WINDOW = 500;
 
 /**
- * Cuts a window out of a list; `null` when the list's parent is absent. Upstream calls: one for each
- * page that the window touches and that is not cached; a window from the end of a list that was never
- * read costs one more, which finds the end. `filter` leaves rows out of a list that comes whole.
- * @throws BadUserInput `BAD_USER_INPUT` for arguments that name no window, before any call.
+ * Cuts a window out of a list; `null` if the list's parent is absent. Costs one upstream request for each uncached
+ * page of the window; a window from the end of a list that was never read costs one more, which finds the end.
+ * `filter` omits rows of a list that is returned whole.
+ * @throws BadUserInput `BAD_USER_INPUT` for invalid arguments, before any request.
  */
 export function readWindow<R extends Row>(
   source: ListSource<R>,
@@ -73,9 +73,9 @@ function* cutWindow<R extends Row>(
 }
 
 /**
- * A window of a dry run, where not all rows are known: it has as many as are asked for, on full pages, and
- * one row stands for all that are not known. `from` is its first page, or null where the end of the list
- * would have to be found: then it is reckoned with that it is not far.
+ * A window of a dry run with unknown rows: it has as many as requested, on full pages, and one row represents all
+ * unknown ones. `from` is its first page, or null if the end of the list would have to be found: then it is
+ * assumed to be near.
  */
 async function placeholderWindow<R extends Row>(
   { lists, list, access }: ListSource<R>,

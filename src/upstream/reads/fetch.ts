@@ -21,7 +21,7 @@ interface FetcherOptions extends WaitersWorld {
   readonly budgets: Budgets;
   readonly cache: Cache;
   readonly cached: CachedReads;
-  /** What other replicas keep, and what they ask for; `null` where there are none. */
+  /** The cache of other replicas and their requests in flight; `null` without replicas. */
   readonly sharedCache: SharedCache | null;
   readonly inFlight: InFlight;
   readonly refresher: Refresher;
@@ -29,8 +29,8 @@ interface FetcherOptions extends WaitersWorld {
 }
 
 /**
- * The way of a read, from where this process has no entry that serves it: cache > dedup > limiter > send > retry.
- * `fetch` is for readers, `refresh` for what is read in the background.
+ * The steps of a read that this process's cache does not serve: cache > dedup > limiter > send > retry. `fetch` is
+ * for readers, `refresh` for background reads.
  */
 export class Fetcher {
   readonly #options: FetcherOptions;
@@ -40,8 +40,8 @@ export class Fetcher {
   }
 
   /**
-   * Answers a read from a request, or from the cache where nothing newer can be had. `known` is the entry that does not
-   * serve at once. 0 or 1 upstream calls.
+   * Returns the response of a request, or a cached one if nothing newer is available. `known` is the entry that
+   * cannot be served at once. Costs 0 or 1 upstream request.
    * @throws GatewayError with any `UPSTREAM_...` code, `BUDGET_EXHAUSTED` or `OPERATION_TOO_EXPENSIVE`.
    */
   async fetch<T>(of: KeyedRead<T>, { caller, mode }: Access, known?: Hit): Promise<T> {
@@ -59,7 +59,7 @@ export class Fetcher {
       }
       before = hit;
     }
-    // What a write of unknown outcome has touched is no reason to be short of patience: the answer settles it.
+    // After a write with an unknown outcome, the full wait applies: the response shows the outcome.
     let fallback = before && !refresher.isUnsettled(of.key, before) ? before : undefined;
     for (;;) {
       try {
@@ -113,7 +113,10 @@ export class Fetcher {
     return value;
   }
 
-  /** Asks for a newer answer, for which no caller waits, unless a request for it is in flight. At most 1 upstream call. */
+  /**
+   * Sends a request for a newer response in the background, unless one is in flight. Costs at most 1 upstream
+   * request.
+   */
   refresh(of: KeyedRead, forWhom: RefreshedFor): void {
     const { budgets, refresher, sharedCache } = this.#options;
     if (this.#isRefreshed(of.key, forWhom) || refresher.isBackingOff(of.key)) return;
@@ -122,7 +125,7 @@ export class Fetcher {
     else this.#open(of, { refreshFor: forWhom });
   }
 
-  /** The same, unless another replica has a newer answer already. */
+  /** The same, unless another replica already has a newer response. */
   async #refreshUnlessShared(
     sharedCache: SharedCache,
     of: KeyedRead,
@@ -144,7 +147,7 @@ export class Fetcher {
     return found !== undefined;
   }
 
-  /** Makes a request for a read, which waits for its turn and can be shared until it is answered. */
+  /** Creates a request for a read. It waits for its turn and can be shared until its response arrives. */
   #open<T>(
     of: KeyedRead<T>,
     purpose: { readonly caller: Caller } | { readonly refreshFor: RefreshedFor },
@@ -165,11 +168,11 @@ export class Fetcher {
         : {
             lane: 'refresh',
             caller: '',
-            // The oldest answer is refreshed first, whatever the order in which they were asked for.
+            // The oldest entry is refreshed first, whatever the order of requests.
             urgency: () => refresher.urgencyOf(key),
           }),
       isWanted: (): boolean => {
-        // What a write has made wrong is read again by the next who asks, and not before.
+        // An invalidated entry is read again by the next reader, and not before.
         if (cache.peek(key) === undefined) return false;
         const isForWatchers = waiters.lane === 'refresh' && flight.forWatchers;
         return !isForWatchers || refresher.watches.has(key);
@@ -182,7 +185,7 @@ export class Fetcher {
     return flight;
   }
 
-  /** Limiter > send > retry: takes turns until one brings an answer, or no caller waits for it any more. */
+  /** Limiter > send > retry: takes turns until one brings a response, or no caller waits for it any more. */
   async #send<T>(flight: ReadInFlight<T>): Promise<void> {
     const { inFlight, sharedCache } = this.#options;
     const { of, waiters } = flight;
@@ -208,7 +211,7 @@ export class Fetcher {
     }
   }
 
-  /** Sends a read in a slot, and stores its answer; `null` where it wants another slot. */
+  /** Sends a read in a slot, and stores its response; `null` if it needs another slot. */
   #try<T>(flight: ReadInFlight<T>, slot: Slot, mayRepeat: boolean): AtOnce<Outcome<T> | null> {
     const { cache, cached, refresher, sharedCache, upstream, wire } = this.#options;
     const { of, tags, waiters } = flight;
@@ -244,7 +247,7 @@ export class Fetcher {
   }
 }
 
-/** What came of a request that has left, and what its answer says of the budget. */
+/** The result of a request that was sent, and what its response says about the budget. */
 export type Answered<T> = { readonly feedback: Feedback } & (
   | { readonly kind: 'value'; readonly value: T; readonly bytes: number }
   | { readonly kind: 'failure'; readonly failure: Failure }
@@ -254,17 +257,17 @@ export type Answered<T> = { readonly feedback: Feedback } & (
 interface Attempt<T> {
   /** What it is called on receipts. */
   readonly key: string;
-  /** Whether an older answer is known. */
+  /** Whether an older response is known. */
   readonly renews: boolean;
   readonly call: Call<T>;
   readonly credential: Credential;
-  /** Ends the slot of a request that has left; `null` where it has to go again. */
+  /** Ends the slot of a request that was sent; `null` if it must be repeated. */
   readonly settle: (answered: Answered<T>) => Outcome<T> | null;
 }
 
 /**
- * Sends a request in its slot: at most 1 upstream call. Resolves with what its waiters get; `null` where it did not
- * happen, or has to go again, and wants another slot. Never rejects.
+ * Sends a request in its slot: at most 1 upstream request. Resolves with the result for its waiters; `null` if it
+ * was not sent, or must be repeated, and needs another slot. Never rejects.
  */
 export async function attempt<T>(
   { waiters, wire }: { readonly waiters: Waiters<T>; readonly wire: Wire },
@@ -284,7 +287,7 @@ export async function attempt<T>(
     slot.end(feedback);
     return null;
   } catch (error) {
-    // A defect of ours ends like any other failure: those who wait get it, and the slot counts.
+    // A bug of ours ends like any other failure: the waiters get it, and the slot counts.
     slot.end(NO_FEEDBACK);
     return { error };
   }

@@ -3,29 +3,29 @@ import { type KeyedRead, scopeOfKey } from '../cache/key.ts';
 import type { Stamp } from '../request.ts';
 import type { Waiters } from './waiters.ts';
 
-/** A read that has been asked for and not answered. */
+/** A read that was requested and has no response yet. */
 export interface ReadInFlight<T = unknown> {
   readonly of: KeyedRead<T>;
-  /** By which a write can touch its answer before it is there, scoped. */
+  /** The scoped tags by which a write can affect its response before it arrives. */
   readonly tags: readonly string[];
   readonly waiters: Waiters<T>;
-  /** Null until its request leaves: only then is it settled which writes its answer will show. */
+  /** Null until its request is sent: only then is it known which writes its response includes. */
   stamp: Stamp | null;
-  /** What its answer is or would be in the cache; absent until a request of this process has brought one. */
+  /** Its response in the cache; absent until a request of this process has brought one. */
   entry?: CacheEntry<T>;
-  /** Its answer is for those who wait for it already, and is not stored. */
+  /** Its response is for its present waiters only, and is not stored. */
   orphaned?: boolean;
-  /** It is sent for those who watch its key, and for no reader. */
+  /** It is sent for watchers of its key, and not for a reader. */
   forWatchers?: boolean;
 }
 
-/** A read that an operation is about to ask for. */
+/** A read that an operation is about to request. */
 export interface ExpectedRead {
-  /** Whether a request that is in flight, or about to be made, answers it at no cost. */
+  /** Whether a request that is in flight, or about to be sent, serves it at no cost. */
   readonly isShared: boolean;
   /** A request will be made for it in this turn. */
   decide(): void;
-  /** It has been asked for, or will not be. */
+  /** It was requested, or will not be. */
   end(): void;
 }
 
@@ -33,14 +33,14 @@ export interface ExpectedRead {
 export class InFlight {
   readonly #cache: Cache;
   readonly #reads = new Map<string, ReadInFlight>();
-  /** How many operations are about to ask for a key, and whether one of them makes a request. */
+  /** How many operations are about to request a key, and whether one of them sends a request. */
   readonly #expected = new Map<string, { readers: number; decided: number }>();
 
   constructor(cache: Cache) {
     this.#cache = cache;
   }
 
-  /** The read of a key, unless a write has made what it will bring too old for new readers. */
+  /** The read of a key in flight, unless a write has made its response too old for new readers. */
   find(key: string): ReadInFlight | undefined {
     const found = this.#reads.get(key);
     if (!found || found.waiters.done) return undefined;
@@ -54,7 +54,7 @@ export class InFlight {
     return this.#expected.has(key) || this.find(key) !== undefined;
   }
 
-  /** Notes that a key is about to be asked for, until `end` is called, once. */
+  /** Records that a key is about to be requested, until `end` is called, once. */
   expect(key: string): ExpectedRead {
     const expected = this.#expected.get(key) ?? { readers: 0, decided: 0 };
     this.#expected.set(key, expected);
@@ -77,7 +77,7 @@ export class InFlight {
     };
   }
 
-  /** Keeps the answers to all reads of a scope from later readers: those asked for now, or in flight. */
+  /** Withholds the responses to all reads of a scope from later readers: those requested now, or in flight. */
   forget(scope: string): void {
     for (const [key, read] of this.#reads) {
       if (scopeOfKey(key) !== scope) continue;
@@ -91,13 +91,13 @@ export class InFlight {
     this.#reads.set(read.of.key, read);
   }
 
-  /** A read is answered, or is not sent. */
+  /** A read has its response, or is not sent. */
   delete(read: ReadInFlight): void {
     const { key } = read.of;
     if (this.#reads.get(key) === read) this.#reads.delete(key);
   }
 
-  /** Takes a refresh back that is for those who watched its key, if it has not been sent and no caller waits for it. */
+  /** Cancels a refresh for watchers of a key, if it has not been sent and no caller waits for it. */
   takeBack(key: string): void {
     this.#reads.get(key)?.waiters.cancelIfUnwanted();
   }

@@ -14,7 +14,7 @@ import type { Stamp } from '../request.ts';
 import { readErrorOf } from '../wire/failure.ts';
 import type { Outcome } from './waiter.ts';
 
-/** Where the replicas keep the answers of one upstream for each other. */
+/** Where replicas share the responses of one upstream. */
 export interface SharedAnswers {
   readonly clock: Clock;
   readonly replica: Pick<Replica, 'epoch' | 'toLocal'>;
@@ -41,8 +41,8 @@ interface Round {
 }
 
 /**
- * What replicas know of each other's reads: the cache entries that they keep for each other, and the requests that they
- * make. Costs no upstream call.
+ * The reads of other replicas: their shared cache entries, and their requests in flight. Costs no upstream
+ * request.
  */
 export class SharedCache {
   readonly #options: SharedCacheOptions;
@@ -71,7 +71,10 @@ export class SharedCache {
     return found;
   }
 
-  /** The same for those of several reads that the cache has no answer to but a fallback; nothing where that is none. */
+  /**
+   * The same for those of several reads that are not cached here, or only as a fallback; nothing if there are
+   * none.
+   */
   prefetchAll(all: readonly KeyedRead[]): AtOnce<void> {
     const { cached } = this.#options;
     const unknown = all.filter((of) => (cached.peek(of)?.state ?? 'fallback') === 'fallback');
@@ -79,7 +82,7 @@ export class SharedCache {
     return Promise.all(unknown.map((of) => this.prefetch(of))).then(() => undefined);
   }
 
-  /** Keeps the answer to a read for other replicas; false when it cannot be. */
+  /** Shares the response to a read with other replicas; false if that is impossible. */
   keep(of: KeyedRead, { bytes, stamp: { shared }, value }: Answer): boolean {
     const { answers, freshness } = this.#options;
     if (!shared || shared.epoch !== answers.replica.epoch) return false;
@@ -90,7 +93,7 @@ export class SharedCache {
     return answers.kept.keep(this.#nameOf(of), entry, lifeMs);
   }
 
-  /** What other replicas have to know of a request for a read that `tags` touch. */
+  /** What other replicas need of a request for a read that `tags` affect. */
   sharing(of: KeyedRead, tags: readonly string[]): Sharing {
     return {
       key: this.#nameOf(of),
@@ -100,7 +103,7 @@ export class SharedCache {
     };
   }
 
-  /** What the end of another replica's request for a read comes to; `null` where it is of no use here. */
+  /** The result of another replica's request for a read; `null` if it is of no use here. */
   async outcomeOf<T>(of: KeyedRead<T>, result: SharedResult): Promise<Outcome<T> | null> {
     const { cached, refresher, upstream } = this.#options;
     if (result.kind === 'failed') {
@@ -124,7 +127,7 @@ export class SharedCache {
     return { sought, found };
   }
 
-  /** Adds what is kept of these reads and newer than what is here, as far as it was asked for as all remember it. */
+  /** Loads the shared entries of these reads that are newer than those here, if they are of the current epoch. */
   async #find(sought: readonly KeyedRead[]): Promise<void> {
     const { answers, cached } = this.#options;
     const { clock, generations, kept, replica } = answers;
@@ -152,7 +155,7 @@ export class SharedCache {
     return name;
   }
 
-  /** When the entry of a read was asked for, on the clock that replicas share; 0 where there is none. */
+  /** When the entry of a read was requested, on the clock shared by replicas; 0 if there is none. */
   #sharedAt({ key }: KeyedRead): number {
     return this.#options.cache.peek(key)?.entry.stamp.shared?.at ?? 0;
   }

@@ -2,10 +2,10 @@ import { setMaxListeners } from 'node:events';
 import type { Clock } from '../../scheduling/clock.ts';
 import type { Caller } from '../operation.ts';
 
-/** An answer, or that there is none. */
+/** A response, or the failure. */
 export type Outcome<T> = { readonly value: T } | { readonly error: unknown };
 
-/** One caller that waits for the answer to a request, with a patience and a signal of their own. */
+/** One caller that waits for the response to a request, with its own deadline and signal. */
 export class Waiter<T> {
   readonly caller: Caller;
   /** See `settle`, which is called once at most. */
@@ -33,7 +33,7 @@ export class Waiter<T> {
     caller.signal.addEventListener('abort', left, { once: true });
   }
 
-  /** The caller has a fallback: `leave` is called after `ms` milliseconds without an answer. */
+  /** The caller has a fallback: `leave` is called after `ms` milliseconds without a response. */
   fallBackIn(ms: number, leave: () => void): void {
     this.#cancelFallback = this.#clock.after(ms, leave);
     this.caller.receipt.withFallback.begin();
@@ -59,7 +59,7 @@ export class Waiter<T> {
     this.isQueued = false;
   }
 
-  /** Ends the wait with what it waited for, or with the reason why there is none. */
+  /** Ends the wait with its result, or with the failure. */
   settle(outcome: Outcome<T>): void {
     this.endQueue();
     this.caller.signal.removeEventListener('abort', this.#onAbort);

@@ -18,26 +18,31 @@ export interface WaitersWorld {
   readonly events: EventStream | undefined;
 }
 
-/** What a request is about, and whose it is. */
+/** The read of a request, and its credential. */
 interface WaitersOptions extends WaitersWorld {
   readonly budget: Budget;
   readonly lane: Lane;
-  /** Whom the slot is charged to. */
+  /** The caller to which the slot is charged. */
   readonly caller: string;
   /** What it is about, e.g. `channels`. */
   readonly resource: string;
-  /** Whose operation has set a call aside for it; given back when it does not leave for that one. */
+  /**
+   * The receipt of the operation that has set aside a request for it; given back if it is not sent for that one.
+   */
   readonly planned?: Receipt;
   readonly urgency?: () => number;
   /** Whether it is still of use, though no caller waits for it. */
   readonly isWanted?: () => boolean;
   /** See `SlotRequest.lengthy`. */
   readonly lengthy?: boolean;
-  /** What other replicas have to know of it. */
+  /** What is announced to other replicas. */
   readonly sharing?: Sharing | undefined;
 }
 
-/** All who wait for the answer to one request, and its place in the queue. When one leaves, the others go on waiting. */
+/**
+ * All callers that wait for the response to one request, and its place in the queue. If one leaves, the others
+ * continue to wait.
+ */
 export class Waiters<T> implements SlotRequest {
   lane: Lane;
   caller: string;
@@ -48,7 +53,7 @@ export class Waiters<T> implements SlotRequest {
   readonly #options: WaitersOptions;
   readonly #waiters = new Set<Waiter<T>>();
   #state: 'new' | 'queued' | 'sending' | 'done' = 'new';
-  /** Whose receipt it is on while it is sent, and whose its first request was on. */
+  /** The receipt that the request is on while it is sent, and the receipt of its first attempt. */
   #sender: Receipt | undefined;
   #payer: Receipt | undefined;
   readonly #openedAt: number;
@@ -56,7 +61,7 @@ export class Waiters<T> implements SlotRequest {
   #sentAt = Number.POSITIVE_INFINITY;
   /** Whether the latest event said that it waits in its lane. */
   #isEmittedAsQueued = false;
-  /** Whether it is sent although no caller waits, for those who come later. */
+  /** Whether it is sent without a waiting caller, for later ones. */
   #goesOn = false;
 
   constructor(options: WaitersOptions) {
@@ -71,12 +76,12 @@ export class Waiters<T> implements SlotRequest {
     this.sharing = options.sharing;
   }
 
-  /** Whether it is certain that nothing more comes of it. */
+  /** Whether it is certain that it has no further result. */
   get done(): boolean {
     return this.#state === 'done';
   }
 
-  /** Milliseconds since it was asked for. */
+  /** Milliseconds since it was created. */
   get ageMs(): number {
     return this.#options.clock.now() - this.#openedAt;
   }
@@ -87,8 +92,9 @@ export class Waiters<T> implements SlotRequest {
   }
 
   /**
-   * Waits for a slot to send it in, or for the end of another replica's request for the same; `null` once no caller wants
-   * it any more. It is in its lane when this returns; asked again after a turn in vain, it goes before all others.
+   * Waits for a slot to send it in, or for the end of another replica's equal request; `null` once no caller needs
+   * it any more. It is in its lane when this returns; called again after a turn without a result, it goes before
+   * all others.
    */
   async turn(): Promise<Extract<Turn, { kind: 'slot' | 'landed' }> | null> {
     let turn = await this.#enqueue();
@@ -97,7 +103,7 @@ export class Waiters<T> implements SlotRequest {
       turn = await turn.next;
     }
     if (turn.kind === 'landed') {
-      // Where that is of no use, it wants a request of its own.
+      // If that result is unusable, it needs its own request.
       if (turn.result?.kind === 'shared' && this.sharing) {
         this.sharing = { ...this.sharing, newerThan: () => Infinity };
       }
@@ -105,7 +111,7 @@ export class Waiters<T> implements SlotRequest {
       return turn;
     }
     if (turn.kind !== 'slot') return null;
-    // One that is given at once is had before this goes on.
+    // A slot that is granted at once is taken before this continues.
     if (this.#state === 'queued') this.#hasTurn();
     if (this.#waiters.size > 0 || this.#leavesAnyway) return turn;
     turn.release();
@@ -133,14 +139,14 @@ export class Waiters<T> implements SlotRequest {
     return this.#options.clock.now() - this.#queuedAt;
   }
 
-  /** Whose operation it leaves for, if a caller waits. */
+  /** The operation for which it is sent, if a caller waits. */
   get #first(): Receipt | undefined {
     return this.#waiters.values().next().value?.caller.receipt;
   }
 
   /**
-   * It leaves now, on the receipt of the caller that waits first, where `key` names it. Returns why; `renews` where an
-   * older answer is known.
+   * It is sent now, on the receipt of the first waiting caller, where `key` names it. Returns the reason; `renews`
+   * if an older response is known.
    */
   leaves(key: string, renews: boolean): Departing {
     const { caller, lane } = this;
@@ -168,7 +174,7 @@ export class Waiters<T> implements SlotRequest {
     this.#sender?.notSent(this.#options.upstream, key);
   }
 
-  /** What has left was answered, or failed. */
+  /** The request that was sent has its response, or failed. */
   answered(): void {
     this.#payer ??= this.#sender;
   }
@@ -183,11 +189,11 @@ export class Waiters<T> implements SlotRequest {
   }
 
   /**
-   * Waits for the answer with a caller's patience. A caller whose turn comes sooner brings it forward. One
-   * with a fallback leaves after `fallbackMs` milliseconds, and the request goes on.
+   * Waits for the response until a caller's deadline. A caller whose turn comes sooner moves the request forward.
+   * One with a fallback leaves after `fallbackMs` milliseconds, and the request continues.
    * @throws FallbackWillDo when it leaves for its fallback.
-   * @throws BudgetExhausted `BUDGET_EXHAUSTED` as soon as it is known that it will leave too late.
-   * @throws the caller's abort reason, when they hang up.
+   * @throws BudgetExhausted `BUDGET_EXHAUSTED` as soon as it is known that it will be sent too late.
+   * @throws the caller's abort reason, when they disconnect.
    */
   wait(caller: Caller, fallbackMs?: number): Promise<T> {
     const { signal } = caller;
@@ -226,7 +232,7 @@ export class Waiters<T> implements SlotRequest {
     events?.emit('waited', { upstream, lane: this.lane, ms: now - this.#queuedAt });
   }
 
-  /** Gives those who still wait what they waited for. */
+  /** Gives the result to all callers that still wait. */
   end(outcome: Outcome<T>): void {
     const waiters = [...this.#waiters];
     this.#finish();
@@ -246,7 +252,7 @@ export class Waiters<T> implements SlotRequest {
 
   #beginWaiting(waiter: Waiter<T>, estimateMs: number, patienceMs = waiter.patienceMs): void {
     if (this.#leaveIfTooLate(waiter, estimateMs, patienceMs)) return;
-    // A caller without patience still learns whether a slot is free.
+    // Even a caller without time to wait learns whether a slot is free.
     const waitMs = Math.max(patienceMs, this.#options.budget.answersInMs);
     waiter.beginQueue(waitMs, () => this.#giveUp(waiter));
   }
@@ -282,7 +288,7 @@ export class Waiters<T> implements SlotRequest {
     return (this.#goesOn || this.lane === 'refresh') && (this.#options.isWanted?.() ?? true);
   }
 
-  /** Takes it out of its lane if no caller waits and it is of no use to those who come later. */
+  /** Removes it from its lane if no caller waits and it is of no use to later ones. */
   cancelIfUnwanted(): void {
     if (this.#waiters.size > 0 || this.#state !== 'queued' || this.#leavesAnyway) return;
     if (this.#options.budget.cancel(this)) this.#finish();

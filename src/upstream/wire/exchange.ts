@@ -12,7 +12,7 @@ import {
 import { relayable } from './relayed-words.ts';
 import { sendOverWire, WireError, type WireRequest } from './send.ts';
 
-/** Which API to talk to, where, and with which patience. */
+/** The API, its address, and its timeout. */
 export interface ExchangeOptions {
   readonly api: Api;
   /** Without a trailing slash; may carry a path prefix. */
@@ -23,7 +23,7 @@ export interface ExchangeOptions {
   readonly timeoutMs: number;
   /** IANA name of the zone of timestamps that carry none. */
   readonly timeZone: string;
-  /** Called with every member of an answer that is not as documented, as `resource.member`. */
+  /** Called with every member of a response that differs from the documentation, as `resource.member`. */
   readonly onSurprise?: (field: string) => void;
   readonly witness?: Witness | undefined;
 }
@@ -64,8 +64,8 @@ export interface Witnessable {
 const BYTES_PER_CHARACTER = 2;
 
 /**
- * Sends one request in the manner of its API and makes of the answer what the gateway works with.
- * Exactly 1 upstream call, none where it might not leave any more; never throws for what an upstream does.
+ * Sends one request in the format of its API, and decodes the response. Exactly 1 upstream request, none if it may
+ * no longer be sent; never throws for what an upstream does.
  */
 export async function exchange<T>(
   options: ExchangeOptions,
@@ -97,7 +97,7 @@ function witness(
   own?.(witnessed);
 }
 
-/** What an answer comes to. */
+/** The decoded result of a response. */
 function understand<T>(
   options: ExchangeOptions,
   call: Call<T> & { readonly absentIsNull?: boolean },
@@ -117,7 +117,7 @@ function understand<T>(
     case 'success':
       return { feedback, outcome: decode(options, call, verdict.body, answer.text.length) };
     case 'absent':
-      // The type of such a read's answer includes null.
+      // The type of such a read includes null.
       if (call.absentIsNull) {
         return { feedback, outcome: { kind: 'value', value: null as T, bytes: 0 } };
       }
@@ -127,7 +127,7 @@ function understand<T>(
   }
 }
 
-/** Judges an answer. Callers may be shown why they were refused, but not a key that is repeated there. */
+/** Classifies a response. Callers may see the reason of a refusal, but not a key that is repeated in it. */
 function judge(api: Api, answer: RawAnswer, wallMs: number, secret: string): Verdict {
   const verdict = api.judge(answer, { wallMs });
   if (!('reason' in verdict) || secret === '') return verdict;
@@ -201,7 +201,7 @@ function compose(options: ExchangeOptions, call: Call<unknown>, secret: string):
     body = JSON.stringify(request.body);
   }
   if (call.stream) {
-    // Whatever the file is: as a form or as JSON, a framework over there would try to parse it.
+    // Independent of the file: a form or JSON would be parsed by a framework on the server.
     headers['content-type'] = 'application/octet-stream';
     if (call.stream.length !== null) headers['content-length'] = String(call.stream.length);
   }
@@ -225,7 +225,7 @@ function readFeedback(
   };
 }
 
-/** The upstream's own clock, where it sends it, so that a skew between the clocks cancels out. */
+/** The upstream's own clock, if it is sent, so that a difference between the clocks cancels out. */
 function upstreamWallMs({ headers: { date } }: RawAnswer, clock: Clock): number {
   const dateMs = typeof date === 'string' ? Date.parse(date) : Number.NaN;
   return Number.isNaN(dateMs) ? clock.wall() : dateMs;

@@ -9,7 +9,7 @@ import type { Fault } from '../../observe/events.ts';
 import type { Call, Verdict } from '../request.ts';
 import { WireError } from './send.ts';
 
-/** Why a request brought nothing. */
+/** Why a request had no result. */
 export type Failure = Exclude<Verdict, { kind: 'success' } | { kind: 'limited' }> | WireError;
 
 /** What the failure of a read is called. */
@@ -39,7 +39,7 @@ export function readError(upstream: UpstreamName, cause: Failure): GatewayError 
   }
 }
 
-/** What the failure of another replica's read is called here; `null` where its code does not say enough. */
+/** The local error for a failed read of another replica; `null` if its code is not sufficient. */
 export function readErrorOf(upstream: UpstreamName, code: string): GatewayError | null {
   const detail = 'The request was sent by another replica.';
   if (code === 'UPSTREAM_TIMEOUT') return readError(upstream, new WireError('timeout', detail));
@@ -49,8 +49,8 @@ export function readErrorOf(upstream: UpstreamName, code: string): GatewayError 
 }
 
 /**
- * What the failure of a write is called: `OUTCOME_UNKNOWN` unless it is certain that nothing happened.
- * `check` says where a person can look, e.g. `Query.campaigns`; `null` where a second try does no harm.
+ * The error for a failed write: `OUTCOME_UNKNOWN` unless it is certain that nothing happened. `check` names the
+ * field to query, e.g. `Query.campaigns`; `null` if a second attempt does no harm.
  */
 export function writeError(
   upstream: UpstreamName,
@@ -69,7 +69,7 @@ export function writeError(
   );
 }
 
-/** The error of a request that was not made, because the upstream has not answered others of late. */
+/** The error of a request that was not sent, because the circuit breaker is open. */
 export function outOfOrder(upstream: UpstreamName, retryAfterMs: number): GatewayError {
   return new GatewayError(
     'UPSTREAM_UNAVAILABLE',
@@ -79,9 +79,9 @@ export function outOfOrder(upstream: UpstreamName, retryAfterMs: number): Gatewa
 }
 
 /**
- * Whose fault a failure is; `null` when the upstream has answered, be it with a refusal. `host`: nothing
- * can be asked of it. `resource`: it had nothing to say to this request, which may be due to what was asked
- * for. `caller`: the request did not come to its end, or came as its sender pleased, as an upload does.
+ * The cause of a failure; `null` if the upstream has responded, even with a refusal. `host`: it cannot be reached.
+ * `resource`: it had no usable response to this request, which may be due to its subject. `caller`: the request
+ * was interrupted or depends on its sender, as an upload does.
  */
 export function faultOf(failure: Failure, { stream }: Pick<Call<unknown>, 'stream'>): Fault | null {
   if (failure instanceof WireError) {

@@ -7,7 +7,7 @@ import type { Exchanged } from './exchange.ts';
 export interface Keys {
   /** The upstream has accepted a key. */
   accepted(credential: Credential): void;
-  /** It has not answered so that a key is accepted by that. */
+  /** The response does not show that the key is accepted. */
   notAccepted(credential: Credential): void;
 }
 
@@ -21,12 +21,12 @@ interface Era {
 }
 
 /**
- * Knows of each key what the upstream has last said of it. What a caller's own key has read is forgotten
- * the moment that the key is refused: from then on it reads nothing that the upstream does not give it
- * again. What the gateway's own key has read is kept, and served while it is fresh; what is older is held
- * back until the upstream accepts the key again, so that an expired key does not look like a good one.
+ * Records for each key what the upstream has last said about it. Entries read with a caller's own key are removed
+ * as soon as the key is rejected: from then on it reads nothing that the upstream does not return again. Entries
+ * read with the gateway's own key are kept, and served while they are fresh; older ones are held back until the
+ * upstream accepts the key again, so that an expired key does not look valid.
  *
- * Only `unauthenticated` is about the key. One that may not do a single thing is a good key.
+ * Only `unauthenticated` is about the key. A key without permission for a single request is valid.
  */
 export class KeyAuthorization {
   readonly #keys: Keys;
@@ -46,7 +46,7 @@ export class KeyAuthorization {
     return this.#refused.has(partition);
   }
 
-  /** Waits for what comes of a request that leaves now, and learns from it what the upstream says of its key. */
+  /** Waits for the result of a request that is sent now, and records what the upstream says about its key. */
   async learn<T>(
     call: Call<T>,
     credential: Credential,
@@ -79,7 +79,7 @@ export class KeyAuthorization {
 
   #refuse(call: Call<unknown>, credential: Credential): AtOnce<void> {
     const { ofCaller, partition } = credential;
-    // Callers choose what is written, and with it perhaps the words in which that is refused.
+    // Callers choose the written values, and thus perhaps the words of the refusal.
     if (!ofCaller && !('resource' in call)) return undefined;
     const era = this.#eras.get(partition);
     if (era) era.over = true;

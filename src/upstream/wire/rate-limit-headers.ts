@@ -3,7 +3,7 @@ import { parseTimestamp } from '../decode/timestamp.ts';
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** What an answer says about the rate limit; each member is `null` when it does not say. */
+/** What a response says about the rate limit; each member is `null` if it is missing. */
 export interface RateLimitReading {
   /** Requests per window. */
   readonly limit: number | null;
@@ -13,7 +13,7 @@ export interface RateLimitReading {
   readonly resetAtMs: number | null;
 }
 
-/** What one answer says about the budget of its key. */
+/** What one response says about the budget of its key. */
 export interface Feedback {
   /** Requests per window that the upstream announces. */
   readonly limit: number | null;
@@ -21,16 +21,16 @@ export interface Feedback {
   readonly remaining: number | null;
   /** Milliseconds until the upstream's window begins again. */
   readonly resetInMs: number | null;
-  /** Present when the upstream refused: it did nothing, and wants no request for so long, if it says. */
+  /** Present if the upstream refused: it did nothing, and requires a pause of this length, if stated. */
   readonly refused?: { readonly retryAfterMs: number | null };
   /** Present when the job wants another slot, at the head of its lane. */
   readonly again?: true;
 }
 
-/** What an answer without rate-limit headers says. */
+/** The feedback of a response without rate-limit headers. */
 export const NO_FEEDBACK: Feedback = { limit: null, remaining: null, resetInMs: null };
 
-/** Longest pause after a refusal, whatever the upstream asks for: then one request finds out. */
+/** Longest pause after a refusal, whatever the upstream requests: then one request is tried. */
 export const LONGEST_PAUSE_WINDOWS = 3;
 
 /** Below this a number is a duration (three years of seconds), from here on a date. */
@@ -39,12 +39,12 @@ const firstEpochSeconds = 100_000_000;
 const firstEpochMs = 100_000_000_000;
 
 /**
- * Reads the rate-limit headers of an answer received at `wallMs`; `null` when there are none. The
- * format of Reset is not documented: epoch seconds, epoch milliseconds, seconds from now, an HTTP
- * date and a timestamp (local to `timeZone` when it has no zone) are all in use.
+ * Reads the rate-limit headers of a response received at `wallMs`; `null` if there are none. The format of Reset
+ * is not documented: epoch seconds, epoch milliseconds, seconds from now, an HTTP date and a timestamp (local to
+ * `timeZone` if it has no zone) are all in use.
  *
- * With `windowMs`, a Reset more than two windows away from `wallMs` is dropped: no window ends that
- * far away, so it is a clock or a zone that is wrong, and believing it would stop all traffic.
+ * With `windowMs`, a Reset more than two windows away from `wallMs` is ignored: no window ends that far away, so a
+ * clock or a zone is wrong, and using it would stop all traffic.
  * Implements: Link API > Limits.
  */
 export function readRateLimit(
@@ -69,9 +69,9 @@ export function readRateLimit(
 }
 
 /**
- * How long a refusal asks to wait, in milliseconds from `wallMs` and never negative: from the
- * `Retry-After` header, else from a member of the JSON body, however it spells that name. Either holds seconds or a date.
- * `null` when nothing usable is said.
+ * How long a refusal asks to wait, in milliseconds from `wallMs` and never negative: from the `Retry-After`
+ * header, otherwise from a member of the JSON body, in any spelling. Either contains seconds or a date. `null` if
+ * there is no usable value.
  */
 export function readRetryAfter(
   headers: Headers,
@@ -87,7 +87,7 @@ export function readRetryAfter(
   }
   for (const candidate of candidates) {
     if (typeof candidate !== 'string' && typeof candidate !== 'number') continue;
-    // RFC 9110 section 10.2.3 knows seconds and dates only, and those dates are in GMT.
+    // RFC 9110 section 10.2.3 allows only seconds and dates, and those dates are in GMT.
     const moment = readMoment(String(candidate), context.wallMs, 'UTC');
     if (moment !== null) return Math.max(0, moment - context.wallMs);
   }

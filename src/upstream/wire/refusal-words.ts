@@ -1,15 +1,15 @@
 /**
- * The words by which refusals are distinguished. Neither API has a catalog of its sentences, a refusal often
- * comes with status 200, and installations translate. What is not recognised stays a refusal: an error
- * that shows the sentence, which is never taken for an answer.
+ * The words by which refusals are classified. Neither API documents its messages, a refusal often has status 200,
+ * and installations translate them. An unrecognised refusal stays a refusal: an error with the message, which is
+ * never taken for a result.
  */
 
-/** One pattern of many, whatever the case. */
+/** Matches one of many patterns, case-insensitively. */
 function anyOf(...patterns: readonly string[]): RegExp {
   return new RegExp(patterns.join('|'), 'iu');
 }
 
-/** The key itself is at fault. */
+/** The key itself is invalid. */
 const badKey = anyOf(
   String.raw`^unauthori[sz]ed[.!]?$`,
   String.raw`\b(?:invalid|expired|missing|wrong|valid) (?:access )?(?:api[\s_-]?)?(?:token|key)\b`,
@@ -24,8 +24,8 @@ const anyKey = anyOf(
 );
 
 /**
- * The key, or its owner, may not do that. The bare word "admin" is not enough, for a refusal may be about a
- * user of that name; nor is "not allowed", which may be about what was to be written.
+ * The key, or its owner, lacks the permission. The bare word "admin" is not enough, because a refusal may be about
+ * a user of that name; nor is "not allowed", which may be about the written value.
  */
 const permission = anyOf(
   String.raw`\bpermissions?\b|\bprivileges?\b|\bforbidden\b|\bnot authori[sz]ed\b|\bscopes?\b`,
@@ -51,7 +51,7 @@ const permission = anyOf(
   String.raw`权限|權限|无权|無權|拒绝访问|拒絕存取|禁止访问|権限|アクセス(?:が|は)?(?:拒否|禁止)|권한|접근.{0,6}거부|không (?:có|đủ) quyền|\bizin\b|akses ditolak`,
 );
 
-/** There is no such thing. */
+/** The object does not exist. */
 const absence = anyOf(
   String.raw`\bnot (?:be )?found\b|\b(?:cannot|can['’]?t|could not|couldn['’]?t|can not) (?:be found|find)\b|\b(?:does not|doesn['’]?t|do not|don['’]?t) exist\b`,
   String.raw`\bno such\b|\bno longer exists?\b|\bnon-?existent\b|\bno (?:\p{L}+ ){1,3}(?:was |were )?found\b|\bnothing (?:was )?found\b`,
@@ -71,7 +71,7 @@ const absence = anyOf(
   String.raw`không (?:tìm thấy|tồn tại)|\btidak (?:ditemukan|ada\b)`,
 );
 
-/** What the sentence of a refusal says; `null` when its words say nothing. */
+/** The meaning of a refusal's message; `null` if its words are not recognised. */
 export function meaningOf(reason: string): 'unauthenticated' | 'forbidden' | 'absent' | null {
   if (badKey.test(reason)) return 'unauthenticated';
   if (permission.test(reason)) return 'forbidden';
@@ -87,7 +87,7 @@ const code = anyOf(
   String.raw`c[oó]d(?:e|igo|ice)(?!\p{L})|code(?!\p{L})|\bk[oó]d|код|κωδικ|رمز|كود|代码|代碼|コード|코드|\bmã(?!\p{L})|\bkode`,
 );
 
-/** Whether a sentence says that a code is not valid, and does not speak of a key. */
+/** Whether a message says that a code is not valid, and does not refer to a key. */
 export function saysInvalidCode(reason: string): boolean {
   return invalid.test(reason) && code.test(reason) && !/\bapi\b/i.test(reason);
 }

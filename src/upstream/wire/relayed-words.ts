@@ -1,22 +1,22 @@
-/** Stand for what is left out. */
+/** Placeholders for removed parts. */
 const ADDRESS = '[address]';
 const HIDDEN = '[hidden]';
 
-/** Opaque words of this length are taken for keys and tokens: hardly any language has such. */
+/** Opaque words of this length are taken for keys and tokens: hardly any language has such words. */
 const SHORTEST_SECRET = 16;
 
-/** What a sentence is an answer to. */
+/** The context of a message. */
 interface Occasion {
-  /** Where the upstream is: its name is not for callers. */
+  /** The address of the upstream, which callers must not see. */
   readonly baseUrl: string;
-  /** What the caller has sent: who has sent a word may read it again. Asked for only where it matters. */
+  /** The text that the caller has sent, whose words may be repeated. Evaluated only if needed. */
   readonly sent: () => string;
 }
 
 /**
- * An upstream's sentence as callers may read it: without addresses of its machines and pages, paths of its
- * files, and whatever looks like a key or a token. Words that the caller has sent stay, as in "the slug …
- * is taken". Takes one line of a few hundred characters, as `plainText` makes it.
+ * An upstream's message for callers: without addresses of its machines and pages, file paths, and words that look
+ * like a key or a token. Words that the caller has sent are kept, as in "the slug … is taken". Takes one line of a
+ * few hundred characters, as `plainText` makes it.
  */
 export function relayable(sentence: string, occasion: Occasion): string {
   const { host, hostname } = new URL(occasion.baseUrl);
@@ -46,10 +46,10 @@ export function relayable(sentence: string, occasion: Occasion): string {
     .join(' ');
 }
 
-/** A word between the marks that can stand around it. */
+/** A word with surrounding punctuation. */
 const punctuated = /^(["'([{<«„“]*)(.*?)([.,;:!?"')\]}>»“”]*)$/u;
 
-/** A word without an address, or a secret; the word itself where there is none. */
+/** A word without an address or a secret; the word itself if there is none. */
 function withoutSecrets(word: string): string {
   if (/:\/\//.test(word)) return word.replace(/[a-z][a-z\d+.-]*:\/\/\S+/giu, ADDRESS);
   if (addresses.some((form) => form.test(word))) return ADDRESS;

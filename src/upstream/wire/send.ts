@@ -12,16 +12,13 @@ export interface WireRequest {
   readonly body: string | null;
   /** Bytes in the place of `body`. A request ends with the last of them, or is cut off. */
   readonly stream: AsyncIterable<Uint8Array> | null;
-  /**
-   * For the whole exchange; with a `stream`, for the pieces to be taken that wait in the socket, then for the
-   * answer.
-   */
+  /** For the whole exchange; with a `stream`, for sending the pieces in the socket, then for the response. */
   readonly timeoutMs: number;
-  /** Whether it may still leave, asked in the turn in which its first byte does; by default it may. */
+  /** Whether it may still be sent, checked in the turn in which its first byte leaves; by default it may. */
   readonly mayLeave?: (() => boolean) | undefined;
 }
 
-/** Why no answer came. */
+/** Why there is no response. */
 export class WireError extends Error {
   override readonly name = 'WireError';
   /**
@@ -29,7 +26,7 @@ export class WireError extends Error {
    * can. `timeout`: it can, and was slow.
    */
   readonly kind: 'unsent' | 'late' | 'lost' | 'timeout';
-  /** True where the bytes to send have ended early: the upstream did nothing wrong. */
+  /** True if the bytes to send ended early: the upstream did nothing wrong. */
   readonly byCaller: boolean;
   constructor(kind: WireError['kind'], cause?: unknown, byCaller = false) {
     super(`no response (${kind})`, { cause });
@@ -54,9 +51,9 @@ const UNSENT = new Set([
 ]);
 
 /**
- * Sends one request and reads its whole answer. Follows no redirect and retries nothing, so that one
- * call here is one request upstream.
- * @throws WireError when no complete answer came in time.
+ * Sends one request and reads its whole response. Follows no redirect and retries nothing, so one call is one
+ * upstream request.
+ * @throws WireError if no complete response arrived in time.
  */
 export async function sendOverWire(
   { clock, dispatcher }: { readonly dispatcher: Dispatcher; readonly clock: Clock },
@@ -75,7 +72,7 @@ export async function sendOverWire(
       headers,
       // It takes what can be iterated, too, at less than a `Readable` costs; only its types do not say so.
       body: flow ? (flow as unknown as Readable) : body,
-      // Both count from the start of a long upload; the deadline knows better.
+      // Both count from the start of a long upload; the deadline is used instead.
       ...(flow ? { headersTimeout: 0, bodyTimeout: 0 } : {}),
     };
     dispatcher.dispatch(options, answer);
@@ -95,14 +92,14 @@ export async function sendOverWire(
 
 /** Why a request that might not leave any more did not, */
 const TOO_LATE = new Error('it must not be sent any more');
-/** ... and one whose time was over, or was broken off for that. */
+/** ... and one whose time has expired, or that was aborted for that. */
 const ABORTED = new Error('its deadline has passed');
 
-/** The answer to one request, put together as it comes: as a stream it would take several times the processor time. */
+/** The response to one request, assembled as it arrives: a stream would take several times the processor time. */
 class Answer implements Dispatcher.DispatchHandler {
   /** Rejects with whatever ends the exchange before. */
   readonly whole: Promise<RawAnswer>;
-  /** Whether its time was over before it was whole. */
+  /** Whether its time expired before it was complete. */
   isAborted = false;
   readonly #mayLeave: (() => boolean) | undefined;
   #resolve = (_answer: RawAnswer): void => {};
@@ -119,7 +116,7 @@ class Answer implements Dispatcher.DispatchHandler {
     });
   }
 
-  /** Breaks the exchange off: at once where the request has left, else it does not leave. */
+  /** Aborts the exchange: at once if the request was sent, otherwise it is not sent. */
   abort(): void {
     this.isAborted = true;
     this.#controller?.abort(ABORTED);
@@ -188,7 +185,7 @@ class Flow implements AsyncIterableIterator<Uint8Array> {
       this.broken = true;
       throw error;
     }
-    // What is asked for on behalf of a request that is over must not seem to be its end.
+    // Calls on behalf of a request that has ended must not look like its end.
     if (this.#over) throw new Error('The request is over');
     this.begun = true;
     this.#deadline.set(this.#timeoutMs);

@@ -5,7 +5,7 @@ import Agent from 'undici/lib/dispatcher/agent.js';
 // Only what is used: the whole of undici, with its fetch, its WebSocket and its mocks, takes 2 MB more at rest.
 export { default as errors } from 'undici/lib/core/errors.js';
 
-/** Largest upstream answer. */
+/** Largest upstream response. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 /**
@@ -16,7 +16,7 @@ const UNSENT_BYTES = 256 * 1024;
 
 /** The sockets to both upstreams. The caller closes it. */
 export function createDispatcher(): Agent {
-  // What it does not know itself it hands on to the socket.
+  // It passes unknown options on to the socket.
   const connect: Partial<buildConnector.BuildOptions> & DuplexOptions = {
     highWaterMark: UNSENT_BYTES,
   };

@@ -15,14 +15,14 @@ const refusedUnseen: Readonly<Record<number, string>> = {
   431: 'The request headers are too large.',
 };
 
-/** What both APIs share in telling answers apart: reading the body, and the words of a refusal. */
+/** What both APIs share in classifying responses: parsing the body, and the words of a refusal. */
 export type ParsedBody =
   | { readonly kind: 'json'; readonly members: Readonly<Record<string, unknown>> }
   | { readonly kind: 'unusable'; readonly verdict: Verdict };
 
 /**
- * Reads the body as a JSON object, or judges the answer by its status when it is none. The detail of
- * such a verdict describes the body without repeating any of it.
+ * Parses the body as a JSON object, or classifies the response by its status if it is none. The detail of such a
+ * verdict describes the body without repeating any of it.
  */
 export function parseBody(answer: RawAnswer): ParsedBody {
   // A byte order mark in front of the JSON comes from a file saved with one.
@@ -45,8 +45,8 @@ export function parseBody(answer: RawAnswer): ParsedBody {
 }
 
 /**
- * An answer that decides nothing: the server's fault from 500 on, else not what the API sends. A status that
- * can only be about the request itself is a refusal, whatever came with it.
+ * An inconclusive response: a server error from 500 on, otherwise not what the API sends. A status that can only
+ * be about the request itself is a refusal, whatever the body.
  */
 export function unusableVerdict(status: number, what: string): Verdict {
   const reason = refusedUnseen[status];

@@ -11,14 +11,14 @@ import { type ForgetKey, KeyAuthorization, type Keys } from './key-authorization
 import { NO_FEEDBACK } from './rate-limit-headers.ts';
 import { WireError } from './send.ts';
 
-/** Why a request leaves, and the object that stands for the operation that it leaves for, if it does for one. */
+/** Why a request is sent, and the object that represents its operation, if there is one. */
 export interface Departing extends RequestOrigin {
   readonly operation: object | undefined;
   /** The other operations that wait for its answer now. */
   readonly sharedWith: () => readonly Asker[];
 }
 
-/** A call, with what else a read says of itself. */
+/** A request with the further members of a read. */
 type SentCall<T> = Call<T> & { readonly absentIsNull?: boolean; readonly resource?: string };
 
 /** A request that stayed here, since the circuit breaker is open. */
@@ -71,8 +71,8 @@ export class Wire {
   }
 
   /**
-   * Sends a request: 1 upstream call, none while the breaker is open for it, or where it might not leave any more.
-   * Learns from the answer whether the upstream is in order, and what it says of the key.
+   * Sends a request: 1 upstream request, none while the breaker is open for it, or if it may no longer be sent.
+   * Records from the response whether the upstream works, and what it says about the key.
    */
   async send<T>(
     call: SentCall<T>,
@@ -86,7 +86,7 @@ export class Wire {
       const error = outOfOrder(this.#upstream, openMs);
       return { feedback: NO_FEEDBACK, outcome: { kind: 'heldBack', error } };
     }
-    // How long the bytes of a stream take is up to who sends them.
+    // The duration of a stream depends on its sender.
     const departure = this.#breaker.leaving(kind, call.stream === undefined);
     const sent = this.#observed(call, credential, departing, mayLeave);
     // A mistake of ours says nothing about the upstream, and must not leave the breaker half-open.
@@ -173,7 +173,7 @@ export class Wire {
   }
 }
 
-/** What a request is about, e.g. `channels`: one of few words, never an id. */
+/** The subject of a request, e.g. `channels`: one of few words, never an id. */
 export function resourceOf({
   path,
   resource,
@@ -181,7 +181,10 @@ export function resourceOf({
   return resource ?? nounOf(path);
 }
 
-/** The word behind `/api` in a path of ours; what follows it can be a caller's. The name of a call without a resource. */
+/**
+ * The word after `/api` in a path of ours; what follows it can come from a caller. The name of a request without a
+ * resource.
+ */
 function nounOf(path: string): string {
   return path.split('/', 3)[2] ?? '';
 }
@@ -192,34 +195,33 @@ function kindOf({ path }: Pick<Call<unknown>, 'path'>): string {
   return nounOf(path).replace(/s$/, '');
 }
 
-/** This many failures in a row, without an answer that can be used between them, open the breaker. */
+/** This many failures in a row, without a usable response between them, open the breaker. */
 const FAILURES_TO_OPEN = 5;
-/** What one kind of resource alone does wrong is its own affair: this many must be out of order. */
+/** Failures must concern this many kinds of resources: one kind alone does not open it. */
 const KINDS_TO_OPEN = 2;
 /** How long the first opening lasts; each one in a row lasts twice as long, up to the longest. */
 const FIRST_OPENING_MS = 1000;
 const LONGEST_OPENING_MS = 30_000;
-/** How long a probe may take, whatever the patience with other requests is. */
+/** Timeout of a probe, independent of that of other requests. */
 const PROBE_MS = 10_000;
 
-/** One request on its way, as the breaker knows it. Exactly one of the three is called when it ends. */
+/** One request in flight, for the breaker. Exactly one of the three is called when it ends. */
 export interface Departure {
-  /** An answer came that says what the upstream meant to say, be it a refusal. */
+  /** A meaningful response arrived, even if it is a refusal. */
   answered(): void;
-  /** No usable answer came, and that is the fault of the host, or of this kind of resource. */
+  /** No usable response arrived, because of the host, or of this kind of resource. */
   failed(fault: Extract<Fault, 'host' | 'resource'>): void;
   /** How it ended says nothing about the upstream. */
   ended(): void;
 }
 
 /**
- * A circuit breaker: open while an upstream is out of order, whatever the credential, since requests would
- * only cost budget and time; then half-open, while a single request finds out whether it is back; closed
- * as long as all is well.
+ * A circuit breaker: open while an upstream fails, for all credentials, because requests would only cost budget
+ * and time; then half-open, while a single request checks whether it is back; closed otherwise.
  *
- * Failures count by the kind of resource that was asked for, never by path or id, so that no caller can
- * open it by asking again and again for the one row that the upstream cannot show. The probe has a
- * deadline of its own, and a kind that has failed as the probe lets another kind go first.
+ * Failures are counted by kind of resource, never by path or id, so that no caller can open it by repeatedly
+ * requesting a row that the upstream cannot return. The probe has its own deadline, and after a failed probe
+ * another kind goes first.
  */
 export class Breaker {
   readonly #clock: Clock;
@@ -230,7 +232,7 @@ export class Breaker {
   #openings = 0;
   #openUntil = Number.NEGATIVE_INFINITY;
   #probe: Departure | null = null;
-  /** What the latest probe asked for, if it failed for that and not for the host. */
+  /** The kind of the latest probe, if it failed because of that and not of the host. */
   #failedProbe: string | null = null;
 
   constructor(clock: Clock) {

@@ -26,7 +26,7 @@ import { isAlive, ownerName } from './owner.ts';
 
 /** A file is rewritten after this many lines, or four for each lease that counts. */
 const REWRITE_AFTER_LINES = 1024;
-/** A file that is larger is none of ours: that would be more than a hundred thousand leases at a time. */
+/** A larger file was not written by this program: that would be more than a hundred thousand leases at a time. */
 const MAX_BYTES = 64 * 1024 * 1024;
 /** Times are written in whole milliseconds, and wall clocks wander. */
 const MARGIN_MS = 5;
@@ -37,10 +37,10 @@ interface FileJournalOptions {
   readonly clock: Clock;
   /** Longest window and timeout of all keys together: after that, nothing counts any more. */
   readonly keepMs: number;
-  /** Told in one sentence why what is spent cannot be remembered. */
+  /** Called with one sentence: why leases cannot be saved. */
   readonly complain: (sentence: string) => void;
   /**
-   * Told in one sentence what the operator should mend although it is remembered.
+   * Called with one sentence: what the operator should fix although leases are saved.
    * @default `complain`
    */
   readonly warn?: (sentence: string) => void;
@@ -53,8 +53,8 @@ interface Held extends WrittenLease {
 }
 
 /**
- * Opens the journal in a folder and takes in what the process before left there. Where that is not possible,
- * or another process uses the folder, nothing is written and nothing known: it complains and goes on.
+ * Opens the journal in a folder and reads the leases of the previous process. If that fails, or another process
+ * uses the folder, it reports this, and continues without reading or writing.
  */
 export function openJournal(options: FileJournalOptions): Journal {
   const { clock, complain, folder, warn = complain } = options;
@@ -83,7 +83,7 @@ export function openJournal(options: FileJournalOptions): Journal {
 
 const FILE = 'leases.log';
 
-/** What a file says; `null` when there is none, or none that can be trusted. */
+/** The content of a file; `null` if there is none, or none that can be trusted. */
 function readBefore(path: string): LeaseLines | null {
   try {
     return readLeaseLines(readTextFile(path, MAX_BYTES));
@@ -93,9 +93,9 @@ function readBefore(path: string): LeaseLines | null {
   }
 }
 
-/** Whether users besides this process's own, and root, may change what is in a folder. */
+/** Whether users other than this process's own, and root, can change files in a folder. */
 function isOpenToOthers(folder: string): boolean {
-  // Where there are no such users, modes mean nothing.
+  // Systems without such users have no meaningful modes.
   if (!process.getuid) return false;
   const { mode, uid } = statSync(folder);
   return (mode & 0o022) !== 0 || (uid !== process.getuid() && uid !== 0);
@@ -197,7 +197,7 @@ class FileJournal implements Journal {
     return endedAt ?? (lengthy ? this.#startedAt : begunAt + timeoutMs);
   }
 
-  /** Takes in what the process before has left, on this one's clock. */
+  /** Converts the leases of the previous process to this process's clock. */
   #carryOver({ coTenants, knownSince, last, leases }: LeaseLines): void {
     const { now, wall } = momentOf(this.#options.clock);
     // A wall clock set back must not free anything: then no time has passed between the two.
@@ -261,7 +261,7 @@ class FileJournal implements Journal {
     try {
       if (readBefore(this.#path)?.owner === this.#owner) rmSync(this.#path);
     } catch {
-      // Then whoever keeps us from writing keeps us from deleting as well.
+      // What prevents the process from writing also prevents it from deleting.
     }
     complain(
       `STATE_DIR ${folder} is no longer writable (${why}). Sent requests are not saved, so the next start uses only half of each rate limit for one window, or until the API reports what remains.`,

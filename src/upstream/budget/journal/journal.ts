@@ -31,7 +31,7 @@ export interface Span {
 
 /** Remembers across processes which requests count, so that a restart does not double a limit. */
 export interface Journal {
-  /** The part of one key, by a name that does not depend on the process and does not tell the key. */
+  /** The part of one key, by a name that is equal in all processes and does not reveal the key. */
   of(key: string, span: Span): KeyJournal;
   /** The folder that is this process's own to write to; `null` where there is none. */
   readonly folder: string | null;
@@ -41,7 +41,7 @@ export interface Journal {
 
 const unwritten: JournalEntry = { ended: () => {}, cancelled: () => {} };
 
-/** Of a key that nobody has used before, and that ends with this process. */
+/** Of a key that was never used before, and that ends with this process. */
 export const newKey: KeyJournal = {
   recalled: [],
   unknownUntil: Number.NEGATIVE_INFINITY,
@@ -58,7 +58,7 @@ export const keysAreNew: Journal = {
   close: () => {},
 };
 
-/** Knows nothing of what was spent before `startedAt`, on `clock.now()`, and writes nothing. */
+/** Has no data from before `startedAt`, on `clock.now()`, and writes nothing. */
 export function noJournal(startedAt: number): Journal {
   return {
     of: (_key, { windowMs }) => ({ ...newKey, unknownUntil: startedAt + windowMs }),

@@ -20,7 +20,7 @@ export interface LeaseLines {
   readonly coTenants: ReadonlyMap<string, number>;
   /** Since when nothing is missing; `null` when that is too long ago to matter. */
   readonly knownSince: number | null;
-  /** The last moment of which it knows. */
+  /** The last moment in the file. */
   readonly last: Moment;
 }
 
@@ -58,8 +58,8 @@ const LINE =
   /^(?:\+ (\d+) (-?\d+) (\d+) (\S+) ([ls])|- (\d+) (-?\d+) (\d+)|x (\d+)|c (\S+) (-?\d+) (\d+)|(z))$/;
 
 /**
- * Reads a file, or `null` when it is none of ours or damaged. The last line may be torn: what was to
- * follow it had not happened yet.
+ * Parses a file; `null` if it has another format or is damaged. The last line may be incomplete: the request that
+ * was to follow it was not sent.
  */
 export function readLeaseLines(text: string): LeaseLines | null {
   const [first = '', ...lines] = text.slice(0, text.lastIndexOf('\n') + 1).split('\n');

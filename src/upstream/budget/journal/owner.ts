@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 
-/** Names this process so that another one can find out whether it lives: machine, id and start. */
+/** Names this process by machine, ID and start time, so that another process can check whether it is running. */
 export function ownerName(): string {
   return `${encodeURIComponent(hostname())}/${process.pid}/${startOf(process.pid) ?? '-'}`;
 }
 
 /**
- * Whether the process of that name lives. One of another machine cannot be asked: it counts as ended, as
- * when its container was replaced.
+ * Whether the process of that name is running. One of another machine cannot be checked and counts as ended, as
+ * after the replacement of its container.
  */
 export function isAlive(owner: string): boolean {
   const [host, id, start] = owner.split('/');
@@ -16,14 +16,14 @@ export function isAlive(owner: string): boolean {
   try {
     process.kill(Number(id), 0);
   } catch (error) {
-    // A process of another user lives, too.
+    // A process of another user is running too.
     if (!(error instanceof Error && 'code' in error && error.code === 'EPERM')) return false;
   }
   // Ids are used again: in a container, each process in turn is the first.
   return start === '-' || startOf(Number(id)) === start;
 }
 
-/** When a process began, in a unit of its system; `null` when it has ended or that is not told. */
+/** When a process began, in a unit of its system; `null` if it has ended or the system does not provide it. */
 function startOf(id: number): string | null {
   try {
     const stat = readFileSync(`/proc/${id}/stat`, 'utf8');

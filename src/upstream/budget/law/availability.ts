@@ -3,38 +3,38 @@ import type { KeyBudget, Rules } from './document.ts';
 import { comesBack, onWire, used } from './slots.ts';
 import type { WaitingCounts } from './turns.ts';
 
-/** A budget as last known, for estimates and for people: nothing is sent on its word. */
+/** A budget as last known, for estimates and display only. */
 export interface BudgetView {
   readonly budget: KeyBudget;
   readonly rules: Rules;
   /** The moment of now on the clock of the budget. */
   readonly now: number;
-  /** Milliseconds for which nothing leaves, for another reason than a pause; 0 when there is none. */
+  /** Milliseconds for which nothing is sent, for a reason other than a pause; 0 if there is none. */
   readonly heldMs: number;
   /** What waits in other processes. */
   readonly bids: readonly WaitingCounts[];
   readonly isAlive: (owner: string) => boolean;
 }
 
-/** Milliseconds until a pause is over; 0 when there is none. */
+/** Milliseconds until a pause ends; 0 if there is none. */
 export function pausedMs({ pause }: KeyBudget, now: number): number {
   return Math.max(0, (pause.until ?? now) - now);
 }
 
-/** Milliseconds until nothing counts any more, a guess for what is not answered; `null` when nothing counts now. */
+/** Milliseconds until no lease is left, estimated for pending responses; `null` if there is none now. */
 export function clearMs(b: KeyBudget, rules: Rules, now: number): number | null {
   const count = used(b);
   return count === 0 ? null : comesBack(b, rules, now, count - 1) - now;
 }
 
-/** Milliseconds for which nothing leaves, for whatever reason. */
+/** Milliseconds for which nothing is sent, for any reason. */
 export function heldMsOf({ budget, heldMs, now }: BudgetView): number {
   return Math.max(heldMs, pausedMs(budget, now));
 }
 
 /**
- * Milliseconds until a request is sent that has `ahead` others before it, over all processes, if all of them leave as
- * soon as they can: exact for slots that are answered, a guess from the usual latency for the others.
+ * Milliseconds until a request with `ahead` others before it is sent, over all processes, if all are sent as soon
+ * as possible: exact for slots whose response has ended, estimated from the usual latency for the others.
  */
 export function availableMs(view: BudgetView, ahead: number): number {
   const { budget: b, isAlive, now, rules } = view;
@@ -51,8 +51,8 @@ export function availableMs(view: BudgetView, ahead: number): number {
 }
 
 /**
- * How many requests of other processes go before one that has `position` others of this process before it, of `callers`
- * who wait here: callers take turns over all processes.
+ * How many requests of other processes go before one that has `position` others of this process before it, if
+ * `callers` wait here: callers take turns over all processes.
  */
 export function aheadElsewhere(
   bids: readonly WaitingCounts[],

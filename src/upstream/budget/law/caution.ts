@@ -1,23 +1,23 @@
 import { FIRST_ABREAST, type KeyBudget, type Rules } from './document.ts';
 import { used } from './slots.ts';
 
-/** This many windows after a sign of a co-tenant, requests go side by side again. */
+/** This many windows after a sign of a co-tenant, requests are sent in parallel again. */
 export const CO_TENANT_REMEMBERED_WINDOWS = 10;
-/** So long after an answer, what it said of the budget is taken to hold still. */
+/** For this time after a response, its rate-limit headers are taken as current. */
 const HEARD_MS = 250;
-/** How long the others wait for an answer before one more goes; doubles until one comes. */
+/** How long the others wait for a response before one more is sent; doubles until one arrives. */
 const PROBE_MS = 1000;
 
 /*
- * How many requests go side by side while it is not known what is left of the window, so that few of them are refused
- * together. After a refusal one goes as a probe, and at a start two; while a co-tenant spends the same key, two go
- * first, one more with each good answer, and never more than half of what is left. A key that is ours alone needs no
- * such care: its slots are all that is spent.
+ * How many requests are sent in parallel while it is unknown what remains of the window, so that few of them are
+ * refused together. After a refusal one goes as a probe, and after a start two; with a co-tenant, two go first,
+ * one more with each successful response, and never more than half of what remains. A key without co-tenants needs
+ * no such care: its leases are all requests.
  */
 
 /**
- * Milliseconds for which the next request waits for the answers of `wire` others, with `reserved` that go before it;
- * 0 when it may go. A write does not wait for reads that went as probes: it may go beside them.
+ * Milliseconds for which the next request waits for the responses of `wire` others, with `reserved` that go before
+ * it; 0 if it may go. A write does not wait for reads that went as probes.
  */
 export function cautionMs(
   b: KeyBudget,
@@ -30,7 +30,7 @@ export function cautionMs(
   return Math.max(0, (b.caution.oneMoreAt ?? now) - now);
 }
 
-/** Whether requests are held because some would be refused, and not for want of an answer only. */
+/** Whether requests are held because some would be refused, and not only because a response is pending. */
 export function isStrict(b: KeyBudget, rules: Rules, now: number): boolean {
   return b.caution.blind || coTenantAbout(b, rules, now);
 }
@@ -49,7 +49,7 @@ export function sends(b: KeyBudget, rules: Rules, now: number, wire: number): vo
   caution.oneMoreAt = now + PROBE_MS * 2 ** caution.unanswered;
 }
 
-/** An answer came; `remaining`: it told how much is left of the window. */
+/** A response arrived; `remaining`: it contained how much is left of the window. */
 export function heard({ caution }: KeyBudget, now: number, remaining: boolean): void {
   caution.heardAt = now;
   caution.unanswered = 0;
@@ -63,13 +63,13 @@ export function accepted({ caution }: KeyBudget): void {
   caution.blind = false;
 }
 
-/** There are signs of requests that were none of ours. */
+/** There are signs of requests of another program. */
 export function coTenantSeen(b: KeyBudget, rules: Rules, now: number): void {
   if (!coTenantAbout(b, rules, now)) b.caution.abreast = FIRST_ABREAST;
   b.caution.coTenantAt = now;
 }
 
-/** How long `before` requests take to go before another one, if all answers are good; a guess. */
+/** How long `before` requests take to be sent before another one, if all responses are successful; an estimate. */
 export function abreastMs(
   b: KeyBudget,
   rules: Rules,
@@ -80,7 +80,7 @@ export function abreastMs(
   let abreast = allowed(b, rules, now, wire);
   let rounds = 0;
   for (let left = before + wire; left >= abreast; rounds += 1) {
-    // Without a co-tenant nothing holds them from the first good answer on.
+    // Without a co-tenant, nothing holds them after the first successful response.
     if (!coTenantAbout(b, rules, now)) return b.latencyMs;
     left -= abreast;
     if (abreast >= most) return (rounds + 1 + Math.floor(left / most)) * b.latencyMs;
@@ -96,11 +96,11 @@ function allowed(b: KeyBudget, rules: Rules, now: number, wire: number): number 
   if (coTenantAt === null) return Infinity;
   const sideBySide = wire === 0 && isSilent(b, now) ? FIRST_ABREAST : abreast;
   if (coTenantAbout(b, rules, now)) return Math.min(sideBySide, mostAbreast(b, wire));
-  // A co-tenant who has been silent for long may be back: one good answer says that there is none.
+  // A co-tenant that was silent for long may be back: one successful response shows that it is not.
   return sideBySide === FIRST_ABREAST ? FIRST_ABREAST : Infinity;
 }
 
-/** Half of what is left: the other half is for what co-tenants spend before our requests arrive. */
+/** Half of what is left: the other half is for co-tenants' requests that arrive before ours. */
 function mostAbreast(b: KeyBudget, wire: number): number {
   if (!b.caution.remainingHeard) return FIRST_ABREAST;
   const free = Math.max(0, b.limit - used(b));

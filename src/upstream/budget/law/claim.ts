@@ -11,7 +11,10 @@ export interface WantedSlot {
   readonly lane: Lane;
   readonly caller: string;
   readonly lengthy?: boolean;
-  /** This many wait before it in this process; present where it does not wait for answers that may say nothing. */
+  /**
+   * Number of requests before it in this process; present if it does not wait for responses that may contain no
+   * rate-limit headers.
+   */
   readonly rushPast?: number;
   /** Kept with its slot. */
   readonly flight?: unknown;
@@ -19,13 +22,13 @@ export interface WantedSlot {
 
 /** What there is to claim. */
 interface Room {
-  /** Slots that are free; negative where more count than the limit, after it has shrunk. */
+  /** Free slots; negative if more are in use than a reduced limit allows. */
   readonly free: number;
   /** Requests that are out, see `onWire`. */
   readonly wire: number;
 }
 
-/** Who claims, and what else waits. */
+/** The process that claims, and the other waiting requests. */
 export interface Claimant extends Room {
   readonly owner: string;
   /** All that waits here, those included that are claimed for. */
@@ -50,9 +53,9 @@ export interface ClaimResult extends Stop {
   readonly granted: readonly boolean[];
 }
 
-/** After this many milliseconds it is asked again whether another process has had its turn. */
+/** After this many milliseconds, it is checked again whether another process has had its turn. */
 const TURN_MS = 20;
-/** A refresh waits for one in another process whose answer is older than this share of its own. */
+/** A refresh waits for one in another process whose entry is older than this share of its own. */
 const SAME_AGE = 0.8;
 
 /** Why a request of a lane would have no slot now, with slots `reserved` for what goes before it; `undefined` when it would. */
@@ -78,8 +81,8 @@ export function stopOf(
 }
 
 /**
- * Gives slots to those whose turn it is, over all processes: writes, then reads, callers in turn, then refreshes. Where
- * it is the turn of another process, a slot is left to it.
+ * Assigns slots in turn over all processes: writes, then reads, callers in turn, then refreshes. If it is the turn
+ * of another process, a slot is reserved for it.
  */
 export function claimSlots(
   b: KeyBudget,
@@ -103,7 +106,7 @@ class Claim {
   #free: number;
   /** Slots left to requests that are not claimed for. */
   #reserved = 0;
-  /** How soon to ask again after those. */
+  /** How soon to claim again after those. */
   #leadMs = Infinity;
   #refreshes: number;
 
@@ -145,7 +148,7 @@ class Claim {
     return { ...stop, granted: this.#granted };
   }
 
-  /** Gives a slot to the one whose turn it is, or leaves one to it. */
+  /** Assigns a slot to the caller whose turn it is, or reserves one for it. */
   #give({ caller, lane }: { readonly caller: string; readonly lane: TurnLane }): void {
     const want = this.#indexOf((each) => each.lane === lane && each.caller === caller);
     if (want >= 0) {
@@ -158,7 +161,7 @@ class Claim {
     this.#leadMs = Math.min(this.#leadMs, isHere ? 1 : TURN_MS);
   }
 
-  /** The oldest answer is refreshed first, wherever that is asked for. */
+  /** The oldest entry is refreshed first, on whichever process it is requested. */
   #refresh(): Stop | undefined {
     if (this.#reserved > 0) return { waitMs: TURN_MS, why: 'turn' };
     const oldest = this.#claimant.bids.map(({ oldestMs, refreshes }) => (refreshes ? oldestMs : 0));
@@ -173,7 +176,7 @@ class Claim {
     return undefined;
   }
 
-  /** Lets one go that cannot wait, where it is mere caution that holds the others, and there are slots for those. */
+  /** Sends a request that cannot wait, if only caution holds the others and there are slots for them. */
   #rush(): boolean {
     if (isStrict(this.#b, this.#rules, this.#now)) return false;
     const free = this.#free - this.#reserved;

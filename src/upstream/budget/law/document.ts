@@ -3,43 +3,43 @@ export interface Rules {
   /** Requests per window; an announced limit takes its place. */
   readonly limit: number;
   readonly windowMs: number;
-  /** How much longer than the window an answered request counts, for clocks that differ. */
+  /** How much longer than the window a completed request counts, to allow for different clocks. */
   readonly marginMs: number;
-  /** For how long a slot counts whose request is not heard of; `null` where it counts until it ends. */
+  /** For how long a slot counts if its request is not reported as ended; `null` if it counts until then. */
   readonly holdMs: number | null;
   /** For how long the latest slot of an owner counts that is not heard of, see `purge`; `null` for none. */
   readonly ghostMs: number | null;
 }
 
-/** Who goes first: writes, then reads that a caller waits for, then refreshes, which no caller waits for. */
+/** The order of lanes: writes, then reads that a caller waits for, then refreshes, for which no caller waits. */
 export type Lane = 'write' | 'interactive' | 'refresh';
 
 /** The lanes that callers take turns in. */
 export type TurnLane = Exclude<Lane, 'refresh'>;
 
-/** A slot whose request is about to leave, or has left and is not answered. */
+/** A slot whose request is about to be sent, or is in flight. */
 export interface HeldSlot {
   readonly id: string;
   /** The process that has it. */
   readonly owner: string;
-  /** When it stops counting without a word of its owner; `null` for never. */
+  /** When it stops counting without a report of its owner; `null` for never. */
   until: number | null;
   readonly grantedAt: number;
   /** The number of its turn: later slots have greater ones. */
   readonly seq: number;
-  /** Requests that the upstream can have counted when it answers this one, itself included. */
+  /** Requests that the upstream can have counted when it responds to this one, itself included. */
   countable: number;
   /** The pause before it, see `Pause`. */
   readonly era: number;
   /** Takes long by its nature, as an upload does: it does not count as on the wire. */
   readonly lengthy?: true;
-  /** Its time is over, but its owner may only be stopped and send it still. */
+  /** Its time has expired, but its owner may only be suspended and send it later. */
   ghost?: true;
   /** What a store keeps with it. */
   flight?: unknown;
 }
 
-/** A slot whose request is answered, and counts for another window. */
+/** A slot whose request is completed, and counts for another window. */
 export interface AnsweredSlot {
   readonly id: string;
   readonly owner: string;
@@ -58,35 +58,35 @@ interface Pause {
   era: number;
 }
 
-/** How many requests go side by side, see caution.ts. */
+/** How many requests are sent in parallel, see caution.ts. */
 interface Caution {
   /** What is left of the window is not known at all. */
   blind: boolean;
-  /** Whether an answer has told how much is left of the window. */
+  /** Whether a response has contained how much is left of the window. */
   remainingHeard: boolean;
   heardAt: number | null;
   coTenantAt: number | null;
-  /** How many may be on the wire, as far as answers since the last silence have shown. */
+  /** How many may be in flight, according to the responses since the last idle period. */
   abreast: number;
-  /** When one more goes although no answer has come. */
+  /** When one more is sent although no response has arrived. */
   oneMoreAt: number | null;
   /** How many went so, in a row. */
   unanswered: number;
 }
 
-/** Whose turn is next, see turns.ts. */
+/** The order of callers, see turns.ts. */
 export interface TurnState {
   /** TurnState so far. */
   seq: number;
   /** Writes since the last read that had its turn while reads waited. */
   writesInARow: number;
-  /** The latest turn of each caller who still waits. */
+  /** The latest turn of each caller that still waits. */
   readonly served: Record<TurnLane, Readonly<Record<string, number>>>;
 }
 
 /**
- * All that decides about one key's budget: plain data that JSON can carry. Moments are milliseconds on the clock that
- * the steps get as `now`. Who waits is not in it.
+ * All state that decides about one key's budget: plain data that can be serialized as JSON. Times are milliseconds
+ * on the clock that the steps receive as `now`. Waiting requests are not part of it.
  */
 export interface KeyBudget {
   /** Requests per window, as the upstream announces or as configured. */
@@ -102,14 +102,14 @@ export interface KeyBudget {
   unknownUntil: number | null;
   readonly pause: Pause;
   readonly caution: Caution;
-  /** How long an answer takes, smoothed: for estimates only. */
+  /** Smoothed response time: for estimates only. */
   latencyMs: number;
   /** Refreshes that may go back to back, as of a moment. */
   readonly pace: { tokens: number; at: number };
   readonly turns: TurnState;
 }
 
-/** How many requests go side by side before the first answer, where others may use the key. */
+/** How many requests are sent in parallel before the first response, if others may use the key. */
 export const FIRST_ABREAST = 2;
 
 /** The budget of a key of which nothing is known. */

@@ -17,7 +17,7 @@ export interface Ending {
   readonly flight?: unknown;
 }
 
-/** What an answer has brought to light. */
+/** What a response has revealed. */
 export interface Learnt {
   /** Requests of others on the key. */
   readonly foreign: number;
@@ -28,8 +28,8 @@ export interface Learnt {
 const nothing: Learnt = { foreign: 0, pauses: false };
 
 /**
- * A request has ended: its slot counts for another window, from the end of its answer. Told again, or of a slot that is
- * not known any more, nothing is learnt.
+ * A request has ended: its slot counts for another window, from the end of its response. A repeated report, or one
+ * for an unknown slot, has no effect.
  */
 export function endSlot(b: KeyBudget, rules: Rules, now: number, ending: Ending): Learnt {
   const { agoMs = 0, feedback, flight, id, owner } = ending;
@@ -72,7 +72,7 @@ export function renewSlot(
   else if (rules.holdMs !== null) slot.until = now + rules.holdMs;
 }
 
-/** What an answer says of the limit, of what is left, and of refusals. */
+/** Processes what a response says about the limit, the remaining requests, and refusals. */
 function learn(
   b: KeyBudget,
   rules: Rules,
@@ -111,12 +111,13 @@ function learnRemaining(
   of: { readonly slot: HeldSlot; readonly feedback: Feedback; readonly remaining: number },
 ): number {
   const { refused, resetInMs } = of.feedback;
-  // What was spent before is known from here on. An answer that leaves all of the limit has not counted its own request.
+  // From here on, earlier requests are known. A response that leaves the whole limit has not counted its own
+  // request.
   if (of.remaining < b.limit) b.unknownUntil = null;
   const foreign = b.limit - of.remaining - of.slot.countable - coTenants(b);
   if (foreign <= 0) return 0;
-  // What is gone at the first answer may be our own, from before a restart: it counts for a whole sliding window. Later
-  // it is a co-tenant's, and lasts until the upstream's window begins again.
+  // Requests that are missing at the first response may be our own, from before a restart: they count for a whole
+  // sliding window. Later ones are a co-tenant's, and last until the upstream's window begins again.
   const { remainingHeard } = b.caution;
   const lasts = remainingHeard ? (resetInMs ?? refused?.retryAfterMs ?? rules.windowMs) : Infinity;
   addCoTenants(b, foreign, now + Math.min(lasts, rules.windowMs));

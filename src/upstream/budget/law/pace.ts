@@ -1,6 +1,6 @@
 import { type KeyBudget, type Rules, refreshBurst, reserveOf } from './document.ts';
 
-/** How many refreshes a window has room for when no reader or writer asks. */
+/** How many refreshes fit into a window without reads and writes. */
 export function refreshesPerWindow(limit: number): number {
   return Math.max(1, limit - reserveOf(limit));
 }

@@ -10,8 +10,8 @@ import {
 export const PROCESS_BEFORE = 'before';
 
 /**
- * Drops what no longer counts at `now`, and answers which of the answered slots and of the co-tenants' that is. Every
- * step is taken on a document that was purged for its moment.
+ * Removes what no longer counts at `now`, and returns the removed slots of completed requests and of co-tenants.
+ * Every step works on a document that was purged for its moment.
  */
 export function purge(
   b: KeyBudget,
@@ -55,7 +55,7 @@ export function onWire(b: KeyBudget, isAlive: (owner: string) => boolean): numbe
   return count;
 }
 
-/** Adds a slot whose request leaves now. */
+/** Adds a slot whose request is sent now. */
 export function addHeld(
   b: KeyBudget,
   { holdMs }: Rules,
@@ -77,7 +77,7 @@ export function addHeld(
   b.held.push(slot);
 }
 
-/** Adds a slot whose request is answered to those in their order. */
+/** Inserts a slot whose request is completed, in order. */
 export function addAnswered(b: KeyBudget, slot: AnsweredSlot): void {
   b.answered.splice(countUntil(b.answered, slot.until), 0, slot);
 }
@@ -88,8 +88,8 @@ export function addCoTenants(b: KeyBudget, count: number, until: number): void {
 }
 
 /**
- * When a slot stops counting that is out: a guess from the usual latency, but for a ghost. No answer still to come
- * frees a slot before those that have come.
+ * When the slot of a request in flight stops counting: estimated from the usual latency, except for a ghost. No
+ * pending response frees a slot before the completed ones.
  */
 function heldUntil(b: KeyBudget, slot: HeldSlot, rules: Rules, now: number): number {
   if (slot.ghost) return slot.grantedAt + (rules.ghostMs ?? 0);
@@ -97,7 +97,7 @@ function heldUntil(b: KeyBudget, slot: HeldSlot, rules: Rules, now: number): num
   return Math.min(slot.until ?? Infinity, answeredAt + rules.windowMs + rules.marginMs);
 }
 
-/** When the slot comes back that has `n` others before it, of those that count; infinite where fewer do. */
+/** When the slot that has `n` others before it is free again; infinite if fewer are in use. */
 export function comesBack(b: KeyBudget, rules: Rules, now: number, n: number): number {
   const others = [...b.coTenants];
   for (const slot of b.held) others.push({ until: heldUntil(b, slot, rules, now), count: 1 });
@@ -120,7 +120,7 @@ export function comesBack(b: KeyBudget, rules: Rules, now: number, n: number): n
 export interface CountingSlots {
   /** Of one process, by its name; `null` for those of co-tenants. */
   readonly owner: string | null;
-  /** `null` where they are not of one request. */
+  /** `null` if they are not of one request. */
   readonly id: string | null;
   readonly count: number;
   /** Until when they count; a guess while the request is out. */
@@ -168,10 +168,11 @@ function isOver({ until }: HeldSlot, now: number): boolean {
 }
 
 /**
- * A process that was stopped in the turn in which a request leaves can send that one late, and never more than one:
- * its latest slot that never ended stays for that, as a ghost. From here a stopped process looks like a killed one, and
- * processes can be killed again and again, so only the latest few stay: the longer one sleeps, the less likely it
- * wakes in that turn. A tenth of the limit at most, and none where that would leave next to nothing.
+ * A process that was suspended in the turn in which a request is sent can send that one late, and never more than
+ * one: its latest slot that never ended is kept as a ghost. From here a suspended process looks like a killed one,
+ * and processes can be killed again and again, so only the latest few are kept: the longer a process is suspended,
+ * the less likely it resumes in that turn. At most a tenth of the limit, and none if that would leave almost
+ * nothing.
  */
 function ghostsIn(b: KeyBudget, { ghostMs }: Rules, now: number): ReadonlySet<HeldSlot> {
   const latest = new Map<string, HeldSlot>();

@@ -4,8 +4,8 @@ import type { Lane, TurnLane, TurnState } from './document.ts';
 const WRITES_IN_A_ROW = 3;
 
 /**
- * How many requests of a caller wait in a lane, and since which turn (`TurnState.seq`) at least one has. `null` for one that
- * had its turn in vain, which goes before all others.
+ * How many requests of a caller wait in a lane, and since which turn (`TurnState.seq`) at least one has. `null`
+ * for one whose turn brought no result, which goes before all others.
  */
 export type CallerWaits = readonly [caller: string, count: number, since: number | null];
 
@@ -14,7 +14,7 @@ export interface WaitingCounts {
   readonly write: readonly CallerWaits[];
   readonly interactive: readonly CallerWaits[];
   readonly refreshes: number;
-  /** Age of the oldest answer that is to be refreshed, in milliseconds. */
+  /** Age of the oldest entry to be refreshed, in milliseconds. */
   readonly oldestMs: number;
 }
 
@@ -25,8 +25,8 @@ export function countWaiting({ interactive, refreshes, write }: WaitingCounts): 
 }
 
 /**
- * Where a caller stands in the round of a lane; the lowest has the next turn. Who had none since it waits stands behind
- * all who had theirs before, and before those who come later.
+ * The position of a caller in the round of a lane; the lowest has the next turn. A caller without a turn since it
+ * waits is behind all that had theirs before, and before those that come later.
  */
 function turnAt(
   { served }: TurnState,
@@ -50,8 +50,8 @@ export function roundOf<P extends { readonly caller: string; readonly since: num
 }
 
 /**
- * How many of a lane go before the request that a caller has in this round: counted, not played through, since all who
- * wait ask for it.
+ * How many requests of a lane go before the request that a caller has in this round: counted, not simulated,
+ * because all waiting requests use it.
  */
 export function beforeInLane<
   Q extends {
@@ -88,7 +88,7 @@ export function* inTurns<T>(queues: readonly (readonly T[])[]): Generator<T> {
   }
 }
 
-/** The lane whose turn is next; `undefined` when none of both waits. */
+/** The lane whose turn is next; `undefined` if none of both has requests. */
 export function nextLane(
   { writesInARow }: Pick<TurnState, 'writesInARow'>,
   waits: { readonly write: number; readonly interactive: number },
@@ -103,7 +103,7 @@ export function inARowAfter(before: number, lane: Lane, readsWait: boolean): num
   return lane === 'write' && readsWait ? before + 1 : 0;
 }
 
-/** How many of both lanes go before what has this many of its own lane before it. */
+/** How many requests of both lanes go before one that has this many of its own lane before it. */
 export function acrossLanes(
   { writesInARow }: TurnState,
   lane: TurnLane,
@@ -140,7 +140,7 @@ export class Order {
     this.#writesInARow = turns.writesInARow;
   }
 
-  /** Whose turn is next. */
+  /** The caller whose turn is next. */
   get next(): { readonly lane: TurnLane; readonly caller: string } | undefined {
     const { interactive, write } = this.#rounds;
     const waits = { write: write.length, interactive: interactive.length };
@@ -161,7 +161,7 @@ export class Order {
     const [place] = this.#rounds[lane].splice(at, 1);
     if (!place) return undefined;
     place.count -= 1;
-    // Back to the end of the round, behind all who have not had a turn in it.
+    // Back to the end of the round, behind all callers without a turn in it.
     if (place.count > 0) this.#rounds[lane].push(place);
     return place;
   }
@@ -174,7 +174,7 @@ export class Order {
     turns.writesInARow = inARowAfter(turns.writesInARow, lane, readsWait);
     if (lane === 'refresh') return;
     const place = this.pass(lane, at);
-    // Of callers who wait no more nothing is kept.
+    // Nothing is kept of callers that no longer wait.
     const waiting = new Set(this.#rounds[lane].map(({ caller }) => caller));
     const kept = Object.entries(turns.served[lane]).filter(([each]) => waiting.has(each));
     if (place && place.since !== null && waiting.has(place.caller)) {
@@ -184,7 +184,7 @@ export class Order {
   }
 }
 
-/** Where each caller stands over all processes: the first to have waited counts. */
+/** The position of each caller over all processes: the first to have waited counts. */
 function placesOf(waits: readonly CallerWaits[]): TurnPlace[] {
   const places: TurnPlace[] = [];
   const byCaller = new Map<string, TurnPlace>();

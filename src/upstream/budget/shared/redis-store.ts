@@ -49,7 +49,7 @@ interface RedisStoreOptions extends SharedWorld {
   readonly limit: number;
   readonly windowMs: number;
   readonly timeoutMs: number;
-  /** What stands for a caller where others can read. */
+  /** The name of a caller in data that others can read. */
   readonly nameOf: (caller: string) => string;
   /** A name for the next permit, unlike all others. */
   readonly nextId: () => string;
@@ -66,12 +66,12 @@ interface SharedEnding {
 
 /** While slots are waited for, newcomers are claimed for at most once in this many milliseconds. */
 const PACE_MS = 50;
-/** How long a slot counts whose replica ended without a word and may only be stopped, in milliseconds. */
+/** How long a slot counts whose replica ended without a report and may only be suspended, in milliseconds. */
 const GHOST_MS = 600_000;
 
 /**
- * Keeps the budget of a key that several replicas share, in Redis. A claim asks for permits, which are given to those
- * whose turn it is over all replicas; a permit is a slot here.
+ * Keeps the budget of a key that several replicas share, in Redis. A claim requests permits, which are granted in
+ * turn over all replicas; a permit is a slot here.
  */
 export class RedisStore implements BudgetStore {
   readonly answersInMs: number;
@@ -119,7 +119,7 @@ export class RedisStore implements BudgetStore {
     // On the clock of the budget.
     const now = known ? known.now + (moment - known.heardAt) : 0;
     purge(budget, rules, now);
-    // Whatever Redis knows when it is back, nothing of it is older than that.
+    // Whatever data Redis has when it is back, none is older than that.
     const heldMs = replica.heldMs(this.holdMs, moment);
     return { budget, now, rules, heldMs, bids: [...bids.values()], isAlive };
   }
@@ -130,7 +130,7 @@ export class RedisStore implements BudgetStore {
 
   async claim(queue: Queue): Promise<Claimed> {
     const { clock, events, nextId, times, upstream } = this.#options;
-    // What is asked for in one turn is claimed for together.
+    // All requests of one turn are claimed for together.
     await Promise.resolve();
     const { waits, wants: wanted } = queue.wanted();
     if (wanted.length === 0) return { taken: [], againAt: Infinity, newcomersAt: -Infinity };
@@ -165,7 +165,7 @@ export class RedisStore implements BudgetStore {
   }
 
   /**
-   * Asks for permits. Rejects with `RedisUnavailable`, whose `doubtful` says that they may have been given, or
+   * Requests permits. Rejects with `RedisUnavailable`, whose `doubtful` says that they may have been granted, or
    * with `RedisRefused`.
    */
   ask(wants: readonly SharedWant[], waits: WaitingCounts): Promise<Changed<SharedClaim>> {
@@ -193,7 +193,7 @@ export class RedisStore implements BudgetStore {
       kind: 'slot',
       id,
       stamp: generations.stampOf(claim),
-      // Both clocks: one stands still while a machine sleeps, the other can be set back.
+      // Both clocks: one stops while a machine sleeps, the other can be set back.
       mayLeave: () => {
         const { now, wall } = momentOf(clock);
         return Math.max(now - claim.sent.now, wall - claim.sent.wall) < times.sendByMs;
@@ -222,8 +222,8 @@ export class RedisStore implements BudgetStore {
   }
 
   /**
-   * A request has ended just now whose permit was given in an epoch; `key` names the read that it was for others. What
-   * goes wrong is tried again for as long as it matters.
+   * A request has just ended whose permit was granted in an epoch; `key` names the read for other replicas. A
+   * failure is retried for as long as it matters.
    */
   async ended(id: string, epoch: string, of: SharedEnding): Promise<void> {
     const { clock, replica } = this.#options;
@@ -252,11 +252,11 @@ export class RedisStore implements BudgetStore {
     });
   }
 
-  /** Keeps a permit for as long as its request lasts, until the answer is called. */
+  /** Renews a permit until the returned function is called. */
   #keepRenewed(id: string): () => void {
     let cancel = (): void => {};
     let isOver = false;
-    // One that does not get through is tried again by itself: another beside it would be told the same.
+    // A failed renewal is retried automatically: another one in parallel would get the same reply.
     const renewLater = (): void => {
       if (isOver) return;
       cancel = this.#options.clock.after(this.holdMs / 4, () =>
@@ -270,7 +270,7 @@ export class RedisStore implements BudgetStore {
     };
   }
 
-  /** A slot counts so much longer as the time is not known. */
+  /** A slot counts longer by the uncertainty of the time. */
   #rulesIn({ unsureMs }: Surroundings): Rules {
     const { marginMs } = this.rules;
     return { ...this.rules, marginMs: marginMs + unsureMs, holdMs: this.holdMs + unsureMs };
@@ -297,7 +297,7 @@ export class RedisStore implements BudgetStore {
   }
 
   async #tell(step: DocumentStep<KeyBudget, void>): Promise<void> {
-    // Then every permit that was given before has run out by itself.
+    // Then every permit granted before has expired.
     await this.document.insist(step, 2 * this.holdMs);
   }
 }

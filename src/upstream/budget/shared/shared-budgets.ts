@@ -8,21 +8,21 @@ import { RedisStore, type SharedWorld } from './redis-store.ts';
 
 /** Budgets of callers' keys that are remembered. */
 const STORES_REMEMBERED = 2000;
-/** Budgets whose state is told with each beat, besides those of the operator's keys. */
+/** Budgets whose state is read with each beat, in addition to those of the operator's keys. */
 const MOST_WATCHED = 20;
 
-/** Characters of a replica's name that tell it from the others. */
+/** Characters of a replica's name that distinguish it from the others. */
 const NAME_LENGTH = 6;
 
 /** What is known of a process by the budgets that it shares. */
 interface Standing {
-  /** Milliseconds since it sent last; `null` where that does not count any more. */
+  /** Milliseconds since its last request; `null` if that no longer counts. */
   readonly sentMsAgo: number | null;
   /** Requests that wait there. */
   readonly queued: number;
 }
 
-/** A process on the same budgets, as this one knows it. */
+/** A process on the same budgets, as seen by this one. */
 export interface Member extends Standing {
   readonly name: string;
   readonly self: boolean;
@@ -40,7 +40,7 @@ interface SharedKey {
 }
 
 interface SharedBudgetsOptions extends SharedWorld {
-  /** A name that tells nothing of what it is made of. */
+  /** A name that does not reveal what it is derived from. */
   readonly nameOf: (kind: string, text: string) => string;
 }
 
@@ -79,8 +79,8 @@ export class SharedBudgets {
   }
 
   /**
-   * This replica ends: it claims nothing any more. Resolves when Redis knows how its requests have ended, or has had the
-   * time that a command may take.
+   * This replica ends: it claims nothing any more. Resolves when Redis has the results of its requests, or after
+   * the time that a command may take.
    */
   async leave(): Promise<void> {
     this.#isLeaving = true;
@@ -93,7 +93,7 @@ export class SharedBudgets {
     cancel();
   }
 
-  /** The budgets whose state is of interest. */
+  /** The budgets whose state is watched. */
   get watched(): readonly RedisStore[] {
     const waiting = this.names.filter((name) => !this.#own.has(name));
     const others = waiting.slice(0, MOST_WATCHED).flatMap((name) => this.#others.peek(name) ?? []);
@@ -129,8 +129,8 @@ export class SharedBudgets {
   }
 
   /**
-   * Slots of an upstream's watched budgets that are kept for replicas which ended without a word, and milliseconds
-   * until the last of them is free.
+   * Slots of an upstream's watched budgets that are kept for replicas that ended without a report, and
+   * milliseconds until the last of them is free.
    */
   ghosts(upstream: UpstreamName): { readonly slots: number; readonly ms: number } {
     let slots = 0;
@@ -154,7 +154,7 @@ export class SharedBudgets {
     for (const budget of this.#waiting.get(document) ?? []) budget.endedElsewhere(key, result);
   }
 
-  /** Whether the budgets can be asked, or what they remember, is other than before. */
+  /** Redis became unreachable or reachable, or its data changed. */
   outageChanged(): void {
     for (const budgets of this.#waiting.values()) {
       for (const budget of budgets) budget.storeChanged();
@@ -209,7 +209,7 @@ function budgetsOf(upstream: UpstreamName): string {
   return `${upstream}:`;
 }
 
-/** All that are alive, `self` first, and then those that budgets tell of. */
+/** All replicas that are alive: `self` first, then those that the budgets mention. */
 export function membersOf(
   self: Standing & { readonly id: string },
   others: ReadonlyMap<string, Standing>,
@@ -222,7 +222,7 @@ export function membersOf(
       return { name: name.slice(0, NAME_LENGTH), self: false, ...standing };
     }),
   ];
-  // Of one that has neither sent nor waited lately nothing is known but that it is alive.
+  // For a replica that has neither sent nor waited recently, only its presence is known.
   const silent = { name: 'another', self: false, sentMsAgo: null, queued: 0 };
   const rest = Math.max(0, alive - known.length);
   return [...known, ...Array.from({ length: rest }, () => silent)];

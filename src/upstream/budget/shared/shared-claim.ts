@@ -7,32 +7,32 @@ import { type CallerWaits, countWaiting, type WaitingCounts } from '../law/turns
 import type { QueuedWant } from '../store.ts';
 import { bidText } from './texts.ts';
 
-/** A read that was sent with a slot, as replicas know it from the slot. */
+/** A read that was sent with a slot, as recorded with the slot. */
 interface Flight {
   /** Names the read. */
   readonly key: string;
   /** When it was granted, on the clock that replicas share. */
   readonly at: number;
-  /** The latest write that its answer shows at least. */
+  /** The latest write that its response includes at least. */
   readonly asOf: number;
-  /** When its answer was stored for all, on that clock; absent where it is not. */
+  /** When its response was stored for all, on that clock; absent if it is not. */
   readonly keptAt?: number;
 }
 
 /** A read that is looked for among those of other replicas. */
 interface Sought {
   readonly key: string;
-  /** Tags that make an answer wrong. */
+  /** Tags that invalidate a response. */
   readonly tags: readonly string[];
-  /** An answer that is younger than this will do, in milliseconds... */
+  /** A response younger than this is accepted, in milliseconds... */
   readonly ttlMs: number;
-  /** ... if it was asked for after this, on the clock that replicas share. */
+  /** ... if it was requested after this, on the clock shared by replicas. */
   readonly newer: number;
 }
 
 /** A request that wants a slot, as other replicas see it. */
 export interface SharedWant extends WantedSlot {
-  /** The read that another replica may ask for; absent where this one wants a request of its own. */
+  /** The read that another replica may be sending; absent if this one needs its own request. */
   readonly sought?: Sought;
   /** The read that it is for others, once it is sent. */
   readonly key?: string;
@@ -40,14 +40,14 @@ export interface SharedWant extends WantedSlot {
   readonly touches?: readonly string[];
 }
 
-/** What came of one want: a permit, the answer of another replica, or nothing yet. */
+/** The result for one request: a permit, the response of another replica, or nothing yet. */
 type SharedVerdict = 'go' | 'join' | 'landed' | '';
 
 /** What came of a claim. */
 export interface SharedClaim {
   /** For each want. */
   readonly verdicts: readonly SharedVerdict[];
-  /** After how many milliseconds to ask again for the others. */
+  /** After how many milliseconds to claim again for the others. */
   readonly stopMs: number;
 }
 
@@ -63,29 +63,29 @@ interface Claiming {
   readonly rules: Rules;
   /** For how long nothing is sent after a loss of memory, in milliseconds. */
   readonly holdMs: number;
-  /** When the intent of a write whose replica was not heard of any more counts as the write, in milliseconds. */
+  /** When the intent of a write whose replica has not reported counts as the write, in milliseconds. */
   readonly intentMs: number;
   readonly generations: KnownWrites;
 }
 
 /** The writes of all replicas, as far as they are known here: see `SharedGenerations`. */
 export interface KnownWrites {
-  /** What an answer is stored with that is asked for with a permit of this claim. */
+  /** The stamp for a response requested with a permit of this claim. */
   stampOf(claim: SwapMoment): Stamp;
-  /** Whether an answer that shows all writes up to a number is right for some tags. */
+  /** Whether a response that includes all writes up to a number is valid for some tags. */
   shows(tags: readonly string[], asOf: number): boolean;
 }
 
-/** So much longer than it is asked again a bid counts, in milliseconds. */
+/** A bid counts for this time beyond its next renewal, in milliseconds. */
 const BID_MS = 400;
-/** Longest time without asking again, in milliseconds. */
+/** Longest time without a new claim, in milliseconds. */
 const LONGEST_STOP_MS = 1000;
-/** Of co-tenants' slots that come back together, as many are told of: any number can be announced. */
+/** At most this many of co-tenants' slots that are freed together are listed: any number can be announced. */
 const MOST_TOLD = 1000;
 /** Messages can be lost that would end a caution. */
 const CAUTION_MS = 100;
 
-/** Claims permits for a replica among others: what another one has asked for, or has got, takes none. */
+/** Claims permits for a replica among others: a read that another one is sending, or has read, takes none. */
 export function claimShared(
   b: KeyBudget,
   around: Surroundings,
@@ -124,13 +124,13 @@ export function claimShared(
   return { verdicts, stopMs };
 }
 
-/** What comes of a claim of a replica that ends: it gets nothing, and leaves no bid. */
+/** The result of a claim of a replica that ends: it gets nothing, and leaves no bid. */
 export function claimNothing(effects: Effects, wants: readonly SharedWant[]): SharedClaim {
   effects.bid = null;
   return { verdicts: wants.map(() => ''), stopMs: LONGEST_STOP_MS };
 }
 
-/** Whether another replica asks for the same now (`join`), or an answer was stored that will do (`landed`). */
+/** Whether another replica is sending the same request (`join`), or a suitable response was stored (`landed`). */
 function seek(
   b: KeyBudget,
   sought: Sought,
@@ -177,7 +177,7 @@ function without(waits: WaitingCounts, gone: readonly WantedSlot[]): WaitingCoun
     write: less('write'),
     interactive: less('interactive'),
     refreshes: Math.max(0, waits.refreshes - refreshes),
-    // Asks all of them.
+    // Evaluates all of them.
     get oldestMs() {
       return waits.oldestMs;
     },
@@ -202,7 +202,7 @@ export function wantOf({ caller, request, rushPast }: QueuedWant, id: string): S
   };
 }
 
-/** When each slot stops counting that a replica did not ask for; infinite for those that are out. */
+/** When each slot of other programs stops counting; infinite for those in flight. */
 export function foreignSlots({ answered, coTenants, held }: KeyBudget, self: string): number[] {
   return [
     ...held.filter(({ owner }) => owner !== self).map(() => Infinity),

@@ -9,7 +9,7 @@ const REMEMBERED_MS = 600_000;
 /** How long one is remembered of which nothing is known: any caller can make keys up. */
 const UNKNOWN_MS = 1000;
 
-/** Callers of a lane that other replicas are told of: those who have waited the longest. */
+/** Callers of a lane that are announced to other replicas: those that have waited the longest. */
 const MOST_CALLERS = 32;
 
 /** How the budget of a key is written in Redis. */
@@ -52,7 +52,7 @@ function parsed(text: string, example: KeyBudget): KeyBudget | null {
   return isWhole ? budget : null;
 }
 
-/** Whether a value has the members of an example; where that has `null`, a number will do. */
+/** Whether a value has the members of an example; a `null` there accepts a number too. */
 function isLike(value: unknown, example: unknown): boolean {
   if (example === null) return value === null || Number.isFinite(value);
   if (typeof example === 'number') return Number.isFinite(value);
@@ -81,7 +81,7 @@ export function bidsIn(texts: ReadonlyMap<string, string>): ReadonlyMap<string, 
   return new Map([...texts].map(([name, text]) => [name, readBid(text)]));
 }
 
-/** What another replica waits for; whatever else stands there is nothing. */
+/** What another replica waits for; unknown content is ignored. */
 function readBid(text: string): WaitingCounts {
   const { interactive, oldestMs, refreshes, write } = jsonMembers(text);
   return {
