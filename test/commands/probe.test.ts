@@ -72,25 +72,25 @@ describe('a probe', () => {
     [
       'a wrong key',
       () => ({ LINKS_API_KEY: 'a-wrong-key' }),
-      /does not accept LINKS_API_KEY/,
+      /rejects LINKS_API_KEY/,
       'configuration',
     ],
     [
       'a machine that does not exist',
       () => ({ LINKS_BASE_URL: 'http://links.invalid' }),
-      /LINKS_BASE_URL names a machine that cannot be found \(ENOTFOUND\)|cannot be reached \(EAI_AGAIN\)/,
+      /The host of LINKS_BASE_URL cannot be resolved \(ENOTFOUND\)|is unreachable \(EAI_AGAIN\)/,
       expect.anything(),
     ],
     [
       'a port that nobody listens on',
       () => ({ LINKS_BASE_URL: 'http://127.0.0.1:1' }),
-      /cannot be reached \(ECONNREFUSED\)/,
+      /is unreachable \(ECONNREFUSED\)/,
       'world',
     ],
     [
       'https where http is spoken',
       (links) => ({ LINKS_BASE_URL: links.replace('http:', 'https:') }),
-      /does not speak the protocol of its scheme \(\w+\)/,
+      /does not use the protocol of the URL \(\w+\)/,
       'configuration',
     ],
   ])('finds %s', async (_, env, sentence, at) => {
@@ -103,11 +103,11 @@ describe('a probe', () => {
 
   it('finds a web page in the place of the API, a redirect, and other JSON', async () => {
     const page = await faulty(200, '<html>Welcome</html>');
-    expect(page.lines[0]).toMatch(/leads to a web page and not to the API \(HTTP 200 with HTML\)/);
+    expect(page.lines[0]).toMatch(/serves a web page instead of the API \(HTTP 200 with HTML\)/);
     const moved = await faulty(301, '', { location: 'https://elsewhere.example' });
-    expect(moved.lines[0]).toMatch(/LINKS_BASE_URL is redirected \(HTTP 301\)/);
+    expect(moved.lines[0]).toMatch(/LINKS_BASE_URL redirects \(HTTP 301\)/);
     const other = await faulty(200, { hello: 'world' });
-    expect(other.lines[0]).toMatch(/does not lead to the API that the gateway knows/);
+    expect(other.lines[0]).toMatch(/does not serve the expected API/);
     const none = await faulty(404, { error: 1, message: 'Not found' });
     expect(none.lines[0]).toMatch(/does not show the account of LINKS_API_KEY \(HTTP 404\)/);
     expect([page, moved, other, none].map(({ wrong }) => wrong)).toEqual(
@@ -131,7 +131,7 @@ describe('a probe', () => {
       after: (ms: number, task: () => void) => systemClock.after(ms, task),
     };
     const { lines, wrong } = await probe(configure(), late);
-    expect(lines[0]).toMatch(/The clock of this machine is (600|601) s ahead of that of the LINKS/);
+    expect(lines[0]).toMatch(/The clock of this machine is (600|601) s ahead of the clock of the LINKS/);
     expect(wrong).toBe('world');
   });
 
@@ -180,7 +180,7 @@ describe('what a probe spends', () => {
     chmodSync(STATE_DIR, 0o777);
     const { lines, wrong } = await probe(configure({ STATE_DIR }));
     expect(lines[0]).toMatch(/answers and accepts the key/);
-    expect(lines.at(-1)).toMatch(/^STATE_DIR .* can be written to by others/);
+    expect(lines.at(-1)).toMatch(/^STATE_DIR .* is writable by other users/);
     expect(wrong).toBe('nothing');
   });
 
@@ -207,7 +207,7 @@ describe('what a probe spends', () => {
     const config = configure({ ...state, LINKS_BASE_URL: `http://127.0.0.1:${port}` });
     expect((await probe(config)).wrong).toBe('nothing');
     const second = await probe(config);
-    expect(second.lines[0]).toMatch(/allows no further request in time. Try again in \d+ s/);
+    expect(second.lines[0]).toMatch(/Rate limit of the link-management API reached. Retry in \d+ s/);
     expect(second.wrong).toBe('world');
     server.closeAllConnections();
     server.close();

@@ -206,7 +206,7 @@ describe('an upstream call', () => {
     busy.sandbox.market.clearFaults();
     expect(line).toMatchObject({
       upstream: 'MARKET',
-      cause: ['WireError: no answer (lost)', expect.stringMatching(/UND_ERR_SOCKET|ECONNRESET/)],
+      cause: ['WireError: no response (lost)', expect.stringMatching(/UND_ERR_SOCKET|ECONNRESET/)],
     });
   });
 

@@ -397,7 +397,7 @@ describe('The folder of the journal', () => {
     const clock = new VirtualClock().rule();
     const key = open(clock).of('a-key', span);
     expect(complaints).toEqual([
-      expect.stringMatching(/^STATE_DIR .* can be written to by others.*chmod 700/),
+      expect.stringMatching(/^STATE_DIR .* is writable by other users.*chmod 700/),
     ]);
     // It is used all the same.
     key.begin(false).ended();
@@ -425,6 +425,6 @@ describe('The folder of the journal', () => {
     if (process.getuid?.() === 0) chownSync(folder, 54_321, 54_321);
     else vi.spyOn(process, 'getuid').mockReturnValue(54_321);
     open(new VirtualClock().rule());
-    expect(complaints).toEqual([expect.stringContaining('can be written to by others')]);
+    expect(complaints).toEqual([expect.stringContaining('is writable by other users')]);
   });
 });
