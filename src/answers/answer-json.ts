@@ -2,7 +2,7 @@ import { etagOfText } from '../http/door/headers/etag.ts';
 import type { Receipt } from '../upstream/receipt.ts';
 import type { AnswerToRemember } from './remembered-answers.ts';
 
-/** Where the age of an answer's oldest part stands on its receipt. */
+/** Marks the age of the oldest data on a receipt. */
 const AGE = '"maxAgeMs":';
 
 /** A value that was written as JSON when it was made. */
@@ -14,13 +14,13 @@ class Written {
   }
 }
 
-/** Stands for a value as a member of an `AnswerJson`. `json` is valid JSON, and not checked again. */
+/** A value as a member of an `AnswerJson`. `json` is valid JSON, and not checked again. */
 export function written(json: string): object {
   return new Written(json);
 }
 
 /**
- * The answer to an operation as JSON. Its response, its tag and what is remembered of it are made of the same text:
+ * The response to an operation as JSON. The response body, its ETag and the remembered response use the same text:
  * each member is serialised once.
  */
 export class AnswerJson {
@@ -49,14 +49,14 @@ export class AnswerJson {
   }
 }
 
-/** `undefined` for what JSON has no word for, such as a function. */
+/** `undefined` for values that JSON cannot represent, such as functions. */
 function jsonOf(value: unknown): string | undefined {
   return value instanceof Written ? value.json : JSON.stringify(value);
 }
 
 /**
- * The text of an answer before and behind its age; `null` for one that cannot be given again as it is,
- * because it took a call or a wait, is past its ttl, or is true of one moment only.
+ * The text of a response before and after its age; `null` if it cannot be repeated unchanged, because it cost a
+ * request or a wait, is past its ttl, or is valid for one moment only.
  */
 export function cutAtAge(
   text: string,

@@ -10,7 +10,7 @@ import type { RememberedAnswer } from './remembered-answers.ts';
 /** Names of operations that are counted on their own between two events; the others are counted without a name. */
 const NAMES_COUNTED = 500;
 
-/** Counts the answers of the fast path in plain numbers, and emits them in bulk. */
+/** Counts the responses of the fast path in plain numbers, and emits them in bulk. */
 export class AnswerTally {
   readonly #events: EventStream;
   readonly #counted: () => void;
@@ -19,7 +19,7 @@ export class AnswerTally {
   #maxAgeMs = 0;
   readonly #reads = new Map<string, { -readonly [K in keyof ServedKind]: ServedKind[K] }>();
   readonly #names = new Map<string | null, { runs: number; saved: number }>();
-  /** The answer that was given last, and how often in a row its reads are not counted yet. */
+  /** The last response, and how many of its repetitions are not counted yet. */
   #last: RememberedAnswer | null = null;
   #times = 0;
 

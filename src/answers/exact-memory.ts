@@ -2,7 +2,7 @@ import { BoundedMap } from '../bounded-map.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import type { Cache } from '../upstream/cache/cache.ts';
 
-/** So long something is given again without its cache entries being looked at, which keeps those wanted. */
+/** Maximum lifetime: after it, the cache entries are read again, which keeps them in use. */
 const LIFE_MS = 1000;
 /** What takes a larger share of the memory than this is not worth it. */
 const MAX_SHARE = 1 / 8;
@@ -24,9 +24,8 @@ interface Made<V> {
 }
 
 /**
- * What was made of cache entries, for as long as it would be made alike: nothing in the cache has changed since,
- * by an answer or by a write, none of the entries has come to the moment at which it is refreshed or
- * stale, and a second is not over.
+ * Values derived from cache entries, stored as long as they would be derived equally: nothing in the cache has
+ * changed since, none of the entries has become stale or due for a refresh, and less than a second has passed.
  */
 export class ExactMemory<V> {
   readonly #cache: Cache;
@@ -56,7 +55,7 @@ export class ExactMemory<V> {
     return this.#made.peek(key)?.value;
   }
 
-  /** Weighs what is remembered under a key again. Where that is too much, all stays as it was; whether it was taken. */
+  /** Recomputes the size of the value of a key. If that is too large, nothing changes; returns whether it fits. */
   weighAgain(key: string): boolean {
     const made = this.#made.peek(key);
     if (!made || !this.#made.takes(key, made)) return false;
@@ -76,14 +75,13 @@ export class ExactMemory<V> {
 const SLOTS = 16_384;
 
 /**
- * Tells what was asked for before from what comes once and never again, in 64 KiB whatever comes: it knows no
- * keys, only a number for each, and the last one of those that share a slot. To take one key for another, which
- * is rare, costs nothing but a place.
+ * Detects repeated keys among keys that occur only once, in 64 KiB of memory: it stores only a number for each
+ * key, and the last one of those that share a slot. A false match is rare and harmless.
  */
 export class Doorkeeper {
   readonly #seen = new Uint32Array(SLOTS);
 
-  /** Whether a key was seen lately. From now on it was. */
+  /** Whether a key was seen recently. Records it. */
   admits(key: string): boolean {
     const number = hashOf(key);
     const slot = number % SLOTS;
@@ -92,7 +90,7 @@ export class Doorkeeper {
     return false;
   }
 
-  /** Whether a key was seen lately. */
+  /** Whether a key was seen recently. */
   knows(key: string): boolean {
     const number = hashOf(key);
     return this.#seen[number % SLOTS] === number;

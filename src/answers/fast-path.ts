@@ -15,7 +15,7 @@ import { askedOperation, type RequestNames } from './request-names.ts';
 /** A longer operation is not remembered. */
 const MAX_BODY_BYTES = 16 * 1024;
 
-/** Headers with any of which an answer can be another, or has others of its own. */
+/** Headers that change the response or require headers of their own. */
 const UNUSUAL = ['content-encoding', 'expect', 'transfer-encoding', 'x-gateway-dry-run'] as const;
 
 /** A request that the door has admitted. */
@@ -23,7 +23,7 @@ export interface Arrival {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly admission: Admission;
-  /** What it goes by; null where nothing of its answer is to be remembered. */
+  /** Its key; null if its response is not to be remembered. */
   names: RequestNames | null;
   /** Whether timeouts apply to it, and a graceful stop waits for it. */
   isWatched: boolean;
@@ -33,29 +33,31 @@ export interface Arrival {
 
 /** What the server does for requests on the fast path. */
 export interface FastPathServer {
-  /** Answers one on the slow path. */
+  /** Handles the request on the slow path. */
   serve(arrival: Arrival): void;
   /** Applies timeouts to a request that is waited for, and lets a graceful stop wait for it. */
   watch(arrival: Arrival): void;
   readonly drain: {
-    /** Whether connections end with their next answer. */
+    /** Whether connections are closed after their next response. */
     readonly begun: boolean;
-    /** Applies timeouts to an answer that its sender has not taken all of yet. */
+    /** Applies timeouts to a response that the client has not received completely. */
     watch(response: ServerResponse): void;
   };
 }
 
-/** An arrival whose sender is known. */
+/** An arrival whose caller is known. */
 interface Known extends Recipient {
   readonly arrival: Arrival;
   readonly server: FastPathServer;
 }
 
-/** Answers an operation in front of everything else, or hands it on with the name that it goes by. */
+/** Answers an operation before the normal execution, or passes it on with its key. */
 export interface FastPath {
   /** Whether a request is of the plain kind: a small operation, with nothing unusual about it. */
   takes(request: IncomingMessage, admission: Admission): boolean;
-  /** Answers, or has the server do it: at the end of this turn of the event loop, or once all of it is there. */
+  /**
+   * Answers, or lets the server do it: at the end of this turn of the event loop, or once the body is complete.
+   */
   answer(arrival: Arrival, server: FastPathServer): void;
 }
 
@@ -69,7 +71,7 @@ export function createFastPath(options: {
 }): FastPath {
   const { answers, callers, clock, operations, replies } = options;
 
-  /** Answers an operation from memory, or hands it on. `body` is null of a GET. */
+  /** Answers an operation from memory, or passes it on. `body` is null for a GET. */
   const settle = (known: Known, body: Buffer | null): void => {
     const { arrival, caller, request, server } = known;
     const key = answerKeyOf(caller, request, body?.toString('latin1') ?? request.url ?? '');
@@ -132,7 +134,7 @@ export function createFastPath(options: {
     const arrived = bodies;
     bodies = [];
     for (const known of arrived) {
-      // The sender of one that was broken off reads no answer.
+      // The client of an aborted request reads no response.
       if (known.request.destroyed) continue;
       const body = readBody(known.request);
       if (body) settle(known, body);
@@ -171,7 +173,7 @@ export function createFastPath(options: {
         // A browser that opens the page gets GraphiQL.
         if (!url.startsWith('/graphql?') || headers.accept?.includes('text/html')) return false;
         if (headers['content-length'] !== undefined) return false;
-        // Even an answer from memory can bring about a refresh.
+        // Even a remembered response can cause a refresh.
         if (admission.getRefusal !== null) return false;
       } else {
         if (method !== 'POST' || url !== '/graphql') return false;
@@ -196,7 +198,7 @@ export function createFastPath(options: {
   };
 }
 
-/** All that an answer depends on: whose data, what the caller may do, in which form, and the request itself. */
+/** All that a response depends on: partition, role, content type, and the request itself. */
 function answerKeyOf(
   { linksCredential, role }: Viewer,
   { headers, method }: IncomingMessage,
@@ -207,7 +209,7 @@ function answerKeyOf(
   return `${linksCredential?.partition ?? ''}\n${role}\n${method}\n${accept}\n${type}\n${text}`;
 }
 
-/** The body of a request, once all of it is there; what is less stays where it is. */
+/** The body of a request once it is complete; partial data stays in the stream. */
 function readBody(request: IncomingMessage): Buffer | null {
   const length = Number(request.headers['content-length']);
   const body = request.read(length) as Buffer | null;
@@ -216,7 +218,7 @@ function readBody(request: IncomingMessage): Buffer | null {
   return null;
 }
 
-/** Who sent a request; `null` where that is refused, which the slow path answers. */
+/** The caller of a request; `null` if it is refused, which the slow path reports. */
 function callerOf(admission: Admission): AtOnce<Viewer | null> {
   try {
     const viewer = admission.identify();

@@ -7,14 +7,14 @@ import { type Ingredient, type Ingredients, soonestChange } from '../upstream/re
 import type { Parts } from './compiled/compiled-operation.ts';
 import { Doorkeeper, ExactMemory, type ExactMemoryOptions } from './exact-memory.ts';
 
-/** The share of the memory for cache entries that is given to answers. */
+/** The share of the memory for cache entries that is used for responses. */
 const ANSWERS_SHARE = 1 / 8;
-/** What an answer takes besides its texts, */
+/** Memory that a response takes besides its texts, */
 const OVERHEAD_BYTES = 512;
 /** ... and each cache entry that it was made of. */
 const INGREDIENT_BYTES = 128;
 
-/** What answers may take, in bytes, of all that is given to answers and cache entries. */
+/** Memory for responses, in bytes, of the total for responses and cache entries. */
 export function answerBytes(all: number): number {
   return Math.max(1, Math.floor(all * ANSWERS_SHARE));
 }
@@ -24,33 +24,33 @@ export function entryBytes(all: number): number {
   return Math.max(1, all - answerBytes(all));
 }
 
-/** What is known of an answer that can be given again. */
+/** A response that can be repeated. */
 export interface AnswerToRemember {
   /** Its body up to the age of its oldest part, in milliseconds, and from there on. */
   readonly head: string;
   readonly tail: string;
   readonly contentType: string;
-  /** Of an answer to a GET. */
+  /** For the response to a GET. */
   readonly etag: string | null;
   readonly name: string | null;
   readonly ingredients: Ingredients;
 }
 
-/** The answer to one operation as bytes, which are held as latin1. */
+/** The response to one operation as bytes, stored as latin1. */
 export interface RememberedAnswer extends AnswerToRemember {
   readonly key: string;
-  /** When its oldest part was read, on `clock.now()`; `null` where nothing was read for it, which does not age. */
+  /** When its oldest part was read, on `clock.now()`; `null` if nothing was read for it, which does not age. */
   readonly oldestAt: number | null;
-  /** Its head in each coding that was asked for. */
+  /** Its first part in each coding that was requested. */
   readonly spliced: SplicedBody;
 }
 
-/** The answers to operations that were asked more than once, by all that they depend on. See `ExactMemory`. */
+/** The responses to operations that were sent more than once, by all that they depend on. See `ExactMemory`. */
 export class RememberedAnswers {
   readonly #cache: Cache;
   readonly #clock: Clock;
   readonly #answers: ExactMemory<RememberedAnswer>;
-  /** What is asked for once must not drive out what is asked for again. */
+  /** Operations that are sent once must not displace those that are repeated. */
   readonly #doorkeeper = new Doorkeeper();
 
   constructor(options: ExactMemoryOptions) {
@@ -65,19 +65,19 @@ export class RememberedAnswers {
     this.#answers = new ExactMemory(options, weigh);
   }
 
-  /** What the cache is now; an answer made between two equal versions was made of one state. */
+  /** The current version of the cache; a response created between two equal versions is consistent. */
   get version(): number {
     return this.#cache.version;
   }
 
-  /** The answer of a key, if it is still what the whole way would answer at `now`, on `clock.now()`. */
+  /** The response of a key, if normal execution would return the same at `now`, on `clock.now()`. */
   find(key: string, now: number): RememberedAnswer | undefined {
     return this.#answers.find(key, now);
   }
 
   /**
-   * Notes that an operation was answered. `make` is called for one that was asked before, and answers
-   * `null` for what cannot be given again.
+   * Records that an operation was answered. `make` is called for a repeated one, and returns `null` if its
+   * response cannot be repeated.
    */
   note(key: string, make: () => AnswerToRemember | null): void {
     const answer = this.#doorkeeper.admits(key) ? make() : null;
@@ -93,7 +93,7 @@ export class RememberedAnswers {
     this.#answers.set(key, remembered, ingredients.changesAt(now));
   }
 
-  /** The body of an answer, its head and what follows on that, compressed: in bytes that are held as latin1. */
+  /** The body of a response, compressed: its first part and the rest, as bytes stored as latin1. */
   encoded({ key, spliced }: RememberedAnswer, coding: Coding, rest: string): string {
     const isNew = !spliced.has(coding);
     const body = spliced.encoded(coding, rest);
@@ -102,18 +102,18 @@ export class RememberedAnswers {
   }
 }
 
-/** What a part takes besides its texts, and each cache entry that it was made of. */
+/** Memory that a part, and each of its cache entries, takes besides its texts. */
 const PART_BYTES = 256;
 
-/** A part of an answer as JSON, and all that it was made of. */
+/** A part of a response as JSON, and its ingredients. */
 interface Part {
   readonly json: string;
   readonly madeOf: readonly Ingredient[];
 }
 
 /**
- * The parts of answers that do not depend on variables, by whose data they are and what the caller may do. One is
- * used again as `ExactMemory` has it, and what it was made of is asked for each time.
+ * The parts of responses that do not depend on variables, by partition and role. They are reused as `ExactMemory`
+ * allows, and their ingredients count as read each time.
  */
 export class AnswerParts {
   readonly #clock: Clock;

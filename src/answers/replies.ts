@@ -12,12 +12,12 @@ import type { AnswerTally } from './answer-tally.ts';
 import type { CompiledAnswer } from './compiled/compiled-queries.ts';
 import type { RememberedAnswer, RememberedAnswers } from './remembered-answers.ts';
 
-/** Who is answered, and where. */
+/** The recipient of a response. */
 export interface Recipient {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly caller: Viewer;
-  /** What is added to the answer, as of CORS: names and values by turns. */
+  /** Additional headers, such as CORS: names and values alternate. */
   readonly headers: readonly string[];
 }
 
@@ -26,7 +26,7 @@ interface RepliesOptions {
   readonly codings: Codings;
   readonly clock: Clock;
   readonly events: EventStream;
-  /** `null` where nothing is counted. */
+  /** `null` if nothing is counted. */
   readonly tally: AnswerTally | null;
 }
 
@@ -38,12 +38,12 @@ interface Reply {
   readonly length: number;
   readonly coding: Coding | null;
   readonly contentType: string;
-  /** Of an answer to a GET. */
+  /** For the response to a GET. */
   readonly etag: string | null;
   readonly ageMs: number;
 }
 
-/** The answers that are given in front of everything else: all that they are besides their data. */
+/** Sends the responses of the fast path: all of them except their data. */
 export class Replies {
   readonly #options: RepliesOptions;
   readonly #ofPost: readonly string[];
@@ -61,7 +61,7 @@ export class Replies {
     this.#ofGet = [...common, ...caching, ...vary];
   }
 
-  /** Gives an answer again. */
+  /** Repeats a response. */
   give(recipient: Recipient, answer: RememberedAnswer, startedAt: number): void {
     const { answers, tally } = this.#options;
     const { contentType, etag, head, name, oldestAt, tail } = answer;
@@ -77,7 +77,7 @@ export class Replies {
     this.#observe(recipient, { requestId, name, status, stale: 0, maxAgeMs: ageMs, startedAt });
   }
 
-  /** Gives an answer for the first time, and remembers it under `key`. */
+  /** Sends a response for the first time, and remembers it under `key`. */
   giveFirst(
     recipient: Recipient,
     { contentType, data, name, receipt }: CompiledAnswer,
@@ -135,14 +135,16 @@ export class Replies {
     events.emit('answered', { record, request });
   }
 
-  /** The coding of a body of that length; `null` where it goes out as it is. No answer here holds secrets. */
+  /**
+   * The coding for a body of that length; `null` if it is sent uncompressed. No response here contains secrets.
+   */
   #codingFor({ request }: Recipient, bytes: number): Coding | null {
     if (request.headers['accept-encoding'] === undefined) return null;
     const { refusesIdentity, whole } = this.#options.codings.for(request);
     return bytes > MIN_BYTES || refusesIdentity ? whole : null;
   }
 
-  /** Sends an answer, or that it has not changed; the status. */
+  /** Sends a response, or 304 if it is unchanged; returns the status. */
   #send(
     { headers: added, request, response }: Recipient,
     requestId: string,

@@ -5,22 +5,22 @@ import type { ReadText } from './compiled/read-text.ts';
 
 /** What a request of the plain kind goes by. */
 export interface RequestNames {
-  /** All that its answer depends on. */
+  /** All that its response depends on. */
   readonly answer: string;
-  /** All that says which operation it is, and in which form it is answered; `null` where that is not plain. */
+  /** All that identifies the operation and the content type; `null` if that is not simple. */
   readonly operation: string | null;
-  /** What its client accepts, which says in which form it is answered. */
+  /** The client's `Accept` header, which determines the content type. */
   readonly accept: string;
-  /** Whether the operation is asked for by its text alone. */
+  /** Whether the operation is identified by its text alone. */
   readonly isText: boolean;
   /** What was read of the text so far. */
   read: ReadText | null;
 }
 
-/** An operation as a request of the plain kind asks for it. */
+/** An operation in a simple request. */
 export interface AskedOperation {
   readonly key: string;
-  /** Its text, where nothing but that says what it is; `null` where there is an id, or anything of an extension. */
+  /** Its text, if only that identifies the operation; `null` if there is an id or an extension. */
   readonly text: string | null;
   /** Which operation of the text is wanted. */
   readonly operationName: string | null;
@@ -28,8 +28,8 @@ export interface AskedOperation {
 }
 
 /**
- * Reads which operation a request asks for, in its body or, where that is null, in its address. By text and
- * by id are two ways to ask; `null` for one that says anything else besides, or nothing that can be read.
+ * Reads which operation a request contains, in its body or, if that is null, in its URL. It can be identified by
+ * text or by id; `null` for a request with other members, or one that cannot be parsed.
  */
 export function askedOperation(
   { headers, url = '' }: Pick<IncomingMessage, 'headers' | 'url'>,
@@ -50,7 +50,7 @@ export function askedOperation(
   };
 }
 
-/** The parameters in an address, of which some are JSON; `undefined` where one is none, or is there twice. */
+/** The parameters of a URL, some of which are JSON; `undefined` if one is invalid or repeated. */
 function parametersOf(url: string): unknown {
   const parameters: Record<string, unknown> = {};
   for (const [name, text] of new URLSearchParams(url.slice(url.indexOf('?') + 1))) {
@@ -70,7 +70,7 @@ function parse(json: string): unknown {
   }
 }
 
-/** What logs and spans call an operation: its name, as far as that is not longer than a name should be. */
+/** The name of an operation for logs and spans, truncated if necessary. */
 export function operationName({ name }: OperationDefinitionNode): string | null {
   return shortName(name?.value ?? null);
 }
@@ -80,13 +80,15 @@ export function shortName(name: string | null): string | null {
   return name?.slice(0, 64) ?? null;
 }
 
-/** The text of a query without all that differs between texts which one plan answers. */
+/** The text of a query without the differences that one plan covers. */
 export interface TextShape {
-  /** What queries of this shape go by, whatever their literals are; the same as `same` where it has none or very many. */
+  /**
+   * The key of queries of this shape, whatever their literals; the same as `same` if there are none or very many.
+   */
   readonly any: string;
   /** ... and with just these literals. */
   readonly same: string;
-  /** The integers and strings that were taken out, as they stood in the text, in their order. */
+  /** The integers and strings that were removed, in the order of the text. */
   readonly literals: readonly string[];
   /** The name that was left out; `null` for none. */
   readonly name: string | null;
@@ -94,7 +96,7 @@ export interface TextShape {
 
 /** What is between tokens. */
 const IGNORED = /(?:[\t\n\r ,\ufeff]+|#[^\n\r]*)+/y;
-/** What this reads of the tokens of GraphQL; a number ends where no other token may begin at once. */
+/** The tokens of GraphQL that are supported here; a number ends where no other token may begin. */
 const TOKEN =
   /([_A-Za-z]\w*)|(-?(?:0|[1-9]\d*)(?![\w.]))|("[^"\\\p{Cc}]*"(?!"))|(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.]))|\.\.\.|[!$&():=@[\]{|}]/uy;
 /** A query, named or not, at the beginning of a text without whitespace. */
@@ -105,9 +107,9 @@ const MAX_LITERALS = 16;
 const MAX_NAME = 200;
 
 /**
- * The shape of the text of a query; `null` for one that begins with anything else, or holds what only the parser is
- * to read: escapes, block strings, or what is not GraphQL. Two texts of one shape have the same words and signs.
- * `accept` says in which form it is answered. O(n).
+ * The shape of the text of a query; `null` for one that begins with anything else, or contains what only the
+ * parser supports: escapes, block strings, or invalid GraphQL. Two texts of one shape have the same words and
+ * punctuators. `accept` determines the content type. O(n).
  */
 export function shapeOf(accept: string, text: string): TextShape | null {
   // Half of a character is nowhere in GraphQL.
@@ -142,7 +144,7 @@ export function shapeOf(accept: string, text: string): TextShape | null {
   return { any: literals.length > MAX_LITERALS ? same : any, same, literals, name };
 }
 
-/** Where a pattern that may match at a place ends. */
+/** The end of a pattern that may match at a position. */
 function skip(pattern: RegExp, text: string, at: number): number {
   pattern.lastIndex = at;
   return pattern.test(text) ? pattern.lastIndex : at;

@@ -17,8 +17,8 @@ declare global {
 }
 
 /**
- * The role that each root field takes, and each type whose rows are not for everybody, wherever they
- * appear. A root field that is missing here takes an admin, and fails a test until it is added.
+ * The role required by each root field, and by each restricted type wherever it appears. A root field that is
+ * missing here requires an admin, and fails a test until it is added.
  */
 export const access: Readonly<Record<string, Role>> = {
   'Query.node': 'viewer',
@@ -70,10 +70,10 @@ export const access: Readonly<Record<string, Role>> = {
   User: 'admin',
 };
 
-/** All root types that GraphQL knows: one that the table does not have takes an admin. */
+/** All root types of GraphQL: one that is missing in the table requires an admin. */
 const ROOTS = new Set(['Query', 'Mutation', 'Subscription']);
 
-/** The role that a field takes by itself; `null` where the role for its parent suffices. */
+/** The role required by a field itself; `null` if the role for its parent suffices. */
 function roleFor(parent: string, field: string): Role | null {
   return (
     access[`${parent}.${field}`] ?? (ROOTS.has(parent) ? 'admin' : null) ?? access[parent] ?? null
@@ -90,8 +90,8 @@ export function requireType(viewer: Viewer, typename: string): void {
 }
 
 /**
- * Applies the table to the schema: one place, so that no noun can forget it. Each field that takes a role
- * checks it before it resolves (`FORBIDDEN`), and has a sentence about it in its description.
+ * Applies the table to the schema in one place, so that no noun can omit it. Each restricted field checks the role
+ * before it resolves (`FORBIDDEN`), and its description names the role.
  */
 class AccessPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(
@@ -127,7 +127,7 @@ class AccessPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   }
 }
 
-/** A description with a sentence about the role, in front of the one about costs. */
+/** Inserts a sentence about the role before the one about costs. */
 function withRole(description: string | null | undefined, role: Role): string {
   const [before = '', ...costs] = (description ?? '').split(/ (?=Costs )/);
   return [before, `Requires role \`${role}\`.`, ...costs].join(' ').trim();

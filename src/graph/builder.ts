@@ -18,8 +18,8 @@ export interface UploadedFile {
 }
 
 /**
- * What all nouns build the schema with. Fields are nullable unless they say otherwise: whatever comes
- * from an upstream can be missing there. `CampaignRef` is the graph's type of a `Campaign`.
+ * The schema builder of all nouns. Fields are nullable unless declared otherwise, because upstreams can omit
+ * anything. `CampaignRef` is the graph's type of a `Campaign`.
  */
 export const builder = new SchemaBuilder<{
   Context: GraphContext;
@@ -139,8 +139,8 @@ export const databaseId = {
 } as const;
 
 /**
- * Resolves a member of a row: at no cost where it is known, else from the row's list. After a
- * mutation, a member is known when its answer or its input contained it.
+ * Resolves a member of a row: without cost if it is known, otherwise from the row's list. After a mutation, a
+ * member is known if its response or its input contained it.
  */
 export function lazily<R extends Row, Member extends keyof R & string>(
   list: List<R>,

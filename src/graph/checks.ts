@@ -12,7 +12,7 @@ const PASSWORD_LENGTH = 5;
 /** Characters that a user name has at least. The documents only say "valid". */
 const USERNAME_LENGTH = 3;
 
-/** Makes a fault; the codes and the `params` of each are in `InputIssueCode` of the graph. */
+/** Creates a validation error; the codes and the `params` of each are in `InputIssueCode` of the graph. */
 export function fault(
   code: InputIssueCode,
   message: string,
@@ -22,8 +22,8 @@ export function fault(
 }
 
 /**
- * Collects every fault of a mutation's arguments before a call is spent. A check that fails notes an
- * issue and lets the others go on; `done` throws if there was any.
+ * Collects all validation errors of a mutation's arguments before a request is sent. A failed check adds an issue
+ * and continues; `done` throws if there is any.
  */
 export class InputChecks {
   readonly #issues: InputIssue[] = [];
@@ -34,12 +34,12 @@ export class InputChecks {
     this.#base = base;
   }
 
-  /** Notes a fault of a member; `member` may lead further down, as in `data.fields.email`. */
+  /** Adds an issue for a member; `member` may be a path such as `data.fields.email`. */
   issue(member: string, found: InputFault): void {
     this.#issues.push({ path: [...this.#base, ...member.split('.')], ...found });
   }
 
-  /** An id of a type of this graph, global or the upstream's integer; 0 after a fault. */
+  /** An id of a type of this graph, global or the upstream's integer; 0 after an issue. */
   id(member: string, typename: string, text: string): number {
     try {
       return parseId(typename, text);
@@ -100,7 +100,7 @@ export class InputChecks {
     }
   }
 
-  /** A domain with its scheme. A port may follow, a path may not: every path is a link of its own. */
+  /** A domain with its scheme. It may have a port but no path: every path is a separate link. */
   domain(member: string, value: string | null | undefined): void {
     if (value != null && !(isWebAddress(value) && /^https?:\/\/[^/?#@\\]+\/?$/i.test(value))) {
       const message =

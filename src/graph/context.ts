@@ -13,7 +13,7 @@ export interface GraphContext {
   /** Present when the operation is only priced. */
   readonly dryRun?: DryRun;
   readonly clock: Clock;
-  /** Whether `User.apiKey` may be answered at all. */
+  /** Whether `User.apiKey` may be returned at all. */
   readonly exposeUserApiKeys: boolean;
   /** Largest file that a GraphQL request may carry. */
   readonly uploadInlineMaxBytes: number;

@@ -152,8 +152,8 @@ const DeletedRef = builder.objectRef<Deleted>('Deleted').implement({
 });
 
 /**
- * Options of a mutation that answers with a union: what it changed, of `type`, or the refusals that a form
- * can show. `name` is the union's.
+ * Options of a mutation that returns a union: the changed object of `type`, or the refusals that a form can show.
+ * `name` is the union's.
  */
 export function resultOf<T>(type: T, name: string) {
   return {
@@ -170,7 +170,7 @@ export function resultOf<T>(type: T, name: string) {
 /** What `builder.mutationFields` hands to its callback. */
 type MutationFields = Parameters<Parameters<typeof builder.mutationFields>[0]>[0];
 
-/** A mutation that deletes a row of a type by its id. Costs 1 upstream call. */
+/** A mutation that deletes a row of a type by its id. Costs 1 upstream request. */
 export function deletion(
   t: MutationFields,
   typename: string,

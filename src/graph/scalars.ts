@@ -61,7 +61,7 @@ const zoned =
 
 function isJsonObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  // A literal in the document comes without a prototype; an upload, or a date, has one of its own.
+  // A literal of the document has no prototype; an upload, or a date, has one of its own.
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || prototype === Object.prototype;
 }

@@ -8,7 +8,7 @@ import { keepCompressed } from './encoding/compress.ts';
 
 /** A body with what its headers say of it. */
 export interface Content {
-  /** Its media type, with the charset where it is text. */
+  /** Its media type, with the charset for text. */
   readonly type: string;
   readonly body: string | Buffer;
   /** With a tag, a caller that has this content gets a 304. */
@@ -17,7 +17,7 @@ export interface Content {
   readonly encoding?: 'br' | 'gzip';
 }
 
-/** An HTTP answer that is complete before its head is sent. */
+/** An HTTP response that is complete before its headers are sent. */
 export interface PlainAnswer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -25,7 +25,7 @@ export interface PlainAnswer {
   readonly cacheControl?: string;
   /** Request headers that choose between several contents. */
   readonly vary?: string;
-  /** Absent for an answer without a body. */
+  /** Absent for a response without a body. */
   readonly content?: Content;
 }
 
@@ -33,9 +33,9 @@ export interface PlainAnswer {
 export type SendBody = (response: ServerResponse, body: string | Buffer) => void;
 
 /**
- * The one writer of plain HTTP answers: of everything but operations, streams of events and their like. It sets all
- * headers besides those of the door, answers HEAD with the head of GET, and 304 where the caller has the content. Does
- * nothing once the caller has left.
+ * Writes all plain HTTP responses: all except operations and event streams. It sets all headers besides the common
+ * ones, answers HEAD with the headers of GET, and sends 304 if the client has the content. Does nothing once the
+ * client has disconnected.
  * Implements: RFC 9110 sections 9.3.2, 13.1.2 and 15.4.5.
  */
 export function respond(
@@ -72,7 +72,7 @@ export function respond(
 
 const sendAtOnce: SendBody = (response, body) => void response.end(body);
 
-/** A sentence for people. */
+/** A plain-text sentence. */
 export function textAnswer(status: number, sentence: string): PlainAnswer {
   return { status, content: { type: 'text/plain; charset=utf-8', body: `${sentence}\n` } };
 }
@@ -88,7 +88,7 @@ export function jsonAnswer(status: number, json: object | string): PlainAnswer {
   return { status, content: { type: 'application/json; charset=utf-8', body: `${text}\n` } };
 }
 
-/** An error as `/graphql` answers it, with the status and the headers that it brings along. */
+/** An error in the format of `/graphql`, with its status and headers. */
 export function errorAnswer({
   extensions,
   message,
@@ -103,7 +103,7 @@ export function redirect(path: string): PlainAnswer {
   return { status: 302, headers: { Location: path } };
 }
 
-/** Lets GET and HEAD through to a route; `also` are other methods that it answers elsewhere. */
+/** Passes GET and HEAD to a route; `also` are other methods that it handles elsewhere. */
 export function isReading(request: IncomingMessage, response: ServerResponse, also = ''): boolean {
   if (request.method === 'GET' || request.method === 'HEAD') return true;
   const refusal = textAnswer(405, 'Only GET and HEAD are allowed.');
@@ -111,10 +111,10 @@ export function isReading(request: IncomingMessage, response: ServerResponse, al
   return false;
 }
 
-/** The methods that some route answers, as `Allow` lists them. */
+/** The methods that some route handles, for `Allow`. */
 export const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, OPTIONS';
 
-/** Answers a CONNECT, by which a client takes the gateway for a proxy. Node would only close the connection. */
+/** Refuses a CONNECT, by which a client uses the gateway as a proxy. Node would only close the connection. */
 export function refuseTunnel(request: IncomingMessage, socket: Duplex): void {
   // The sender can be gone by now.
   socket.on('error', () => {});

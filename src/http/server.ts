@@ -49,9 +49,9 @@ export interface HttpOptions {
     response: ServerResponse,
     context: GraphqlContext,
   ) => unknown;
-  /** Where requests that arrive are emitted. */
+  /** Receives an event for each request. */
   readonly events: EventStream;
-  /** Answers what can be answered at once from memory; `null` when nothing is. */
+  /** Answers from memory if possible; `null` if disabled. */
   readonly fastPath: FastPath | null;
   /** What a browser gets on `/graphql`; `null` when GraphiQL is off. */
   readonly graphiql: GraphiqlPage | null;
@@ -59,18 +59,18 @@ export interface HttpOptions {
   readonly landing: LandingPage;
   /** Answers `/files/...`; `null` when nothing can be uploaded. */
   readonly files: FilesRoute | null;
-  /** Answers `/schema.graphql`. */
+  /** Handles `/schema.graphql`. */
   readonly schemaPage: SchemaPage;
-  /** Answer the paths for probes and operators. */
+  /** Handle the paths for probes and operators. */
   readonly pages: OperatorPages;
-  /** Answers `/assets/...`, what pages for people are made of; `null` where there are none. */
+  /** Handles `/assets/...` for the pages; `null` if there are none. */
   readonly assets: BuiltPages['asset'] | null;
   /** Decides about each request in front of all of these. */
   readonly door: Door;
   readonly bodyLimits: BodyLimits;
   readonly codings: Codings;
   readonly clock: Clock;
-  /** How long running requests may go on after `close`, in milliseconds. */
+  /** Time for running requests after `close`, in milliseconds. */
   readonly graceMs: number;
 }
 
@@ -88,7 +88,7 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
-/** What answers one path. */
+/** The handler of one path. */
 interface Route {
   readonly answer: (
     request: IncomingMessage,
@@ -96,7 +96,7 @@ interface Route {
     admission: Admission,
     arrival: Arrival,
   ) => void;
-  /** Probes ask by whatever name they know the process under. */
+  /** Probes use any name of the process. */
   readonly anyHost?: true;
   /** The route itself limits how large a body may be and how long it may take. */
   readonly limitsBody?: true;
@@ -104,10 +104,10 @@ interface Route {
 
 /** Connections at a time. Most callers of a busy gateway share those of a proxy. */
 const MAX_CONNECTIONS = 10_000;
-/** How often Node looks for connections whose headers do not come. */
+/** How often Node looks for connections whose headers are incomplete. */
 const CHECK_MS = 5000;
 
-/** Every path that is answered; one that ends with a slash stands for all below it. */
+/** All paths; one that ends with a slash includes everything below it. */
 function routesOf(options: HttpOptions): ReadonlyMap<string, Route> {
   const { assets, audience = 'all', pages } = options;
   return new Map<string, Route>([
@@ -204,7 +204,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     if (codings.on) encodeResponse(response, codings.for(request));
     setSecurityHeaders(response);
     const requestId = requestIdOf(request.headers['x-request-id']);
-    // Also into the request, where the log finds it.
+    // Also into the request, where the log reads it.
     request.headers['x-request-id'] = requestId;
     response.setHeader('X-Request-Id', requestId);
     const cors = admission.origin.headers;
@@ -228,16 +228,16 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     watch: (arrival) => watch(arrival, routeOf(arrival.request)),
     drain,
   };
-  // Node would answer `Expect: 100-continue` at once, before anything is known of the request.
+  // Node would answer `Expect: 100-continue` at once, before any check of the request.
   server.on('checkContinue', handle);
   server.on('connect', refuseTunnel);
   server.maxConnections = MAX_CONNECTIONS;
-  // Who does nothing with a connection makes room for who wants one.
+  // Idle connections are closed to make room for new ones.
   server.on('drop', () => server.closeIdleConnections());
   // Long enough for a load balancer to reuse connections, which commonly give up after 60 s.
   server.keepAliveTimeout = 65_000;
   server.headersTimeout = 15_000;
-  // This one would also cut off an upload that takes its time, so `limitBodyTime` stands in.
+  // This would also interrupt a slow upload, so `limitBodyTime` is used instead.
   server.requestTimeout = 0;
 
   return {
@@ -293,11 +293,11 @@ const nothing: Route = {
 const unknownHost =
   'This host name is not allowed. Use localhost, or add the name to ALLOWED_HOSTS.';
 
-/** Connections that end with an answer: what their senders sent behind it is not done. */
+/** Connections that are closed after a response: further requests on them are ignored. */
 const refused = new WeakSet<Socket>();
 
 /**
- * Answers a request that is not even looked at, and ends its connection.
+ * Refuses a request without handling it, and closes its connection.
  * Implements: RFC 9112 section 9.6.
  */
 function refuse(response: ServerResponse, status: number, sentence: string, code: ErrorCode): void {
@@ -306,7 +306,7 @@ function refuse(response: ServerResponse, status: number, sentence: string, code
   respond(response, errorAnswer(new GraphQLError(sentence, { extensions: { code, http } })));
 }
 
-/** A person's browser opening a page, and not a program that asks for data. */
+/** A browser that opens a page, as opposed to a program that requests data. */
 function isBrowser({ headers: { accept }, method }: IncomingMessage): boolean {
   if (method !== 'GET' && method !== 'HEAD') return false;
   return rangesNaming(accept, 'text/html').length > 0;

@@ -2,15 +2,15 @@ import type { Clock } from '../scheduling/clock.ts';
 import type { Client } from '../upstream/client.ts';
 import type { HttpServer } from './server.ts';
 
-/** Share of the grace in which queued writes may still be sent; the rest is for their answers. */
+/** Share of the grace period in which queued writes may still be sent; the rest is for their responses. */
 const LAST_WRITES = 0.8;
-/** Share of the grace in which upstreams may answer; in the rest, callers get the answer that they did not. */
+/** Share of the grace period in which upstreams may respond; in the rest, callers are told that they did not. */
 const LAST_ANSWERS = 0.95;
 
 /**
- * Stops in an order that leaves no caller without an answer. The gateway reports that it is not ready,
- * refuses queued reads with the time to try again, takes no new connection, and lets running operations and writes
- * finish. It then gives up what an upstream has not answered, and after `graceMs` closes everything.
+ * Stops in an order that leaves no caller without a response. The gateway reports that it is not ready, rejects
+ * queued reads with the time to retry, accepts no new connection, and completes running operations and writes. It
+ * then abandons upstream requests without a response, and closes everything after `graceMs`.
  */
 export async function shutDown(parts: {
   readonly clock: Clock;

@@ -1,4 +1,4 @@
-/** A request has come to its end: `kept` if its answer is in Redis, `code` if it failed. */
+/** A request has ended: `kept` if its response is in Redis, `code` if it failed. */
 export interface EndedMessage {
   readonly kind: 'ended';
   /** The name of the document that it is about. */
@@ -13,7 +13,7 @@ export interface EndedMessage {
 type Message =
   /** Write number `n` has touched tags. */
   | { readonly kind: 'touch'; readonly epoch: string; readonly n: number; readonly tags: string[] }
-  /** A replica knows of all writes up to `n`. */
+  /** A replica has received all writes up to `n`. */
   | { readonly kind: 'ack'; readonly epoch: string; readonly by: string; readonly n: number }
   | EndedMessage;
 

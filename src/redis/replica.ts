@@ -13,7 +13,7 @@ import type { ProtocolTimes } from './times.ts';
 interface ReplicaOptions {
   /** Distinguishes it from all others, also from its own successor. */
   readonly id: string;
-  /** Of the secret: replicas with another one count elsewhere, and do not work side by side. */
+  /** Of the secret: replicas with another one use other names, and must not run in parallel. */
   readonly fingerprint: string;
   readonly channel: string;
   readonly clock: Clock;
@@ -23,7 +23,7 @@ interface ReplicaOptions {
   /** How long a request can count that was granted before, in milliseconds. */
   readonly holdMs: number;
   readonly connection: Pick<RedisConnection, 'run'>;
-  /** The documents that each beat asks for. */
+  /** The documents that each beat requests. */
   readonly watched: () => readonly WatchedDocument[];
   readonly listeners: ReplicaListeners;
 }
@@ -36,12 +36,12 @@ const OTHERS_DIFFER =
 const SHORTEST_MEMORY_MS = 300_000;
 
 const NEVER: Moment = { now: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE_INFINITY };
-/** A part of a lease that is not used, beside what the clock of Redis can jump unnoticed. */
+/** An unused part of a lease, in addition to the undetectable jump of Redis' clock. */
 const UNUSED_MS = 50;
 
 /**
- * This process among all that share one Redis: it beats, and while its lease runs it knows of every write that
- * was answered anywhere. It also knows what time it is on the clock that all share.
+ * This process among all that share one Redis: it sends beats, and while its lease is valid it has received every
+ * confirmed write. It also has the time of the shared clock.
  */
 export class Replica {
   readonly id: string;
@@ -50,7 +50,7 @@ export class Replica {
   /** The last write that is known here; -1 before all are that Redis remembers. */
   applied = -1;
   readonly #options: ReplicaOptions;
-  /** The number of the latest script in this epoch whose reply has come; 0 before the first. */
+  /** The number of the latest script in this epoch with a reply; 0 before the first. */
   #number = 0;
   readonly #time: SharedClock;
   readonly #pace: EpochPace;
@@ -70,13 +70,13 @@ export class Replica {
     this.id = options.id;
     this.#time = new SharedClock(options.times.slackMs);
     const { chance, clock, times } = options;
-    // Shorter than a lease: a pause is no silence of Redis.
+    // Shorter than a lease: a pause is not an outage of Redis.
     const pauses = { shortestMs: times.beatMs, longestMs: 0.8 * times.leaseMs };
     this.#pace = new EpochPace({ chance, clock, ...pauses });
     this.#repliedAt = momentOf(options.clock);
   }
 
-  /** Whether Redis answers, and serves replicas with another secret: it keeps this one out. */
+  /** Whether Redis responds, but serves replicas with another secret and excludes this one. */
   get isKeptOut(): boolean {
     return this.#keptOut && !this.#isSilent(this.#options.clock.now());
   }
@@ -86,7 +86,7 @@ export class Replica {
     return this.#keptOut || this.#isSilent(this.#options.clock.now());
   }
 
-  /** Whether Redis loses its memory again and again, so that hardly anything is asked of it. */
+  /** Whether Redis loses its data repeatedly, so that almost nothing is sent to it. */
   get isRestless(): boolean {
     return this.#pace.isRestless;
   }
@@ -96,12 +96,12 @@ export class Replica {
     return this.#options.clock.now() - this.#epochBegan;
   }
 
-  /** For how long what was sent before this epoch can still count, where that is `holdMs` at most, in milliseconds. */
+  /** For how long requests sent before this epoch can still count, at most `holdMs`, in milliseconds. */
   quarantineMs(holdMs: number, now = this.#options.clock.now()): number {
     return Math.max(0, holdMs - (now - this.#epochBegan));
   }
 
-  /** The same, where Redis may come back with an epoch that begins now. */
+  /** The same, if Redis may come back with an epoch that begins now. */
   heldMs(holdMs: number, now: number): number {
     return this.#keptOut || this.#isSilent(now) ? holdMs : this.quarantineMs(holdMs, now);
   }
@@ -110,7 +110,7 @@ export class Replica {
     return now - this.#repliedAt.now > this.#options.times.leaseMs;
   }
 
-  /** Whether no write can have been answered anywhere without being known here. */
+  /** Whether every confirmed write has been received here. */
   get leased(): boolean {
     const { now, wall } = momentOf(this.#options.clock);
     return now < this.#leasedUntil.now && wall < this.#leasedUntil.wall;
@@ -122,9 +122,9 @@ export class Replica {
   }
 
   /**
-   * Runs a script as this replica, with its own arguments behind those of all scripts, which can be made of the bounds
-   * of the shared clock. Answers what comes behind the epoch and the time in its reply. Rejects with `RedisUnavailable`
-   * or `RedisRefused`.
+   * Runs a script as this replica, with its own arguments after the common ones, which can depend on the bounds of
+   * the shared clock. Returns what follows the epoch and the time in its reply. Rejects with `RedisUnavailable` or
+   * `RedisRefused`.
    */
   async call(
     script: Script,
@@ -175,7 +175,7 @@ export class Replica {
       return;
     }
     if (epoch !== this.epoch || this.applied < 0 || n <= this.applied) return;
-    // Whatever is missing in between comes with the next beat.
+    // Missing writes in between arrive with the next beat.
     if (n === this.applied + 1) {
       const touches = message.tags.map((tag) => [tag, n] as const);
       listeners.touched({ tags: touches, n, low: 0 });
@@ -230,7 +230,7 @@ export class Replica {
         await this.#beatOnce();
       } while (this.#beatAgain && !this.#closed && this.#pace.pauseMs === 0);
     } catch (error) {
-      // The lease runs out by itself.
+      // The lease expires by itself.
       if (error instanceof RedisRefused) this.#options.listeners.refused(error.message);
     } finally {
       this.#beating = false;

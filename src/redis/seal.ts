@@ -3,8 +3,8 @@ import type { EventStream } from '../observe/event-stream.ts';
 import { jsonMembers } from './messages.ts';
 
 /**
- * First byte of whatever is sealed, and part of every key. Raised when names, keys or the layout below
- * change, so that replicas from before and after neither find nor open what the others keep.
+ * First byte of all encrypted data, and part of every key. Raised if names, keys or the layout below change, so
+ * that older and newer replicas neither find nor decrypt each other's data.
  */
 const FORMAT = 1;
 /** Raised when what scripts store changes, or what scopes are called, so that replicas from before and after do not count side by side. */
@@ -16,17 +16,17 @@ const TAG_BYTES = 16;
 const NAME_CHARACTERS = 22;
 /** Raised when the members below, or the values that decoders make, change in a way that readers must notice. */
 const ENTRY_FORMAT = 1;
-/** Upper bound of the time that an answer is kept, whatever its ttl. */
+/** Upper bound of the time that a response is stored, whatever its ttl. */
 const LONGEST_MS = 86_400_000;
-/** A longer answer is kept only by the replica that has read it: it would hold up the whole connection. */
+/** A longer response is stored only by the replica that has read it: it would block the connection. */
 const MAX_BYTES = 1024 * 1024;
 
-/** What an installation calls its things in Redis. All begin with one prefix, whose hash tag keeps them on one node. */
+/** The names of an installation in Redis. All begin with one prefix, whose hash tag keeps them on one node. */
 export interface RedisNames {
   /** The keys of every script: the state, and the tags with the writes that touched them last. */
   readonly keys: readonly [state: string, tags: string];
   readonly channel: string;
-  /** The key that an answer is kept by. */
+  /** The key of a response. */
   readonly entry: (name: string) => string;
 }
 
@@ -40,7 +40,7 @@ export function redisNames(prefix: string): RedisNames {
   };
 }
 
-/** Hides what stands in Redis from its readers, and detects what was written there without the secret. */
+/** Encrypts data in Redis, and detects data that was written without the secret. */
 export interface Sealing {
   /**
    * Name of anything in Redis that must not be readable there: of an entry, a budget, a caller, a partition.
@@ -49,7 +49,7 @@ export interface Sealing {
   readonly name: (kind: string, text: string) => string;
   /** Turns a text into bytes that only holders of the secret can read, or put under this name. */
   readonly seal: (name: string, text: string) => Buffer;
-  /** What was sealed under this name; `null` for anything else, whatever it is. Never throws. */
+  /** The data encrypted under this name; `null` for anything else. Never throws. */
   readonly open: (name: string, sealed: Buffer) => string | null;
   /** Of secret and format: equal on replicas that understand each other. Reveals nothing of the secret. */
   readonly fingerprint: string;
@@ -96,18 +96,15 @@ export function createSealing(secret: string): Sealing {
   };
 }
 
-/**
- * An answer in Redis, before it is sealed. How long it is worth something, and what makes it wrong, is for its
- * readers to say: they know the read.
- */
+/** A response in Redis, before encryption. Its readers determine its ttl and tags: they have the read. */
 export interface StoredEntry {
   /** On the clock that all replicas share: when its request was granted. */
   readonly storedAt: number;
-  /** In which life of Redis it was asked for. */
+  /** The epoch of Redis in which it was requested. */
   readonly epoch: string;
   /** The latest write that it is known to show, counted within its epoch. */
   readonly asOf: number;
-  /** What the decoder made of the answer. */
+  /** The decoded response. */
   readonly value: unknown;
   /** About how many bytes it takes up in a cache. */
   readonly bytes: number;
@@ -115,7 +112,7 @@ export interface StoredEntry {
 
 interface KeptEntriesOptions {
   readonly sealing: Sealing;
-  /** The key that an answer is kept by. */
+  /** The key of a response. */
   readonly keyOf: (name: string) => string;
   /** See `RedisConnection`. */
   readonly connection: {
@@ -126,7 +123,7 @@ interface KeptEntriesOptions {
   readonly events: EventStream;
 }
 
-/** Answers in Redis, sealed: without the secret no answer can be made up there, and none can be read. */
+/** Encrypted responses in Redis: without the secret, none can be forged or read. */
 export class KeptEntries {
   readonly #options: KeptEntriesOptions;
 
@@ -145,7 +142,7 @@ export class KeptEntries {
     }
   }
 
-  /** Keeps an entry; false for one that is too large, and where there is no Redis. */
+  /** Stores an entry; false if it is too large, or there is no Redis. */
   keep(name: string, entry: StoredEntry, ttlMs: number): boolean {
     const { connection, keyOf, sealing } = this.#options;
     const text = encodeEntry(entry);

@@ -11,7 +11,7 @@ interface SettlingOptions {
   readonly replica: Replica;
   readonly clock: Clock;
   readonly times: ProtocolTimes;
-  /** When all has been in vain for so long, the intents of writes have done their work. */
+  /** After this time without success, the intents of writes have taken effect. */
   readonly giveUpMs: number;
   /** Called for each write that has settled, with the milliseconds that it took. */
   readonly settled: (how: SettledHow, ms: number) => void;
@@ -21,10 +21,10 @@ interface SettlingOptions {
 const REMEMBERED = 100;
 /** Replicas whose acknowledgements are remembered. */
 const REPLICAS_REMEMBERED = 1000;
-/** A replica whose lease is over by its own reckoning may still be answering. */
+/** A replica whose lease has expired by its own clock may still be responding. */
 const SPARE_MS = 50;
 
-/** One who waits until other replicas know of a write. */
+/** A caller that waits until other replicas have received a write. */
 interface Waiting {
   readonly epoch: string;
   readonly n: number;
@@ -33,13 +33,13 @@ interface Waiting {
 }
 
 /**
- * Lets all replicas know of writes. The writer waits until every replica whose lease runs has said
- * that it knows, or its lease is over: so writers pay for what readers are promised, and readers do not.
+ * Announces writes to all replicas. The writer waits until every replica with a valid lease has acknowledged it,
+ * or its lease has expired: so writes bear the cost of the guarantee to readers.
  */
 export class Settling {
   readonly #options: SettlingOptions;
   readonly #waiting = new Set<Waiting>();
-  /** Up to which write other replicas have said that they know. */
+  /** The latest write that each other replica has acknowledged. */
   readonly #known = new Map<string, { readonly epoch: string; readonly n: number }>();
   /** The tags of the latest writes of this process. */
   readonly #latest: (readonly string[])[] = [];
@@ -54,8 +54,8 @@ export class Settling {
   }
 
   /**
-   * Sends a write, again and again until it gets through, and resolves when no replica shows the state before
-   * it any more. `told` is called with the number of the write. Never rejects.
+   * Sends a write, repeatedly until it succeeds, and resolves when no replica serves the state before it. `told`
+   * is called with the number of the write. Never rejects.
    */
   async settle(
     tags: readonly string[],
@@ -74,7 +74,7 @@ export class Settling {
     settled(how, clock.now() - began);
   }
 
-  /** Another replica knows of all writes up to `n`. */
+  /** Another replica has received all writes up to `n`. */
   acked(epoch: string, by: string, n: number): void {
     this.#known.delete(by);
     this.#known.set(by, { epoch, n });
@@ -87,14 +87,14 @@ export class Settling {
     }
   }
 
-  /** Redis can be asked again, or has lost its memory: what was not sent is sent now. */
+  /** Redis is reachable again, or has lost its data: pending notices are sent now. */
   again(): void {
     this.#notices.again();
   }
 
   /** Redis has lost its memory: the latest writes are sent to it again. */
   async retell(): Promise<void> {
-    // What waits to be sent is sent to whatever memory Redis has then.
+    // Pending notices are sent to Redis whatever its epoch is then.
     if (this.#latest.length === 0 || this.#isRetelling) return;
     this.#isRetelling = true;
     const { replica } = this.#options;
@@ -132,7 +132,7 @@ export class Settling {
     }
   }
 
-  /** Waits until others know of a write, or their leases are over. */
+  /** Waits until others have received a write, or their leases have expired. */
   #acks(epoch: string, n: number, leases: ReadonlyMap<string, number>): Promise<SettledHow> {
     const { clock } = this.#options;
     // An acknowledgement can be read together with the reply that it followed.
@@ -160,19 +160,19 @@ export class Settling {
   }
 }
 
-/** What Redis has answered to a notice: all writes of one command have one number. */
+/** Redis' reply to a notice: all writes of one command have one number. */
 interface Noted {
   readonly epoch: string;
   readonly n: number;
   readonly ageMs: number;
-  /** The replicas whose lease runs, with what is left of it in milliseconds. */
+  /** The replicas with a valid lease, and its remaining time in milliseconds. */
   readonly others: ReadonlyMap<string, number>;
 }
 
-/** A write that Redis does not know of yet. */
+/** A write that Redis has not received yet. */
 interface Notice {
   readonly tags: readonly string[];
-  /** The permit of the write, whose intent stands for it until then. */
+  /** The permit of the write, whose intent represents it until then. */
   readonly intent: string | undefined;
   readonly done: (noted: Noted | null) => void;
 }
@@ -201,7 +201,7 @@ class Notices {
     });
   }
 
-  /** Redis can be asked again: what waits is sent now. */
+  /** Redis is reachable again: pending notices are sent now. */
   again(): void {
     this.#wake();
   }

@@ -4,7 +4,7 @@ interface Pair {
   readonly local: number;
 }
 
-/** What the shared clock shows when a command is carried out, unless it was set or stood still. */
+/** The possible values of the shared clock when a command is executed, unless it was set or stopped. */
 export interface Bounds {
   readonly lower: number;
   /** For one that takes no time on its way. */
@@ -21,27 +21,27 @@ export interface LostTime {
   readonly ms: number;
 }
 
-/** Monotonic clocks and that of Redis may differ by so much for each millisecond before that is a fault of one. */
+/** Maximum drift between a monotonic clock and that of Redis, per millisecond. */
 const DRIFT = 0.001;
 
 /**
- * What a replica knows of the clock that all share, within one epoch. Each reply has a time of Redis between the
- * moments at which its command was sent and the reply came. With the monotonic time since, that bounds the shared clock
+ * The shared clock within one epoch, as bounded by a replica. Each reply has a time of Redis between the moments
+ * at which its command was sent and the reply arrived. With the monotonic time since, that bounds the shared clock
  * from both sides:
  *
- * - Above the upper bound Redis' clock was set forward, or the command was long on its way: the script goes back to the
- *   bound, so that no slot is free too early.
- * - Below the lower bound time was lost, since a command that Redis carries out late, after a pause of its own, sets the
- *   clock back: the script goes forward to the bound. Without that, all that was lost makes answers look younger than they
- *   are, and slots come back late.
+ * - Above the upper bound, Redis' clock was set forward, or the command was delayed: the script goes back to the
+ * bound, so that no slot is free too early.
+ * - Below the lower bound, time was lost, because a command that Redis executes late, after a pause, sets the
+ * clock back: the script goes forward to the bound. Without that, lost time would make responses look younger than
+ * they are, and free slots late.
  *
- * A replica that is new in an epoch has no lower bound of its own. Redis reports what time may be lost, and moments from
- * before that count as that much longer ago.
+ * A replica that is new in an epoch has no lower bound of its own. Redis reports how much time may be lost, and
+ * earlier moments count as that much older.
  *
- * Monotonic time stands still while a machine is suspended; then the lower bound is merely lower.
+ * Monotonic time stops while a machine is suspended; then the lower bound is merely lower.
  */
 export class SharedClock {
-  /** When the command of the latest reply was sent, on `clock.now()`; before all times where there was none. */
+  /** When the command of the latest reply was sent, on `clock.now()`; before all times if there was none. */
   heardAt = Number.NEGATIVE_INFINITY;
   readonly #slackMs: number;
   /** Of the latest reply, with when its command was sent. */
@@ -55,7 +55,7 @@ export class SharedClock {
     this.#slackMs = slackMs;
   }
 
-  /** Another memory of Redis has a clock of its own, which may have `lost` some time before it was first heard of. */
+  /** Another epoch of Redis has its own clock, which may have `lost` some time before its first reply. */
   begin(lost: LostTime | null): void {
     this.heardAt = Number.NEGATIVE_INFINITY;
     this.#sent = null;

@@ -7,11 +7,11 @@ import type { Replica } from './replica.ts';
 import type { Bounds } from './shared-clock.ts';
 import type { ProtocolTimes } from './times.ts';
 
-/** What a step finds besides the document. */
+/** What a step receives in addition to the document. */
 export interface Surroundings {
   /** On the document's clock: certainly over, and no earlier than needed. */
   readonly now: number;
-  /** By how much the document's clock can be ahead of `now`, as far as this replica knows. */
+  /** By how much the document's clock can be ahead of `now`. */
   readonly unsureMs: number;
   /** `now` on the clock that all documents share. */
   readonly shared: number;
@@ -19,7 +19,7 @@ export interface Surroundings {
   readonly ageMs: number;
   /** A write that has happened, counted in the epoch: the latest that is known of. */
   readonly n: number;
-  /** The other replicas whose lease runs. */
+  /** The other replicas with a valid lease. */
   readonly others: ReadonlySet<string>;
   /** What other replicas wait for, by their names. */
   readonly bids: ReadonlyMap<string, string>;
@@ -27,7 +27,7 @@ export interface Surroundings {
 
 /** What a step wants to happen together with its change of the document. */
 export interface Effects {
-  /** Whether it depends on who else lives, and what they wait for. */
+  /** Whether it depends on the other replicas and their waiting requests. */
   inCompany?: boolean;
   /** What this replica waits for, and for how many milliseconds that counts; `null` for nothing. */
   bid?: { readonly text: string; readonly ms: number } | null;
@@ -36,11 +36,11 @@ export interface Effects {
   /** Intents that count for this many more milliseconds from now on. */
   readonly renewed: Map<string, number>;
   readonly dropped: Set<string>;
-  /** Messages of the channel, each sent always or only where another replica waits. */
+  /** Messages of the channel, each sent always or only if another replica waits. */
   readonly messages: { readonly text: string; readonly always: boolean }[];
 }
 
-/** Changes a document; runs again where another replica was faster, and so must have no other effect. */
+/** Changes a document; runs again if another replica was faster, and so must have no other effect. */
 export type DocumentStep<D, T> = (document: D, surroundings: Surroundings, effects: Effects) => T;
 
 /** When a change was carried out, and in which memory of Redis. */
@@ -48,7 +48,7 @@ export interface SwapMoment {
   readonly epoch: string;
   /** On the shared clock. */
   readonly sharedAt: number;
-  /** The latest write that Redis knew of, counted in the epoch. */
+  /** The latest write in Redis, counted in the epoch. */
   readonly n: number;
   /** When the command was sent. */
   readonly sent: Moment;
@@ -61,7 +61,7 @@ export interface Changed<T> extends SwapMoment {
 
 /** How documents of one kind are read and written. */
 export interface DocumentForm<D> {
-  /** Reads a text, empty for a document that does not exist, as of a moment; `null` where it cannot be read. */
+  /** Parses a text, empty for a document that does not exist, as of a moment; `null` if it cannot be parsed. */
   readonly read: (text: string, now: number) => D | null;
   readonly write: (document: D) => string;
   /** For how many milliseconds the document must not be forgotten. */
@@ -74,14 +74,16 @@ interface SharedDocumentOptions<D> {
   readonly replica: Pick<Replica, 'applied' | 'call' | 'epoch'>;
   readonly name: string;
   readonly form: DocumentForm<D>;
-  /** Called when the document, or what others wait for, may be other than before; `null` where it cannot be read. */
+  /**
+   * Called when the document, or the waiting requests of others, may have changed; `null` if it cannot be parsed.
+   */
   readonly heard: (known: KnownDocument<D> | null) => void;
 }
 
-/** A document as this replica knows it. */
+/** A document as last received by this replica. */
 export interface KnownDocument<D> extends Surroundings {
   readonly document: D;
-  /** When it was asked for, on `clock.now()`. */
+  /** When it was requested, on `clock.now()`. */
   readonly heardAt: number;
 }
 
@@ -90,15 +92,15 @@ interface Pending<D> {
   readonly failed: (error: unknown) => void;
 }
 
-/** So much longer than it must a command may take on its way, in milliseconds: see `swap`. */
+/** Maximum additional delay of a command, in milliseconds: see `swap`. */
 const ON_ITS_WAY_MS = 20;
 /** Others that are faster this many times in a row: each time one of them has got further. */
 const MOST_TRIES = 50;
 
 /**
- * A document in Redis that replicas change together. A change is reckoned here, with the document as it is known, and
- * swapped for it if no other replica has changed it; else the newest comes back, and it is reckoned again. What is asked for
- * while a command is under way goes together with the next one.
+ * A document in Redis that replicas change together. A change is computed here, with the document as last
+ * received, and swapped for it if no other replica has changed it; otherwise the newest is returned, and the
+ * change is computed again. Changes requested while a command is running are sent together with the next one.
  */
 export class SharedDocument<D> {
   readonly name: string;
@@ -111,7 +113,7 @@ export class SharedDocument<D> {
   #company = '';
   #shift = 0;
   #pending: Pending<D>[] = [];
-  /** The changes under way; `null` where there are none. */
+  /** The running changes; `null` if there are none. */
   #work: Promise<void> | null = null;
 
   constructor(options: SharedDocumentOptions<D>) {
@@ -119,14 +121,14 @@ export class SharedDocument<D> {
     this.name = options.name;
   }
 
-  /** Names the document as it is known here; empty where it is not. */
+  /** The token of the document as last received; empty if unknown. */
   get token(): string {
     return this.#epoch === this.#options.replica.epoch ? this.#token : '';
   }
 
   /**
-   * Changes the document. One trip, and another each time that another replica was faster. Rejects with
-   * `RedisUnavailable`, whose `doubtful` says that the change may have been carried out, or with `RedisRefused`.
+   * Changes the document. One round trip, and another each time that another replica was faster. Rejects with
+   * `RedisUnavailable`, whose `doubtful` says that the change may have been executed, or with `RedisRefused`.
    */
   change<T>(step: DocumentStep<D, T>): Promise<Changed<T>> {
     return new Promise((resolve, reject) => {
@@ -141,7 +143,7 @@ export class SharedDocument<D> {
     });
   }
 
-  /** Resolves when no change is under way, whatever became of the last. */
+  /** Resolves when no change is running, whatever its result. */
   async idle(): Promise<void> {
     while (this.#work) await this.#work;
   }
@@ -160,7 +162,7 @@ export class SharedDocument<D> {
     }
   }
 
-  /** What a beat has brought. */
+  /** Processes the news of a beat. */
   look(reply: readonly unknown[], of: Heard): void {
     const [token, shift, text, ...company] = reply;
     const isKnown = this.#epoch === of.epoch && this.#token === token;
@@ -168,7 +170,7 @@ export class SharedDocument<D> {
   }
 
   async #carryOutAll(): Promise<void> {
-    // What is asked for in one turn goes together.
+    // Changes requested in one turn are sent together.
     await Promise.resolve();
     while (this.#pending.length > 0) {
       const steps = this.#pending;
@@ -208,7 +210,7 @@ export class SharedDocument<D> {
     throw new RedisUnavailable('too many concurrent updates', false);
   }
 
-  /** Runs steps on the document as it is known; on none where it is not, to get it. */
+  /** Runs steps on the document as last received; on none if unknown, to receive it. */
   #reckon(steps: readonly Pending<D>[], bounds: Bounds | null) {
     const { form, name, replica } = this.#options;
     const known = this.known;

@@ -19,7 +19,7 @@ export interface ReplicaFault {
   readonly upstream?: UpstreamName;
   /** How many slots it is about. */
   readonly slots?: number;
-  /** Milliseconds until it is over by itself. */
+  /** Milliseconds until it ends by itself. */
   readonly retryAfterMs?: number;
   /** What the user of Redis may not do, as commands with their keys. */
   readonly permissions?: readonly string[];
@@ -30,7 +30,7 @@ interface StandingOptions {
   readonly outageReads: 'stale' | 'refuse';
   readonly events: EventStream;
   readonly clock: Clock;
-  /** Called whenever Redis does not answer, for longer than a moment, or does again. */
+  /** Called when Redis does not respond for longer than a moment, and when it responds again. */
   readonly outageChanged: (isOut: boolean) => void;
   readonly quarantines: () => ReplicaGauges['quarantines'];
   readonly ghosts: () => ReplicaGauges['ghosts'];
@@ -42,8 +42,8 @@ const REPEAT_MS = 600_000;
 const REASONS_REMEMBERED = 50;
 
 /**
- * How this process stands to Redis and to the other replicas, for probes, metrics and log. What keeps Redis from doing
- * its work is logged once when it begins and once when it ends, however often it is looked at.
+ * The state of Redis and of the other replicas for this process, for probes, metrics and log. Each problem is
+ * logged once when it begins and once when it ends.
  */
 export class Standing {
   readonly #options: StandingOptions;
@@ -60,12 +60,12 @@ export class Standing {
     this.#options = options;
   }
 
-  /** How many replicas are alive, this one included; 0 before the first beat was answered. */
+  /** Number of replicas that are alive, including this one; 0 before the first reply to a beat. */
   get alive(): number {
     return this.#alive;
   }
 
-  /** Why this process may not answer at all; `null` where it may. */
+  /** Why this process is not ready; `null` if it is. */
   get unready(): 'redis-unreachable' | 'secret-differs' | null {
     const { outageReads, replica } = this.#options;
     // Replicas with the secret that is in use do better.
@@ -115,7 +115,7 @@ export class Standing {
     };
   }
 
-  /** Looks whether Redis answers. */
+  /** Checks whether Redis responds. */
   look(): void {
     const { isOut } = this.#options.replica;
     if (isOut === this.#wasOut) return;
@@ -131,7 +131,7 @@ export class Standing {
     this.#options.outageChanged(isOut);
   }
 
-  /** Redis has answered with an error, in its own words. */
+  /** Redis has replied with an error message. */
   refused(reason: string): void {
     const now = this.#options.clock.now();
     const loggedAt = this.#refusals.get(reason);
@@ -151,7 +151,7 @@ export class Standing {
       );
   }
 
-  /** A beat was answered, with the numbers of replicas that are alive and that are kept out. */
+  /** A beat has a reply, with the numbers of replicas that are alive and that are excluded. */
   beaten(alive: number, strangers: number): void {
     this.#alive = alive;
     const before = this.#strangers;

@@ -1,23 +1,23 @@
 /** The times of the protocol between replicas, in milliseconds. */
 export interface ProtocolTimes {
-  /** So long after its latest beat, others wait for a replica. */
+  /** For how long after its latest beat others wait for a replica. */
   readonly leaseMs: number;
   /** From one beat to the next. */
   readonly beatMs: number;
-  /** Patience with a command. */
+  /** Timeout of a command. */
   readonly callMs: number;
-  /** So long after a claim was sent, a request may leave with its permit. */
+  /** For how long after a claim was sent a request may be sent with its permit. */
   readonly sendByMs: number;
   /**
-   * How far the clock of Redis may run ahead of what a replica reckons with before that counts as a jump: what
-   * commands are delayed on their way looks the same.
+   * By how much the clock of Redis may be ahead of a replica's expectation before that counts as a jump: delayed
+   * commands look the same.
    */
   readonly slackMs: number;
   /** How much longer than its window a slot counts: more than a jump that is not noticed. */
   readonly marginMs: number;
 }
 
-/** What a round trip takes in which nothing is delayed, and more. */
+/** More than the duration of a round trip without delay. */
 const ROUND_TRIP_MS = 150;
 
 /** The times for upstreams of these windows: short windows want short leases, or an outage would outlast many. */
@@ -38,8 +38,8 @@ export function protocolTimes(windowsMs: readonly number[]): ProtocolTimes {
 }
 
 /**
- * For how long nothing is known of what was sent before Redis lost its memory: a request may leave so long after
- * its claim, take so long, and count for so long.
+ * For how long requests sent before Redis lost its data can count: the delay after a claim, the timeout, and the
+ * window.
  */
 export function holdMs(
   { marginMs, sendByMs }: ProtocolTimes,

@@ -27,7 +27,7 @@ const MOST_CONDITIONS = 3;
 /** A field at the top of an operation. */
 interface RootField {
   readonly plan: FieldPlan;
-  /** What its part of the answer goes by; `null` where that depends on variables. */
+  /** The name of its part of the response; `null` if that depends on variables. */
   readonly part: string | null;
 }
 
@@ -50,16 +50,16 @@ export function createCompiledPlans(): CompiledPlans {
 /** How many operations and parts have a name of their own. */
 let named = 0;
 
-/** Gives parts of answers that are made seldom. */
+/** Stores parts of responses that rarely change. */
 export interface Parts {
-  /** The JSON of a part by its name, which `make` makes where it is not there. */
+  /** The JSON of a part by its name; `make` creates it if it is missing. */
   part(name: string, make: () => string): string;
 }
 
 /**
- * A query that was found valid, prepared for being answered at once, again and again, as `execute` of GraphQL
- * answers it when nothing goes wrong: whatever does, a field that fails, a null where none may be, a resolver
- * that takes a promise, ends the attempt. So there is one place that knows about errors, and it is not this.
+ * A valid query, prepared for repeated synchronous execution with the same result as GraphQL's `execute` without
+ * errors. Any irregularity ends the attempt: a field that fails, a null in a non-null field, a resolver that
+ * returns a promise. So errors are handled in one place only, which is not here.
  */
 export class CompiledOperation {
   readonly #schema: GraphQLSchema;
@@ -88,8 +88,8 @@ export class CompiledOperation {
   }
 
   /**
-   * The data of the answer as JSON, executed at once. `parts` gives what was made before of the fields at the
-   * top that are the same whatever the variables are; `null` where none is to be kept.
+   * The data of the response as JSON, executed synchronously. `parts` stores the top-level fields that do not
+   * depend on variables; `null` if none is to be stored.
    * @throws NOT_CACHED, or whatever else a resolver throws.
    */
   run(context: unknown, given: Variables, parts: Parts | null): string {
@@ -145,9 +145,9 @@ function newName(): string {
 }
 
 /**
- * The variables on which the selections of an operation depend. What its document holds besides has no say: there
- * a variable of the same name can be of any type.
- * @throws NOT_CACHED for too many of them, and for any directive that is not known here.
+ * The variables on which the selections of an operation depend. Other operations of the document are ignored: a
+ * variable of the same name can have any type there.
+ * @throws NOT_CACHED for too many of them, and for any unknown directive.
  */
 function conditionsOf(operation: OperationDefinitionNode, fragments: Fragments): string[] {
   const names = new Set<string>();
@@ -167,8 +167,8 @@ function conditionsOf(operation: OperationDefinitionNode, fragments: Fragments):
 }
 
 /**
- * The values of conditions as a few letters, one each.
- * @throws NOT_CACHED for one that is no boolean, with which no selection is valid.
+ * The values of conditions as one letter each.
+ * @throws NOT_CACHED for a value that is not a boolean, with which no selection is valid.
  */
 function conditionKey(conditions: readonly string[], variables: Variables): string {
   let key = '';
@@ -186,7 +186,7 @@ type Selecting = OperationDefinitionNode | FragmentDefinitionNode | SelectionNod
 /** An operation with all selections below, and once each with the fragments that they spread. */
 function reachedFrom(operation: OperationDefinitionNode, fragments: Fragments): Set<Selecting> {
   const reached = new Set<Selecting>([operation]);
-  // A set goes on to what is added to it meanwhile.
+  // A set iterates over elements added during the loop.
   for (const node of reached) {
     if (node.kind !== Kind.FRAGMENT_SPREAD) {
       for (const selection of node.selectionSet?.selections ?? []) reached.add(selection);
@@ -202,7 +202,7 @@ const MOST_MISSES = 8;
 /** ... except for one in this many. */
 const TRY_EVERY = 16;
 
-/** The attempts to answer one operation at once. Those that come to nothing are made seldom. */
+/** The attempts to execute one operation synchronously. Repeated failures make them rare. */
 export class Attempts {
   readonly #plans: CompiledPlans | null;
   /** Made when it is first wanted; null for one that cannot be. */
@@ -215,12 +215,12 @@ export class Attempts {
     this.#plans = plans;
   }
 
-  /** Whether each attempt would come to nothing, as far as is known. */
+  /** Whether each attempt is expected to fail. */
   get areVain(): boolean {
     return this.#compiled === null;
   }
 
-  /** The operation as it is attempted; `null` for one that cannot be, and is answered the whole way, as ever. */
+  /** The compiled operation; `null` if it cannot be compiled and is executed normally. */
   prepare(query: ReadQuery): CompiledOperation | null {
     if (this.#compiled === undefined) {
       try {
@@ -233,8 +233,8 @@ export class Attempts {
   }
 
   /**
-   * The operation for one more attempt; `null` where that would come to nothing, as far as is known. `succeeded` is to be
-   * called unless the attempt comes to nothing.
+   * The operation for one more attempt; `null` if it is expected to fail. Call `succeeded` unless the attempt
+   * fails.
    */
   next(query: ReadQuery): CompiledOperation | null {
     const isLeftOut = this.#misses >= MOST_MISSES && this.#misses % TRY_EVERY !== 0;
@@ -242,7 +242,7 @@ export class Attempts {
     return isLeftOut ? null : this.prepare(query);
   }
 
-  /** The last attempt has answered the operation. */
+  /** The last attempt has succeeded. */
   succeeded(): void {
     this.#misses = 0;
   }

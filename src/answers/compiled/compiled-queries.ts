@@ -19,17 +19,17 @@ import type { ReadQuery, TextReader, VariableCheck } from './read-text.ts';
 
 /** Characters of the texts of operations that are held: parsed they take some hundred times the memory. */
 const MAX_CHARACTERS = 128 * 1024;
-/** Characters of the `Accept` headers whose types are known. */
+/** Total length of the `Accept` headers whose content types are remembered, in characters. */
 const MAX_ACCEPTED_CHARACTERS = 8 * 1024;
 
 /** What an attempt has made. */
 interface Made {
-  /** The data of the answer as JSON. */
+  /** The data of the response as JSON. */
   readonly data: string;
   readonly receipt: Receipt;
 }
 
-/** An answer that was made at once, from cached copies. */
+/** A response that was created synchronously from cached data. */
 export interface CompiledAnswer extends Made {
   readonly contentType: string;
   /** The operation's name, shortened. */
@@ -39,10 +39,10 @@ export interface CompiledAnswer extends Made {
 interface Known {
   readonly query: ReadQuery;
   readonly contentType: string;
-  /** The operation's name: that of its own text. */
+  /** The operation's name in its own text. */
   readonly name: string | null;
   readonly attempts: Attempts;
-  /** The values that its text has for variables of the query; `null` where it has none. */
+  /** The values in its text for variables of the query; `null` if it has none. */
   readonly literals: Variables | null;
   /** ... and what they are in another text of the same shape. */
   readonly valuesOf: LiftedText['valuesOf'] | null;
@@ -53,11 +53,11 @@ interface ValidRun {
   readonly query: ReadQuery;
   readonly variables: Variables;
   readonly viewer: Viewer;
-  /** Notes what the answer was made of, where there is one. */
+  /** Records the ingredients of the response, if there is one. */
   readonly receipt: Receipt;
 }
 
-/** An attempt to answer an operation. */
+/** An attempt to execute an operation. */
 interface Run extends Omit<ValidRun, 'receipt'> {
   readonly attempts: Attempts;
   /** Whether its variables are within their limits. */
@@ -69,16 +69,16 @@ interface CompiledQueriesOptions {
   /** Makes the context of an attempt. */
   readonly open: (viewer: Viewer) => GraphContext;
   readonly parts: AnswerParts;
-  /** `null` where a text alone is not answered. */
+  /** `null` if a text alone is not executed. */
   readonly read: TextReader | null;
   readonly check: VariableCheck;
 }
 
 /**
- * Answers queries at once from what is cached, without Yoga: each by a plan, which is kept once its text was seen
- * twice, and used with whatever variables. A text that was never seen is read here too, and what was found out of it
- * is handed on where it is not answered. What is not cached as a whole, fails, or would take a call leaves no
- * other trace, and is answered the whole way.
+ * Executes queries synchronously from the cache, without Yoga: each by a plan, which is stored once its text was
+ * seen twice, and used with any variables. New texts are parsed here too, and the result is passed on if the query
+ * is not executed here. Queries that are not fully cached, fail, or would cost a request leave no other trace, and
+ * are executed normally.
  */
 export class CompiledQueries {
   readonly #known = new BoundedMap<Known>({
@@ -86,7 +86,7 @@ export class CompiledQueries {
     maxShare: 1 / 8,
     weigh: ({ length }) => length,
   });
-  /** In which form Yoga answers by the `Accept` header, once it did. */
+  /** The content type of Yoga's response by `Accept` header, once known. */
   readonly #contentTypes = new BoundedMap<string>({
     max: MAX_ACCEPTED_CHARACTERS,
     maxShare: 1 / 8,
@@ -94,7 +94,7 @@ export class CompiledQueries {
   });
   /** Texts that were read: those that come once must not drive out those that come again. */
   readonly #seen = new Doorkeeper();
-  /** Texts that were read and are for Yoga to answer, and shapes whose literals cannot be variables. */
+  /** Texts that Yoga must execute, and shapes whose literals cannot become variables. */
   readonly #unfit = new Doorkeeper();
   /** Shared by all keys of one parsed operation, and by both paths. */
   readonly #attempts = new WeakMap<OperationDefinitionNode, Attempts>();
@@ -111,7 +111,7 @@ export class CompiledQueries {
     this.#read = read;
   }
 
-  /** Notes that Yoga has answered a query, and in which form. */
+  /** Records that Yoga has executed a query, and the content type. */
   note(names: RequestNames, contentType: string, query: ReadQuery): void {
     this.#contentTypes.set(names.accept, contentType);
     const { isText, operation, read } = names;
@@ -121,7 +121,7 @@ export class CompiledQueries {
     else if (read?.query) this.#keep(operation, contentType, read.query);
   }
 
-  /** Whether it is worth to try and answer one here. */
+  /** Whether an attempt here is worthwhile. */
   mayAnswer(names: RequestNames, { key, text }: AskedOperation): boolean {
     const known = this.#known.peek(key);
     if (known) return !known.attempts.areVain;
@@ -129,7 +129,7 @@ export class CompiledQueries {
     return this.#contentTypes.peek(names.accept) !== undefined;
   }
 
-  /** Answers one at once; `null` where that cannot be. 0 upstream calls. */
+  /** Executes a query synchronously; `null` if that is impossible. Costs no upstream request. */
   answer(names: RequestNames, asked: AskedOperation, viewer: Viewer): CompiledAnswer | null {
     const known = this.#known.get(asked.key);
     return known ? this.#answerKnown(known, asked, viewer) : this.#answerText(names, asked, viewer);
@@ -142,7 +142,7 @@ export class CompiledQueries {
     return made && { ...made, contentType, name: shortName(name) };
   }
 
-  /** Makes an attempt; `null` where it comes to nothing. Whatever goes wrong happens again on the whole path. */
+  /** Makes an attempt; `null` if it fails. Each failure occurs again in the normal execution. */
   #run({ attempts, isChecked, query, variables, viewer }: Run): Made | null {
     const compiled = attempts.next(query);
     if (!compiled) return null;
@@ -159,7 +159,7 @@ export class CompiledQueries {
     }
   }
 
-  /** Answers a text that is not known, by the plan of another that differs in name, literals, comments or whitespace. */
+  /** Executes an unknown text by the plan of another that differs in name, literals, comments or whitespace. */
   #answerText(names: RequestNames, asked: AskedOperation, viewer: Viewer): CompiledAnswer | null {
     const { key, operationName: wanted, text } = asked;
     const contentType = this.#contentTypes.get(names.accept);
@@ -205,15 +205,15 @@ export class CompiledQueries {
   }
 
   /**
-   * Keeps a query for texts of the same shape, once two came: as it is where their literals are the same, so that
-   * what depends on literals alone is a part that is used again, and else with any literals, where they can be variables.
+   * Stores a query for texts of the same shape, once two were seen: unchanged if their literals are equal, so that
+   * parts that depend on literals alone are reused; otherwise with variables for literals, where possible.
    */
   #keepShape({ any, same }: TextShape, contentType: string, query: ReadQuery): Known | undefined {
     const isSecond = any !== same && this.#seen.admits(any);
     if (this.#seen.admits(same)) return this.#keep(same, contentType, query);
     if (!isSecond || this.#unfit.knows(any)) return undefined;
     const lifted = liftLiterals(query);
-    // No error refers to this text: what goes wrong is answered on the whole path.
+    // No error refers to this text: a failure is reported by the normal execution.
     const read = lifted && this.#read?.(lifted.text, null, { noLocation: true })?.query;
     if (lifted && read) return this.#keep(any, contentType, read, lifted.valuesOf);
     this.#unfit.admits(any);
@@ -221,8 +221,8 @@ export class CompiledQueries {
   }
 
   /**
-   * Executes a query of the whole path at once, if it was executed before and all it needs is cached: its data as
-   * JSON, or `null`. 0 upstream calls.
+   * Executes a query of the normal path synchronously, if it was executed before and all its data is cached: its
+   * data as JSON, or `null`. Costs no upstream request.
    */
   execute({ query, receipt, variables, viewer }: ValidRun): string | null {
     const attempts = this.#attempts.get(query.operation);
@@ -248,7 +248,7 @@ export class CompiledQueries {
   }
 }
 
-/** What is known of a query by itself. */
+/** What is derived from a query alone. */
 function newlyKnown(query: ReadQuery, contentType: string, attempts: Attempts): Known {
   const name = query.operation.name?.value ?? null;
   return { query, contentType, name, attempts, literals: null, valuesOf: null };

@@ -20,21 +20,21 @@ import {
 } from 'graphql';
 import type { ReadQuery } from './read-text.ts';
 
-/** A query whose literals are variables. */
+/** A query whose literals are replaced by variables. */
 export interface LiftedText {
   readonly text: string;
   /** The values of those variables, by the literals of a text of the same shape. See `TextShape`. */
   readonly valuesOf: (literals: readonly string[]) => Readonly<Record<string, unknown>>;
 }
 
-/** What a literal stands for. */
+/** The value of a literal. */
 type Reading = (literal: string) => unknown;
 
 const unquoted: Reading = (literal) => literal.slice(1, -1);
 
 /**
- * Makes a variable of each integer and string in a query; `null` where one is of a type whose values are not read
- * alike from literals and variables. Whether the text is valid is for its reader to say.
+ * Replaces each integer and string of a query by a variable; `null` if the type of one accepts different values as
+ * literal and as variable. Its reader checks whether the text is valid.
  */
 export function liftLiterals({ schema, document, operation }: ReadQuery): LiftedText | null {
   const types = new TypeInfo(schema);
@@ -69,7 +69,7 @@ export function liftLiterals({ schema, document, operation }: ReadQuery): Lifted
   return { text, valuesOf };
 }
 
-/** How a literal is read for a type; `null` where a variable of that value could mean something else. */
+/** How a literal is parsed for a type; `null` if a variable with that value could have another meaning. */
 function readingOf(kind: Kind.INT | Kind.STRING, type: GraphQLInputType): Reading | null {
   const of = getNullableType(type);
   if (kind === Kind.STRING) return of === GraphQLString || of === GraphQLID ? unquoted : null;

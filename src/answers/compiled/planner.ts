@@ -31,21 +31,21 @@ export type Variables = Readonly<Record<string, unknown>>;
 /** One execution. */
 interface Run {
   readonly context: unknown;
-  /** What resolvers of all fields are told. */
+  /** What the resolvers of all fields receive. */
   readonly shared: Pick<
     GraphQLResolveInfo,
     'fragments' | 'operation' | 'rootValue' | 'schema' | 'variableValues'
   >;
 }
 
-/** Makes of what a resolver returned what is answered. */
+/** Converts a resolver's result into the response. */
 type Complete = (value: unknown, run: Run) => unknown;
 
 /** One field of a selection on one type of object. */
 export interface FieldPlan {
   readonly key: string;
   readonly resolve: GraphQLFieldResolver<unknown, unknown> | null;
-  /** Null where they depend on variables. */
+  /** Null if they depend on variables. */
   readonly args: Variables | null;
   readonly field: GraphQLField<unknown, unknown>;
   readonly nodes: readonly [FieldNode, ...FieldNode[]];
@@ -79,7 +79,10 @@ export class Planner {
     return this.#size;
   }
 
-  /** Plans the fields at the top. Each may be `fixed`: whatever the variables are, as long as no condition changes. */
+  /**
+   * Plans the top-level fields. A field is `fixed` if it does not depend on variables, as long as no condition
+   * changes.
+   */
   ofRoot({ selectionSet }: OperationDefinitionNode): {
     readonly type: GraphQLObjectType;
     readonly fields: readonly { readonly plan: FieldPlan; readonly fixed: boolean }[];
@@ -173,7 +176,7 @@ export class Planner {
   }
 }
 
-/** A leaf as the answer has it. */
+/** A leaf value of the response. */
 function leafCompletion(type: GraphQLLeafType): Complete {
   return (value) => {
     if (value === null || value === undefined) return null;
@@ -183,7 +186,7 @@ function leafCompletion(type: GraphQLLeafType): Complete {
   };
 }
 
-/** Items as the answer has them. The first that is not there ends the attempt, so all others are let go of. */
+/** The items of a list in the response. The first missing item ends the attempt, and all others are released. */
 function listCompletion(complete: Complete): Complete {
   return (value, run) => {
     if (value === null || value === undefined) return null;
@@ -213,7 +216,7 @@ function isVariable({ value }: { readonly value: ValueNode }): boolean {
 }
 
 /**
- * Answers a selection on one object.
+ * Completes a selection on one object.
  * @throws NOT_CACHED, or whatever a resolver throws.
  */
 function completeObject({ type, fields }: ObjectPlan, source: unknown, run: Run): object {
@@ -223,7 +226,7 @@ function completeObject({ type, fields }: ObjectPlan, source: unknown, run: Run)
 }
 
 /**
- * Answers one field of an object.
+ * Completes one field of an object.
  * @throws NOT_CACHED, or whatever a resolver throws.
  */
 export function completeField(
@@ -242,7 +245,7 @@ export function completeField(
   return complete(resolve(source, args, run.context, info as GraphQLResolveInfo), run);
 }
 
-/** What a resolver is told of where it stands: all but the path, which would cost each row of an answer. */
+/** The info argument of a resolver without the path, which would be expensive for each row. */
 class ResolveInfo implements GraphQLResolveInfo {
   readonly fieldName: string;
   readonly fieldNodes: readonly FieldNode[];
@@ -266,7 +269,7 @@ class ResolveInfo implements GraphQLResolveInfo {
     this.variableValues = shared.variableValues;
   }
 
-  /** @throws NOT_CACHED always: a resolver that asks for it is answered the whole way. */
+  /** @throws NOT_CACHED always: an operation whose resolver uses it is executed normally. */
   get path(): never {
     throw NOT_CACHED;
   }
@@ -286,8 +289,8 @@ function atHand(value: unknown): unknown {
 }
 
 /**
- * Handles the rejections of the promises among values that an attempt has started and does not wait for: they end
- * with the attempt, and the operation is answered the whole way.
+ * Handles the rejections of promises that an attempt has started and does not await: they end with the attempt,
+ * and the operation is executed normally.
  */
 function letGo(values: readonly unknown[]): void {
   for (const value of values) {

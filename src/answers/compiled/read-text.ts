@@ -11,11 +11,11 @@ export interface ReadQuery {
 /** A text that could be parsed within its limits. */
 export interface ReadText {
   readonly document: DocumentNode;
-  /** The operation that is wanted; `null` where it is to be answered by Yoga. */
+  /** The requested operation; `null` if Yoga must execute it. */
   readonly query: ReadQuery | null;
 }
 
-/** Reads a text for an operation of that name; `null` where Yoga is to say what is wrong with it. */
+/** Parses a text for an operation of that name; `null` if Yoga must report what is wrong with it. */
 export type TextReader = (
   text: string,
   operationName: string | null,
@@ -24,6 +24,6 @@ export type TextReader = (
 
 /**
  * Limits the variables of a query.
- * @throws GatewayError for those that are out of proportion, or ask for too much.
+ * @throws GatewayError for those that exceed a limit.
  */
 export type VariableCheck = (query: ReadQuery, variables: Variables) => void;

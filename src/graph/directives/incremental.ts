@@ -12,7 +12,7 @@ const label = {
   description: 'Label of this part, returned with it. Must be unique in the operation.',
 };
 
-/** `@defer`, with the arguments that the executor knows. */
+/** `@defer`, with the arguments that the executor supports. */
 const defer = new GraphQLDirective({
   name: 'defer',
   description:
@@ -28,7 +28,7 @@ const defer = new GraphQLDirective({
   },
 });
 
-/** `@stream`, with the arguments that the executor knows. */
+/** `@stream`, with the arguments that the executor supports. */
 const stream = new GraphQLDirective({
   name: 'stream',
   description:
@@ -49,5 +49,5 @@ const stream = new GraphQLDirective({
   },
 });
 
-/** The directives that let an answer come in parts. */
+/** The directives for incremental responses. */
 export const incrementalDirectives: readonly GraphQLDirective[] = [defer, stream];

@@ -1,6 +1,6 @@
 import { DirectiveLocation, GraphQLDirective, GraphQLInt } from 'graphql';
 
-/** `@live`: keeps the answer to a query current, see docs/live.md. */
+/** `@live`: keeps the response to a query current, see docs/live.md. */
 export const liveDirective = new GraphQLDirective({
   name: 'live',
   description:

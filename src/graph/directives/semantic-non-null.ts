@@ -44,7 +44,7 @@ export const semanticNonNullDirective = new GraphQLDirective({
   },
 });
 
-/** Puts the directive on each field that asks for it, and says so in the field's description. */
+/** Adds the directive to each field with the option, and a sentence to the field's description. */
 class SemanticNonNullPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(
     config: PothosOutputFieldConfig<Types>,
@@ -53,7 +53,7 @@ class SemanticNonNullPlugin<Types extends SchemaTypes> extends BasePlugin<Types>
     return {
       ...config,
       description: `${config.description ?? ''} Null only with an error.`.trim(),
-      // Where tools of GraphQL look for the directives of a schema that was not made from text.
+      // Where GraphQL tools read the directives of a schema that was not parsed from text.
       extensions: { ...config.extensions, directives: { [semanticNonNullDirective.name]: {} } },
     };
   }

@@ -17,11 +17,13 @@ declare global {
 
 /** The options of a type that `node` finds, as far as they are read here. */
 interface NodeOptions {
-  /** Reads the id of a row: at once, unless it takes a call to know it. */
+  /** Returns the id of a row: synchronously, unless it requires a request. */
   readonly id?: { readonly resolve?: GraphQLFieldResolver<unknown, unknown, object> };
 }
 
-/** Makes the global id of a row at once, where it is known: the relay plugin makes a promise for every row. */
+/**
+ * Creates the global id of a row synchronously if it is known: the relay plugin creates a promise for every row.
+ */
 class GlobalIdPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(
     config: PothosOutputFieldConfig<Types>,

@@ -49,9 +49,9 @@ builder.queryField('nodes', (t) =>
 );
 
 /**
- * Each node, or the error that stands in its place. Read one by one, so that one that fails does not fail
- * the others; reads are batched all the same. An id that is there twice is looked at once.
- * @throws BadUserInput `BAD_USER_INPUT` when more than 500 ids of the operation were refused, before any call.
+ * Each node, or the error in its place. Nodes are resolved one by one, so that one failure does not affect the
+ * others; reads are batched nevertheless. A repeated id is resolved once.
+ * @throws BadUserInput `BAD_USER_INPUT` if more than 500 ids of the operation were rejected, before any request.
  */
 function loadNodes(
   ids: readonly string[],
@@ -104,8 +104,8 @@ function countRefused({ receipt }: GraphContext, { message }: GatewayError): voi
 }
 
 /**
- * Takes a global id apart. No upstream call.
- * @throws BadUserInput `BAD_USER_INPUT` for what is no global id, or one of a type without.
+ * Decodes a global id. No upstream request.
+ * @throws BadUserInput `BAD_USER_INPUT` for an invalid global id, or one of a type without lookup.
  * @throws GatewayError `FORBIDDEN` for a type that the viewer may not see.
  */
 function targetOf(globalId: string, { viewer }: GraphContext, info: GraphQLResolveInfo): Target {
@@ -127,7 +127,10 @@ interface Loading {
   ) => AtOnce<object | null>;
 }
 
-/** At once on a cache hit, where the library always takes a promise. Upstream calls: those of reading its type by id. */
+/**
+ * Synchronous on a cache hit, where the library always creates a promise. Costs the upstream requests of reading
+ * its type by id.
+ */
 function readNode(
   { typename, id }: Target,
   context: GraphContext,
@@ -136,7 +139,7 @@ function readNode(
   const { pothosOptions } = builder.configStore.getTypeConfig(typename, 'Object');
   const { loadWithoutCache } = pothosOptions as object as Loading;
   return andThen(loadWithoutCache(id, context, info), (node) => {
-    // By this the interface knows of which type it is.
+    // The interface determines the type by this.
     brandWithType(node, typename as OutputType<SchemaTypes>);
     return node;
   });

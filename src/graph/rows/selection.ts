@@ -2,9 +2,9 @@ import { type GraphQLResolveInfo, isObjectType } from 'graphql';
 import { collectSubfields } from 'graphql/execution/collectFields.js';
 
 /**
- * The names of the fields that the operation selects on this field's result, were it of type
- * `typename`: through fragments, and without what `@skip` and `@include` leave out. Lets a resolver
- * choose the cheapest read that suffices. No upstream call.
+ * The names of the fields that the operation selects on this field's result, if it were of type `typename`:
+ * through fragments, and without those that `@skip` and `@include` omit. Lets a resolver choose the cheapest
+ * sufficient read. No upstream request.
  */
 export function selectedFields(info: GraphQLResolveInfo, typename: string): Set<string> {
   const type = info.schema.getType(typename);

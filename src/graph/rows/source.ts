@@ -43,12 +43,12 @@ export class Connection<R> {
   }
 }
 
-/** Rows of windows that are answered in one turn of the event loop: with more, all others would wait. */
+/** Rows of windows that are resolved in one turn of the event loop: with more, other work would wait. */
 const ROWS_A_TURN = 400;
 
 interface SourceOptions {
   readonly upstream: UpstreamName;
-  /** `null` when this API is not configured: everything then answers `UPSTREAM_NOT_CONFIGURED`. */
+  /** `null` if this API is not configured: all fields then fail with `UPSTREAM_NOT_CONFIGURED`. */
   readonly lists: Lists | null;
   readonly access: Access;
 }
@@ -59,12 +59,12 @@ class Batching {
   readonly underWay = new UnderWay<Resource>();
   /** Of a dry run only. */
   wanted: WantedRows | null = null;
-  /** The turn of the event loop in which the next rows are answered; null for the first. */
+  /** The turn of the event loop in which the next rows are resolved; null for the first. */
   turn: Promise<unknown> | null = null;
   rowsInTurn = 0;
 }
 
-/** One upstream as one operation sees it: on whose behalf is settled, and reads by id are batched. */
+/** One upstream for one operation: with its caller and credential, and batched reads by id. */
 export class Source {
   readonly #options: SourceOptions;
   readonly #upstream: UpstreamName;
@@ -88,24 +88,24 @@ export class Source {
     return new Source({ ...this.#options, access }, this.#batching);
   }
 
-  /** On whose behalf it reads, with what else is known of it in a dry run. */
+  /** The access for its reads, with additional information for dry runs. */
   #accessOf(known: () => Partial<PlannedMode>): Access {
     const access = this.#access;
     const { mode } = access;
     return mode?.kind === 'planned' ? { ...access, mode: { ...mode, ...known() } } : access;
   }
 
-  /** Answers a read: 0 upstream calls and at once from the cache, else 0 or 1. */
+  /** Returns the response to a read: 0 upstream requests and synchronously from the cache, otherwise 0 or 1. */
   read<T>(read: Read<T>): AtOnce<T> {
     return this.#reader.read(read, this.#access);
   }
 
-  /** Sends a write: 1 upstream call, never repeated. See `Reader.write` for what it throws. */
+  /** Sends a write: 1 upstream request, never repeated. See `Reader.write` for what it throws. */
   async write<T>(write: Write<T>): Promise<T> {
     return this.#required.write(write, this.#access);
   }
 
-  /** Reads a secret: 1 upstream call, and nothing of it is stored. */
+  /** Reads a secret: 1 upstream request, and nothing of it is stored. */
   async readSecret<T>(call: Call<T>): Promise<T> {
     return this.#reader.readSecret(call, this.#access);
   }
@@ -137,7 +137,7 @@ export class Source {
     );
   }
 
-  /** Waits for the next turn of the event loop where this one has enough rows to answer. */
+  /** Waits for the next turn of the event loop if this one has enough rows to resolve. */
   #turnFor<W extends Window<unknown> | null>(window: W): AtOnce<W> {
     const rows = (window?.rows.length ?? 0) + 1;
     const batching = this.#batching;
@@ -150,7 +150,7 @@ export class Source {
     return batching.turn ? batching.turn.then(() => window) : window;
   }
 
-  /** All rows of a list that comes whole. 0 or 1 upstream calls. */
+  /** All rows of a list that is returned whole. 0 or 1 upstream request. */
   all<R extends Row>(list: List<R>): AtOnce<readonly R[]> {
     const access = this.#accessOf(() => ({ suffices: () => true }));
     const { admittance } = access;
@@ -162,16 +162,16 @@ export class Source {
   }
 
   /**
-   * One row by its id, `null` when there is none. Ids asked for at the same time are read together, in as
-   * few upstream calls as can be known. `namedBy` are the resources whose rows name such ids, for those that
-   * come out of rows: they wait until the operation's reads of these have landed, and are planned as one.
+   * One row by its id, `null` if it does not exist. Ids requested at the same time are read together, with as few
+   * upstream requests as possible. `namedBy` are the resources whose rows contain such ids: ids from rows wait
+   * until the operation's reads of these resources are complete, and are planned as one batch.
    */
   find<R extends Row>(
     list: List<R>,
     id: number,
     namedBy: readonly Resource[] = [],
   ): AtOnce<R | null> {
-    // Who must be admitted first looks at nothing before.
+    // A caller that must be admitted first reads nothing before.
     const isUnknown = this.#access.admittance !== undefined;
     const cached = isUnknown ? undefined : cachedRow(this.#required, list, id, this.#access);
     return andThen(cached, (row) => row ?? this.#search(list, id, namedBy));
@@ -214,7 +214,7 @@ export class Source {
         return ids.map((id) => rows.get(id) ?? null);
       },
       {
-        // What has been read is cached one floor below, where a write of this operation can reach it.
+        // Responses are cached one level below, where a write of this operation can invalidate them.
         cache: false,
         ...(namedBy.length > 0 ? { batchScheduleFn: planTogether } : {}),
       },
@@ -222,8 +222,8 @@ export class Source {
   }
 
   /**
-   * How this caller's budget stands, once all of `done` is over; `null` when this API is not configured.
-   * Costs nothing but what it takes to admit the caller: 0 or 1 upstream call.
+   * The state of this caller's budget, once all of `done` has completed; `null` if this API is not configured.
+   * Costs only the admission of the caller: 0 or 1 upstream request.
    */
   async budgetState(done: () => Promise<void>): Promise<KeyState | null> {
     if (this.#lists) await this.#access.admittance?.admit();

@@ -1,10 +1,10 @@
 import type { Access } from '../../upstream/operation.ts';
 
-/** Which fields of a dry run want which rows, where their reads are batched. Notes nothing of other operations. */
+/** Which fields of a dry run need which rows, if their reads are batched. Inactive for other operations. */
 export class WantedRows {
   readonly #fields = new Map<string, Set<string>>();
 
-  /** A row of a batch is asked for. */
+  /** A row of a batch is requested. */
   note(batch: string, id: number, { mode }: Access): void {
     if (mode?.kind !== 'planned' || !mode.wantedBy) return;
     const name = `${batch} ${id}`;
@@ -13,7 +13,7 @@ export class WantedRows {
     for (const field of mode.wantedBy()) fields.add(field);
   }
 
-  /** An access that names the callers who want a row, and for a page those who want any of its rows. */
+  /** An access that names the fields that need a row, and for a page those that need any of its rows. */
   accessFor(batch: string, ids: readonly number[], access: Access): Access {
     const { mode } = access;
     if (mode?.kind !== 'planned' || !mode.wantedBy) return access;

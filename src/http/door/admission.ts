@@ -26,7 +26,7 @@ export class Door {
     this.#lastStanding = rules.hostGuard(undefined);
   }
 
-  /** Admits a request that came over a socket. `draining`: whether its connection ends with its answer. */
+  /** Admits a request from a socket. `draining`: whether its connection is closed after its response. */
   admit(request: IncomingMessage, draining: boolean): Admission {
     // First: the target can name another host than the header does.
     const fault = faultOf(request);
@@ -56,7 +56,7 @@ export class Door {
 /** What is known of a request by the way it came. */
 interface Arrived {
   readonly draining: boolean;
-  /** What is wrong with its target or its head, as a sentence; `null` where nothing is. */
+  /** What is wrong with its target or its headers, as a sentence; `null` if nothing is. */
   readonly fault: string | null;
   readonly host: HostStanding;
   /** `null` for one that came through `fetch`. */
@@ -68,14 +68,14 @@ export class Admission implements Omit<Arrived, 'over'> {
   readonly draining: boolean;
   readonly fault: string | null;
   readonly host: HostStanding;
-  /** What its `Origin` may do, with the CORS headers of the answer. */
+  /** The permissions of its `Origin`, with the CORS headers of the response. */
   readonly origin: OriginRights;
   readonly #rules: DoorRules;
   readonly #header: HeaderReader;
   readonly #over: IncomingMessage | null;
-  /** Why it is refused as a GET; `undefined` until that is asked. */
+  /** Why it is refused as a GET; `undefined` until that is evaluated. */
   #getRefusal: GatewayError | null | undefined;
-  /** Who sent it, or a function that throws why that is not known; `undefined` until that is asked. */
+  /** The caller, or a function that throws why it is unknown; `undefined` until that is evaluated. */
   #identity: AtOnce<Viewer> | (() => never) | undefined;
 
   constructor(rules: DoorRules, header: HeaderReader, { draining, fault, host, over }: Arrived) {
@@ -89,7 +89,7 @@ export class Admission implements Omit<Arrived, 'over'> {
     this.#over = over;
   }
 
-  /** Why it is refused as a GET, where it can be from a page of another origin; else `null`. See `Origins`. */
+  /** Why it is refused as a GET, if it can be from a page of another origin; otherwise `null`. See `Origins`. */
   get getRefusal(): GatewayError | null {
     if (this.#getRefusal === undefined) {
       this.#getRefusal = this.#rules.origins.getRefusal(this.#header);
@@ -111,17 +111,17 @@ export class Admission implements Omit<Arrived, 'over'> {
     if (refusal) throw refusal;
   }
 
-  /** Whether pages of any other origin may call. If not, preflights have no answer of their own. */
+  /** Whether pages of any other origin are allowed. If not, preflights have no response of their own. */
   get allowsOthers(): boolean {
     return this.#rules.origins.allowsOthers;
   }
 
-  /** The headers of the answer to a preflight beside those of every answer: these methods, and any header. */
+  /** The headers of the response to a preflight, in addition to the common ones: these methods, and any header. */
   preflightHeaders(methods: string): Readonly<Record<string, string>> {
     return this.#rules.origins.preflightHeaders(this.#header, methods);
   }
 
-  /** Whose share of the event loop it takes: its sender's where that is known by now, else its address's. */
+  /** The owner of its share of the event loop: its caller if that is known, otherwise its address. */
   get owner(): string {
     const sender = this.#identity;
     if (typeof sender === 'object' && 'name' in sender) return sender.name;
@@ -129,7 +129,7 @@ export class Admission implements Omit<Arrived, 'over'> {
   }
 
   /**
-   * Who sent it: asked once, however often this is called. See `Authenticate` for what it throws and costs.
+   * The caller: authenticated once, however often this is called. See `Authenticate` for what it throws and costs.
    */
   identify(): AtOnce<Viewer> {
     this.#identity ??= this.#ask();
@@ -137,8 +137,8 @@ export class Admission implements Omit<Arrived, 'over'> {
   }
 
   /**
-   * A way to ask again, for an answer that goes on for long: a token can be taken away meanwhile. It throws and costs
-   * the same, and keeps nothing of the request but its credential.
+   * Repeats the authentication during a long response: a token can be revoked in the meantime. It throws and costs
+   * the same, and keeps only the credential of the request.
    */
   identifyAgain(): () => AtOnce<Viewer> {
     const { authenticate } = this.#rules;
@@ -169,7 +169,7 @@ export class Admission implements Omit<Arrived, 'over'> {
   }
 }
 
-/** Reads the target of a request, and finds the fault of one that no route can serve. */
+/** Reads the target of a request, and finds the reason why no route can serve it. */
 function faultOf(request: IncomingMessage): string | null {
   if (!readTarget(request)) return 'The request target is not valid.';
   const repeated = repeatedHeader(request);
@@ -180,9 +180,8 @@ function faultOf(request: IncomingMessage): string | null {
 const ABSOLUTE = /^https?:\/\/([^/?#@]+)((?:[/?][^#]*)?)$/i;
 
 /**
- * Brings a request target into the form that all routes read: a path with its query. Where a request names the
- * whole address, the host in it takes the place of the `Host` header in everything that is decided by a host.
- * Returns false for what no route can read, and leaves that as it is.
+ * Normalizes a request target into a path with its query. If the target contains the whole URL, its host replaces
+ * the `Host` header in all decisions. Returns false for an invalid target, and leaves it unchanged.
  * Implements: RFC 9112 sections 3.2.1 to 3.2.4.
  */
 function readTarget(request: IncomingMessage): boolean {
@@ -200,7 +199,7 @@ function readTarget(request: IncomingMessage): boolean {
 /** What may be said once only: a proxy in front may have gone by another one than Node does. */
 const ONCE = ['host', 'authorization'] as const;
 
-/** Which header of a request stands there twice though it may not; `null` when none does. */
+/** The header of a request that is repeated although it must not be; `null` if there is none. */
 function repeatedHeader({ rawHeaders }: IncomingMessage): string | null {
   for (const name of ONCE) {
     if (isRepeated(rawHeaders, name)) return name;

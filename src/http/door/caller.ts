@@ -5,13 +5,13 @@ import { Receipt } from '../../upstream/receipt.ts';
 
 /** Settles on what terms upstreams are called for a request: once for every route. */
 export interface Callers {
-  /** A viewer as the upstreams' clients know it for one request, with a receipt of its own. */
+  /** A viewer as the caller of one request, with a new receipt. */
   callerOf(viewer: Viewer, request: CallerTerms): Caller;
-  /** The `Preference-Applied` header of an answer; `null` where a `Prefer` header brings about none. */
+  /** The `Preference-Applied` header of a response; `null` if the `Prefer` header has no effect. */
   preferenceApplied(prefer: string | null | undefined): string | null;
 }
 
-/** What a request itself says about how long it is worth an answer. */
+/** The limits that a request itself sets for its response time. */
 interface CallerTerms {
   /** The `Prefer` header. */
   readonly prefer: string | null | undefined;
@@ -36,12 +36,12 @@ export function createCallers(options: {
   };
 }
 
-/** The header that asks for the price of an operation instead of its answer. */
+/** The header that requests the cost of an operation instead of its response. */
 export const dryRunHeader = 'x-gateway-dry-run';
 
 /**
- * Whether a value of the header asks for a dry run: every one does but those that plainly say no, since
- * a caller who meant one would spend what they wanted to know the price of.
+ * Whether a value of the header requests a dry run: all do except clear negatives, because executing a misspelled
+ * dry run would spend what its caller wanted to avoid.
  */
 export function asksForDryRun(header: string | null | undefined): boolean {
   return !['', '0', 'false'].includes((header ?? '').trim().toLowerCase());
@@ -70,8 +70,8 @@ export function preferredWaitMs(
 }
 
 /**
- * The `Preference-Applied` header of the answer: the wait that was in force, in seconds, which is less than
- * was asked for where that was too long; `null` when none was asked for.
+ * The `Preference-Applied` header of the response: the applied wait in seconds, reduced if the requested one was
+ * too long; `null` if none was requested.
  * Implements: RFC 7240 section 3.
  */
 export function preferenceApplied(

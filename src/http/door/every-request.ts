@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { loopTurns } from '../../scheduling/loop-turns.ts';
 
-/** For every answer. A page that must do more than be looked at brings a policy of its own. */
+/** For every response. A page that needs more permissions has its own policy. */
 export const securityHeaders = [
   ['X-Content-Type-Options', 'nosniff'],
   ['X-Frame-Options', 'DENY'],
@@ -14,15 +14,15 @@ export const securityHeaders = [
   ['Cross-Origin-Resource-Policy', 'same-origin'],
 ] as const;
 
-/** Makes browsers trust nothing about an answer. */
+/** Restricts what browsers may do with any response. */
 export function setSecurityHeaders(response: ServerResponse): void {
   for (const [name, value] of securityHeaders) response.setHeader(name, value);
 }
 
-/** What a proxy in front may call a request: short, and nothing that could break a log's line. */
+/** A request id from a proxy must be short, and must not be able to break a log line. */
 const sane = /^[\w.:-]{1,128}$/;
 
-/** Every byte as it stands in a UUID. */
+/** Every byte in the hexadecimal form of a UUID. */
 const BYTES = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 /** What the last two bytes of a UUID can count. */
 const IDS_OF_ONE = 2 ** 16;
@@ -31,14 +31,14 @@ const IDS_OF_ONE = 2 ** 16;
 let start = '';
 let made = IDS_OF_ONE;
 
-/** The name of a request in logs and answers: the caller's own if it is sane, else a new one. */
+/** The id of a request in logs and responses: the client's own if it is valid, otherwise a new one. */
 export function requestIdOf(given: string | string[] | null | undefined): string {
   return typeof given === 'string' && sane.test(given) ? given : newRequestId();
 }
 
 /**
- * A UUID of version 4 of which the last two bytes count: no two are the same, for a small part of what a
- * random one costs. It names a request, and is no secret: to know one is of no use.
+ * A UUID of version 4 whose last two bytes are a counter: unique, at a small part of the cost of a random one. It
+ * identifies a request, and is not a secret.
  */
 function newRequestId(): string {
   if (made === IDS_OF_ONE) {
@@ -57,13 +57,14 @@ function newRequestId(): string {
 const ids = new AsyncLocalStorage<string>();
 
 /**
- * Runs the work of a request in a turn of the event loop that has time for it, if its sender still waits then.
- * `currentRequestId` knows the request in all that follows from that work. `owner`: whose share of the turns it takes.
+ * Runs the work of a request in a turn of the event loop with enough time, if its client still waits then.
+ * `currentRequestId` returns its id in all that follows from that work. `owner`: the owner of its share of the
+ * turns.
  */
 export function runInTurn(request: IncomingMessage, owner: string, work: () => unknown): void {
   const { headers } = request;
   const id = requestIdOf(headers['x-request-id']);
-  // Where whatever answers the request finds the same one.
+  // All handlers of the request read the same id here.
   headers['x-request-id'] = id;
   loopTurns.run(() => {
     if (!request.destroyed) ids.run(id, work);
@@ -71,8 +72,8 @@ export function runInTurn(request: IncomingMessage, owner: string, work: () => u
 }
 
 /**
- * The id of the request in whose work this is called, as its answer and the log's line of its operation have it;
- * `undefined` outside of any. Of what several requests share it is the one that began it.
+ * The id of the request in whose work this is called, equal in its response and in the log line of its operation;
+ * `undefined` outside of any. Work shared by several requests has the id of the one that began it.
  */
 export function currentRequestId(): string | undefined {
   return ids.getStore();

@@ -1,7 +1,7 @@
 /** Reads a header of a request by its lower-case name, whether Node or the Fetch API holds it. */
 export type HeaderReader = (name: string) => string | null | undefined;
 
-/** Decides whether pages of an origin, as browsers write it, may call. */
+/** Decides whether pages of an origin, as browsers write it, are allowed. */
 type IsListed = (origin: string) => boolean;
 
 /** Any of these makes a browser send a preflight, so that CORS has allowed the request. */
@@ -25,9 +25,9 @@ export function isForeignPage(header: HeaderReader, isListed: IsListed): boolean
 
 /**
  * Whether a GET can be from a page of another origin although it has neither `Sec-Fetch-Site` nor `Origin`: over
- * plain HTTP a browser sends neither for an image, a script or a frame. Every browser calls itself `Mozilla/`, which
- * a page cannot change without a preflight. Such a request must show in another way that its page may call: by
- * `Referer`, or by a header that a page of another origin can send only after a preflight.
+ * plain HTTP a browser sends neither for an image, a script or a frame. Every browser identifies as `Mozilla/`,
+ * which a page cannot change without a preflight. Such a request must show in another way that its page is
+ * allowed: by `Referer`, or by a header that a page of another origin can send only after a preflight.
  */
 export function isUnmarkedByBrowser(header: HeaderReader, isListed: IsListed): boolean {
   if (!header('user-agent')?.startsWith('Mozilla/')) return false;
@@ -38,7 +38,7 @@ export function isUnmarkedByBrowser(header: HeaderReader, isListed: IsListed): b
   return origin === null || (!isListed(origin) && !isOwn(origin, header));
 }
 
-/** The origin of an address; `null` where it is none. */
+/** The origin of a URL; `null` if it is invalid. */
 const originOf = keepLast((address: string): string | null =>
   URL.canParse(address) ? new URL(address).origin : null,
 );
@@ -48,8 +48,8 @@ const MOST_HOSTS = 8;
 
 /**
  * Whether an origin is that of the host that a request was sent to. The scheme is not compared: behind a proxy
- * that ends TLS it is another one. A page cannot send `X-Forwarded-Host` without a preflight, so that the name
- * which a proxy was asked for counts as well.
+ * that terminates TLS it differs. A page cannot send `X-Forwarded-Host` without a preflight, so the host name that
+ * a proxy received counts too.
  */
 function isOwn(origin: string, header: HeaderReader): boolean {
   return isOneOf(origin, header('host') ?? '', header('x-forwarded-host') ?? '');
@@ -70,7 +70,7 @@ function hostOf(origin: string): string | null {
   return new URL(origin).host;
 }
 
-/** The same function, which answers at once for the texts that it was last asked about: URLs take long to parse. */
+/** Caches a function's results for its latest arguments: parsing URLs is slow. */
 function keepLast<A extends readonly string[], T>(of: (...texts: A) => T): (...texts: A) => T {
   let last: { readonly texts: A; readonly answer: T } | undefined;
   return (...texts) => {

@@ -4,7 +4,7 @@ import { isIP } from 'node:net';
 export interface HostStanding {
   /** Whether it is a host, with or without a port. A request that names none is as good. */
   readonly isValid: boolean;
-  /** Whether the gateway answers under this name. */
+  /** Whether this host name is allowed. */
   readonly isKnown: boolean;
 }
 
@@ -15,10 +15,10 @@ export type HostGuard = (host: string | undefined) => HostStanding;
 const HOST = /^[\w.:[\]-]+$/;
 
 /**
- * Blocks DNS rebinding, by which a page makes the name of its own server resolve to this machine, so that
- * a browser on it takes the gateway for that server. Addresses need no resolving and always pass. All names pass
- * where there is nothing to check against: a gateway that listens beyond this machine knows its own names only from
- * `allowed`.
+ * Blocks DNS rebinding, by which a page makes the name of its own server resolve to this machine, so that a
+ * browser on it takes the gateway for that server. IP addresses need no resolution and always pass. All names pass
+ * if there is nothing to check against: a gateway that listens beyond this machine can learn its own names only
+ * from `allowed`.
  */
 export function createHostGuard(listensOn: string, allowed: readonly string[]): HostGuard {
   const loopback = /^(localhost|127\.[\d.]+|::1)$/i.test(listensOn);

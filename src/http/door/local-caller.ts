@@ -16,9 +16,9 @@ const PASSED_ON = new RegExp(
 );
 
 /**
- * Whether a request comes from this machine itself. One that a proxy on it has passed on does not, nor one by DNS
- * rebinding, which names another host. HTTP/1.0 is what nginx speaks as a proxy unless it is configured otherwise, with
- * no header that says so; programs of today do not.
+ * Whether a request comes from this machine itself. A request that a proxy on it has forwarded does not, nor one
+ * by DNS rebinding, which names another host. nginx as a proxy uses HTTP/1.0 by default, without a header that
+ * identifies it; current programs do not.
  */
 export function isLocal({ headers, httpVersion, socket }: IncomingMessage): boolean {
   const loopback = /^(::ffff:)?127\.|^::1$/.test(socket.remoteAddress ?? '');

@@ -1,9 +1,9 @@
 import { GatewayError } from '../../errors.ts';
 import { type HeaderReader, isForeignPage, isUnmarkedByBrowser } from './foreign-page.ts';
 
-/** Headers of answers that a page of a listed origin may read, beside those that CORS always shows. */
+/** Response headers that a page of a listed origin may read, in addition to those that CORS always exposes. */
 const EXPOSED = 'X-Request-Id, Age, ETag, Retry-After, Preference-Applied';
-/** How long a browser may remember the answer to a preflight, in seconds. */
+/** How long a browser may store the response to a preflight, in seconds. */
 const PREFLIGHT_SECONDS = '600';
 
 /** Pages that this machine serves itself, as a developer's server does. */
@@ -13,26 +13,26 @@ const MOST_REPORTED = 20;
 
 /** What pages of one origin may do. */
 export interface OriginRights {
-  /** Whether they may call. */
+  /** Whether they are allowed. */
   readonly isListed: boolean;
   /**
-   * The CORS headers of every answer, names and values by turns. The answer to an origin that is not listed has none,
-   * not even `null`, which is what every sandboxed frame calls its origin; where some are listed, `Vary` prevents a
-   * shared cache from giving one origin's answer to another.
+   * The CORS headers of every response, names and values alternating. The response to an origin that is not listed
+   * has none, not even `null`, which is the origin of every sandboxed frame; if some are listed, `Vary` prevents a
+   * shared cache from returning one origin's response to another.
    */
   readonly headers: readonly string[];
 }
 
 interface OriginsOptions {
-  /** Whether pages of this machine may call without being listed. */
+  /** Whether pages of this machine are allowed without being listed. */
   readonly loopback: boolean;
   /** Called with a sentence about each page that was refused. */
   readonly onRefused: (sentence: string) => void;
 }
 
 /**
- * The one place that decides what pages of other origins may do: read answers (CORS) and make requests
- * (CSRF). Callers are known by a header and never by a cookie, so credentials are off.
+ * The one place that decides what pages of other origins may do: read responses (CORS) and send requests (CSRF).
+ * Callers are identified by a header and never by a cookie, so credentials are off.
  */
 export class Origins {
   readonly #listed: readonly string[];
@@ -44,7 +44,7 @@ export class Origins {
   /** Most requests in a row come from pages of one origin. */
   #last: { readonly origin: string; readonly rights: OriginRights };
 
-  /** Pages of the `listed` origins may call; without any, only the gateway's own pages may. */
+  /** Pages of the `listed` origins are allowed; without any, only the gateway's own pages. */
   constructor(listed: readonly string[], options: OriginsOptions) {
     this.#listed = listed;
     this.#options = options;
@@ -52,12 +52,14 @@ export class Origins {
     this.#last = { origin: '', rights: this.ofNone };
   }
 
-  /** Whether pages of any other origin may call. If not, preflights have no answer of their own. */
+  /** Whether pages of any other origin are allowed. If not, preflights have no response of their own. */
   get allowsOthers(): boolean {
     return this.#listed.length > 0 || this.#options.loopback;
   }
 
-  /** Reports each origin whose preflight is refused to the operator, once, with the setting that would allow it. */
+  /**
+   * Reports each origin whose preflight is refused to the operator, once, with the setting that would allow it.
+   */
   #noteRefusal(header: HeaderReader): void {
     const origin = header('origin') ?? '';
     if (this.rightsOf(origin).isListed || this.#reported.size >= MOST_REPORTED) return;
@@ -86,8 +88,8 @@ export class Origins {
   }
 
   /**
-   * The headers that answer a preflight beside those of every answer: these methods, and any header. One that is
-   * refused is reported to the operator.
+   * The headers of the response to a preflight, in addition to the common ones: these methods, and any header. A
+   * refused one is reported to the operator.
    */
   preflightHeaders(header: HeaderReader, methods: string): Readonly<Record<string, string>> {
     this.#noteRefusal(header);

@@ -8,9 +8,9 @@ export type Coding = 'br' | 'zstd' | 'gzip';
 
 /** What a client can decode, by its `Accept-Encoding`. */
 export interface AcceptedCodings {
-  /** The coding for a body whose length is known; `null`: send it as it is. */
+  /** The coding for a body of known length; `null`: send it uncompressed. */
   readonly whole: Coding | null;
-  /** The coding for a body that goes out in pieces: the one whose pieces need no memory between them. */
+  /** The coding for a body sent in pieces: the one whose pieces need no memory between them. */
   readonly pieces: 'gzip' | null;
   /** Whether the client refuses a body without a coding, however small it is. */
   readonly refusesIdentity: boolean;
@@ -28,9 +28,9 @@ const MOST_CHARACTERS = 256;
 const NONE: AcceptedCodings = { whole: null, pieces: null, refusesIdentity: false };
 
 /**
- * Chooses the coding with the highest quality, and of those with the same the first of `available`. Identity
- * is chosen where it is named with a higher quality, where there is no header, and where nothing else is left:
- * RFC 9110 permits to answer 406 then, but a body that can be read is of more use.
+ * Selects the coding with the highest quality, and among equal ones the first of `available`. Identity is selected
+ * if it has a higher quality, if there is no header, and if no other remains: RFC 9110 permits 406 then, but a
+ * readable body is more useful.
  * Implements: RFC 9110 section 12.5.3.
  */
 export function negotiate(
@@ -44,7 +44,7 @@ export function negotiate(
   };
   const others = qualityOf('*');
   const of = (coding: Coding): number =>
-    // Some old clients call it so; RFC 9110 section 8.4.1.3 says that it is the same.
+    // Some old clients use this name; RFC 9110 section 8.4.1.3 defines it as equal.
     (coding === 'gzip' ? qualityOf('gzip', 'x-gzip') : qualityOf(coding)) ?? others ?? 0;
   const identity = qualityOf('identity');
   const best = Math.max(0, ...available.map(of));
@@ -61,7 +61,7 @@ export function forbidsTransform(cacheControl: string | undefined): boolean {
   return cacheControl !== undefined && /(^|[\s,])no-transform($|[\s,;=])/i.test(cacheControl);
 }
 
-/** Finds out how the answers to requests are encoded. */
+/** Determines how the responses to requests are encoded. */
 export class Codings {
   /** Whether anything is compressed at all. */
   readonly on: boolean;

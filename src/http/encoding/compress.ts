@@ -27,7 +27,7 @@ type Level = Readonly<Record<Coding, number>>;
 /** The window of Brotli, as a power of two: a decoder has to have as much memory. */
 const BROTLI_WINDOW = 18;
 
-/** What Node 20, by which types are checked, does not know of. */
+/** Missing in Node 20, whose types are used for checks. */
 const zstd = zlib as unknown as {
   readonly zstdCompress: typeof zlib.brotliCompress;
   readonly zstdCompressSync: typeof zlib.brotliCompressSync;
@@ -63,7 +63,7 @@ export function compress(bytes: Buffer, coding: Coding, use: Use): Buffer {
   return zlib.gzipSync(bytes, { level });
 }
 
-/** Compresses the beginning of a body, up to a whole number of bytes behind which another block can stand. */
+/** Compresses the beginning of a body, up to a whole number of bytes after which another block can follow. */
 export function compressHead(bytes: Buffer, coding: Coding): Buffer {
   const level = levelOf(bytes.length, coding, 'kept');
   if (coding === 'br') {
@@ -100,8 +100,8 @@ const MOST_AT_A_TIME = 2;
 let running = 0;
 
 /**
- * Compresses a large body on another thread. Where enough of them are under way it is compressed now, at the
- * fastest level: no queue holds bodies. `done` is called with null where it cannot be compressed.
+ * Compresses a large body on another thread. If many compressions are running, it is compressed now, at the
+ * fastest level: no queue holds bodies. `done` is called with null if it cannot be compressed.
  */
 export function compressLarge(
   bytes: Buffer,

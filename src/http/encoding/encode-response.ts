@@ -21,14 +21,13 @@ type Writer = Pick<ServerResponse, 'writeHead' | 'flushHeaders'> & {
 };
 
 /**
- * Lets whatever answers a request write its response as ever, and compresses it on its way: a body that is known as
- * a whole with its new length, any other in pieces, each of which leaves at once. Headers decide: what has
- * a coding, is of another type or must not be transformed goes out as it is. So does an answer with secrets, which
- * says `no-transform`: the length of what is compressed together with a text that another party controls
- * reveals how alike both are (BREACH).
+ * Compresses the response that a handler writes: a body of known length as a whole with its new length, any other
+ * in pieces, each of which is sent at once. Headers decide: a body that has a coding, is of another type or must
+ * not be transformed is sent unchanged. So is a response with secrets, which has `no-transform`: the length of
+ * data that is compressed together with text from another party reveals how similar both are (BREACH).
  *
- * The head leaves with the first bytes of the body. `write`, `drain` and `writableLength` report of the client what
- * they report without it: nothing is kept back here, but for one large body while it is compressed.
+ * The headers are sent with the first bytes of the body. `write`, `drain` and `writableLength` report the client's
+ * state as without compression: nothing is buffered here, except one large body while it is compressed.
  */
 export function encodeResponse(response: ServerResponse, accepted: AcceptedCodings): void {
   const encoder = new ResponseEncoder(response, accepted);
@@ -46,8 +45,8 @@ class ResponseEncoder {
   /** Node's own. */
   readonly #own: Writer;
   /**
-   * `open` until the first bytes of the body, `waiting` for a large one to be compressed, and then `sending`: what
-   * comes goes to Node, in pieces where there are some.
+   * `open` until the first bytes of the body, `waiting` while a large one is compressed, then `sending`: further
+   * data goes to Node, in pieces if there are several.
    */
   #state: 'open' | 'waiting' | 'sending' = 'open';
   #pieces: GzipPieces | null = null;
@@ -65,7 +64,7 @@ class ResponseEncoder {
     };
   }
 
-  /** Also called by Node, where it finds that the head has not been made. */
+  /** Also called by Node, if the headers have not been written. */
   writeHead(status: number, ...more: [(string | Headers)?, Headers?]): ServerResponse {
     const response = this.#response;
     if (this.#state !== 'open') {
@@ -123,7 +122,7 @@ class ResponseEncoder {
     return this.#response;
   }
 
-  /** Settles how the body goes out, of which `whole` is all, or null where that is not known; the coding of all. */
+  /** Determines how the body is sent; `whole` is all of it, or null if its length is unknown. */
   #begin(whole: Buffer | null): Coding | null {
     this.#state = 'sending';
     const response = this.#response;
@@ -133,7 +132,7 @@ class ResponseEncoder {
     if (length <= MIN_BYTES && !(refusesIdentity && length > 0)) return null;
     if (whole && whole.length > 0) return coding;
     if (response.req.method === 'HEAD') {
-      // The same as for a GET, whose length is not known here.
+      // The same as for a GET, whose length is unknown here.
       if (coding && length > 0) this.#setCoding(coding, null);
     } else if (!whole && pieces) {
       this.#pieces = new GzipPieces();
@@ -146,7 +145,7 @@ class ResponseEncoder {
   #mayEncode(): boolean {
     const response = this.#response;
     const header = (name: string): string => String(response.getHeader(name) ?? '');
-    // Yoga says so of events, to whatever would hold them back: it is no coding.
+    // Yoga sets this header for events, to prevent buffering: it is not a coding.
     if (header('content-encoding') === 'none') response.removeHeader('content-encoding');
     const { statusCode } = response;
     const isKnown = statusCode === 304;

@@ -6,7 +6,7 @@ import { compressHead } from './compress.ts';
 interface EncodedHead {
   /** Its bytes, each as one character. */
   readonly bytes: string;
-  /** CRC-32 of what it is the beginning of; 0 where the coding has none. */
+  /** CRC-32 of the beginning; 0 for codings without one. */
   readonly crc: number;
 }
 
@@ -43,7 +43,7 @@ export class SplicedBody {
     return this.#encoded.has(coding);
   }
 
-  /** Lets go of the form in a coding, for want of room. */
+  /** Removes the form in a coding, to free memory. */
   forget(coding: Coding): void {
     this.#weight -= this.#encoded.get(coding)?.bytes.length ?? 0;
     this.#encoded.delete(coding);

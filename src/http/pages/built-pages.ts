@@ -7,21 +7,21 @@ import type { Codings } from '../encoding/codings.ts';
 import { type Content, isReading, respond, sharedContent, textAnswer } from '../respond.ts';
 import { inPieces, SharedFile } from './shared-file.ts';
 
-/** Answers a request for a page or a part of one, by GET or HEAD. Never rejects. */
+/** Serves a page or a part of one, by GET or HEAD. Never rejects. */
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** The pages that `npm run build` makes for browsers: they ask no other host for anything. */
+/** The pages that `npm run build` makes for browsers: they send no request to other hosts. */
 export interface BuiltPages {
-  /** Answers `/assets/...`. A name says what is in it, so that a browser keeps it for good. */
+  /** Serves `/assets/...`. A name identifies the content, so a browser may store it without a time limit. */
   readonly asset: Answer;
   /**
-   * Answers with the page of a name. `data` is put into it as JSON, for its script to read in
-   * `<script type="application/json" id="data">`; `policy` is what it may do beyond what every page may.
+   * Serves the page of a name. `data` is inserted as JSON, for its script to read in `<script
+   * type="application/json" id="data">`; `policy` extends the common policy.
    */
   document(name: string, options?: { data?: unknown; policy?: readonly string[] }): Answer;
 }
 
-/** What a page may do: its own scripts and styles, pictures of its own, and calls to this gateway. */
+/** The permissions of a page: its own scripts and styles, its own images, and requests to this gateway. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -43,7 +43,7 @@ const types: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 };
 
-/** Looks at the build when a page is first asked for: a start without a browser pays nothing. */
+/** Reads the build when a page is first requested: a start without a browser costs nothing. */
 export function createBuiltPages(codings: Codings, folder = folderOfPages()): BuiltPages {
   let files: ReadonlyMap<string, SharedFile> | undefined;
   const assets = (): ReadonlyMap<string, SharedFile> => {
@@ -96,7 +96,7 @@ const assetAnswer = {
   vary: 'Accept-Encoding',
 };
 const documentAnswer = { status: 200, cacheControl: 'no-cache', vary: 'Accept' };
-/** `npm start` builds the pages while the server answers already. A browser comes back by itself for its own. */
+/** `npm start` builds the pages while the server is already running. The browser reloads automatically. */
 const notBuilt = {
   ...textAnswer(
     503,
@@ -106,7 +106,7 @@ const notBuilt = {
 };
 const missingAsset = textAnswer(404, 'This asset does not exist. Reload the page.');
 
-/** Where the build has put the pages, looked for from this file, in the sources, or from the bundle that it is in. */
+/** The folder of the built pages, relative to this file in the sources, or to the bundle that contains it. */
 function folderOfPages(): string {
   let folder = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(folder, 'package.json')) && folder !== dirname(folder)) {
@@ -115,13 +115,13 @@ function folderOfPages(): string {
   return join(folder, 'dist', 'pages');
 }
 
-/** By name as it is asked for, with `.br` or `.gz` where it is packed. */
+/** By requested name, with `.br` or `.gz` for compressed forms. */
 function assetsIn(folder: string): Map<string, SharedFile> {
   const names = existsSync(folder) ? readdirSync(folder) : [];
   return new Map(names.map((name) => [name, new SharedFile(join(folder, name))]));
 }
 
-/** The file of an asset in the smallest form that a request accepts; `null` where there is none. */
+/** The file of an asset in the smallest form that a request accepts; `null` if there is none. */
 function assetFor(
   name: string,
   assets: ReadonlyMap<string, SharedFile>,

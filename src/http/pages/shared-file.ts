@@ -33,8 +33,8 @@ export class SharedFile {
 }
 
 /**
- * Sends a body in pieces and no faster than it is read: a piece is a view, so that a reader who does not read holds no
- * memory of ours. Many readers share the turns of the event loop, since the system takes megabytes at once of each.
+ * Sends a body in pieces, no faster than it is read: a piece is a view, so a client that does not read holds no
+ * memory. Many clients share the turns of the event loop, because the system accepts megabytes at once from each.
  */
 export const inPieces: SendBody = (response, body) => {
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;

@@ -7,7 +7,7 @@ import { StallGuard } from './stall-guard.ts';
 /** How long a connection may be idle at a stop before it is closed, in milliseconds: a request may be on its way. */
 const IDLE_MS = 1000;
 
-/** Knows the requests that are under way, and ends the connections of a server without cutting off an answer. */
+/** Tracks the running requests, and closes the connections of a server without interrupting a response. */
 export class Drain {
   readonly #server: Server;
   readonly #clock: Clock;
@@ -15,12 +15,15 @@ export class Drain {
   readonly #running = new Set<ServerResponse>();
   readonly #connections = new Set<Socket>();
   readonly #stalls: StallGuard;
-  /** Whether every connection ends with its next answer. Set by `begin` alone; a field, as each request reads it. */
+  /**
+   * Whether every connection is closed after its next response. Set by `begin` only; a field, because each request
+   * reads it.
+   */
   begun = false;
   #closed: Promise<void> | undefined;
   #cancelLook = (): void => {};
 
-  /** `graceMs`: how long running requests may go on after `close`, in milliseconds. */
+  /** `graceMs`: time for running requests after `close`, in milliseconds. */
   constructor(server: Server, options: { readonly clock: Clock; readonly graceMs: number }) {
     this.#server = server;
     this.#clock = options.clock;
@@ -32,7 +35,7 @@ export class Drain {
     });
   }
 
-  /** Takes note of a request that is waited for, or whose answer its client has not taken all of yet. */
+  /** Records a request that is running, or whose response the client has not received completely. */
   watch(response: ServerResponse): void {
     this.#running.add(response);
     response.once('close', () => {
@@ -44,7 +47,7 @@ export class Drain {
     if (this.begun && !response.headersSent) response.setHeader('Connection', 'close');
   }
 
-  /** Ends every connection with its next answer from now on. */
+  /** Closes every connection after its next response from now on. */
   begin(): void {
     this.begun = true;
   }
@@ -64,7 +67,7 @@ export class Drain {
     }
     // Node does not count those as idle on which nothing was ever sent, as browsers open them ahead of need.
     for (const socket of this.#connections) if (socket.bytesRead === 0) socket.destroy();
-    // Node closes the idle connections itself; the others close with their answer.
+    // Node closes the idle connections itself; the others close after their response.
     const closed = new Promise<void>((resolve) => {
       this.#server.close(() => resolve());
     });

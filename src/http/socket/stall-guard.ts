@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../../scheduling/clock.ts';
 
-/** How long a client may take nothing of an answer that is there for it, in milliseconds. */
+/** How long a client may read nothing of a response that is ready, in milliseconds. */
 const STALL_MS = 30_000;
 /** How often that is looked at while any request is running. */
 const LOOK_MS = 10_000;
@@ -10,16 +10,16 @@ const LOOK_MS = 10_000;
 const STALL_AT_STOP_MS = 2000;
 const LOOK_AT_STOP_MS = 500;
 
-/** What was last seen of a connection whose client has not taken all of its answer. */
+/** The last observed state of a connection whose client has not received its whole response. */
 interface Stall {
   readonly taken: number;
   readonly since: number;
 }
 
 /**
- * Destroys the connection of a client that has stopped reading: what waits for it stays in memory, and would
- * for ever. Every answer of every route counts. A client that reads slowly is let alone, and so is one
- * that waits for an answer: nothing is there for it to take. What a client sends does not help it.
+ * Destroys the connection of a client that has stopped reading: its pending data would stay in memory without a
+ * time limit. All responses of all routes are included. Slow clients are not affected, nor are clients that wait
+ * for a response, since there is nothing to read. Data that a client sends makes no difference.
  */
 export class StallGuard {
   readonly #clock: Clock;
@@ -31,7 +31,7 @@ export class StallGuard {
   #lookMs = LOOK_MS;
   #cancelLook = (): void => {};
 
-  /** `running`: the answers of the requests under way. */
+  /** `running`: the responses of the running requests. */
   constructor(clock: Clock, running: ReadonlySet<ServerResponse>) {
     this.#clock = clock;
     this.#running = running;

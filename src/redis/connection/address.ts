@@ -1,4 +1,4 @@
-/** Where a Redis is, and who comes. */
+/** The address of a Redis, with credentials. */
 export interface Address {
   readonly host: string;
   readonly port: number;
@@ -12,7 +12,7 @@ export interface Address {
 export function readAddress(url: string): Address {
   const { protocol, hostname, port, username, password, pathname } = new URL(url);
   return {
-    // An address of version 6 stands in brackets in a URL, and nowhere else.
+    // An IPv6 address has brackets in a URL, and nowhere else.
     host: hostname.replace(/^\[(.*)\]$/, '$1'),
     port: port === '' ? 6379 : Number(port),
     tls: protocol === 'rediss:',

@@ -6,7 +6,7 @@ import { type Address, placeOf } from './address.ts';
 /** A command as it is sent: its name, then its arguments. */
 export type Command = readonly (string | Buffer)[];
 
-/** What a client needs to know. */
+/** The options of a client. */
 export interface RedisClientOptions {
   readonly clock: Clock;
   /** How long it may take to get connected, the greetings included. */
@@ -19,12 +19,12 @@ export interface RedisClientOptions {
 const asBuffers = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } };
 
 /**
- * One connection to one server, from its opening to its end: it never connects again and never sends a
- * command twice. The only place that knows the driver, most of whose own care is switched off here:
- * - it has no patience of its own with commands that were sent (`commandOptions.timeout` counts until then),
- *   nor with a server that takes the connection and says nothing;
- * - `destroy` does not reach a socket that is still connecting, so an abort signal does;
- * - what it sends by itself (`CLIENT SETINFO`, maintenance notices) would need permissions.
+ * One connection to one server, from its opening to its end: it never reconnects and never sends a command twice.
+ * The only file that uses the driver, most of whose own recovery is disabled here:
+ * - it has no timeout for commands that were sent (`commandOptions.timeout` counts until then), nor for a server
+ * that accepts the connection without responding;
+ * - `destroy` does not affect a socket that is still connecting, so an abort signal does;
+ * - the commands that it sends itself (`CLIENT SETINFO`, maintenance notices) would need permissions.
  */
 export class RedisClient {
   readonly #place: string;
@@ -93,8 +93,8 @@ export class RedisClient {
   }
 
   /**
-   * Sends a command, together with all others of this turn of the event loop. Rejects with `RedisRefused`
-   * where Redis answers with an error, and with another error where the connection ended before it answered.
+   * Sends a command, together with all others of this turn of the event loop. Rejects with `RedisRefused` if Redis
+   * replies with an error, and with another error if the connection ended before the reply.
    */
   async send(command: Command): Promise<unknown> {
     this.#refuseIfGone();
@@ -113,7 +113,7 @@ export class RedisClient {
     await this.#reply(this.#driver.subscribe(channel, listener));
   }
 
-  /** Ends the connection at once, in whatever state it is; what waits for a reply is rejected. */
+  /** Closes the connection at once, in any state; pending commands are rejected. */
   destroy(): void {
     this.#state = 'gone';
     this.#driver.destroy();
@@ -124,7 +124,7 @@ export class RedisClient {
     return this.#state === 'gone';
   }
 
-  /** The driver keeps what it is given after its end, and never answers it. */
+  /** After its end, the driver accepts commands and never completes them. */
   #refuseIfGone(): void {
     if (this.#gone) throw new Error('the connection was closed');
   }
@@ -144,7 +144,7 @@ export class RedisClient {
     if (wasConnected) this.#lost(`${this.#place}: ${reason}`);
   }
 
-  /** What went wrong, in few words. A server that does not know a command repeats its arguments. */
+  /** A short description of an error. A server repeats the arguments of an unknown command. */
   #said(error: unknown): string {
     if (!(error instanceof Error)) return 'unknown failure';
     const { code } = error as NodeJS.ErrnoException;

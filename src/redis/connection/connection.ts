@@ -18,7 +18,7 @@ export interface ConnectionEvents {
   down(reason: string): void;
   /** A message of the channel. */
   message(text: string): void;
-  /** Redis has answered with an error, in its own words: it has not done what it was asked. */
+  /** Redis has replied with an error message: it has not executed the command. */
   refused(reason: string): void;
   /** The permissions that the user lacks are others than before; empty when it has all. */
   denied(permissions: readonly string[]): void;
@@ -31,7 +31,7 @@ export interface RedisConnectionOptions {
   /** The name that the Sentinels have for the master; `null` with one URL. */
   readonly sentinelName: string | null;
   readonly clock: Clock;
-  /** Patience with a command, in milliseconds: twice that in silence ends the connection. */
+  /** Timeout of a command, in milliseconds: silence for twice that time ends the connection. */
   readonly callMs: number;
   readonly names: RedisNames;
   /** Emits `roundTrip` once for every command that was sent: a script by its name, `read` or `write`. */
@@ -60,7 +60,7 @@ export class RedisConnection {
   readonly #patience = new Map<() => void, number>();
   /** When the latest reply came, or the first command after a time without any was sent, on `clock.now()`. */
   #heardAt = Number.NEGATIVE_INFINITY;
-  /** Cancels the next look at what is under way; `null` where there is none. */
+  /** Cancels the next check of the running commands; `null` if there is none. */
   #cancelLook: (() => void) | null = null;
   #pauseMs = SHORTEST_PAUSE_MS;
   #cancelPause = (): void => {};
@@ -90,9 +90,9 @@ export class RedisConnection {
   }
 
   /**
-   * Runs a script with the keys of all scripts and these arguments: one round trip, two where Redis does
-   * not have it yet, and then commands that were sent after it may be carried out before it. Rejects with
-   * `RedisUnavailable` where no reply came in `callMs`, and with `RedisRefused` where the reply is an error.
+   * Runs a script with the keys of all scripts and these arguments: one round trip, or two if Redis has not loaded
+   * it yet; in that case later commands may be executed before it. Rejects with `RedisUnavailable` if there is no
+   * reply within `callMs`, and with `RedisRefused` if the reply is an error.
    */
   async run(script: Script, args: readonly string[]): Promise<unknown> {
     const { clock, names } = this.#options;
@@ -106,15 +106,15 @@ export class RedisConnection {
     }
   }
 
-  /** The values by these names, `null` where there is none, in one round trip. Rejects as `run` does. */
+  /** The values of these names, `null` if there is none, in one round trip. Rejects as `run` does. */
   async read(names: readonly string[]): Promise<(Buffer | null)[]> {
     if (names.length === 0) return [];
     return (await this.#call('read', ['MGET', ...names])) as (Buffer | null)[];
   }
 
   /**
-   * Keeps a value for some milliseconds; false where it cannot be sent. Sent at once, and carried out before whatever
-   * is run afterwards; only the event `roundTrip` says what becomes of it.
+   * Stores a value for some milliseconds; false if it cannot be sent. Sent at once, and executed before later
+   * commands; only the event `roundTrip` reports its result.
    */
   write(name: string, value: Buffer, ttlMs: number): boolean {
     if (!this.isUp) return false;
@@ -178,7 +178,7 @@ export class RedisConnection {
         : await findMaster(this.#addresses, sentinelName, options, signal);
     return RedisClient.open(master, options, signal, async (client) => {
       if (sentinelName !== null) await checkMaster(client);
-      // Said even where it keeps the connection from coming up.
+      // Reported even if it prevents the connection from being established.
       await this.#permissions.look(() => deniedTo((command) => client.send(command), names));
       await client.subscribe(names.channel, (text) => {
         if (!signal.aborted) events.message(text);
@@ -260,7 +260,7 @@ export class RedisConnection {
     else this.#lookIn(Math.ceil(nextAt - now));
   }
 
-  /** Whatever was asked for, and by whom: one who waits for no reply shall not be the only one to know. */
+  /** All refused commands are reported, including those whose reply is not awaited. */
   #refused(reason: string): void {
     if (reason.startsWith('NOSCRIPT')) return;
     this.#options.events.refused(reason);

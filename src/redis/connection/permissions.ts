@@ -4,7 +4,7 @@ import { scriptCommands } from '../lua/effects.ts';
 import type { RedisNames } from '../seal.ts';
 import type { Command } from './client.ts';
 
-/** Asks without doing anything: what is checked is the user, each command, and its keys and channels. */
+/** Checks without any effect: the user, each command, and its keys and channels. */
 const lua = `#!lua flags=no-writes,allow-oom
 local denied = {}
 for _, command in ipairs(cjson.decode(ARGV[1])) do
@@ -13,8 +13,8 @@ end
 return denied`;
 
 /**
- * The permissions that the user of a connection lacks, each as a command with the key or channel that it is lacking
- * for. One round trip; changes nothing. Rejects where it may not be asked, which takes `eval`.
+ * The permissions that the user of a connection lacks, each as a command with the missing key or channel. One
+ * round trip; changes nothing. Rejects if the check is not permitted, which needs `eval`.
  */
 export async function deniedTo(
   send: (command: Command) => Promise<unknown>,
@@ -24,7 +24,7 @@ export async function deniedTo(
   return Array.isArray(reply) ? reply.map(String) : [];
 }
 
-/** Whatever the gateway and its scripts send, each with a key or channel that it would have. */
+/** All commands of the gateway and its scripts, each with a possible key or channel. */
 function commandsFor({ channel, entry, keys: [state, tags] }: RedisNames): string[][] {
   const answer = entry('name');
   const words: Readonly<Record<string, string>> = { STATE: state, TAGS: tags, CHANNEL: channel };
@@ -40,18 +40,18 @@ function commandsFor({ channel, entry, keys: [state, tags] }: RedisNames): strin
 
 interface PermissionWatchOptions {
   readonly clock: Clock;
-  /** The permissions that are lacking now, in one round trip. Rejects where that cannot be asked. */
+  /** The permissions that are lacking now, in one round trip. Rejects if that cannot be checked. */
   readonly ask: () => Promise<readonly string[]>;
   /** Called with what is lacking whenever that has changed; empty when nothing is any more. */
   readonly changed: (denied: readonly string[]) => void;
 }
 
-/** Pause before asking again while something is lacking, in milliseconds: an operator may be granting it. */
+/** Pause between checks while a permission is lacking, in milliseconds: an operator may be granting it. */
 const ASK_AGAIN_MS = 1000;
 
 /**
- * Knows which permissions the user of the connection lacks: asked once for each connection, whenever Redis refuses a
- * command for want of one, and again and again while one is lacking. At most one question is under way.
+ * Tracks which permissions the user of the connection lacks: checked once for each connection, whenever Redis
+ * refuses a command for lack of one, and repeatedly while one is lacking. At most one check is running.
  */
 export class PermissionWatch {
   readonly #options: PermissionWatchOptions;
@@ -65,7 +65,7 @@ export class PermissionWatch {
     this.#options = options;
   }
 
-  /** Asks what is lacking now. Never rejects. */
+  /** Checks what is lacking now. Never rejects. */
   async look(ask = this.#options.ask): Promise<void> {
     if (this.#closed) return;
     if (this.#asking) {
@@ -78,7 +78,7 @@ export class PermissionWatch {
     try {
       this.#learn(await ask());
     } catch (error) {
-      // Nothing else than `eval` is needed to ask.
+      // The check needs only `eval`.
       if (error instanceof RedisRefused && error.message.startsWith('NOPERM'))
         this.#learn(['eval']);
     }
@@ -87,7 +87,7 @@ export class PermissionWatch {
     this.#cancel = this.#options.clock.after(ASK_AGAIN_MS, () => void this.look());
   }
 
-  /** Asks no more. */
+  /** Ends the checks. */
   close(): void {
     this.#closed = true;
     this.#cancel();

@@ -2,9 +2,9 @@ import type { Address } from './address.ts';
 import { RedisClient, type RedisClientOptions } from './client.ts';
 
 /**
- * Asks Sentinels in turn where the master is. The credentials, the database and the TLS of the first URL
- * are those of Redis itself. A Sentinel is asked without credentials first, and where it wants some, with
- * those of its own URL or else of the first. Throws an `Error` that says why the last one did not help.
+ * Queries Sentinels in turn for the address of the master. The credentials, the database and the TLS of the first
+ * URL are those of Redis itself. A Sentinel is queried without credentials first, and if it requires some, with
+ * those of its own URL or else of the first. Throws an `Error` with the reason of the last failure.
  */
 export async function findMaster(
   sentinels: readonly Address[],
@@ -25,7 +25,7 @@ export async function findMaster(
   throw reason;
 }
 
-/** That the server is a master: a Sentinel may not know yet that it no longer is. */
+/** Checks that the server is a master: a Sentinel may have outdated information. */
 export async function checkMaster(client: RedisClient): Promise<void> {
   const role = await client.send(['ROLE']);
   if (!Array.isArray(role) || role[0] !== 'master') throw new Error('is not a master');

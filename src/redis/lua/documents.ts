@@ -1,15 +1,15 @@
 /**
- * Documents: texts that replicas change together and scripts do not read. The field `b:<name>` of the state holds
- * "<version> <lag> <shift> <until> <text>":
+ * Documents: texts that replicas change together and that scripts do not parse. The field `b:<name>` of the state
+ * contains "<version> <lag> <shift> <until> <text>":
  *
- * - `version` is the number of the script that wrote it, which no other script of the epoch has.
- * - A document has a clock of its own, `shift` milliseconds behind the shared one. `lag` is by how much the shared clock
- *   may have been behind when the text was written. When some of that is made good, the shared clock jumps forward,
- *   and the document's clock does not: otherwise moments in the text would come too early.
- * - From `until` on the document may be forgotten.
+ * - `version` is the number of the script that wrote it, unique in the epoch.
+ * - A document has its own clock, `shift` milliseconds behind the shared one. `lag` is by how much the shared
+ * clock may have been behind when the text was written. When some of that is corrected, the shared clock jumps
+ * forward, and the document's clock does not: otherwise moments in the text would come too early.
+ * - From `until` on, the document may be deleted.
  *
- * What a replica waits for, its bid, is a field of its own, `w:<name>:<replica>`, "<until> <text>": it does not change
- * the document. Only bids of replicas whose lease runs count.
+ * The bid of a replica, its waiting requests, is a field of its own, `w:<name>:<replica>`, "<until> <text>": it
+ * does not change the document. Only bids of replicas with a valid lease count.
  */
 export const documents = `
 local lives = field('@') or {}

@@ -1,6 +1,6 @@
 /**
- * Every command of the scripts, once, as the arguments that it is checked with. STATE, TAGS and CHANNEL stand for the
- * two keys and the channel. A user that lacks one of them can run no script.
+ * Every command of the scripts, once, as the arguments of its permission check. STATE, TAGS and CHANNEL represent
+ * the two keys and the channel. A user that lacks one of them can run no script.
  */
 export const scriptCommands: readonly (readonly string[])[] = [
   ['hget', 'STATE', '#'],

@@ -2,11 +2,11 @@ import { memory } from './memory.ts';
 import { prints } from './prints.ts';
 
 /**
- * What every script begins with: shared time, and whether Redis remembers.
+ * The beginning of every script: shared time, and whether Redis has kept its data.
  *
- * `#` is the epoch: {id, run, since, off, floor, n, low, print, c, left, lost}. It stands in one hash with all documents, so that
- * whatever loses a document loses the epoch with it, and that is noticed. `run` is Redis' own name of its process:
- * asked each time, so that no proxy or reconnect can hide a restart.
+ * `#` is the epoch: {id, run, since, off, floor, n, low, print, c, left, lost}. It is in one hash with all
+ * documents, so that the loss of a document is the loss of the epoch too, and is detected. `run` is Redis' own
+ * name of its process: read each time, so that no proxy or reconnect can hide a restart.
  */
 export const enter = `
 -- Between what the shared clock must be when this script begins, as far as the caller knows.

@@ -1,12 +1,14 @@
 /**
- * Whether Redis has gone back in time. A failover to a copy and back, `SWAPDB` or `RESTORE` bring an older state under
- * the same run id, in which requests are missing that were sent. Only callers can tell, by what they have seen:
+ * Detects whether Redis has returned to an older state. A failover to a copy and back, `SWAPDB` or `RESTORE` have
+ * that effect under the same run id, and the latest requests are missing. Only callers can detect this, by what
+ * they have seen:
  *
- * - Epochs are numbered: `E.id` begins with its ordinal, which is above all that Redis or the caller knew when it
- *   began. A caller that has seen a later ordinal, or another epoch of the same one, has seen what is missing here.
- * - Scripts are numbered within their epoch (`E.c`). Redis keeps the number of each replica's latest script in a field
- *   of its own (`s:<replica>`), so that others cannot make up for it however many scripts they run: a caller that has
- *   had a reply with a higher number than its field holds has seen a later state.
+ * - Epochs are numbered: `E.id` begins with its ordinal, which is above all that Redis or the caller had when it
+ * began. A caller that has seen a later ordinal, or another epoch with the same one, has seen data that is missing
+ * here.
+ * - Scripts are numbered within their epoch (`E.c`). Redis stores the number of each replica's latest script in a
+ * separate field (`s:<replica>`), so that scripts of other replicas cannot hide a loss: a caller that has received
+ * a reply with a higher number than its field has seen a later state.
  * - The tags are another key: their highest number is that of the latest write.
  */
 export const memory = `

@@ -1,14 +1,14 @@
 /**
- * Whose secret is in use. Replicas with different secrets have different names for the same budgets and would each
- * spend the whole limit, so scripts serve one fingerprint, `E.print`, and keep replicas with any other out.
+ * The active secret. Replicas with different secrets have different names for the same budgets and would each
+ * spend the whole limit, so scripts serve one fingerprint, `E.print`, and exclude replicas with any other.
  *
- * `~` holds those that are kept out: {<print>: {ids: {<replica>: until}, since, at}}. A print that is kept out comes
- * into use only
- * - where no replica uses this Redis: the last has said goodbye (`E.left`) with no other print waiting;
- * - after it has had more replicas than the print in use for a minute, in which they called all the time. A pause of
- *   Redis does not count for either side, since no replica can call in it;
- * - where Redis has just lost its memory and a newcomer with another secret was the first to come back: the caller
- *   knows of an epoch that is not before the one that this newcomer has begun.
+ * `~` contains the excluded ones: {<print>: {ids: {<replica>: until}, since, at}}. An excluded print becomes
+ * active only
+ * - if no replica uses this Redis: the last has shut down (`E.left`) with no other print waiting;
+ * - if it has had more replicas than the active print for a minute, in which they called continuously. A pause of
+ * Redis does not count for either side, because no replica can call in it;
+ * - if Redis has just lost its data and a newcomer with another secret was the first to come back: the caller has
+ * seen an epoch that is not before the one that this newcomer has begun.
  */
 export const prints = `
 -- How long a replica counts as waiting after its latest call, and for how long its print has to outnumber, in milliseconds.

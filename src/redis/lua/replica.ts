@@ -1,8 +1,8 @@
 /**
- * A replica is alive: {lease, applied, remember, documents: [{name, token}]}. Answers {epoch, now, n, low, age, known,
- * others, tags, news, strangers}: the tags touched after `applied`, each with its number, or all that are
- * remembered to a replica that is new in this epoch. `news` is {token, shift, text, bids, company} of each document, with the text
- * only where its token is another. `strangers` are kept out, since they have another secret.
+ * A replica is alive: {lease, applied, remember, documents: [{name, token}]}. Returns {epoch, now, n, low, age,
+ * known, others, tags, news, strangers}: the tags of writes after `applied`, each with its number, or all stored
+ * ones for a replica that is new in this epoch. `news` is {token, shift, text, bids, company} of each document,
+ * with the text only if its token has changed. `strangers` are replicas excluded for another secret.
  */
 export const beat = `
 local A = cjson.decode(ARGV[6])
@@ -57,8 +57,9 @@ return reply
 `;
 
 /**
- * Writes have happened, or may have: {tags, intents}, all that they touched and the intents that stand for them. Answers {epoch, now, n, age, others}:
- * the replicas whose lease runs, each with what is left of it; the writers wait for them.
+ * Writes have happened, or may have: {tags, intents}, all tags that they affected and the intents that represent
+ * them. Returns {epoch, now, n, age, others}: the replicas with a valid lease, each with its remaining time; the
+ * writers wait for them.
  */
 export const touched = `
 local A = cjson.decode(ARGV[6])

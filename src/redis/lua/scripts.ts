@@ -5,7 +5,7 @@ import { enter } from './enter.ts';
 import { beat, goodbye, touched } from './replica.ts';
 import { discard, swap } from './swap.ts';
 
-/** A script as it is run: by its digest, and as a whole where Redis does not have it. */
+/** A script: by its digest, and its text if Redis has not loaded it. */
 export interface Script {
   /** What it is called in metrics. */
   readonly name: string;
@@ -21,7 +21,7 @@ export function script(name: string, lua: string): Script {
 
 const begin = effects + enter + documents;
 
-/** The scripts, each one command for Redis. What they take and answer is said where they are written. */
+/** The scripts, each one command for Redis. Their files describe arguments and replies. */
 export const scripts: Readonly<
   Record<'beat' | 'swap' | 'discard' | 'touched' | 'goodbye', Script>
 > = {

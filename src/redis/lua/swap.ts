@@ -1,20 +1,20 @@
 /**
- * Changes a document if it is as its replica knows it: {name, token, company, n, latest, forget, bid, bidMs, intents, messages},
- * and the text that takes the place of the document, empty to leave it.
+ * Changes a document if it is in the state that its replica expects: {name, token, company, n, latest, forget,
+ * bid, bidMs, intents, messages}, and the text that replaces the document, empty to keep it.
  *
- * The replica has reckoned with a moment that was certainly over. It is carried out only up to `latest`, a little
- * later: what is long on its way is refused, and the replica that waited for its reply in vain knows that it will not be carried
- * out any more.
+ * The replica has calculated with a moment that has certainly passed. The change is executed only until `latest`,
+ * slightly later: a delayed command is refused, and a replica without a reply can be sure that it will not be
+ * executed any more.
  *
- * Where it depends on who else lives and what they wait for, `company` names that as it is known, and `n` is the latest
- * write that is known: both must be true too.
+ * If the change depends on the other replicas and their bids, `company` identifies their expected state, and `n`
+ * is the latest known write: both must match too.
  *
- * Only what is carried out has an effect: the text, the bid (empty to take it back), and `intents`, {add: {<id>: {ms,
- * tags}}, renew: {<id>: ms}, drop: [id]}. Each of `messages`, {text, always}, is told if it is always to be told or
+ * Only an executed change has effects: the text, the bid (empty to remove it), and `intents`, {add: {<id>: {ms,
+ * tags}}, renew: {<id>: ms}, drop: [id]}. Each of `messages`, {text, always}, is published if `always` is set or
  * another replica waits.
  *
- * Answers {epoch, now, n, age, done, token, shift, text, others, bids, company}: the text only where it was refused, so that one
- * more try is enough. To read a document is to swap it with an empty token.
+ * Returns {epoch, now, n, age, done, token, shift, text, others, bids, company}: the text only after a refusal, so
+ * that one more attempt is enough. To read a document, swap it with an empty token.
  */
 export const swap = `
 local A, TEXT = cjson.decode(ARGV[6]), ARGV[7]

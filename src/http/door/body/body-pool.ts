@@ -2,7 +2,7 @@ import { GraphQLError } from 'graphql';
 import { GatewayError } from '../../../errors.ts';
 import { SharedPool } from '../../../scheduling/shared-pool.ts';
 
-/** A body that is no larger is always taken: usual operations do not wait for what others send. */
+/** A body up to this size is always accepted: usual operations do not wait for large ones. */
 export const MIN_COUNTED_BYTES = 16 * 1024;
 /** Bytes that the larger bodies of all requests under way may have together. */
 const MAX_BYTES = 128 * 1024 * 1024;
@@ -10,8 +10,8 @@ const MAX_BYTES = 128 * 1024 * 1024;
 const RETRY_AFTER_SECONDS = 1;
 
 /**
- * Bounds what the large bodies of all requests under way take in memory: half of it for one caller, and always
- * less than what would leave nothing for the next one.
+ * Bounds the memory of all large request bodies: half of it for one caller, and always less than would leave
+ * nothing for the next one.
  */
 export class BodyPool {
   readonly #pool: SharedPool;
@@ -21,9 +21,9 @@ export class BodyPool {
   }
 
   /**
-   * Reserves bytes for a body that is about to be read. Call what this returns with the bytes that are still held
-   * whenever that becomes less, and in the end with 0.
-   * @throws GraphQLError `BUDGET_EXHAUSTED` with status 503 when there is no room.
+   * Reserves bytes for a body that is about to be read. Call the returned function with the bytes still in use
+   * whenever they decrease, and finally with 0.
+   * @throws GraphQLError `BUDGET_EXHAUSTED` with status 503 if there is no room.
    */
   take(caller: string, bytes: number): (stillHeld: number) => void {
     const pool = this.#pool;

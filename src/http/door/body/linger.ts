@@ -5,12 +5,12 @@ import type { SendBody } from '../../respond.ts';
 
 /** How long a request may take to send its body, in milliseconds. Uploads have a rule of their own. */
 const BODY_MS = 60_000;
-/** How long the rest of a body is read and discarded, so that its sender can read the answer. */
+/** How long the rest of a body is read and discarded, so that the client can read the response. */
 const LINGER_MS = 1000;
 
 /**
- * Sends an answer to a request whose body may not have arrived yet. To close the connection on a sender who is still
- * sending would reset it, and the answer would be lost.
+ * Sends a response to a request whose body may not have arrived completely. Closing the connection while the
+ * client is sending would reset it, and the response would be lost.
  */
 export function lingering(clock: Clock): SendBody {
   return (response, body) => {
@@ -20,7 +20,7 @@ export function lingering(clock: Clock): SendBody {
       return;
     }
     response.setHeader('Connection', 'close');
-    // A sender who waits for `100 Continue` sends nothing after a final answer.
+    // A client that waits for `100 Continue` sends nothing after a final response.
     if (expectsContinue(request) && !request.readableDidRead) {
       response.end(body);
       return;
@@ -37,8 +37,8 @@ export function lingering(clock: Clock): SendBody {
 }
 
 /**
- * Ends the connection of a request whose body takes longer than a minute, unless it is `unhurried`, or does not come
- * soon after its answer was complete: Node reads and discards the rest for as long as it takes, which can be for ever.
+ * Closes the connection of a request whose body takes longer than a minute, unless it is `unhurried`, or does not
+ * arrive soon after its response was complete: Node would read and discard the rest without a time limit.
  */
 export function limitBodyTime(
   request: IncomingMessage,

@@ -22,10 +22,10 @@ type FormReader = (options: {
 type Json = Record<string, unknown>;
 
 /**
- * Reads an operation with files, as the GraphQL multipart request specification has it: in place of
- * Yoga's parser, which makes whatever a path of `map` names. Here a path leads along what is there, to a
- * null. Parts may come in any order, since the body is held as a whole and is limited as one.
- * @throws BadUserInput `BAD_USER_INPUT` for parts that do not fit together.
+ * Parses an operation with files, by the GraphQL multipart request specification: in place of Yoga's parser, which
+ * creates whatever a path of `map` names. Here a path must lead through existing members to a null. Parts may
+ * arrive in any order, because the body is held and limited as a whole.
+ * @throws BadUserInput `BAD_USER_INPUT` for inconsistent parts.
  */
 export async function readForm(
   request: Request,
@@ -100,7 +100,7 @@ function objectOf(name: string, text: string): Json {
   return value as Json;
 }
 
-/** Puts a file where a path leads, which must be a null that the operation itself has there. */
+/** Inserts a file at a path, which must lead to a null of the operation itself. */
 function put(operations: Json, path: string, file: object): void {
   const steps = path.split('.');
   const last = steps.pop() ?? '';
@@ -112,7 +112,7 @@ function put(operations: Json, path: string, file: object): void {
   (place as Json)[last] = file;
 }
 
-/** What an object has of its own under a name, and a list at an index; nothing of what all objects have. */
+/** An own member of an object, and an element of a list; no inherited members. */
 function memberOf(place: unknown, step: string): unknown {
   if (typeof place !== 'object' || place === null || !Object.hasOwn(place, step)) return undefined;
   return (place as Json)[step];

@@ -10,12 +10,12 @@ export function isJson(contentType: string | null | undefined): boolean {
   return JSON_TYPES.has(type.trim().toLowerCase());
 }
 
-/** Whether a value is an object with members of its own, as JSON has it. */
+/** Whether a value is an object with its own members, as in JSON. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What is wrong with the members of an envelope beside its text, for a person; `null` where nothing is. */
+/** What is wrong with the members of an envelope besides its text, as a sentence; `null` if nothing is. */
 export function envelopeFault({
   extensions,
   operationName,

@@ -1,6 +1,6 @@
 /** A type, or a coding, that a client accepts, and how much it wants it. */
 interface AcceptedRange {
-  /** In lower case; `*` stands for any part of it. */
+  /** In lower case; `*` matches any part. */
   readonly type: string;
   /** Its parameters in lower case, without quotes and without `q`. */
   readonly parameters: readonly string[];
@@ -40,7 +40,9 @@ export function qualityOf(accept: string | null | undefined, type: string): numb
   return 0;
 }
 
-/** The type of JSON that is wanted most, the usual one where both are wanted alike. Its quality is 0 where none is. */
+/**
+ * The preferred JSON type, `application/json` if both are preferred equally. Its quality is 0 if there is none.
+ */
 export function acceptedJson(accept: string | null | undefined): {
   readonly type: string;
   readonly quality: number;
@@ -52,8 +54,8 @@ export function acceptedJson(accept: string | null | undefined): {
 }
 
 /**
- * The ranges that name a type outright and want it most, unless JSON is wanted more: a wildcard asks for nothing in
- * particular. `suits` leaves out those that mean another form of it.
+ * The ranges that name a type explicitly and prefer it most, unless JSON is preferred: a wildcard expresses no
+ * preference. `suits` excludes those that mean another form of it.
  */
 export function rangesNaming(
   accept: string | null | undefined,

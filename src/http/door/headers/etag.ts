@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 
 /**
- * What the answer to a GET can differ by, besides its coding, while a browser may keep it. With `Prefer`, only
- * `Preference-Applied` does.
+ * The headers that the response to a GET depends on, besides its coding, while a browser may store it. `Prefer`
+ * affects only `Preference-Applied`.
  * Implements: RFC 9110 section 12.5.5, RFC 7240 section 2.
  */
 export const VARY_OF_GET = 'Accept, Authorization, Prefer';
