@@ -35,13 +35,13 @@ interface BackendWorld {
   readonly events: EventStream;
   readonly digest: Digest;
   readonly journal: Journal;
-  /** The other processes that share budgets and answers; `null` where this one is alone. */
+  /** The other processes that share budgets and responses; `null` if this one is alone. */
   readonly replicas: Replicas | null;
   /** Learns how the requests to an upstream end. */
   readonly witness: (subject: Subject) => Witness;
 }
 
-/** Puts a client and its lists together for each API. No client is given a key: calls bring one. */
+/** Creates a client and its lists for each API. No client receives a key: requests bring one. */
 export function createBackends(
   config: Config,
   endpoints: Endpoints,
@@ -62,7 +62,7 @@ export function createBackends(
       baseUrl: endpoints.links.baseUrl,
       timeZone: config.links.timeZone,
       pageSize: config.links.pageSize,
-      // Callers bring keys of their own only in this mode.
+      // Only in this mode callers bring their own keys.
       ownKey: auth.mode !== 'passthrough',
       maxKeys: auth.mode === 'passthrough' ? auth.maxKeys : Number.POSITIVE_INFINITY,
       freshness,
@@ -107,7 +107,7 @@ function createBackend(
     timeZone,
   }: OwnOptions,
 ): Backend {
-  // By name, so that TypeScript refuses whatever is not the client's, an API key least of all.
+  // By name, so that TypeScript rejects anything that the client does not use, an API key above all.
   const { answers, budgetOf } = replicas?.sharing(api.upstream) ?? {};
   const client = new Client({
     answers,

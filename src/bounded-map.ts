@@ -15,13 +15,13 @@ interface Bound<V> {
    * @default 1 each
    */
   readonly weigh?: (key: string, value: V) => number;
-  /** Called with every entry that left the map, for want of room or because it was deleted. */
+  /** Called with every entry that was removed, to free memory or because it was deleted. */
   readonly onForget?: (key: string, value: V) => void;
 }
 
 /**
- * A map that takes bounded memory however many keys come: whatever was not used for the longest is forgotten first. To
- * `get` and to `set` is to use; to `peek`, or to look through all, is not. Nothing is forgotten for its age.
+ * A map with bounded memory for any number of keys: the least recently used entry is removed first. `get` and
+ * `set` count as use; `peek` and iteration do not. Nothing is removed because of its age.
  */
 export class BoundedMap<V extends object | string | number> extends LRUCache<string, V> {
   readonly #heaviest: number;

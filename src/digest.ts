@@ -9,9 +9,9 @@ export function createDigest(secret: string): Digest {
 }
 
 /**
- * Digests for keys of maps that never leave this process: another secret for each, and a third of the
- * cost of `createDigest`, since one call of OpenSSL makes it. From one of these, that of a
- * longer text can be computed (SHA-256 is not HMAC), so none may be sent, logged or stored elsewhere.
+ * Digests for keys of maps that never leave this process: with a secret of their own, at a third of the cost of
+ * `createDigest`, since one call of OpenSSL makes it. From one of these, that of a longer text can be computed
+ * (SHA-256 is not HMAC), so none may be sent, logged or stored elsewhere.
  */
 export function createLocalDigest(): Digest {
   const secret = randomBytes(32).toString('base64');

@@ -50,7 +50,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** `BAD_USER_INPUT`: an argument that cannot be right. Costs no upstream call. */
+/** `BAD_USER_INPUT`: an invalid argument. Costs no upstream request. */
 export class BadUserInput extends GatewayError {
   override readonly name = 'BadUserInput';
   constructor(message: string, details?: Readonly<Record<string, unknown>>) {
@@ -86,17 +86,17 @@ export type InputIssueCode =
 /** What is wrong with a member: for a program, for a translation, and for a person. */
 export interface InputFault {
   readonly code: InputIssueCode;
-  /** What the sentence of a translation needs beside the code; each code has its own names. */
+  /** The parameters of a translated message; each code has its own names. */
   readonly params: Readonly<Record<string, unknown>>;
   readonly message: string;
 }
 
-/** One fault of an input: where, from the argument's name on, and what. */
+/** A validation error of an input: its path, from the argument's name on, and its kind. */
 export interface InputIssue extends InputFault {
   readonly path: readonly string[];
 }
 
-/** `BAD_USER_INPUT` with every fault of an input; mutations show it as `InvalidInput`. */
+/** `BAD_USER_INPUT` with all validation errors of an input; mutations return it as `InvalidInput`. */
 export class InvalidInput extends GatewayError {
   override readonly name = 'InvalidInput';
   readonly issues: readonly InputIssue[];
@@ -112,8 +112,8 @@ export class InvalidInput extends GatewayError {
 }
 
 /**
- * `BUDGET_EXHAUSTED`: the upstream's rate limit leaves no call that could be made before the caller's
- * deadline. `retryAfterMs` and `availableAt` say when one can.
+ * `BUDGET_EXHAUSTED`: the upstream's rate limit leaves no request before the caller's deadline. `retryAfterMs` and
+ * `availableAt` say when one is possible.
  */
 export class BudgetExhausted extends GatewayError {
   override readonly name = 'BudgetExhausted';
@@ -127,8 +127,8 @@ export class BudgetExhausted extends GatewayError {
 }
 
 /**
- * `UPSTREAM_REJECTED`: the upstream understood the request and said no. `reason` is its own sentence,
- * which mutations show as `Rejected.message`; a read's error does not repeat it.
+ * `UPSTREAM_REJECTED`: the upstream rejected the request. `reason` is its own message, which mutations return as
+ * `Rejected.message`; a read's error does not repeat it.
  */
 export class UpstreamRejected extends GatewayError {
   override readonly name = 'UpstreamRejected';
@@ -144,8 +144,8 @@ export class UpstreamRejected extends GatewayError {
 }
 
 /**
- * `OPERATION_TOO_EXPENSIVE` for a read that is rejected because another one of its batch is: `first` has the details.
- * Where the response shows the path of `first`, the message names it.
+ * `OPERATION_TOO_EXPENSIVE` for a read that is rejected because another one of its batch is: `first` has the
+ * details. If the response contains the path of `first`, the message names it.
  */
 export class RejectedTogether extends GatewayError {
   override readonly name = 'RejectedTogether';

@@ -32,7 +32,7 @@ import { createDispatcher } from './upstream/wire/undici.ts';
 /** A whole gateway, not yet listening. */
 export interface Gateway {
   readonly schema: GraphQLSchema;
-  /** Answers a request without a socket of its own; the upstreams are asked over real ones. */
+  /** Handles a request without a socket; upstream requests use real sockets. */
   fetch(request: Request): Promise<Response>;
   /**
    * Begins to listen. `operatorsUrl` is where metrics and console are: the same as `url`, but with `METRICS_PORT`.
@@ -41,22 +41,22 @@ export interface Gateway {
   listen(): Promise<{ readonly url: string; readonly operatorsUrl: string }>;
   /** Lets running requests finish, then lets go of everything. */
   close(): Promise<void>;
-  /** What an operator wants to know at a start: as lines for a person, or into the log. */
+  /** Facts about the start for the operator: as lines for a terminal, or as a log line. */
   report(): string[];
   logStart(): void;
   logStop(signal: string): void;
-  /** Logs a defect that came up outside of any answer, with the id of the request in whose work it did. */
+  /** Logs an exception outside of any response, with the id of the request whose work caused it. */
   reportDefect(error: unknown): void;
 }
 
 /** What a test puts in the place of the world. */
 export interface Overrides {
   readonly clock?: Clock;
-  /** Where the log goes; without it, only what is unexpected is written, to standard error. */
+  /** The target of the log; without it, only unexpected errors are written, to standard error. */
   readonly log?: LogStream;
   /** What is known of the time before. */
   readonly journal?: Journal;
-  /** The folder of the pages for browsers, where they are not those of the build. */
+  /** The folder of the pages for browsers, if they are not those of the build. */
   readonly pages?: string;
   /** The times of the protocol between replicas, where they do not follow from the windows. */
   readonly protocolTimes?: ProtocolTimes;
@@ -90,7 +90,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
   });
   const { events } = telemetry;
   const complain = (sentence: string): void => events.emit('complaint', { sentence });
-  // Loaded only where it is used, with the driver.
+  // Loaded only if used, with the driver.
   const { Replicas } = config.redis ? await import('./replicas.ts') : {};
   const { redis } = config;
   const times = overrides.protocolTimes;
@@ -221,8 +221,8 @@ async function startEmbedded({ sandboxPorts: { links, market } }: Config): Promi
 }
 
 /**
- * What each key has spent, remembered in `STATE_DIR`. `complain` gets the reason where that cannot be, and `warn` what is
- * wrong although it can.
+ * The leases of each key, saved in `STATE_DIR`. `complain` receives the reason if that is impossible, and `warn` a
+ * problem that does not prevent it.
  */
 export function createJournal(
   config: Config,

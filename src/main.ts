@@ -1,6 +1,9 @@
 #!/usr/bin/env node
 
-/** The version of Node that `package.json` asks for. Nothing is imported before it is known: an older one cannot parse it. */
+/**
+ * The Node version that `package.json` requires. Nothing is imported before the check: an older one cannot parse
+ * it.
+ */
 const OLDEST_NODE = { major: 20, minor: 19 };
 
 type Command = (args: readonly string[], env: NodeJS.ProcessEnv) => void | Promise<void>;
@@ -15,7 +18,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   help: async () => (await import('./commands/help.ts')).printHelp,
 };
 
-/** Options that are commands, wherever they stand. */
+/** Options that are commands, at any position. */
 const spellings: Readonly<Record<string, string>> = {
   '--help': 'help',
   '-h': 'help',
@@ -55,7 +58,7 @@ async function fail(error: unknown): Promise<never> {
   const { describeFault } = await import('./commands/describe-fault.ts');
   const { code, text } = describeFault(error);
   process.stderr.write(`${text}\n`);
-  // Sockets opened before the fault must not keep the process alive.
+  // Sockets opened before the failure must not keep the process alive.
   process.exit(code);
 }
 

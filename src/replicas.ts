@@ -23,7 +23,7 @@ import { type Member, membersOf, SharedBudgets } from './upstream/budget/shared/
 import { SharedGenerations } from './upstream/cache/shared-generations.ts';
 import type { SharedAnswers } from './upstream/reads/shared-cache.ts';
 
-/** What one upstream's client needs to share its budgets and its answers. */
+/** What one upstream's client needs to share its budgets and its responses. */
 interface UpstreamSharing {
   readonly budgetOf: (secret: string) => Budget;
   readonly answers: SharedAnswers;
@@ -40,8 +40,8 @@ interface ReplicasOptions {
 }
 
 /**
- * This process as one of several on one Redis: its part of the budgets, answers and writes that all share. Puts
- * the rooms of that together; what happens in each is said there.
+ * This process as one of several on one Redis: its part of the shared budgets, responses and writes. Composes the
+ * parts; each documents itself.
  */
 export class Replicas {
   readonly generations: SharedGenerations;

@@ -5,9 +5,8 @@ interface Kind {
 }
 
 /**
- * Everything that has a ttl of its own: what a read is a read of. `ttlMs` is how long an answer counts
- * as fresh unless its setting, `TTL_…_MS`, says otherwise; `why` gives the reason to the operator.
- * `standIn`: see `standInOf`.
+ * All resources with their own ttl. `ttlMs` is how long a response counts as fresh unless the setting `TTL_…_MS`
+ * says otherwise; `why` gives the reason to the operator. `standIn`: see `standInOf`.
  */
 export const resources = {
   account: {
@@ -21,7 +20,7 @@ export const resources = {
   channelItems: {
     ttlMs: 60_000,
     why: 'Costs one request per channel, so it is cached as long as the channel list.',
-    // Of the three types, only a QR code can cost further calls.
+    // Of the three types, only a QR code can cost further requests.
     standIn: () => ({ type: 'QR' }),
   },
   splashPages: {
@@ -69,8 +68,8 @@ function isResource(name: string): name is Resource {
 }
 
 /**
- * The members from which further reads follow of a row that a dry run does not know; `undefined` where none follow.
- * `id` is that of a row that it names.
+ * The members of an unknown row in a dry run on which further reads depend; `undefined` if none do. `id` is that
+ * of a row that it refers to.
  */
 export function standInOf(resource: Resource, id: number): object | undefined {
   const kind: Kind = resources[resource];

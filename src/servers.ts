@@ -62,14 +62,14 @@ interface Parts {
   readonly sandbox: { readonly links: string; readonly market: string } | null;
   /** A code that the examples of GraphiQL can look up in the sandbox. */
   readonly purchaseCode: string | undefined;
-  /** The other processes that share budgets and answers; `null` where this one is alone. */
+  /** The other processes that share budgets and responses; `null` if this one is alone. */
   readonly replicas: SharedState | null;
   readonly telemetry: Telemetry;
   /** What the latest requests to each upstream have shown. */
   readonly watches: readonly FaultWatch[];
 }
 
-/** What both servers use: the door's rules stand here once for every route. */
+/** What both servers use: the rules of the door are defined here once for all routes. */
 interface Shared {
   readonly answers: RememberedAnswers;
   readonly bodyLimits: BodyLimits;
@@ -91,7 +91,7 @@ export interface Servers {
   readonly operators: HttpServer | null;
   /** All live queries; `null` where there can be none. */
   readonly live: LiveHub | null;
-  /** What the console shows; `null` where nothing is counted. */
+  /** The data of the console; `null` if nothing is counted. */
   readonly console: ConsoleFeed | null;
 }
 
@@ -175,7 +175,7 @@ function createShared(
     operations: new CompiledQueries({
       open: contexts.cacheOnly,
       parts: new AnswerParts({ cache, clock, maxBytes }),
-      // Where operations are listed, no text is taken for its own sake.
+      // With listed operations, no other text is accepted.
       read: config.persistedOperations ? null : texts.read.bind(texts),
       check: texts.check.bind(texts),
     }),
@@ -225,7 +225,7 @@ function createGraphql(
   return createGraphqlServer({ schema, createContext: contexts.create, plugins, maskError });
 }
 
-/** What the HTTP server is put together from, besides. */
+/** The other parts of the HTTP server. */
 interface HttpParts {
   readonly graphql: Servers['graphql'];
   readonly state: GatewayState;

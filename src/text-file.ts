@@ -13,15 +13,15 @@ import {
 const FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0);
 
 /**
- * Reads a file as UTF-8, at once. A pipe would hold the process until it is written to, a device for ever, and
- * a huge file would take all memory: none of them is read.
+ * Reads a file as UTF-8, synchronously. A pipe would block the process until it is written to, a device without
+ * end, and a huge file would take all memory: none of them is read.
  * @throws TypeError whose message says why a file is not read; the error of the file system otherwise.
  */
 export function readTextFile(path: string, maxBytes: number): string {
   const file = openSync(path, FLAGS);
   try {
     if (!fstatSync(file).isFile()) throw new TypeError('it is not a regular file');
-    // One byte more than it may have. Its size is not asked for: it can be growing.
+    // One byte more than it may have. Its size is not used: it can be growing.
     let bytes = Buffer.allocUnsafe(Math.min(maxBytes, 64 * 1024) + 1);
     let length = 0;
     for (;;) {

@@ -34,7 +34,7 @@ export interface FilesOptions extends UploadObservers {
   readonly maskError: MaskError;
 }
 
-/** Answers everything under `/files/`. `Expect: 100-continue` is left to it. */
+/** Handles everything under `/files/`, including `Expect: 100-continue`. */
 export type FilesRoute = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -42,11 +42,11 @@ export type FilesRoute = (
 ) => void;
 
 /**
- * `PUT /files/:filename` streams a file of any size to the upstream. No more than its first bytes is read
- * before the upload has its slot under the rate limit, and then no faster than the upstream takes it; a
- * slot is asked for when the first bytes have come. 1 upstream call. Answers `{ id, databaseId, shortUrl }`
- * with status 201, or `{ errors }` as `/graphql` has them.
- * A body that ends early, or grows too large, cuts the upstream's request off instead of ending it.
+ * `PUT /files/:filename` streams a file of any size to the upstream. Only its first bytes are read before the
+ * upload has its slot under the rate limit, and then it is read no faster than the upstream accepts it; a slot is
+ * requested when the first bytes have arrived. Costs 1 upstream request. Responds with `{ id, databaseId, shortUrl
+ * }` and status 201, or with `{ errors }` in the format of `/graphql`. A body that ends early, or grows too large,
+ * aborts the upstream's request instead of ending it.
  * Implements: Link API > Files > POST /api/files/upload/:filename.
  */
 export function createFilesRoute(options: FilesOptions): FilesRoute {
@@ -113,7 +113,7 @@ async function upload(
     respond(response, jsonAnswer(201, file), lingering(clock));
     running.ended(201, null);
   } catch (error) {
-    // A fault of the body also breaks the upstream's request, whose error is only the consequence.
+    // A failure of the body also aborts the upstream's request, whose error is only the consequence.
     const { answer, code } = refusalOf(body.fault ?? error, options.maskError);
     body.close();
     respond(response, answer, lingering(clock));
@@ -128,8 +128,8 @@ function emptyFile(): InvalidInput {
 }
 
 /**
- * Spares a sender the first bytes of a file whose turn comes too late.
- * @throws BudgetExhausted `BUDGET_EXHAUSTED`, without a call.
+ * Rejects an upload whose turn would come too late before its first bytes are sent.
+ * @throws BudgetExhausted `BUDGET_EXHAUSTED`, without a request.
  */
 function refuseLate(key: KeyState | null, { maxWaitMs }: Caller, clock: Clock): void {
   const waitMs = Math.ceil(key?.writeInMs ?? 0);
@@ -138,7 +138,8 @@ function refuseLate(key: KeyState | null, { maxWaitMs }: Caller, clock: Clock): 
 }
 
 /**
- * Who uploads, and the link API on behalf of this request. The checks of `/graphql` come in the same order.
+ * The uploading caller, and the link API on behalf of this request. The checks have the same order as those of
+ * `/graphql`.
  * @throws GatewayError `FORBIDDEN` for a page of an origin or a role that may not upload.
  * @throws GraphQLError `UNAUTHENTICATED`.
  */

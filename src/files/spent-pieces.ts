@@ -11,11 +11,11 @@ type Collect = (options: { readonly type: 'minor' }) => void;
 let collect: Collect | undefined;
 
 /**
- * Has the memory of pieces that have gone by given back soon. Node copies each piece into memory outside of the heap,
- * and V8 lets 32 MiB of that pile up before it looks through young objects for it; what piles up counts against the
- * limit of the whole heap, which starts collections of everything.
- * Measured with an upload of 300 MB and the limits of `v8-flags.ts`: 1 such collection, 94 MB at most and 140 ms of
- * processor time for 100 MB, where without it they are 10, 130 MB and 260 ms.
+ * Frees the memory of transmitted pieces early. Node copies each piece into memory outside of the heap, and V8
+ * lets 32 MiB of that accumulate before it scans young objects for it; that memory counts against the limit of the
+ * whole heap, which starts full collections. Measured with an upload of 300 MB and the limits of `v8-flags.ts`: 1
+ * such collection, 94 MB at most and 140 ms of processor time for 100 MB; without it 10 collections, 130 MB and
+ * 260 ms.
  */
 export class SpentPieces {
   #bytes = 0;
@@ -30,7 +30,7 @@ export class SpentPieces {
   }
 }
 
-/** Takes 1 to 4 ms. The program can be started without options of Node, however it is installed. */
+/** Takes 1 to 4 ms. Works without options of Node, for every kind of installation. */
 function collector(): Collect {
   setFlagsFromString('--expose-gc');
   return runInNewContext('gc') as Collect;

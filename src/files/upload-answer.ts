@@ -4,14 +4,14 @@ import { errorAnswer, type PlainAnswer } from '../http/respond.ts';
 import { UploadFault } from './upload-body.ts';
 import { TooManyUploads } from './upload-places.ts';
 
-/** The status for a code where it differs from what `/graphql` answers. */
+/** The statuses that differ from those of `/graphql`. */
 const statusByCode: Readonly<Record<string, number>> = {
   UPSTREAM_REJECTED: 422,
   // Proxies send a PUT again after 502 to 504.
   OUTCOME_UNKNOWN: 500,
 };
 
-/** What an upload is answered that came to nothing: as `/graphql` has it, but for the status. */
+/** The response to a failed upload: as for `/graphql`, except for the status. */
 export function refusalOf(
   error: unknown,
   maskError: MaskError,

@@ -7,7 +7,7 @@ interface UploadBodyOptions {
   readonly request: IncomingMessage;
   readonly clock: Clock;
   readonly maxBytes: number;
-  /** Whether that many bytes may be held until the upload is over. */
+  /** Whether that many bytes may be held until the upload has ended. */
   readonly hold: (bytes: number) => boolean;
   /** Called when bytes are handed out that will not be again. */
   readonly onSpent: (bytes: number) => void;
@@ -18,13 +18,13 @@ interface UploadBodyOptions {
 }
 
 /**
- * How many bytes must have come before the upload asks for its turn, unless the file is smaller: a sender who
- * says much and sends little takes no slot. More are not read before it has one.
+ * How many bytes must have arrived before the upload requests its turn, unless the file is smaller: a client that
+ * announces much and sends little takes no slot. No more is read before it has one.
  */
 const FIRST_BYTES = 64 * 1024;
 /**
- * How many of the first bytes are buffered until the upload is over, at most. An upstream that refuses for its
- * rate limit usually does so before it has read more, and then the upload can be sent again.
+ * How many of the first bytes are buffered until the upload has ended, at most. An upstream that refuses because
+ * of its rate limit usually does so before it has read more, and then the upload can be repeated.
  */
 const BUFFERED_BYTES = 1024 * 1024;
 /** How long a sender is waited for in all, in milliseconds, unless bytes come. */
@@ -67,7 +67,7 @@ export class UploadBody implements ByteStream {
   /** Whether the first bytes have been handed out. */
   #sent = false;
   #ended = false;
-  /** Why no more comes, where that is not the end. */
+  /** Why no more data arrives, if that is not the end. */
   #broken: { readonly error: unknown } | null = null;
   /** What waits for the next piece, and since when. */
   #waiting: { readonly since: number; readonly look: () => void } | null = null;
@@ -96,7 +96,7 @@ export class UploadBody implements ByteStream {
     while (this.#bytes < FIRST_BYTES && !this.#ended) await this.#more();
   }
 
-  /** By hand, where a generator would cost several promises for each piece. */
+  /** Written by hand, because a generator would cost several promises for each piece. */
   open(): AsyncIterableIterator<Uint8Array> {
     this.#sent = true;
     let at = 0;
@@ -136,19 +136,19 @@ export class UploadBody implements ByteStream {
     this.#options.onLost(new BudgetExhausted('LINKS', Math.max(1, retryAfterMs), availableAt));
   }
 
-  /** Reads no more: the rest of the request is left to the code that answers it. */
+  /** Stops reading: the rest of the request is left to the code that responds to it. */
   close(): void {
     this.#patience.end();
     if (!this.#started) return;
     const { request } = this.#options;
     request.off('data', this.#take).off('end', this.#end);
     request.off('error', this.#breakOff).off('close', this.#breakOff);
-    // What has come in whole is in no one's way, unless it stays there: the connection may serve on.
+    // A body that has arrived completely is removed, so that the connection can be reused.
     if (request.complete) request.resume();
     else request.pause();
   }
 
-  /** Waits for whatever comes next: a piece, or the end. */
+  /** Waits for the next piece or the end. */
   #more(): Promise<void> {
     const { clock, request } = this.#options;
     if (!this.#started) this.#start();
@@ -183,7 +183,7 @@ export class UploadBody implements ByteStream {
       return;
     }
     this.#pieces.push(piece);
-    // Once some are gone, there is no use in the others.
+    // Once some bytes are lost, the others are of no use.
     if (this.#sent) this.#keeps &&= this.#bytes <= BUFFERED_BYTES && hold(piece.length);
     if (this.#waiting) this.#wake(piece.length * PATIENCE_PER_BYTE_MS);
     else request.pause();

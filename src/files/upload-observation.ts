@@ -4,7 +4,7 @@ import type { EventStream } from '../observe/event-stream.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import type { Caller } from '../upstream/operation.ts';
 
-/** Where uploads are emitted. */
+/** Emits events of uploads. */
 export interface UploadObservers {
   readonly clock: Clock;
   readonly events: EventStream;
@@ -12,18 +12,18 @@ export interface UploadObservers {
 
 /** An upload as it is observed: an operation like those of the graph. */
 interface UploadObservation {
-  /** It is known who sends it, and what it costs is on the receipt of this request. */
+  /** The caller is known, and the cost is on the receipt of this request. */
   of(caller: Caller): void;
   /** Runs the upload itself, as the parent of its upstream request. */
   run<T>(work: () => T): T;
-  /** It has been answered; `code` is `null` when it was made. */
+  /** It has its response; `code` is `null` after success. */
   ended(status: number, code: string | null): void;
 }
 
 /** What an upload is called among operations. */
 const NAME = 'PUT /files';
 
-/** Emits an upload once, when it is over, also one that was refused. */
+/** Emits an upload once, when it has ended, including refused ones. */
 export function observeUpload(
   request: IncomingMessage,
   response: ServerResponse,
@@ -41,7 +41,7 @@ export function observeUpload(
     },
     run: (work) => (caller && events.within ? events.within(caller.receipt, work) : work()),
     ended(status, code) {
-      // An answer is on its way while its sender can still read it.
+      // A response is being sent while its client can still read it.
       const canceled = response.destroyed && !response.writableEnded;
       const summary = caller?.receipt.summary;
       const at = clock.now();

@@ -14,9 +14,9 @@ const members: Readonly<Record<string, keyof UploadFile>> = {
 };
 
 /**
- * Reads `/files/:filename?option=value` and checks it as `uploadFile` does. An unknown option is a
- * fault: a file whose `pasword` was overlooked would be open to everybody.
- * @throws InvalidInput `BAD_USER_INPUT` with every fault.
+ * Parses `/files/:filename?option=value` and validates it as `uploadFile` does. An unknown option is an error: a
+ * file with a misspelled `pasword` would be public.
+ * @throws InvalidInput `BAD_USER_INPUT` with all validation errors.
  */
 export function readUpload(address: string): UploadFile {
   const [path, query] = cut(address, '?');
@@ -53,7 +53,7 @@ function cut(text: string, at: string): [string, string] {
   return index < 0 ? [text, ''] : [text.slice(0, index), text.slice(index + 1)];
 }
 
-/** What cannot be decoded is no name: an empty one fails the check. */
+/** A part that cannot be decoded is not a name: an empty one fails the validation. */
 function decode(part: string): string {
   try {
     return decodeURIComponent(part);

@@ -2,7 +2,7 @@ import { GatewayError } from '../errors.ts';
 
 /** Uploads at a time over all keys: each holds some memory and a connection. */
 const MOST_OF_ALL = 1000;
-/** Of these, with keys that the upstream has not accepted: anybody can make those up. */
+/** Of these, with keys that the upstream has not accepted: anyone can invent those. */
 const MOST_UNKNOWN = 64;
 /** Memory for the first bytes of all uploads together, in case they must be sent again. */
 const REPLAY_BYTES = 8 * 1024 * 1024;
@@ -20,7 +20,7 @@ export interface UploadPlace {
 /** `BUDGET_EXHAUSTED` for an upload that is not even begun. */
 export class TooManyUploads extends GatewayError {
   override readonly name = 'TooManyUploads';
-  /** 429 where it is the caller's own doing, else 503. */
+  /** 429 for the limit of the caller, otherwise 503. */
   readonly status: 429 | 503;
   constructor(status: 429 | 503) {
     const whose = status === 429 ? 'Your' : 'The';
@@ -45,7 +45,7 @@ export class UploadPlaces {
   #unknown = 0;
   #heldBytes = 0;
 
-  /** `most`: uploads at a time under one key, whose slots in a window are `rateLimit`. */
+  /** `most`: concurrent uploads under one key, whose limit per window is `rateLimit`. */
   constructor(most: number, rateLimit = Number.POSITIVE_INFINITY) {
     // Each may hold a slot for long: half of them are left to everything else.
     this.#perKey = Math.max(1, Math.min(most, Math.floor(rateLimit / 2)));
@@ -53,8 +53,8 @@ export class UploadPlaces {
   }
 
   /**
-   * Takes a place for a caller. The key's name says whose budget is spent, and is no secret.
-   * @throws TooManyUploads `BUDGET_EXHAUSTED` when there is none.
+   * Takes a place for a caller. The key's name identifies the budget, and is not a secret.
+   * @throws TooManyUploads `BUDGET_EXHAUSTED` if there is none.
    */
   take(caller: string, key: { readonly name: string; readonly accepted: boolean }): UploadPlace {
     const ofKey = `key ${key.name}`;

@@ -38,7 +38,7 @@ type OpenSources = Pick<GraphContext, 'links' | 'market'>;
 /** Opens both APIs for one operation. */
 export type Sources = (viewer: Viewer, caller: Caller, mode?: ExecutionMode) => OpenSources;
 
-/** Opens both APIs for callers: with the viewer's own key where it has one, else with the gateway's. */
+/** Opens both APIs for callers: with the viewer's own key if there is one, otherwise with the gateway's. */
 export function createSources(links: Upstream, market: Upstream): Sources {
   return ({ linksCredential }, caller, mode) => {
     const linksLists = listsOf(links.backend, mode);
@@ -48,8 +48,8 @@ export function createSources(links: Upstream, market: Upstream): Sources {
       lists: linksLists,
       access: { caller, credential: linksCredential ?? links.key.credential, mode },
     });
-    // The gateway's key, and what was read with it, are not for a caller whose own key the other API
-    // does not accept.
+    // A caller whose own key the other API does not accept may not use the gateway's key, nor entries that were
+    // read with it.
     const admittance =
       linksCredential &&
       new Admittance(async () => {
@@ -68,12 +68,12 @@ export function createSources(links: Upstream, market: Upstream): Sources {
   };
 }
 
-/** Whether the link API has accepted a key, by cache entries. Costs no upstream call. */
+/** Whether the link API has accepted a key, according to the cache. Costs no upstream request. */
 function isKnown(links: Backend | null, credential: Credential): boolean {
   return links?.lists.reader.peek(account, { credential }) !== undefined;
 }
 
-/** The error of a dry run whose key would have to be sent to find out whether it is accepted. */
+/** The error of a dry run that would have to send the key to verify it. */
 function notAdmitted(): UpstreamFailure {
   return new UpstreamFailure(
     'LINKS',
@@ -91,11 +91,11 @@ function listsOf(backend: Backend | null, mode: ExecutionMode | undefined): List
 /** Builds the contexts of operations. */
 export interface ContextFactory {
   /**
-   * Of an operation that came the whole way.
-   * @throws TypeError for one whose sender was not settled: a way past that is a fault, and not an anonymous caller.
+   * For the normal execution of an operation.
+   * @throws TypeError for an operation without authentication, which is a bug and not an anonymous caller.
    */
   readonly create: (initial: YogaInitialContext & ServerContext) => GraphContext;
-  /** Of an attempt to answer an operation from the cache: nothing is waited for, and nothing changed. */
+  /** For an attempt to execute an operation from the cache: nothing is awaited or changed. */
   readonly cacheOnly: (viewer: Viewer) => GraphContext;
   /** Of one run of a live query. */
   readonly live: (viewer: Viewer, terms: LiveTerms) => GraphContext;
@@ -111,7 +111,7 @@ interface LiveTerms {
 
 const CACHE_ONLY: ExecutionMode = { kind: 'cacheOnly' };
 
-/** The signal of who is answered before they can have hung up. */
+/** The signal of callers that are answered synchronously, before they can disconnect. */
 const NEVER = new AbortController().signal;
 
 /** Makes the one factory of a gateway. */

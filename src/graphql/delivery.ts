@@ -8,10 +8,10 @@ import {
 } from '../http/door/headers/accept.ts';
 import type { GatewayPlugin } from './request-record.ts';
 
-/** The types of an answer that comes in parts, in the order in which this gateway prefers them. */
+/** The types of an incremental response, in this gateway's order of preference. */
 const PARTS = ['multipart/mixed', 'text/event-stream'] as const;
 
-/** A type of an answer that comes in parts. */
+/** A type of an incremental response. */
 type PartsType = (typeof PARTS)[number];
 
 /**
@@ -36,14 +36,14 @@ export function tellingAccept(accept: string | null): string | null {
   return accept === '*/*' || accept === 'application/json' ? null : accept;
 }
 
-/** Whether a client accepts any type in which an operation is answered. */
+/** Whether a client accepts any type of response to an operation. */
 export function isAcceptable(accept: string): boolean {
   return acceptsJson(accept) || PARTS.some((type) => qualityOf(accept, type) > 0);
 }
 
 /**
- * The type in which a client with this `Accept` header can be sent parts that it can read; `null` when there is none, or
- * when it wants JSON more. A wildcard names no format, and a client that knows of parts names them.
+ * The type of incremental response that a client with this `Accept` header supports; `null` if there is none, or
+ * it prefers JSON. A wildcard does not count: a client that supports incremental responses names the type.
  */
 function acceptedParts(accept: string | null): PartsType | null {
   if (accept === null) return null;
@@ -60,12 +60,12 @@ function acceptsJson(accept: string | null): boolean {
   return acceptedJson(accept).quality > 0;
 }
 
-/** A parameter that names another format speaks against a type. */
+/** A parameter with another format excludes a type. */
 function isSpoken(parameter: string): boolean {
   return SPOKEN.has(parameter) || !/^\w*spec=/.test(parameter);
 }
 
-/** An answer, or one of the parts in which `@defer` and `@stream` deliver it. */
+/** A response, or one of the parts that `@defer` and `@stream` deliver. */
 export type Part = ExecutionResult & { readonly hasNext?: boolean };
 
 type ResultPayload = Parameters<NonNullable<GatewayPlugin['onResultProcess']>>[0];
@@ -73,9 +73,9 @@ type ResultPayload = Parameters<NonNullable<GatewayPlugin['onResultProcess']>>[0
 const wholes = new WeakMap<DocumentNode, DocumentNode>();
 
 /**
- * The document by which an operation is executed for a client with this `Accept` header. One that names no format of
- * parts that the gateway speaks gets its answer whole, as one JSON object: `@defer` and `@stream` allow the parts and do
- * not ask for them.
+ * The document that is executed for a client with this `Accept` header. A client without support for the gateway's
+ * format receives the whole response as one JSON object: `@defer` and `@stream` permit parts and do not require
+ * them.
  */
 export function documentFor(accept: string | null, document: DocumentNode): DocumentNode {
   let whole = wholes.get(document);
@@ -86,7 +86,7 @@ export function documentFor(accept: string | null, document: DocumentNode): Docu
   return whole === document || acceptedParts(accept) === null ? whole : document;
 }
 
-/** Whether a text has the words: only few need to be visited. */
+/** Whether a text contains the words: few texts need a visit. */
 function mayHaveParts({ loc }: DocumentNode): boolean {
   return !loc || /defer|stream/.test(loc.source.body);
 }
@@ -100,13 +100,13 @@ export function withoutParts(document: DocumentNode): DocumentNode {
 }
 
 /**
- * Sends an answer in the type that its client wants most, where Yoga would not: parts as a type that was named with
- * the format that is spoken here, a whole answer by the qualities, and JSON to a client that names parts alone.
+ * Sends a response in the type that its client prefers, if Yoga would not: parts as the named type with the
+ * supported format, a whole response by the qualities, and JSON to a client that names incremental types only.
  */
 export function setWantedType(payload: ResultPayload, accept: string | null): void {
   const { result } = payload;
   if (Symbol.asyncIterator in result) {
-    // Yoga goes by the type alone, and takes the other one where both are named.
+    // Yoga compares the type alone, and selects the other one if both are named.
     const parts = acceptedParts(accept);
     if (parts === 'text/event-stream') payload.setResultProcessor(getSSEProcessor(), parts);
   } else if (hasQualities(accept)) {

@@ -3,8 +3,8 @@ import { defaultFieldResolver, type GraphQLResolveInfo, type GraphQLSchema } fro
 import type { GraphContext } from '../graph/context.ts';
 
 /**
- * The same schema for dry runs: each field resolves with sources that know its path, so that a plan can name
- * which field wants which request. Takes some milliseconds, and no other operation pays for it.
+ * The same schema for dry runs: each field resolves with sources that have its path, so that a plan can list which
+ * field needs which request. Takes some milliseconds, for dry runs only.
  */
 export function schemaOfDryRuns(schema: GraphQLSchema): GraphQLSchema {
   return mapSchema(schema, {

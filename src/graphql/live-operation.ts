@@ -8,7 +8,7 @@ import {
 } from 'graphql';
 import { withoutParts } from './delivery.ts';
 
-/** What a live query keeps of its request: all that its results depend on, and nothing besides. */
+/** The part of a request that a live query keeps: all that its results depend on, and nothing else. */
 export interface LiveOperation {
   /** The operation and the fragments that it uses, printed: parsed again for each run, as a tree takes 50 times as much. */
   readonly text: string;

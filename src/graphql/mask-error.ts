@@ -1,7 +1,7 @@
 import { GraphQLError, Kind } from 'graphql';
 import { type ErrorCode, GatewayError, RejectedTogether } from '../errors.ts';
 
-/** What a caller may see: a failure's own words if they were written for callers, else none of them. */
+/** Converts a failure into what a caller may see: its own message only if that was written for callers. */
 export type MaskError = (error: unknown) => GraphQLError;
 
 type ShownCode = ErrorCode | 'GRAPHQL_PARSE_FAILED' | 'GRAPHQL_VALIDATION_FAILED' | typeof CANCELED;
@@ -9,7 +9,7 @@ type ShownCode = ErrorCode | 'GRAPHQL_PARSE_FAILED' | 'GRAPHQL_VALIDATION_FAILED
 /** For what fails because its caller has hung up: no caller sees it, and no log counts it. */
 export const CANCELED = 'CANCELED';
 
-/** The status of an answer that holds nothing but one error. With data beside it, the answer is a 200. */
+/** The status of a response with an error and no data. With data, the status is 200. */
 const statusByCode: Readonly<Partial<Record<ShownCode, number>>> = {
   UNAUTHENTICATED: 401,
   FORBIDDEN: 403,
@@ -22,12 +22,11 @@ const statusByCode: Readonly<Partial<Record<ShownCode, number>>> = {
 };
 
 /**
- * The one place where errors become answers. A `GatewayError` shows its message, code and details, however
- * deep GraphQL has wrapped it; GraphQL's own complaints about a document or its values pass with a
- * code of the promised list; everything else becomes `INTERNAL_SERVER_ERROR` and is handed to
- * `onUnexpected`, once per error however many fields it broke. An aborted request is not unexpected.
- * An error that it has made itself passes as it is.
- * Without `suggestions`, GraphQL's complaints do not name what was probably meant.
+ * The one place where exceptions become response errors. A `GatewayError` shows its message, code and details,
+ * however often GraphQL has wrapped it; GraphQL's own errors about a document or its values get one of the
+ * documented codes; everything else becomes `INTERNAL_SERVER_ERROR` and is passed to `onUnexpected`, once per
+ * exception. An aborted request is not unexpected. An error created here is returned unchanged. Without
+ * `suggestions`, GraphQL's errors contain no suggested names.
  */
 export function createMaskError(
   onUnexpected: (error: unknown) => void,
@@ -78,9 +77,9 @@ export function createMaskError(
 }
 
 /**
- * True for a variable or an argument that does not fit its type. The executor gives these no code; what
- * distinguishes them from a resolver's failure is that they point at a value and not at a field. Custom scalars
- * may throw what they like, so this is asked before the reason is.
+ * True for a variable or an argument of the wrong type. The executor gives these errors no code; they differ from
+ * a resolver's failure in that they refer to a value and not to a field. Custom scalars may throw anything, so
+ * this is checked before the reason.
  */
 function isAboutValues(error: GraphQLError): boolean {
   return (
@@ -90,7 +89,7 @@ function isAboutValues(error: GraphQLError): boolean {
   );
 }
 
-/** A complaint of GraphQL without what a misspelled word is close to: those add up to the whole schema. */
+/** An error of GraphQL without similar names: together, those reveal the whole schema. */
 export function withoutSuggestion(message: string): string {
   return message.replace(/ Did you mean .*\?$/s, '');
 }
@@ -109,17 +108,17 @@ function innermost(error: unknown): unknown {
   return reason;
 }
 
-/** Null for a `GraphQLError` that is none of GraphQL's own, e.g. a result its scalar cannot carry. */
+/** Null for a `GraphQLError` that is not one of GraphQL's own, e.g. a result that its scalar cannot serialize. */
 function graphqlCode(error: GraphQLError, inField: boolean): ShownCode | null {
   const { code } = error.extensions;
   if (code === 'GRAPHQL_PARSE_FAILED' || code === 'GRAPHQL_VALIDATION_FAILED') {
     return code;
   }
-  // Whatever else is refused outside of any field is about the request as a whole.
+  // All other errors outside of fields concern the request as a whole.
   return inField ? null : 'BAD_USER_INPUT';
 }
 
-/** A caller who has hung up: a signal says so or, where the body was still being read, Node itself. */
+/** A client that has disconnected: detected by a signal or, while the body is being read, by Node. */
 function isAbort(reason: unknown): boolean {
   if (!(reason instanceof Error)) return false;
   const isReset = 'code' in reason && reason.code === 'ECONNRESET';
@@ -127,8 +126,8 @@ function isAbort(reason: unknown): boolean {
 }
 
 /**
- * Status and headers that an error brings along. Yoga would answer 200 to a request that is no JSON when
- * the caller accepts `application/json`, which is meant for what GraphQL itself complains about.
+ * Status and headers of an error. Yoga would respond with 200 to a request that is not JSON if the client accepts
+ * `application/json`, which is meant for GraphQL's own errors.
  */
 function httpOf(located: GraphQLError | undefined): unknown {
   const { http, code } = located?.extensions ?? {};
@@ -136,7 +135,9 @@ function httpOf(located: GraphQLError | undefined): unknown {
   return { ...http, spec: false };
 }
 
-/** Where a time is known, HTTP says it too, in whole seconds: not every client reads the errors of a refusal. */
+/**
+ * A known retry time is also sent as a header, in whole seconds: not every client reads the errors of a refusal.
+ */
 function retryAfter({ retryAfterMs }: Readonly<Record<string, unknown>>): object {
   if (typeof retryAfterMs !== 'number') return {};
   return { headers: { 'Retry-After': String(Math.ceil(retryAfterMs / 1000)) } };
@@ -148,7 +149,7 @@ function show(
   message: string,
   details: Readonly<Record<string, unknown>> = {},
 ): GraphQLError {
-  // `http` is Yoga's: it becomes the status and is left out of the answer.
+  // `http` is for Yoga: it becomes the status and is omitted from the response.
   const http =
     httpOf(located) ??
     (located?.path === undefined

@@ -25,7 +25,7 @@ export interface PluginOptions {
   readonly callers: Callers;
   readonly bodyLimits: BodyLimits;
   readonly texts: OperationTexts;
-  /** The only operations that are answered, by id; `null` when all are. */
+  /** The only allowed operations, by id; `null` if all are. */
   readonly persistedOperations: ReadonlyMap<string, string> | null;
   readonly schemaAccess: SchemaAccess;
   /** Keeps the answers to live queries current; `null` where there are none. */
@@ -51,13 +51,13 @@ export function gatewayPlugins(options: PluginOptions): readonly (GatewayPlugin 
     persistedOperations ? useAllowList(persistedOperations) : useAutomaticPersistence(),
     // Takes the place of the parser, so that what it refuses is never validated.
     useOperationLimits(texts, options),
-    // Makes the executor's parts of an answer, which those below see as an async iterable.
+    // Provides incremental results, which the plugins below receive as an async iterable.
     useDeferStream() as Plugin,
     // Innermost around the executor, so that its work is in the operation's span.
     useExecution(options),
-    // Behind the execution, which notes how its answer may be kept.
+    // After the execution, which records how its response may be stored.
     useAnswers(options),
-    // Behind all that can change an answer, so that it records what the caller got.
+    // After all that can change a response, so that it records what the caller received.
     useObservation(options),
   ];
 }

@@ -21,39 +21,39 @@ export interface RequestRecord {
   /** What the door has decided about it. */
   readonly admission: Admission;
   readonly requestId: string;
-  /** Its `Accept` header; `null` where that only says that JSON is accepted. */
+  /** Its `Accept` header; `null` if that only accepts JSON. */
   readonly accept: string | null;
-  /** Who sent it; `null` until that is settled. */
+  /** The caller; `null` until authenticated. */
   viewer: Viewer | null;
-  /** Whether its answer holds secrets: such an answer is not stored, tagged or compressed. */
+  /** Whether its response contains secrets: such a response is not stored, tagged or compressed. */
   holdsSecrets: boolean;
-  /** The age of the oldest thing in its answer; `null` for an answer that no browser may cache. */
+  /** The age of the oldest data in its response; `null` for a response that no browser may store. */
   ageSeconds: number | null;
-  /** What its whole answer cost; `null` until there is one. */
+  /** The cost of its whole response; `null` until it is complete. */
   summary: ReceiptSummary | null;
-  /** Its whole answer as it is sent; `null` until it is serialised, and for one that goes out in parts or events. */
+  /** Its whole response as it is sent; `null` until it is serialised, and for incremental responses. */
   json: AnswerJson | null;
   /** How many operations it brought as a list, which is refused; `null` when it brought one. */
   batch: number | null;
-  /** What it goes by where it came the fast path; `null` where nothing of it is remembered. */
+  /** Its names, if it came by the fast path; `null` if nothing of it is remembered. */
   readonly names: RequestNames | null;
-  /** What the answer will be made of, once it is known to be one that can be remembered. */
+  /** The ingredients of its response, once it is known that it can be remembered. */
   remembering: Remembering | null;
   /** Gives back the room that its body has taken, once nothing of the request is kept any more. */
   letGoOfBody: () => void;
-  /** The events that answer it, where it is a live query. */
+  /** The events of its response, if it is a live query. */
   live: LiveStream | null;
-  /** What is observed of it; `null` for a preflight, which is no operation. */
+  /** What is observed of it; `null` for a preflight, which is not an operation. */
   observation: Observation | null;
 }
 
-/** An operation whose answer may be remembered. */
+/** An operation whose response may be remembered. */
 interface Remembering {
   readonly document: DocumentNode;
   readonly operation: OperationDefinitionNode;
   readonly schema: GraphQLSchema;
   readonly receipt: Receipt;
-  /** The whole answer, once there is one. */
+  /** The whole response, once it is complete. */
   result: object | null;
   /** Of the cache, when the execution began. */
   readonly version: number;
@@ -72,7 +72,7 @@ export interface Observation {
   receipt: Receipt | null;
   readonly codes: Set<string>;
   hasData: boolean;
-  /** Parts of its answer follow after the response's head. */
+  /** Parts of its response follow after the response's headers. */
   streams: boolean;
   status: number;
 }
@@ -81,7 +81,7 @@ export interface Observation {
 export interface ServerContext extends SocketContext {
   /** Absent when the request came through `fetch`. */
   readonly admission?: Admission;
-  /** As its answer has it; absent when the request came through `fetch`. */
+  /** As in its response; absent if the request came through `fetch`. */
   readonly requestId?: string;
   /** Bytes that its body may have; absent when the request came through `fetch`. */
   readonly maxBodyBytes?: number;
@@ -91,5 +91,5 @@ export interface ServerContext extends SocketContext {
   record: RequestRecord;
 }
 
-/** A plugin that knows the record of the request and the context of the operation. */
+/** A plugin with access to the record of the request and the context of the operation. */
 export type GatewayPlugin = Plugin<ServerContext & GraphContext, ServerContext, GraphContext>;

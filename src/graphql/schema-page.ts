@@ -24,7 +24,7 @@ interface SchemaPageOptions {
   readonly maskError: MaskError;
 }
 
-/** Answers `/schema.graphql`. Never rejects. */
+/** Handles `/schema.graphql`. Never rejects. */
 export type SchemaPage = (
   request: IncomingMessage,
   response: ServerResponse,

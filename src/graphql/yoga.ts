@@ -9,7 +9,10 @@ import { BoundedMap } from '../bounded-map.ts';
 import type { MaskError } from './mask-error.ts';
 import type { ServerContext } from './request-record.ts';
 
-/** Text whose parsed form is cached, in characters; that form takes some hundred times the memory. */
+/**
+ * Total length of texts whose parsed form is cached, in characters; that form takes about a hundred times the
+ * memory.
+ */
 const MAX_PARSED_CHARACTERS = 512 * 1024;
 
 /** What Yoga is made of here. Everything about a noun is in `schema` and what `createContext` returns. */
@@ -26,8 +29,8 @@ export interface GraphqlOptions<Context extends object> {
 export type GraphqlServer<Context extends object> = YogaServerInstance<ServerContext, Context>;
 
 /**
- * Builds the GraphQL server: GraphQL over HTTP on `/graphql`, with errors as `maskError` says. What Yoga
- * would do of its own accord about origins, pages, logs and sizes is off: the door and `plugins` do it.
+ * Creates the GraphQL server: GraphQL over HTTP on `/graphql`, with errors as in `maskError`. Yoga's own handling
+ * of origins, pages, logs and sizes is disabled: the door and `plugins` do it.
  */
 export function createGraphqlServer<Context extends object>(
   options: GraphqlOptions<Context>,
@@ -40,7 +43,7 @@ export function createGraphqlServer<Context extends object>(
     maskedErrors: { maskError },
     cors: false,
     graphiql: false,
-    // Yoga would answer every address that ends so itself, before the first plugin. No address has a space.
+    // Yoga would handle every URL with this end itself, before the first plugin. No URL contains a space.
     healthCheckEndpoint: ' ',
     landingPage: false,
     logging: false,
@@ -53,15 +56,15 @@ export function createGraphqlServer<Context extends object>(
   });
 }
 
-/** One of the parts in which `@defer` and `@stream` deliver an answer; or what arrives in one. */
+/** One of the parts that `@defer` and `@stream` deliver, or its content. */
 type Part = ExecutionResult & {
   readonly incremental?: readonly ExecutionResult[];
   readonly completed?: readonly Pick<ExecutionResult, 'errors'>[];
 };
 
 /**
- * Masks the errors of every part of an answer. Yoga masks those at the top of a part only, and the plugins
- * behind this one are to see what the caller will.
+ * Masks the errors of every part of a response. Yoga masks only those at the top of a part, and the plugins after
+ * this one must see what the caller will.
  */
 function maskedParts(maskError: MaskError): Plugin {
   const mask = <P extends Pick<ExecutionResult, 'errors'>>(part: P): P =>

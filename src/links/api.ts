@@ -4,8 +4,8 @@ import { readRetryAfter } from '../upstream/wire/rate-limit-headers.ts';
 import { failureVerdict, parseBody, plainText, unusableVerdict } from '../upstream/wire/verdict.ts';
 
 /**
- * The protocol of the link-management API: the key is a bearer token, and the `error` member of an
- * answer alone says whether the request worked.
+ * The protocol of the link-management API: the key is a bearer token, and only the `error` member of a response
+ * says whether the request succeeded.
  * Implements: Link API > Authentication; Link API > Errors.
  */
 export const linksApi: Api = {
@@ -30,7 +30,7 @@ function judge(answer: RawAnswer, context: { readonly wallMs: number }): Verdict
   // An explicit outcome outranks the status, both ways: 500 with the data and `error` 0 is a success.
   if (outcome === 'success') return { kind: 'success', body: members };
   if (outcome !== 'untold') {
-    // Some installations put an HTTP status into `error` and answer 200.
+    // Some installations put an HTTP status into `error` and respond with 200.
     return failureVerdict(outcome ?? answer.status, readMessage(members));
   }
   if (answer.status >= 200 && answer.status < 300) return { kind: 'success', body: members };
@@ -40,8 +40,8 @@ function judge(answer: RawAnswer, context: { readonly wallMs: number }): Verdict
 }
 
 /**
- * The `error` member: success, a failure (with the HTTP status it names, or `null`), or nothing said.
- * In list answers it may sit inside `data` instead, there mostly as the text "0".
+ * The `error` member: success, a failure (with its HTTP status, or `null`), or missing. In list responses it may
+ * be inside `data` instead, there mostly as the string "0".
  */
 function readError(
   members: Readonly<Record<string, unknown>>,
@@ -60,6 +60,6 @@ function readError(
 function readMessage(members: Readonly<Record<string, unknown>>): unknown {
   const { message, msg, error } = members;
   for (const text of [message, msg]) if (text !== undefined && plainText(text) !== '') return text;
-  // `error` itself can be the sentence, or an object that holds it.
+  // `error` itself can be the message, or an object that contains it.
   return typeof error === 'object' || Number.isNaN(Number(error)) ? error : undefined;
 }

@@ -1,6 +1,6 @@
 /** What a mutation was about, as far as invalidation depends on it. */
 interface Subject {
-  /** The row's id; absent for a row being made whose id is not known (yet). */
+  /** The row's id; absent for a new row whose id is unknown. */
   readonly id?: number | undefined;
 }
 
@@ -56,5 +56,5 @@ export function channelItemTag(item: string): string {
   return `channelItem:${item}`;
 }
 
-/** The tag of every page of channel items in flight, whose items are not known yet. */
+/** The tag of every page of channel items in flight, whose items are unknown. */
 export const channelItemsInFlight = 'channelItems in flight';

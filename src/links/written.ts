@@ -18,7 +18,7 @@ export function given<T>(
   return Object.fromEntries(Object.entries(members).filter(isGiven));
 }
 
-/** The write that removes a row of the list under `path`. 1 upstream call. */
+/** The write that deletes a row of the list under `path`. 1 upstream request. */
 export function removal(
   path: string,
   id: number,
@@ -27,7 +27,7 @@ export function removal(
   return { method: 'DELETE', path: `${path}/${id}/delete`, decode: () => ({ id }), ...traits };
 }
 
-/** Opens the answer to a write, with members in `data`, at the top level, or in both. */
+/** Opens the response to a write, with members in `data`, at the top level, or in both. */
 export function openWritten(body: unknown, path: string, context: DecodeContext): JsonObject {
   const answer = asMap(body) ?? {};
   const members: Record<string, unknown> = { ...answer };
@@ -38,9 +38,9 @@ export function openWritten(body: unknown, path: string, context: DecodeContext)
 }
 
 /**
- * Makes the decoder of a written row. Installations differ in how much they repeat of what was written: members
- * come from the answer, else from `input`; the others stay unknown. So does the `id` of a row that is made.
- * @throws DecodeError from the decoder, when the id is not given and the answer has none.
+ * Makes the decoder of a written row. Installations differ in how much of the input they return: members come from
+ * the response, otherwise from `input`; the others stay unknown, as does the `id` of a new row.
+ * @throws DecodeError from the decoder, if the id is neither given nor in the response.
  */
 export function writtenDecoder<F extends Fields>(
   path: string,
@@ -54,7 +54,7 @@ export function writtenDecoder<F extends Fields>(
   };
 }
 
-/** Formats an ISO 8601 moment for the API: local time in the zone of its own timestamps. */
+/** Formats an ISO 8601 time for the API: local time in the zone of its own timestamps. */
 export function upstreamTime(
   time: string | null | undefined,
   timeZone: string,

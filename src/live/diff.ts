@@ -14,11 +14,11 @@ type List = readonly unknown[];
 type Identity = string | number;
 
 /**
- * What turns one JSON value into another, step by step; nothing where they are equal. Lists whose rows have
- * unique ids (`id`, or else `node.id`) on both sides are matched by them: an inserted row is one `add`,
- * and of reordered rows as few as possible move. Other lists are matched by place, between what both begin
- * and end with. A part of which nothing is left is replaced as a whole. Takes about linear time, and for
- * each row that moves as much as its list has rows. `path` is put before every path.
+ * The steps that convert one JSON value into another; none if they are equal. Lists whose rows have unique ids
+ * (`id`, or else `node.id`) on both sides are matched by them: an inserted row is one `add`, and of reordered rows
+ * as few as possible are moved. Other lists are matched by index, between their common beginning and end. A part
+ * without common content is replaced as a whole. Takes about linear time, plus the length of its list for each
+ * moved row. `path` is the prefix of every path.
  */
 export function diff(before: unknown, after: unknown, path = ''): PatchOperation[] {
   const patch: PatchOperation[] = [];
@@ -26,7 +26,7 @@ export function diff(before: unknown, after: unknown, path = ''): PatchOperation
   return patch;
 }
 
-/** Writes the steps for one value, and returns whether nothing is left of what it was. */
+/** Writes the steps for one value, and returns whether it has no common content. */
 function change(before: unknown, after: unknown, path: string, patch: PatchOperation[]): boolean {
   if (before === after) return false;
   if (Array.isArray(before) && Array.isArray(after)) return changeList(before, after, path, patch);
@@ -35,7 +35,7 @@ function change(before: unknown, after: unknown, path: string, patch: PatchOpera
   return true;
 }
 
-/** The same for a part of a value: where nothing is left of it, one step does for many. */
+/** The same for a part of a value: without common content, one step replaces many. */
 function changePart(
   before: unknown,
   after: unknown,
@@ -137,7 +137,7 @@ function removeRows(
   }
 }
 
-/** Adds what is new and moves what must: the longest row of rows whose order holds stays where it is. */
+/** Adds new rows and moves as few as possible: the longest sequence of rows in unchanged order stays. */
 function placeRows(
   { after, olds, news }: Rows,
   places: ReadonlyMap<Identity, number>,
@@ -149,7 +149,7 @@ function placeRows(
   const wanted = new Set(news);
   /** The list as it is after each step. Rows that wait for their move may lie anywhere in it. */
   const list = olds.filter((row) => wanted.has(row));
-  /** Where the row is that is in its place and comes right before the next. */
+  /** The index of the row that is in its place and comes right before the next. */
   let last = -1;
   for (const [index, row] of news.entries()) {
     const place = was[index];
@@ -194,7 +194,7 @@ function longestRise(numbers: readonly number[]): ReadonlySet<number> {
   return rise;
 }
 
-/** The identities of all rows, in order; `undefined` where one has none or two have the same. */
+/** The ids of all rows, in order; `undefined` if one is missing or repeated. */
 function identities(
   list: List,
   identify: (row: Members) => unknown,

@@ -7,13 +7,13 @@ export type LiveMode = 'patch' | 'whole';
 export interface LiveTimes {
   /** Counts the results that differ from the one before. */
   readonly revision: number;
-  /** Of the oldest answer in the result, in milliseconds. */
+  /** Of the oldest data in the result, in milliseconds. */
   readonly ageMs: number;
-  /** Until that one is probably read again; `null` where that is not known. */
+  /** Expected time until its refresh; `null` if unknown. */
   readonly nextRefreshInMs: number | null;
 }
 
-/** A comment, which keeps what is between from taking a quiet connection for a dead one. */
+/** A comment, so that proxies do not close an idle connection. */
 export const heartbeat = Buffer.from(':\n\n');
 
 /** A whole result. `document` is the JSON of one, without its last brace; `upstream` what it has cost. */
@@ -40,12 +40,12 @@ export function ageEvent(live: LiveTimes): Buffer {
   return Buffer.from(`event: age\ndata: ${JSON.stringify({ extensions: { live } })}\n\n`);
 }
 
-/** Why a stream ends for good. It is no state of the result, and has no id. */
+/** Why a stream ends for good. It is not a state of the result, and has no id. */
 export function errorEvent(errors: readonly object[]): Buffer {
   return Buffer.from(`event: next\ndata: ${JSON.stringify({ errors })}\n\n`);
 }
 
-/** The end: for good where `reconnectInMs` is null, else until then. */
+/** The end: for good if `reconnectInMs` is null, otherwise until then. */
 export function endEvent(mode: LiveMode, reconnectInMs: number | null): Buffer {
   const retry = reconnectInMs === null ? '' : `retry: ${reconnectInMs}\n`;
   if (mode === 'patch') {
@@ -64,8 +64,8 @@ export function joinedPatches(patches: readonly string[]): string {
 const SAME_MOMENT_MS = 100;
 
 /**
- * The events that were made a moment ago, by their names: made once for all members who come for them together. One
- * takes as much memory as the result, so that none is kept for longer.
+ * The latest events, by name: created once for all members that need them at the same time. One takes as much
+ * memory as the result, so none is kept longer.
  */
 export class RecentEvents {
   readonly #clock: Clock;

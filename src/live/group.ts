@@ -24,7 +24,7 @@ interface LiveGroupOptions {
   readonly run: LiveRun;
   readonly throttleMs: number;
   readonly pace: RunPace;
-  /** Where it counts what it takes. */
+  /** Counts its resources. */
   readonly room: QueryRoom;
   /** Called with every run. */
   readonly onRun: () => void;
@@ -41,7 +41,7 @@ const GRACE_MS = 5000;
 /** Members that are shown a result in one turn of the event loop: there can be thousands. */
 const AT_A_TIME = 200;
 
-/** All who look at one query with the same variables, rights and key: it is run once for all of them. */
+/** All viewers of one query with the same variables, permissions and key: it is executed once for all of them. */
 export class LiveGroup implements StreamSource {
   readonly #options: LiveGroupOptions;
   readonly #members = new Set<LiveStream>();
@@ -59,7 +59,7 @@ export class LiveGroup implements StreamSource {
   #publishedAt = Number.NEGATIVE_INFINITY;
   #cancelGrace = (): void => {};
   #isWaiting = false;
-  /** Whether it has asked for a turn, and not had it. */
+  /** Whether it waits for a turn. */
   #isQueued = false;
   /** What members get next, by the revision that they have. */
   readonly #events: RecentEvents;
@@ -96,7 +96,7 @@ export class LiveGroup implements StreamSource {
     return Number.isInteger(revision) && revision > 0 && revision <= latest ? revision : null;
   }
 
-  /** A viewer comes, who must not be shown less than the writes that were answered before. */
+  /** A new viewer, who must not be shown a state before earlier confirmed writes. */
   join(stream: LiveStream): void {
     this.#cancelGrace();
     this.#members.add(stream);
@@ -135,7 +135,7 @@ export class LiveGroup implements StreamSource {
     return this.#events.once('age', () => ageEvent(this.#times));
   }
 
-  /** Something may be gone without anybody having changed it, such as an entry for want of memory. */
+  /** An entry may have been removed without a change, to free memory. */
   lookAgain(): void {
     this.#reads.use();
     if (this.#state === 'current' && this.#reads.isOutdated) this.#changed();
@@ -255,7 +255,7 @@ export class LiveGroup implements StreamSource {
     return this.#state === 'ended';
   }
 
-  /** Shows a result to all members. False where there is no room for it. */
+  /** Sends a result to all members. False if there is no memory for it. */
   #publish({ document, upstream }: RunResult): boolean {
     this.#upstream = upstream;
     this.#state = 'current';
@@ -267,7 +267,7 @@ export class LiveGroup implements StreamSource {
     return true;
   }
 
-  /** Counts what it takes now. False where that is more than there is for it, and it has ended. */
+  /** Counts its current resources. False if they exceed the limit, and it has ended. */
   #settle(): boolean {
     const { onTooMuch, room } = this.#options;
     if (this.#hasEnded) return false;

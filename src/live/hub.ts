@@ -25,21 +25,21 @@ export interface LiveRequest {
   readonly keptBytes: number;
   readonly throttleMs: number;
   readonly mode: LiveMode;
-  /** The `Last-Event-ID` of one who was here before. */
+  /** The `Last-Event-ID` of a client that reconnects. */
   readonly lastEventId: string | null;
   readonly viewer: LiveViewer;
 }
 
-/** Who looks, and all that is kept of their request: a process has thousands of them. */
+/** A viewer, and all that is kept of its request: a process has thousands of them. */
 interface LiveViewer {
   /** Of the operation. */
   readonly name: string | null;
   readonly requestId: string;
-  /** Whom the stream is counted for: never a key or a token. */
+  /** The caller for whom the stream is counted: never a key or a token. */
   readonly caller: string;
   /**
-   * Whether they may still see what they see: `null` if so, the error if they may see nothing more, and `changed` where
-   * what they may see is settled when they ask again.
+   * Whether the permissions are unchanged: `null` if so, the error if there are none, and `changed` if a new
+   * request must determine them.
    */
   readonly check: () => Promise<object | 'changed' | null>;
 }
@@ -56,7 +56,7 @@ interface Member {
   readonly viewer: LiveViewer;
   readonly group: LiveGroup;
   readonly since: number;
-  /** When the stream is ended, or, once it has its last words, cut off; on `clock.now()`. */
+  /** When the stream ends, or, after its last event, is aborted; on `clock.now()`. */
   until: number;
   reason: string;
 }
@@ -79,14 +79,14 @@ const LONGEST_RETURN_MS = 30_000;
 const NEXT_STREAM_MS: Readonly<Record<LiveMode, number>> = { patch: 200, whole: 1000 };
 /** How much of their age streams have more or less, so that those opened together end one after the other. */
 const AGE_SPREAD = 1 / 4;
-/** Multiples of the golden ratio lie as far apart as can be, whatever their number. */
+/** Multiples of the golden ratio are spread evenly, whatever their number. */
 const GOLDEN = 0.618_033_988_749_895;
-/** How long a viewer has to take the last words of a stream, in milliseconds, */
+/** How long a viewer has to receive the last event of a stream, in milliseconds, */
 const LAST_WORDS_MS = 5000;
 /** ... and when the process stops, which is not to wait for them. */
 const LAST_WORDS_AT_STOP_MS = 1000;
 
-/** All live queries of a process, and who looks at them. */
+/** All live queries of a process, with their viewers. */
 export class LiveHub {
   readonly #options: LiveHubOptions;
   /** Distinguishes the results of this process from those of others, and of the one before. */
@@ -108,7 +108,7 @@ export class LiveHub {
     this.#room = new LiveRoom(options.limits);
   }
 
-  /** Streams that are open, queries that are watched for them, and what those take in bytes. */
+  /** Number of open streams and of watched queries, and their memory in bytes. */
   get size(): { readonly streams: number; readonly groups: number; readonly bytes: number } {
     return { streams: this.#members.size, groups: this.#groups.size, bytes: this.#room.bytes };
   }
@@ -219,15 +219,15 @@ export class LiveHub {
     stream.finish(words);
   }
 
-  /** Ends a stream whose viewer is to come back at once. */
+  /** Ends a stream whose viewer should reconnect at once. */
   #finishForNow(member: Member, reason: string): void {
     const { mode } = member.stream;
     this.#finish(member, reason, endEvent(mode, NEXT_STREAM_MS[mode]));
   }
 
   /**
-   * Ends a stream that has come to its age, or cuts it off where its viewer does not take its end: one whose network is
-   * gone is not noticed by the system for a quarter of an hour.
+   * Ends a stream that has reached its maximum age, or aborts it if its viewer does not receive the end: the
+   * system detects a lost network only after a quarter of an hour.
    */
   #retire(member: Member): void {
     const { stream } = member;

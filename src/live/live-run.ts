@@ -8,13 +8,15 @@ export interface RunResult {
   readonly document: ResultDocument;
   /** What it has cost, as `extensions.upstream`. */
   readonly upstream: object;
-  /** Present where the same may come out better then, in milliseconds: an upstream or its budget had nothing. */
+  /**
+   * Present if a retry after this time can succeed, in milliseconds: an upstream or its budget was not available.
+   */
   readonly retryAfterMs?: number;
-  /** Present where nothing more can come of it: its key was refused. */
+  /** Present if no retry can succeed: its key was rejected. */
   readonly refused?: true;
 }
 
-/** What a run has to know. */
+/** The inputs of a run. */
 interface RunTerms {
   /** Whether viewers have no result until it has ended; with an older result they can wait for long. */
   readonly isFirst: boolean;
@@ -24,11 +26,11 @@ interface RunTerms {
 /** Runs a query once; its reads go through `reads`. Never rejects. */
 export type LiveRun = (reads: WatchedReads, terms: RunTerms) => Promise<RunResult>;
 
-/** A run that brought errors is tried again after this many milliseconds, doubled for each time in a row. */
+/** A run with errors is repeated after this many milliseconds, doubled for each failure in a row. */
 const FIRST_RETRY_MS = 2000;
 const LONGEST_RETRY_MS = 60_000;
 
-/** Runs a query again though none of its entries has changed: after errors, and where a budget is another. */
+/** Repeats a query although none of its entries has changed: after errors, and if a budget has changed. */
 export class RunAgain {
   readonly #clock: Clock;
   readonly #again: () => void;
@@ -39,7 +41,7 @@ export class RunAgain {
   /** When budgets are compared next, on `clock.now()`. */
   #budgetsFrom = 0;
 
-  /** `again` asks for a run. */
+  /** `again` requests a run. */
   constructor(clock: Clock, again: () => void) {
     this.#clock = clock;
     this.#again = again;
@@ -50,17 +52,17 @@ export class RunAgain {
     this.#cancelRetry();
   }
 
-  /** Asks for a run if it is time to compare budgets and `haveChanged` says that one is another. */
+  /** Requests a run if it is time to compare budgets and `haveChanged` returns true. */
   forBudgets(haveChanged: () => boolean): void {
     if (this.#clock.now() < this.#budgetsFrom || !haveChanged()) return;
     this.#isForBudgets = true;
     this.#again();
   }
 
-  /** Takes note of what a run came to. */
+  /** Records the result of a run. */
   after({ document, retryAfterMs, upstream }: RunResult): void {
     const { calls = 0 } = upstream as { readonly calls?: number };
-    // What a run for a budget spends changes that budget: it must not bring about the next.
+    // The upstream requests of a run for a budget change that budget: they must not cause the next run.
     const mayRepeat = !document.errors && !(this.#isForBudgets && calls > 0);
     this.#budgetsFrom = this.#clock.now() + (mayRepeat ? BUDGETS_MS : LONGEST_RETRY_MS);
     this.#isForBudgets = false;

@@ -49,7 +49,10 @@ export class Revisions {
     }
   }
 
-  /** The JSON of a patch from a revision to the latest; `null` where the whole result is shorter, or no patch was made. */
+  /**
+   * The JSON of a patch from a revision to the latest; `null` if the whole result is shorter, or no patch was
+   * created.
+   */
   patchSince(revision: number): string | null {
     const missing = (this.latest?.number ?? 0) - revision;
     if (missing <= 0 || missing > this.#patches.length) return null;

@@ -11,12 +11,15 @@ export interface RoomLimits {
 
 /** Cache entries that are watched in all: each is looked at when something is written. */
 const MOST_WATCHED = 5000;
-/** ... and by one caller, who begins nothing more where little of that is left: it would end as soon as it is known. */
+/**
+ * ... and by one caller, which can start nothing more if little of that is left: it would end as soon as its size
+ * is known.
+ */
 const MOST_WATCHED_BY_ONE = 500;
 const BEGINS_BELOW = 425;
 /** What a query counts for until its first result is there: this share of all bytes. */
 const RESERVED = 1 / 1024;
-/** When one who was refused may try again, in milliseconds. */
+/** After this time a refused caller may retry, in milliseconds. */
 export const RETRY_MS = 15_000;
 
 /**
@@ -58,7 +61,7 @@ export class LiveRoom {
   }
 
   /**
-   * Begins to count a query for a caller. `keptBytes` is what is kept of it beside its result.
+   * Starts to count a query for a caller. `keptBytes` is its memory besides its result.
    * @throws GatewayError `TOO_MANY_STREAMS` with `retryAfterMs`.
    */
   openQuery(caller: string, keptBytes: number): QueryRoom {
@@ -78,7 +81,7 @@ export class LiveRoom {
   }
 }
 
-/** What one query takes, and whom it counts for. */
+/** The resources of one query, and the caller for whom they count. */
 export class QueryRoom {
   readonly #bytesOfAll: SharedPool;
   readonly #watchedOfAll: SharedPool;
@@ -107,7 +110,7 @@ export class QueryRoom {
     this.hold(null, 1);
   }
 
-  /** All who look at it; the last of them while there is none. */
+  /** All its viewers; the last of them if there is none. */
   get callers(): Iterable<string> {
     return this.#looking.size > 0 ? this.#looking.keys() : [this.#caller];
   }
@@ -137,8 +140,8 @@ export class QueryRoom {
   }
 
   /**
-   * Whether what it takes may be kept. Where its caller holds too much, it counts from then on for another caller
-   * who looks at it and has room: a query ends for the fault of none but those who look at it.
+   * Whether its resources may be kept. If its caller exceeds the limit, it counts from then on for another viewer
+   * with room: a query ends only because of its own viewers.
    */
   mayStay(): boolean {
     if (this.#fits) return true;
@@ -155,7 +158,7 @@ export class QueryRoom {
     return this.#bytesOfAll.mayKeep(this.#caller) && this.#watchedOfAll.mayKeep(this.#caller);
   }
 
-  /** It counts for who began it, as long as they look at it, and then for the next who does. */
+  /** It counts for the caller that started it, while that one is a viewer, and then for the next. */
   #settleCaller(): void {
     const [next] = this.#looking.keys();
     if (next !== undefined && !this.#looking.has(this.#caller)) this.#countFor(next);

@@ -8,27 +8,27 @@ import { SharedPool } from '../scheduling/shared-pool.ts';
 const BURST_MS = 100;
 /** ... and the share of the time that may be worked for longer. */
 const SHARE = 0.5;
-/** What a run counts for at least, in milliseconds: callers whose queries take next to nothing take turns too. */
+/** The minimum that a run counts, in milliseconds: callers with very short runs take turns too. */
 const LEAST_MS = 0.1;
 /** First runs under way at once: the size of their results is not known yet. */
 const FIRST_RUNS = 8;
-/** One that takes longer, in milliseconds, waits for an upstream, and others begin beside it. */
+/** A longer run, in milliseconds, waits for an upstream, and others start in parallel. */
 const FIRST_RUN_MS = 1000;
 
 /** A query that is to be run. */
 export interface PacedRun {
-  /** Those who wait for it; it takes the turn of whichever of them is first. There is at least one. */
+  /** Its viewers; it takes the turn of the first of them. There is at least one. */
   readonly callers: () => Iterable<string>;
-  /** Whether nothing is known yet of what its result takes. */
+  /** Whether the size of its result is unknown. */
   readonly isFirst: () => boolean;
   /** Runs it. Never rejects. */
   readonly work: () => Promise<void> | void;
 }
 
 /**
- * Begins the runs of live queries, one after the other. A write can make many of them due at once: they use half of
- * the processor for longer than a moment, and delay no request but their caller's. The caller whose queries
- * have taken the least goes first, so that heavy queries of one delay those of the others by one run at most.
+ * Starts the runs of live queries, one after another. A write can make many of them due at the same time: they use
+ * half of the processor, and delay only requests of their own callers. The caller with the least recent execution
+ * time goes first, so heavy queries of one delay those of others by one run at most.
  */
 export class RunPace {
   readonly #clock: Clock;
@@ -49,7 +49,7 @@ export class RunPace {
     this.#creditAt = clock.now();
   }
 
-  /** Begins a run when its turn comes. Called again while it waits, it learns of those who have come since. */
+  /** Starts a run when its turn comes. Called again while it waits, it includes new viewers. */
   begin(run: PacedRun): void {
     this.#queue.add(run, run.callers());
     this.#next();
@@ -85,7 +85,7 @@ export class RunPace {
     this.#isBusy = true;
     const begin = (): void =>
       this.#inTurn(() => {
-        // One that has come meanwhile may go first.
+        // A newer one may go first.
         this.#isWanted = false;
         const next = this.#queue.take((run, caller) => this.#mayBegin(run, caller));
         if (next) this.#start(next.entry, next.owner);

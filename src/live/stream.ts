@@ -4,23 +4,25 @@ import type { LiveMode } from './events.ts';
 
 /** What a stream is connected to. */
 export interface StreamSource {
-  /** The next event for a stream at this revision; `null` where it has the latest. */
+  /** The next event for a stream at this revision; `null` if it has the latest. */
   nextFor(stream: LiveStream): { readonly event: Buffer; readonly revision: number } | null;
   left(stream: LiveStream): void;
 }
 
-/** So much of an event is given away at a time: what a slow reader has not taken is not copied into its connection. */
+/**
+ * An event is written in pieces of this size: what a slow client has not read is not copied into its connection.
+ */
 const PIECE_BYTES = 16 * 1024;
 
 const NOTHING: readonly Buffer[] = [];
 
 /**
- * The events for one viewer, who takes them as fast as they can: a slow one gets the latest state next, and never
- * a queue. Events are shared between streams, so that an idle or a slow one holds none of its own.
+ * The events for one viewer, sent as fast as they are read: a slow one receives the latest state next, and never a
+ * queue. Events are shared between streams, so an idle or slow one holds none of its own.
  */
 export class LiveStream extends Readable {
   readonly mode: LiveMode;
-  /** Whom it is counted for. */
+  /** The caller for whom it is counted. */
   readonly caller: string;
   /** The revision that the viewer has, or will have with what is under way; `null` before the first. */
   revision: number | null;
@@ -57,7 +59,7 @@ export class LiveStream extends Readable {
     this.checkedAt = this.spokeAt;
   }
 
-  /** Whether it has its last words, taken or not. */
+  /** Whether its last event was queued. */
   get isEnding(): boolean {
     return this.#last !== null || this.destroyed;
   }
@@ -82,7 +84,7 @@ export class LiveStream extends Readable {
     if (this.#wants && !this.destroyed && !this.#last) this.#begin(event);
   }
 
-  /** Ends with these last words, which follow what is under way. */
+  /** Ends with this last event, after the current one. */
   finish(words: Buffer): void {
     if (this.destroyed || this.#last) return;
     this.#last = piecesOf(words);

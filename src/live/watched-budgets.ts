@@ -27,7 +27,7 @@ const recent = new WeakMap<
   { readonly at: number; readonly states: Map<string, KeyState> }
 >();
 
-/** The budgets that a query shows with `rateLimit`, and whether they still are what it has shown. Costs no upstream call. */
+/** The budgets that a query shows with `rateLimit`, and whether they have changed. Costs no upstream request. */
 export class WatchedBudgets {
   readonly #clock: Clock;
   readonly #seen = new Map<string, SeenBudget>();
@@ -41,7 +41,7 @@ export class WatchedBudgets {
     this.#seen.clear();
   }
 
-  /** How a budget stands; it is compared from then on. */
+  /** The state of a budget; it is compared from then on. */
   look(source: BudgetSource, credential: Credential): KeyState {
     const at = this.#clock.now();
     const state = source.budgetState(credential);
@@ -61,7 +61,7 @@ export class WatchedBudgets {
     return false;
   }
 
-  /** When what was shown of them was true last, on `clock.now()`; `null` where nothing was. */
+  /** When the shown state was read, on `clock.now()`; `null` if there is none. */
   get at(): number | null {
     return this.#seen.size === 0 ? null : Math.min(...[...this.#seen.values()].map(({ at }) => at));
   }

@@ -8,26 +8,26 @@ import type { BudgetSource, ReadWatcher } from '../upstream/operation.ts';
 import { Ingredients, type Watch } from '../upstream/receipt.ts';
 import { BUDGETS_MS, WatchedBudgets } from './watched-budgets.ts';
 
-/** A read of the latest run, or of the one that goes on. */
+/** A read of the latest run, or of the current one. */
 interface Watched {
   readonly watch: Watch;
   /** The run that it was read in last. */
   run: number;
-  /** The last run in whose result an entry of it is. */
+  /** The last run whose result contains an entry of it. */
   servedIn: number;
 }
 
 /**
- * What a query was answered from, and whether that is still so. Each read is watched from before it is answered
- * until a run in which it does not occur any more.
+ * The cache entries of a query's result, and whether they have changed. Each read is watched from before its
+ * response until a run in which it does not occur.
  */
 export class WatchedReads implements ReadWatcher {
-  /** What it shows of budgets, which are no entries. */
+  /** The budgets in the result, which are not entries. */
   readonly budgets: WatchedBudgets;
   readonly #watched = new Map<string, Watched>();
   readonly #changed: (change: WatchedChange | 'grown') => void;
   readonly #watchers: Watchers;
-  /** What the latest run was answered from, and what the one is that goes on. */
+  /** The ingredients of the latest run, and of the current one. */
   #ingredients = new Ingredients();
   #next = new Ingredients();
   #run = 0;
@@ -61,7 +61,7 @@ export class WatchedReads implements ReadWatcher {
     this.#isTouched = false;
   }
 
-  /** A read begins; call what comes back once it has ended. */
+  /** A read begins; call the returned function once it has ended. */
   begin({ key }: KeyedRead, watch: Parameters<ReadWatcher['begin']>[1]): () => void {
     if (this.#hasEnded) return () => {};
     let watched = this.#watched.get(key);
@@ -77,7 +77,7 @@ export class WatchedReads implements ReadWatcher {
     const mine = watched;
     mine.run = this.#run;
     return () => {
-      // What was read first is in the result, whatever has come since.
+      // The first version is in the result, whatever has arrived since.
       const ingredient = mine.servedIn === this.#run ? undefined : mine.watch.look();
       if (!ingredient) return;
       mine.servedIn = this.#run;
@@ -105,7 +105,7 @@ export class WatchedReads implements ReadWatcher {
     for (const { watch } of this.#watched.values()) watch.use();
   }
 
-  /** Whether there are other entries now than those that the latest run was answered from. */
+  /** Whether there are newer entries than those of the latest run. */
   get isOutdated(): boolean {
     const { latest } = this.#ingredients;
     for (const [key, { watch }] of this.#watched) {
@@ -114,7 +114,7 @@ export class WatchedReads implements ReadWatcher {
     return false;
   }
 
-  /** When the oldest answer was asked for, on the clock of the cache, and until when that is probably shown. */
+  /** When the oldest data was requested, on the clock of the cache, and when it is probably refreshed. */
   oldest(now: number): { readonly at: number; readonly nextRefreshInMs: number | null } {
     const { oldest } = this.#ingredients;
     const budgetsAt = this.budgets.at;

@@ -4,15 +4,15 @@ import { readRetryAfter } from '../upstream/wire/rate-limit-headers.ts';
 import { saysInvalidCode } from '../upstream/wire/refusal-words.ts';
 import { failureVerdict, parseBody, plainText, unusableVerdict } from '../upstream/wire/verdict.ts';
 
-/** Where the parameters of a POST go: the documents do not say, and installations differ. */
+/** Where the parameters of a POST go: undocumented, and installations differ. */
 export type MarketPostEncoding = 'json' | 'form' | 'query';
 
-/** Every successful answer carries its payload under one of these. */
+/** Every successful response has its payload under one of these. */
 const payloadMembers = ['data', 'items', 'item', 'purchase'];
 
 /**
- * The protocol of the marketplace API. The key is a parameter beside the others, so the URL of a GET
- * contains it and must never be logged.
+ * The protocol of the marketplace API. The key is one of the parameters, so the URL of a GET contains it and must
+ * never be logged.
  * Implements: Marketplace API > Authentication; Marketplace API > Errors.
  */
 export function createMarketApi(encoding: MarketPostEncoding): Api {
@@ -48,7 +48,7 @@ function judge(answer: RawAnswer, context: { readonly wallMs: number }): Verdict
   const worked = answer.status >= 200 && answer.status < 300;
   const payload = payloadMembers.filter((name) => name in members);
   if (worked && payload.length > 0) {
-    // An empty list of items is an answer; any other payload must hold something beside a message.
+    // An empty list of items is valid; any other payload must contain more than a message.
     const filled = payload.some(
       (name) => !isHollow(members[name]) || (name === 'items' && Array.isArray(members[name])),
     );
@@ -56,11 +56,11 @@ function judge(answer: RawAnswer, context: { readonly wallMs: number }): Verdict
       return { kind: 'success', body: members };
     }
   }
-  // A seller with nothing to sell gets a failure; it is an empty list, whatever its status.
+  // A seller without items gets a failure; it is an empty list, whatever its status.
   if (/^no items found\b/i.test(plainText(message))) {
     return { kind: 'success', body: { items: [] } };
   }
-  // Frameworks answer 404 with a `message` for an unknown route: this API itself answers with `msg`.
+  // Frameworks respond with 404 and a `message` for an unknown route: this API itself sends `msg`.
   if (answer.status === 404 && plainText(members['msg']) === '') {
     return unusableVerdict(404, 'JSON without a `msg` member');
   }
@@ -72,7 +72,7 @@ function judge(answer: RawAnswer, context: { readonly wallMs: number }): Verdict
   return unusableVerdict(answer.status, 'JSON without a payload');
 }
 
-/** Whether a payload is empty, as in some error answers. */
+/** Whether a payload is empty, as in some error responses. */
 function isHollow(value: unknown): boolean {
   if (value === null || value === undefined || value === false || value === '') return true;
   return typeof value === 'object' && Object.keys(value).length === 0;

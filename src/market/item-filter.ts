@@ -7,8 +7,8 @@ interface ItemFilter {
 }
 
 /**
- * Builds a predicate for items, since the upstream cannot filter. A member that is blank or absent
- * matches every item; `undefined` when all are. No upstream call.
+ * Creates a predicate for items, because the upstream cannot filter. A blank or absent member matches every item;
+ * `undefined` if all are. No upstream request.
  */
 export function matchItem({
   search,

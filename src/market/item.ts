@@ -35,7 +35,7 @@ const priceFields = { regular: number('regular'), extended: number('extended') }
 /** In the item's `currency`. */
 export type ItemPrice = Decoded<typeof priceFields>;
 
-/** What an item has beside its id. */
+/** The members of an item besides its id. */
 export const itemFields = {
   name: text('name'),
   description: text('description'),
@@ -64,7 +64,7 @@ export const itemFields = {
 export type Item = RowOf<typeof itemFields>;
 
 /**
- * One item; `null` when there is none of this id. 1 upstream call.
+ * One item; `null` if it does not exist. 1 upstream request.
  * Implements: Marketplace API > Endpoints > GET /api/items/item.
  */
 export function item(id: number): Read<Item | null> {
@@ -76,7 +76,7 @@ export function item(id: number): Read<Item | null> {
     query: { item_id: String(id) },
     absentIsNull: true,
     decode(body, context) {
-      // "No items found" may answer a single read as well; the judge makes an empty list of it.
+      // "No items found" can be the response to a single read as well; the judge converts it to an empty list.
       const { item: single, items: list } = asMap(body) ?? {};
       if (single === undefined && Array.isArray(list) && list.length === 0) return null;
       const row = openSingle(body, ['item'], 'items', context);
@@ -86,7 +86,7 @@ export function item(id: number): Read<Item | null> {
 }
 
 /**
- * All items of the seller, which the upstream returns as a whole. 1 upstream call.
+ * All items of the seller, which the upstream returns as a whole. 1 upstream request.
  * Implements: Marketplace API > Endpoints > GET /api/items/all.
  */
 export const items: List<Item> = {

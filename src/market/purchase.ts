@@ -29,13 +29,13 @@ const fields = {
   date: time('date'),
 };
 
-/** What a buyer's code stands for. Implements: Marketplace API > Resources > Purchase. */
+/** The purchase of a code. Implements: Marketplace API > Resources > Purchase. */
 export interface Purchase extends Decoded<typeof fields> {
   readonly code: string;
   readonly item: Item | null;
 }
 
-/** `code` is the requested one, for answers that do not repeat it. */
+/** `code` is the requested one, for responses that do not repeat it. */
 function decodePurchase(purchase: JsonObject, code: string): Purchase {
   return {
     code: readField(text('purchase_code'), purchase) || code,
@@ -45,8 +45,8 @@ function decodePurchase(purchase: JsonObject, code: string): Purchase {
 }
 
 /**
- * An item without an id is `null`, and the purchase stays usable. In answers that put the code into
- * the item, the row is both at once.
+ * An item without an id is `null`, and the purchase stays usable. In responses with the code inside the item, the
+ * row is both.
  */
 function decodePurchasedItem(purchase: JsonObject): Item | null {
   const isItem = ['id', 'name'].every((key) => isPresent(purchase.members[key]));
@@ -66,8 +66,8 @@ function decodePurchasedItem(purchase: JsonObject): Item | null {
 }
 
 /**
- * The purchase that a code stands for; `null` when the code is not valid. A POST that changes nothing.
- * 1 upstream call. Implements: Marketplace API > Endpoints > POST /api/purchases/validation.
+ * The purchase of a code; `null` if the code is not valid. A POST that changes nothing. 1 upstream request.
+ * Implements: Marketplace API > Endpoints > POST /api/purchases/validation.
  */
 export function purchase(code: string): Read<Purchase | null> {
   return {

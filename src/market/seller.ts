@@ -22,7 +22,7 @@ export interface SocialLink {
   readonly path: string;
 }
 
-/** A map from network to path; an empty path is no link. */
+/** A map from network to path; an empty path is omitted. */
 const linksByNetwork = entries('social_links', (network, value): SocialLink | null | undefined => {
   const path = isBlank(value) ? '' : parseText(value)?.trim();
   return path ? { network: decodeText(network), path } : path === undefined ? undefined : null;
@@ -82,13 +82,13 @@ const fields = {
 };
 
 /**
- * The owner of the API key, of whom any member may be missing: nothing refers to an account by an id.
+ * The owner of the API key; any member may be missing, because nothing refers to an account by id.
  * Implements: Marketplace API > Resources > Account details.
  */
 export interface Seller extends Decoded<typeof nameFields>, Decoded<typeof fields> {}
 
 /**
- * The marketplace account of the key's owner. 1 upstream call.
+ * The marketplace account of the key's owner. 1 upstream request.
  * Implements: Marketplace API > Endpoints > GET /api/account/details.
  */
 export const seller: Read<Seller> = {

@@ -6,10 +6,10 @@ import type { Metrics } from '../observe/metrics/metrics.ts';
 import { inBackground } from '../scheduling/at-once.ts';
 import type { GatewayState } from './readiness.ts';
 
-/** Who may see `/metrics` and the console: callers on this machine, everyone, or no one. */
+/** Access to `/metrics` and the console: this machine only, all callers, or none. */
 type MetricsAccess = 'local' | 'open' | 'off';
 
-/** Answers a request for one path. */
+/** Handles requests for one path. */
 export type OperatorPage = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -31,7 +31,7 @@ export function createOperatorPages(options: {
   readonly access: MetricsAccess;
   /** `null` when nothing is counted. */
   readonly metrics: Pick<Metrics, 'render'> | null;
-  /** What answers the paths of the console that there are. */
+  /** The handlers of the console's paths. */
   readonly console: Readonly<Partial<Record<ConsolePath, OperatorPage>>>;
   readonly state: GatewayState;
   /** Answers `/probe`, which costs upstream calls, and admits its callers itself. */

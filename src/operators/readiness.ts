@@ -10,7 +10,10 @@ export interface Readiness {
   readonly reasons: readonly {
     readonly reason: 'draining' | 'redis-unreachable' | 'secret-differs';
   }[];
-  /** What it makes do without: cached answers are served all the same, and no other replica does better. */
+  /**
+   * Its current limitations: cached responses are served nevertheless, and other replicas have the same
+   * limitations.
+   */
   readonly degraded: readonly Degradation[];
 }
 
@@ -26,12 +29,12 @@ type Degradation = Omit<ReplicaFault, 'reason'> & {
   readonly announced?: number;
 };
 
-/** What the other processes are to this one, where budgets and answers are shared. */
+/** The state of the other processes, if budgets and responses are shared. */
 export interface SharedState {
-  /** Why this one may not answer at all; `null` where it may. */
+  /** Why this one is not ready; `null` if it is. */
   readonly unready: 'redis-unreachable' | 'secret-differs' | null;
   readonly faults: readonly ReplicaFault[];
-  /** All that are alive, this one first; `self` is what it knows of itself. */
+  /** All that are alive, this one first; `self` is its own state. */
   members(self: Pick<Member, 'sentMsAgo' | 'queued'>): readonly Member[];
 }
 
@@ -39,11 +42,11 @@ export interface SharedState {
 interface GatewayParts {
   readonly clients: readonly Client[];
   readonly health: Health;
-  /** `null` where this process is alone. */
+  /** `null` if this process is alone. */
   readonly shared: SharedState | null;
 }
 
-/** How the gateway is, looked up when an operator asks. `draining`: it is about to stop. */
+/** The current state of the gateway. `draining`: it is about to stop. */
 export type GatewayState = (draining: boolean) => Readiness;
 
 /** Reads the state off the parts of a running gateway. */

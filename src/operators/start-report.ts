@@ -11,8 +11,7 @@ interface Addresses {
 }
 
 /**
- * What an operator wants to know at a start: where the gateway listens, what it stands on, and how much of
- * it may be spent. Hosts are named, keys and paths never.
+ * Facts about the start for the operator: address, upstreams and limits. Hosts are shown, keys and paths never.
  */
 export function startReport(config: Config, addresses: Addresses): string[] {
   const facts = startFacts(config, addresses);
@@ -69,7 +68,7 @@ const callers: Readonly<Record<Config['auth']['mode'], string>> = {
   passthrough: 'API key of the link-management API',
 };
 
-/** Where a Redis or its Sentinels are, without what else is in their URLs. */
+/** The hosts of a Redis or its Sentinels, without the rest of their URLs. */
 function placesOf(urls: readonly string[]): string {
   return urls.map((url) => new URL(url).host).join(' and ');
 }

@@ -6,12 +6,12 @@ import { nextTurn } from './loop-turns.ts';
  */
 export type AtOnce<T> = T | Promise<T>;
 
-/** Goes on with a value now if it is there, else when it is. */
+/** Continues with a value synchronously if it is available, otherwise when it is. */
 export function andThen<T, U>(value: AtOnce<T>, goOn: (value: T) => AtOnce<U>): AtOnce<U> {
   return value instanceof Promise ? value.then(goOn) : goOn(value);
 }
 
-/** Work that waits where it must, written as a generator: `yield* until(...)` is what `await` would be. */
+/** Work that may wait, written as a generator: `yield* until(...)` replaces `await`. */
 export type Steps<T> = Generator<Promise<unknown>, T, unknown>;
 
 /** The value, waited for only if it is not there. */
@@ -20,7 +20,7 @@ export function* until<T>(value: AtOnce<T>): Steps<T> {
 }
 
 /**
- * Takes all steps: at once as far as nothing is waited for.
+ * Takes all steps: synchronously as far as nothing is awaited.
  * @throws whatever the steps throw before they first wait; from then on the promise rejects.
  */
 export function takeSteps<T>(steps: Steps<T>): AtOnce<T> {
@@ -28,7 +28,7 @@ export function takeSteps<T>(steps: Steps<T>): AtOnce<T> {
   return done ? value : takeLater(steps, value);
 }
 
-/** Takes all of them side by side. Rejects with the first that fails, once all have begun. */
+/** Takes all of them in parallel. Rejects with the first failure, once all have begun. */
 export function takeAll<T>(all: readonly Steps<T>[]): AtOnce<T[]> {
   const taken = all.map((steps): AtOnce<T> => {
     try {
@@ -41,8 +41,8 @@ export function takeAll<T>(all: readonly Steps<T>[]): AtOnce<T[]> {
 }
 
 /**
- * Lets work go on that nothing waits for. It handles the failures that it expects: any other is a defect, which the
- * process logs with the id of the request that it came from.
+ * Continues work that nothing awaits. It handles the failures that it expects: any other is a bug, which the
+ * process logs with the id of the request that caused it.
  */
 export function inBackground(work: PromiseLike<unknown>): void {
   // Left without a handler, so that the process learns of its rejection.
@@ -53,7 +53,7 @@ export function inBackground(work: PromiseLike<unknown>): void {
 async function takeLater<T>(steps: Steps<T>, first: Promise<unknown>): Promise<T> {
   let waitsFor = first;
   for (;;) {
-    // Where it is waited for is where it fails.
+    // Its failure is reported where it is awaited.
     const { done, value } = await waitsFor.then(
       (answer) => steps.next(answer),
       (error: unknown) => steps.throw(error),
@@ -80,8 +80,8 @@ export class UnderWay<Kind> {
   }
 
   /**
-   * Resolves when no work of these kinds is under way, and none follows from the last. Each ends by itself,
-   * and the operation is not done before it, so that this adds no more than the work that waits for it.
+   * Resolves when no work of these kinds is running, and none follows from the last. Each ends by itself, and the
+   * operation is not done before it, so this adds only the work that waits for it.
    */
   async ended(kinds: readonly Kind[]): Promise<void> {
     for (;;) {

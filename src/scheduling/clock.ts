@@ -1,8 +1,8 @@
 import { clearTimeout, setTimeout } from 'node:timers';
 
 /**
- * The only way the gateway learns the time. Everything below the composition root takes a `Clock`,
- * so that a test can move time by hand; nothing else reads `Date.now` or calls `setTimeout`.
+ * The only source of time. Everything below the composition root takes a `Clock`, so that a test can control time;
+ * nothing else reads `Date.now` or calls `setTimeout`.
  */
 export interface Clock {
   /** Milliseconds since the epoch: for dates that leave the process. May jump with the system clock. */
@@ -74,9 +74,9 @@ export function endingClock(clock: Clock): EndingClock {
 export class Deadline {
   readonly #clock: Clock;
   readonly #task: () => void;
-  /** On `clock.now()`; `null` while there is none. */
+  /** On `clock.now()`; `null` if there is none. */
   #dueAt: number | null = null;
-  /** When the timer is over; `null` while there is none. */
+  /** When the timer fires; `null` if there is none. */
   #looksAt: number | null = null;
   #cancel = (): void => {};
 

@@ -10,30 +10,30 @@ interface Waiting<T> {
   readonly owners: Set<string>;
 }
 
-/** What waits for one owner: what stands before `next` was taken. */
+/** The entries of one owner: those before `next` were taken. */
 interface Line<T> {
   waiting: Waiting<T>[];
   next: number;
 }
 
-/** An owner among those who wait, with the share that it had when it was put there. Of equal shares, the older is first. */
+/** A waiting owner, with its share at the time it was added. Of equal shares, the older is first. */
 interface Place {
   readonly owner: string;
   readonly share: number;
   readonly number: number;
 }
 
-/** What was taken, and in whose turn. */
+/** A taken entry, and the owner whose turn it used. */
 interface Taken<T> {
   readonly entry: T;
   readonly owner: string;
 }
 
 /**
- * A queue that is first in, first out for each owner, and of all owners takes from the one who has had the least. What an
- * entry has cost is charged afterwards; an owner who comes begins with what the one has had who is next, so that neither
- * those who come nor those who have waited starve. An entry with several owners takes the turn of whichever is first.
- * Implements: start-time fair queueing. O(log n) in the number of owners who wait.
+ * A queue that is first in, first out for each owner, and takes from the owner with the least share. The cost of
+ * an entry is charged afterwards; a new owner starts with the share of the next one, so that neither new nor
+ * waiting owners starve. An entry with several owners takes the turn of the first of them.
+ * Implements: start-time fair queueing. O(log n) in the number of waiting owners.
  */
 export class FairQueue<T extends object> {
   readonly #lines = new Map<string, Line<T>>();
@@ -43,7 +43,7 @@ export class FairQueue<T extends object> {
   /** What owners have had; less than `#least` counts as that. */
   readonly #shares = new BoundedMap<number>({ max: REMEMBERED });
   #places = 0;
-  /** What the owner had had who was taken from last. */
+  /** The share of the owner from which the last entry was taken. */
   #least = 0;
 
   /** How many entries there are. */
@@ -76,7 +76,7 @@ export class FairQueue<T extends object> {
     this.#waiting.delete(entry);
   }
 
-  /** Takes what is next of what may be taken now; `undefined` when there is none. */
+  /** Takes the next entry that may be taken now; `undefined` if there is none. */
   take(mayTake: (entry: T, owner: string) => boolean = () => true): Taken<T> | undefined {
     const passedOver: Place[] = [];
     let taken: Taken<T> | undefined;
@@ -149,7 +149,7 @@ export class FairQueue<T extends object> {
   }
 }
 
-/** Whether nothing waits in a line. Lets go of what was taken once that is half of the whole. */
+/** Whether a line is empty. Frees taken entries once they are half of the line. */
 function isEmpty<T>(line: Line<T>): boolean {
   while (line.waiting[line.next]?.entry === null) line.next += 1;
   if (line.next >= 32 && line.next * 2 >= line.waiting.length) {
@@ -159,7 +159,7 @@ function isEmpty<T>(line: Line<T>): boolean {
   return line.next >= line.waiting.length;
 }
 
-/** The first of a line that may be taken; `null` when there is none. */
+/** The first entry of a line that may be taken; `null` if there is none. */
 function firstOf<T>(line: Line<T>, mayTake: (entry: T) => boolean): T | null {
   for (let at = line.next; at < line.waiting.length; at += 1) {
     const { entry } = line.waiting[at] as Waiting<T>;

@@ -2,8 +2,8 @@ import { type Clock, systemClock } from './clock.ts';
 import { FairQueue } from './fair-queue.ts';
 
 /**
- * For how long work is begun in one turn of the event loop, in milliseconds. Whatever costs little, such as a
- * remembered answer, waits for the rest of the current turn, and so does each new connection.
+ * For how long work is started in one turn of the event loop, in milliseconds. Cheap work, such as a remembered
+ * response, and new connections wait for the rest of the current turn.
  */
 const TURN_MS = 4;
 /** The most pieces of work that are begun in one turn while some wait. */
@@ -26,7 +26,7 @@ export class LoopTurns {
   #spreading = false;
   /** When this turn's first work was begun, on `clock.now()`; null before. */
   #since: number | null = null;
-  /** Whose work was begun last, and when: all that follows from it at once is a part of it. */
+  /** The owner of the work started last, and when: all that follows from it synchronously is a part of it. */
   #running: { readonly owner: string; readonly since: number } | null = null;
   /** The latest connection that was accepted in this turn, or in the one before. */
   #accepted: object | null = null;
@@ -58,7 +58,10 @@ export class LoopTurns {
     });
   }
 
-  /** Does something for each item, `most` of them in one turn: for what is much only where there are many of it. */
+  /**
+   * Calls a function for each item, for at most `most` of them in one turn: for work that is long only if there
+   * are many.
+   */
   async each<T>(items: Iterable<T>, most: number, work: (item: T) => void): Promise<void> {
     let done = 0;
     for (const item of items) {
@@ -99,7 +102,10 @@ export class LoopTurns {
     this.#since = null;
   }
 
-  /** Each is begun in a callback of its own, so that all that follows from it at once counts against the turn. */
+  /**
+   * Each is started in a callback of its own, so that all that follows from it synchronously counts against the
+   * turn.
+   */
   #spread(): void {
     const step = (): void => {
       const now = this.#clock.now();
@@ -137,14 +143,14 @@ export function inNextTurn(task: () => void): void {
 }
 
 /**
- * Runs a task after what has arrived was read. A process that stood still finds its timers over before it reads
- * what came meanwhile: it would take its own pause for that of its peer.
+ * Runs a task after arrived data was read. A process that was suspended finds its timers due before it reads that
+ * data: it would take its own pause for that of its peer.
  */
 export function afterReading(task: () => void): void {
   setImmediate(() => setImmediate(task));
 }
 
-/** Resolves in the next turn of the event loop: whatever a known value leads to has begun by then. */
+/** Resolves in the next turn of the event loop: all that follows from a known value has begun by then. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);

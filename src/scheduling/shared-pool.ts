@@ -4,8 +4,8 @@ const TAKES = 3;
 const KEEPS = 7;
 
 /**
- * What callers share of something that is limited. The limit of each depends on what is free, so that some is always
- * left for the next caller, however many there are and whatever each of them takes.
+ * A limited resource that callers share. The limit of each depends on what is free, so that some is always left
+ * for the next caller, whatever the others take.
  */
 export class SharedPool {
   readonly #size: number;
@@ -14,7 +14,7 @@ export class SharedPool {
   readonly #ofCallers = new Map<string, number>();
   #held = 0;
 
-  /** `mostOfOne`: what one caller may hold at most, whatever is free, and take no more from `takesBelow` on. */
+  /** `mostOfOne`: what one caller may hold at most, whatever is free, and takes no more from `takesBelow` on. */
   constructor(size: number, mostOfOne = size, takesBelow = mostOfOne) {
     this.#size = size;
     this.#mostOfOne = mostOfOne;
@@ -31,7 +31,7 @@ export class SharedPool {
     return this.#ofCallers.get(caller) ?? 0;
   }
 
-  /** Counts for a caller so much more, or less where it is negative. Nothing is refused here. */
+  /** Adds an amount for a caller; it may be negative. Nothing is refused here. */
   add(caller: string, amount: number): void {
     const held = this.heldBy(caller) + amount;
     if (held > 0) this.#ofCallers.set(caller, held);

@@ -22,7 +22,7 @@ const stopSlackMs = 5000;
 /** How long the log may take to be written at the end, in milliseconds: its pipe may have no reader. */
 const drainMs = 2000;
 
-/** Who waited for the process to listen is answered before it warms up. In milliseconds. */
+/** Requests that waited for the process to listen are served before the warm-up. In milliseconds. */
 const WARM_UP_AFTER_MS = 50;
 
 /** How often a process under npm looks whether npm's shell is still there, in milliseconds. */
@@ -33,7 +33,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Serves until a signal ends the process, with `env` as its settings.
- * @throws UsageError for any argument, ConfigError for a faulty configuration, ListenError where the port cannot be had.
+ * @throws UsageError for any argument, ConfigError for an invalid configuration, ListenError if the port is not
+ * available.
  */
 export async function serve(args: readonly string[], env: Environment): Promise<void> {
   readOptions(args, {});
@@ -57,7 +58,7 @@ export async function serve(args: readonly string[], env: Environment): Promise<
   }, WARM_UP_AFTER_MS);
 }
 
-/** How the log is written: as JSON to programs, and in words to a person at a terminal. */
+/** The format of the log: JSON for programs, text for a terminal. */
 function logTo(output: StandardOutput, env: Environment): LogStream {
   if (!process.stdout.isTTY) return output;
   // As https://no-color.org has it.
@@ -103,8 +104,8 @@ function stopper(
 }
 
 /**
- * npm starts programs in a shell and passes SIGTERM on to that: some shells end by it and leave the program running.
- * So the program under npm, or npx, takes the end of its parent for the signal, if none has come to itself.
+ * npm starts programs in a shell and forwards SIGTERM to it: some shells end by it and leave the program running.
+ * So the program under npm, or npx, takes the end of its parent for the signal, if it has received none itself.
  */
 function stopWithParent(stop: (signal: string) => void): void {
   const parent = process.ppid;
@@ -117,11 +118,11 @@ function stopWithParent(stop: (signal: string) => void): void {
 }
 
 /**
- * Logs the defects that no code of ours has caught. A promise that was rejected without a handler has
- * unwound through every `finally` on its way, so all that others use is in order, and the process goes on. An
- * exception from a callback of the event loop can have left anything half done, a queue, a slot, a connection: the
- * process lets running requests finish, then ends for its supervisor to restart it; at a second exception, or
- * `stopMs` and a while after the first, it ends at once.
+ * Logs exceptions that no code of ours has caught. A promise that was rejected without a handler has run every
+ * `finally` on its way, so shared state is consistent, and the process continues. An exception from a callback of
+ * the event loop can have left anything incomplete, a queue, a slot, a connection: the process completes running
+ * requests, then ends for its supervisor to restart it; at a second exception, or some time after `stopMs`, it
+ * ends at once.
  */
 function surviveDefects(
   gateway: Gateway,

@@ -7,17 +7,19 @@ import { loadConfig } from '../config/config.ts';
 import { createGateway } from '../gateway.ts';
 import { isTraced } from '../observe/telemetry.ts';
 
-/** The second one runs what only a process that was asked before does. */
+/** The second one runs the code that only repeated requests use. */
 const DASHBOARDS = 2;
 
 const LOOPBACK = '127.0.0.1';
 
 /**
- * Has V8 compile the code of a cold read before a caller waits for it: asks a second gateway, over an upstream that is
- * made up, for a dashboard, and closes it. Nothing of it reaches an upstream, a log, a metric, the history, the journal
- * or the budget. Where an SDK of OpenTelemetry makes spans of all that is sent, this does nothing. The answers are for tests.
+ * Lets V8 compile the code of a cold read before a caller waits for it: sends a dashboard query to a second
+ * gateway with a simulated upstream, and closes it. It affects no upstream, log, metric, history, journal or
+ * budget. With an SDK of OpenTelemetry, which would record spans for it, this does nothing. The responses are for
+ * tests.
  *
- * Measured on Node 20: it takes 200 ms of processor time, and the first dashboard of 12 calls 40 ms in place of 130.
+ * Measured on Node 20: it takes 200 ms of processor time, and the first dashboard of 12 requests 40 ms instead of
+ * 130.
  */
 export async function warmUp(): Promise<string[]> {
   if (isTraced()) return [];
@@ -42,7 +44,7 @@ const RATE_LIMIT = 1000;
 
 const ROWS = Array.from({ length: 10 }, (_, index) => index + 1);
 
-/** Asks a gateway that knows nothing of this process's configuration, and uses no answer twice. */
+/** Sends queries to a gateway with a separate configuration and without remembered responses. */
 async function askTwin(baseUrl: string): Promise<string[]> {
   const config = loadConfig({
     AUTH_MODE: 'none',
@@ -69,7 +71,7 @@ async function askTwin(baseUrl: string): Promise<string[]> {
   }
 }
 
-/** `nth` makes it a query that was not asked before. */
+/** `nth` makes it a new query. */
 async function askForDashboard(port: string, nth: number): Promise<string> {
   const query = `{ nth${nth}: account { username } channels(first: 10) { nodes { id name
     items(first: 5) { totalCount nodes { ... on ChannelEntry { title link } } } } } }`;
@@ -81,7 +83,7 @@ async function askForDashboard(port: string, nth: number): Promise<string> {
   return text(response.pipe(createGunzip()));
 }
 
-/** What the link API could answer. */
+/** A possible response of the link API. */
 function madeUp(path: string): object {
   if (path.startsWith('/api/account')) return { error: 0, data: { id: 1, username: 'none' } };
   const link = 'http://localhost/'.repeat(10);

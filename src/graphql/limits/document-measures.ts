@@ -16,10 +16,10 @@ import type { OperationLimits } from '../../config/config.ts';
 import { countPairs } from './field-pairs.ts';
 import { tooDeep, tooExpensive } from './text.ts';
 
-/** What a document may come to, fragments counted wherever they are used. */
+/** Limits of a document, including each use of a fragment. */
 export interface DocumentLimits
   extends Pick<OperationLimits, 'maxFields' | 'maxDepth' | 'maxAliases' | 'maxDirectives'> {
-  /** How deep selections may stand inside one another, those of fragments included. */
+  /** Maximum nesting of selections, including those of fragments. */
   readonly maxNesting: number;
 }
 
@@ -27,18 +27,18 @@ export interface DocumentLimits
 export interface DocumentTraits {
   operations: number;
   fragments: number;
-  /** Whether there is any definition besides. */
+  /** Whether there is any other definition. */
   others: boolean;
   spreads: boolean;
   inlineFragments: boolean;
   directives: boolean;
-  /** Whether there are directives besides `@skip` and `@include`. */
+  /** Whether there are directives other than `@skip` and `@include`. */
   otherDirectives: boolean;
   arguments: boolean;
   variableDefinitions: boolean;
   variables: boolean;
   objects: boolean;
-  /** One of the fields that ask for the schema. */
+  /** One of the introspection fields. */
   introspection: FieldNode | null;
   /** One of the subscriptions. */
   subscription: OperationDefinitionNode | null;
@@ -64,18 +64,18 @@ const NO_TRAITS: DocumentTraits = {
 /** What is known of a document within its limits. */
 export interface DocumentMeasures {
   readonly traits: DocumentTraits;
-  /** Fields that are answered under one name, in pairs. */
+  /** Pairs of fields with the same response name. */
   readonly pairs: number;
 }
 
 /** What an operation or a fragment comes to. */
 interface Extent {
-  /** How deep it stood inside selections where it was measured. */
+  /** The nesting of selections at which it was measured. */
   readonly level: number;
   fields: number;
-  /** How deep selections stand inside one another. */
+  /** The nesting of selections. */
   nesting: number;
-  /** How deep fields stand inside one another; what is below `__schema` does not count. */
+  /** The nesting of fields, without those below `__schema`. */
   depth: number;
   /** Those of `__typename` do not count. */
   aliases: number;
@@ -83,15 +83,15 @@ interface Extent {
 }
 
 /**
- * Pairs of fields that are answered under one name. Each pair is compared when the text is validated, and
- * its arguments, which takes some microseconds.
+ * Pairs of fields with the same response name. Validation compares each pair and its arguments, which takes some
+ * microseconds.
  */
 const MAX_PAIRS = 10_000;
 
 /**
- * Measures a document: the fields of all its operations, and of the fragments that none of them uses; depth, aliases
- * and directives of each operation; the pairs of fields that stand for one field of the answer. One walk enters each
- * selection once, however often its fragment is used. A second one counts pairs, once the fields are known to be few.
+ * Measures a document: the fields of all its operations, and of unused fragments; depth, aliases and directives of
+ * each operation; the pairs of fields with the same response name. One walk enters each selection once, however
+ * often its fragment is used. A second one counts pairs, once the number of fields is known to be low.
  * @throws GatewayError `OPERATION_TOO_EXPENSIVE` with the number that is too large.
  * @throws GraphQLError `GRAPHQL_VALIDATION_FAILED` for a fragment that contains itself.
  */
@@ -169,7 +169,7 @@ class DocumentWalk {
     return { fields, operations };
   }
 
-  /** To be asked for when the fields are known to be few, and every fragment to end. */
+  /** Call only if the number of fields is low and no fragment contains itself. */
   pairs(): number {
     let pairs = 0;
     for (const { selectionSet } of [...this.#operations, ...this.#unused]) {
@@ -178,7 +178,7 @@ class DocumentWalk {
     return pairs;
   }
 
-  /** `level` is how deep the definition itself stands inside selections. */
+  /** `level` is the nesting of the definition itself. */
   #measureDefinition(
     definition: OperationDefinitionNode | FragmentDefinitionNode,
     level: number,
@@ -247,7 +247,7 @@ class DocumentWalk {
 /** What validation would say too, after it has compared all that such a fragment comes to. */
 function endless({ value, loc }: NameNode): GraphQLError {
   return new GraphQLError(`Cannot spread fragment "${value}" within itself.`, {
-    // Not as a node: an error about a node that is no field is taken for one about a value.
+    // Not as a node: an error about a node other than a field is taken for one about a value.
     ...(loc ? { source: loc.source, positions: [loc.start] } : {}),
     extensions: { code: 'GRAPHQL_VALIDATION_FAILED', http: { status: 400, spec: true } },
   });

@@ -6,8 +6,8 @@ type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
 const FEW = 16;
 
 /**
- * Counts the pairs of fields in a selection, and below it, that stand for one field of the answer, fragments
- * expanded. The fields must be known to be few, and every fragment to end.
+ * Counts the pairs of fields with the same response name in a selection and below it, with fragments expanded. The
+ * number of fields must be low, and no fragment may contain itself.
  */
 export function countPairs(set: SelectionSetNode, fragments: Fragments): number {
   if (!isDistinct(set)) return countMergedPairs([set], fragments);
@@ -18,7 +18,7 @@ export function countPairs(set: SelectionSetNode, fragments: Fragments): number 
   return pairs;
 }
 
-/** Whether a selection is few fields, each for a field of its own: most are. */
+/** Whether a selection has few fields with distinct response names, as most do. */
 function isDistinct({ selections }: SelectionSetNode): boolean {
   if (selections.length > FEW) return false;
   for (const [index, node] of selections.entries()) {
@@ -30,7 +30,7 @@ function isDistinct({ selections }: SelectionSetNode): boolean {
   return true;
 }
 
-/** In selections that are answered as one. */
+/** In selections that are merged in the response. */
 function countMergedPairs(sets: readonly SelectionSetNode[], fragments: Fragments): number {
   const fields = new Map<string, FieldNode[]>();
   for (const set of sets) collect(set, fragments, fields);

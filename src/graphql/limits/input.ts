@@ -25,10 +25,10 @@ const MAX_PLACE = 100;
 
 /** Characters of a text about which nothing else is said: the longest URL in use, or a cursor of this graph. */
 const USUAL_TEXT = 2000;
-/** ... of what is looked for, and of names of things: each is compared with many rows. */
+/** ... of search texts and names: each is compared with many rows. */
 const SHORT_TEXT = 256;
 
-/** Where a text may be longer or must be shorter than usual, by the schema's coordinates. */
+/** Places with a higher or lower limit than usual, by the schema's coordinates. */
 export const textLimits: Readonly<Record<string, number>> = {
   'Query.items(search:)': SHORT_TEXT,
   'Query.items(category:)': SHORT_TEXT,
@@ -54,13 +54,13 @@ export interface InputPlan {
   /** What is too large in the text itself. */
   readonly fault: GraphQLError | null;
   /**
-   * Characters that a text in a variable may have, by the variable's name: of the strictest place where
-   * any operation of the document uses it.
+   * Maximum length of a string in a variable, by the variable's name: of the strictest place in any operation of
+   * the document.
    */
   readonly texts: ReadonlyMap<string, number>;
 }
 
-/** Measures the values written in a valid document, and finds out where its variables go. O(n). */
+/** Measures the literal values of a valid document, and collects the places of its variables. O(n). */
 export function planInput(schema: GraphQLSchema, document: DocumentNode): InputPlan {
   const types = new TypeInfo(schema);
   const { plan, visitor } = inputVisitor(types);
@@ -68,7 +68,7 @@ export function planInput(schema: GraphQLSchema, document: DocumentNode): InputP
   return plan();
 }
 
-/** As `planInput`, on a walk that others are on: `plan` is to be asked for behind it. */
+/** Like `planInput`, as a visitor of a shared walk: use `plan` after it. */
 export function inputVisitor(info: TypeInfo): {
   readonly visitor: ASTVisitor;
   readonly plan: () => InputPlan;
@@ -80,7 +80,7 @@ export function inputVisitor(info: TypeInfo): {
   const complain = (node: ValueNode, message: string): void => {
     fault ??= new GraphQLError(message, { nodes: [node] });
   };
-  /** `owner` is the variable whose default it is a part of. A text only ever stands a few values deep. */
+  /** `owner` is the variable whose default value contains it. Strings are nested only a few levels deep. */
   const look = (node: ValueNode, type: Type, limit: number, owner: string | null): void => {
     if (node.kind === Kind.VARIABLE) {
       const name = node.name.value;
@@ -128,7 +128,7 @@ export function inputVisitor(info: TypeInfo): {
   };
 }
 
-/** The named type of a value; `undefined` where none is known. */
+/** The named type of a value; `undefined` if unknown. */
 type Type = GraphQLNamedType | undefined;
 
 /** The type of a member of a value, and the characters that a text in it may have, by those of the value. */
@@ -144,9 +144,9 @@ function memberOf(
 }
 
 /**
- * Measures the variables of a request as they came, before anything else looks at them: only those that
- * the operation declares, since the others are never used. O(n).
- * @throws BadUserInput `BAD_USER_INPUT` with the place of what is too large.
+ * Measures the variables of a request before any other use: only those that the operation declares, because the
+ * others are never used. O(n).
+ * @throws BadUserInput `BAD_USER_INPUT` with the place of the value that is too large.
  */
 export function checkVariables(
   schema: GraphQLSchema,

@@ -36,9 +36,9 @@ const MAX_IDS = 5000;
 /** What is found out once of a document that is remembered. */
 interface KnownDocument {
   readonly input: InputPlan;
-  /** The most that an operation can ask for, whatever its variables are. */
+  /** The maximum that an operation can request with any variables. */
   readonly most: Map<OperationDefinitionNode, AskedFor>;
-  /** What else was found out where it is valid. */
+  /** The other findings for a valid document. */
   readonly findings: Findings | null;
 }
 
@@ -82,13 +82,13 @@ export class OperationTexts {
     return document;
   }
 
-  /** Reads the text of an operation that is wanted by its name; `null` where Yoga is to say what is wrong. */
+  /** Parses the text of an operation by name; `null` if Yoga must report what is wrong. */
   read(text: string, operationName: string | null, options?: ParseOptions): ReadText | null {
     let document: DocumentNode;
     try {
       document = this.parse(text, options);
     } catch {
-      // Whatever it is, Yoga comes upon it too, and answers with it.
+      // Yoga finds the same error, and reports it.
       return null;
     }
     if (this.needsAcceptance(document)) return { document, query: null };

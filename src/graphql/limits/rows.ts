@@ -21,7 +21,7 @@ import {
 } from 'graphql';
 import { DEFAULT_WINDOW, MAX_WINDOW } from '../../upstream/lists/window.ts';
 
-/** What a list of objects that have an id counts, where it comes whole and its length is unknown. */
+/** The assumed length of a list of objects with an id that is returned whole. */
 const WHOLE_LIST = 100;
 /** What any other list of objects counts: those that are a part of a row. */
 const PART_LIST = 10;
@@ -38,22 +38,21 @@ interface Occurrence {
   readonly node: FieldNode;
 }
 
-/** What an operation asks for. */
+/** The size of an operation. */
 export interface AskedFor {
   readonly rows: number;
   /** Ids that it wants found. */
   readonly ids: number;
 }
 
-/** The variables as they came; `null` to reckon with the most that any could ask for. */
+/** The variables of the request; `null` to assume the maximum of any variables. */
 type Variables = Readonly<Record<string, unknown>> | null;
 
 /**
- * Counts the rows that an operation of a valid document asks for, each as often as it would be shown: a
- * connection has as many as its `first`, `last` or default says, `nodes` as many as it has ids, and all
- * of them are multiplied down the selection. Fields of one name in one place count once, as they are
- * answered once. What `@skip` and `@include` leave out is not counted, what `@defer` puts off is. Takes
- * a step for each field that the fragments come to.
+ * Counts the rows that an operation of a valid document requests, multiplied down the selection: a connection has
+ * as many as its `first`, `last` or default, `nodes` as many as it has ids. Fields with the same response name
+ * count once, because they are merged. Selections that `@skip` and `@include` omit are not counted, those that
+ * `@defer` postpones are. Takes a step for each field, with fragments expanded.
  */
 export function countRows(
   schema: GraphQLSchema,
@@ -92,7 +91,7 @@ class RowCount {
     }
   }
 
-  /** Rows under selections that are answered as one; `window` is that of the connection around them. */
+  /** Rows below merged selections; `window` is that of the connection around them. */
   below(selected: readonly Selected[], window: number | null): number {
     const fields = new Map<string, Occurrence[]>();
     const spread = new Set<string>();
@@ -165,7 +164,7 @@ class RowCount {
     return isObjectType(type) || isInterfaceType(type) ? type.getFields()[name.value] : undefined;
   }
 
-  /** How many rows a list has that is no part of a connection. */
+  /** The length of a list outside of a connection. */
   #lengthOf(
     type: GraphQLNamedType,
     field: GraphQLField<unknown, unknown>,
@@ -186,7 +185,7 @@ class RowCount {
     return Array.isArray(value) ? value.length : 1;
   }
 
-  /** The rows that a connection's arguments ask for; those it refuses are left for it to refuse. */
+  /** The rows that a connection's arguments request; it validates the arguments itself. */
   #windowOf(field: GraphQLField<unknown, unknown>, node: FieldNode): number {
     const asked = ['first', 'last']
       .filter((each) => field.args.some(({ name }) => name === each))
@@ -233,7 +232,7 @@ class RowCount {
 /** What a variable may be. */
 const UNKNOWN = Symbol('unknown');
 
-/** The values of `if` with which a directive leaves out what it stands at. */
+/** The values of `if` with which a directive omits its element. */
 const leavingOut: Readonly<Record<string, boolean | undefined>> = { skip: true, include: false };
 
 function looksForIds({ args }: GraphQLField<unknown, unknown>): boolean {

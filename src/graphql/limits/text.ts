@@ -4,22 +4,21 @@ import { BadUserInput, GatewayError } from '../../errors.ts';
 export const LONGEST_TEXT = 10_000;
 /** Characters of a name, and of a number: complaints repeat both. */
 const MAX_NAME = 200;
-/** How deep lists and objects may stand inside one another, in a text and in variables. */
+/** Maximum nesting of lists and objects, in a text and in variables. */
 export const MAX_NESTED_VALUES = 16;
 
 /** What a text of an operation may have. */
 export interface TextLimits {
   readonly maxTokens: number;
-  /** How deep selections may stand inside one another, those that are no depth of their own included. */
+  /** Maximum nesting of selections, including those without a depth of their own. */
   readonly maxNesting: number;
 }
 
 /**
- * Goes once through the text of an operation, before any parser does: those call themselves for whatever
- * stands inside something else, and complain in the words of the text. A text that cannot be read is left to
- * the parser from there on. O(n).
- * @throws GatewayError `OPERATION_TOO_EXPENSIVE` for too many tokens, or selections too deep in others.
- * @throws BadUserInput `BAD_USER_INPUT` for a name, number, string or value that is out of all proportion.
+ * Scans the text of an operation once, before any parser: those are recursive, and quote the text in their errors.
+ * The rest of an invalid text is left to the parser. O(n).
+ * @throws GatewayError `OPERATION_TOO_EXPENSIVE` for too many tokens, or selections nested too deep.
+ * @throws BadUserInput `BAD_USER_INPUT` for a name, number, string or value that exceeds its limit.
  */
 export function checkText(text: string, limits: TextLimits): void {
   new TextCheck(text, limits).run();
@@ -32,7 +31,7 @@ class TextCheck {
   #tokens = 0;
   #selections = 0;
   #values = 0;
-  /** Within the parentheses of arguments or variables, which never stand inside one another. */
+  /** Within the parentheses of arguments or variables, which are never nested. */
   #inParentheses = false;
 
   constructor(text: string, limits: TextLimits) {
@@ -62,7 +61,7 @@ class TextCheck {
     }
   }
 
-  /** False where no token is. */
+  /** False if there is no token. */
   #skipToken(sign: number): boolean {
     if (isOfName(sign)) this.#skipWhile(isOfName, 'name');
     if (isOfName(sign)) return true;
@@ -154,7 +153,7 @@ class TextCheck {
   }
 }
 
-/** The refusal of selections that stand too deep inside one another. */
+/** The error for selections nested too deep. */
 export function tooDeep(maxNesting: number): GatewayError {
   return tooExpensive(
     `Selections are nested more than ${maxNesting} levels deep. Reduce the nesting.`,

@@ -92,7 +92,7 @@ export interface Findings {
   readonly hasSecrets: boolean;
 }
 
-/** What one walk over a document finds out; `null` where it is not valid by the rules of GraphQL. */
+/** Examines a document in one walk; `null` if it is not valid by the rules of GraphQL. */
 export function examine(schema: GraphQLSchema, candidate: Candidate): Findings | null {
   const { document } = candidate;
   const types = new TypeInfo(schema);
@@ -138,9 +138,8 @@ interface Step {
 }
 
 /**
- * One visitor that stands for several which change no node, as `visitInParallel` of GraphQL
- * makes it. That one looks for a function of each visitor for each of the kinds that there are, and for each
- * node calls on all: for a text that is validated once, half of the time.
+ * Combines several visitors that change no node, like GraphQL's `visitInParallel`. That one looks up a function of
+ * each visitor for each kind, and calls all for each node: half of the time for a text that is validated once.
  */
 function inParallel(visitors: readonly ASTVisitor[]): ASTVisitor {
   const steps = new Map<Kind, Step[]>();
@@ -195,7 +194,7 @@ function noSecretIn({ definitions }: DocumentNode): void {
   }
 }
 
-/** Whether an operation selects a secret, by itself or by fragments; `@skip` and `@include` do not count. */
+/** Whether an operation selects a secret, directly or by fragments; `@skip` and `@include` are ignored. */
 export function selectsSecret(
   schema: GraphQLSchema,
   document: DocumentNode,

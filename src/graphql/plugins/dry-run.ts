@@ -3,15 +3,15 @@ import { GatewayError } from '../../errors.ts';
 import type { DryRun } from '../../upstream/dry-run/dry-run.ts';
 import type { Receipt } from '../../upstream/receipt.ts';
 
-/** Complaints that the answer to a dry run has at most, each of them once. */
+/** Maximum number of errors in the response to a dry run, without repetitions. */
 const MOST_ERRORS = 20;
 
-/** An answer, or a part of one that is delivered in parts. */
+/** A response, or a part of an incremental one. */
 type Part = ExecutionResult & { readonly incremental?: readonly ExecutionResult[] };
 
 /**
- * The answer to a dry run: `extensions.plan` and no data. Complaints about the request itself stay; those that only
- * come of its not being sent are left out.
+ * The response to a dry run: `extensions.plan` and no data. Errors of the request itself are kept; those caused by
+ * not sending requests are omitted.
  */
 export async function planned(
   result: Part | AsyncIterable<Part>,
@@ -36,12 +36,12 @@ export async function planned(
   };
 }
 
-/** The complaints in a part of an answer, whatever form it has. */
+/** The errors in a part of a response, in any format. */
 function errorsOf({ errors = [], incremental = [] }: Part): readonly GraphQLError[] {
   return [...errors, ...incremental.flatMap((each) => each.errors ?? [])];
 }
 
-/** Each complaint where it came up first: there are no data whose absence the others would explain. */
+/** Each error at its first occurrence: there are no data whose absence the others would explain. */
 function withoutRepeats(errors: readonly GraphQLError[]): GraphQLError[] {
   const distinct = new Map<string, GraphQLError>();
   for (const error of errors) {

@@ -28,17 +28,17 @@ import { documentOf, type LiveOperation, liveOperationOf } from '../live-operati
 import type { MaskError } from '../mask-error.ts';
 import type { ServerContext } from '../request-record.ts';
 
-/** What live queries are answered with. */
+/** The options of live queries. */
 export interface LiveOptions {
   readonly hub: LiveHub;
   readonly contexts: Pick<ContextFactory, 'live'>;
   readonly maskError: MaskError;
 }
 
-/** Longest time between two changes that may be asked for, in milliseconds. */
+/** Maximum value of `throttle`, in milliseconds. */
 const LONGEST_THROTTLE_MS = 60_000;
 
-/** After this many quiet milliseconds the system asks whether a viewer is still there: all of it is one heartbeat. */
+/** After this idle time the system checks whether a viewer is still connected: the sum is one heartbeat. */
 const QUIET_MS = 5000;
 
 /** Errors that another try may be without. */
@@ -49,7 +49,7 @@ const PASSING = new Set([
   'UPSTREAM_INVALID_RESPONSE',
 ]);
 
-/** A query with `@live`, as it was asked. */
+/** A request with `@live`. */
 interface AskedLive {
   readonly schema: GraphQLSchema;
   readonly document: DocumentNode;
@@ -59,9 +59,9 @@ interface AskedLive {
 }
 
 /**
- * Opens the stream of events that answers a query with `@live`, if the client's `Accept` names `text/event-stream`;
- * returns whether it did. The query has passed all limits by then; from here on the hub runs it, once for all viewers
- * of the same. What it sends is written down in docs/live.md.
+ * Opens the event stream of a query with `@live`, if the client's `Accept` names `text/event-stream`; returns
+ * whether it did. The query has passed all limits by then; from here on the hub executes it, once for all its
+ * viewers. docs/live.md describes the protocol.
  */
 export function openLive(
   { document, execute, operation, schema, variables }: AskedLive,
@@ -71,7 +71,7 @@ export function openLive(
   const mode = modeOf(record.accept);
   if (mode === null) return false;
   const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variables);
-  // Wrong ones are answered as in any query, and do not become right.
+  // Invalid variables are reported as in any query, and do not become valid.
   if (!coerced) return false;
   const live = getDirectiveValues(liveDirective, operation, coerced) ?? {};
   if (record.holdsSecrets) {
@@ -103,7 +103,7 @@ export function openLive(
       check: checkOf(viewer, record.admission.identifyAgain(), maskError),
     },
   });
-  // One that is gone without a word is noticed by the system, which asks ten times, a second apart.
+  // A vanished client is detected by the system, which sends ten probes, one per second.
   req?.socket.setKeepAlive(true, QUIET_MS);
   endWith(stream, req?.socket);
   // The hub reports when it begins and when it ends.
@@ -138,7 +138,7 @@ function runOf(
   };
 }
 
-/** The result, and where there is none an error that will do for one. */
+/** The result, or an error that replaces it. */
 async function executed(execute: () => unknown): Promise<ExecutionResult> {
   try {
     return (await execute()) as ExecutionResult;
@@ -148,8 +148,8 @@ async function executed(execute: () => unknown): Promise<ExecutionResult> {
 }
 
 /**
- * Finds out whether a viewer may still see what they may now. All that it refers to is kept as long as they look. Where
- * a role has changed, or it cannot be looked up, asking again settles what they may see.
+ * Checks whether a viewer still has the same permissions. The credential is kept as long as they are connected. If
+ * the role has changed, or the check fails, a new request determines the permissions.
  */
 function checkOf(
   viewer: GraphContext['viewer'],

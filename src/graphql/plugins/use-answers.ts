@@ -11,23 +11,23 @@ import { liveResponse } from './live-answer.ts';
 
 type ResponsePayload = Parameters<NonNullable<GatewayPlugin['onResponse']>>[0];
 
-/** Where answers are remembered. */
+/** Where responses are remembered. */
 interface RememberingOptions {
   readonly answers: RememberedAnswers;
   readonly operations: CompiledQueries;
 }
 
-/** The types of an answer whose bytes are those of its JSON: others wrap it into parts or events. */
+/** The types of a response whose bytes are its JSON: others wrap it into parts or events. */
 const BARE = /^application\/(graphql-response\+)?json\b/;
 
-/** Errors in the answer to a list of operations, however long the list was. */
+/** Maximum number of errors in the response to a batch. */
 const MAX_ERRORS = 50;
 
 /**
- * Makes the response of a result. The result is serialised once, by Yoga for the response, and its text is kept for
- * those that need it too. The answer to a list of operations is a list, with one error for each operation, since
- * clients that send batches read nothing else; its status is that of a request that makes no sense, 400, for clients
- * that accept `application/graphql-response+json`, and 200 for the others, as they read no other body.
+ * Creates the response of a result. The result is serialised once, by Yoga for the response, and its text is kept
+ * for other uses. The response to a batch is a list, with one error for each operation, because clients that send
+ * batches accept nothing else; its status is 400 for clients that accept `application/graphql-response+json`, and
+ * 200 for the others, which read no other body.
  */
 export function useAnswers({
   callers,
@@ -50,7 +50,7 @@ export function useAnswers({
         return;
       }
       if (record.remembering) record.remembering.result = result;
-      // Yoga calls it with what it shows of the result.
+      // Yoga calls it with the visible part of the result.
       const stringify = (shown: object): string => {
         record.json = new AnswerJson(shown);
         return record.json.text;
@@ -77,11 +77,11 @@ export function useAnswers({
 }
 
 /**
- * Lets browsers cache the answer to a GET privately and revalidate it (`ETag`) before they reuse it, and
- * states how old the oldest thing in it is (`Age`, in seconds). An answer that the browser already has
- * is a 304. The tag depends on data and errors, and not on what the operation cost: it is weak, and so
- * the same in every coding. Every other answer is `no-store`, and each that holds secrets `no-transform`
- * as well: neither the gateway nor a proxy may compress it.
+ * Lets browsers store the response to a GET privately and revalidate it (`ETag`) before they reuse it, with the
+ * age of its oldest data (`Age`, in seconds). The browser receives 304 for an unchanged response. The tag depends
+ * on data and errors, and not on the cost of the operation: it is weak, and so the same in every coding. All other
+ * responses are `no-store`, and those with secrets `no-transform` as well: neither the gateway nor a proxy may
+ * compress them.
  * Implements: RFC 9111 sections 5.1 and 5.2.2.6, RFC 9110 sections 8.8.1 and 8.8.3.
  */
 function setCaching(
@@ -92,7 +92,7 @@ function setCaching(
   const { headers } = response;
   if (ageSeconds === null) {
     if (request.method === 'OPTIONS') return;
-    // The length of a compressed body reveals secrets to a caller who controls some of the text beside them.
+    // The length of a compressed body reveals secrets to a caller who controls some text in the same body.
     headers.set('Cache-Control', holdsSecrets ? 'no-store, no-transform' : 'no-store');
     return;
   }
@@ -109,9 +109,9 @@ function setCaching(
 }
 
 /**
- * Remembers what came the whole way for the fast path: queries that were answered without an error, and their
- * answers where they can be given again as they are, because they were made from fresh cache entries alone.
- * See `CompiledQueries` and `RememberedAnswers`.
+ * Stores results of the normal execution for the fast path: queries without errors, and their responses if they
+ * can be repeated, because they were created from fresh cache entries only. See `CompiledQueries` and
+ * `RememberedAnswers`.
  */
 function rememberAnswer(
   { ageSeconds, json, names, remembering }: RequestRecord,
@@ -134,7 +134,7 @@ function rememberAnswer(
   });
 }
 
-/** Whether an answer has data, a receipt, and nothing else. */
+/** Whether a response has data, a receipt, and nothing else. */
 function isWhole({ extensions, ...rest }: ExecutionResult): boolean {
   return Object.keys(rest).join() === 'data' && Object.keys(extensions ?? {}).join() === 'upstream';
 }

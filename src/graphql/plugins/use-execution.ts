@@ -24,16 +24,16 @@ interface ExecutionOptions extends Pick<LiveOptions, 'contexts' | 'maskError'> {
  * Settles how a valid operation is executed, each step before those that depend on it. One that asks for the schema
  * begins once its caller may have that: with a caller's own key, once the API has accepted the key. It is not remembered.
  *
- * 1. What depends on its variables is limited, so that a refusal costs no execution.
- * 2. Whether its answer holds secrets is noted: such an answer is not compiled, remembered, tagged or compressed.
- * 3. Its directives that allow parts are left out where its client reads none.
+ * 1. Limits that depend on its variables are checked, so that a rejection costs no execution.
+ * 2. A selection of secrets is recorded: such a response is not compiled, remembered, tagged or compressed.
+ * 3. Directives for incremental delivery are removed if its client does not support it.
  * 4. A live query becomes a stream, within all these limits, and is executed by its hub.
- * 5. A query is executed by its compiled plan where that answers it at once from the cache, and else by the executor:
- *    the data is the same, see `CompiledQueries`. What comes through `fetch` has no socket, and the executor
- *    answers it always.
- * 6. A dry run is executed by a schema of its own, and answered with its plan.
+ * 5. A query is executed by its compiled plan if the cache has all its data, and otherwise by the executor: the
+ * data is the same, see `CompiledQueries`. A request through `fetch` has no socket, and is always executed by the
+ * executor.
+ * 6. A dry run is executed by a separate schema, and returns its plan.
  *
- * Adds what the answer cost as `extensions.upstream`: to its last part, if it has several.
+ * Adds the cost as `extensions.upstream`: to the last part, if there are several.
  */
 export function useExecution(options: ExecutionOptions): GatewayPlugin {
   const { answers, hub, operations, texts } = options;

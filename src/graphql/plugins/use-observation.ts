@@ -6,7 +6,7 @@ import type { Clock } from '../../scheduling/clock.ts';
 import { CANCELED } from '../mask-error.ts';
 import type { GatewayPlugin, Observation, RequestRecord } from '../request-record.ts';
 
-/** Emits every operation once, when its answer is complete, also one that failed. */
+/** Emits every operation once, when its response is complete, including failed ones. */
 export function useObservation(options: {
   readonly clock: Clock;
   readonly events: EventStream;
@@ -26,7 +26,7 @@ export function useObservation(options: {
       requestId,
       status,
       codes: [...codes],
-      // Before its answer was complete: afterwards it is not needed.
+      // Before its response was complete: afterwards it makes no difference.
       outcome: running.signal.aborted ? 'canceled' : answered,
       durationMs: at - running.startedAt,
       calls: cost?.calls ?? 0,
@@ -40,7 +40,7 @@ export function useObservation(options: {
 
   return {
     onRequest({ request, serverContext: { record } }) {
-      // A preflight is no operation.
+      // A preflight is not an operation.
       if (request.method === 'OPTIONS') return;
       record.observation = {
         signal: request.signal,
@@ -60,7 +60,7 @@ export function useObservation(options: {
       const running = record.observation;
       if (!running) return undefined;
       const operation = getOperationAST(args.document as DocumentNode, args.operationName);
-      // The schema has no subscriptions, and any other word would be a series of its own.
+      // The schema has no subscriptions, and any other word would create a metric series.
       running.type = operation?.operation ?? 'unknown';
       running.name = operation ? operationName(operation) : null;
       running.caller = viewer.name;
@@ -100,7 +100,7 @@ export function useObservation(options: {
   };
 }
 
-/** An answer, or a part of one that is delivered in parts. */
+/** A response, or a part of an incremental one. */
 interface Noted {
   readonly data?: unknown;
   readonly items?: unknown;

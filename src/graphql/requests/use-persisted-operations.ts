@@ -11,8 +11,8 @@ import { BadUserInput, GatewayError } from '../../errors.ts';
 const MAX_CHARACTERS = 4 * 1024 * 1024;
 
 /**
- * Automatic persisted queries: a client sends the SHA-256 of a text in place of the text, and the text
- * with it when the gateway does not know the hash. This makes GETs short enough for a browser to cache.
+ * Automatic persisted queries: a client sends the SHA-256 of a text instead of the text, and the text too if the
+ * gateway does not have it. This makes GETs short enough for a browser to cache.
  */
 export function useAutomaticPersistence(): Plugin {
   const known = new BoundedMap<string>({
@@ -37,10 +37,7 @@ export function useAutomaticPersistence(): Plugin {
   };
 }
 
-/**
- * Answers the operations of a list, by their ids, and no others: neither by id nor by text. A text
- * beside an id has to be the listed one.
- */
+/** Accepts only the operations of a list, by their ids or with their exact texts. */
 export function useAllowList(operations: ReadonlyMap<string, string>): Plugin {
   const listed = new Map([...operations].map(([id, text]) => [bareId(id), text]));
   return {
@@ -61,21 +58,20 @@ export function useAllowList(operations: ReadonlyMap<string, string>): Plugin {
   };
 }
 
-/** By which names a request calls its operation. */
+/** The names of the operation in a request. */
 interface Names {
   /** `null` when it has none. */
   readonly id: string | null;
-  /** `null` when the id stands alone. */
+  /** `null` if only the id is sent. */
   readonly text: string | null;
   /** All other parameters, for the checks that follow. */
   readonly rest: GraphQLParams;
 }
 
 /**
- * Reads the id that stands for a text: `documentId`, as the draft of GraphQL over HTTP has it, `doc_id`,
- * as Relay's networks send it, or the `persistedQuery` of Apollo's protocol; by GET the first two are
- * parameters of the query.
- * @throws BadUserInput `BAD_USER_INPUT` for an id or a query that is no text, and for two ids that differ.
+ * Reads the id of a text: `documentId`, as in the draft of GraphQL over HTTP, `doc_id`, as Relay's networks send
+ * it, or the `persistedQuery` of Apollo's protocol; by GET the first two are parameters of the query.
+ * @throws BadUserInput `BAD_USER_INPUT` for an id or a query that is not a string, and for two different ids.
  */
 function readNames(params: GraphQLParams, request: Request): Names {
   const { documentId, doc_id, ...rest } = params as GraphQLParams &
@@ -117,8 +113,8 @@ function bareId(id: string): string {
 }
 
 /**
- * Clients send the text after all when they read these words, or this code. Those that accept
- * `application/json` alone may read no body that is not a 200, and get one; no browser may keep it.
+ * Clients send the text when they receive this message, or this code. Those that accept `application/json` only
+ * may read no body without status 200, and receive one; no browser may store it.
  * @throws GraphQLError `PERSISTED_QUERY_NOT_FOUND`, always.
  */
 function notFound(): never {

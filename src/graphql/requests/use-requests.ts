@@ -26,10 +26,10 @@ const JSON_HEADERS = { 'Content-Type': 'application/json; charset=utf-8' };
 const holdNothing: Hold = () => {};
 
 /**
- * Begins the record of each request, and decides about it in the order of what a decision costs: a preflight is
- * answered without a token, and so is a client that accepts no type of answer (406: Yoga negotiates only once the
- * operation was executed). A page of another origin is refused before its sender is asked for; the sender is
- * settled before the body is read; a body is counted by its sender for as long as it is held.
+ * Creates the record of each request, and checks it in order of cost: a preflight needs no token, nor does the
+ * refusal of a client that accepts no type of response (406: Yoga negotiates only after the execution). A page of
+ * another origin is refused before authentication; authentication precedes reading the body; a body is counted for
+ * its caller as long as it is held.
  * Implements: RFC 9110 section 15.5.7.
  */
 export function useRequests({
@@ -81,7 +81,7 @@ export function useRequests({
     setRequestParser((given) => readOperation(given, body));
   };
 
-  /** Holds room for a body until its answer ends. A live query gives it back when its stream begins. */
+  /** Reserves memory for a body until its response ends. A live query releases it when its stream begins. */
   const holdFor = (viewer: Viewer, bytes: number, { record, res }: ServerContext): Hold => {
     // What comes through `fetch` is in memory already, and who has hung up sends no more.
     if (!res || res.destroyed) return holdNothing;
@@ -111,7 +111,7 @@ export function useRequests({
     onRequestParse(payload) {
       refuseForeign(payload);
       const viewer = payload.serverContext.record.admission.identify();
-      // At once where that can be: a promise would cost every request a turn.
+      // Synchronous if possible: a promise would cost every request a turn.
       if (!(viewer instanceof Promise)) return read(payload, viewer);
       return viewer.then((known) => read(payload, known));
     },
@@ -148,7 +148,7 @@ function recordOf(
   };
 }
 
-/** A body that is no larger stays with its request until the answer ends. */
+/** A body up to this size is kept with its request until the response ends. */
 const KEPT_BYTES = 4096;
 
 type Parsed = GraphQLParams | GraphQLParams[];
@@ -162,7 +162,7 @@ type Hold = (bytes: number) => void;
 /** How a body is to be read. */
 interface Body {
   readonly parse: Parse;
-  /** Bytes by its head; `null` where that does not say. */
+  /** Length by its headers; `null` if missing. */
   readonly announced: number | null;
   readonly maxBytes: number;
   readonly hold: Hold;
@@ -171,8 +171,8 @@ interface Body {
 }
 
 /**
- * The parser for a content type; `undefined` where that is none of an operation. JSON and forms with files have
- * parsers of their own in place of Yoga's, which compares content types byte by byte.
+ * The parser for a content type; `undefined` if it is not for operations. JSON and forms with files have their own
+ * parsers instead of Yoga's, which compares content types byte by byte.
  * Implements: RFC 9110 section 8.3.1.
  */
 function parserOf(
@@ -187,11 +187,11 @@ function parserOf(
 }
 
 /**
- * Reads the operation in a request. A body of unknown length is counted, since Yoga's own limit wraps every body in
- * a transform stream, which costs two thirds of all throughput. A large one is read here too: what Yoga's request
- * reads of its body it keeps until its answer ends, in three forms.
- * @throws BadUserInput `BAD_USER_INPUT` for what is no operation, where the parsers would fail in ways of their own,
- *   and for a list of operations, before any of them is looked at.
+ * Parses the operation in a request. A body of unknown length is counted, because Yoga's own limit wraps every
+ * body in a transform stream, which costs two thirds of the throughput. A large one is read here too: Yoga's
+ * request keeps what it reads until its response ends, in three forms.
+ * @throws BadUserInput `BAD_USER_INPUT` for an invalid operation, which the parsers would report differently, and
+ * for a batch, before any of its operations is examined.
  */
 async function readOperation(request: Request, body: Body): Promise<GraphQLParams> {
   const parsed = await parsedOf(request, body);
@@ -207,7 +207,7 @@ async function readOperation(request: Request, body: Body): Promise<GraphQLParam
   return parsed;
 }
 
-/** What a parser makes of the body, or throws in words for callers. */
+/** The result of a parser, or its error as a message for callers. */
 async function parsedOf(
   request: Request,
   { announced, fetchAPI, hold, maxBytes, parse }: Body,
@@ -223,7 +223,7 @@ async function parsedOf(
   } catch (error) {
     if (error instanceof GraphQLError || error instanceof GatewayError) throw error;
     if (isMultipart(request.headers.get('content-type'))) {
-      // A body that is no form, or ends too early, fails with words of the library's.
+      // A body that is not a form, or ends too early, fails with a message of the library.
       throw new BadUserInput(
         'The multipart request cannot be parsed: its parts must be `operations`, `map` and at most ten files.',
       );

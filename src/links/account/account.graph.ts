@@ -23,7 +23,7 @@ export const AccountStatusRef = builder.enumType('AccountStatus', {
 
 const AccountRef = builder.objectRef<KnownAccount>('Account');
 
-/** Resolves a member of the account: 0 calls where it is known, else 1 for all members together. */
+/** Resolves a member of the account: without a request if it is known, otherwise 1 for all members together. */
 function lazily<Member extends keyof Account>(member: Member) {
   return (row: KnownAccount, _args: unknown, { links }: GraphContext): AtOnce<Account[Member]> => {
     const known = row[member];

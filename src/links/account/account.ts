@@ -14,10 +14,10 @@ import type { Read, Write } from '../../upstream/request.ts';
 import { touches } from '../touches.ts';
 import { given, openWritten } from '../written.ts';
 
-/** What an account may do; `null` stands for a word that the documents do not have. */
+/** Kind of an account; `null` for a value that the documentation does not have. */
 export type AccountStatus = 'FREE' | 'PRO' | 'ADMIN';
 
-/** Account statuses and categories by the word the upstream uses for them. */
+/** Account kinds by the value that the upstream sends. */
 const accountStatuses: Readonly<Record<string, AccountStatus>> = {
   free: 'FREE',
   pro: 'PRO',
@@ -43,7 +43,7 @@ export type Account = RowOf<typeof accountFields>;
 export type KnownAccount = { readonly [Member in keyof Account]?: Account[Member] | undefined };
 
 /**
- * The account whose key the request carries. 1 upstream call.
+ * The account whose key the request carries. 1 upstream request.
  * Implements: Link API > Account > Get account.
  */
 export const account: Read<Account> = {
@@ -66,7 +66,7 @@ export interface UpdateAccount {
 }
 
 /**
- * Changes the address or the password of the account whose key the request carries. 1 upstream call.
+ * Changes the email address or the password of the account whose key the request carries. 1 upstream request.
  * Implements: Link API > Account > PUT /api/account/update.
  */
 export function updateAccount(input: UpdateAccount): Write<KnownAccount> {

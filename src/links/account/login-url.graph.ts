@@ -42,7 +42,7 @@ builder.mutationField('createLoginUrl', (t) =>
       const checks = new InputChecks();
       const id = checks.id('userId', 'User', userId);
       checks.done();
-      // Read before the call, which may be queued, so that it is never later than the true expiry.
+      // Computed before the request, which may be queued, so that it is never later than the true expiry.
       const expiresAt = formatTimestamp(clock.wall() + LOGIN_URL_LIFETIME_MS);
       return { url: await links.write(createLoginUrl(id)), expiresAt };
     },

@@ -7,8 +7,8 @@ import { openWritten } from '../written.ts';
 export const LOGIN_URL_LIFETIME_MS = 3_600_000;
 
 /**
- * Makes a URL that logs its first visitor in as a user: a secret. For administrators only. 1 upstream
- * call: a GET that makes something new each time, hence a `Write`, which is never shared or cached.
+ * Creates a URL that logs its first visitor in as a user: a secret. For administrators only. 1 upstream request: a
+ * GET with a new result each time, hence a `Write`, which is never shared or cached.
  * Implements: Link API > Users > GET /api/user/login/:id.
  */
 export function createLoginUrl(userId: number): Write<string> {
@@ -18,7 +18,7 @@ export function createLoginUrl(userId: number): Write<string> {
     decode: (body, context) =>
       readField(required(link('url'), 'a URL'), openWritten(body, 'loginUrl', context)),
     touches: touches.createLoginUrl,
-    // An unseen login URL expires by itself.
+    // An unused login URL expires by itself.
     check: null,
   };
 }

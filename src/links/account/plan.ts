@@ -61,7 +61,7 @@ const countFields = {
 const fields = {
   name: text('name'),
   free: flag('free'),
-  // A free plan has none: `null`, or the empty list that stands for an empty object.
+  // A free plan has none: `null`, or the empty list that PHP sends for an empty object.
   prices: nested('prices', priceFields),
   limits: inner('limits', decodeLimits),
 };
@@ -103,7 +103,7 @@ function decodeFeature(limits: JsonObject, member: string): PlanFeature {
 }
 
 /**
- * All plans; for administrators only. 1 upstream call.
+ * All plans; for administrators only. 1 upstream request.
  * Implements: Link API > Plans > List plans.
  */
 export const plans: List<Plan> = {
@@ -127,7 +127,7 @@ export interface SubscribeUser {
 }
 
 /**
- * Puts a user on a plan. For administrators only. 1 upstream call.
+ * Subscribes a user to a plan. For administrators only. 1 upstream request.
  * Implements: Link API > Plans > PUT /api/plan/:planid/user/:userid.
  */
 export function subscribeUser(input: SubscribeUser): Write<Known<User>> {

@@ -24,7 +24,7 @@ export type User = RowOf<typeof fields>;
 export type UserFilter = 'ADMIN' | 'FREE' | 'PRO';
 
 /**
- * One user; `null` when there is none of this id. For administrators only. 1 upstream call.
+ * One user; `null` if it does not exist. For administrators only. 1 upstream request.
  * Implements: Link API > Users > Get a user.
  */
 export function user(id: number): Read<User | null> {
@@ -44,8 +44,8 @@ export function user(id: number): Read<User | null> {
 }
 
 /**
- * The users of one category, or those the upstream finds for an email address, or all. For
- * administrators only. 1 upstream call.
+ * The users of one kind, or those the upstream finds for an email address, or all. For administrators only. 1
+ * upstream request.
  * Implements: Link API > Users > List users.
  */
 export function users(filter?: UserFilter | null, email?: string | null): List<User> {
@@ -71,8 +71,8 @@ const decodeUsers = pageDecoder({
 });
 
 /**
- * A user's API key; `null` when the upstream shows none. A secret, hence a `Call` and not a `Read`:
- * never shared, never cached. For administrators only. 1 upstream call.
+ * A user's API key; `null` if the upstream sends none. A secret, hence a `Call` and not a `Read`: never shared,
+ * never cached. For administrators only. 1 upstream request.
  * Implements: Link API > Users > Get a user.
  */
 export function userApiKey(id: number): Call<string | null> {
@@ -97,7 +97,7 @@ export interface CreateUser {
 }
 
 /**
- * Opens an account. For administrators only. 1 upstream call.
+ * Creates a user. For administrators only. 1 upstream request.
  * Implements: Link API > Users > POST /api/user/add.
  */
 export function createUser(input: CreateUser): Write<Known<User>> {
@@ -131,7 +131,7 @@ export function createUser(input: CreateUser): Write<Known<User>> {
 }
 
 /**
- * Closes an account. For administrators only. 1 upstream call.
+ * Deletes a user. For administrators only. 1 upstream request.
  * Implements: Link API > Users > DELETE /api/user/:id/delete.
  */
 export function deleteUser(id: number): Write<Row> {

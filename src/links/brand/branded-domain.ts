@@ -17,7 +17,7 @@ const fields = {
 export type BrandedDomain = RowOf<typeof fields>;
 
 /**
- * All branded domains. 1 upstream call a page.
+ * All branded domains. 1 upstream request per page.
  * Implements: Link API > Branded domains > List domains.
  */
 export const domains: List<BrandedDomain> = {
@@ -40,11 +40,11 @@ export interface CreateDomain extends UpdateDomain {
 }
 
 /**
- * Adds a domain, which must already point at the service. 1 upstream call.
+ * Adds a domain, whose DNS must already point at the service. 1 upstream request.
  * Implements: Link API > Branded domains > POST /api/domain/add.
  */
 export function createDomain(input: CreateDomain): Write<Known<BrandedDomain>> {
-  // Browsers copy a URL with a trailing slash, which is no part of the domain.
+  // Browsers copy a URL with a trailing slash, which is not part of the domain.
   const domain = input.domain.replace(/\/$/, '');
   return {
     method: 'POST',
@@ -57,7 +57,7 @@ export function createDomain(input: CreateDomain): Write<Known<BrandedDomain>> {
 }
 
 /**
- * Changes where a domain redirects to. 1 upstream call.
+ * Changes the redirects of a domain. 1 upstream request.
  * Implements: Link API > Branded domains > PUT /api/domain/:id/update.
  */
 export function updateDomain(id: number, input: UpdateDomain): Write<Known<BrandedDomain>> {
@@ -72,7 +72,7 @@ export function updateDomain(id: number, input: UpdateDomain): Write<Known<Brand
 }
 
 /**
- * Removes a domain. 1 upstream call.
+ * Removes a domain. 1 upstream request.
  * Implements: Link API > Branded domains > DELETE /api/domain/:id/delete.
  */
 export function deleteDomain(id: number): Write<Row> {

@@ -13,7 +13,7 @@ const fields = {
 export type CtaOverlay = RowOf<typeof fields>;
 
 /**
- * All CTA overlays. 1 upstream call a page.
+ * All CTA overlays. 1 upstream request per page.
  * Implements: Link API > CTA overlays > List overlays.
  */
 export const overlays: List<CtaOverlay> = {

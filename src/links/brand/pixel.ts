@@ -4,7 +4,7 @@ import type { Known, List, Row, Write } from '../../upstream/request.ts';
 import { touches } from '../touches.ts';
 import { given, removal, writtenDecoder } from '../written.ts';
 
-/** How requests and answers spell each pixel type: eight with the suffix, five without. */
+/** The spelling of each pixel type in requests and responses: eight with the suffix, five without. */
 export const pixelTypes = {
   GTM: 'gtmpixel',
   GA: 'gapixel',
@@ -32,7 +32,7 @@ const fields = {
   // `null` for a type that is not documented: `typeName` still names it.
   type: field(['type'], (value): PixelType | null | undefined => {
     const typeName = parseText(value);
-    // What is no text is reported once, for `typeName`.
+    // A value that is not a string is reported once, for `typeName`.
     return typeName === undefined ? null : typesBySpelling.get(typeName.trim().toLowerCase());
   }),
   // As the upstream spells it.
@@ -46,7 +46,7 @@ const fields = {
 export type Pixel = RowOf<typeof fields>;
 
 /**
- * All pixels. 1 upstream call a page.
+ * All pixels. 1 upstream request per page.
  * Implements: Link API > Pixels > List pixels.
  */
 export const pixels: List<Pixel> = {
@@ -73,7 +73,7 @@ export interface UpdatePixel {
 }
 
 /**
- * Makes a pixel. 1 upstream call.
+ * Creates a pixel. 1 upstream request.
  * Implements: Link API > Pixels > POST /api/pixel/add.
  */
 export function createPixel(input: CreatePixel): Write<Known<Pixel>> {
@@ -88,7 +88,7 @@ export function createPixel(input: CreatePixel): Write<Known<Pixel>> {
 }
 
 /**
- * Changes a pixel, all but its type. 1 upstream call.
+ * Changes a pixel, except its type. 1 upstream request.
  * Implements: Link API > Pixels > PUT /api/pixel/:id/update.
  */
 export function updatePixel(id: number, input: UpdatePixel): Write<Known<Pixel>> {
@@ -103,7 +103,7 @@ export function updatePixel(id: number, input: UpdatePixel): Write<Known<Pixel>>
 }
 
 /**
- * Removes a pixel. 1 upstream call.
+ * Deletes a pixel. 1 upstream request.
  * Implements: Link API > Pixels > DELETE /api/pixel/:id/delete.
  */
 export function deletePixel(id: number): Write<Row> {

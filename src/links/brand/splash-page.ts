@@ -8,7 +8,7 @@ const fields = { name: text('name'), date: time('date') };
 export type SplashPage = RowOf<typeof fields>;
 
 /**
- * All custom splash pages. 1 upstream call a page.
+ * All custom splash pages. 1 upstream request per page.
  * Implements: Link API > Custom splash > List splash pages.
  */
 export const splashPages: List<SplashPage> = {

@@ -14,14 +14,14 @@ const fields = {
   listUrl: link('list'),
 };
 
-/** Writes answer with the name under `domain`. */
+/** Responses to writes have the name under `domain`. */
 const writtenFields = { ...fields, name: text('domain', 'campaign', 'name') };
 
 /** A group of short links. Implements: Link API > Resources > Campaign. */
 export type Campaign = RowOf<typeof fields>;
 
 /**
- * All campaigns. 1 upstream call a page. The API has no read of one campaign: it is found in the list.
+ * All campaigns. 1 upstream request per page. The API has no read of one campaign: it is found in the list.
  * Implements: Link API > Campaigns > List campaigns.
  */
 export const campaigns: List<Campaign> = {
@@ -41,7 +41,7 @@ export interface CreateCampaign {
 }
 
 /**
- * Makes a campaign. 1 upstream call.
+ * Creates a campaign. 1 upstream request.
  * Implements: Link API > Campaigns > POST /api/campaign/add.
  */
 export function createCampaign(input: CreateCampaign): Write<Known<Campaign>> {
@@ -56,7 +56,7 @@ export function createCampaign(input: CreateCampaign): Write<Known<Campaign>> {
 }
 
 /**
- * Changes a campaign. 1 upstream call.
+ * Changes a campaign. 1 upstream request.
  * Implements: Link API > Campaigns > PUT /api/campaign/:id/update.
  */
 export function updateCampaign(
@@ -74,7 +74,7 @@ export function updateCampaign(
 }
 
 /**
- * Removes a campaign; its links stay. 1 upstream call.
+ * Deletes a campaign; its links are kept. 1 upstream request.
  * Implements: Link API > Campaigns > DELETE /api/campaign/:id/delete.
  */
 export function deleteCampaign(id: number): Write<Row> {
@@ -85,7 +85,7 @@ export function deleteCampaign(id: number): Write<Row> {
 }
 
 /**
- * Adds a link to a campaign. 1 upstream call.
+ * Adds a link to a campaign. 1 upstream request.
  * Implements: Link API > Campaigns > POST /api/campaign/:campaignid/assign/:linkid.
  */
 export function assignLinkToCampaign(id: number, linkId: number): Write<Known<Campaign>> {

@@ -18,12 +18,12 @@ import {
 } from './channel.ts';
 import { ChannelItemRef, ChannelItemTypeRef } from './channel-item.graph.ts';
 
-/** Fields of a channel, beside its items, that resolve without its row in the list. */
+/** Fields of a channel, besides its items, that resolve without its row in the list. */
 const WITHOUT_ROW = new Set(['__typename', 'id', 'databaseId']);
 
 /**
- * Reads a channel for a field that returns one. Where the operation selects only its items, reads
- * them and not the list: their answer proves that the channel exists.
+ * Reads a channel for a field that returns one. If the operation selects only its items, they are read instead of
+ * the list: their response shows that the channel exists.
  */
 function findChannel(
   id: number,

@@ -16,7 +16,7 @@ const fields = {
 export type Channel = RowOf<typeof fields>;
 
 /**
- * All channels. 1 upstream call a page. The API has no read of one channel: it is found in the list.
+ * All channels. 1 upstream request per page. The API has no read of one channel: it is found in the list.
  * Implements: Link API > Channels > List channels.
  */
 export const channels: List<Channel> = {
@@ -37,7 +37,7 @@ const channelItemTypes: Readonly<Record<ChannelItemType, string>> = {
   QR: 'qr',
 };
 
-/** Types by their spelling in answers: installations differ in the plural. */
+/** Types by their spelling in responses: installations differ in the plural. */
 const readableTypes: Readonly<Record<string, ChannelItemType>> = {
   links: 'LINKS',
   link: 'LINKS',
@@ -65,7 +65,7 @@ const itemFields = {
 export type ChannelItem = RowOf<typeof itemFields>;
 
 /**
- * The items of one channel, absent when there is no such channel. 1 upstream call a page.
+ * The items of one channel, absent if the channel does not exist. 1 upstream request per page.
  * Implements: Link API > Channels > List channel items.
  */
 export function channelItems(channelId: number): List<ChannelItem> {
@@ -110,7 +110,7 @@ export interface CreateChannel extends UpdateChannel {
 }
 
 /**
- * Makes a channel. 1 upstream call.
+ * Creates a channel. 1 upstream request.
  * Implements: Link API > Channels > POST /api/channel/add.
  */
 export function createChannel(input: CreateChannel): Write<Known<Channel>> {
@@ -125,7 +125,7 @@ export function createChannel(input: CreateChannel): Write<Known<Channel>> {
 }
 
 /**
- * Changes a channel. 1 upstream call.
+ * Changes a channel. 1 upstream request.
  * Implements: Link API > Channels > PUT /api/channel/:id/update.
  */
 export function updateChannel(id: number, input: UpdateChannel): Write<Known<Channel>> {
@@ -140,7 +140,7 @@ export function updateChannel(id: number, input: UpdateChannel): Write<Known<Cha
 }
 
 /**
- * Removes a channel, but none of its items. 1 upstream call.
+ * Deletes a channel, but none of its items. 1 upstream request.
  * Implements: Link API > Channels > DELETE /api/channel/:id/delete.
  */
 export function deleteChannel(id: number): Write<Row> {
@@ -151,7 +151,7 @@ export function deleteChannel(id: number): Write<Row> {
 }
 
 /**
- * Puts an item into a channel. 1 upstream call.
+ * Adds an item to a channel. 1 upstream request.
  * Implements: Link API > Channels > POST /api/channel/:channelid/assign/:type/:itemid.
  */
 export function assignItemToChannel(

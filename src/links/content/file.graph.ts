@@ -6,7 +6,7 @@ import { parseDay } from '../../upstream/decode/timestamp.ts';
 import type { ByteStream, Known } from '../../upstream/request.ts';
 import { type File, files, type UploadFile, uploadFile } from './file.ts';
 
-/** Fields that an upload's answer leaves out are read from the list of all files. */
+/** Fields that an upload's response omits are read from the list of all files. */
 const all = files();
 
 const FileRef = builder.objectRef<Known<File>>('File');
@@ -109,7 +109,7 @@ function tooLargeInline(maxBytes: number): InputFault {
   return fault('TOO_LARGE', message, { maxBytes });
 }
 
-/** Checks the options of an upload, in the order of `UploadFileInput`. No upstream call. */
+/** Validates the options of an upload, in the order of `UploadFileInput`. No upstream request. */
 export function checkUpload(checks: InputChecks, upload: UploadFile): void {
   const { filename, domain, expiry, maxDownloads } = upload;
   const found = filenameFault(filename);
@@ -153,9 +153,9 @@ function filenameFault(name: string): InputFault | null {
 }
 
 /**
- * Whether a text has characters that are not seen, or that turn others around: control characters, lone
- * surrogates (`Cs`, which have no percent-encoding), marks of direction (`Cf`), separators of lines, and what
- * fonts show nothing for. Inside an emoji a joiner or a selector of its look is part of what is seen.
+ * Whether a text has invisible characters, or characters that reorder others: control characters, lone surrogates
+ * (`Cs`, which have no percent-encoding), marks of direction (`Cf`), line separators, and those that fonts do not
+ * draw. Inside an emoji, a joiner or a variation selector is visible.
  */
 function hidesCharacters(text: string): boolean {
   const seen = text.replace(

@@ -23,8 +23,8 @@ const fields = {
 export type File = RowOf<typeof fields>;
 
 /**
- * All files, or those whose name the upstream finds for `search`; a blank search is none. 1 upstream
- * call a page. Implements: Link API > Files > List files.
+ * All files, or those whose name the upstream matches with `search`; a blank search matches all. 1 upstream
+ * request per page. Implements: Link API > Files > List files.
  */
 export function files(search?: string | null): List<File> {
   const name = search?.trim();
@@ -38,14 +38,14 @@ export function files(search?: string | null): List<File> {
   };
 }
 
-/** The one list whose paging members stand at the top level. */
+/** The only list with its paging members at the top level. */
 const decodeFiles = pageDecoder({
   resource: 'files',
   keys: ['list', 'files'],
   fields,
 });
 
-/** What to call a file and how to guard its download. */
+/** The name of a file and the options for its download. */
 export interface UploadFile {
   /** With its extension, from which the upstream derives the type. */
   readonly filename: string;
@@ -61,7 +61,7 @@ export interface UploadFile {
 }
 
 /**
- * Uploads a file. 1 upstream call, whatever its size; the only call whose body is not JSON.
+ * Uploads a file. 1 upstream request, whatever its size; the only request whose body is not JSON.
  * Implements: Link API > Files > POST /api/files/upload/:filename.
  */
 export function uploadFile(input: UploadFile, bytes: ByteStream): Write<Known<File>> {

@@ -22,8 +22,8 @@ import {
 import { checkQrData, QrDataInput, QrTypeRef } from './qr-data.graph.ts';
 
 /**
- * Reads a QR code for a field that returns one: by itself when the operation selects its statistics,
- * which lists lack; else from the list where that takes fewer upstream calls. `namedBy`: see `Source.find`.
+ * Reads a QR code for a field that returns one: by itself if the operation selects its statistics, which lists
+ * lack; otherwise from the list if that costs fewer upstream requests. `namedBy`: see `Source.find`.
  */
 export function findQrCode(
   id: number,

@@ -59,7 +59,7 @@ const statisticsFields = {
   socialCounts: counts('socialCount'),
 };
 
-/** Who scanned a QR code. */
+/** Scan statistics of a QR code. */
 export type QrStatistics = Decoded<typeof statisticsFields>;
 
 /** A QR code with the members that only the read of a single one has. */
@@ -69,7 +69,7 @@ export interface QrCodeDetail extends QrCode {
 }
 
 /**
- * One QR code with its statistics; `null` when there is none of this id. 1 upstream call.
+ * One QR code with its statistics; `null` if it does not exist. 1 upstream request.
  * Implements: Link API > QR codes > Get a QR code.
  */
 export function qrCode(id: number): Read<QrCodeDetail | null> {
@@ -91,7 +91,7 @@ export function qrCode(id: number): Read<QrCodeDetail | null> {
 }
 
 /**
- * All QR codes, without statistics. 1 upstream call a page.
+ * All QR codes, without statistics. 1 upstream request per page.
  * Implements: Link API > QR codes > List QR codes.
  */
 export const qrCodes: List<QrCode> = {
@@ -128,7 +128,7 @@ export interface CreateQrCode extends UpdateQrCode {
 }
 
 /**
- * Makes a QR code. 1 upstream call.
+ * Creates a QR code. 1 upstream request.
  * Implements: Link API > QR codes > POST /api/qr/add.
  */
 export function createQrCode(input: CreateQrCode): Write<Known<QrCode>> {
@@ -147,7 +147,7 @@ export function createQrCode(input: CreateQrCode): Write<Known<QrCode>> {
 }
 
 /**
- * Changes what a QR code says and how it looks. 1 upstream call.
+ * Changes the content and appearance of a QR code. 1 upstream request.
  * Implements: Link API > QR codes > PUT /api/qr/:id/update.
  */
 export function updateQrCode(id: number, input: UpdateQrCode): Write<Known<QrCode>> {
@@ -162,7 +162,7 @@ export function updateQrCode(id: number, input: UpdateQrCode): Write<Known<QrCod
 }
 
 /**
- * Removes a QR code, from its channels too. 1 upstream call.
+ * Deletes a QR code and removes it from its channels. 1 upstream request.
  * Implements: Link API > QR codes > DELETE /api/qr/:id/delete.
  */
 export function deleteQrCode(id: number): Write<Row> {
@@ -173,7 +173,7 @@ export function deleteQrCode(id: number): Write<Row> {
   });
 }
 
-/** The input in the upstream's words. */
+/** The input with the member names of the upstream. */
 function members({ type, data, background, foreground, logo }: UpdateQrCode) {
   return {
     type: type?.toLowerCase(),

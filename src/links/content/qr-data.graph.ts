@@ -56,8 +56,8 @@ const needed: Readonly<Partial<Record<QrType, string>>> = {
 };
 
 /**
- * Checks the data of a QR code against its type, and returns it for the upstream. Without a type, as
- * in an update that does not change it, refuses only what is wrong for every type. No upstream call.
+ * Validates the data of a QR code against its type, and returns it for the upstream. Without a type, as in an
+ * update that does not change it, rejects only what is invalid for every type. No upstream request.
  */
 export function checkQrData(
   checks: InputChecks,
