@@ -167,7 +167,7 @@ class Model {
   /** `null` where its key is not known. */
   async verify(token: string): Promise<string | null> {
     const outcome = await this.outcomeOf(token);
-    if (outcome === null || outcome.startsWith('This')) this.remembered.delete(token);
+    if (outcome === null || outcome.startsWith('The token')) this.remembered.delete(token);
     else this.remembered.set(token, this.revision);
     return outcome;
   }
@@ -194,7 +194,7 @@ class Model {
     return (
       clock.now() - this.loadedAt < DAY * 1000 &&
       this.remembered.get(token) === this.revision &&
-      (await this.outcomeOf(token))?.startsWith('This') === false
+      (await this.outcomeOf(token))?.startsWith('The token') === false
     );
   }
 }

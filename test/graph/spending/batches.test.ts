@@ -54,7 +54,7 @@ describe('a batch of reads that is more than the operation may still spend', () 
       needed: nodes.length,
       left: LIMIT - 1,
     });
-    expect(first?.message).toContain(`${nodes.length} requests`);
+    expect(first?.message).toContain(`${nodes.length} upstream requests`);
     expect(first?.message).toContain(`at most ${LIMIT - 1}`);
     // As many as it says can be had.
     const fits = `{ qrCodes(first: ${LIMIT - 1}) { nodes { statistics { clicks } } } }`;
