@@ -1,7 +1,4 @@
-/**
- * There is no Redis to be had. `doubtful`: the command may have been carried out all the same, since it
- * was sent and nothing came back in time.
- */
+/** Redis is not available. `doubtful`: the command was sent without a reply, and may have been executed. */
 export class RedisUnavailable extends Error {
   override readonly name = 'RedisUnavailable';
   readonly doubtful: boolean;
@@ -12,7 +9,7 @@ export class RedisUnavailable extends Error {
   }
 }
 
-/** Redis answered with an error, and so has not done what it was asked; the message is its own. */
+/** Redis replied with an error and has not executed the command; the message is its own. */
 export class RedisRefused extends Error {
   override readonly name = 'RedisRefused';
 }
