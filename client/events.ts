@@ -1,7 +1,7 @@
 /** A server-sent event; its id is the last one that was sent. */
 export type ParsedEvent = readonly [type: string, text: string, id: string];
 
-/** Reads a stream of server-sent events, however it is cut. An event without an id has the one before. */
+/** Parses a stream of server-sent events from chunks of any size. An event without an id has the previous one. */
 export function parser(
   id: string,
   onRetry: (ms: number) => void,

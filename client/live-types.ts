@@ -7,9 +7,9 @@ export interface LivePage {
   removeEventListener(type: 'visibilitychange', listener: () => void): void;
 }
 
-/** What to ask, and how. */
+/** The query and its options. */
 export interface LiveOptions {
-  /** Where the gateway answers GraphQL. */
+  /** The URL of the GraphQL endpoint. */
   readonly url: string;
   /** Sent as JSON: `query`, `variables`, `operationName`, or `extensions` for a persisted operation. */
   readonly body: object;
@@ -21,7 +21,7 @@ export interface LiveOptions {
   /** @default the page's own */
   readonly fetch?: typeof fetch;
   /**
-   * Where streams do not get through, how long to wait between two answers, in milliseconds.
+   * Interval of polling in milliseconds, used if streams are blocked.
    * @default 30_000
    */
   readonly pollMs?: number;
@@ -30,11 +30,11 @@ export interface LiveOptions {
    * @default 5
    */
   readonly waitSeconds?: number;
-  /** Whose visibility counts; `null` for none. @default the page, if there is one */
+  /** The document whose visibility counts; `null` for none. @default the page, if there is one */
   readonly document?: LivePage | null;
   /**
-   * Called when the state changes, and once the first request has come to something. `ageMs` is how old the oldest part
-   * of the answer is at that moment, in milliseconds; `null` while there is none. Not called when the page stops it.
+   * Called when the state changes, and when the first request has a result. `ageMs` is the age of the oldest data
+   * in milliseconds at that time; `null` if there is none. Not called when the page stops the query.
    */
   readonly onState?: (state: LiveState, about: { readonly ageMs: number | null }) => void;
 }
@@ -43,9 +43,9 @@ export interface LiveOptions {
 type HeaderValues = Readonly<Record<string, string>>;
 
 /**
- * Whether the answer is kept current: `open` over a stream, `polling` by asking from time to time. `waiting` is not now:
- * the connection is broken or refused, and is made again; `ended` is not any more. A gateway that is gone without a word
- * is noticed after 40 seconds of silence.
+ * Whether the response is being kept current: `open` over a stream, `polling` at intervals, `waiting` while the
+ * connection is lost or refused and will be restored, `ended` for good. A gateway that vanished without closing
+ * the connection is detected after 40 seconds without an event.
  */
 export type LiveState = 'open' | 'waiting' | 'polling' | 'ended';
 
@@ -56,9 +56,9 @@ export interface LiveError {
   readonly extensions?: Readonly<Record<string, unknown>>;
 }
 
-/** The answer as it is now. What is as it was before is the same object as before. */
+/** The current result. Unchanged parts are the same objects as before. */
 export interface LiveResult<T> {
-  /** `null` where errors left nothing of it. */
+  /** `null` if errors left no data. */
   readonly data: T | null;
   readonly errors?: readonly LiveError[];
   /** How old the oldest part of it is and when that is probably read again. Not there while polling. */
@@ -67,13 +67,13 @@ export interface LiveResult<T> {
     readonly ageMs: number;
     readonly nextRefreshInMs: number | null;
   };
-  /** What it cost upstream, where the gateway sent it. */
+  /** The upstream cost, if the gateway sent it. */
   readonly upstream?: unknown;
 }
 
-/** Why there will be no further result: asking again in the same way would be refused again. */
+/** Why there will be no further result: the same request would be refused again. */
 export interface LiveEnd {
-  /** Of the answer over HTTP. */
+  /** The HTTP status of the response. */
   readonly status: number;
   readonly errors?: readonly LiveError[] | undefined;
 }

@@ -16,9 +16,9 @@ import { headerMs } from './retry-after.ts';
 const SILENCE_MS = 40_000;
 
 /**
- * Asks, and calls `onResult` with every answer until it is stopped by the function that it returns, or until
- * the gateway ends it for good and `onEnd` gets the reason. A connection that breaks is made again where it was.
- * Where streams do not get through it polls. Throws nothing: what `onResult` throws is written to the console.
+ * Sends a live query, and calls `onResult` with every result until the returned function is called, or until the
+ * gateway ends it for good and `onEnd` receives the reason. A lost connection is restored and resumed. If streams
+ * are blocked, it polls. Throws nothing: exceptions of `onResult` are written to the console.
  */
 export function live<T>(
   options: LiveOptions,
@@ -40,7 +40,7 @@ export function live<T>(
   } = options;
   const asks = typeof headers === 'function';
   let polling = false;
-  /** Whether any stream has ever brought an event. */
+  /** Whether any stream has ever delivered an event. */
   let streamed = false;
   let failures = 0;
   let dueAt = 0;
@@ -55,7 +55,7 @@ export function live<T>(
   let state: LiveState | undefined;
   /** Whether the headers of the request before were refused. */
   let refusedHeaders = false;
-  /** Whether the wait is for a connection that broke, and not by the word of the gateway. */
+  /** Whether it waits because of a lost connection, and not at the gateway's request. */
   let broke = false;
   let lastId = '';
   /** What a stream said last of how long to wait once it ends. */
@@ -89,7 +89,7 @@ export function live<T>(
     clearTimeout(timer);
     listen('removeEventListener');
   };
-  /** Ends for good, unless other headers may help: returns when to ask with those. */
+  /** Ends for good, unless new headers may help: returns when to retry with those. */
   const end = (status: number, errors: readonly LiveError[] | undefined): number => {
     const isUnknown =
       status === 401 ||
@@ -103,7 +103,7 @@ export function live<T>(
     }
     return 0;
   };
-  /** Goes on at the time that is due, or once the page is seen. */
+  /** Continues at the scheduled time, or once the page is visible. */
   const look = (): void => {
     clearTimeout(timer);
     if (page?.visibilityState === 'hidden') {
@@ -116,7 +116,7 @@ export function live<T>(
     }
   };
 
-  /** The network is back: what was open before may be dead. */
+  /** The network is back: earlier connections may be dead. */
   const online = (): void => {
     if (broke || (current && !polling)) {
       drop();
@@ -150,7 +150,10 @@ export function live<T>(
     } as LiveResult<T>);
   };
 
-  /** When the gateway wants to be asked again; 0 if it does not say so. Not all pages come back at once. */
+  /**
+   * When to retry according to the gateway; 0 if it does not say. Spread, so that clients do not retry all at
+   * once.
+   */
   const laterMs = ({ headers }: Response, errors: readonly LiveError[] = []): number => {
     const ms = Math.max(
       ...errors.map(({ extensions }) => (extensions?.['retryAfterMs'] as number) ?? 0),
@@ -158,7 +161,7 @@ export function live<T>(
     );
     return ms > 0 ? Math.max(1000, ms) * (1 + Math.random() / 5) : 0;
   };
-  /** Ends for good unless it may go better later; returns when that is. */
+  /** Ends for good unless a retry can succeed; returns when to retry. */
   const refused = (response: Response, errors?: readonly LiveError[]): number => {
     const { status } = response;
     const ms = laterMs(response, errors);
@@ -166,7 +169,7 @@ export function live<T>(
     return ms || (passes ? backOffMs() : end(status, errors));
   };
 
-  /** Takes an answer that is no stream, and returns when to ask again. */
+  /** Processes a response that is not a stream, and returns when to send the next request. */
   const whole = async (response: Response, isCurrent: () => boolean): Promise<number> => {
     const text = await response.text();
     if (!isCurrent()) return 0;
@@ -174,7 +177,7 @@ export function live<T>(
     try {
       message = JSON.parse(text);
     } catch {
-      // Not the gateway's words.
+      // Not a response of the gateway.
     }
     if (message?.data !== undefined) {
       polling = true;
@@ -188,7 +191,9 @@ export function live<T>(
     return 0;
   };
 
-  /** Reads a stream to its end, and returns when to ask again; `undefined` where it just broke. */
+  /**
+   * Reads a stream to its end, and returns when to send the next request; `undefined` if the connection was lost.
+   */
   const follow = async (
     response: Response,
     isCurrent: () => boolean,
@@ -212,12 +217,12 @@ export function live<T>(
       for (const [type, text, id] of parse(value)) {
         // A listener may have stopped it.
         if (!isCurrent()) return undefined;
-        // Until this event is done with, there is no place to go on from.
+        // Until this event is processed, the stream cannot be resumed.
         lastId = '';
         const message: Message = text ? JSON.parse(text) : {};
         const { extensions: { live } = {}, patch, reconnectInMs } = message;
         streamed = true;
-        // One event may come before each break: only who hears more has a connection that works.
+        // One event may arrive before each failure: only several events show a working connection.
         if (events++) failures = 0;
         if (type === 'next') {
           if (message.data === undefined) reason = message.errors;
@@ -236,7 +241,7 @@ export function live<T>(
           } else if (reason || !result) {
             return refused(response, reason);
           }
-          // Answered once, by a server that keeps nothing live.
+          // A single response, from a server without live queries.
           polling = true;
           return pollMs;
         }
@@ -293,7 +298,7 @@ export function live<T>(
     broke = !waitMs;
     dueAt = Date.now() + (waitMs ?? backOffMs());
     retryMs = undefined;
-    // The end of a stream is the end of what keeps its result current.
+    // Without the stream, the result is no longer kept current.
     isFresh &&= polling;
     look();
     // Last, since its listener may stop it.

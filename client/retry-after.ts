@@ -6,7 +6,7 @@ const LEAST_MS = 1000;
 
 /** The details of an error. */
 function detailsOf(error: object): { code?: unknown; retryAfterMs?: unknown } {
-  // What is no error has none.
+  // Values other than errors have none.
   return Object((Object(error) as { extensions?: unknown }).extensions);
 }
 
@@ -16,8 +16,8 @@ export function isForNow(error: object): boolean {
 }
 
 /**
- * How many milliseconds to wait before the same is asked again: at least 1000, as many as the errors and the header
- * `Retry-After` say; `null` where no error says that later is better, as after `OUTCOME_UNKNOWN`.
+ * How many milliseconds to wait before a retry: at least 1000, as long as the errors and the header `Retry-After`
+ * say; `null` if no error permits a retry, as after `OUTCOME_UNKNOWN`.
  */
 export function retryAfterMs(errors: readonly object[] = [], headers?: Headers): number | null {
   const late = errors.filter(isForNow).map((error) => Number(detailsOf(error).retryAfterMs ?? 0));
@@ -25,9 +25,9 @@ export function retryAfterMs(errors: readonly object[] = [], headers?: Headers):
   return Math.max(LEAST_MS, ...late.filter(Number.isFinite), headers ? headerMs(headers) : 0);
 }
 
-/** What `Retry-After` says, in seconds or as a date, in milliseconds from now; 0 or less where it says nothing. */
+/** The value of `Retry-After`, in seconds or as a date, in milliseconds from now; 0 or less if missing. */
 export function headerMs(headers: Headers): number {
-  // Where there is none, both are no number.
+  // Without a header, both are NaN.
   const header = headers.get('retry-after') as string;
   return Number(header) * 1000 || Date.parse(header) - Date.now() || 0;
 }

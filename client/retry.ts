@@ -27,22 +27,22 @@ export interface RetryWait {
   readonly tries: number;
 }
 
-/** What a page on the way answers where the gateway is busy or away. */
+/** Statuses of a proxy while the gateway is busy or unavailable. */
 const PASSING = [429, 502, 503, 504];
 
-/** First wait where nothing says how long, in milliseconds; the next is twice as long. */
+/** First delay if none is given, in milliseconds; the next is twice as long. */
 const BACK_OFF_MS = 1000;
 
 /**
- * A `fetch` that sends a request again where the answer says that later is better, by the codes `BUDGET_EXHAUSTED`,
- * `UPSTREAM_UNAVAILABLE` and `UPSTREAM_TIMEOUT`, as late as `retryAfterMs` and `Retry-After` say, and up to a fifth
- * later, so that not all pages come back at once. A query is sent again after a broken connection too, and while some of
- * its fields fail for now. What may be a mutation is sent again only where each error says that nothing was done: not
- * after a broken connection, `OUTCOME_UNKNOWN`, or an answer in which any field has come.
+ * A `fetch` that retries after the codes `BUDGET_EXHAUSTED`, `UPSTREAM_UNAVAILABLE` and `UPSTREAM_TIMEOUT`, with
+ * the delay of `retryAfterMs` or `Retry-After`, and up to a fifth longer, so that clients do not retry all at
+ * once. A query is repeated after a lost connection too, and while some of its fields fail temporarily. A possible
+ * mutation is repeated only if each error says that nothing was changed: not after a lost connection,
+ * `OUTCOME_UNKNOWN`, or a response with data for any field.
  *
- * After the last try the answer is what came last. The signal of the request ends a wait, with its reason. Answers that
- * are no JSON, such as streams and parts, are handed on as they come; so is what a request answers whose body can be
- * read only once.
+ * After the last attempt, the last response is returned. The signal of the request ends a wait, with its reason.
+ * Responses other than JSON, such as streams and incremental ones, are returned unchanged, as are responses to
+ * requests whose body can be read only once.
  */
 export function retryingFetch(options: RetryOptions = {}): typeof fetch {
   const { maxWaitMs = 60_000, onWait, tries: most = 3 } = options;
@@ -83,7 +83,7 @@ export function retryingFetch(options: RetryOptions = {}): typeof fetch {
 
 const backOffMs = (tries: number): number => BACK_OFF_MS * 2 ** (tries - 1);
 
-/** How long to wait before the request is sent again, by its answer; `null` where that is the last word. */
+/** The delay before a retry, according to the response; `null` if there is none. */
 async function waitMs(answer: Response, query: boolean, tries: number): Promise<number | null> {
   const { headers, status } = answer;
   const busyMs =
@@ -105,12 +105,12 @@ async function waitMs(answer: Response, query: boolean, tries: number): Promise<
   return query || isUndone ? retryAfterMs(errors, headers) : null;
 }
 
-/** The answer, if it can have errors: a large one without them is not parsed twice. */
+/** The parsed response, if it can contain errors: a large one without them is not parsed twice. */
 function read(text: string): { data?: unknown; errors?: unknown } {
   try {
     return text.includes('"errors"') ? Object(JSON.parse(text)) : {};
   } catch {
-    // Not the gateway's words.
+    // Not a response of the gateway.
     return {};
   }
 }

@@ -1,6 +1,5 @@
-// Fails when a production dependency has a known hole of weight. Where the registry cannot be reached
-// or answers no audits, as mirrors and machines without a network do, it says so and passes:
-// AUDIT=required makes that a failure too.
+// Fails if a production dependency has a known serious vulnerability. If the registry is unreachable or supports
+// no audits, it reports this and passes, unless AUDIT=required is set.
 import { spawnSync } from 'node:child_process';
 
 const { stdout } = spawnSync('npm', ['audit', '--omit=dev', '--audit-level=high', '--json'], {

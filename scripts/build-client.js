@@ -22,7 +22,7 @@ try {
 } finally {
   rmSync(draft, { recursive: true });
 }
-// The compiler would put each member on a line of its own: three times the size.
+// The compiler would write each member on a separate line: three times the size.
 built.set(join(folder, 'introspection.d.ts'), readFileSync('client/introspection.ts', 'utf8'));
 
 for (const [path, text] of built) write(path, text);

@@ -1,4 +1,4 @@
-// Builds examples/dashboard, and installs its packages first where they are missing or old.
+// Builds examples/dashboard, after installing its packages if they are missing or old.
 import { execFileSync } from 'node:child_process';
 import { installPackages } from './packages.js';
 
@@ -7,7 +7,7 @@ const folder = 'examples/dashboard';
 installPackages(folder);
 execFileSync('npm', ['run', '--silent', 'build', '--', '--logLevel', 'warn'], {
   cwd: folder,
-  // What is built is what would be shipped, also where a test asks for it.
+  // A production build, even if a test starts it.
   env: { ...process.env, NODE_ENV: 'production' },
   stdio: 'inherit',
 });

@@ -1,5 +1,4 @@
-// Builds the pages for browsers in `dist/pages`, if they are not built of the sources as they are, and says whose work
-// is in `dist`.
+// Builds the pages for browsers in `dist/pages`, if their sources have changed, and writes the notices of `dist`.
 import { isBuilt, pages } from './bundle/products.js';
 import { writeNotices } from './notices/write.js';
 

@@ -4,10 +4,10 @@ import { readFileSync } from 'node:fs';
 export const UNRELEASED = 'Unreleased';
 
 /**
- * What CHANGELOG.md says of a version, without its heading.
+ * The section of CHANGELOG.md for a version, without its heading.
  *
  * @param {string} title its heading: a version, or `Unreleased`
- * @throws Error where it has no such heading, or no line below it
+ * @throws Error if there is no such heading, or no line below it
  */
 export function notesOf(title) {
   const [, ...sections] = `\n${readFileSync('CHANGELOG.md', 'utf8')}`.split('\n## ');

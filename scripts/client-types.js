@@ -1,5 +1,5 @@
-// Writes what the client package knows of the graph, from schema.graphql: its types for gql.tada, and which types each
-// fragment fits.
+// Writes the schema data of the client package from schema.graphql: its types for gql.tada, and the possible types
+// of fragments.
 import { readFileSync } from 'node:fs';
 import { minifyIntrospection, preprocessIntrospection } from '@gql.tada/internal';
 import { buildSchema, introspectionFromSchema, isAbstractType } from 'graphql';

@@ -1,5 +1,5 @@
-// Starts what is in `dist` on its sandbox, and examples/dashboard beside it, until Ctrl-C. The gateway takes two
-// tokens, made for this run, so that the page can show two callers.
+// Starts `dist` on its sandbox with examples/dashboard, until Ctrl-C. The gateway has two tokens, created for this
+// run, so that the page can show two callers.
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ try {
   const started = await begin(/^GraphQL +(\S+)\/graphql[^]*/m, ['dist/main.js'], {
     AUTH_MODE: 'token',
     AUTH_TOKENS_FILE: tokens,
-    // The usual pace of the marketplace in shorter steps: who waits for a turn can be watched.
+    // The usual rate of the marketplace in shorter windows, to make waiting visible.
     MARKET_RATE_LIMIT: '5',
     MARKET_RATE_WINDOW_MS: '5000',
     MAX_WAIT_MS: '30000',

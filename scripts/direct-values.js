@@ -1,7 +1,7 @@
-/** The function of `@whatwg-node/promise-helpers` as it stands in the library. */
+/** The function of `@whatwg-node/promise-helpers` in the library. */
 const FUNCTION = /function handleMaybePromise\([^]*?\n\}\n/;
 
-/** What Yoga calls dozens of times for each operation. Thenables of any kind stay with the library. */
+/** Yoga calls this dozens of times for each operation. Thenables of any kind are left to the library. */
 const DIRECT = `function handleMaybePromise(begin, use, useError, last) {
     if (last) return unfakePromise(fakePromise().then(begin).then(use, useError).finally(last));
     let value;
@@ -21,9 +21,9 @@ function settled(value) {
 `;
 
 /**
- * Lets Yoga take a value that is there as it is. Its helper makes three objects that pass for promises of each, and
- * these were a fifth of the processor time of an operation that is answered from the cache: 290 microseconds without
- * them, 360 with. The library's next version does the same as this, and declares that it needs Node 22.15.
+ * Lets Yoga use available values directly. Its helper creates three promise-like objects for each, which took a
+ * fifth of the processor time of an operation from the cache: 290 microseconds without them, 360 with. The
+ * library's next version does the same, and requires Node 22.15.
  */
 export const directValues = {
   name: 'direct-values',

@@ -9,7 +9,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The name of what is being written ends with the id of its process and this. */
+/** The name of an incomplete file ends with the ID of its process and this. */
 const DRAFT = '.draft';
 
 /**

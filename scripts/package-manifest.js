@@ -1,7 +1,7 @@
-// `npm pack` puts package.json into the package as it stands. What this one asks for in a clone, though, is in `dist`
-// already, and an installed package would have it twice. So before packing (`apply`) the manifest of the package takes
-// its place, and afterwards (`restore`) it comes back. `npm publish` in a clone would announce the one and send the
-// other: it is for the packed file.
+// `npm pack` copies package.json unchanged into the package. The dependencies of a clone, though, are bundled in
+// `dist`, and an installed package would have them twice. So before packing (`apply`) the manifest of the package
+// replaces it, and afterwards (`restore`) it is restored. `npm publish` in a clone would announce the one and send
+// the other: use it for the packed file.
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 
 const manifest = 'package.json';

@@ -26,7 +26,7 @@ export function installPackages(folder) {
   const lock = join(folder, '.installing');
   takeLock(lock);
   try {
-    // Another process may have installed them meanwhile.
+    // Another process may have installed them in the meantime.
     if (!isInstalled(folder)) install(folder);
   } finally {
     rmSync(lock, { force: true });

@@ -22,14 +22,14 @@ try {
   process.exitCode = 1;
 }
 
-/** Goes on when this process has ended. Until it is done, the server asks browsers to come back. */
+/** Continues after this process has ended. Until it is complete, the server tells browsers to reload. */
 function buildPages() {
   mkdirSync(pages.folder, { recursive: true });
   for (const name of readdirSync(pages.folder).filter((each) => each.endsWith('.html'))) {
     rmSync(join(pages.folder, name));
   }
   const child = spawn(process.execPath, ['scripts/build-pages.js'], {
-    // Who reads the server's output does not wait for it.
+    // Readers of the server's output do not wait for it.
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);

@@ -1,5 +1,5 @@
-// Prints the notes of the version in package.json: its section of CHANGELOG.md, and what the graph changes since the
-// version before, whose tag may be given as an argument.
+// Prints the notes of the version in package.json: its section of CHANGELOG.md, and the schema changes since the
+// previous version, whose tag may be given as an argument.
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { notesOf } from './changelog.js';

@@ -20,7 +20,7 @@ const kinds = [
  * @type {Readonly<Record<string, { comes: CriticalityLevel, goes: CriticalityLevel }>>}
  */
 const directives = {
-  // A promise: where it is gone, there is null without an error.
+  // A guarantee: without it, there is null without an error.
   semanticNonNull: { comes: NonBreaking, goes: Breaking },
   oneOf: { comes: Breaking, goes: NonBreaking },
   specifiedBy: { comes: NonBreaking, goes: NonBreaking },
@@ -29,7 +29,7 @@ const directives = {
 const since = process.argv[2] ?? lastTag();
 if (since !== undefined) say(await changesSince(since));
 
-/** The last tag of a version before what is checked out, or of it. Where there is none, says why. */
+/** The last tag of a version before the checked-out commit, or of it. If there is none, the reason. */
 function lastTag() {
   const tag = git('describe', '--tags', '--abbrev=0', '--match', 'v[0-9]*');
   if (tag !== undefined) return tag.trim();
@@ -48,7 +48,7 @@ async function changesSince(since) {
   const [old, now] = [schemaIn(before), schemaIn(readFileSync(FILE, 'utf8'))];
   if (!old) return [`not compared: ${FILE} of ${since} is no schema`];
   if (!now) return [`not compared: ${FILE} is no schema`];
-  // Words may change in any version.
+  // Texts may change in any version.
   const rules = [DiffRule.ignoreDescriptionChanges, onlyNews, byPromise];
   const changes = await diff(old, now, rules);
   if (changes.length === 0) return [`nothing changes since ${since}`];
@@ -105,7 +105,7 @@ function say([first, ...rest]) {
 }
 
 /**
- * What git says; undefined where it fails.
+ * The output of git; undefined if it fails.
  * @param {readonly string[]} args
  */
 function git(...args) {

@@ -1,5 +1,5 @@
-// For `npm version`. Before it (`check`) makes sure that there is something to release; after it writes the version of
-// package.json wherever else it stands: into the client package, the locks that link to that, and CHANGELOG.md.
+// For `npm version`. Before it (`check`), verifies that there is something to release; after it, writes the
+// version of package.json to all other places: the client package, the locks that link to it, and CHANGELOG.md.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { notesOf, UNRELEASED } from './changelog.js';
 

@@ -20,8 +20,8 @@ export function canBuild() {
 }
 
 /**
- * Builds everything where the packages for it are not installed, as after `npm ci --omit=dev`: in a folder that has
- * them for as long as it takes.
+ * Builds everything if the packages for it are not installed, as after `npm ci --omit=dev`: in a temporary folder
+ * with these packages.
  *
  * @throws {Error} When npm cannot install them, or the build fails.
  */
@@ -30,7 +30,7 @@ export function buildAside() {
     'dist is not built of these sources, and what builds it is not installed here: this once, it is installed aside\n',
   );
   mkdirSync(server.folder, { recursive: true });
-  // Beside what it makes: on the same disk, and a later build clears away what a killed one has left.
+  // Next to its output: on the same disk, and a later build removes what a killed one has left.
   const folder = mkdtempSync(join(server.folder, 'aside-'));
   try {
     for (const path of [...new Set([server, pages].flatMap(sourcesOf)), '.npmrc']) {
@@ -55,7 +55,7 @@ export function buildAside() {
 }
 
 /**
- * Its own report would be a page long; most often there is no network.
+ * npm's own report would be a page long; usually there is no network.
  *
  * @param {string} cwd
  */

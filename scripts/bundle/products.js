@@ -41,7 +41,7 @@ export function isBuilt(product) {
 }
 
 /**
- * Says that a product is being built: until `finished`, it is not. Answers what it is made of.
+ * Records that a product is being built: until `finished`, it does not exist. Returns its inputs.
  *
  * @param {Product} product
  */
@@ -51,10 +51,10 @@ export function began(product) {
 }
 
 /**
- * Notes what a product was made of, and which files it has.
+ * Records the inputs and the files of a product.
  *
  * @param {Product} product
- * @param {string} madeFrom What `began` has answered: sources may have changed since then.
+ * @param {string} madeFrom The result of `began`: sources may have changed since then.
  * @param {Iterable<string>} files
  */
 export function finished(product, madeFrom, files) {

@@ -17,9 +17,9 @@ const bundle = await rolldown({
   input: { main: 'src/main.ts' },
   platform: 'node',
   plugins: [ofSources(server), directValues, bundled.plugin],
-  // Files beside a module that it reads, such as the sandbox's film, go into dist too.
+  // Files next to a module that reads them, such as the sandbox's video, are copied into dist too.
   experimental: { resolveNewUrlToAsset: true },
-  // A library has one for what the gateway never calls.
+  // A library uses it in code that the gateway never calls.
   checks: { eval: false },
   onLog(level, { message }) {
     // Such as an import that is nowhere: it would fail when it is run.
@@ -50,8 +50,8 @@ for (const [path, content] of built) write(path, content);
 // What browsers load of it is another script's.
 const others = [join(folder, 'pages', sep), ...Object.values(notices).map((path) => join(path))];
 removeOthers(folder, (path) => built.has(path) || others.some((other) => path.startsWith(other)));
-// Of other packages than those of the lock file it is no build of these sources.
+// A build with packages that differ from the lock file is not a build of these sources.
 readPackages({ server: inventories.server }, '.');
-// Where the pages are built next, that names the packages of both.
+// If the pages are built next, that build writes the packages of both.
 if (isBuilt(pages)) writeNotices();
 finished(server, madeFrom, built.keys());

@@ -3,11 +3,11 @@ import { dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { legalComments } from './comments.js';
 import { embedded } from './embedded.js';
 
-/** Files beside a package's code that say under which licence it comes. */
+/** License files next to a package's code. */
 const TEXT =
   /^(licen[cs]e|copying|notice|copyright|third-?party)[-\w]*(\.(md|txt|mit|bsd|apache))?$/i;
 
-/** Modules that a bundler writes itself, and the package whose code they are. */
+/** Modules that a bundler generates, and the package with their code. */
 const WRITTEN = [
   [/^\0rolldown\//, 'node_modules/rolldown'],
   [/^\0vite\//, 'node_modules/vite'],
@@ -40,7 +40,7 @@ export class Bundled {
     },
   };
 
-  /** @returns {string} For a file beside the bundle, which `writeNotices` reads. */
+  /** @returns {string} For a file next to the bundle, which `writeNotices` reads. */
   describe() {
     /** @type {[string, Contents][]} */
     const all = [...this.#files].map(([folder, files]) => [
@@ -88,7 +88,7 @@ export class Bundled {
  * @returns {Contents}
  */
 function contentsOf(root, folder, files) {
-  // A licence may stand beside a part that was copied from elsewhere, deeper than the package's own.
+  // A copied part can have its license in a deeper folder than the package's own.
   const folders = new Set([folder]);
   for (const file of files) {
     for (let at = dirname(file); at !== folder; at = dirname(at)) folders.add(at);

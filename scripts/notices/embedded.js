@@ -1,12 +1,12 @@
 /**
- * Work of others inside of packages which do not bring its licence, or no text of it.
+ * Third-party work inside packages that do not contain its license, or no text of it.
  *
  * @typedef {object} Embedded
  * @property {string} name
- * @property {string} [version] Where the file itself says it: a build fails once it says another.
+ * @property {string} [version] If the file contains it: a build fails if it changes.
  * @property {string} at The file, or the folder of its files, within `node_modules`.
  * @property {string} licence An SPDX expression.
- * @property {string} text The licence under which it is taken, of `texts/`.
+ * @property {string} text The license under which it is used, of `texts/`.
  * @property {string} copyright
  * @property {string} source
  */
@@ -59,8 +59,8 @@ export const embedded = [
 ];
 
 /**
- * Who holds the rights in packages that ship neither a licence text nor an author: as the LICENSE of the repository
- * says which they name.
+ * The copyright holders of packages that contain neither a license text nor an author, according to the LICENSE of
+ * their repository.
  *
  * @type {Record<string, string>}
  */

@@ -100,7 +100,7 @@ export function isAccepted(licence) {
 }
 
 /**
- * What stands for a licence of which a package ships no text: it says so, and nothing that the package does not.
+ * The replacement for a missing license text: it states that, and only facts from the package.
  *
  * @param {string} what
  * @param {string} licence

@@ -21,7 +21,7 @@ export function sbom(packages, root) {
     neededBy(folder, lock).flatMap((path) => {
       const one = byFolder.get(path);
       if (one) return [purlOf(one)];
-      // One of which nothing but its own needs is bundled. What the tools of the build need is no matter here.
+      // A package with only its own dependencies bundled. Dependencies of the build tools are not included.
       if (folder === '' || seen.has(path)) return [];
       return needs(path, seen.add(path));
     });

@@ -19,10 +19,11 @@ parts of a package that are not contained here.
 const RULE = '='.repeat(80);
 
 /**
- * Says whose work is in `dist`, in a text for people and in an SBOM for programs, by what both builds have noted.
+ * Writes the third-party notices of `dist`, as a text for people and an SBOM for programs, from the records of
+ * both builds.
  *
  * @param {string} root The folder of `dist`, `node_modules` and the lock file.
- * @throws {Error} Where a licence is missing or not accepted, or a package is not the one of the lock file.
+ * @throws {Error} If a license is missing or not accepted, or a package differs from the lock file.
  */
 export function writeNotices(root = '.') {
   const packages = readPackages(inventories, root);
