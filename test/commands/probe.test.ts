@@ -131,7 +131,9 @@ describe('a probe', () => {
       after: (ms: number, task: () => void) => systemClock.after(ms, task),
     };
     const { lines, wrong } = await probe(configure(), late);
-    expect(lines[0]).toMatch(/The clock of this machine is (600|601) s ahead of the clock of the LINKS/);
+    expect(lines[0]).toMatch(
+      /The clock of this machine is (600|601) s ahead of the clock of the LINKS/,
+    );
     expect(wrong).toBe('world');
   });
 
@@ -207,7 +209,9 @@ describe('what a probe spends', () => {
     const config = configure({ ...state, LINKS_BASE_URL: `http://127.0.0.1:${port}` });
     expect((await probe(config)).wrong).toBe('nothing');
     const second = await probe(config);
-    expect(second.lines[0]).toMatch(/Rate limit of the link-management API reached. Retry in \d+ s/);
+    expect(second.lines[0]).toMatch(
+      /Rate limit of the link-management API reached. Retry in \d+ s/,
+    );
     expect(second.wrong).toBe('world');
     server.closeAllConnections();
     server.close();

@@ -11,9 +11,14 @@ const TURNS = 120;
 
 /** The rows of the table by who looks: requests to the gateway and upstream. */
 const shown = new Map(
-  [...pageAt('docs/frontend-reference.md').matchAll(/^\| (\d+ viewers?.*?) \| (\d+) \| (\d+) \|$/gm)].map(
-    ([, who = '', asked, upstream]) => [who, { asked: Number(asked), upstream: Number(upstream) }],
-  ),
+  [
+    ...pageAt('docs/frontend-reference.md').matchAll(
+      /^\| (\d+ viewers?.*?) \| (\d+) \| (\d+) \|$/gm,
+    ),
+  ].map(([, who = '', asked, upstream]) => [
+    who,
+    { asked: Number(asked), upstream: Number(upstream) },
+  ]),
 );
 
 describe('what polling costs, as docs/frontend-reference.md shows it', () => {

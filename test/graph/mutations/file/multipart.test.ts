@@ -238,7 +238,9 @@ describe('a multipart request', () => {
       ['0', part],
     ]);
     expect([reply.status, code(reply)]).toEqual([400, 'BAD_USER_INPUT']);
-    expect(reply.errors?.[0]?.message).toMatch(/must (point to a null value in|be a list of paths)/);
+    expect(reply.errors?.[0]?.message).toMatch(
+      /must (point to a null value in|be a list of paths)/,
+    );
   });
 
   it('may have ten places for files', async () => {
