@@ -173,7 +173,7 @@ export class Replicas {
     if (upstream) this.#budgets.watch(keyOf(upstream, secret), keyOf(upstream, before));
   }
 
-  /** Why this process may not answer at all; `null` where it may. */
+  /** Why this process is not ready; `null` if it is. */
   get unready(): Standing['unready'] {
     return this.#standing.unready;
   }

@@ -89,7 +89,7 @@ export interface Servers {
   readonly http: HttpServer;
   /** What operators see, where that is on a port of its own. */
   readonly operators: HttpServer | null;
-  /** All live queries; `null` where there can be none. */
+  /** All live queries; `null` if disabled. */
   readonly live: LiveHub | null;
   /** The data of the console; `null` if nothing is counted. */
   readonly console: ConsoleFeed | null;
@@ -151,7 +151,7 @@ function createShared(
   });
   const access = schemaAccess(config);
   const texts = new OperationTexts(schema, config.operationLimits, access);
-  // Whole ones and parts share what there is for answers.
+  // Whole responses and parts share the memory for responses.
   const maxBytes = Math.ceil(answerBytes(config.cacheMaxBytes) / 2);
   return {
     answers: new RememberedAnswers({ cache, clock, maxBytes }),

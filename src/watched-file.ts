@@ -31,7 +31,7 @@ export class WatchedFile<T> {
   #settled = '';
   /** ... and when it was read once. */
   #seen = '';
-  /** Why the last look failed, and whether the operator knows. */
+  /** Why the last check failed, and whether that was reported. */
   #failure = '';
   #reported = false;
   #lookedAt: number;
@@ -77,7 +77,7 @@ export class WatchedFile<T> {
     return [dev, ino, size, mtimeNs, ctimeNs].join(' ');
   }
 
-  /** One failure may be a write that is under way; a second look that finds the same is none. */
+  /** One failure may be a write in progress; a second check with the same result is not. */
   #failed(reason: string): void {
     if (reason !== this.#failure) {
       this.#failure = reason;

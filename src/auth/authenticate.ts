@@ -6,14 +6,14 @@ import type { Viewer } from './viewer.ts';
 interface Presented {
   /** The `Authorization` header. */
   readonly authorization: string | undefined;
-  /** Where the connection comes from. */
+  /** The address of the connection. */
   readonly address: string;
 }
 
 /**
- * Settles who sent a request, before any of its body is read. Costs no upstream call.
+ * Identifies the caller of a request, before any of its body is read. Costs no upstream request.
  * @throws GraphQLError `UNAUTHENTICATED` with status 401 and the `WWW-Authenticate` header.
- * @throws GatewayError `UPSTREAM_UNAVAILABLE` when that cannot be found out at the moment.
+ * @throws GatewayError `UPSTREAM_UNAVAILABLE` if that is currently impossible.
  */
 export type Authenticate = (presented: Presented) => Viewer | Promise<Viewer>;
 
@@ -24,14 +24,14 @@ export interface AuthWorld {
   readonly digest: Digest;
   /** Fetches the keys of the identity provider. */
   readonly fetch: typeof fetch;
-  /** Reports to the operator, in one sentence, what is wrong with a file or an identity provider. */
+  /** Reports a problem with a file or an identity provider to the operator, in one sentence. */
   readonly complain: (sentence: string) => void;
 }
 
 /** Tokens of an identity provider, and what must be true of them. */
 export interface JwtConfig {
   readonly mode: 'jwt';
-  /** Where the provider's keys are, or the secret that it shares with us. */
+  /** The URL of the provider's keys, or the shared secret. */
   readonly keys: { readonly jwksUrl: string } | { readonly secret: string };
   readonly issuer: string;
   readonly audience: string;

@@ -15,14 +15,14 @@ export interface KeySet {
   /** Another number whenever the keys are others than before. */
   readonly revision: number;
   /**
-   * Whether the keys may be used as they are. Has them refreshed once they are due, so it is asked with
-   * every request, also with one that needs no key because its token was verified before.
+   * Whether the keys may be used. Refreshes them when they are due, so it is called for every request, also for
+   * one whose token was verified before.
    */
   readonly isUsable: () => boolean;
   /**
    * The key of a token, and the revision that it was taken from.
-   * @throws JOSEError when the set has no such key.
-   * @throws GatewayError `UPSTREAM_UNAVAILABLE` when keys are needed and cannot be had.
+   * @throws JOSEError if the set has no such key.
+   * @throws GatewayError `UPSTREAM_UNAVAILABLE` if keys are needed and not available.
    */
   readonly find: (header: JWSHeaderParameters, token: FlattenedJWSInput) => Promise<FoundKey>;
 }
@@ -34,11 +34,11 @@ interface FoundKey {
 
 /** Keys of this age are refreshed while they are still used. */
 const REFRESH_AFTER_MS = 600_000;
-/** Keys of this age are no longer used: one of them may have been withdrawn. */
+/** Keys of this age are no longer used: one of them may have been revoked. */
 const WORTHLESS_AFTER_MS = 24 * 3_600_000;
 /** A token with an unknown key has the keys fetched at most this often, since anyone can make one up. */
 const COOL_DOWN_MS = 30_000;
-/** Without any keys, they are asked for at most this often. */
+/** Without any keys, they are fetched at most this often. */
 const RETRY_AFTER_MS = 1000;
 /** How long one fetch may take. */
 const TIMEOUT_MS = 5000;
@@ -46,9 +46,8 @@ const TIMEOUT_MS = 5000;
 const MAX_BYTES = 1024 * 1024;
 
 /**
- * The keys of an identity provider, by their address. New ones are noticed when a token comes that needs
- * them, and an outage of the provider is bridged for a day. Ages are measured on the gateway's clock,
- * so jose never fetches of its own accord.
+ * The keys of an identity provider, by URL. New keys are fetched when a token needs them, and an outage of the
+ * provider is bridged for a day. Ages are measured on the gateway's clock, so jose never fetches by itself.
  */
 export function createJwks(
   url: string,
@@ -123,7 +122,7 @@ export function createJwks(
   };
 }
 
-/** The same answer, of which no more is read than keys can be. */
+/** The same response, limited to the maximum size of keys. */
 function bounded(response: Response): Response {
   let bytes = 0;
   const limit = new TransformStream<Uint8Array, Uint8Array>({

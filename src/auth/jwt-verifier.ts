@@ -27,11 +27,11 @@ const ASYMMETRIC = [
 const LONGEST_NAME = 1024;
 
 /**
- * Verifies a token, and calls `onKey` as soon as its key is found, with the revision of the set that the
- * key is of. A token without `exp` would be good for ever and is refused.
+ * Verifies a token, and calls `onKey` as soon as its key is found, with the revision of its set. A token without
+ * `exp` would be valid without limit and is rejected.
  * Implements: RFC 7519 section 7.2, RFC 8725.
- * @throws GraphQLError `UNAUTHENTICATED` when the token is not valid.
- * @throws GatewayError `UPSTREAM_UNAVAILABLE` when its key cannot be had.
+ * @throws GraphQLError `UNAUTHENTICATED` if the token is not valid.
+ * @throws GatewayError `UPSTREAM_UNAVAILABLE` if its key is not available.
  */
 type VerifyJwt = (token: string, onKey: (revision: number) => void) => Promise<VerifiedToken>;
 
@@ -64,7 +64,7 @@ export function createJwtVerifier(config: JwtConfig, keys: KeySet, clock: Clock)
       payload = verified.payload;
     } catch (error) {
       if (error instanceof GatewayError) throw error;
-      // A reason would help who forges tokens; that one has expired helps an honest client.
+      // A reason would help to forge tokens; that a token has expired helps an honest client.
       throw error instanceof errors.JWTExpired
         ? unauthenticated('The token has expired.', true)
         : notValid();
@@ -98,7 +98,7 @@ function isName(sub: unknown): sub is string {
   return typeof sub === 'string' && sub.trim() !== '' && sub.length <= LONGEST_NAME;
 }
 
-/** A claim by its name, or else by its path, as in `realm_access.roles`: a list, or words in a text. */
+/** A claim by its name, or else by its path, as in `realm_access.roles`: a list, or words in a string. */
 function rolesIn(payload: JWTPayload, claim: string): readonly unknown[] {
   let value: unknown = payload[claim];
   if (value === undefined) {

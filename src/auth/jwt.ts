@@ -17,13 +17,13 @@ interface Verification {
 }
 
 /**
- * Knows callers by tokens that an identity provider signed for this gateway: the name is `sub`, the
- * role the highest in the roles claim.
+ * Identifies callers by tokens that an identity provider signed for this gateway: the name is `sub`, the role the
+ * highest in the roles claim.
  *
- * A verified token is remembered, and its viewer returned at once, for as long as another verification
- * would end in the same way: while the keys are the same and usable, and the clock is between `nbf` and
- * `exp`. All else that is verified stands in the token and in the configuration, which do not change.
- * Equal tokens that come during a verification share it.
+ * A verified token is remembered, and its viewer returned synchronously, as long as another verification would
+ * have the same result: while the keys are unchanged and usable, and the clock is between `nbf` and `exp`. All
+ * other verified facts are in the token and in the configuration, which do not change. Equal tokens that arrive
+ * during a verification share it.
  */
 export function createJwtCheck(config: JwtConfig, world: AuthWorld): Authenticate {
   const { clockToleranceSeconds, keys: source } = config;

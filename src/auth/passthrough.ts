@@ -3,12 +3,12 @@ import type { Authenticate } from './authenticate.ts';
 import { bearerOf } from './refusal.ts';
 
 /**
- * Takes the caller's own key of the link-management API and sends it upstream as it is: that API decides
- * what the key may do, and the first call that is made with it shows whether it is valid. Nothing of
- * another API is shown to a key before that; see `Admittance`.
+ * Sends the caller's own key of the link-management API upstream: that API decides on the permissions of the key,
+ * and the first request with it shows whether it is valid. No data of another API is returned before that; see
+ * `Admittance`.
  *
- * Budgets and cache entries are separated by a digest of the key, so that the key itself is in no
- * cache, log or error.
+ * Budgets and cache entries are separated by a digest of the key, so that the key itself is in no cache, log or
+ * error.
  */
 export function createPassthrough(digest: Digest): Authenticate {
   return ({ authorization }) => {

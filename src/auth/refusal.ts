@@ -2,8 +2,8 @@ import { GraphQLError } from 'graphql';
 import { GatewayError } from '../errors.ts';
 
 /**
- * `UNAUTHENTICATED` with status 401. `presented`: whether there was a credential at all, which a
- * client wants to know before it asks its user again.
+ * `UNAUTHENTICATED` with status 401. `presented`: whether there was a credential at all, which a client needs
+ * before it prompts its user again.
  * Implements: RFC 6750 section 3.
  */
 export function unauthenticated(sentence: string, presented: boolean): GraphQLError {
@@ -19,7 +19,7 @@ export function unauthenticated(sentence: string, presented: boolean): GraphQLEr
 
 /**
  * The credential of an `Authorization: Bearer …` header.
- * @throws GraphQLError `UNAUTHENTICATED` when there is none.
+ * @throws GraphQLError `UNAUTHENTICATED` if there is none.
  */
 export function bearerOf(authorization: string | undefined, wanted: string): string {
   const [, token] = /^Bearer +([!-~]+) *$/i.exec(authorization ?? '') ?? [];

@@ -2,7 +2,7 @@ import { type Role, roles } from './viewer.ts';
 
 /** A token that may be presented, as its file has it: who has the file can present none of them. */
 export interface KnownToken {
-  /** Whom the token was given to. */
+  /** The name of the caller. */
   readonly name: string;
   readonly role: Role;
   /** SHA-256 of the token, in lower-case hex. */
@@ -15,8 +15,8 @@ export interface KnownToken {
 export const MAX_TOKEN_FILE_BYTES = 1024 * 1024;
 
 /**
- * Reads the text of a token file: `{"tokens": [{"name", "role", "sha256", "expires"?}, …]}`.
- * @throws TypeError whose message says what is wrong and where; no hash is in it.
+ * Parses a token file: `{"tokens": [{"name", "role", "sha256", "expires"?}, …]}`.
+ * @throws TypeError whose message says what is wrong and where; it contains no hash.
  */
 export function parseTokenFile(text: string): readonly KnownToken[] {
   let content: unknown;
@@ -41,7 +41,7 @@ export function formatTokenFile(tokens: readonly KnownToken[]): string {
   return `${JSON.stringify({ tokens }, null, 2)}\n`;
 }
 
-/** Whether a text can be a token's name: it stands in logs, so it is short and plain. */
+/** Whether a text can be a token's name: it appears in logs, so it is short and plain. */
 export function isTokenName(name: unknown): name is string {
   return typeof name === 'string' && /^[\w.@-]{1,64}$/.test(name);
 }

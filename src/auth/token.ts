@@ -15,12 +15,11 @@ interface Entry {
 type Entries = ReadonlyMap<string, Entry>;
 
 /**
- * Knows callers by the tokens of a file, which is read again when it changes, so that giving and
- * taking a token needs no restart. A new file that cannot be used changes nothing, and is
- * complained about once if it stays so.
+ * Identifies callers by the tokens of a file, which is read again when it changes, so that creating and revoking a
+ * token needs no restart. An unusable new file changes nothing, and is reported once if it stays so.
  *
- * The tokens are hashed once and fast. A slow hash is for passwords, which can be guessed; these
- * have 256 random bits, which no amount of guessing finds.
+ * The tokens are hashed once and fast. A slow hash is for passwords, which can be guessed; these have 256 random
+ * bits.
  */
 export function createTokenCheck(file: string, world: AuthWorld): Authenticate {
   const tokens = new WatchedFile<Entries>({
@@ -30,9 +29,7 @@ export function createTokenCheck(file: string, world: AuthWorld): Authenticate {
     initial: new Map(),
     clock: world.clock,
     failed: (reason) =>
-      world.complain(
-        `AUTH_TOKENS_FILE cannot be used: ${reason}. The tokens from before stay in force.`,
-      ),
+      world.complain(`AUTH_TOKENS_FILE cannot be used: ${reason}. The previous tokens stay valid.`),
   });
   return ({ authorization }) => {
     // How long a lookup takes can depend on the digest that is looked for and on those in the file. That

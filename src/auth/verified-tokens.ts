@@ -7,7 +7,7 @@ export interface VerifiedToken {
   readonly viewer: Viewer;
   /** The revision of the key set with which its signature was verified. */
   readonly revision: number;
-  /** Its `nbf`, in seconds since the epoch; -Infinity where it has none. */
+  /** Its `nbf`, in seconds since the epoch; -Infinity if missing. */
   readonly notBefore: number;
   /** Its `exp`, in seconds since the epoch. */
   readonly expires: number;
@@ -15,16 +15,15 @@ export interface VerifiedToken {
 
 /** What all entries may take, in bytes: some thirteen thousand tokens. */
 const MAX_BYTES = 8 * 1024 * 1024;
-/** What one entry takes besides the caller's name, measured: its digest, the maps' own records, the objects. */
+/** Memory of one entry besides the caller's name, measured: its digest, the maps' own records, the objects. */
 const BYTES_PER_TOKEN = 600;
 /** Tokens of one caller: more than replicas of a service have, and less than a tenth of all. */
 const MAX_PER_CALLER = 1000;
 
 /**
- * The tokens that were verified, by their keyed digests: a copy of this memory admits no caller. It is
- * bounded in bytes, and in tokens of one caller, who could otherwise have the provider make tokens until
- * those of all others were forgotten. What is forgotten is verified again. Tokens that failed are not
- * kept, so that made-up ones, of which there is no end, take nothing.
+ * The verified tokens, by their keyed digests: a copy of this memory gives no access. It is bounded in bytes, and
+ * in tokens per caller, so that one caller cannot displace those of all others. A removed token is verified again.
+ * Invalid tokens are not kept, because their number is unlimited.
  */
 export class VerifiedTokens {
   /** The digest by which a token is kept here. */
@@ -52,7 +51,7 @@ export class VerifiedTokens {
     this.#tokens.set(digest, token);
   }
 
-  /** Forgets a token that is no longer valid. */
+  /** Removes a token that is no longer valid. */
   delete(digest: string): void {
     this.#tokens.delete(digest);
   }

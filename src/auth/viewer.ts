@@ -22,12 +22,12 @@ function mayAct({ role }: Viewer, needed: Role): boolean {
   return role !== null && roles.indexOf(role) >= roles.indexOf(needed);
 }
 
-/** The highest of the roles among some words; `null` when none is one. Other words are not ours. */
+/** The highest role among some words; `null` if there is none. Other words are ignored. */
 export function highestRole(words: readonly unknown[]): Role | null {
   return roles.findLast((role) => words.includes(role)) ?? null;
 }
 
-/** `FORBIDDEN`: what it takes, and what the caller has. */
+/** `FORBIDDEN`, with the required role and that of the caller. */
 function forbidden({ role }: Viewer, needed: Role, what: string): GatewayError {
   const yours = role === null ? 'you have none' : `your role is \`${role}\``;
   return new GatewayError('FORBIDDEN', `${what} requires role \`${needed}\`; ${yours}.`, {

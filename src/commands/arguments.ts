@@ -5,8 +5,8 @@ import { UsageError } from './faults.ts';
 type Options = NonNullable<ParseArgsConfig['options']>;
 
 /**
- * Reads the options of a command, which takes nothing else.
- * @throws UsageError for an argument that it does not know, and for an option without its value.
+ * Parses the options of a command without other arguments.
+ * @throws UsageError for an unknown argument, and for an option without its value.
  */
 export function readOptions<T extends Options>(
   args: readonly string[],

@@ -4,10 +4,10 @@ import { readOptions } from './arguments.ts';
 import { exitCode } from './faults.ts';
 
 /**
- * Says what the settings come to. With `--probe` also asks each upstream one question, which counts against its rate
- * limit, and connects to Redis: the process then ends with 2 where a setting is to be mended, and with 1 where
- * something cannot be asked.
- * @throws UsageError for another argument, ConfigError for a faulty configuration.
+ * Prints the value of each setting. With `--probe` it also sends one request to each upstream, which counts
+ * against its rate limit, and connects to Redis: the process then exits with 2 if a setting must be corrected, and
+ * with 1 if something is unreachable.
+ * @throws UsageError for another argument, ConfigError for an invalid configuration.
  */
 export async function checkConfig(
   args: readonly string[],

@@ -8,7 +8,7 @@ interface Failure {
   readonly code: number;
 }
 
-/** A sentence for a fault that a person can mend; the stack for a defect of ours. */
+/** A sentence for a failure that a person can fix; the stack for a bug of ours. */
 export function describeFault(error: unknown): Failure {
   if (error instanceof UsageError) {
     return { text: `${error.message} Try --help.`, code: exitCode.usage };

@@ -6,49 +6,48 @@ import { SANDBOX_PORTS } from './sandbox.ts';
 
 const [links, market] = SANDBOX_PORTS;
 
-const help = `Serves a GraphQL graph over a link-management API and a marketplace API.
+const help = `A GraphQL server in front of a link-management API and a marketplace API.
 
 Usage: links-market-gateway [command] [options]
 
-  (no command)    Serves, with the settings below in the environment. On its sandbox where no upstream is set.
-  sandbox         Serves both REST APIs of the sandbox alone, on the ports ${links.name} (${links.usual}) and
+  (no command)    Starts the gateway with the settings below; on its sandbox if no API is configured.
+  sandbox         Starts the REST APIs of the sandbox alone, on the ports ${links.name} (${links.usual}) and
                   ${market.name} (${market.usual}).
-  token           Makes a token for AUTH_MODE=token, prints it once, and adds its hash to a file. To take a token
-                  back, delete its entry; a running gateway notices either within a second.
-    --name NAME     whom it is for: up to 64 letters, digits or any of . _ @ -
-    --role ROLE     ${roles.join(', ')}: each may do what those before it may
-    --expires DATE  the date on which it stops to work, at midnight UTC, or a time with its zone
+  token           Creates a token for AUTH_MODE=token, prints it once, and adds its hash to a file. To revoke a
+                  token, delete its entry; a running gateway reads changes within a second.
+    --name NAME     name of the caller: up to 64 letters, digits or any of . _ @ -
+    --role ROLE     ${roles.join(', ')}: each includes the permissions of those before it
+    --expires DATE  expiry: a date, at midnight UTC, or a time with an offset
     --file FILE     default: AUTH_TOKENS_FILE, or else tokens.json
-  check-config    Says what the settings come to. --check-config is the same.
-    --probe         also asks each upstream one question, within its rate limit, connects to Redis if one is set,
-                    and says what is wrong; a gateway that runs with these settings asks in its place
-  print-schema    Writes the graph as SDL.
+  check-config    Prints the value of each setting. Same as --check-config.
+    --probe         also sends one request to each API within its rate limit, connects to Redis if configured, and
+                    reports what is wrong; a gateway running with these settings sends the requests instead
+  print-schema    Prints the schema as SDL.
 
-  -h, --help      Writes this.
-  -v, --version   Writes the version.
+  -h, --help      Prints this help.
+  -v, --version   Prints the version.
 
-From a package: npx links-market-gateway. From the sources: npm start, npm run sandbox, npm run token -- …, which build
+From the package: npx links-market-gateway. From source: npm start, npm run sandbox and npm run token -- …, which build
 first, or node dist/main.js with the same arguments.
 
-Settings (${settings.length}; a secret may also come from the file that NAME_FILE names):
+Settings (${settings.length}; a secret can also be read from the file in NAME_FILE):
 ${settings.map(({ name, default: value, doc }) => `  ${name}${value === null ? '' : ` = ${value}`}\n      ${doc}`).join('\n')}
 
-Exit codes: 0 after a clean stop, 1 for a fault, 2 for a faulty configuration or command line. A probe
-ends with 2 where a setting is to be mended, and with 1 where an upstream or Redis
-cannot be asked.
-SIGTERM and SIGINT let running requests finish; a second one ends the process at once. A defect is logged as an unexpected
-error. One that shows as an exception outside of any promise also stops the process in the same way, with 1.
-The log goes to standard output, one JSON object a line, and in words to a terminal. With NODE_ENV=production the report of a
-start is one of them, unless a person watches.
+Exit codes: 0 after a clean shutdown, 1 after a failure, 2 for an invalid configuration or command line. A probe exits with 2
+if a setting must be corrected, and with 1 if an API or Redis is unreachable.
+SIGTERM and SIGINT complete running requests; a second signal ends the process at once. Bugs are logged as unexpected errors.
+An uncaught exception also shuts the process down, with exit code 1.
+The log is written to standard output, one JSON object per line, and as text to a terminal. With NODE_ENV=production, the start
+report is a log line too, unless the output is a terminal.
 `;
 
-/** Writes every command with its options, every setting, and the exit codes, whatever is asked for besides. */
+/** Prints all commands with their options, all settings, and the exit codes. */
 export function printHelp(): void {
   process.stdout.write(help);
 }
 
 /**
- * Writes the version.
+ * Prints the version.
  * @throws UsageError for any argument.
  */
 export function printVersion(args: readonly string[]): void {

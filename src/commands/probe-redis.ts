@@ -9,7 +9,7 @@ import type { Finding } from '../upstream/diagnosis.ts';
 
 /** What came of a probe of Redis. */
 interface RedisProbed {
-  /** Whether it answers, and what does not keep it from working. */
+  /** Whether it responds, and problems that do not prevent its use. */
   readonly remarks: readonly string[];
   readonly findings: readonly Finding[];
   /** Whether gateways use it, or have used it: what they have spent is counted there. */
@@ -19,10 +19,10 @@ interface RedisProbed {
 /** The field of the shared state that is there from the first replica on. */
 const EPOCH = '#';
 
-/** Patience with Redis, and with each Sentinel, in milliseconds. */
+/** Timeout for Redis, and for each Sentinel, in milliseconds. */
 const PATIENCE_MS = 5000;
 
-/** Reasons that a setting can mend, as Redis, Sentinel, TLS and the resolver say them. */
+/** Errors of Redis, Sentinel, TLS and the resolver that a setting can fix. */
 const ofSettings =
   /WRONGPASS|NOAUTH|NOPERM|NOPROTO|unknown command|DB index|knows no master|ENOTFOUND|ERR_SSL/;
 const ofCertificates = /CERT|SELF_SIGNED|UNABLE_TO|ERR_TLS/;
@@ -57,7 +57,7 @@ export async function probeRedis(redis: RedisConfig, clock: Clock): Promise<Redi
       checkServer(info, fault);
       if (info.get('maxmemory_policy')?.startsWith('allkeys-')) {
         remarks.push(
-          `Its maxmemory-policy is ${info.get('maxmemory_policy')}: when it is full it may drop what the rate limit is counted with, and nothing is sent for a while. Use volatile-lru.`,
+          `Its maxmemory-policy is ${info.get('maxmemory_policy')}: a full Redis may evict the rate limit ledger, and then no upstream requests are sent for a while. Set volatile-lru.`,
         );
       }
       // The command is newer than the oldest version that is supported.
@@ -65,7 +65,9 @@ export async function probeRedis(redis: RedisConfig, clock: Clock): Promise<Redi
       const names = redisNames(redis.prefix);
       const denied = await deniedTo((command) => opened.send(command), names);
       if (denied.length > 0) {
-        fault(`The user of REDIS_URL may not: ${denied.join(', ')}. Allow it with ACL SETUSER.`);
+        fault(
+          `The user of REDIS_URL lacks permissions: ${denied.join(', ')}. Grant them with ACL SETUSER.`,
+        );
         return;
       }
       const [state] = names.keys;
@@ -81,30 +83,30 @@ export async function probeRedis(redis: RedisConfig, clock: Clock): Promise<Redi
 function reasonFor(message: string): Finding {
   if (ofCertificates.test(message)) {
     return {
-      sentence: `The certificate of Redis is not trusted (${message}). Check REDIS_URL, or name its authority in NODE_EXTRA_CA_CERTS.`,
+      sentence: `The certificate of Redis is not trusted (${message}). Check REDIS_URL, or add its authority with NODE_EXTRA_CA_CERTS.`,
       at: 'configuration',
     };
   }
   if (ofSettings.test(message)) {
     return {
-      sentence: `Redis does not let the gateway in (${message}). Check REDIS_URL.`,
+      sentence: `Redis rejects the credentials (${message}). Check REDIS_URL.`,
       at: 'configuration',
     };
   }
-  return { sentence: `Redis cannot be reached (${message}).`, at: 'world' };
+  return { sentence: `Redis is unreachable (${message}).`, at: 'world' };
 }
 
 function checkServer(info: ReadonlyMap<string, string>, fault: (sentence: string) => void): void {
   if (!(Number.parseInt(info.get('redis_version') ?? '', 10) >= 7)) {
-    fault('The gateway needs Redis 7.0 or later. Set REDIS_URL to one.');
+    fault('The gateway requires Redis 7.0 or later. Change REDIS_URL.');
   }
   if (!info.get('run_id')) {
     fault(
-      'This Redis does not report its run_id, by which a restart is noticed. Set REDIS_URL to another.',
+      'This Redis does not report its run_id, which is needed to detect restarts. Change REDIS_URL.',
     );
   }
   if (info.get('role') !== 'master') {
-    fault('This Redis is a replica, which takes no writes. Set REDIS_URL to its master.');
+    fault('This Redis is a read-only replica. Set REDIS_URL to its master.');
   }
 }
 

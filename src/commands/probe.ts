@@ -23,7 +23,7 @@ import { askRunning } from './running-gateway.ts';
  */
 export async function probe(config: Config, clock: Clock = systemClock): Promise<Probed> {
   if (config.sandbox) {
-    return { lines: ['The sandbox is not probed: it is part of the gateway.'], wrong: 'nothing' };
+    return { lines: ['The sandbox is part of the gateway and is not probed.'], wrong: 'nothing' };
   }
   const running = await askRunning(config, clock);
   if (config.redis === null) return running ?? askUpstreams(config, clock, null);
@@ -41,7 +41,7 @@ export async function probe(config: Config, clock: Clock = systemClock): Promise
 }
 
 const NOT_COUNTED: Probed = {
-  lines: ['No upstream was asked: what may be sent is counted in Redis, which cannot be used.'],
+  lines: ['No upstream request was sent: the budget is in Redis, which is unreachable.'],
   wrong: 'world',
 };
 
@@ -68,7 +68,7 @@ async function askUpstreams(
   const replicas = shared && (await joinReplicas(config, shared, clock));
   try {
     if (complaints.length > 0) {
-      const lines = ['No upstream was asked.', ...complaints, ...warnings, BESIDE];
+      const lines = ['No upstream request was sent.', ...complaints, ...warnings, BESIDE];
       return { lines, wrong: 'world' };
     }
     const watches: FaultWatch[] = [];
@@ -106,7 +106,7 @@ async function askUpstreams(
 
 /** What to do where a gateway owns the budget and does not answer at the port of these settings. */
 const BESIDE =
-  'Run this with the settings and the user of the gateway that runs, in its container if it has one: then that gateway asks, at PORT or METRICS_PORT.';
+  'Run this command with the settings and the user of the running gateway, in its container if it has one. Then that gateway sends the requests, at PORT or METRICS_PORT.';
 
 /** How often it is looked whether Redis has answered, in milliseconds, and how many times. */
 const LOOK_MS = 50;

@@ -27,7 +27,7 @@ export async function askRunning(config: Config, clock: Clock): Promise<Probed |
     });
     const probed = response.ok ? ((await response.json()) as unknown) : null;
     if (!isProbed(probed)) return null;
-    const first = `The gateway that runs on port ${port} has asked, within its own rate limit.`;
+    const first = `The gateway on port ${port} has sent the requests, within its rate limit.`;
     return { lines: [first, ...probed.lines], wrong: probed.wrong };
   } catch {
     return null;

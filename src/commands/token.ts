@@ -24,8 +24,8 @@ import { readOptions } from './arguments.ts';
 import { CommandError, UsageError } from './faults.ts';
 
 /**
- * Makes a token for `AUTH_MODE=token`, prints it once, and adds its hash to a file.
- * @throws UsageError where the arguments do not say what to make, CommandError where the file cannot be read or written.
+ * Creates a token for `AUTH_MODE=token`, prints it once, and adds its hash to a file.
+ * @throws UsageError for invalid arguments, CommandError if the file cannot be read or written.
  */
 export function makeToken(
   args: readonly string[],
@@ -43,13 +43,15 @@ export function makeToken(
   const expires = expiryOf(values.expires);
   const tokens = read(file);
   if (tokens.some((each) => each.name === name)) {
-    throw new UsageError(`${file} has a token named ${name}. Choose another name, or delete that.`);
+    throw new UsageError(
+      `${file} already has a token named ${name}. Choose another name, or delete that token.`,
+    );
   }
   // The prefix lets secret scanners recognise a leaked token.
   const token = `lmg_${randomBytes(32).toString('base64url')}`;
   const entry = { name, role, sha256: hash('sha256', token), ...(expires ? { expires } : {}) };
   replace(file, formatTokenFile([...tokens, entry]));
-  process.stderr.write(`Added ${name} (${role}) to ${file}. This is shown only once:\n`);
+  process.stderr.write(`Added ${name} (${role}) to ${file}. The token is shown only once:\n`);
   process.stdout.write(`${token}\n`);
 }
 
@@ -67,7 +69,7 @@ function roleOf(word: string | undefined): Role {
 function expiryOf(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   if (isMoment(text) && Date.parse(text) > systemClock.wall()) return text;
-  throw new UsageError('--expires must be a date to come, such as 2030-01-31.');
+  throw new UsageError('--expires must be a future date, such as 2030-01-31.');
 }
 
 /** A missing file counts as empty. A broken one throws, so that it is not overwritten. */
@@ -81,9 +83,9 @@ function read(file: string): readonly KnownToken[] {
 }
 
 /**
- * Writes a file in place, since a container into which it is mounted by itself would never see another
- * file of its name. A gateway that reads it meanwhile keeps the tokens from before and looks again. What
- * is to be in it is first written beside it, where that may be: there it stays if the machine stops.
+ * Writes a file in place, because a container with a mount of that single file would never see a new file of the
+ * same name. A gateway that reads it in the meantime keeps the previous tokens and reads again. The content is
+ * first written to a draft next to it, if possible: it stays there if the machine stops.
  */
 function replace(file: string, text: string): void {
   const target = openToWrite(file);
@@ -92,8 +94,8 @@ function replace(file: string, text: string): void {
   try {
     fill(target, text);
   } catch (error) {
-    const where = drafted ? ` What it should hold is in ${draft}.` : '';
-    throw new CommandError(`${file} was not written whole (${reasonOf(error)}).${where}`, {
+    const where = drafted ? `Its intended content is in ${draft}.` : '';
+    throw new CommandError(`${file} was written incompletely (${reasonOf(error)}).${where}`, {
       cause: error,
     });
   }
@@ -108,7 +110,7 @@ function openToWrite(file: string): number {
   }
 }
 
-/** Answers whether it could be written: another user may own the folder, as with a mounted file. */
+/** Returns whether it could be written: another user may own the folder, as with a mounted file. */
 function writeDraft(draft: string, text: string): boolean {
   try {
     fill(openSync(draft, 'wx', 0o600), text);

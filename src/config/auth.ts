@@ -28,14 +28,14 @@ export function readAuth(
   const mode = reader.optionalChoice('AUTH_MODE');
   if (mode === null && !sandbox && !reader.has('AUTH_MODE')) {
     reader.fault(
-      'AUTH_MODE is not set, but a real upstream is: everyone who reaches this port would read and write with your API key. Set AUTH_MODE=token, jwt or passthrough, or AUTH_MODE=none if only trusted callers can reach it.',
+      'AUTH_MODE is not set, but a real API is configured: everyone who reaches this port could read and write with your API key. Set AUTH_MODE=token, jwt or passthrough, or AUTH_MODE=none if only trusted clients can reach it.',
     );
   }
   for (const [name, wanted] of Object.entries(modeOf)) {
-    // Otherwise an operator who set the file but forgot the mode would run an open gateway.
+    // Otherwise an operator who sets the file but not the mode would run an open gateway.
     if (reader.has(name) && wanted !== mode) {
       reader.fault(
-        `${name} is set, but AUTH_MODE is not ${wanted}. Set AUTH_MODE=${wanted}, or remove it.`,
+        `${name} is set, but AUTH_MODE is not ${wanted}. Set AUTH_MODE=${wanted}, or remove ${name}.`,
       );
     }
   }
@@ -55,7 +55,7 @@ function readTokensFile(reader: EnvironmentReader, readFile: ReadFile): string {
   const file = reader.text('AUTH_TOKENS_FILE');
   if (file === '') {
     reader.fault(
-      'AUTH_TOKENS_FILE is not set, but AUTH_MODE=token is. Make a file with `links-market-gateway token --name web --role viewer --file tokens.json`, and set AUTH_TOKENS_FILE=tokens.json.',
+      'AUTH_MODE=token requires AUTH_TOKENS_FILE. Create a file with `links-market-gateway token --name web --role viewer --file tokens.json`, and set AUTH_TOKENS_FILE=tokens.json.',
     );
     return file;
   }
@@ -63,7 +63,7 @@ function readTokensFile(reader: EnvironmentReader, readFile: ReadFile): string {
     parseTokenFile(readFile(file, MAX_TOKEN_FILE_BYTES));
   } catch (error) {
     reader.fault(
-      `AUTH_TOKENS_FILE cannot be used (${reasonOf(error)}). Set it to a file that \`links-market-gateway token\` wrote and that this process may read.`,
+      `AUTH_TOKENS_FILE cannot be used (${reasonOf(error)}). Set it to a file created by \`links-market-gateway token\` that this process may read.`,
     );
   }
   return file;
@@ -75,18 +75,18 @@ function readJwt(reader: EnvironmentReader): JwtConfig {
   const hasSecret = reader.has('AUTH_JWT_SECRET') || reader.has('AUTH_JWT_SECRET_FILE');
   if (reader.has('AUTH_JWT_JWKS_URL') === hasSecret) {
     reader.fault(
-      'AUTH_MODE=jwt needs the keys that tokens are signed with. Set one of AUTH_JWT_JWKS_URL and AUTH_JWT_SECRET (or AUTH_JWT_SECRET_FILE), not both.',
+      'AUTH_MODE=jwt requires the keys that verify tokens. Set either AUTH_JWT_JWKS_URL or AUTH_JWT_SECRET (or AUTH_JWT_SECRET_FILE), not both.',
     );
   }
   if (secret !== null && secret.length < MIN_SECRET_LENGTH) {
     reader.fault(
-      `AUTH_JWT_SECRET is shorter than ${MIN_SECRET_LENGTH} characters, and can be guessed from a token. Set a longer one, at the identity provider too.`,
+      `AUTH_JWT_SECRET is shorter than ${MIN_SECRET_LENGTH} characters and can be guessed from a token. Set a longer one, at the identity provider too.`,
     );
   }
   for (const name of ['AUTH_JWT_ISSUER', 'AUTH_JWT_AUDIENCE']) {
     if (!reader.has(name)) {
       reader.fault(
-        `${name} is not set, but AUTH_MODE=jwt is: tokens that were made for somebody else would be let in. Set it to what the tokens say.`,
+        `AUTH_MODE=jwt requires ${name}: without it, tokens for other services would be accepted. Set it to the value in the tokens.`,
       );
     }
   }

@@ -2,8 +2,8 @@ import type { Config } from './config.ts';
 import { settings } from './settings.ts';
 
 /**
- * The value of every setting, a line each, for `--check-config`. `env` is what `config` was read from.
- * A secret shows only where it comes from.
+ * The value of every setting, one per line, for `--check-config`. `env` is the source of `config`. For a secret,
+ * only its source is shown.
  */
 export function describeConfig(
   config: Config,
@@ -20,8 +20,8 @@ export function describeConfig(
     return `${name.padEnd(width)}  ${shown === null ? 'not set' : shown}${source}`;
   });
   return [
-    'The configuration is usable.',
-    `It runs on ${config.sandbox ? 'its sandbox: no upstream is configured' : 'real upstreams'}.`,
+    'The configuration is valid.',
+    `It uses ${config.sandbox ? 'the sandbox: no API is configured' : 'real APIs'}.`,
     '',
     ...lines,
   ];

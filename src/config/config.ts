@@ -8,7 +8,7 @@ import { MAX_OPERATIONS_FILE_BYTES, parseOperationsFile } from './operations-fil
 import { type RedisConfig, readRedis } from './redis.ts';
 import { ttlName } from './settings.ts';
 
-/** Where an upstream API is, and the key for it. */
+/** The base URL of an upstream API, and its key. */
 export interface Endpoint {
   /** Without a trailing slash; may carry a path prefix, so join by concatenation. */
   readonly baseUrl: string;
@@ -39,14 +39,14 @@ interface MarketConfig extends UpstreamConfig {
   readonly postEncoding: 'json' | 'form' | 'query';
 }
 
-/** How many live queries may be open at a time, and for how long; none where there may be 0 in all. */
+/** Limits of live queries; they are disabled if the total is 0. */
 interface LiveConfig {
   readonly maxStreams: number;
   readonly maxStreamsPerCaller: number;
   readonly maxAgeMs: number;
 }
 
-/** How large an operation may be: its text, fragments counted wherever they are used, and its answer. */
+/** The maximum size of an operation: its text, including each use of a fragment, and its response. */
 export interface OperationLimits {
   readonly maxTokens: number;
   /** Selections inside one another. */
@@ -54,7 +54,7 @@ export interface OperationLimits {
   readonly maxAliases: number;
   readonly maxDirectives: number;
   readonly maxFields: number;
-  /** Rows asked for, multiplied down the selection. */
+  /** Rows requested, multiplied down the selection. */
   readonly maxNodes: number;
 }
 
@@ -70,11 +70,11 @@ export interface Config {
   readonly market: MarketConfig;
   readonly maxWaitMs: number;
   readonly auth: AuthConfig;
-  /** Empty: no page of another origin may call. */
+  /** Empty: no page of another origin is allowed. */
   readonly corsOrigins: readonly string[];
-  /** Host names, besides `localhost`, that requests may name; empty for what `HOST` implies. */
+  /** Host names, besides `localhost`, that are allowed; empty for those implied by `HOST`. */
   readonly allowedHosts: readonly string[];
-  /** The only operations that are answered, by id; `null` when all are. */
+  /** The only allowed operations, by id; `null` if all are. */
   readonly persistedOperations: ReadonlyMap<string, string> | null;
   readonly operationLimits: OperationLimits;
   /** Requests that an operation may make to each upstream; `null` for as many as its limit allows. */
@@ -99,7 +99,7 @@ export interface Config {
   readonly metrics: 'local' | 'open' | 'off';
   /** Where metrics and console are answered; `null` where they are on `port`. */
   readonly metricsPort: number | null;
-  /** Whether answers are compressed. */
+  /** Whether responses are compressed. */
   readonly compression: boolean;
   readonly shutdownDelayMs: number;
   readonly shutdownGraceMs: number;
@@ -108,22 +108,22 @@ export interface Config {
   readonly ttlMs: Readonly<Record<Resource, number>>;
 }
 
-/** The environment is faulty. The message lists every fault, each with what to set. */
+/** The environment is invalid. The message lists every error, each with the correction. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
-  /** One sentence or two each; no secret is in them. */
+  /** One or two sentences each, without secrets. */
   readonly faults: readonly string[];
   constructor(faults: readonly string[]) {
-    const title = faults.length === 1 ? 'a fault' : `${faults.length} faults`;
+    const title = faults.length === 1 ? 'a fault' : `${faults.length} errors`;
     super(`The configuration has ${title}:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
     this.faults = faults;
   }
 }
 
 /**
- * Reads the whole configuration. An empty variable counts as not set. `readFile` is used for `*_FILE`
- * secrets and for the files that settings name.
- * @throws ConfigError naming all faults at once.
+ * Reads the whole configuration. An empty variable counts as not set. `readFile` is used for `*_FILE` secrets and
+ * for the files in settings.
+ * @throws ConfigError with all errors at once.
  */
 export function loadConfig(
   env: Readonly<Record<string, string | undefined>>,
@@ -217,12 +217,12 @@ function readEndpoint(reader: EnvironmentReader, prefix: 'LINKS' | 'MARKET'): En
   const hasKey = reader.has(`${prefix}_API_KEY`) || reader.has(`${prefix}_API_KEY_FILE`);
   if (hasUrl && !hasKey) {
     reader.fault(
-      `${prefix}_API_KEY is not set, but ${prefix}_BASE_URL is. Set ${prefix}_API_KEY or ${prefix}_API_KEY_FILE.`,
+      `${prefix}_BASE_URL requires ${prefix}_API_KEY. Set ${prefix}_API_KEY or ${prefix}_API_KEY_FILE.`,
     );
   }
   if (hasKey && !hasUrl) {
     reader.fault(
-      `${prefix}_BASE_URL is not set, but its API key is. Set ${prefix}_BASE_URL, or remove the key to run on the sandbox.`,
+      `${prefix}_API_KEY requires ${prefix}_BASE_URL. Set ${prefix}_BASE_URL, or remove the key to use the sandbox.`,
     );
   }
   if (baseUrl === null || apiKey === null) return null;
@@ -234,11 +234,11 @@ function readMetricsPort(reader: EnvironmentReader, port: number): number | null
   const metricsPort = reader.integer('METRICS_PORT');
   if (metricsPort === port && port !== 0) {
     reader.fault(
-      'METRICS_PORT is the same as PORT. Set it to another port, or remove it to have the metrics on PORT.',
+      'METRICS_PORT is equal to PORT. Set another port, or remove METRICS_PORT to serve the metrics on PORT.',
     );
   }
   if (reader.text('METRICS') === 'off') {
-    reader.fault('METRICS_PORT is set, but METRICS=off is too. Remove one of them.');
+    reader.fault('METRICS_PORT and METRICS=off are both set. Remove one of them.');
   }
   return metricsPort;
 }
@@ -259,23 +259,23 @@ function readOperations(
     return parseOperationsFile(readFile(file, MAX_OPERATIONS_FILE_BYTES));
   } catch (error) {
     reader.fault(
-      `PERSISTED_OPERATIONS_FILE cannot be used (${reasonOf(error)}). Set it to a file that holds operations by id.`,
+      `PERSISTED_OPERATIONS_FILE cannot be used (${reasonOf(error)}). Set it to a JSON file with operations by id.`,
     );
     return null;
   }
 }
 
-/** The link-management API when every caller brings a key: refuses one of our own. */
+/** The link-management API if every caller brings a key: rejects a configured one. */
 function readKeyless(reader: EnvironmentReader, sandbox: boolean): Endpoint | null {
   const baseUrl = reader.baseUrl('LINKS_BASE_URL');
   if (reader.has('LINKS_API_KEY') || reader.has('LINKS_API_KEY_FILE')) {
     reader.fault(
-      'LINKS_API_KEY is set, but with AUTH_MODE=passthrough every caller sends a key of their own. Remove it, or set another AUTH_MODE.',
+      'LINKS_API_KEY is set, but with AUTH_MODE=passthrough all callers send their own keys. Remove it, or set another AUTH_MODE.',
     );
   }
   if (!sandbox && !reader.has('LINKS_BASE_URL')) {
     reader.fault(
-      'LINKS_BASE_URL is not set, but AUTH_MODE=passthrough is: callers are known by their keys of that API. Set LINKS_BASE_URL, or another AUTH_MODE.',
+      'AUTH_MODE=passthrough requires LINKS_BASE_URL: callers are identified by their keys of that API. Set LINKS_BASE_URL, or another AUTH_MODE.',
     );
   }
   return baseUrl === null ? null : Object.freeze({ baseUrl, apiKey: '' });

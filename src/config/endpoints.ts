@@ -1,7 +1,7 @@
 import type { UpstreamName } from '../errors.ts';
 import type { Config, Endpoint, UpstreamConfig } from './config.ts';
 
-/** Where both APIs are; `null` for one that is not configured. */
+/** The endpoints of both APIs; `null` for one that is not configured. */
 export interface Endpoints {
   readonly links: Endpoint | null;
   readonly market: Endpoint | null;
@@ -13,7 +13,7 @@ interface SandboxApi {
   readonly key: string;
 }
 
-/** The endpoints that the operator configured, or those of the sandbox that stands in for both. */
+/** The configured endpoints, or those of the sandbox. */
 export function endpointsOf(
   config: Pick<Config, 'links' | 'market'>,
   sandbox: { readonly links: SandboxApi; readonly market: SandboxApi } | null,
@@ -26,7 +26,7 @@ export function endpointsOf(
   };
 }
 
-/** What must never appear in a log or an answer, whatever goes wrong. */
+/** The values that must never appear in a log or a response. */
 export function secretsOf(
   { auth, redis }: Pick<Config, 'auth' | 'redis'>,
   { links, market }: Endpoints,
@@ -45,7 +45,7 @@ export function secretsOf(
 export interface ConfiguredUpstream {
   readonly name: UpstreamName;
   readonly baseUrl: string;
-  /** Empty where callers bring keys of their own. */
+  /** Empty if callers bring their own keys. */
   readonly apiKey: string;
   readonly limits: UpstreamConfig;
 }

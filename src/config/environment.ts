@@ -2,7 +2,7 @@ import { reasonOf } from '../errors.ts';
 import { isSendable, MAX_SECRET_BYTES, UNSENDABLE, withoutNewline } from './secret-text.ts';
 import { type Setting, settings } from './settings.ts';
 
-/** Reads a whole file that a setting names, if it is no larger. */
+/** Reads a whole file named by a setting, if it is no larger. */
 export type ReadFile = (path: string, maxBytes: number) => string;
 
 const byName: ReadonlyMap<string, Setting> = new Map(
@@ -13,8 +13,8 @@ const byName: ReadonlyMap<string, Setting> = new Map(
 const serviceLink = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?)$/;
 
 /**
- * Reads settings by their entry in the table and collects what is wrong with them in `faults`. After
- * a fault it returns some harmless value, so that the reading can go on and find the next one.
+ * Reads settings by their entry in the table and collects errors in `faults`. After an error it returns some
+ * harmless value, so that the remaining settings are checked too.
  */
 export class EnvironmentReader {
   readonly faults: string[] = [];
@@ -26,7 +26,7 @@ export class EnvironmentReader {
     this.#readFile = readFile;
   }
 
-  /** Notes a fault that is not about one value alone. */
+  /** Records an error that is not about a single value. */
   fault(sentence: string): void {
     this.faults.push(sentence);
   }
@@ -48,7 +48,11 @@ export class EnvironmentReader {
     }
     const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
     if (!(number >= kind.min && number <= kind.max)) {
-      this.#refuse(name, 'is not a whole number in range', `from ${kind.min} to ${kind.max}`);
+      this.#refuse(
+        name,
+        'is not an integer in the allowed range',
+        `from ${kind.min} to ${kind.max}`,
+      );
       return kind.min;
     }
     return number;
@@ -67,7 +71,7 @@ export class EnvironmentReader {
     return choices.find((choice) => choice === value) ?? choices[0];
   }
 
-  /** Null when the variable is not set and has no default, or is none of its choices. */
+  /** Null if the variable is not set and has no default, or is not one of its choices. */
   optionalChoice(name: string): string | null {
     const { kind } = setting(name);
     const given = this.#value(name);
@@ -76,7 +80,7 @@ export class EnvironmentReader {
     }
     const value = given === null ? null : (kind.synonyms?.[given.toLowerCase()] ?? given);
     if (value !== null && !kind.choices.includes(value)) {
-      this.#refuse(name, 'is not known', `one of ${kind.choices.join(', ')}`);
+      this.#refuse(name, 'is not an allowed value', `one of ${kind.choices.join(', ')}`);
       return null;
     }
     return value;
@@ -90,7 +94,7 @@ export class EnvironmentReader {
       new Intl.DateTimeFormat('en', { timeZone: value }).format();
       return value;
     } catch {
-      this.#refuse(name, 'is no time zone', 'an IANA name such as Europe/Berlin');
+      this.#refuse(name, 'is not a time zone', 'an IANA name such as Europe/Berlin');
       return 'UTC';
     }
   }
@@ -101,30 +105,32 @@ export class EnvironmentReader {
     if (value === null) {
       return null;
     }
-    // The value is not repeated in the fault: people paste URLs with credentials in them.
+    // The error does not contain the value: URLs may contain credentials.
     const url = URL.canParse(value) ? new URL(value) : null;
     if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
-      this.fault(`${name} is no http or https URL. Set it to one such as https://example.com.`);
+      this.fault(
+        `${name} is not an http or https URL. Set it to a URL such as https://example.com.`,
+      );
       return null;
     }
     if (url.username !== '' || url.password !== '') {
-      this.fault(`${name} carries credentials. Set it without them; the API key has its own.`);
+      this.fault(`${name} contains credentials. Remove them; the API key has its own setting.`);
       return null;
     }
     if (/[?#]/.test(value)) {
-      this.fault(`${name} carries a query or fragment. Set it to scheme, host and path only.`);
+      this.fault(`${name} contains a query or a fragment. Set only scheme, host and path.`);
       return null;
     }
     const base = (url.origin + url.pathname).replace(/\/+$/, '');
     if (!/\/api$/i.test(base)) return base;
     const right = base.replace(/\/+api$/i, '');
-    this.fault(`${name} ends in /api, which the gateway adds to each path. Set it to ${right}.`);
+    this.fault(`${name} ends in /api, which the gateway appends to the URL. Set it to ${right}.`);
     return null;
   }
 
   /**
-   * A URL whose content is trusted, so it must come over https unless from this machine; null when not
-   * set, or faulty.
+   * A URL whose content is trusted, so it must use https unless it is on this machine; null if not set, or
+   * invalid.
    */
   url(name: string): string | null {
     const value = this.#value(name);
@@ -132,7 +138,9 @@ export class EnvironmentReader {
     const url = URL.canParse(value) ? new URL(value) : null;
     const local = /^(localhost|127\.0\.0\.1|\[::1\])$/.test(url?.hostname ?? '');
     if (url?.protocol === 'https:' || (local && url?.protocol === 'http:')) return url.href;
-    this.fault(`${name} is no https URL. Set it to one such as https://login.example.com/keys.`);
+    this.fault(
+      `${name} is not an https URL. Set it to a URL such as https://login.example.com/keys.`,
+    );
     return null;
   }
 
@@ -143,7 +151,7 @@ export class EnvironmentReader {
     for (const host of hosts) {
       if (!/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(host)) {
         this.fault(
-          `${name}: ${JSON.stringify(host)} is no host name. Set names only, without scheme and port, such as api.example.com.`,
+          `${name}: ${JSON.stringify(host)} is not a host name. Set names without scheme and port, such as api.example.com.`,
         );
       }
     }
@@ -154,15 +162,15 @@ export class EnvironmentReader {
     const listed = (this.#value(name) ?? '').split(',').map((origin) => origin.trim());
     const origins = listed.filter((origin) => origin !== '');
     for (const origin of origins) {
-      // `*` and `null` are left out on purpose: they would let every page on the web call. A `*` within a name
-      // would never be what a browser sends.
+      // `*` and `null` are rejected on purpose: they would allow every page on the web. A browser never sends a
+      // `*` within a name.
       if (
         !/^https?:[^*]+$/.test(origin) ||
         !URL.canParse(origin) ||
         new URL(origin).origin !== origin
       ) {
         this.fault(
-          `${name}: ${JSON.stringify(origin)} is no origin. Set scheme, host and port only, such as https://app.example.com.`,
+          `${name}: ${JSON.stringify(origin)} is not an origin. Set scheme, host and port only, such as https://app.example.com.`,
         );
       }
     }
@@ -195,7 +203,7 @@ export class EnvironmentReader {
       return null;
     }
     if (content.trim() === '') {
-      this.fault(`${file} names an empty file. Put the secret into it.`);
+      this.fault(`${file} is an empty file. Write the secret into it.`);
       return null;
     }
     return this.#sendable(file, content);
@@ -203,7 +211,7 @@ export class EnvironmentReader {
 
   #sendable(name: string, value: string | null): string | null {
     if (value !== null && !isSendable(value)) {
-      this.fault(`${name} holds ${UNSENDABLE}. Check it.`);
+      this.fault(`${name} contains ${UNSENDABLE}. Check it.`);
       return null;
     }
     return value;

@@ -2,8 +2,8 @@
 export const MAX_OPERATIONS_FILE_BYTES = 64 * 1024 * 1024;
 
 /**
- * Reads the text of a file of persisted operations: a map from ids to texts, as Relay's compiler
- * writes it, or Apollo's manifest with its list of `operations`.
+ * Parses a file of persisted operations: a map from ids to texts, as Relay's compiler writes it, or Apollo's
+ * manifest with its list of `operations`.
  * @throws TypeError whose message says what is wrong.
  */
 export function parseOperationsFile(text: string): ReadonlyMap<string, string> {
@@ -13,7 +13,7 @@ export function parseOperationsFile(text: string): ReadonlyMap<string, string> {
   } catch {
     throw new TypeError('it is not JSON');
   }
-  if (!isObject(content)) throw new TypeError('it is no JSON object');
+  if (!isObject(content)) throw new TypeError('it is not a JSON object');
   const { operations } = content;
   const entries: (readonly [unknown, unknown])[] = Array.isArray(operations)
     ? operations.map((each: unknown) => (isObject(each) ? [each['id'], each['body']] : ['', '']))
@@ -21,11 +21,11 @@ export function parseOperationsFile(text: string): ReadonlyMap<string, string> {
   const known = new Map<string, string>();
   for (const [id, operation] of entries) {
     if (typeof id !== 'string' || typeof operation !== 'string' || id === '' || operation === '') {
-      throw new TypeError('an entry of it is no id with the text of an operation');
+      throw new TypeError('it has an entry that is not an id with the text of an operation');
     }
     known.set(id, operation);
   }
-  if (known.size === 0) throw new TypeError('it holds no operation, so that all would be refused');
+  if (known.size === 0) throw new TypeError('it has no operation, so all would be refused');
   return known;
 }
 

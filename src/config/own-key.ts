@@ -47,7 +47,7 @@ export class OwnKey {
       clock,
       failed: (reason) =>
         complain(
-          `${upstream}_API_KEY_FILE cannot be used: ${reason}. The key from before stays in use.`,
+          `${upstream}_API_KEY_FILE cannot be used: ${reason}. The previous key stays in use.`,
         ),
     });
     this.#follow(file, file.current);

@@ -2,15 +2,15 @@ import type { EnvironmentReader } from './environment.ts';
 
 /** The Redis that several processes share, so that they keep one budget and one cache. */
 export interface RedisConfig {
-  /** One server; with `sentinelName`, the Sentinels that know it. Secrets: they may hold a password. */
+  /** One server; with `sentinelName`, its Sentinels. Secrets: they may contain a password. */
   readonly urls: readonly string[];
-  /** A secret: what the names and the contents of shared answers are made safe with. */
+  /** A secret that protects the names and contents of shared responses. */
   readonly secret: string;
   /** What all keys begin with. */
   readonly prefix: string;
   /** What reads get while Redis is away: what is kept here, marked as stale, or a refusal. */
   readonly outageReads: 'stale' | 'refuse';
-  /** What the Sentinels call the server; `null` where the URL is the server's own. */
+  /** The name of the server at the Sentinels; `null` if the URL is the server's own. */
   readonly sentinelName: string | null;
 }
 
@@ -23,7 +23,7 @@ const MAX_RATE_LIMIT = 500;
 /** Settings without a default that mean nothing without `REDIS_URL`. */
 const companions = ['REDIS_SECRET', 'REDIS_SECRET_FILE', 'REDIS_SENTINEL_NAME'];
 
-/** Reads which Redis is shared; `null` where none is, or where its settings are faulty. */
+/** Reads which Redis is shared; `null` if there is none, or its settings are invalid. */
 export function readRedis(
   reader: EnvironmentReader,
   sandbox: boolean,
@@ -37,32 +37,32 @@ export function readRedis(
   const outageReads = reader.choice('REDIS_OUTAGE_READS', ['stale', 'refuse']);
   if (!/^[A-Za-z0-9._-]{1,64}$/.test(prefix)) {
     reader.fault(
-      `REDIS_PREFIX=${JSON.stringify(prefix)} is no prefix. Set it to at most 64 letters, digits, dots, dashes and underscores; the default is gateway.`,
+      `REDIS_PREFIX=${JSON.stringify(prefix)} is not a valid prefix. Set at most 64 letters, digits, dots, dashes and underscores; the default is gateway.`,
     );
   }
   if (!hasUrl) {
     for (const name of companions.filter((each) => reader.has(each))) {
-      reader.fault(`${name} is set, but REDIS_URL is not. Set REDIS_URL, or remove it.`);
+      reader.fault(`${name} requires REDIS_URL. Set REDIS_URL, or remove ${name}.`);
     }
     return null;
   }
   if (sandbox) {
     reader.fault(
-      'REDIS_URL is set, but no upstream is, and each process has a sandbox with data of its own: there is nothing to share. Set LINKS_BASE_URL or MARKET_BASE_URL, or remove REDIS_URL.',
+      'REDIS_URL is set, but no API is configured, and sandboxes cannot be shared. Set LINKS_BASE_URL or MARKET_BASE_URL, or remove REDIS_URL.',
     );
   }
   checkSecret(reader, secret);
   for (const [name, limit] of Object.entries(rateLimits)) {
     if (limit > MAX_RATE_LIMIT) {
       reader.fault(
-        `${name} is above ${MAX_RATE_LIMIT}, which is more than can be counted in Redis in time. Set it to ${MAX_RATE_LIMIT} or less, or remove REDIS_URL.`,
+        `${name} is above ${MAX_RATE_LIMIT}, the maximum with Redis. Set it to ${MAX_RATE_LIMIT} or less, or remove REDIS_URL.`,
       );
     }
   }
   const urls = url === null ? [] : readUrls(reader, url);
   if (urls.length > 1 && sentinelName === '') {
     reader.fault(
-      'REDIS_URL lists several Sentinels, but REDIS_SENTINEL_NAME is not set. Set it to the name that they have for the master.',
+      'REDIS_URL lists several Sentinels, but REDIS_SENTINEL_NAME is not set. Set it to the name of the master.',
     );
   }
   return Object.freeze({
@@ -77,7 +77,7 @@ export function readRedis(
 function checkSecret(reader: EnvironmentReader, secret: string | null): void {
   if (!reader.has('REDIS_SECRET') && !reader.has('REDIS_SECRET_FILE')) {
     reader.fault(
-      'REDIS_SECRET is not set, but REDIS_URL is: anyone with access to that Redis could read what callers were answered. Set it to at least 32 random characters, the same for all processes, such as the output of `openssl rand -base64 32`.',
+      'REDIS_URL requires REDIS_SECRET: without it, everyone with access to that Redis could read cached responses. Set at least 32 random characters, the same for all processes, such as the output of `openssl rand -base64 32`.',
     );
   } else if (secret !== null && secret.length < MIN_SECRET_LENGTH) {
     reader.fault(
@@ -86,7 +86,7 @@ function checkSecret(reader: EnvironmentReader, secret: string | null): void {
   }
 }
 
-/** The URLs of the list. None is repeated in a fault: there are passwords in them. */
+/** The URLs of the list. Errors contain none of them, because of their passwords. */
 function readUrls(reader: EnvironmentReader, list: string): string[] {
   const urls = list.split(',').filter((url) => url !== '');
   const faults = new Set(urls.flatMap((url) => faultOf(url) ?? []));
@@ -102,14 +102,15 @@ function readUrls(reader: EnvironmentReader, list: string): string[] {
 function faultOf(text: string): string | null {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !/^rediss?:$/.test(url.protocol) || url.hostname === '') {
-    return 'is no redis or rediss URL';
+    return 'is not a redis or rediss URL';
   }
-  if (!/^\/?\d{0,4}$/.test(url.pathname)) return 'has a path that is no number of a database';
-  if (/[?#]/.test(text)) return 'carries a query or fragment, or a password with a ? or # in it';
+  if (!/^\/?\d{0,4}$/.test(url.pathname)) return 'has a path that is not a database number';
+  if (/[?#]/.test(text))
+    return 'contains a query or fragment, or a password with an unencoded ? or #';
   try {
     decodeURIComponent(url.username + url.password);
     return null;
   } catch {
-    return 'has a password with a % in it that is not written as %25';
+    return 'has a password with a % that is not encoded as %25';
   }
 }

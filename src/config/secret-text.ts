@@ -2,7 +2,7 @@
 export const MAX_SECRET_BYTES = 64 * 1024;
 
 /** What no secret has: it is sent as it is, and a line break or a smart quote in it fails only at the first call. */
-export const UNSENDABLE = 'a space, a line break or a letter that no secret has';
+export const UNSENDABLE = 'a space, a line break or a non-ASCII character';
 
 /** Whether a text can be sent as a secret. */
 export function isSendable(text: string): boolean {
@@ -21,6 +21,6 @@ export function withoutNewline(text: string): string {
 export function secretIn(text: string): string {
   const secret = withoutNewline(text);
   if (secret.trim() === '') throw new TypeError('it is empty');
-  if (!isSendable(secret)) throw new TypeError(`it holds ${UNSENDABLE}`);
+  if (!isSendable(secret)) throw new TypeError(`it contains ${UNSENDABLE}`);
   return secret;
 }

@@ -9,7 +9,7 @@ import type { AtOnce } from '../scheduling/at-once.ts';
 import type { ConsoleFeed, ConsoleRights } from './feed.ts';
 
 interface ConsoleOptions {
-  /** Answers with the page that shows the state. */
+  /** Serves the page that shows the state. */
   readonly page: ConsoleRoute;
   readonly feed: ConsoleFeed;
   readonly maskError: MaskError;
@@ -17,7 +17,7 @@ interface ConsoleOptions {
   readonly hasRoles: boolean;
 }
 
-/** Answers a path of the console. Never rejects. */
+/** Handles a path of the console. Never rejects. */
 type ConsoleRoute = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -25,10 +25,9 @@ type ConsoleRoute = (
 ) => void;
 
 /**
- * The console: its page, and the state of the gateway for it. `/console.json` answers that once, `/console/events`
- * sends it every second as server-sent events. Names of callers are in it for viewers on this machine, and for tokens
- * of administrators.
- * 0 upstream calls.
+ * The console: its page, and the state of the gateway for it. `/console.json` returns that once, `/console/events`
+ * sends it every second as server-sent events. It contains names of callers for viewers on this machine, and for
+ * tokens of administrators. Costs no upstream request.
  */
 export function createConsoleRoutes(
   options: ConsoleOptions,
@@ -65,22 +64,22 @@ export function createConsoleRoutes(
   };
 }
 
-/** What a request may see. Rejects with a coded error where it carries a token that is none. */
+/** What a request may see. Rejects with a coded error if its token is invalid. */
 async function rightsOf(
   request: IncomingMessage,
   admission: Admission,
   { hasRoles }: ConsoleOptions,
 ): Promise<ConsoleRights> {
-  // Names are for the gateway's own pages: not even for those that may call.
+  // Names are for the gateway's own pages: not even for other allowed ones.
   const local = isLocal(request) && admission.isOwn;
   if (!hasRoles || request.headers.authorization === undefined)
     return { named: local, still: null };
   const mayKnowNames = async (identify: () => AtOnce<Viewer>): Promise<boolean> => {
     try {
-      // An invalid token is refused on this machine too, where it would not be needed.
+      // An invalid token is rejected on this machine too, where it is not required.
       return (await identify()).role === 'admin' || local;
     } catch (error) {
-      // An identity provider that is out of order does not take the console from its operator.
+      // The console stays available to its operator if an identity provider is unavailable.
       if (local && error instanceof GatewayError) return true;
       throw error;
     }

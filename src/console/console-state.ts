@@ -9,7 +9,10 @@ import type { StepColumns } from '../observe/history/send-steps.ts';
 import type { Readiness } from '../operators/readiness.ts';
 import type { Member } from '../upstream/budget/shared/shared-budgets.ts';
 
-/** Whom a slot of the window went to: a lane of this process, another process on the budget, or another user of the key. */
+/**
+ * The owner of a slot of the window: a lane of this process, another process on the budget, or another program
+ * with the same key.
+ */
 export type SlotOwner = QueueLane | 'replica' | 'co-tenant';
 
 /** A slot of the window that is taken. */
@@ -17,7 +20,7 @@ export interface SlotState {
   readonly owner: SlotOwner;
   /** Milliseconds until it is free again; `null` while its request is on the wire. */
   readonly freeInMs: number | null;
-  /** What it was about, e.g. `channels`; `null` where this process did not send it. */
+  /** Its resource, e.g. `channels`; `null` if another process sent it. */
   readonly resource: string | null;
 }
 
@@ -36,14 +39,14 @@ interface FailureState {
 export interface UpstreamState {
   readonly upstream: UpstreamName;
   readonly title: string;
-  /** Keys in use, each with a limit of its own; the rest is about the one with the fewest slots left. */
+  /** Keys in use, each with its own limit; the rest is about the one with the fewest free slots. */
   readonly keys: number;
   readonly limit: number;
   readonly windowMs: number;
   readonly free: number;
-  /** Milliseconds until one more is free; `null` where nothing is taken. */
+  /** Milliseconds until one more is free; `null` if none is taken. */
   readonly nextInMs: number | null;
-  /** Milliseconds until all are; `null` where nothing is taken. */
+  /** Milliseconds until all are; `null` if none is taken. */
   readonly allInMs: number | null;
   /** Milliseconds for which nothing leaves, after a refusal; 0 otherwise. */
   readonly pausedMs: number;
@@ -64,9 +67,9 @@ export interface WaitingState {
   readonly upstream: UpstreamName;
   readonly lane: QueueLane;
   readonly resource: string;
-  /** The operation's own name; `null` where it has none, and for a refresh. */
+  /** The operation's own name; `null` if it has none, and for a refresh. */
   readonly operation: string | null;
-  /** `null` where the viewer may not know it, and for a refresh. */
+  /** `null` if the viewer may not see it, and for a refresh. */
   readonly caller: string | null;
   readonly waitedMs: number;
   /** Milliseconds until its turn, as far as can be known now; `null` for a refresh, which gives way to everyone. */
@@ -83,10 +86,10 @@ export interface WaitingCallerState {
   readonly longestMs: number;
 }
 
-/** Who spent requests in the last hour. */
+/** Requests by caller or operation in the last hour. */
 export interface SpenderState {
   readonly kind: 'caller' | 'refreshes' | 'foreign';
-  /** Of a caller; `Caller 1`, `Caller 2` where the viewer may not know names. */
+  /** Of a caller; `Caller 1`, `Caller 2` if the viewer may not see names. */
   readonly name: string | null;
   readonly sends: number;
   /** By resource, the most first; at most 8. */
@@ -109,11 +112,11 @@ export interface CacheState extends ResourceHour {
   /** Of the oldest entry. */
   readonly oldestMs: number | null;
   readonly ttlMs: number;
-  /** A sentence where a longer ttl would save much; `null` otherwise. */
+  /** A sentence if a longer ttl would save much; `null` otherwise. */
   readonly hint: string | null;
 }
 
-/** What the console shows. A viewer who may not know callers is shown none. */
+/** The data of the console. Viewers without permission see no callers. */
 export interface ConsoleState {
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -147,7 +150,7 @@ export interface ConsoleState {
   readonly waitingCallers: readonly WaitingCallerState[];
   /** The most first; at most 20. */
   readonly spenders: readonly SpenderState[];
-  /** The most calls first; at most 20. */
+  /** The most requests first; at most 20. */
   readonly operations: readonly OperationState[];
   readonly cache: {
     readonly entries: number;
@@ -157,8 +160,8 @@ export interface ConsoleState {
   };
   /** The latest first; at most 12 of each kind. */
   readonly events: readonly LoggedEvent[];
-  /** `null` where this process is alone. */
+  /** `null` if this process is alone. */
   readonly replicas: readonly Member[] | null;
-  /** `null` where there are no live queries. */
+  /** `null` if live queries are disabled. */
   readonly live: { readonly streams: number; readonly groups: number } | null;
 }

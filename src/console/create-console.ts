@@ -8,7 +8,7 @@ import type { Client } from '../upstream/client.ts';
 import { ConsoleFeed } from './feed.ts';
 import { createSnapshots } from './snapshot.ts';
 
-/** Puts the feed of the console together, for a gateway that starts now; `null` where nothing is counted. */
+/** Creates the feed of the console for a gateway that starts now; `null` if nothing is counted. */
 export function createConsole(
   { auth, cacheMaxBytes, graphiql, introspection, links, market, metricsPort, ttlMs }: Config,
   parts: {

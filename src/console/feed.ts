@@ -6,20 +6,20 @@ import type { TakeSnapshot } from './snapshot.ts';
 
 /** How often a new state is sent, in milliseconds. */
 const SEND_MS = 1000;
-/** For how long a state is shown again, in milliseconds: to ask more often costs nothing. */
+/** For how long a state is reused, in milliseconds: more frequent requests cost nothing. */
 const SAME_MS = 200;
 /** Streams at a time. */
 const MOST_VIEWERS = 32;
-/** Of those, places for viewers who may know names: strangers cannot take the console from its operators. */
+/** Of those, places for viewers who may see names: others cannot block the console for its operators. */
 const KEPT_FOR_OPERATORS = 8;
-/** How often it is asked whether a viewer may still see what they see, in milliseconds. */
+/** How often a viewer's permissions are checked, in milliseconds. */
 const CHECK_MS = 60_000;
 
-/** What somebody may see, and whether they still may. */
+/** The permissions of a viewer, and whether they still apply. */
 export interface ConsoleRights {
-  /** Whether they may know callers' names. */
+  /** Whether callers' names are visible. */
   readonly named: boolean;
-  /** Looks at it again; `null` where nothing can have changed. */
+  /** Checks again; `null` if nothing can have changed. */
   readonly still: (() => Promise<boolean>) | null;
 }
 
@@ -36,8 +36,8 @@ interface Viewer {
 }
 
 /**
- * The state of the console as text: looked up at most once for all who look at a moment, and only while somebody
- * does. A viewer who has not taken the last state is sent no other until they have: never a queue.
+ * The state of the console as text: computed at most once for all viewers of a moment, and only while there are
+ * viewers. A viewer that has not received the last state is sent no other until then: never a queue.
  */
 export class ConsoleFeed {
   readonly #clock: Clock;
@@ -64,14 +64,14 @@ export class ConsoleFeed {
     return named ? this.#texts.named : this.#texts.unnamed;
   }
 
-  /** Whether one more may look, who may know names or not. */
+  /** Whether there is room for another viewer, with or without names. */
   hasRoom(named: boolean): boolean {
     const places = named ? MOST_VIEWERS : MOST_VIEWERS - KEPT_FOR_OPERATORS;
     const taken = [...this.#viewers].filter(({ rights }) => named || !rights.named).length;
     return taken < places && this.#viewers.size < MOST_VIEWERS && !this.#ended;
   }
 
-  /** Sends the state to a viewer from now on, whose response has its head. */
+  /** Sends the state to a viewer from now on, whose response has its headers. */
   show(response: ServerResponse, rights: ConsoleRights): void {
     const viewer: Viewer = { response, rights, checkedAt: this.#clock.now() };
     this.#viewers.add(viewer);
@@ -117,7 +117,7 @@ export class ConsoleFeed {
   }
 
   async #check({ response }: Viewer, still: () => Promise<boolean>): Promise<void> {
-    // Who comes again learns why.
+    // A new request reports the reason.
     if (!(await still())) response.end();
   }
 

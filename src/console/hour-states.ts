@@ -15,10 +15,10 @@ export const OTHERS = '(others)';
 /** The share of all requests of the hour, and the number, below which a ttl is not worth a hint. */
 const HINT_SHARE = 0.1;
 const HINT_LEAST = 20;
-/** So much longer a ttl is proposed: four of five of its renewals are spared. */
+/** The factor of a proposed ttl: it saves four of five of its renewals. */
 const LONGER = 5;
 
-/** Who spent requests in the last hour, the most first. `shown` makes a name fit to be seen. */
+/** The callers or operations with most requests in the last hour. `shown` makes a name displayable. */
 export function spenderStates(
   { foreign, refreshes, spenders }: Hour,
   shown: (name: string) => string,
@@ -67,7 +67,7 @@ export function operationStates(
     .slice(0, ROWS_SHOWN);
 }
 
-/** The cache by resource, with a hint where a ttl costs most. */
+/** The cache by resource, with a hint for the most expensive ttl. */
 export function cacheStates(
   upstreams: readonly UpstreamName[],
   {
@@ -111,5 +111,5 @@ function hintOf(
 ): string {
   const share = Math.min(100, Math.round((100 * renewals) / Math.max(1, sends)));
   const seconds = ttlMs / 1000;
-  return `Its ttl of ${seconds} s cost ${renewals} requests in the last hour, ${share} % of all. ${ttlName(resource)}=${LONGER * ttlMs} would save most of them.`;
+  return `The ttl of ${seconds} s cost ${renewals} requests in the last hour, ${share} % of all. ${ttlName(resource)}=${LONGER * ttlMs} would save most of them.`;
 }

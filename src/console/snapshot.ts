@@ -16,13 +16,13 @@ interface SnapshotParts extends UpstreamParts {
   readonly cacheMaxBytes: number;
   readonly ttlMs: Readonly<Record<Resource, number>>;
   readonly links: ConsoleState['links'];
-  /** `null` where there are no live queries. */
+  /** `null` if live queries are disabled. */
   readonly live: { readonly size: { readonly streams: number; readonly groups: number } } | null;
-  /** `null` where this process is alone. */
+  /** `null` if this process is alone. */
   readonly shared: SharedState | null;
 }
 
-/** Looks at everything at once, for viewers who may know callers' names: 0 upstream calls, some milliseconds. */
+/** Collects the whole state, for viewers who may see callers' names: no upstream request, some milliseconds. */
 export type TakeSnapshot = (draining: boolean) => ConsoleState;
 
 /** Makes what fills the console. */
@@ -74,7 +74,7 @@ export function createSnapshots(parts: SnapshotParts): TakeSnapshot {
   };
 }
 
-/** The processes that share budgets; `null` where this one is alone. */
+/** The processes that share budgets; `null` if this one is alone. */
 function replicaStates({ clients, history, shared }: SnapshotParts): ConsoleState['replicas'] {
   if (!shared) return null;
   const budgets = clients.flatMap((client) => [...client.budgets]);

@@ -25,7 +25,7 @@ interface GrantedLimit {
   readonly rateWindowMs: number;
 }
 
-/** Where the states of the upstreams are read off. */
+/** The sources of the states of the upstreams. */
 export interface UpstreamParts {
   readonly clock: Clock;
   readonly clients: readonly Client[];

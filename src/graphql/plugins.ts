@@ -28,7 +28,7 @@ export interface PluginOptions {
   /** The only allowed operations, by id; `null` if all are. */
   readonly persistedOperations: ReadonlyMap<string, string> | null;
   readonly schemaAccess: SchemaAccess;
-  /** Keeps the answers to live queries current; `null` where there are none. */
+  /** Runs live queries; `null` if they are disabled. */
   readonly hub: LiveHub | null;
   readonly contexts: ContextFactory;
   readonly maskError: MaskError;

@@ -6,9 +6,9 @@ import type { Config } from '../config/config.ts';
  */
 export type SchemaAccess = 'all' | 'accepted' | 'none';
 
-/** What a caller reads who may not ask for the schema. */
+/** The message if introspection is disabled. */
 export const SCHEMA_WITHHELD =
-  'This gateway does not publish its schema. INTROSPECTION=on publishes it.';
+  'Introspection is disabled. The operator can enable it with INTROSPECTION=on.';
 
 /** Who may ask for the schema by the settings. A caller without a valid token is refused before that is asked. */
 export function schemaAccess({

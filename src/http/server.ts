@@ -43,7 +43,7 @@ export interface HttpOptions {
    * @default 'all'
    */
   readonly audience?: Audience;
-  /** Answers `/graphql`. */
+  /** Handles `/graphql`. */
   readonly graphql: (
     request: IncomingMessage,
     response: ServerResponse,
@@ -82,7 +82,7 @@ export interface HttpServer {
    * @throws ListenError when the address cannot be had; the message says what to set.
    */
   listen(port: number, host: string, setting?: string): Promise<{ readonly url: string }>;
-  /** Says from now on that it is not ready, and ends every connection with its next answer. */
+  /** Reports from now on that it is not ready, and closes every connection after its next response. */
   retire(): void;
   /** Takes no new connection, lets running requests finish within the grace, then ends them. */
   close(): Promise<void>;

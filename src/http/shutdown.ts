@@ -16,7 +16,7 @@ export async function shutDown(parts: {
   readonly clock: Clock;
   /** That of callers, and that of operators where they have one. */
   readonly servers: readonly Pick<HttpServer, 'close' | 'retire'>[];
-  /** Ends what would never end by itself. */
+  /** Ends streams, which would otherwise never end. */
   readonly endStreams: () => void;
   readonly clients: readonly Client[];
   /** The connections to the upstreams. */
@@ -42,7 +42,7 @@ export async function shutDown(parts: {
     });
   });
   await Promise.all(servers.map((server) => server.close()));
-  // A write whose caller hung up has no connection here, but its outcome must still be learned.
+  // A write whose client disconnected has no connection here, but its outcome must still be received.
   await (overdue ? cut : Promise.race([dispatcher.close(), cut]));
   cancel();
 }

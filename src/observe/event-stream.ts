@@ -17,7 +17,7 @@ export class EventStream {
   readonly #readers: EventReader[] = [];
   /** The methods for each name that was emitted, until another reader comes. */
   #methods: { [Name in EventName]?: readonly Read[] } = {};
-  /** `null` where no spans are made: `operationBegan` has no reader then. */
+  /** `null` without spans: `operationBegan` has no reader then. */
   readonly within: Within | null;
 
   constructor(within: Within | null = null) {
@@ -45,7 +45,7 @@ export class EventStream {
     };
   }
 
-  /** Whether an event is read at all: for producers whose rows cost something. */
+  /** Whether an event has a reader: for producers whose rows are expensive. */
   isRead(name: EventName): boolean {
     return this.#methodsFor(name).length > 0;
   }
@@ -71,8 +71,8 @@ export interface BulkOptions {
 }
 
 /**
- * Runs `emit` before a reader looks, and a minute after something was counted at the latest: to count each
- * answer from memory with its labels would cost more than to answer. What this returns is to be called with each count.
+ * Runs `emit` before a read, and at the latest a minute after a count: counting each remembered response with its
+ * labels would cost more than the response. Call the returned function for each count.
  */
 export function emitInBulk({ clock, events }: BulkOptions, emit: () => void): () => void {
   let isTimed = false;

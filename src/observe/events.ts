@@ -2,8 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { ErrorCode, UpstreamName } from '../errors.ts';
 
 /**
- * All that is emitted, by name, with what is known of it. Log, metrics, traces, health and history read these rows; whatever
- * they show comes from here.
+ * All events by name, with their data. Log, metrics, traces, health and history are derived from these rows only.
  */
 export interface EventRows {
   /** The gateway listens. */
@@ -17,7 +16,7 @@ export interface EventRows {
   };
   /** Something that the operator should fix, in one sentence of ours. */
   readonly complaint: { readonly sentence: string };
-  /** A defect of ours, with the id of the request in whose work it showed, if it did in one. */
+  /** A bug of ours, with the id of the request whose work caused it, if there is one. */
   readonly defect: { readonly error: unknown; readonly requestId?: string | undefined };
   /** A scrape or the console is about to read: what is counted in bulk is emitted now. */
   readonly look: null;
@@ -38,7 +37,7 @@ export interface EventRows {
   };
   /** One operation was answered on the fast path. */
   readonly answered: { readonly request: IncomingMessage; readonly record: OperationRecord };
-  /** Operations that were answered on the fast path since the last such event. */
+  /** Operations answered on the fast path since the last such event. */
   readonly answeredInBulk: {
     /** From remembered bytes. */
     readonly remembered: number;
@@ -51,7 +50,7 @@ export interface EventRows {
 
   /** One read was answered; `reads` follows for all of them in bulk. */
   readonly read: ReadRow;
-  /** Reads that were answered since the last such event, by upstream, resource and result. */
+  /** Reads answered since the last such event, by upstream, resource and result. */
   readonly reads: ReadRow & { readonly times: number };
   /** A request begins to wait in its lane, or does not any more. */
   readonly queue: { readonly upstream: UpstreamName; readonly change: 1 | -1 };
@@ -68,11 +67,11 @@ export interface EventRows {
     readonly request: UpstreamRequest;
     readonly outcome: UpstreamOutcome;
   };
-  /** `count` requests that this process did not send have come to count against a key. */
+  /** `count` requests of other programs now count against a key. */
   readonly foreign: { readonly upstream: UpstreamName; readonly count: number };
   /** After a refusal nothing is sent under a key for `ms` milliseconds. */
   readonly paused: { readonly upstream: UpstreamName; readonly ms: number };
-  /** A member of an answer was not as documented; `field` is `resource.member`. */
+  /** A member of a response differs from the documentation; `field` is `resource.member`. */
   readonly surprise: { readonly upstream: UpstreamName; readonly field: string };
 
   /** A command to Redis has ended after `ms` milliseconds; `ok` is false without a reply, or with an error. */
@@ -84,7 +83,7 @@ export interface EventRows {
   readonly outage: { readonly isOut: boolean };
   /** Redis has another memory than before. */
   readonly epoch: null;
-  /** An answer in Redis could not be used. */
+  /** An entry in Redis was unusable. */
   readonly unreadable: null;
 
   /** A live query was run. */
@@ -106,7 +105,7 @@ export type EventName = keyof EventRows;
 /** The lane in which a request waits: see `Lane` of the budget. */
 export type QueueLane = 'write' | 'interactive' | 'refresh';
 
-/** Where the answer to a read came from. */
+/** The source of a read. */
 export type ReadResult = 'hit' | 'stale' | 'shared' | 'miss' | 'coalesced';
 
 interface ReadRow {
@@ -120,18 +119,18 @@ interface ReadRow {
 /** An operation, as logs and the console name it. */
 export interface Asker {
   readonly requestId: string;
-  /** Its own name; `null` where it has none. */
+  /** Its own name; `null` if it has none. */
   readonly operation: string | null;
 }
 
 /** Why a request leaves. */
 export interface RequestOrigin {
   readonly lane: QueueLane;
-  /** The caller whom its slot is charged to; `null` for a refresh. */
+  /** The caller to which its slot is charged; `null` for a refresh. */
   readonly caller: string | null;
-  /** Which operation it leaves for; `null` for a refresh, and where nothing is known of the operation. */
+  /** The operation that it is sent for; `null` for a refresh, and if the operation is unknown. */
   readonly asker: Asker | null;
-  /** Whether there is an answer already that no write has made wrong: only its ttl made this necessary. */
+  /** Whether there is a valid response already: only its ttl made this necessary. */
   readonly renews: boolean;
 }
 
@@ -141,7 +140,7 @@ interface UpstreamRequest extends RequestOrigin {
   /** On `clock.now()`. */
   readonly sentAt: number;
   readonly method: string;
-  /** What it is about, e.g. `channels`: one of few words, never an id. */
+  /** Its resource, e.g. `channels`: one of few words, never an id. */
   readonly resource: string;
   /** Identifies the operation that it is sent for; absent for a refresh. */
   readonly operation: object | undefined;
@@ -160,7 +159,7 @@ export interface UpstreamOutcome {
    * slot was given too long ago.
    */
   readonly code: 'OK' | 'REFUSED' | 'CANCELED' | 'LATE' | ErrorCode;
-  /** Absent when the upstream has answered, be it with a refusal. */
+  /** Absent if the upstream has responded, even with a refusal. */
   readonly fault?: Fault | undefined;
   /** What it was about, e.g. `qr`: a list as well as a row of it. */
   readonly kind?: string;
@@ -184,11 +183,11 @@ export interface OperationRecord {
   readonly status: number;
   /** Of its errors, each once. */
   readonly codes: readonly string[];
-  /** `partial`: errors beside data. `failed`: errors and no data. `canceled`: the caller hung up. */
+  /** `partial`: errors and data. `failed`: errors and no data. `canceled`: the client disconnected. */
   readonly outcome: 'ok' | 'partial' | 'failed' | 'canceled';
   readonly durationMs: number;
   readonly calls: number;
-  /** Calls that the cache or a request under way spared. */
+  /** Requests avoided by the cache or by coalescing. */
   readonly saved: number;
   readonly waitedMs: number;
   readonly stale: number;
@@ -196,11 +195,11 @@ export interface OperationRecord {
   readonly maxAgeMs: number;
 }
 
-/** Where an operation came from, for the trace that its span belongs to. */
+/** The origin of an operation, for the trace of its span. */
 export interface TraceOrigin {
-  /** Reads a header. Only those of the trace context are asked for. */
+  /** Reads a header. Only those of the trace context are used. */
   readonly header: (name: string) => string | null | undefined;
-  /** What Node gave; absent where the operation came without a socket. */
+  /** The request of Node; absent for an operation without a socket. */
   readonly request: IncomingMessage | undefined;
 }
 
@@ -210,7 +209,7 @@ export type SettledHow = 'acks' | 'lease' | 'epoch' | 'gave_up';
 /** What came of a request's claim for a slot that replicas share. */
 export type PermitOutcome = 'go' | 'join' | 'landed' | 'unsent' | 'doubtful';
 
-/** How often operations of a name were answered on the fast path, and how many reads from the cache that took. */
+/** How often operations of a name were answered on the fast path, and how many cached reads they used. */
 type AnswersByName = ReadonlyMap<string | null, { readonly runs: number; readonly saved: number }>;
 
 /** A viewer of a live query. */

@@ -5,7 +5,7 @@ import type { EventRows } from './events.ts';
 
 /** Unanswered requests in a row, the last within `DOUBT_MS`, that mean "not reachable". */
 const FAILURES_TO_DOUBT = 3;
-/** Unless all were about one kind of resource, which can be out of order alone. */
+/** Unless all were about one kind of resource, which can fail alone. */
 const KINDS_TO_DOUBT = 2;
 const DOUBT_MS = 60_000;
 /** For how long the failures of one kind of resource are told while the others are answered. */
@@ -35,7 +35,7 @@ interface UpstreamHealth {
   readonly runs: Map<string, FailureRun>;
 }
 
-/** Stands among the kinds for a host that cannot be reached at all. */
+/** Among the kinds, represents an unreachable host. */
 const EVERYTHING = '*';
 
 /** Outcomes that say nothing about the upstream. */

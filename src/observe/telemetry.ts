@@ -13,7 +13,7 @@ export interface Telemetry {
   readonly health: Health;
   /** `null` when nothing is counted. */
   readonly metrics: Metrics | null;
-  /** What has happened lately; `null` when nothing is counted. */
+  /** The recent past; `null` if nothing is counted. */
   readonly history: History | null;
   /** Makes a text that is not ours fit to be shown. */
   readonly scrub: Scrub;
@@ -23,7 +23,7 @@ export interface Telemetry {
 interface TelemetryOptions {
   readonly clock: Clock;
   readonly logLevel: LogLevel;
-  /** Where the log goes; without it only unexpected errors are written, to standard error. */
+  /** The target of the log; without it only unexpected errors are written, to standard error. */
   readonly stream: LogStream | undefined;
   /** Blackened wherever they should turn up. */
   readonly secrets: readonly string[];
@@ -51,7 +51,7 @@ export async function createTelemetry(options: TelemetryOptions): Promise<Teleme
   if (!gauges) return { events, health, metrics: null, history: null, scrub };
   const isReachable: Gauges['reachable'] = (upstream) => health.isReachable(upstream);
   const history = new History({ clock, isReachable });
-  // Behind the health, which it asks.
+  // After the health, which it reads.
   events.add(history);
   emitReadsInBulk({ clock, events });
   const metrics = createLazyMetrics(clock, events, {

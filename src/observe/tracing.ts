@@ -18,7 +18,7 @@ import type { OperationRecord, TraceOrigin } from './events.ts';
  */
 export interface Tracing {
   readonly reader: EventReader;
-  /** Makes the span of an operation or a request the parent of whatever `work` starts. */
+  /** Makes the span of an operation or a request the parent of all that `work` starts. */
   readonly within: NonNullable<EventStream['within']>;
 }
 
@@ -28,17 +28,17 @@ interface Begun {
   readonly inside: Context;
 }
 
-/** Makes spans of what is emitted. */
+/** Creates spans for events. */
 export function createTracing(clock: Clock): Tracing {
   const tracer = trace.getTracer('links-market-gateway');
   /** The context in which a request has arrived: what follows can run in that of another. */
   const arrivals = new WeakMap<object, Context>();
-  /** By the object that stands for the operation, or for the request to an upstream. */
+  /** By the object of the operation, or of the upstream request. */
   const begun = new WeakMap<object, Begun>();
   const begin = (of: object, span: Span, parent: Context): void => {
     begun.set(of, { span, inside: trace.setSpan(parent, span) });
   };
-  /** The span of the request; where there is none, the one that the caller's headers name. */
+  /** The span of the request; if there is none, the one in the caller's headers. */
   const parentOf = (origin: TraceOrigin): Context => {
     const { request } = origin;
     const active = request ? (arrivals.get(request) ?? ROOT_CONTEXT) : context.active();

@@ -16,7 +16,7 @@ export type OperatorPage = (
   admission: Admission,
 ) => void;
 
-/** What answers the paths for probes and operators; a path that is switched off is not in it. */
+/** The handlers of the paths for probes and operators; a disabled path is missing. */
 export type OperatorPages = Readonly<Record<'/livez' | '/readyz' | '/probe', OperatorPage>> &
   Readonly<Partial<Record<'/metrics' | '/status' | ConsolePath, OperatorPage>>>;
 

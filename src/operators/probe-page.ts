@@ -38,18 +38,18 @@ export function createProbePage({
     const { authorization } = request.headers;
     const secrets = Object.values(keys).flatMap(({ credential: { secret } }) => secret || []);
     if (request.method !== 'POST') {
-      const refusal = textAnswer(405, 'Only POST is understood here.');
+      const refusal = textAnswer(405, 'Only POST is allowed.');
       respond(response, { ...refusal, headers: { Allow: 'POST' } });
     } else if (!isProof(authorization, secrets, clock.wall())) {
       respond(response, textAnswer(403, REFUSAL));
     } else {
       const answered = shared().then(
         (probed) => respond(response, jsonAnswer(200, probed)),
-        () => respond(response, textAnswer(500, 'The probe failed. The log says why.')),
+        () => respond(response, textAnswer(500, 'The probe failed. The log has the reason.')),
       );
       inBackground(answered);
     }
   };
 }
 
-const REFUSAL = 'This is for check-config --probe with the upstream keys of this gateway.';
+const REFUSAL = 'Only check-config --probe with the upstream keys of this gateway can use this.';

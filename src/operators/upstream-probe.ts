@@ -19,7 +19,7 @@ import type { Witnessed } from '../upstream/wire/exchange.ts';
 export interface Probed {
   /** A line or more for each upstream, and for Redis. */
   readonly lines: readonly string[];
-  /** `configuration` where anything is wrong that a setting can mend. */
+  /** `configuration` if a setting can fix any of the problems. */
   readonly wrong: 'nothing' | Finding['at'];
 }
 
@@ -33,7 +33,7 @@ interface ProbeTerms {
   readonly maxWaitMs: number;
 }
 
-/** What each upstream is asked for: who the key belongs to. */
+/** The request to each upstream: the owner of the key. */
 const questions: Readonly<Record<UpstreamName, Read<unknown>>> = { LINKS: account, MARKET: seller };
 
 /**
@@ -52,13 +52,13 @@ export async function probeUpstreams(terms: ProbeTerms): Promise<Probed> {
       const name = subject.upstream.padEnd(6);
       const { host } = new URL(subject.baseUrl);
       if (findings.length > 0) return findings.map(({ sentence }) => `${name}  ${sentence}`);
-      const key = subject.ownKey ? 'and accepts the key' : 'and wants the key that callers bring';
+      const key = subject.ownKey ? 'and accepts the key' : 'and expects the keys of callers';
       return [`${name}  ${host} answers ${key}.`];
     }),
   };
 }
 
-/** What a person can mend comes first. */
+/** Problems that a person can fix come first. */
 export function worst(places: readonly Probed['wrong'][]): Probed['wrong'] {
   if (places.includes('configuration')) return 'configuration';
   return places.includes('world') ? 'world' : 'nothing';
@@ -81,7 +81,7 @@ async function ask(
   const { signal } = new AbortController();
   const caller = { name: 'probe', receipt: new Receipt(clock), maxWaitMs, signal };
   try {
-    // As a secret it is sent once, whatever comes of it.
+    // As a secret it is sent once, whatever the result.
     await client?.writes.readSecret(question, { caller, credential: credentials[upstream] });
     return witnessed ? findingsOf(witnessed, subject, clock.wall()) : [];
   } catch (error) {
@@ -104,7 +104,7 @@ function notSent(error: unknown, last: LastResult | null, now: number): Finding[
   ];
 }
 
-const GOOD: Finding = { sentence: 'It answered as it should.', at: 'world' };
+const GOOD: Finding = { sentence: 'The response was valid.', at: 'world' };
 
 /** What is wrong with an upstream that has not said whom the key belongs to. */
 function failed(
@@ -122,7 +122,7 @@ function failed(
     return [
       ...found,
       {
-        sentence: `The ${upstream} upstream does not show the account of ${upstream}_API_KEY (HTTP ${witnessed.answer?.status}). Check ${upstream}_BASE_URL, and what the key may do.`,
+        sentence: `The ${upstream} upstream does not return the account of ${upstream}_API_KEY (HTTP ${witnessed.answer?.status}). Check ${upstream}_BASE_URL, and the permissions of the key.`,
         at: 'configuration',
       },
     ];

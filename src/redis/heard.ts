@@ -21,7 +21,7 @@ export interface Heard {
   readonly epoch: string;
   /** On the shared clock. */
   readonly now: number;
-  /** When it was asked for, on `clock.now()`. */
+  /** When it was requested, on `clock.now()`. */
   readonly sentAt: number;
   /** The latest write that Redis knows of, counted in its epoch. */
   readonly n: number;

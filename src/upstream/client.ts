@@ -129,7 +129,7 @@ export class Client {
     return this.#options.rateLimit;
   }
 
-  /** How the budget of a credential's key stands. Costs nothing. */
+  /** The state of the budget of a credential's key. Costs nothing. */
   budgetState(credential: Credential): KeyState {
     return this.budgets.stateOf(credential);
   }

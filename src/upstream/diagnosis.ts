@@ -55,7 +55,7 @@ export function findingsOf(witnessed: Witnessed, subject: Subject, wallMs: numbe
   const findings = diagnose(witnessed, subject, wallMs);
   const { outcome } = witnessed;
   if (outcome.kind !== 'failure' || outcome.failure.kind !== 'unavailable') return findings;
-  const sentence = `The ${subject.upstream} upstream is out of order (${outcome.failure.detail}).`;
+  const sentence = `The ${subject.upstream} upstream is unavailable (${outcome.failure.detail}).`;
   return [...findings, world(sentence)];
 }
 
@@ -135,7 +135,7 @@ function faultOf(
       `${setting} redirects (HTTP ${status}). Set it to the target of the redirect: the gateway never follows a redirect with a key.`,
     );
   }
-  // That one thing is absent, or not to be had, says nothing of the configuration.
+  // A missing or forbidden object says nothing about the configuration.
   if (failure.kind !== 'invalid') return null;
   const page = text.trimStart().startsWith('<');
   return configuration(

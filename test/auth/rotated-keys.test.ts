@@ -85,7 +85,7 @@ describe('a key in a file', () => {
   it.each([
     ['empty', '', 'it is empty'],
     ['blank', ' \n', 'it is empty'],
-    ['broken', 'two words', 'it holds a space, a line break or a letter that no secret has'],
+    ['broken', 'two words', 'it contains a space, a line break or a non-ASCII character'],
     ['too large', 'x'.repeat(65 * 1024), 'it is larger than 65536 bytes'],
   ])(
     'that is %s leaves the key from before in use, and is warned of once',
@@ -100,7 +100,7 @@ describe('a key in a file', () => {
       expect(warnings).toMatchObject([
         {
           level: 'warn',
-          msg: `LINKS_API_KEY_FILE cannot be used: ${why}. The key from before stays in use.`,
+          msg: `LINKS_API_KEY_FILE cannot be used: ${why}. The previous key stays in use.`,
         },
       ]);
       await rotateTo(keys.admin);

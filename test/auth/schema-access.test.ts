@@ -120,7 +120,7 @@ describe('The schema of a real upstream', () => {
     expect(await suggestions(null)).toBe(0);
     const { errors } = await door.ask(QUERY);
     expect(errors[0]?.message).toBe(
-      'This gateway does not publish its schema. INTROSPECTION=on publishes it.',
+      'Introspection is disabled. The operator can enable it with INTROSPECTION=on.',
     );
   });
 

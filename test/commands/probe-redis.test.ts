@@ -108,7 +108,7 @@ describeWith(redisServer, 'a probe of Redis', () => {
       wrong: 'configuration',
     });
     expect(await probed(missing.url)).toEqual({
-      said: [`Redis cannot be reached (127.0.0.1:${missing.port}: ECONNREFUSED).`],
+      said: [`Redis is unreachable (127.0.0.1:${missing.port}: ECONNREFUSED).`],
       wrong: 'world',
     });
   });
@@ -129,7 +129,7 @@ describeWith(redisServer, 'a probe of Redis', () => {
     expect(await probed(`redis://127.0.0.1:${port}`)).toEqual({
       said: [
         `127.0.0.1:${port} answers PONG (version 6.2.14).`,
-        'The gateway needs Redis 7.0 or later. Set REDIS_URL to one.',
+        'The gateway requires Redis 7.0 or later. Change REDIS_URL.',
       ],
       wrong: 'configuration',
     });

@@ -67,7 +67,7 @@ async function ask(url: string, query: string): Promise<Record<string, unknown>>
   return data;
 }
 
-const asked = expect.stringMatching(/^The gateway that runs on port \d+ has asked, within/);
+const asked = expect.stringMatching(/^The gateway on port \d+ has sent the requests, within/);
 const good = (upstream: string) =>
   expect.stringMatching(new RegExp(`^${upstream} +127.0.0.1:\\d+ answers and accepts the key\\.$`));
 
@@ -104,7 +104,7 @@ describe('a probe beside a running gateway', () => {
       const { lines, wrong } = await probe(config);
       expect(lines[1]).toMatch(/^LINKS +No request was sent\. .* in \d+ s/);
       expect(lines[2]).toMatch(
-        /^LINKS +The latest result, \d+ s ago: The LINKS upstream is out of order \(HTTP 503 with HTML\)\.$/,
+        /^LINKS +The latest result, \d+ s ago: The LINKS upstream is unavailable \(HTTP 503 with HTML\)\.$/,
       );
       expect(wrong).toBe('world');
     }
@@ -123,7 +123,7 @@ describe('a probe beside a running gateway', () => {
     const sent = sandbox.links.requests.length;
     const lines = (await probe(config, clock)).lines.filter((line) => !line.includes('clock'));
     expect(lines[1]).toMatch(/No request was sent\. The link-management API is .* in \d+ s/);
-    expect(lines[2]).toMatch(/The latest result, .* out of order \(HTTP 500 with a JSON failure\)/);
+    expect(lines[2]).toMatch(/The latest result, .* unavailable \(HTTP 500 with a JSON failure\)/);
     expect(sandbox.links.requests).toHaveLength(sent);
   });
 
@@ -203,7 +203,7 @@ describe('a probe beside a running gateway', () => {
     };
     const { config } = await running(keyless);
     const { lines, wrong } = await probe(config);
-    expect(lines).toEqual([expect.stringMatching(/answers and wants the key that callers bring/)]);
+    expect(lines).toEqual([expect.stringMatching(/answers and expects the keys of callers/)]);
     expect(wrong).toBe('nothing');
   });
 });

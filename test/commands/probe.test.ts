@@ -109,7 +109,7 @@ describe('a probe', () => {
     const other = await faulty(200, { hello: 'world' });
     expect(other.lines[0]).toMatch(/does not serve the expected API/);
     const none = await faulty(404, { error: 1, message: 'Not found' });
-    expect(none.lines[0]).toMatch(/does not show the account of LINKS_API_KEY \(HTTP 404\)/);
+    expect(none.lines[0]).toMatch(/does not return the account of LINKS_API_KEY \(HTTP 404\)/);
     expect([page, moved, other, none].map(({ wrong }) => wrong)).toEqual(
       Array.from({ length: 4 }, () => 'configuration'),
     );
@@ -118,7 +118,7 @@ describe('a probe', () => {
   it('does not blame the configuration for what is out of order', async () => {
     const { lines, wrong } = await faulty(503, '<html>Maintenance</html>');
     expect([lines[0], wrong]).toEqual([
-      'LINKS   The LINKS upstream is out of order (HTTP 503 with HTML).',
+      'LINKS   The LINKS upstream is unavailable (HTTP 503 with HTML).',
       'world',
     ]);
   });
@@ -139,14 +139,14 @@ describe('a probe', () => {
 
   it('asks for no key where callers bring them', async () => {
     const { lines, wrong } = await probe(configure({ AUTH_MODE: 'passthrough' }));
-    expect(lines[0]).toMatch(/answers and wants the key that callers bring\.$/);
+    expect(lines[0]).toMatch(/answers and expects the keys of callers\.$/);
     expect(wrong).toBe('nothing');
   });
 
   it('leaves the sandbox alone', async () => {
     const { lines, wrong } = await probe(loadConfig({}));
     expect([lines, wrong]).toEqual([
-      ['The sandbox is not probed: it is part of the gateway.'],
+      ['The sandbox is part of the gateway and is not probed.'],
       'nothing',
     ]);
   });
@@ -192,7 +192,7 @@ describe('what a probe spends', () => {
     sandbox.links.clearLog();
     const { lines, wrong } = await probe(config);
     expect(lines.join('\n')).toMatch(
-      /No upstream was asked.\nSTATE_DIR .* is in use[^]*Run this with the settings and the user of the gateway/,
+      /No upstream request was sent.\nSTATE_DIR .* is in use[^]*Run this command with the settings and the user of the running gateway/,
     );
     expect([wrong, sandbox.links.requests.length]).toEqual(['world', 0]);
     await gateway.close();

@@ -40,7 +40,7 @@ describe('who may ask', () => {
     ['AUTH_JWT_SECRET_FILE', 'jwt'],
   ])('is not silently open when %s is set and its mode is not', (name, mode) => {
     expect(faults({ [name]: 'x' })).toEqual([
-      `${name} is set, but AUTH_MODE is not ${mode}. Set AUTH_MODE=${mode}, or remove it.`,
+      `${name} is set, but AUTH_MODE is not ${mode}. Set AUTH_MODE=${mode}, or remove ${name}.`,
     ]);
   });
 
@@ -164,7 +164,7 @@ describe('AUTH_MODE=jwt', () => {
       'localhost@evil.example',
     ]) {
       expect(faults({ ...jwt, AUTH_JWT_JWKS_URL: `http://${host}/keys` })).toEqual([
-        expect.stringContaining('AUTH_JWT_JWKS_URL is no https URL'),
+        expect.stringContaining('AUTH_JWT_JWKS_URL is not an https URL'),
       ]);
     }
     for (const host of ['127.0.0.1:1', 'localhost', '[::1]:80']) {

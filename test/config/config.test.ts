@@ -115,7 +115,7 @@ describe('an upstream', () => {
     const name = `${upstream}_BASE_URL`;
     const env = { AUTH_MODE: 'none', [name]: url, [`${upstream}_API_KEY`]: 'k1' };
     expect(faults(env)).toEqual([
-      `${name} ends in /api, which the gateway adds to each path. Set it to ${right}.`,
+      `${name} ends in /api, which the gateway appends to the URL. Set it to ${right}.`,
     ]);
     expect(faults({ ...env, [name]: `${right}/apis` })).toEqual([]);
   });
@@ -152,7 +152,7 @@ describe('a secret', () => {
 
   it('is never repeated in a fault', () => {
     const [fault] = faults({ ...real, LINKS_API_KEY: 'two words' });
-    expect(fault).toContain('LINKS_API_KEY holds a space');
+    expect(fault).toContain('LINKS_API_KEY contains a space');
     expect(fault).not.toContain('two words');
   });
 });
@@ -259,7 +259,7 @@ describe('a report of faults', () => {
     const env = { PORT: 'x', LINKS_PAGE_SIZE: '0', LINKS_BASE_URL: 'nowhere', GRAPHIQL: '1' };
     const found = faults(env);
     expect(found).toHaveLength(6);
-    expect(new ConfigError(found).message).toMatch(/^The configuration has 6 faults:\n {2}- /);
+    expect(new ConfigError(found).message).toMatch(/^The configuration has 6 errors:\n {2}- /);
   });
 
   it('asks about a misspelled name', () => {

@@ -79,15 +79,15 @@ describe('a shared Redis', () => {
 
   it('is set as a whole, so that nobody believes to share and does not', () => {
     expect(faults({ ...real, REDIS_SECRET: secret, REDIS_SENTINEL_NAME: 'main' })).toEqual([
-      'REDIS_SECRET is set, but REDIS_URL is not. Set REDIS_URL, or remove it.',
-      'REDIS_SENTINEL_NAME is set, but REDIS_URL is not. Set REDIS_URL, or remove it.',
+      'REDIS_SECRET requires REDIS_URL. Set REDIS_URL, or remove REDIS_SECRET.',
+      'REDIS_SENTINEL_NAME requires REDIS_URL. Set REDIS_URL, or remove REDIS_SENTINEL_NAME.',
     ]);
   });
 
   it('has a prefix that fits into any name', () => {
     for (const prefix of ['a b', 'a:b', '{a}', 'ü', 'x'.repeat(65)]) {
       expect(faults({ ...shared, REDIS_PREFIX: prefix })).toEqual([
-        expect.stringMatching(/^REDIS_PREFIX=.* is no prefix/),
+        expect.stringMatching(/^REDIS_PREFIX=.* is not a valid prefix/),
       ]);
     }
   });

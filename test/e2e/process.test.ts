@@ -277,7 +277,7 @@ describe('a start that cannot succeed', () => {
       PORT: 'http',
     });
     expect(await process.ended).toBe(2);
-    expect(process.output()).toMatch(/^The configuration has 4 faults:/);
+    expect(process.output()).toMatch(/^The configuration has 4 errors:/);
     for (const part of ['LINKS_API_KEY holds', 'MARKET_TIMEOUT_MS?', 'PORT="http"', 'AUTH_MODE']) {
       expect(process.output()).toContain(part);
     }

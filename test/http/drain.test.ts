@@ -160,7 +160,7 @@ describe('a stop', () => {
     expect(await first).toBe('answered');
     await closed;
     expect(gateway.lines()).toContainEqual(
-      expect.objectContaining({ msg: 'upstream call', resource: 'domain', code: 'OK' }),
+      expect.objectContaining({ msg: 'upstream request', resource: 'domain', code: 'OK' }),
     );
   });
 

@@ -211,7 +211,7 @@ describe('an upstream call', () => {
   });
 
   it('that succeeded leaves a line only for who debugs', async () => {
-    const lines = await linesAfter('upstream call', () =>
+    const lines = await linesAfter('upstream request', () =>
       busy.ask('{ splashPages(first: 1) { totalCount } }'),
     );
     expect(lines).toMatchObject([{ level: 'debug', resource: 'splashPages', code: 'OK' }]);

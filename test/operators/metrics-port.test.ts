@@ -91,7 +91,7 @@ describe('METRICS_PORT', () => {
       'METRICS_PORT is the same as PORT. Set it to another port, or remove it to have the metrics on PORT.',
     ]);
     expect(faults({ METRICS_PORT: '9464', METRICS: 'off' })).toEqual([
-      'METRICS_PORT is set, but METRICS=off is too. Remove one of them.',
+      'METRICS_PORT and METRICS=off are both set. Remove one of them.',
     ]);
     expect(faults({ METRICS_PORT: '9464' })).toEqual([]);
   });

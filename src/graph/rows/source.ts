@@ -239,7 +239,7 @@ export class Source {
     await this.#access.admittance?.admit();
   }
 
-  /** Whether a window is cut from a list's first page alone, whatever is on it. */
+  /** Whether a window is cut from a list's first page alone, whatever it contains. */
   #firstPageSuffices(
     list: List<Row>,
     { first, after, last, before }: WindowArguments,

@@ -76,7 +76,7 @@ export class OperationTexts {
       throw invalid(SCHEMA_WITHHELD, introspection);
     }
     if (introspection) this.#asking.add(document);
-    // For other directives there are more rules, and other ways to answer.
+    // For other directives there are more rules, and other kinds of responses.
     const findings = otherDirectives ? null : examine(this.#schema, { ...measures, document });
     if (findings) this.#known.set(document, { input: findings.input, most: new Map(), findings });
     return document;

@@ -14,7 +14,7 @@ import { type LiveOptions, openLive } from './live-answer.ts';
 
 interface ExecutionOptions extends Pick<LiveOptions, 'contexts' | 'maskError'> {
   readonly texts: Pick<OperationTexts, 'check' | 'needsAcceptance'>;
-  /** `null` where there are no live queries. */
+  /** `null` if live queries are disabled. */
   readonly hub: LiveOptions['hub'] | null;
   readonly operations: Pick<CompiledQueries, 'execute'>;
   readonly answers: Pick<RememberedAnswers, 'version'>;
@@ -50,7 +50,7 @@ export function useExecution(options: ExecutionOptions): GatewayPlugin {
 
     let execute = executeFn;
     if (documentFor(accept, document) !== document) {
-      // Refers to no document: a live query keeps the function, and calls it with one of its own.
+      // References no document: a live query keeps the function, and calls it with its own.
       execute = (input) =>
         executeFn({ ...input, document: documentFor(accept, input.document) }) as unknown;
       setExecuteFn(execute);
@@ -59,7 +59,7 @@ export function useExecution(options: ExecutionOptions): GatewayPlugin {
     if (operation && hub && isLive && accept !== null && !dryRun) {
       const query = { schema, document, operation, variables, execute };
       if (openLive(query, args.contextValue, { ...options, hub })) {
-        // Others may look at the result: there is none.
+        // Other plugins may read the result: there is none.
         setResultAndStopExecution({});
         return undefined;
       }
@@ -113,7 +113,7 @@ type Begin = (
   payload: Parameters<NonNullable<GatewayPlugin['onExecute']>>[0],
 ) => Awaited<ReturnType<NonNullable<GatewayPlugin['onExecute']>>>;
 
-/** An answer, or the last part of one, with what it cost. */
+/** A response, or the last part of one, with its cost. */
 function withSummary(part: Part, upstream: ReceiptSummary): Part {
   return { ...part, extensions: { ...part.extensions, upstream } };
 }

@@ -34,7 +34,7 @@ interface SpenderHour {
   readonly sends: number;
 }
 
-/** The last hour of everybody. `others`: of what was forgotten for newer names. */
+/** The last hour in total. `others`: of names removed for newer ones. */
 export interface Hour {
   /** Requests to all upstreams. */
   readonly sends: number;
@@ -63,7 +63,7 @@ export interface ResourceHour {
 
 interface HistoryOptions {
   readonly clock: Clock;
-  /** Whether an upstream is reachable, as far as known: asked after each answer. */
+  /** Whether an upstream is reachable, as far as known: read after each response. */
   readonly isReachable: (upstream: UpstreamName) => boolean;
 }
 
@@ -268,7 +268,7 @@ function spenderHour([key, sums]: [key: string, sums: number[]]): SpenderHour {
   return { resource, caller, sends: sums[0] as number };
 }
 
-/** The two words of a key: there is no space in the first. */
+/** The two words of a key: the first contains no space. */
 function twoOf(key: string): [first: string, rest: string] {
   const end = key.indexOf(' ');
   return [key.slice(0, end), key.slice(end + 1)];

@@ -5,7 +5,7 @@ const RUNS = 0;
 const CALLS = 1;
 const SAVED = 2;
 const ERRORS = 3;
-/** Runs that were answered on the fast path. */
+/** Runs answered on the fast path. */
 const FAST = 4;
 const WAITS = 5;
 
@@ -19,13 +19,13 @@ export const OPERATION_FIELDS = DURATIONS + BUCKETS;
 /** What operations of one name have cost in the last hour. */
 export interface OperationHour {
   readonly runs: number;
-  /** Upstream calls that they caused. */
+  /** Upstream requests that they caused. */
   readonly calls: number;
-  /** Calls that the cache or a request under way spared. */
+  /** Requests avoided by the cache or by coalescing. */
   readonly saved: number;
   /** Runs with an error. */
   readonly errors: number;
-  /** The 95th percentiles, in milliseconds and as exact as the buckets. 0 where there are no runs. */
+  /** The 95th percentiles, in milliseconds, with the precision of the buckets. 0 without runs. */
   readonly waitP95Ms: number;
   readonly durationP95Ms: number;
 }
@@ -70,7 +70,7 @@ function bucketOf(ms: number): number {
   return ms < 1 ? 0 : Math.min(BUCKETS - 1, Math.floor(Math.log2(ms)) + 1);
 }
 
-/** The percentile of what is counted by bucket, and of `zeros` more that took no time. */
+/** The percentile of values counted by bucket, plus `zeros` values of 0. */
 function p95(counts: readonly number[], zeros: number): number {
   const all = counts.reduce((sum, count) => sum + count, zeros);
   let rank = 0.95 * all - zeros;

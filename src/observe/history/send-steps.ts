@@ -9,10 +9,10 @@ const SENDERS_COUNTED = 32;
 /** Of them, those that are remembered. */
 const SENDERS_REMEMBERED = 3;
 
-/** Who asked for requests within a step. */
+/** The sender of requests within a step. */
 interface StepSender {
   readonly resource: string;
-  /** `null` where they left for no operation with a name. */
+  /** `null` for requests without a named operation. */
   readonly operation: string | null;
   readonly sends: number;
 }
@@ -109,7 +109,7 @@ export class SendSteps {
     this.#steps.restore(columns, lastStepAt);
   }
 
-  /** Who asked for most in the step under way. */
+  /** The top senders of the current step. */
   get #top(): StepSender[] {
     return [...this.#senders.values()]
       .filter(({ sends }) => sends > 0)
@@ -118,7 +118,7 @@ export class SendSteps {
       .map((sender) => ({ ...sender }));
   }
 
-  /** Begins the steps that have begun meanwhile. */
+  /** Starts the steps that have begun since. */
   #advance(now: number): void {
     // What got its slot in the same moment did not wait.
     if (now > this.#waitingSince) this.#steps.raise('queued', this.#waiting);

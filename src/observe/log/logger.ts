@@ -18,7 +18,7 @@ const MOST_SHARED_WITH = 9;
 /** Texts that are the same in JSON but for their quotes. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 
-/** Where lines go: standard output, or a test's array. */
+/** The target of lines: standard output, or a test's array. */
 export interface LogStream {
   /** Takes a line, which may wait for others to be written with. */
   write(line: string): unknown;
@@ -63,7 +63,7 @@ export function createLog(options: {
     stream.write(operationLine(record, time()));
   };
   return {
-    // Absent where no operation is logged: to make its record costs time on the fast path.
+    // Absent if operations are not logged: creating the record costs time on the fast path.
     ...(logger.isLevelEnabled('info') ? { operationEnded: operation, answered: operation } : {}),
     notice: ({ facts = {}, message }) => logger.info(facts, message),
     complaint: ({ sentence }) => logger.warn(scrub(sentence)),
@@ -86,13 +86,13 @@ export function createLog(options: {
         durationMs: Math.round(durationMs),
       };
       if (code === 'OK') {
-        logger.debug(facts, 'upstream call');
+        logger.debug(facts, 'upstream request');
       } else if (code === 'LATE') {
-        logger.debug(facts, 'upstream call put off');
+        logger.debug(facts, 'upstream request postponed');
       } else if (code === 'REFUSED') {
-        logger.warn(facts, 'upstream refused for its rate limit');
+        logger.warn(facts, 'upstream rate limit refusal');
       } else if (code === 'CANCELED') {
-        logger.info(facts, 'upstream request cut off with its caller');
+        logger.info(facts, 'upstream request canceled by its caller');
       } else {
         const why = cause === undefined ? {} : { cause: reasons(cause, scrub) };
         logger.warn({ ...facts, ...others(outcome), ...why }, 'upstream failed');
@@ -114,8 +114,8 @@ function shortCaller(caller: string): string {
 }
 
 /**
- * The line of an operation: byte for byte what the library would write, for a small part of the time, since every
- * answer from memory leaves one.
+ * The log line of an operation: the same bytes that the library would write, in a small part of the time, because
+ * every remembered response has one.
  */
 function operationLine(record: OperationRecord, time: string): string {
   const { calls, outcome, requestId, stale, status, type, waitedMs } = record;

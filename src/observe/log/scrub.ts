@@ -3,13 +3,16 @@ const SHORTEST_SECRET = 6;
 
 const LONGEST_TEXT = 8000;
 
-/** The credentials of a URL. Schemes are short: a longer run of characters is none, and costs a search each. */
+/**
+ * The credentials of a URL. Schemes are short: a longer sequence of characters is not one, and costs a search
+ * each.
+ */
 const URL_CREDENTIALS = /([a-z][a-z\d+.-]{0,30}:\/\/)[^\s/?#'"]*@/gi;
 const URL_QUERY = /([a-z][a-z\d+.-]{0,30}:\/\/[^\s?#'"<>]*)[?#][^\s'"<>]*/gi;
 const SCHEME = /\b(Bearer|Basic)\s+[\w.~+/=-]+/gi;
 /**
- * A name that ends in one of these words and what stands behind it: up to the end of its quotes, which are
- * escaped in JSON that is a text of JSON itself, or a word.
+ * A name that ends in one of these words and its value: up to the end of its quotes, which are escaped in nested
+ * JSON, or a word.
  */
 const NAMED =
   /(api[_-]?key|token|password|secret)(\\?["']?\s*[=:]\s*)(?:(")(?:\\.|[^"\\])*|(')(?:\\.|[^'\\])*|(\\")(?:(?!\\").)*|[^\s"'\\&,;}]+)/gis;
@@ -38,7 +41,7 @@ export function createScrub(secrets: readonly string[]): Scrub {
   };
 }
 
-/** A text without the start of a secret at its end, whose rest was cut off. */
+/** Removes a truncated secret from the end of a text. */
 function withoutStart(text: string, secret: string): string {
   for (let length = secret.length - 1; length > 0; length -= 1) {
     if (text.endsWith(secret.slice(0, length))) return text.slice(0, -length);

@@ -10,12 +10,12 @@ const GATHER_LENGTH = 64 * 1024;
 const RETRY_MS = 5;
 /** Bytes that are held for such a reader. Lines beyond are left out and counted. */
 const MOST_HELD = 1024 * 1024;
-/** Bytes that are held for urgent lines besides. */
+/** Additional bytes that are buffered for urgent lines. */
 const MOST_HELD_URGENT = 64 * 1024;
 
 /** Standard output as the log and the process share it: all that is written through here keeps its order. */
 export interface StandardOutput extends Required<LogStream> {
-  /** Runs `task` when all is written: never, where the pipe is not read. */
+  /** Runs `task` when everything is written: never, if the pipe is not read. */
   onceDrained(task: () => void): void;
 }
 
@@ -34,7 +34,7 @@ export function standardOutput(clock: Clock, descriptor = 1): StandardOutput {
   let held: Buffer[] = [];
   let heldBytes = 0;
   let leftOut = 0;
-  /** The reader is gone for good. */
+  /** The reader has gone. */
   let closed = false;
   /** When anything waits: until the next attempt. */
   let cancel: (() => void) | null = null;
@@ -57,7 +57,7 @@ export function standardOutput(clock: Clock, descriptor = 1): StandardOutput {
         else held.shift();
       }
     } catch (error) {
-      // Of any other fault, such as a full disk, it may recover.
+      // Other errors, such as a full disk, can be temporary.
       closed = (error as NodeJS.ErrnoException).code === 'EPIPE';
       if (!closed) return;
       held = [];
@@ -97,7 +97,7 @@ export function standardOutput(clock: Clock, descriptor = 1): StandardOutput {
   process.on('exit', flush);
   return {
     write(line) {
-      // Once one is left out, so are the next: the line that counts them stands for all of them.
+      // Once one is dropped, so are the next: the line with their number represents all of them.
       if (!add(line, leftOut > 0 ? 0 : MOST_HELD)) return;
       if (lines.length >= GATHER_LENGTH) {
         if (heldBytes > 0) hold();
@@ -118,6 +118,6 @@ export function standardOutput(clock: Clock, descriptor = 1): StandardOutput {
 
 /** Takes the place of lines that could not be written. */
 function leftOutLine(count: number, clock: Clock): string {
-  const msg = `${count} lines are missing here: standard output was not read fast enough.`;
+  const msg = `${count} lines are missing: standard output was not read fast enough.`;
   return `${JSON.stringify({ level: 'warn', time: new Date(clock.wall()).toISOString(), msg })}\n`;
 }

@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
 
-/** Defines a value that is read at each scrape and costs nothing between; none is shown where it is undefined. */
+/** Defines a value that is read at each scrape and costs nothing in between; it is missing while undefined. */
 export function defineGauge(
   registry: Registry,
   name: string,

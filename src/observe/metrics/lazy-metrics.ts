@@ -3,12 +3,12 @@ import type { EventStream } from '../event-stream.ts';
 import { countedEvents } from './counted-events.ts';
 import type { Gauges, Metrics } from './metrics.ts';
 
-/** After the start is over, and before many events have to be held. */
+/** After the start, and before many events have to be buffered. */
 const LOAD_AFTER_MS = 2000;
 
 /**
- * `createMetrics` with its library loaded after the start or at the first scrape, whichever is sooner,
- * so that no caller's first answer waits for it. Earlier events are held, and counted then.
+ * `createMetrics` with its library loaded after the start or at the first scrape, whichever is first, so that it
+ * delays no response. Earlier events are buffered, and counted then.
  */
 export function createLazyMetrics(clock: Clock, events: EventStream, gauges: Gauges): Metrics {
   const add = events.hold(countedEvents);

@@ -11,9 +11,9 @@ export interface Gauges {
   /** One entry for each upstream with a key in use. */
   readonly budgets: () => readonly BudgetGauges[];
   readonly cache: () => { readonly bytes: number; readonly entries: number };
-  /** How this process stands to others on the same Redis; absent where it is alone. */
+  /** The state of this process among others on the same Redis; absent if it is alone. */
   replicas?: (() => ReplicaGauges | undefined) | undefined;
-  /** Live queries; absent where there can be none. */
+  /** Live queries; absent if disabled. */
   live?: (() => LiveGauges) | undefined;
   /** Whether an upstream is reachable, as far as known. */
   readonly reachable: (upstream: UpstreamName) => boolean;
@@ -54,8 +54,8 @@ const known =
   /^(GRAPHQL|UPSTREAM|OPERATION|BUDGET|BAD|OUTCOME|INTERNAL|PERSISTED|TOO)_[A-Z_]{1,32}$|^UNAUTHENTICATED$|^FORBIDDEN$/;
 
 /**
- * Codes that an operator wants to hear of at the first time. They are shown from the start, with 0: a series
- * that begins with 1 has never grown, for a query that asks by how much.
+ * Codes whose first occurrence matters to an operator. They are present from the start, with 0: a series that
+ * begins with 1 has never grown, for `increase`.
  */
 const awaited = [
   'BUDGET_EXHAUSTED',
@@ -66,10 +66,7 @@ const awaited = [
 
 const seconds = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/**
- * Counts into a registry of its own. No label holds a word that a caller chose: callers cannot
- * make the number of series grow.
- */
+/** Counts into a registry of its own. No label contains a word from a caller: callers cannot create series. */
 export function createMetrics(gauges: Gauges): { metrics: Metrics; reader: CountingReader } {
   const registry = new Registry();
   const registers = [registry];
@@ -79,57 +76,58 @@ export function createMetrics(gauges: Gauges): { metrics: Metrics; reader: Count
     new Histogram({ name: `gateway_${name}`, help, labelNames, buckets: seconds, registers });
 
   registerGauges(gauges, registry);
-  const waits = histogram('queue_wait_seconds', 'Time in the queue of requests that got a slot.', [
+  const waits = histogram('queue_wait_seconds', 'Waiting time of requests that got a slot.', [
     'upstream',
     'lane',
   ]);
-  const reads = counter('reads_total', 'Reads by where their answer came from.', [
-    'upstream',
-    'resource',
-    'result',
-  ]);
-  const refusals = counter('upstream_refusals_total', 'Requests refused by the rate limit.', [
-    'upstream',
-  ]);
+  const reads = counter('reads_total', 'Reads by source.', ['upstream', 'resource', 'result']);
+  const refusals = counter(
+    'upstream_refusals_total',
+    'Requests refused because of the rate limit.',
+    ['upstream'],
+  );
   const durations = histogram('upstream_request_seconds', 'Duration of upstream requests.', [
     'upstream',
     'method',
     'resource',
   ]);
-  const errors = counter('upstream_errors_total', 'Upstream requests that failed.', [
+  const errors = counter('upstream_errors_total', 'Failed upstream requests.', [
     'upstream',
     'method',
     'resource',
     'code',
   ]);
-  const surprises = counter('decode_surprises_total', 'Members of answers not as documented.', [
-    'upstream',
-    'field',
-  ]);
+  const surprises = counter(
+    'decode_surprises_total',
+    'Members of upstream responses that differ from the documentation.',
+    ['upstream', 'field'],
+  );
   const operations = counter('operations_total', 'GraphQL operations.', ['type', 'outcome']);
   const remembered = counter(
     'remembered_answers_total',
-    'GraphQL operations answered from remembered bytes.',
+    'GraphQL operations with a remembered response.',
     [],
   );
   const atHand = counter(
     'operations_at_hand_total',
-    'GraphQL operations executed at once over what the cache holds.',
+    'GraphQL operations executed by a compiled query from the cache.',
     [],
   );
-  const operationErrors = counter('operation_errors_total', 'Operations with an error of a code.', [
+  const operationErrors = counter('operation_errors_total', 'Operations with an error, by code.', [
     'code',
   ]);
   for (const code of awaited) operationErrors.inc({ code }, 0);
-  const operationSeconds = histogram('operation_seconds', 'Duration of GraphQL operations.', [
-    'type',
-  ]);
-  const liveRuns = counter('live_runs_total', 'Runs of live queries.', []);
-  const liveEnds = counter('live_streams_ended_total', 'Streams of live queries that ended.', [
+  const operationSeconds = histogram(
+    'operation_seconds',
+    'Duration of GraphQL operations, without remembered responses and compiled queries.',
+    ['type'],
+  );
+  const liveRuns = counter('live_runs_total', 'Executions of live queries.', []);
+  const liveEnds = counter('live_streams_ended_total', 'Ended streams of live queries.', [
     'reason',
   ]);
-  const liveEvents = counter('live_events_total', 'Events of live queries, once ended.', []);
-  const liveBytes = counter('live_bytes_total', 'Bytes of live queries, once ended.', []);
+  const liveEvents = counter('live_events_total', 'Events of ended live query streams.', []);
+  const liveBytes = counter('live_bytes_total', 'Bytes of ended live query streams.', []);
   for (const upstream of ['LINKS', 'MARKET'] as const) refusals.inc({ upstream }, 0);
   const { replicas } = gauges;
   const reader: CountingReader = {
@@ -184,13 +182,13 @@ function registerGauges(
     );
   if (live) {
     gauge('live_streams', 'Viewers of live queries.', () => live().streams);
-    const groups = 'Live queries that are run for them, once for all who look at the same.';
+    const groups = 'Live queries executed for viewers, each once for all its viewers.';
     gauge('live_groups', groups, () => live().groups);
-    gauge('live_bytes', 'Memory of the results of live queries, estimated.', () => live().bytes);
+    gauge('live_bytes', 'Estimated memory of the results of live queries.', () => live().bytes);
   }
-  perUpstream('budget_limit', 'Requests that a window allows.', ({ limit }) => limit);
-  perUpstream('budget_used', 'Requests that still count against the limit.', ({ used }) => used);
-  perUpstream('budget_remaining', 'Requests that could leave now.', ({ remaining }) => remaining);
+  perUpstream('budget_limit', 'Requests allowed per window.', ({ limit }) => limit);
+  perUpstream('budget_used', 'Requests that count against the limit.', ({ used }) => used);
+  perUpstream('budget_remaining', 'Requests that can be sent now.', ({ remaining }) => remaining);
   perUpstream('budget_paused', 'Keys paused by a refusal.', ({ paused }) => paused);
   perUpstream('budget_keys', 'Keys with a budget.', ({ keys }) => keys);
   perUpstream('upstream_reachable', '0 after several failed requests in a row.', ({ upstream }) =>

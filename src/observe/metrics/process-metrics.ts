@@ -13,8 +13,8 @@ const NANOSECONDS = 1e9;
 let known: Registry | undefined;
 
 /**
- * The numbers of the process itself, as the library has them: one set, however many gateways it holds, since the library
- * watches the collector of garbage for good.
+ * The library's metrics of the process: one set for all gateways, because the library observes the garbage
+ * collector permanently.
  */
 export function ofProcess(): Registry {
   if (known) return known;
@@ -44,7 +44,7 @@ function replaceLagGauges(registry: Registry): void {
   const define = (reading: string, seconds: () => number): void => {
     const name = `nodejs_eventloop_lag_${reading}_seconds`;
     registry.removeSingleMetric(name);
-    const help = `Delay of the event loop since the last scrape: ${reading}.`;
+    const help = `Event loop delay since the last scrape: ${reading}.`;
     defineGauge(registry, name, help, () => (looks.count === 0 ? 0 : seconds()));
   };
   for (const [reading, read] of Object.entries(readings)) {

@@ -3,11 +3,11 @@ import type { UpstreamName } from '../../errors.ts';
 import type { CountingReader } from './counted-events.ts';
 import { defineGauge, defineGauges } from './gauge.ts';
 
-/** How this process stands to the others that share budgets and answers. */
+/** The state of this process among others that share budgets and responses. */
 export interface ReplicaGauges {
-  /** Whether Redis answers. */
+  /** Whether Redis responds. */
   readonly isUp: boolean;
-  /** Whether every write that was answered anywhere is known here. */
+  /** Whether every confirmed write of all replicas is known here. */
   readonly leased: boolean;
   /** Processes that are alive, this one included. */
   readonly replicas: number;
@@ -17,7 +17,7 @@ export interface ReplicaGauges {
   readonly strangers: number;
   /** For how long nothing is sent to a configured upstream, since what was sent before is unknown. */
   readonly quarantines: readonly { readonly upstream: UpstreamName; readonly ms: number }[];
-  /** Slots that are kept for replicas which ended without a word, in the budgets that are followed here. */
+  /** Slots kept for replicas that ended without a shutdown, in the budgets that are watched here. */
   readonly ghosts: readonly {
     readonly upstream: UpstreamName;
     readonly slots: number;
@@ -26,10 +26,10 @@ export interface ReplicaGauges {
   }[];
 }
 
-/** From a round trip on one machine to the patience with Redis, in seconds. */
+/** From a round trip on one machine to the timeout of Redis, in seconds. */
 const seconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** The numbers of a process that shares budgets and answers with others. */
+/** The metrics of a process that shares budgets and responses with others. */
 export function createReplicaMetrics(
   read: () => ReplicaGauges | undefined,
   registry: Registry,
@@ -40,34 +40,36 @@ export function createReplicaMetrics(
       const state = read();
       return state && value(state);
     });
-  gauge('redis_up', '1 while Redis answers.', ({ isUp }) => Number(isUp));
-  gauge(
-    'redis_leased',
-    '1 while every write that was answered anywhere is known here.',
-    ({ leased }) => Number(leased),
+  gauge('redis_up', '1 if Redis responds.', ({ isUp }) => Number(isUp));
+  gauge('redis_leased', '1 if all confirmed writes are known to this replica.', ({ leased }) =>
+    Number(leased),
   );
-  gauge('redis_replicas', 'Replicas that are alive, this one included.', (state) => state.replicas);
+  gauge(
+    'redis_replicas',
+    'Replicas that are alive, including this one.',
+    (state) => state.replicas,
+  );
   gauge(
     'redis_secret_differs',
-    '1 while this replica is kept out for its secret.',
+    '1 if this replica is excluded because of its secret.',
     ({ isKeptOut }) => Number(isKeptOut),
   );
   gauge(
     'redis_strangers',
-    'Replicas that are kept out for another secret than this one has.',
+    'Replicas excluded because of another secret.',
     ({ strangers }) => strangers,
   );
   defineGauges(
     registry,
     'gateway_budget_quarantine_seconds',
-    'Seconds in which nothing is sent, since it is not known what was.',
+    'Remaining seconds in which no upstream request is sent, because earlier ones are unknown.',
     ['upstream'],
     () => (read()?.quarantines ?? []).map(({ ms, upstream }) => [{ upstream }, ms / 1000]),
   );
   defineGauges(
     registry,
     'gateway_budget_ghost_slots',
-    'Slots that are kept for replicas which ended without a word.',
+    'Slots kept for replicas that ended without a shutdown.',
     ['upstream'],
     () => (read()?.ghosts ?? []).map(({ slots, upstream }) => [{ upstream }, slots]),
   );
@@ -80,13 +82,13 @@ export function createReplicaMetrics(
   });
   const failures = new Counter({
     name: 'gateway_redis_failures_total',
-    help: 'Commands to Redis without an answer, or with an error.',
+    help: 'Failed commands to Redis.',
     labelNames: ['command'],
     registers,
   });
   const permits = new Counter({
     name: 'gateway_budget_permits_total',
-    help: 'What came of requests that wanted a shared slot.',
+    help: 'Results of claims for a shared slot.',
     labelNames: ['upstream', 'outcome'],
     registers,
   });
@@ -99,12 +101,12 @@ export function createReplicaMetrics(
   });
   const epochs = new Counter({
     name: 'gateway_redis_epochs_total',
-    help: 'How often Redis had another memory than before.',
+    help: 'How often Redis had lost its data.',
     registers,
   });
   const unreadable = new Counter({
     name: 'gateway_cache_unreadable_total',
-    help: 'Answers in Redis that could not be used.',
+    help: 'Entries in Redis that could not be decrypted.',
     registers,
   });
   return {

@@ -25,7 +25,7 @@ export class AnnouncedLimit {
     this.#warned.add(limit);
     const setting = `${upstream}_RATE_LIMIT`;
     events.emit('complaint', {
-      sentence: `${setting} is ${rateLimit}, but the ${upstream} upstream announces a limit of ${limit} requests, which the gateway keeps to. Set ${setting}=${limit}.`,
+      sentence: `${setting} is ${rateLimit}, but the ${upstream} upstream announces a limit of ${limit} requests, which applies. Set ${setting}=${limit}.`,
     });
   }
 }

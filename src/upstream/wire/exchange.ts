@@ -60,7 +60,7 @@ export interface Witnessable {
   readonly witness?: (witnessed: Witnessed) => void;
 }
 
-/** Bytes of memory that an answer takes, decoded, for each character of its text. */
+/** Bytes of memory that a decoded response takes for each character of its text. */
 const BYTES_PER_CHARACTER = 2;
 
 /**

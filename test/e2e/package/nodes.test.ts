@@ -131,7 +131,7 @@ for (const node of supportedNodes()) {
       expect((await command('--version')).stdout).toBe(`${version}\n`);
       const { stdout } = await command('print-schema');
       expect(stdout).toBe(readFileSync('schema.graphql', 'utf8'));
-      expect((await command('check-config')).stdout).toMatch(/^The configuration is usable\./);
+      expect((await command('check-config')).stdout).toMatch(/^The configuration is valid\./);
       expect((await command('token', '--name', 'web', '--role', 'viewer')).stdout).toMatch(/^lmg_/);
       const usable = { AUTH_MODE: 'token', AUTH_TOKENS_FILE: 'tokens.json' };
       env = { ...env, ...usable, SANDBOX_LINKS_PORT: '0', SANDBOX_MARKET_PORT: '0' };
