@@ -34,7 +34,7 @@ async function probed(url: string, env: Readonly<Record<string, string>> = {}) {
     expect(lines[0]).toMatch(
       wrong === 'nothing'
         ? /^LINKS .* accepts the key\.$/
-        : /^No upstream was asked: .* counted in Redis/,
+        : /^No upstream request was sent: the budget is in Redis/,
     );
     expect(lines.every((line, index) => index === 0 || line.startsWith('REDIS   '))).toBe(true);
     return { said: lines.slice(1).map((line) => line.slice(8)), wrong };
@@ -94,7 +94,7 @@ describeWith(redisServer, 'a probe of Redis', () => {
       args: ['--maxmemory', '50mb', '--maxmemory-policy', 'allkeys-lru'],
     });
     const { said, wrong } = await probed(server.url);
-    expect(said[1]).toMatch(/maxmemory-policy is allkeys-lru.*Use volatile-lru/);
+    expect(said[1]).toMatch(/maxmemory-policy is allkeys-lru.*Set volatile-lru/);
     expect(wrong).toBe('nothing');
   });
 

@@ -134,7 +134,7 @@ describe('a probe beside a running gateway', () => {
       rewrite: () => ({ status: 401, headers: {}, body: { error: 1, message: 'Invalid API key' } }),
     });
     const { lines, wrong } = await probe(config);
-    expect(lines[1]).toMatch(/^LINKS +The LINKS upstream does not accept LINKS_API_KEY/);
+    expect(lines[1]).toMatch(/^LINKS +The LINKS upstream rejects LINKS_API_KEY/);
     expect(wrong).toBe('configuration');
   });
 

@@ -30,7 +30,7 @@ describe('who may ask', () => {
 
   it('is not silently open under a misspelled mode', () => {
     expect(faults({ ...real, AUTH_MODE: 'nobody' })).toEqual([
-      'AUTH_MODE="nobody" is not known. Set it to one of none, token, jwt, passthrough.',
+      'AUTH_MODE="nobody" is not an allowed value. Set it to one of none, token, jwt, passthrough.',
     ]);
   });
 
@@ -143,9 +143,9 @@ describe('AUTH_MODE=jwt', () => {
 
   it('tells everything that is missing at once', () => {
     expect(faults({ ...real, AUTH_MODE: 'jwt' })).toEqual([
-      expect.stringContaining('AUTH_JWT_JWKS_URL and AUTH_JWT_SECRET'),
-      expect.stringMatching(/^AUTH_JWT_ISSUER is not set/),
-      expect.stringMatching(/^AUTH_JWT_AUDIENCE is not set/),
+      expect.stringContaining('either AUTH_JWT_JWKS_URL or AUTH_JWT_SECRET'),
+      expect.stringMatching(/^AUTH_MODE=jwt requires AUTH_JWT_ISSUER/),
+      expect.stringMatching(/^AUTH_MODE=jwt requires AUTH_JWT_AUDIENCE/),
     ]);
   });
 
@@ -182,11 +182,11 @@ describe('AUTH_MODE=passthrough', () => {
       links: { endpoint: { baseUrl: 'https://links.example', apiKey: '' } },
     });
     expect(faults({ ...own, LINKS_API_KEY: 'k' })).toEqual([
-      expect.stringContaining('every caller sends a key of their own'),
+      expect.stringContaining('all callers send their own keys'),
     ]);
     const market = { MARKET_BASE_URL: 'https://m.example', MARKET_API_KEY: 'k' };
     expect(faults({ ...market, AUTH_MODE: 'passthrough' })).toEqual([
-      expect.stringMatching(/^LINKS_BASE_URL is not set/),
+      expect.stringMatching(/^AUTH_MODE=passthrough requires LINKS_BASE_URL/),
     ]);
     expect(loadConfig({ AUTH_MODE: 'passthrough' }).sandbox).toBe(true);
   });

@@ -97,8 +97,8 @@ describe('an upstream', () => {
     ['ftp://host.example', /http or https/],
     ['host.example', /http or https/],
     ['https://user:pw@host.example', /credentials/],
-    ['https://host.example/?a=1', /query or fragment/],
-    ['https://host.example/#top', /query or fragment/],
+    ['https://host.example/?a=1', /query or a fragment/],
+    ['https://host.example/#top', /query or a fragment/],
   ])('refuses the base URL %s without repeating it', (url, reason) => {
     const [fault, ...others] = faults({ ...real, LINKS_BASE_URL: url });
     expect(fault).toMatch(/^LINKS_BASE_URL /);

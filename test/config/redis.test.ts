@@ -45,13 +45,13 @@ describe('a shared Redis', () => {
   });
 
   it.each([
-    ['http://redis.example', /no redis or rediss URL/],
-    ['redis.example:6379', /no redis or rediss URL/],
-    ['redis://', /no redis or rediss URL/],
-    ['redis://:hidden@redis.example/main', /no number of a database/],
+    ['http://redis.example', /not a redis or rediss URL/],
+    ['redis.example:6379', /not a redis or rediss URL/],
+    ['redis://', /not a redis or rediss URL/],
+    ['redis://:hidden@redis.example/main', /not a database number/],
     ['redis://:hidden@redis.example?db=1', /query or fragment/],
-    ['redis://:hid#den@redis.example', /no redis or rediss URL|query or fragment/],
-    ['redis://:hidden%@redis.example', /a % in it/],
+    ['redis://:hid#den@redis.example', /not a redis or rediss URL|query or fragment/],
+    ['redis://:hidden%@redis.example', /a % that is not encoded/],
     [',', /empty list/],
   ])('is not at %s, and the fault does not repeat it', (url, reason) => {
     const [fault, ...others] = faults({ ...shared, REDIS_URL: url });
@@ -63,7 +63,7 @@ describe('a shared Redis', () => {
 
   it('needs a secret that is long', () => {
     const { REDIS_SECRET: _, ...bare } = shared;
-    expect(faults(bare)).toEqual([expect.stringMatching(/^REDIS_SECRET is not set/)]);
+    expect(faults(bare)).toEqual([expect.stringMatching(/^REDIS_URL requires REDIS_SECRET/)]);
     const [short, ...others] = faults({ ...shared, REDIS_SECRET: 'short-one' });
     expect(short).toMatch(/^REDIS_SECRET is shorter than 32/);
     expect(short).not.toContain('short-one');
@@ -94,7 +94,7 @@ describe('a shared Redis', () => {
 
   it('is nothing for the sandbox, where each process has data of its own', () => {
     expect(faults({ REDIS_URL: 'redis://r', REDIS_SECRET: secret })).toEqual([
-      expect.stringContaining('each process has a sandbox with data of its own'),
+      expect.stringContaining('sandboxes cannot be shared'),
     ]);
   });
 

@@ -103,7 +103,7 @@ describe('/console/events', () => {
     const refused = await fetch(`${busy.url}/console/events`);
     expect(refused.status).toBe(503);
     expect(refused.headers.get('retry-after')).toBe('5');
-    expect(await refused.text()).toContain('close one');
+    expect(await refused.text()).toContain('Close one');
     viewers.pop()?.leave();
     await clock.settle();
     expect((await view(busy)).status).toBe(200);

@@ -106,7 +106,7 @@ describe('what the pages say to do, done literally,', () => {
     const { page, says } = runbook('GatewayKeyRefused');
     expect(says).toMatch(/check-config --probe .* LINKS_API_KEY_FILE .* within two seconds/);
     expect(page).toContain('check-config --probe');
-    expect(await probed()).toContain('The LINKS upstream does not accept LINKS_API_KEY.');
+    expect(await probed()).toContain('The LINKS upstream rejects LINKS_API_KEY.');
     writeFileSync(file, sandbox.links.keys.admin);
     await clock.advance(2000);
     expect(await code(READ)).toBeUndefined();
@@ -130,7 +130,7 @@ describe('what the pages say to do, done literally,', () => {
       const { page, says } = runbook(name);
       expect(says).toContain('check-config --probe');
       expect(page).toContain('check-config --probe');
-      expect(page).toContain('`requestId` of the operations that waited');
+      expect(page).toContain('`requestId` of the affected operations');
     }
     expect(await probed()).toMatch(
       /No request was sent[^]*latest result[^]*\(HTTP 502 with HTML\)/,
@@ -167,8 +167,8 @@ describe('what the pages say to do, done literally,', () => {
     expect(await degraded()).toMatchObject([{ reason: 'budget-paused', upstream: 'LINKS' }]);
     expect(await errors('BUDGET_EXHAUSTED')).toBe(1);
     const { page, says } = runbook('GatewayPaused');
-    expect(says).toContain('put it into the file of LINKS_API_KEY_FILE');
-    expect(page).toContain('Give the gateway one of its own');
+    expect(says).toContain('write a separate key into the file in LINKS_API_KEY_FILE');
+    expect(page).toContain('Use a separate key for the gateway');
     writeFileSync(file, sandbox.links.keys.admin);
     await clock.advance(2000);
     expect(await code(READ)).toBeUndefined();
@@ -212,7 +212,7 @@ describe('what the pages say to do, done literally,', () => {
     sandbox.links.fault({ kind: 'html', status: 200 });
     expect(await code(READ)).toBe('UPSTREAM_INVALID_RESPONSE');
     expect(advice('UPSTREAM_INVALID_RESPONSE')).toMatch(/base URL/);
-    expect(await probed()).toMatch(/LINKS_BASE_URL leads to a web page and not to the API/);
+    expect(await probed()).toMatch(/LINKS_BASE_URL serves a web page instead of the API/);
   });
 
   it('about UPSTREAM_TIMEOUT raises the timeout by its setting', async () => {
@@ -247,7 +247,7 @@ describe('what the pages say to do, done literally,', () => {
     expect((await fetch(`${url}/metrics`, fromElsewhere)).status).toBe(403);
     const { page } = runbook('GatewayDown');
     expect(page).toMatch(
-      /answers 403\s+unless `METRICS=open` is set, and with `METRICS_PORT` it is on that port/,
+      /returns 403\s+unless `METRICS=open` is set, and with `METRICS_PORT` it is on that port/,
     );
     await start({ METRICS: 'open' });
     expect((await fetch(`${url}/metrics`, fromElsewhere)).status).toBe(200);

@@ -130,7 +130,7 @@ describe('a pipe that is not read', () => {
     // What the pipe itself holds, and a megabyte.
     expect(all.length).toBeGreaterThanOrEqual(1024);
     expect(all.length).toBeLessThanOrEqual(1024 + 64 + 1);
-    expect(missing.msg).toMatch(new RegExp(`^${COUNT - all.length} lines are missing here`));
+    expect(missing.msg).toMatch(new RegExp(`^${COUNT - all.length} lines are missing`));
     pipe.output.writeNow('new\n');
     expect(pipe.read()).toBe('new\n');
   });

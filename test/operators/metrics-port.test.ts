@@ -88,7 +88,7 @@ describe('METRICS_PORT', () => {
 
   it('is refused where it is PORT, or METRICS=off', () => {
     expect(faults({ METRICS_PORT: '4000' })).toEqual([
-      'METRICS_PORT is the same as PORT. Set it to another port, or remove it to have the metrics on PORT.',
+      'METRICS_PORT is equal to PORT. Set another port, or remove METRICS_PORT to serve the metrics on PORT.',
     ]);
     expect(faults({ METRICS_PORT: '9464', METRICS: 'off' })).toEqual([
       'METRICS_PORT and METRICS=off are both set. Remove one of them.',

@@ -52,7 +52,7 @@ class SemanticNonNullPlugin<Types extends SchemaTypes> extends BasePlugin<Types>
     if (!config.pothosOptions.semanticNonNull) return config;
     return {
       ...config,
-      description: `${config.description ?? ''} Null only if an error occurred.`.trim(),
+      description: `${config.description ?? ''} Null only with an error.`.trim(),
       // Where GraphQL tools read the directives of a schema that was not parsed from text.
       extensions: { ...config.extensions, directives: { [semanticNonNullDirective.name]: {} } },
     };
