@@ -206,7 +206,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
   };
 }
 
-/** Loaded only where it is used: in production it would be a tenth of the time to start. */
+/** Loaded only if used: it takes a tenth of the start time. */
 async function startEmbedded({ sandboxPorts: { links, market } }: Config): Promise<Sandbox> {
   const { startSandbox } = await import('./sandbox/sandbox.ts');
   try {

@@ -28,7 +28,7 @@ export class AnswerTally {
     this.#counted = emitInBulk(options, () => this.#emit());
   }
 
-  /** An operation was executed over what the cache holds. Its reads are emitted where they are served. */
+  /** An operation was executed with cached data. Its reads are emitted where they are served. */
   countExecuted(name: string | null, saved: number, maxAgeMs: number): void {
     this.#executed += 1;
     if (maxAgeMs > this.#maxAgeMs) this.#maxAgeMs = maxAgeMs;
@@ -36,7 +36,7 @@ export class AnswerTally {
     this.#countName(name, 1, saved);
   }
 
-  /** An answer was given again. */
+  /** A remembered response was repeated. */
   count(answer: RememberedAnswer, ageMs: number): void {
     this.#remembered += 1;
     if (ageMs > this.#maxAgeMs) this.#maxAgeMs = ageMs;

@@ -101,7 +101,7 @@ const table: Readonly<Record<string, Entry>> = {
     'Maximum time that a read waits for a slot of the rate limit before it fails with `BUDGET_EXHAUSTED`. A client can shorten it, not extend it.',
   ),
   STATE_DIR: text('state').describe(
-    'Folder in which the process notes what it spends, so that the next one does not spend it again, and keeps the last hour of the console; `off` for none. Without one, half of each rate limit is left alone for one window after a start, or until the upstream says what is left.',
+    'Folder in which the process saves its requests for the next process, and the last hour of the console; `off` for none. Without it, each start uses only half of each rate limit for one window, or until the API reports what remains.',
   ),
   REDIS_URL: secret.describe(
     'Redis shared by several processes, which then share one rate limit and one cache: `redis://` or `rediss://` with password and database. Several URLs, separated by commas, are Sentinels.',

@@ -55,7 +55,7 @@ export interface UpstreamState {
   readonly failure: FailureState | null;
   /** Milliseconds until the next attempt, while requests fail at once without being sent; 0 otherwise. */
   readonly heldMs: number;
-  /** Milliseconds since its last answer; `null` before the first. */
+  /** Milliseconds since its last response; `null` before the first. */
   readonly answeredMsAgo: number | null;
   /** Those that are taken, the first to be free first; the first 120 of them. */
   readonly slots: readonly SlotState[];

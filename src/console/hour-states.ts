@@ -9,7 +9,7 @@ import type { CacheState, OperationState, SpenderState } from './console-state.t
 const ROWS_SHOWN = 20;
 /** Resources of one caller that are shown. */
 const RESOURCES_SHOWN = 8;
-/** Stands for all names that were forgotten for newer ones: no operation can be called so. */
+/** Represents all names that were removed for newer ones: no operation can have this name. */
 export const OTHERS = '(others)';
 
 /** The share of all requests of the hour, and the number, below which a ttl is not worth a hint. */

@@ -57,7 +57,7 @@ export interface HttpOptions {
   readonly graphiql: GraphiqlPage | null;
   /** Answers `/`. */
   readonly landing: LandingPage;
-  /** Answers `/files/...`; `null` when nothing can be uploaded. */
+  /** Handles `/files/...`; `null` if uploads are impossible. */
   readonly files: FilesRoute | null;
   /** Handles `/schema.graphql`. */
   readonly schemaPage: SchemaPage;
@@ -257,7 +257,7 @@ function graphql(arrival: Arrival, options: HttpOptions): void {
   if (request.headers.upgrade?.toLowerCase() === 'websocket') {
     respond(response, textAnswer(400, `WebSockets are not supported. ${ASK_LIVE}`));
   } else if (!admission.host.isValid) {
-    // Yoga would answer what it cannot make a URL of with a stack trace.
+    // Yoga would respond with a stack trace to an invalid URL.
     respond(response, textAnswer(400, 'The Host header is not valid.'));
   } else if (Number(length) > maxBodyBytes) {
     respond(response, errorAnswer(bodyTooLarge(maxBodyBytes)), lingering(options.clock));
@@ -280,7 +280,7 @@ function filesInTurn(files: FilesRoute): Route['answer'] {
     runInTurn(request, admission.owner, () => files(request, response, admission));
 }
 
-/** Answers OPTIONS about the gateway as a whole. */
+/** Answers OPTIONS for the whole server. */
 function tellMethods(_: IncomingMessage, response: ServerResponse): void {
   respond(response, { status: 204, headers: { Allow: ALLOWED_METHODS } });
 }

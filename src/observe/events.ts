@@ -191,7 +191,7 @@ export interface OperationRecord {
   readonly saved: number;
   readonly waitedMs: number;
   readonly stale: number;
-  /** Age of the oldest answer that served, in milliseconds. */
+  /** Age of the oldest response used, in milliseconds. */
   readonly maxAgeMs: number;
 }
 

@@ -27,7 +27,7 @@ interface UpstreamHealth {
   /** Of the latest answer, be it a refusal, on `clock.now()`; `null` before the first. */
   answeredAt: number | null;
   failedAt: number | null;
-  /** Requests since the last one that was answered at all, and what they were about. */
+  /** Requests since the last one with a response, and their kinds. */
   unansweredInARow: number;
   readonly unansweredKinds: Set<string>;
   /** Of all requests, and of those for each kind of resource; these kinds are words of ours, and few. */

@@ -32,8 +32,8 @@ export function startReport(config: Config, addresses: Addresses): string[] {
       : [
           `sandbox   ${facts.sandbox}`,
           'To make an API of the sandbox fail, POST to /__faults at its address; GET lists the kinds.',
-          'No upstream is configured, so all data is made up. Set LINKS_BASE_URL and LINKS_API_KEY,',
-          'or MARKET_BASE_URL and MARKET_API_KEY, to use real ones.',
+          'No upstream API is configured: the gateway serves sandbox data. Set LINKS_BASE_URL and LINKS_API_KEY,',
+          'or MARKET_BASE_URL and MARKET_API_KEY, to use real APIs.',
         ]),
   ];
 }

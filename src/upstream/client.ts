@@ -139,7 +139,7 @@ export class Client {
     return this.#wire.heldMs;
   }
 
-  /** How many answers are watched; their number is for those who watch to bound. */
+  /** Number of watched responses; the watchers must bound it. */
   get watched(): number {
     return this.#refresher.watches.size;
   }

@@ -23,9 +23,9 @@ import { examine, type Findings } from './validity.ts';
 
 /** What a caller reads who asks for a subscription, and what one reads who opens a WebSocket. */
 export const ASK_LIVE =
-  'For data that stays current send a query with the directive @live, such as "query @live { channels(first: 5) { nodes { name } } }", by HTTP POST with "Accept: text/event-stream".';
+  'To keep data current, send a query with the directive @live, such as "query @live { channels(first: 5) { nodes { name } } }", by HTTP POST with "Accept: text/event-stream".';
 
-/** How deep selections may ever stand inside one another: parsers call themselves for each. */
+/** Absolute limit of nested selections: parsers are recursive. */
 const MAX_NESTING = 1000;
 /** Lines of a text in which errors have locations: to find the line, all before it are counted. */
 const MAX_LINES = 300;
@@ -70,9 +70,9 @@ export class OperationTexts {
     const document = parse(source, { ...options, noLocation });
     const measures = measureDocument(document, this.#limits);
     const { introspection, otherDirectives, subscription } = measures.traits;
-    if (subscription) throw invalid(`There are no subscriptions. ${ASK_LIVE}`, subscription);
+    if (subscription) throw invalid(`Subscriptions are not supported. ${ASK_LIVE}`, subscription);
     if (introspection && this.#access === 'none') {
-      // One complaint, where the library's rule has one for each field that asks for the schema.
+      // One error, where the library's rule has one per introspection field.
       throw invalid(SCHEMA_WITHHELD, introspection);
     }
     if (introspection) this.#asking.add(document);

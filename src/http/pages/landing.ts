@@ -22,7 +22,7 @@ interface Entry {
 }
 
 const TITLE = 'links-market-gateway';
-const ABOUT = 'One GraphQL graph over a link-management API and a marketplace API.';
+const ABOUT = 'A GraphQL server in front of a link-management API and a marketplace API.';
 
 const STYLE = `:root{color-scheme:light dark;--ground:#f5f6f8;--ink:#171b24;--soft:#566072;--accent:#2f5fd0}
 @media (prefers-color-scheme:dark){:root{--ground:#0f1218;--ink:#e9ecf2;--soft:#a3adbd;--accent:#8db0ff}}
@@ -90,7 +90,7 @@ function entriesOf({ graphiql, console, schema }: LandingOptions): Entry[] {
   ];
 }
 
-const SANDBOX = 'No upstream is configured: the data is made up, by a sandbox on this machine.';
+const SANDBOX = 'No upstream API is configured: a sandbox on this machine serves sample data.';
 const FAULTS = 'GET /__faults at either address lists failures to try.';
 
 function htmlOf(entries: readonly Entry[], { sandbox }: LandingOptions): string {

@@ -127,7 +127,7 @@ export class CountTable {
     }
   }
 
-  /** The sums of one name; zeros where it has none. */
+  /** The sums of one name; zeros if it has none. */
   of(name: string, now: number): number[] {
     return (this.#rows.get(name) ?? new Counts(this.#fields, this.#span, now)).sums(now);
   }

@@ -3,7 +3,7 @@ import type { OperationRecord } from '../events.ts';
 /** Codes of one operation that are counted and shown. */
 const CODES_SHOWN = 5;
 
-/** Codes of what a caller did wrong: no operator can do anything about it. */
+/** Codes of callers' mistakes, which no operator can fix. */
 const CALLERS_FAULT = /^(GRAPHQL|BAD|PERSISTED|OPERATION|TOO)_|^UNAUTHENTICATED$|^FORBIDDEN$/;
 
 /** Why an operation failed, without mistakes of its caller; empty where it did not fail, or its caller hung up. */

@@ -179,13 +179,13 @@ export class History implements EventReader {
 
   outage({ isOut }: EventRows['outage']): void {
     const text = isOut
-      ? 'Redis cannot be reached. No requests are sent until it can.'
-      : 'Redis can be reached again.';
+      ? 'Redis is unreachable. No upstream requests are sent until it is back.'
+      : 'Redis is reachable again.';
     this.log.add('redis', text);
   }
 
   epoch(): void {
-    this.log.add('redis', 'Redis started with an empty memory.');
+    this.log.add('redis', 'Redis started without data.');
   }
 
   operationEnded({ at, record }: EventRows['operationEnded']): void {

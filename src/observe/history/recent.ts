@@ -55,7 +55,7 @@ export interface Recent {
   readonly hits: number;
   /** The 95th percentile of the time that operations waited for a slot, in milliseconds. */
   readonly waitP95Ms: number;
-  /** Age of the oldest answer that served, in milliseconds. */
+  /** Age of the oldest response used, in milliseconds. */
   readonly maxAgeMs: number;
   /** Requests that were sent. */
   readonly sends: number;

@@ -203,6 +203,6 @@ function registerGauges(
   const failed =
     'Share of operations that failed in the last five minutes, without mistakes of callers.';
   gauge('operations_failed_ratio', failed, failedShare);
-  gauge('cache_bytes', 'Memory of cache entries, estimated.', () => cache().bytes);
+  gauge('cache_bytes', 'Estimated memory of cache entries.', () => cache().bytes);
   gauge('cache_entries', 'Cache entries.', () => cache().entries);
 }

@@ -165,7 +165,10 @@ export interface Budget {
    * takes no slot, and changes nothing.
    */
   forecast(heldMs: number): QueueForecast;
-  /** How long it takes to learn whether a slot is free, in milliseconds: even the impatient wait for that. */
+  /**
+   * How long it takes to learn whether a slot is free, in milliseconds: requests wait for that whatever their
+   * deadline.
+   */
   readonly answersInMs: number;
   /** Requests per window that the upstream grants the key. */
   readonly limit: number;

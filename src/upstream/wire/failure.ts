@@ -99,12 +99,12 @@ const LONGEST_REASON = 120;
 /** Why a request failed, in a few words for the operator; `undefined` where the code says it all. */
 export function reasonInWords(failure: Failure, timeoutMs: number): string | undefined {
   if (failure instanceof WireError) {
-    if (failure.kind === 'timeout') return `no answer within ${timeoutMs / 1000} s`;
+    if (failure.kind === 'timeout') return `no response within ${timeoutMs / 1000} s`;
     const code = systemCode(failure.cause);
-    const what = failure.kind === 'lost' ? 'connection lost' : 'cannot be reached';
+    const what = failure.kind === 'lost' ? 'connection lost' : 'unreachable';
     return code === '' ? what : `${what} (${code})`;
   }
-  if (failure.kind === 'unauthenticated') return 'API key not accepted';
+  if (failure.kind === 'unauthenticated') return 'API key rejected';
   return 'detail' in failure ? failure.detail.slice(0, LONGEST_REASON) : undefined;
 }
 
@@ -113,7 +113,7 @@ export function systemCode(error: unknown, depth = 0): string {
   if (!(error instanceof Error) || depth > 4) return '';
   const inner = error instanceof AggregateError ? error.errors[0] : error.cause;
   const own = 'code' in error && typeof error.code === 'string' ? error.code : '';
-  // A library's word for a broken socket hides what broke it.
+  // A library's own code for a broken socket hides its cause.
   return (
     (own.startsWith('UND_ERR') ? systemCode(inner, depth + 1) : '') ||
     own ||

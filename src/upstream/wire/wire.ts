@@ -89,7 +89,7 @@ export class Wire {
     // The duration of a stream depends on its sender.
     const departure = this.#breaker.leaving(kind, call.stream === undefined);
     const sent = this.#observed(call, credential, departing, mayLeave);
-    // A mistake of ours says nothing about the upstream, and must not leave the breaker half-open.
+    // A bug of ours says nothing about the upstream, and must not leave the breaker half-open.
     sent.catch(() => departure.ended());
     const judged = sent.then((exchanged) => {
       const { feedback, outcome } = exchanged;
@@ -161,7 +161,7 @@ export class Wire {
     const isOfCaller = credential.ofCaller && code === 'UPSTREAM_UNAUTHENTICATED';
     const fault = isOfCaller ? 'caller' : (faultOf(failure, call) ?? undefined);
     const reason = reasonInWords(failure, this.#options.timeoutMs);
-    // An upstream's own sentence can hold anything that was sent to it.
+    // An upstream's own message can contain anything that was sent to it.
     return {
       code,
       fault,
