@@ -123,7 +123,7 @@ describe('a probe beside a running gateway', () => {
     const sent = sandbox.links.requests.length;
     const lines = (await probe(config, clock)).lines.filter((line) => !line.includes('clock'));
     expect(lines[1]).toMatch(/No request was sent\. The link-management API is .* in \d+ s/);
-    expect(lines[2]).toMatch(/The latest result, .* unavailable \(HTTP 500 with a JSON failure\)/);
+    expect(lines[2]).toMatch(/The latest result, .* unavailable \(HTTP 500 with a JSON error\)/);
     expect(sandbox.links.requests).toHaveLength(sent);
   });
 

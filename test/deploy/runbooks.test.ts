@@ -247,7 +247,7 @@ describe('what the pages say to do, done literally,', () => {
     expect((await fetch(`${url}/metrics`, fromElsewhere)).status).toBe(403);
     const { page } = runbook('GatewayDown');
     expect(page).toMatch(
-      /returns 403\s+unless `METRICS=open` is set, and with `METRICS_PORT` it is on that port/,
+      /returns 403\s+unless `METRICS=open` is set, and with\s+`METRICS_PORT` it is on that port/,
     );
     await start({ METRICS: 'open' });
     expect((await fetch(`${url}/metrics`, fromElsewhere)).status).toBe(200);

@@ -129,7 +129,7 @@ describeWith(chromium, 'the console in trouble', () => {
       ['who waits, and how long', /shop 2, up to \d s/],
       [
         'since when the upstream fails, and why',
-        /Link-management API: HTTP 500 with a JSON failure since \d+:\d+:\d+\D*, 8 in a row, next attempt in \d+ s/,
+        /Link-management API: HTTP 500 with a JSON error since \d+:\d+:\d+\D*, 8 in a row, next attempt in \d+ s/,
       ],
       ['that the other upstream does not', /Marketplace API: no requests yet/],
       ['what fails', /BUDGET_EXHAUSTED 20: noisy 20\s+UPSTREAM_UNAVAILABLE \d+: shop \d+/],
