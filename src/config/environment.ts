@@ -50,8 +50,8 @@ export class EnvironmentReader {
     if (!(number >= kind.min && number <= kind.max)) {
       this.#refuse(
         name,
-        'is not an integer in the allowed range',
-        `from ${kind.min} to ${kind.max}`,
+        'is outside the allowed range',
+        `an integer from ${kind.min} to ${kind.max}`,
       );
       return kind.min;
     }

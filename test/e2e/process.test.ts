@@ -247,7 +247,7 @@ describe.each(['check-config', '--check-config'])('%s', (command) => {
     const wrong = { ...settings, LINKS_API_KEY: 'a-wrong-key' };
     const bad = gateway(wrong, '--probe', '--check-config');
     expect(await bad.ended).toBe(2);
-    expect(bad.output()).toContain('does not accept LINKS_API_KEY');
+    expect(bad.output()).toContain('rejects LINKS_API_KEY');
     const away = gateway({ ...settings, LINKS_BASE_URL: 'http://127.0.0.1:1' }, command, '--probe');
     expect(await away.ended).toBe(1);
     await sandbox.close();
@@ -263,7 +263,7 @@ describe.each(['check-config', '--check-config'])('%s', (command) => {
     const process = gateway(real, command);
     expect(await process.ended).toBe(2);
     expect(process.output()).toMatch(
-      /^The configuration has a fault:\n  - LINKS_API_KEY is not set/,
+      /^The configuration has a fault:\n  - LINKS_BASE_URL requires LINKS_API_KEY/,
     );
   });
 });
@@ -278,7 +278,12 @@ describe('a start that cannot succeed', () => {
     });
     expect(await process.ended).toBe(2);
     expect(process.output()).toMatch(/^The configuration has 4 errors:/);
-    for (const part of ['LINKS_API_KEY holds', 'MARKET_TIMEOUT_MS?', 'PORT="http"', 'AUTH_MODE']) {
+    for (const part of [
+      'LINKS_API_KEY contains',
+      'MARKET_TIMEOUT_MS?',
+      'PORT="http"',
+      'AUTH_MODE',
+    ]) {
       expect(process.output()).toContain(part);
     }
     expect(process.output()).not.toContain('not for the eyes');
@@ -328,7 +333,10 @@ describe('the command line', () => {
   });
 
   it.each([
-    [['serve'], 'Unknown command serve. There are: sandbox, token, check-config, print-schema,'],
+    [
+      ['serve'],
+      'Unknown command serve. The commands are sandbox, token, check-config, print-schema,',
+    ],
     [['constructor'], 'Unknown command constructor.'],
     [['', 'sandbox'], 'Unknown command .'],
     [['--port', '80'], 'Unknown argument --port.'],
@@ -376,6 +384,6 @@ describe('the command line', () => {
       engines: { node: string };
     };
     const needed = engines.node.replace('>=', '');
-    expect(process.output()).toMatch(`needs Node ${needed} or later, and this is v`);
+    expect(process.output()).toMatch(`requires Node.js ${needed} or later; this is v`);
   });
 });

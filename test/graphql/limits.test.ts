@@ -35,7 +35,9 @@ describe('a subscription', () => {
     ]) {
       const reply = await door.ask(query);
       expect([reply.status, reply.code]).toEqual([400, 'GRAPHQL_VALIDATION_FAILED']);
-      expect(reply.errors[0]?.message).toMatch(/Subscriptions are not supported.*@live.*text\/event-stream/);
+      expect(reply.errors[0]?.message).toMatch(
+        /Subscriptions are not supported.*@live.*text\/event-stream/,
+      );
     }
     expect(door.calls()).toBe(0);
   });

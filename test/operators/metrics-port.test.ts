@@ -80,7 +80,7 @@ describe('METRICS_PORT', () => {
     const { port } = other.address() as AddressInfo;
     const gateway = await createGateway(loadConfig({ PORT: '0', METRICS_PORT: String(port) }));
     await expect(gateway.listen()).rejects.toThrow(
-      /in use by another program. Set METRICS_PORT to/,
+      /in use by another process. Set METRICS_PORT to/,
     );
     await gateway.close();
     other.close();

@@ -39,7 +39,7 @@ function refusal(
 ): string {
   switch (error.code) {
     case 'EADDRINUSE':
-      return `Port ${port} on ${host} is in use by another program. Set ${setting} to a free one; 0 picks one.`;
+      return `Port ${port} on ${host} is in use by another process. Set ${setting} to a free port, or to 0 for any.`;
     case 'EACCES':
       return `Port ${port} on ${host} is not allowed to this user. Set ${setting} to 1024 or above.`;
     case 'EADDRNOTAVAIL':
