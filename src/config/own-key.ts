@@ -31,12 +31,13 @@ interface OwnKeyOptions {
  * key share both.
  */
 export class OwnKey {
+  /** What goes upstream from now on. A field, as it is read for each list of each operation. */
+  credential: Credential;
   readonly #options: OwnKeyOptions;
-  #credential: Credential;
 
   constructor(options: OwnKeyOptions) {
     this.#options = options;
-    this.#credential = this.#credentialOf(options.endpoint?.apiKey ?? '');
+    this.credential = this.#credentialOf(options.endpoint?.apiKey ?? '');
     const { clock, complain, endpoint, upstream } = options;
     if (endpoint?.keyFile === undefined) return;
     const file = new WatchedFile({
@@ -53,19 +54,14 @@ export class OwnKey {
     this.#follow(file, file.current);
   }
 
-  /** What goes upstream from now on. */
-  get credential(): Credential {
-    return this.#credential;
-  }
-
   /** Looks at the file every second. `seen`: what the last look found, which is used if the next finds the same. */
   #follow(file: WatchedFile<string>, seen: string): void {
     this.#options.clock.after(LOOK_EVERY_MS, () => {
       const found = file.current;
-      const before = this.#credential;
+      const before = this.credential;
       if (found === seen && found !== before.secret) {
-        this.#credential = this.#credentialOf(found);
-        this.#options.replaced(this.#credential, before);
+        this.credential = this.#credentialOf(found);
+        this.#options.replaced(this.credential, before);
       }
       this.#follow(file, found);
     });
@@ -78,4 +74,4 @@ export class OwnKey {
 }
 
 /** The gateway's own keys of both upstreams. */
-export type OwnKeys = Readonly<Record<UpstreamName, Pick<OwnKey, 'credential'>>>;
+export type OwnKeys = Readonly<Record<UpstreamName, { readonly credential: Credential }>>;

@@ -38,7 +38,10 @@ interface ExecutionOptions extends Pick<LiveOptions, 'contexts' | 'maskError'> {
 export function useExecution(options: ExecutionOptions): GatewayPlugin {
   const { answers, hub, operations, texts } = options;
   let drySchema: GraphQLSchema | null = null;
-  const begin: Begin = ({ args, executeFn, setExecuteFn, setResultAndStopExecution }) => {
+  const begin: Begin = (
+    { args, executeFn, setExecuteFn, setResultAndStopExecution },
+    { withheld },
+  ) => {
     const { dryRun, receipt, record, req, request, viewer } = args.contextValue;
     const document = args.document as DocumentNode;
     const schema = args.schema as GraphQLSchema;
@@ -72,7 +75,7 @@ export function useExecution(options: ExecutionOptions): GatewayPlugin {
           return json === null ? (execute(input) as unknown) : { data: written(json) };
         });
       }
-      if (names && !texts.needsAcceptance(document)) {
+      if (names && !withheld) {
         record.remembering = { ...query, receipt, result: null, version: answers.version };
       }
     }
@@ -102,15 +105,17 @@ export function useExecution(options: ExecutionOptions): GatewayPlugin {
   return {
     onExecute(payload) {
       const { contextValue, document } = payload.args;
-      if (!texts.needsAcceptance(document as DocumentNode)) return begin(payload);
-      return contextValue.market.admitted().then(() => begin(payload));
+      const withheld = texts.needsAcceptance(document as DocumentNode);
+      if (!withheld) return begin(payload, { withheld });
+      return contextValue.market.admitted().then(() => begin(payload, { withheld }));
     },
   };
 }
 
-/** Settles how an operation is executed, once its caller may have the answer. */
+/** Settles how an operation is executed, once its caller may have the answer. `withheld`: not every caller may. */
 type Begin = (
   payload: Parameters<NonNullable<GatewayPlugin['onExecute']>>[0],
+  access: { readonly withheld: boolean },
 ) => Awaited<ReturnType<NonNullable<GatewayPlugin['onExecute']>>>;
 
 /** A response, or the last part of one, with its cost. */

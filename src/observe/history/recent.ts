@@ -81,7 +81,7 @@ export class RecentCounts {
   ended(at: number, record: OperationRecord, caller: string): boolean | null {
     const { maxAgeMs, outcome } = record;
     if (outcome === 'canceled') return null;
-    const failures = failureCodes(record);
+    const failures = outcome === 'ok' ? [] : failureCodes(record);
     if (outcome !== 'ok' && failures.length === 0) {
       this.#all.add(at, [[REJECTED, 1]]);
       return null;

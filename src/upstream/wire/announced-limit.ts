@@ -17,11 +17,11 @@ export class AnnouncedLimit {
     this.#options = options;
   }
 
-  /** An answer to a request with the gateway's own key says that `limit` requests are allowed, or nothing. */
-  note(limit: number | null): void {
+  /** An answer to a request with the gateway's own key announces `limit` requests, fewer than the settings. */
+  note(limit: number): void {
     const { events, rateLimit, upstream } = this.#options;
     // 0 is no limit that anything could be sent under: the budget does not believe it either.
-    if (limit === null || limit <= 0 || limit >= rateLimit || this.#warned.has(limit)) return;
+    if (limit <= 0 || this.#warned.has(limit)) return;
     this.#warned.add(limit);
     const setting = `${upstream}_RATE_LIMIT`;
     events.emit('complaint', {

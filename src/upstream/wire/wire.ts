@@ -80,6 +80,7 @@ export class Wire {
     departing: Departing,
     mayLeave: () => boolean,
   ): Promise<Sent<T>> {
+    const { rateLimit } = this.#options;
     const kind = kindOf(call);
     const openMs = this.#breaker.openMsFor(kind);
     if (openMs > 0) {
@@ -93,8 +94,9 @@ export class Wire {
     sent.catch(() => departure.ended());
     const judged = sent.then((exchanged) => {
       const { feedback, outcome } = exchanged;
+      const limit = feedback.limit ?? rateLimit;
       // What one caller's own key is granted says nothing about the setting, which is for all of them.
-      if (!credential.ofCaller) this.#announced?.note(feedback.limit);
+      if (limit < rateLimit && !credential.ofCaller) this.#announced?.note(limit);
       const fault = outcome.kind === 'failure' ? faultOf(outcome.failure, call) : null;
       if (outcome.kind === 'late' || fault === 'caller') departure.ended();
       else if (fault === null) departure.answered();
