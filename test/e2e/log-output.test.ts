@@ -91,14 +91,14 @@ describe('a log that is not read', () => {
     const isTold = new Promise<void>((resolve) => {
       child.stdout.setEncoding('utf8').on('data', (piece: string) => {
         log += piece;
-        if (log.includes('lines are missing here')) resolve();
+        if (log.includes('lines are missing')) resolve();
       });
     });
     await isTold;
     await ask(url, '4000');
     child.kill('SIGTERM');
     expect(await once(child, 'close')).toEqual([0, null]);
-    const missing = linesOf(log).find(({ msg }) => msg.includes('lines are missing here'));
+    const missing = linesOf(log).find(({ msg }) => msg.includes('lines are missing'));
     const ids = operationsOf(log);
     expect(ids.at(-1)).toBe(4000);
     expect(new Set(ids).size + Number.parseInt(missing?.msg ?? '', 10)).toBe(4001);
