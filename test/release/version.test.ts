@@ -2,13 +2,18 @@ import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Scratch } from './scratch.ts';
 
+/** The changelog as it is right after a release. */
+const RELEASED = readFileSync('CHANGELOG.md', 'utf8').replace(
+  /\n## Unreleased\n[\s\S]*?(?=\n## )/,
+  '',
+);
+
 describe('npm version', () => {
   let scratch: Scratch;
   beforeEach(() => {
     scratch = new Scratch();
     scratch.take(
       '.npmrc',
-      'CHANGELOG.md',
       'client/README.md',
       'client/package.json',
       'examples/dashboard/package-lock.json',
@@ -17,6 +22,7 @@ describe('npm version', () => {
       'scripts/changelog.js',
       'scripts/set-version.js',
     );
+    scratch.write('CHANGELOG.md', RELEASED);
     scratch.git('init', '--quiet');
     scratch.commit();
   });
@@ -24,8 +30,7 @@ describe('npm version', () => {
 
   it('changes nothing while there is nothing to release', () => {
     for (const note of ['', '\n## Unreleased\n\n']) {
-      const changes = readFileSync('CHANGELOG.md', 'utf8').replace('\n## ', `${note}\n## `);
-      scratch.write('CHANGELOG.md', changes);
+      scratch.write('CHANGELOG.md', RELEASED.replace('\n## ', `${note}\n## `));
       if (note) scratch.commit();
       const { status, output } = scratch.run('npm', 'version', 'minor');
       expect(status).toBe(1);
@@ -37,7 +42,7 @@ describe('npm version', () => {
 
   it('gives gateway, client, their locks and the notes one version, in one commit with a tag', () => {
     const unreleased = '\n## Unreleased\n\n- Something is faster.\n\n## ';
-    scratch.write('CHANGELOG.md', scratch.read('CHANGELOG.md').replace('\n## ', unreleased));
+    scratch.write('CHANGELOG.md', RELEASED.replace('\n## ', unreleased));
     scratch.commit();
     const { status, output } = scratch.run('npm', 'version', '7.8.9');
     expect(status, output).toBe(0);
