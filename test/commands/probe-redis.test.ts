@@ -70,12 +70,12 @@ describeWith(redisServer, 'a probe of Redis', () => {
     expect(await probed(url)).toEqual({
       said: [
         expect.stringContaining('PONG'),
-        expect.stringMatching(/may not: hdel \{gateway:1\}:state, zpopmin \{gateway:1\}:tags\./),
+        expect.stringMatching(/lacks permissions: hdel \{gateway:1\}:state, zpopmin \{gateway:1\}:tags\./),
       ],
       wrong: 'configuration',
     });
     const elsewhere = await probed(url, { REDIS_PREFIX: 'other' });
-    expect(elsewhere.said[1]).toMatch(/may not: .*publish \{other:1\}:ch/);
+    expect(elsewhere.said[1]).toMatch(/lacks permissions: .*publish \{other:1\}:ch/);
     await server.command('ACL', 'SETUSER', 'ada', '-eval');
     const { said, wrong } = await probed(url);
     expect([said.join(), wrong]).toEqual([expect.stringContaining("'eval'"), 'configuration']);
@@ -84,7 +84,7 @@ describeWith(redisServer, 'a probe of Redis', () => {
   it('finds a wrong password, and does not repeat it', async () => {
     const server = await redis({ password: 'correct-horse' });
     const { said, wrong } = await probed(server.url.replace('correct', 'battery'));
-    expect(said).toEqual([expect.stringMatching(/does not let .* in .*WRONGPASS.*REDIS_URL/)]);
+    expect(said).toEqual([expect.stringMatching(/rejects the credentials .*WRONGPASS.*REDIS_URL/)]);
     expect(said.join()).not.toContain('horse');
     expect(wrong).toBe('configuration');
   });
@@ -104,7 +104,7 @@ describeWith(redisServer, 'a probe of Redis', () => {
     later(() => missing.end());
     await server.command('REPLICAOF', '127.0.0.1', String(missing.port));
     expect(await probed(server.url)).toMatchObject({
-      said: [expect.anything(), expect.stringContaining('is a replica')],
+      said: [expect.anything(), expect.stringContaining('is a read-only replica')],
       wrong: 'configuration',
     });
     expect(await probed(missing.url)).toEqual({

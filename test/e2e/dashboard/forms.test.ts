@@ -65,7 +65,7 @@ describeWith([chromium, dashboardPackages], 'the forms of the dashboard', () => 
     await send(page, ' ', 'no spaces');
     for (const [label, words] of [
       ['Name', 'must not be blank'],
-      ['Slug', 'must consist of letters'],
+      ['Slug', 'may contain only letters'],
     ] as const) {
       const field = page.getByLabel(label, { exact: true });
       await page.locator('.fault').getByText(words).waitFor();

@@ -52,7 +52,7 @@ describeWith(redisServer, 'A replica', () => {
         REDIS_SECRET: 'quite-another-secret-than-theirs-is',
       });
       await stranger.listens();
-      await stranger.says(/have another REDIS_SECRET/);
+      await stranger.says(/other replicas use another REDIS_SECRET/);
       const answer = await stranger.ask({
         query: '{ user(id: "1") { email } }',
         headers: { prefer: 'wait=1' },
