@@ -70,7 +70,9 @@ describeWith(redisServer, 'a probe of Redis', () => {
     expect(await probed(url)).toEqual({
       said: [
         expect.stringContaining('PONG'),
-        expect.stringMatching(/lacks permissions: hdel \{gateway:1\}:state, zpopmin \{gateway:1\}:tags\./),
+        expect.stringMatching(
+          /lacks permissions: hdel \{gateway:1\}:state, zpopmin \{gateway:1\}:tags\./,
+        ),
       ],
       wrong: 'configuration',
     });
