@@ -120,7 +120,7 @@ export class BudgetExhausted extends GatewayError {
   constructor(upstream: UpstreamName, retryAfterMs: number, availableAt: Date) {
     super(
       'BUDGET_EXHAUSTED',
-      `Rate limit of ${upstreamTitle[upstream].replace('The', 'the')} reached. Retry in ${Math.ceil(retryAfterMs / 1000)} s.`,
+      `The rate limit of ${upstreamTitle[upstream].replace('The', 'the')} is reached. Retry in ${Math.ceil(retryAfterMs / 1000)} s.`,
       { details: { upstream, retryAfterMs, availableAt: availableAt.toISOString() } },
     );
   }
@@ -151,7 +151,7 @@ export class RejectedTogether extends GatewayError {
   override readonly name = 'RejectedTogether';
   readonly first: GatewayError;
   constructor(upstream: UpstreamName, first: GatewayError) {
-    super('OPERATION_TOO_EXPENSIVE', 'Rejected together with another field.', {
+    super('OPERATION_TOO_EXPENSIVE', 'Rejected together with another field; see the first error.', {
       details: { upstream },
     });
     this.first = first;

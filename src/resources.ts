@@ -11,7 +11,7 @@ interface Kind {
 export const resources = {
   account: {
     ttlMs: 60_000,
-    why: 'A profile is edited by hand, and its owner checks the result at once.',
+    why: 'A profile is edited by hand, and its owner checks the result immediately.',
   },
   domains: { ttlMs: 300_000, why: 'Domains are set up once and rarely change.' },
   overlays: { ttlMs: 300_000, why: 'Overlays are designed once; the list has only their names.' },

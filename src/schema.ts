@@ -34,4 +34,4 @@ export const schema = builder.toSchema({
 
 schema.description = `One graph over a link-management API (\`account\`, \`channels\`, \`qrCodes\` and more) and a marketplace API (\`seller\`, \`items\`, \`purchase\`).
 
-Both APIs have a rate limit. Each field states its cost in upstream requests, \`rateLimit\` what is left, and \`extensions.upstream\` of an answer what the operation cost. Lists are Relay connections. A mutation answers with the changed object, \`InvalidInput\` or \`Rejected\`. \`extensions.code\` of an error is stable, its message is not. \`@live\` keeps an answer current; \`@defer\` and \`@stream\` deliver it in parts.`;
+Both APIs have a rate limit. The description of each field states its cost in upstream requests. \`rateLimit\` returns the remaining budget, and \`extensions.upstream\` of a response states what the operation cost. Lists are Relay connections. A mutation returns the changed object, \`InvalidInput\` or \`Rejected\`. \`extensions.code\` of an error is stable; its message is not. \`@live\` keeps a response current; \`@defer\` and \`@stream\` deliver it in parts.`;

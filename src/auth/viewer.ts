@@ -29,7 +29,7 @@ export function highestRole(words: readonly unknown[]): Role | null {
 
 /** `FORBIDDEN`, with the required role and that of the caller. */
 function forbidden({ role }: Viewer, needed: Role, what: string): GatewayError {
-  const yours = role === null ? 'you have none' : `your role is \`${role}\``;
+  const yours = role === null ? 'you have no role' : `your role is \`${role}\``;
   return new GatewayError('FORBIDDEN', `${what} requires role \`${needed}\`; ${yours}.`, {
     details: { needs: needed },
   });

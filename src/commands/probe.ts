@@ -106,7 +106,7 @@ async function askUpstreams(
 
 /** What to do where a gateway owns the budget and does not answer at the port of these settings. */
 const BESIDE =
-  'Run this command with the settings and the user of the running gateway, in its container if it has one. Then that gateway sends the requests, at PORT or METRICS_PORT.';
+  'Run this command with the settings and the user of the running gateway, in its container if it has one. It then connects to the gateway on PORT or METRICS_PORT, and that gateway sends the requests.';
 
 /** How often it is looked whether Redis has answered, in milliseconds, and how many times. */
 const LOOK_MS = 50;

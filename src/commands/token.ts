@@ -94,7 +94,7 @@ function replace(file: string, text: string): void {
   try {
     fill(target, text);
   } catch (error) {
-    const where = drafted ? `Its intended content is in ${draft}.` : '';
+    const where = drafted ? ` Its intended content is in ${draft}.` : '';
     throw new CommandError(`${file} was written incompletely (${reasonOf(error)}).${where}`, {
       cause: error,
     });

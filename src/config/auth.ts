@@ -28,7 +28,7 @@ export function readAuth(
   const mode = reader.optionalChoice('AUTH_MODE');
   if (mode === null && !sandbox && !reader.has('AUTH_MODE')) {
     reader.fault(
-      'AUTH_MODE is not set, but a real API is configured: everyone who reaches this port could read and write with your API key. Set AUTH_MODE=token, jwt or passthrough, or AUTH_MODE=none if only trusted clients can reach it.',
+      'AUTH_MODE is not set, but a real API is configured: all clients that reach this port could read and write with your API key. Set AUTH_MODE=token, jwt or passthrough, or AUTH_MODE=none if only trusted clients can reach it.',
     );
   }
   for (const [name, wanted] of Object.entries(modeOf)) {

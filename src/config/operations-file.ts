@@ -25,7 +25,9 @@ export function parseOperationsFile(text: string): ReadonlyMap<string, string> {
     }
     known.set(id, operation);
   }
-  if (known.size === 0) throw new TypeError('it has no operation, so all would be refused');
+  if (known.size === 0) {
+    throw new TypeError('it contains no operation, so all requests would be rejected');
+  }
   return known;
 }
 

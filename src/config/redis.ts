@@ -37,7 +37,7 @@ export function readRedis(
   const outageReads = reader.choice('REDIS_OUTAGE_READS', ['stale', 'refuse']);
   if (!/^[A-Za-z0-9._-]{1,64}$/.test(prefix)) {
     reader.fault(
-      `REDIS_PREFIX=${JSON.stringify(prefix)} is not a valid prefix. Set at most 64 letters, digits, dots, dashes and underscores; the default is gateway.`,
+      `REDIS_PREFIX=${JSON.stringify(prefix)} is not a valid prefix. Use at most 64 letters, digits, dots, hyphens and underscores; the default is gateway.`,
     );
   }
   if (!hasUrl) {
@@ -77,7 +77,7 @@ export function readRedis(
 function checkSecret(reader: EnvironmentReader, secret: string | null): void {
   if (!reader.has('REDIS_SECRET') && !reader.has('REDIS_SECRET_FILE')) {
     reader.fault(
-      'REDIS_URL requires REDIS_SECRET: without it, everyone with access to that Redis could read cached responses. Set at least 32 random characters, the same for all processes, such as the output of `openssl rand -base64 32`.',
+      'REDIS_URL requires REDIS_SECRET: without it, all programs with access to that Redis could read cached responses. Set at least 32 random characters, the same for all processes, such as the output of `openssl rand -base64 32`.',
     );
   } else if (secret !== null && secret.length < MIN_SECRET_LENGTH) {
     reader.fault(

@@ -75,10 +75,10 @@ const table: Readonly<Record<string, Entry>> = {
   LINKS_RATE_LIMIT: integer(1, 1_000_000, 30).describe(rateLimitDoc),
   LINKS_RATE_WINDOW_MS: integer(1, DAY_MS, 60_000).describe(windowDoc),
   LINKS_PAGE_SIZE: integer(1, 10_000, 100).describe(
-    'Items per upstream page of a list; larger pages cost fewer requests. A smaller page size of the API is adopted.',
+    'Items per upstream page of a list; larger pages cost fewer upstream requests. If the API returns smaller pages, the gateway uses their size.',
   ),
   LINKS_TIMEZONE: entry({ type: 'timeZone' }, 'UTC').describe(
-    'IANA name of the time zone of its timestamps, which have none.',
+    'IANA name of the time zone of the timestamps of the link-management API, which contain none.',
   ),
   LINKS_TIMEOUT_MS: integer(1, DAY_MS, 10_000).describe(timeoutDoc),
   MARKET_BASE_URL: entry({ type: 'baseUrl' }, null).describe(
@@ -101,10 +101,10 @@ const table: Readonly<Record<string, Entry>> = {
     'Maximum time that a read waits for a slot of the rate limit before it fails with `BUDGET_EXHAUSTED`. A client can shorten it, not extend it.',
   ),
   STATE_DIR: text('state').describe(
-    'Folder in which the process saves its requests for the next process, and the last hour of the console; `off` for none. Without it, each start uses only half of each rate limit for one window, or until the API reports what remains.',
+    'Folder in which the process saves its sent requests and the history of the console for the next process; `off` disables it. Without it, each start uses only half of each rate limit for one window, or until the API reports what remains.',
   ),
   REDIS_URL: secret.describe(
-    'Redis shared by several processes, which then share one rate limit and one cache: `redis://` or `rediss://` with password and database. Several URLs, separated by commas, are Sentinels.',
+    'Redis shared by several processes, which then share one rate limit and one cache: `redis://` or `rediss://` with password and database. Several URLs, separated by commas, are the URLs of Sentinels.',
   ),
   REDIS_SECRET: secret.describe(
     'Secret that encrypts shared data in Redis, at least 32 characters, the same for all processes. Required with `REDIS_URL`.',
@@ -139,7 +139,7 @@ const table: Readonly<Record<string, Entry>> = {
     'For `jwt`: tolerated difference between the clocks of provider and gateway.',
   ),
   AUTH_PASSTHROUGH_MAX_KEYS: integer(1, 100_000, 1000).describe(
-    'For `passthrough`: maximum number of accepted keys with requests in their window. Further keys fail with `BUDGET_EXHAUSTED` and the time to retry.',
+    'For `passthrough`: maximum number of accepted API keys that have sent upstream requests in the current window. Requests with other keys fail with `BUDGET_EXHAUSTED`.',
   ),
   CORS_ORIGINS: entry({ type: 'origins' }, null).describe(
     'Origins of pages that may call the gateway from a browser, separated by commas.',
@@ -162,7 +162,7 @@ const table: Readonly<Record<string, Entry>> = {
     'Maximum number of directives in an operation.',
   ),
   OPERATION_MAX_FIELDS: integer(1, 1_000_000, 500).describe(
-    'Maximum number of fields in the text of an operation, including each use of a fragment. Validation time grows with the square of repeated fields.',
+    'Maximum number of fields in the text of an operation, including each use of a fragment. Validation time grows with the square of the number of equal fields.',
   ),
   OPERATION_MAX_NODES: integer(1, 1_000_000_000, 100_000).describe(
     'Maximum number of items that an operation may request, multiplied over all levels.',
@@ -177,7 +177,7 @@ const table: Readonly<Record<string, Entry>> = {
     'Maximum number of open live queries per caller.',
   ),
   LIVE_MAX_AGE_MS: integer(1000, DAY_MS, 300_000).describe(
-    'Maximum duration of a live query’s stream; streams end after three quarters of it at the earliest. Clients reconnect automatically, at no upstream cost. This also removes clients whose network is gone.',
+    'Maximum duration of a live query’s stream; a stream ends between three quarters of this time and this time. Clients reconnect automatically, at no upstream cost. This also removes clients whose network is gone.',
   ),
   INTROSPECTION: choice(['callers', 'on', 'off'], null, { true: 'on', false: 'off' }).describe(
     'Access to the schema by introspection, and to suggestions for misspelled names: `callers` with a valid credential, `on` for all, `off` for none. The default is `callers`; on the sandbox without `AUTH_MODE` it is `on`. `true` and `false` mean `on` and `off`.',
@@ -193,7 +193,7 @@ const table: Readonly<Record<string, Entry>> = {
     'Maximum file size for `PUT /files/:filename`. Files are streamed; the API can have a lower limit.',
   ),
   UPLOAD_MAX_CONCURRENT: integer(1, 1000, 8).describe(
-    'Maximum number of concurrent uploads per API key, and at most half of its rate limit; one caller can use half of it.',
+    'Maximum number of concurrent uploads per API key, at most half of the rate limit. One caller can use half of this maximum.',
   ),
   UPLOAD_INLINE_MAX_BYTES: integer(1, 2 ** 30, 8 * 1024 * 1024).describe(
     'Maximum file size for the mutation `uploadFile`, whose requests are held in memory.',
@@ -202,7 +202,7 @@ const table: Readonly<Record<string, Entry>> = {
     'Log level: `warn` logs upstream failures and refusals, `info` also one line per operation, `debug` also each upstream request.',
   ),
   METRICS: choice(['local', 'open', 'off'], 'local').describe(
-    'Access to `/metrics` and `/console`: this machine only, everyone, or disabled. Names of callers are shown only to this machine and to administrators.',
+    'Access to `/metrics` and `/console`: `local` for requests from this machine, `open` for all callers, `off` for none. Names of callers are shown only to requests from this machine and to administrators.',
   ),
   METRICS_PORT: integer(0, 65_535, null).describe(
     'Separate port for `/metrics`, the console and the probes, on the address of `HOST`. Then `PORT` serves the probes, but neither metrics nor console. 0 selects a free port.',
@@ -211,13 +211,13 @@ const table: Readonly<Record<string, Entry>> = {
     'Time after SIGTERM during which requests are still accepted while `/readyz` returns 503, so that load balancers can react.',
   ),
   SHUTDOWN_GRACE_MS: integer(0, 600_000, 15_000).describe(
-    'Maximum time after that for running operations and writes to complete. A supervisor must wait longer than both together.',
+    'Maximum time after `SHUTDOWN_DELAY_MS` for running operations and writes to complete. A supervisor must wait longer than the sum of both times.',
   ),
   STALE_WHILE_REVALIDATE_MS: integer(0, DAY_MS, 900_000).describe(
-    'Time after its ttl in which an entry is served at once while it is refreshed. It should be longer than a refresh of all entries in use.',
+    'Time after its ttl in which an entry is served immediately while it is refreshed. It should be longer than a refresh of all entries in use.',
   ),
   STALE_IF_ERROR_MS: integer(0, DAY_MS, DAY_MS).describe(
-    'Time after that in which an entry is served if the API or the budget allows nothing newer.',
+    'Time after `STALE_WHILE_REVALIDATE_MS` in which a stale entry is served if the API or the budget allows no newer one.',
   ),
 };
 

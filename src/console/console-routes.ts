@@ -48,7 +48,7 @@ export function createConsoleRoutes(
     ),
     '/console/events': withRights((response, rights, isHead) => {
       if (!feed.hasRoom(rights.named)) {
-        const full = 'The limit of console viewers is reached. Close one, or retry in 5 s.';
+        const full = 'The limit of open consoles is reached. Close one, or retry in 5 s.';
         respond(response, { ...textAnswer(503, full), headers: { 'Retry-After': '5' } });
         return;
       }

@@ -111,5 +111,5 @@ function hintOf(
 ): string {
   const share = Math.min(100, Math.round((100 * renewals) / Math.max(1, sends)));
   const seconds = ttlMs / 1000;
-  return `The ttl of ${seconds} s cost ${renewals} requests in the last hour, ${share} % of all. ${ttlName(resource)}=${LONGER * ttlMs} would save most of them.`;
+  return `With a ttl of ${seconds} s, refreshes cost ${renewals} upstream requests in the last hour, ${share} % of all. ${ttlName(resource)}=${LONGER * ttlMs} would save most of them.`;
 }

@@ -26,7 +26,7 @@ export class TooManyUploads extends GatewayError {
     const whose = status === 429 ? 'Your' : 'The';
     super(
       'BUDGET_EXHAUSTED',
-      `${whose} limit of concurrent uploads is reached. Retry when an upload has ended.`,
+      `${whose} limit of concurrent uploads is reached. Retry after a running upload has ended.`,
       { details: { upstream: 'LINKS', retryAfterMs: RETRY_AFTER_MS } },
     );
     this.status = status;

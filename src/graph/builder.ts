@@ -58,7 +58,9 @@ export const builder = new SchemaBuilder<{
       description:
         'Cursor of this item, for `after` and `before`. It stays valid when other items are added or deleted.',
     },
-    pageInfoFieldOptions: { description: 'Whether items follow or precede this page.' },
+    pageInfoFieldOptions: {
+      description: 'Cursors of the page, and whether items follow or precede it.',
+    },
     pageInfoTypeOptions: {
       description: 'Cursors of a page, and whether items follow or precede it.',
     },
@@ -70,7 +72,7 @@ export const builder = new SchemaBuilder<{
     endCursorFieldOptions: { description: 'Cursor of the last item; null if the page is empty.' },
     firstArgOptions: {
       description:
-        'Number of items from the start of the list, at most 500. Defaults to 20 if `last` is not set either.',
+        'Number of items from the start of the list, at most 500. Defaults to 20 if neither `first` nor `last` is set.',
     },
     afterArgOptions: { description: 'Returns items after this cursor.' },
     lastArgOptions: {

@@ -95,7 +95,7 @@ export class InputChecks {
   /** The address of a web page or of anything else that a browser can be sent to. */
   webAddress(member: string, value: string | null | undefined): void {
     if (value != null && !isWebAddress(value)) {
-      const message = 'must be a URL with http or https, e.g. `https://example.com/shop`.';
+      const message = 'must be an http or https URL, e.g. `https://example.com/shop`.';
       this.issue(member, fault('INVALID_URL', message));
     }
   }
@@ -103,8 +103,7 @@ export class InputChecks {
   /** A domain with its scheme. It may have a port but no path: every path is a separate link. */
   domain(member: string, value: string | null | undefined): void {
     if (value != null && !(isWebAddress(value) && /^https?:\/\/[^/?#@\\]+\/?$/i.test(value))) {
-      const message =
-        'must be http or https and a host without a path, e.g. `https://go.example.com`.';
+      const message = 'must be an http or https URL without a path, e.g. `https://go.example.com`.';
       this.issue(member, fault('INVALID_DOMAIN', message));
     }
   }

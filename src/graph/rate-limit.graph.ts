@@ -45,7 +45,7 @@ const RateLimitRef = builder.objectRef<RateLimit>('RateLimit').implement({
     }),
     cost: t.exposeInt('cost', {
       nullable: false,
-      description: 'Upstream requests that this operation sent to this API, for all its fields.',
+      description: 'Number of upstream requests that this operation sent to this API.',
     }),
   }),
 });
@@ -55,7 +55,7 @@ builder.queryField('rateLimit', (t) =>
     type: RateLimitRef,
     nullable: false,
     description:
-      'The rate limit budget of one upstream API, after all other fields of the operation are resolved. Costs no upstream request, unless the caller’s own API key must be verified first.',
+      'The rate limit budget of one upstream API, read after all other fields of the operation are resolved. Costs no upstream request, unless the caller’s own API key must be verified first.',
     args: {
       upstream: t.arg({
         type: UpstreamNameRef,

@@ -6,7 +6,8 @@ import { encodeGlobalId } from './ids/global-id.ts';
 import { UpstreamNameRef } from './rate-limit.graph.ts';
 
 const ErrorRef = builder.interfaceRef<Error>('Error').implement({
-  description: 'A refusal that a form can show to the user. All other failures are GraphQL errors.',
+  description:
+    'A rejected mutation, with a reason that a form can show to the user. All other failures are GraphQL errors.',
   fields: (t) => ({
     message: t.exposeString('message', {
       nullable: false,
@@ -18,14 +19,16 @@ const ErrorRef = builder.interfaceRef<Error>('Error').implement({
 /** The type of `InputIssue.code`. What `params` holds for a code is part of its description. */
 const InputIssueCodeRef = builder.enumType('InputIssueCode', {
   description:
-    'What is wrong with an input value. Each code lists its `params`; a code that lists none has none.',
+    'What is wrong with an input value. The description of each code lists its `params`, if it has any.',
   values: {
     REQUIRED: { description: 'The value is missing or is not a string.' },
     REQUIRED_ANY_OF: {
       description: 'At least one of several values is required. `members`: their names, as a list.',
     },
     BLANK: { description: 'The value is blank.' },
-    EMPTY: { description: 'The value is empty: a file of 0 bytes, or data without any part.' },
+    EMPTY: {
+      description: 'The value is empty: a file of 0 bytes, or `fields` without a non-empty member.',
+    },
     TOO_SHORT: { description: 'The value has too few characters. `min`: the minimum.' },
     TOO_LONG: { description: 'The value is too long. `maxBytes`: the maximum, in bytes of UTF-8.' },
     TOO_LARGE: { description: 'The file is too large for a mutation. `maxBytes`: the maximum.' },
@@ -37,7 +40,7 @@ const InputIssueCodeRef = builder.enumType('InputIssueCode', {
     },
     INVALID_CHARACTERS: {
       description:
-        'The value has characters other than letters, digits and certain signs. `signs`: the allowed signs, as one string.',
+        'The value contains a character that is not a letter, a digit or an allowed sign. `signs`: the allowed signs, as one string.',
     },
     INVALID_EMAIL: { description: 'The value is not an email address.' },
     INVALID_URL: { description: 'The value is not an http or https URL.' },
@@ -57,7 +60,7 @@ const InputIssueCodeRef = builder.enumType('InputIssueCode', {
     },
     NOT_FOR_TYPE: {
       description:
-        'The data does not fit this type of QR code. `type`: the type; `members`: the members it accepts, as a list.',
+        'The data has a member that this type of QR code does not accept. `type`: the type; `members`: the members it accepts, as a list.',
     },
     UNKNOWN_OPTION: {
       description:
@@ -81,18 +84,19 @@ const InputIssueRef = builder.objectRef<InputIssue>('InputIssue').implement({
     code: t.expose('code', {
       type: InputIssueCodeRef,
       nullable: false,
-      description: 'What is wrong, for a client with messages of its own.',
+      description: 'What is wrong, as a code, for clients that show their own messages.',
     }),
     params: t.field({
       type: 'JSONObject',
       nullable: false,
       description:
-        'Parameters for such a message, e.g. `{"min": 5}`. The code defines their names; most codes have none.',
+        'Parameters for the client’s own message, e.g. `{"min": 5}`. The code defines their names; most codes have none.',
       resolve: (issue) => ({ ...issue.params }),
     }),
     message: t.exposeString('message', {
       nullable: false,
-      description: 'What is wrong, as an English sentence for the user.',
+      description:
+        'What is wrong, for the user: an English predicate without a subject, e.g. `must not be blank.`',
     }),
   }),
 });
@@ -162,7 +166,11 @@ export function resultOf<T>(type: T, name: string) {
     errors: {
       types: [InvalidInput, UpstreamRejected],
       directResult: true as const,
-      union: { name, description: 'The changed object, or the reason why nothing was changed.' },
+      union: {
+        name,
+        description:
+          'The object that was created, changed or deleted, or the reason why nothing was changed.',
+      },
     },
   };
 }

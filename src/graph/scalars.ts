@@ -43,7 +43,7 @@ builder.scalarType('JSONObject', {
 builder.scalarType('Upload', {
   specifiedByURL: 'https://github.com/jaydenseric/graphql-multipart-request-spec',
   description:
-    'A file, sent as a part of a request of the GraphQL multipart request specification. Send large files to `PUT /files/:filename`.',
+    'A file, sent as a part of a multipart request, as the GraphQL multipart request specification defines it. Send large files to `PUT /files/:filename`.',
   serialize: () => {
     throw new TypeError('Upload is an input type');
   },

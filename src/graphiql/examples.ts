@@ -5,8 +5,9 @@ export interface Example {
 }
 
 const dashboard = `# The account, and ten channels with five items each.
-# Costs 12 upstream requests, none while cached:
-# extensions.upstream of the response counts them.
+# Costs 12 upstream requests, or none if all data is
+# cached. extensions.upstream of the response
+# contains the number.
 query Dashboard {
   account {
     username
@@ -36,7 +37,7 @@ query Dashboard {
 
 const channel = `# A channel contains links, bio pages and QR codes.
 # Select the fields of each type. The QR codes are
-# read together, not one by one.
+# read by list pages if that costs less.
 query Channel {
   channels(first: 1) {
     nodes {
@@ -144,7 +145,7 @@ query Purchase($code: String!) {
 }
 `;
 
-const newCampaign = `# Returns the new campaign, or the reason for the refusal. Try a blank name.
+const newCampaign = `# Returns the new campaign, or the reason for the rejection. Try a blank name.
 mutation NewCampaign($input: CreateCampaignInput!) {
   createCampaign(input: $input) {
     __typename
@@ -215,7 +216,8 @@ query LiveCampaigns @live {
 }
 `;
 
-const deferred = `# @defer: the codes come at once, their statistics later, as they arrive.
+const deferred = `# @defer: the response contains the codes first.
+# Their statistics follow as they arrive.
 query Deferred {
   qrCodes(first: 5) {
     nodes {
@@ -232,7 +234,7 @@ query Deferred {
 }
 `;
 
-const upload = `# Choose a file below Run. The server answers with its short link.
+const upload = `# Choose a file below Run. The response contains its short link.
 mutation Upload($input: UploadFileInput!) {
   uploadFile(input: $input) {
     __typename

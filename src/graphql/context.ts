@@ -78,7 +78,7 @@ function notAdmitted(): UpstreamFailure {
   return new UpstreamFailure(
     'LINKS',
     'UPSTREAM_UNAUTHENTICATED',
-    'The link-management API has not accepted this key yet, and a dry run sends no request to verify it. Run `{ account { id } }` first.',
+    'The link-management API has not verified this key yet, and a dry run sends no upstream request. Run `{ account { id } }` first.',
   );
 }
 

@@ -58,7 +58,7 @@ export function createMaskError(
       }
     }
     if (isAbort(reason)) {
-      return show(located, CANCELED, 'The request was canceled');
+      return show(located, CANCELED, 'The request was canceled.');
     }
     if (typeof reason !== 'object' || reason === null || !reported.has(reason)) {
       if (typeof reason === 'object' && reason !== null) {
@@ -66,7 +66,11 @@ export function createMaskError(
       }
       onUnexpected(reason);
     }
-    return show(located, 'INTERNAL_SERVER_ERROR', 'Something went wrong');
+    return show(
+      located,
+      'INTERNAL_SERVER_ERROR',
+      'Internal error. The log of the gateway has the cause.',
+    );
   };
   return (error) => {
     if (error instanceof GraphQLError && made.has(error)) return error;

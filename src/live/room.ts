@@ -50,7 +50,7 @@ export class LiveRoom {
    */
   checkStream(caller: string): void {
     if (!this.#streams.mayTake(caller)) {
-      throw tooMany('Your limit of open live queries is reached.');
+      throw tooMany('Your limit of open live queries is reached. Close one, or retry later.');
     }
   }
 
@@ -66,11 +66,13 @@ export class LiveRoom {
    */
   openQuery(caller: string, keptBytes: number): QueryRoom {
     if (!this.#bytes.mayTake(caller)) {
-      throw tooMany('Your live queries have reached the memory limit per caller.');
+      throw tooMany(
+        'Your live queries have reached the memory limit per caller. Close one, or select less.',
+      );
     }
     if (!this.#watched.mayTake(caller)) {
       throw tooMany(
-        'Your live queries have reached the limit of watched cache entries per caller.',
+        'Your live queries have reached the limit of watched cache entries per caller. Close one, or select less.',
       );
     }
     return new QueryRoom(this.#bytes, this.#watched, {

@@ -4,7 +4,7 @@ import { type Item, type ItemMedia, type ItemMediaKind, type ItemPrice, items } 
 import { matchItem } from './item-filter.ts';
 
 const ItemMediaKindRef = builder.enumType('ItemMediaKind', {
-  description: 'The media type of an item’s preview.',
+  description: 'The kind of media of an item’s preview.',
   values: {
     IMAGE: { description: 'A picture.' },
     VIDEO: { description: 'A video, with or without sound.' },
@@ -18,7 +18,7 @@ const ItemMediaRef = builder.objectRef<ItemMedia>('ItemMedia').implement({
     kind: t.expose('kind', {
       type: ItemMediaKindRef,
       nullable: false,
-      description: 'Media type, derived from the previews because the API does not provide it.',
+      description: 'Kind of media, derived from the previews because the API does not provide it.',
     }),
     thumbnail: t.exposeString('thumbnail', {
       description: 'URL of a small image; null if it has none.',
@@ -27,10 +27,10 @@ const ItemMediaRef = builder.objectRef<ItemMedia>('ItemMedia').implement({
       description: 'URL of a large image; null for audio.',
     }),
     previewVideo: t.exposeString('previewVideo', {
-      description: 'URL of a video; null for all other media types.',
+      description: 'URL of a video; null for all other kinds of media.',
     }),
     previewAudio: t.exposeString('previewAudio', {
-      description: 'URL of an audio file; null for all other media types.',
+      description: 'URL of an audio file; null for all other kinds of media.',
     }),
     screenshots: t.field({
       type: ['String'],
@@ -66,7 +66,7 @@ builder.node(ItemRef, {
       description: 'Name of the item; null if the API does not provide it.',
     }),
     description: t.exposeString('description', {
-      description: 'Description, which can contain HTML; null if it has none.',
+      description: 'Description, which can contain HTML; null if the item has none.',
     }),
     category: t.exposeString('category', {
       description: 'Category on the marketplace; null if it has none.',

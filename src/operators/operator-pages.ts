@@ -70,7 +70,7 @@ function forReaders(page: OperatorPage): OperatorPage {
 
 function forLocalCallers(page: OperatorPage): OperatorPage {
   const refusal =
-    'This page is open to requests from this machine only. METRICS=open opens it to all callers.';
+    'This page accepts requests only from this machine. METRICS=open makes it accept all callers.';
   return (request, response, admission) => {
     if (isLocal(request)) page(request, response, admission);
     else respond(response, textAnswer(403, refusal));

@@ -52,4 +52,5 @@ export function createProbePage({
   };
 }
 
-const REFUSAL = 'Only check-config --probe with the upstream keys of this gateway can use this.';
+const REFUSAL =
+  'Only check-config --probe with the upstream API keys of this gateway may use this page.';

@@ -31,7 +31,7 @@ export function startReport(config: Config, addresses: Addresses): string[] {
       ? []
       : [
           `sandbox   ${facts.sandbox}`,
-          'To make an API of the sandbox fail, POST to /__faults at its address; GET lists the kinds.',
+          'To simulate failures of a sandbox API, POST to /__faults at its URL; GET lists the kinds of faults.',
           'No upstream API is configured: the gateway serves sandbox data. Set LINKS_BASE_URL and LINKS_API_KEY,',
           'or MARKET_BASE_URL and MARKET_API_KEY, to use real APIs.',
         ]),
@@ -62,7 +62,7 @@ export function startFacts(
 }
 
 const callers: Readonly<Record<Config['auth']['mode'], string>> = {
-  none: 'anyone who reaches this port',
+  none: 'all clients that reach this port',
   token: 'token from AUTH_TOKENS_FILE',
   jwt: 'token of the identity provider',
   passthrough: 'API key of the link-management API',

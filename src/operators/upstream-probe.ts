@@ -1,5 +1,5 @@
 import type { Credential } from '../auth/credential.ts';
-import { GatewayError, type UpstreamName } from '../errors.ts';
+import { GatewayError, type UpstreamName, upstreamTitle } from '../errors.ts';
 import { account } from '../links/account/account.ts';
 import { seller } from '../market/seller.ts';
 import type { Clock } from '../scheduling/clock.ts';
@@ -122,7 +122,7 @@ function failed(
     return [
       ...found,
       {
-        sentence: `The ${upstream} upstream does not return the account of ${upstream}_API_KEY (HTTP ${witnessed.answer?.status}). Check ${upstream}_BASE_URL, and the permissions of the key.`,
+        sentence: `${upstreamTitle[upstream]} does not return the account of ${upstream}_API_KEY (HTTP ${witnessed.answer?.status}). Check ${upstream}_BASE_URL, and the permissions of the key.`,
         at: 'configuration',
       },
     ];

@@ -122,7 +122,7 @@ export class Standing {
     this.#wasOut = isOut;
     if (isOut) {
       this.#complain(
-        'Redis is unreachable. Until it is back, no upstream requests are sent and cache entries are served as stale.',
+        'Redis is unreachable. Until it responds, no upstream requests are sent, and cache entries are served as stale.',
       );
     } else {
       this.#refusals.forget(() => true);

@@ -1,4 +1,4 @@
-import type { UpstreamName } from '../errors.ts';
+import { type UpstreamName, upstreamTitle } from '../errors.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import type { RawAnswer } from './request.ts';
 import type { Witness, Witnessed } from './wire/exchange.ts';
@@ -43,7 +43,7 @@ function diagnose(witnessed: Witnessed, subject: Subject, wallMs: number): Findi
     const direction = skewMs > 0 ? 'ahead of' : 'behind';
     findings.push(
       world(
-        `The clock of this machine is ${Math.round(Math.abs(skewMs) / 1000)} s ${direction} the clock of the ${subject.upstream} upstream. Synchronize it by NTP; if it is correct, report this to the operator of the upstream.`,
+        `The clock of this machine is ${Math.round(Math.abs(skewMs) / 1000)} s ${direction} the clock of ${upstreamTitle[subject.upstream].replace('The', 'the')}. Synchronize it with NTP; if it is correct, report this to the operator of the API.`,
       ),
     );
   }
@@ -55,7 +55,7 @@ export function findingsOf(witnessed: Witnessed, subject: Subject, wallMs: numbe
   const findings = diagnose(witnessed, subject, wallMs);
   const { outcome } = witnessed;
   if (outcome.kind !== 'failure' || outcome.failure.kind !== 'unavailable') return findings;
-  const sentence = `The ${subject.upstream} upstream is unavailable (${outcome.failure.detail}).`;
+  const sentence = `${upstreamTitle[subject.upstream]} is unavailable (${outcome.failure.detail}).`;
   return [...findings, world(sentence)];
 }
 
@@ -124,7 +124,7 @@ function faultOf(
   if (failure.kind === 'unauthenticated') {
     return ownKey
       ? configuration(
-          `The ${upstream} upstream rejects ${upstream}_API_KEY. Check that the key is complete, belongs to this installation and has not expired.`,
+          `${upstreamTitle[upstream]} rejects ${upstream}_API_KEY. Check that the key is complete, belongs to this installation and has not expired.`,
         )
       : null;
   }
@@ -152,7 +152,7 @@ function unanswered({ cause, kind }: WireError, { timeoutMs, upstream }: Subject
   const known = code === '' ? '' : ` (${code})`;
   if (kind === 'timeout') {
     return world(
-      `The ${upstream} upstream did not respond within ${timeoutMs} ms. Check ${setting}, or raise ${upstream}_TIMEOUT_MS.`,
+      `${upstreamTitle[upstream]} did not respond within ${timeoutMs} ms. Check ${setting}, or raise ${upstream}_TIMEOUT_MS.`,
     );
   }
   if (code === 'ENOTFOUND' || code === 'ERR_INVALID_URL') {
@@ -165,11 +165,11 @@ function unanswered({ cause, kind }: WireError, { timeoutMs, upstream }: Subject
   }
   if (/EPROTO|SSL|HPE_/.test(code)) {
     return configuration(
-      `The server at ${setting} does not use the protocol of the URL${known}. Check http or https, and the port.`,
+      `The server at ${setting} does not use the protocol of the URL${known}. Check whether the URL needs http or https, and check the port.`,
     );
   }
   return world(
-    `The ${upstream} upstream is unreachable${known}. Check the host and port of ${setting}, and the network access of this machine.`,
+    `${upstreamTitle[upstream]} is unreachable${known}. Check the host and port of ${setting}, and the network access of this machine.`,
   );
 }
 

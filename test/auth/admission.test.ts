@@ -53,7 +53,7 @@ describe('a made-up key', () => {
     const before = door.calls();
     const reply = await door.ask(`{ ${field} }`, 'made-up', price);
     expect(reply.code).toBe('UPSTREAM_UNAUTHENTICATED');
-    expect(reply.errors[0]?.message).toMatch(/has not accepted this key yet/);
+    expect(reply.errors[0]?.message).toMatch(/has not verified this key yet/);
     expect(plan(reply)).toEqual({
       calls: 1,
       callsByUpstream: { LINKS: 1, MARKET: 0 },

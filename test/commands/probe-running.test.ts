@@ -104,7 +104,7 @@ describe('a probe beside a running gateway', () => {
       const { lines, wrong } = await probe(config);
       expect(lines[1]).toMatch(/^LINKS +No request was sent\. .* in \d+ s/);
       expect(lines[2]).toMatch(
-        /^LINKS +The latest result, \d+ s ago: The LINKS upstream is unavailable \(HTTP 503 with HTML\)\.$/,
+        /^LINKS +The latest result, \d+ s ago: The link-management API is unavailable \(HTTP 503 with HTML\)\.$/,
       );
       expect(wrong).toBe('world');
     }
@@ -134,7 +134,7 @@ describe('a probe beside a running gateway', () => {
       rewrite: () => ({ status: 401, headers: {}, body: { error: 1, message: 'Invalid API key' } }),
     });
     const { lines, wrong } = await probe(config);
-    expect(lines[1]).toMatch(/^LINKS +The LINKS upstream rejects LINKS_API_KEY/);
+    expect(lines[1]).toMatch(/^LINKS +The link-management API rejects LINKS_API_KEY/);
     expect(wrong).toBe('configuration');
   });
 

@@ -118,7 +118,7 @@ describe('a probe', () => {
   it('does not blame the configuration for what is out of order', async () => {
     const { lines, wrong } = await faulty(503, '<html>Maintenance</html>');
     expect([lines[0], wrong]).toEqual([
-      'LINKS   The LINKS upstream is unavailable (HTTP 503 with HTML).',
+      'LINKS   The link-management API is unavailable (HTTP 503 with HTML).',
       'world',
     ]);
   });
@@ -132,7 +132,7 @@ describe('a probe', () => {
     };
     const { lines, wrong } = await probe(configure(), late);
     expect(lines[0]).toMatch(
-      /The clock of this machine is (600|601) s ahead of the clock of the LINKS/,
+      /The clock of this machine is (600|601) s ahead of the clock of the link-management API/,
     );
     expect(wrong).toBe('world');
   });
@@ -210,7 +210,7 @@ describe('what a probe spends', () => {
     expect((await probe(config)).wrong).toBe('nothing');
     const second = await probe(config);
     expect(second.lines[0]).toMatch(
-      /Rate limit of the link-management API reached. Retry in \d+ s/,
+      /The rate limit of the link-management API is reached. Retry in \d+ s/,
     );
     expect(second.wrong).toBe('world');
     server.closeAllConnections();

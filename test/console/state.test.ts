@@ -390,7 +390,7 @@ describe('The hour', () => {
     expect(pixels).toMatchObject({ resource: 'pixels', upstream: 'LINKS', ttlMs: 10_000 });
     expect(pixels?.renewals).toBe(busy.sandbox.links.requests.length - 1);
     expect(pixels?.hint).toBe(
-      `The ttl of 10 s cost ${pixels?.renewals} requests in the last hour, 98 % of all. TTL_PIXELS_MS=50000 would save most of them.`,
+      `With a ttl of 10 s, refreshes cost ${pixels?.renewals} upstream requests in the last hour, 98 % of all. TTL_PIXELS_MS=50000 would save most of them.`,
     );
     expect(loadConfig({ TTL_PIXELS_MS: '50000' }).ttlMs.pixels).toBe(50_000);
   });

@@ -106,7 +106,7 @@ describe('what the pages say to do, done literally,', () => {
     const { page, says } = runbook('GatewayKeyRefused');
     expect(says).toMatch(/check-config --probe .* LINKS_API_KEY_FILE .* within two seconds/);
     expect(page).toContain('check-config --probe');
-    expect(await probed()).toContain('The LINKS upstream rejects LINKS_API_KEY.');
+    expect(await probed()).toContain('The link-management API rejects LINKS_API_KEY.');
     writeFileSync(file, sandbox.links.keys.admin);
     await clock.advance(2000);
     expect(await code(READ)).toBeUndefined();

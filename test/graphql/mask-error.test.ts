@@ -34,7 +34,7 @@ describe('an error of a field', () => {
       const answer = await ask(server, `{ ${field} }`);
       expect(answer.errors).toEqual([
         {
-          message: 'Something went wrong',
+          message: 'Internal error. The log of the gateway has the cause.',
           locations: [{ line: 1, column: 3 }],
           path: [field.split(' ')[0]],
           extensions: { code: 'INTERNAL_SERVER_ERROR' },

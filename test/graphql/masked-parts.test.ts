@@ -61,7 +61,7 @@ describe('An error in a part that comes later', () => {
   ])('says nothing of the inside, and is reported once: %s', async (query) => {
     const { text, unexpected } = await ask(query);
     expect(text).toContain('"hasNext":true');
-    expect(text).toContain('Something went wrong');
+    expect(text).toContain('Internal error. The log of the gateway has the cause.');
     expect(text).toContain('"code":"INTERNAL_SERVER_ERROR"');
     expect(text).not.toMatch(/secret|s3cret|ECONNREFUSED/);
     expect(unexpected).toEqual([DEFECT]);

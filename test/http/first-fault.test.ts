@@ -24,7 +24,7 @@ describe('the first request that fails after a start', () => {
     await gateway.ask(ACCOUNT);
     await gateway.ask('{ plans { name } }');
     expect(warnings(gateway)).toEqual([
-      'The LINKS upstream rejects LINKS_API_KEY. Check that the key is complete, belongs to this installation and has not expired.',
+      'The link-management API rejects LINKS_API_KEY. Check that the key is complete, belongs to this installation and has not expired.',
     ]);
     expect(gateway.log()).not.toContain('mistyped');
   });

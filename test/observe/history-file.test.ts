@@ -182,7 +182,7 @@ describe('The past of the console', () => {
     expect((await look(busy)).sent.length).toBeGreaterThan(36);
     await busy.close();
     expect(complaints(busy)).toEqual([
-      expect.stringMatching(/history\.json cannot be written .*lost at a restart/),
+      expect.stringMatching(/history\.json cannot be written .*lost at the next restart/),
     ]);
   });
 

@@ -127,7 +127,7 @@ describe('/readyz', () => {
       {
         level: 'warn',
         time: expect.any(String),
-        msg: 'LINKS_RATE_LIMIT is 60, but the LINKS upstream announces a limit of 30 requests, which applies. Set LINKS_RATE_LIMIT=30.',
+        msg: 'LINKS_RATE_LIMIT is 60, but the link-management API announces a limit of 30 requests, which applies. Set LINKS_RATE_LIMIT=30.',
       },
     ]);
     links.fault({

@@ -141,7 +141,7 @@ describe('a fault that makes no sense', () => {
     [
       { kind: 'bad-key', applied: true, times: 0, forMs: 1e9, method: 'PATCH', path: 'qr' },
       [
-        expect.stringContaining('"applied" is no member of a fault of this kind'),
+        expect.stringContaining('"applied" is not a member of this kind of fault'),
         'times must be a whole number from 1 to 10000.',
         'forMs must be a whole number from 1 to 86400000.',
         'method must be one of GET, POST, PUT, DELETE.',

@@ -84,11 +84,11 @@ describe('Spending', () => {
     );
     expect(errors[0]).toMatchObject({
       message:
-        'Needs 3 upstream requests; 2 of 3 remain for this operation. Request at most 2 items.',
+        'This field needs 3 upstream requests; the operation has 2 of 3 left. Request at most 2 items.',
       details: { upstream: 'LINKS', limit: 3, needed: 3, left: 2 },
     });
     expect(errors[1]).toMatchObject({
-      message: 'Rejected together with another field.',
+      message: 'Rejected together with another field; see the first error.',
       details: { upstream: 'LINKS' },
     });
     expect(errors[2]).toBe(errors[1]);

@@ -10,7 +10,7 @@ export const liveDirective = new GraphQLDirective({
     throttle: {
       type: GraphQLInt,
       description:
-        'Minimum time between two changes in milliseconds, at most 60,000. Changes within that time are sent together.',
+        'Minimum time in milliseconds between two events, at most 60,000. Changes within that time are sent together.',
       defaultValue: 0,
     },
   },

@@ -24,7 +24,7 @@ builder.queryField('node', (t) =>
   t.field({
     type: builder.nodeInterfaceRef(),
     description:
-      'Looks up an object by its ID; null if it does not exist. Costs the same as looking up that type by ID: no upstream request while a list that contains the object is cached.',
+      'Looks up an object by its ID; null if it does not exist. Costs the same as the field that looks up that type, e.g. `campaign`: no upstream request if a list that contains the object is cached.',
     args: {
       id: t.arg.id({ required: true, description: 'The `id` of any object.' }),
     },
@@ -37,7 +37,7 @@ builder.queryField('nodes', (t) =>
     type: [builder.nodeInterfaceRef()],
     nullable: { list: false, items: true },
     description:
-      'Looks up objects by their IDs, in the order of the IDs; null for each object that does not exist. IDs of one type are read together. Costs the same as looking up each type by ID. An ID that is not of this graph is null, with an error at its index.',
+      'Looks up objects by their IDs, in the order of the IDs; null for each object that does not exist. IDs of one type are read together. Costs the same as the fields that look up each type. For an invalid ID, the result is null, with an error at its index.',
     args: {
       ids: t.arg.idList({
         required: true,

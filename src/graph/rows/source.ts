@@ -262,7 +262,7 @@ export class Source {
     throw new UpstreamFailure(
       this.#upstream,
       'UPSTREAM_NOT_CONFIGURED',
-      `${upstreamTitle[this.#upstream]} is not configured on this gateway.`,
+      `${upstreamTitle[this.#upstream]} is not configured. The operator can set its base URL and API key.`,
     );
   }
 }

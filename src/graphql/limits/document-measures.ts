@@ -105,21 +105,21 @@ export function measureDocument(document: DocumentNode, limits: DocumentLimits):
     );
   }
   for (const { aliases, depth, directives } of operations) {
-    if (depth > maxDepth) throw beyond('Query depth', maxDepth, depth);
-    if (aliases > maxAliases) throw beyond('Aliases', maxAliases, aliases);
-    if (directives > maxDirectives) throw beyond('Directives', maxDirectives, directives);
+    if (depth > maxDepth) throw beyond(`has a depth of ${depth}`, maxDepth);
+    if (aliases > maxAliases) throw beyond(`has ${aliases} aliases`, maxAliases);
+    if (directives > maxDirectives) throw beyond(`has ${directives} directives`, maxDirectives);
   }
   const pairs = walk.pairs();
   if (pairs > MAX_PAIRS) {
     throw tooExpensive(
-      `The operation selects the same fields repeatedly: ${pairs} pairs of equal fields; the limit is ${MAX_PAIRS}. Select each field once.`,
+      `The operation selects the same fields too often: it has ${pairs} pairs of equal fields; the limit is ${MAX_PAIRS}. Select each field once.`,
     );
   }
   return { traits: walk.traits, pairs };
 }
 
-function beyond(what: string, limit: number, found: number): Error {
-  return tooExpensive(`${what} limit of ${limit} exceeded, found ${found}.`);
+function beyond(what: string, limit: number): Error {
+  return tooExpensive(`The operation ${what}; the limit is ${limit}. Select less, or split it.`);
 }
 
 class DocumentWalk {

@@ -23,7 +23,7 @@ import { examine, type Findings } from './validity.ts';
 
 /** What a caller reads who asks for a subscription, and what one reads who opens a WebSocket. */
 export const ASK_LIVE =
-  'To keep data current, send a query with the directive @live, such as "query @live { channels(first: 5) { nodes { name } } }", by HTTP POST with "Accept: text/event-stream".';
+  'To receive updates, send a query with the directive @live, such as "query @live { channels(first: 5) { nodes { name } } }", by HTTP POST with "Accept: text/event-stream".';
 
 /** Absolute limit of nested selections: parsers are recursive. */
 const MAX_NESTING = 1000;

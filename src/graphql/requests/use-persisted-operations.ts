@@ -47,7 +47,7 @@ export function useAllowList(operations: ReadonlyMap<string, string>): Plugin {
       if (id === null || (text !== null && query === undefined)) {
         throw new GatewayError(
           'FORBIDDEN',
-          'This gateway accepts only persisted operations, by id.',
+          'This gateway accepts only listed operations. Send the id of a listed operation.',
         );
       }
       if (text !== null && text !== query) {

@@ -26,7 +26,7 @@ export interface OriginRights {
 interface OriginsOptions {
   /** Whether pages of this machine are allowed without being listed. */
   readonly loopback: boolean;
-  /** Called with a sentence about each page that was refused. */
+  /** Called with a sentence about each rejected origin. */
   readonly onRefused: (sentence: string) => void;
 }
 
@@ -67,7 +67,7 @@ export class Origins {
       return;
     this.#reported.add(origin);
     this.#options.onRefused(
-      `A page of ${origin} was refused. To allow it, set CORS_ORIGINS=${[...this.#listed, origin].join(',')}`,
+      `A request from a page of ${origin} was rejected. To allow it, set CORS_ORIGINS=${[...this.#listed, origin].join(',')}`,
     );
   }
 

@@ -100,7 +100,7 @@ const documentAnswer = { status: 200, cacheControl: 'no-cache', vary: 'Accept' }
 const notBuilt = {
   ...textAnswer(
     503,
-    'This page is being built and loads when it is ready. If it does not, run: npm run build',
+    'This page is being built and will load when the build is complete. If it does not load, run: npm run build',
   ),
   headers: { 'Retry-After': '1', Refresh: '1' },
 };

@@ -41,10 +41,10 @@ function refusal(
     case 'EADDRINUSE':
       return `Port ${port} on ${host} is in use by another process. Set ${setting} to a free port, or to 0 for any.`;
     case 'EACCES':
-      return `Port ${port} on ${host} is not allowed to this user. Set ${setting} to 1024 or above.`;
+      return `This user may not listen on port ${port} of ${host}. Set ${setting} to 1024 or above.`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return `${host} is not an address of this machine. Set HOST to one, to 127.0.0.1 or to 0.0.0.0.`;
+      return `${host} is not an address of this machine. Set HOST to an address of this machine, to 127.0.0.1 or to 0.0.0.0.`;
     default:
       return `Cannot listen on port ${port} of ${host}: ${error.message}.`;
   }

@@ -93,7 +93,7 @@ builder.mutationField('updateAccount', (t) =>
   t.field({
     ...resultOf(AccountRef, 'UpdateAccountResult'),
     description:
-      'Changes the email address or the password of the account that owns the API key. Costs 1 upstream request, plus 1 if any field other than a changed `email` is selected.',
+      'Changes the email address or the password of the account that owns the API key. Costs 1 upstream request, plus a read of the account if any field other than a changed `email` is selected.',
     args: {
       input: t.arg({ type: UpdateAccountInput, required: true, description: 'The changes.' }),
     },

@@ -15,14 +15,14 @@ const LoginUrlRef = builder.objectRef<LoginUrl>('LoginUrl').implement({
     url: t.exposeString('url', {
       nullable: false,
       description:
-        'URL that logs in the first person who opens it. It is a secret: the gateway neither caches nor logs it.',
+        'URL that logs in as the user, once. It is a secret: the gateway neither caches nor logs it.',
       extensions: { secret: true },
     }),
     expiresAt: t.expose('expiresAt', {
       type: 'DateTime',
       nullable: false,
       description:
-        'Earliest time at which an unused URL expires: one hour after the request was sent.',
+        'An unused URL is valid at least until this time: one hour after the request was sent.',
     }),
   }),
 });

@@ -21,7 +21,7 @@ const PlanFeatureNameRef = builder.enumType('PlanFeatureName', {
     ALIAS: { description: 'Premium aliases.' },
     DEVICE: { description: 'Device targeting.' },
     GEO: { description: 'Geographic targeting.' },
-    BUNDLE: { description: 'Bundles of links, called campaigns in this graph.' },
+    BUNDLE: { description: 'Campaigns, which the API calls bundles.' },
     PARAMETERS: { description: 'Parameters added to the target URL.' },
     EXPORT: { description: 'Data export.' },
     API: { description: 'API access.' },
@@ -29,7 +29,7 @@ const PlanFeatureNameRef = builder.enumType('PlanFeatureName', {
 });
 
 const PlanFeatureRef = builder.objectRef<PlanFeature>('PlanFeature').implement({
-  description: 'Whether a plan includes a feature, and how many of it.',
+  description: 'Whether a plan includes a feature, and the number it includes.',
   fields: (t) => ({
     name: t.exposeString('name', {
       nullable: false,
@@ -40,7 +40,7 @@ const PlanFeatureRef = builder.objectRef<PlanFeature>('PlanFeature').implement({
       description: 'Whether the plan includes the feature.',
     }),
     count: t.exposeInt('count', {
-      description: 'Number that the plan includes; null for a feature without a count.',
+      description: 'Number of objects that the plan includes; null for a feature without a count.',
     }),
   }),
 });
@@ -55,7 +55,7 @@ const PlanPricesRef = builder.objectRef<PlanPrices>('PlanPrices').implement({
       description: 'Price per year; null if not offered.',
     }),
     lifetime: t.exposeFloat('lifetime', {
-      description: 'Price for as long as the service exists; null if not offered.',
+      description: 'Price for the lifetime of the service; null if not offered.',
     }),
   }),
 });

@@ -11,7 +11,7 @@ import { plans, type SubscriptionType, subscribeUser } from './plan.ts';
 import { createUser, deleteUser, type User, type UserFilter, userApiKey, users } from './user.ts';
 
 const UserFilterRef = builder.enumType('UserFilter', {
-  description: 'The users to list.',
+  description: 'The kind of users to list.',
   values: {
     ADMIN: { description: 'Administrators.' },
     FREE: { description: 'Users on a free plan.' },
@@ -92,10 +92,12 @@ builder.queryFields((t) => ({
     nullable: { list: true, items: false },
     semanticNonNull: true,
     description:
-      'All users, or those that match. Requires the API key of an administrator. Costs 1 upstream request per combination of arguments if not cached.',
+      'All users, or those that match the arguments. Requires the API key of an administrator. Costs 1 upstream request per combination of arguments if not cached.',
     args: {
       filter: t.arg({ type: UserFilterRef, description: 'Only users of this kind.' }),
-      email: t.arg.string({ description: 'Only users that the API finds for this email address.' }),
+      email: t.arg.string({
+        description: 'Only users with this email address, as the API compares it.',
+      }),
     },
     resolve: (_root, { filter, email }, { links }) => links.all(users(filter, email)),
   }),
@@ -115,10 +117,11 @@ const CreateUserInput = builder.inputType('CreateUserInput', {
   fields: (t) => ({
     username: t.string({
       required: true,
-      description: 'User name: at least 3 letters, digits, dots, hyphens and underscores.',
+      description:
+        'User name: at least 3 characters, each a letter, digit, dot, hyphen or underscore.',
     }),
     email: t.string({ required: true, description: 'Email address for login and notifications.' }),
-    password: t.string({ required: true, description: 'Password, at least 5 characters.' }),
+    password: t.string({ required: true, description: 'Password with at least 5 characters.' }),
     planId: t.id({
       description: 'The `id` or `databaseId` of the plan.',
     }),
@@ -131,7 +134,7 @@ const SubscriptionTypeRef = builder.enumType('SubscriptionType', {
   values: {
     MONTHLY: { description: 'One month.' },
     YEARLY: { description: 'One year.' },
-    LIFETIME: { description: 'As long as the service exists.' },
+    LIFETIME: { description: 'For the lifetime of the service.' },
   } satisfies Record<SubscriptionType, { description: string }>,
 });
 

@@ -29,7 +29,7 @@ builder.node(BrandedDomainRef, {
     }),
     redirect404: t.string({
       description:
-        'URL to which unknown paths redirect; null or empty if the service shows its own page.',
+        'URL to which unknown paths redirect; null or empty if the service shows its default page.',
       resolve: lazily(domains, 'redirect404'),
     }),
   }),
@@ -44,7 +44,7 @@ const whichDomain = 'The domain’s `id` or `databaseId`.';
 
 const CreateDomainInput = builder.inputType('CreateDomainInput', {
   description:
-    'The domain to add. Its DNS must already point at the service, otherwise the API rejects it.',
+    'The domain to add. Its DNS record must already point to the service; otherwise the API rejects it.',
   fields: (t) => ({
     domain: t.string({
       required: true,

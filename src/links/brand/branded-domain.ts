@@ -40,7 +40,7 @@ export interface CreateDomain extends UpdateDomain {
 }
 
 /**
- * Adds a domain, whose DNS must already point at the service. 1 upstream request.
+ * Adds a domain, whose DNS record must already point to the service. 1 upstream request.
  * Implements: Link API > Branded domains > POST /api/domain/add.
  */
 export function createDomain(input: CreateDomain): Write<Known<BrandedDomain>> {

@@ -4,14 +4,14 @@ import { type CtaOverlay, overlays } from './cta-overlay.ts';
 const CtaOverlayRef = builder.objectRef<CtaOverlay>('CtaOverlay');
 
 builder.node(CtaOverlayRef, {
-  description: 'A call-to-action overlay, shown on the target page of a short link.',
+  description: 'A call-to-action overlay on the target page of a short link.',
   id: { resolve: (row) => row.id, parse: Number },
   loadWithoutCache: (id, { links }) => links.find(overlays, id),
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
     type: t.exposeString('type', {
       description:
-        'Kind of the overlay as the API names it, e.g. `message` or `contact`; null if it has none.',
+        'Type of the overlay, as the API names it, e.g. `message` or `contact`; null if it has none.',
     }),
     name: t.exposeString('name', {
       description: 'Name of the overlay; null if it has none.',

@@ -40,11 +40,12 @@ builder.node(PixelRef, {
     databaseId: t.exposeInt('id', databaseId),
     type: t.field({
       type: PixelTypeRef,
-      description: 'The provider; null if this graph does not have it. See `typeName`.',
+      description: 'The provider; null if `PixelType` does not contain it: see `typeName`.',
       resolve: lazily(pixels, 'type'),
     }),
     typeName: t.string({
-      description: 'Name of the provider in the API; null if the API does not provide it.',
+      description:
+        'Name of the provider as the API spells it; null if the API does not provide it.',
       resolve: lazily(pixels, 'typeName'),
     }),
     name: t.string({

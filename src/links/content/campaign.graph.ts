@@ -49,7 +49,7 @@ builder.queryField('campaign', (t) =>
   t.field({
     type: CampaignRef,
     description:
-      'A campaign; null if it does not exist. Costs no upstream request while the page that contains it is cached, otherwise 1 per page up to that page.',
+      'A campaign; null if it does not exist. Costs no upstream request if the page that contains it is cached; otherwise 1 for each page from the first to that page.',
     args: {
       id: t.arg.id({ required: true, description: 'The campaign’s `id` or `databaseId`.' }),
     },

@@ -71,7 +71,7 @@ const QrItemRef = builder.objectRef<ChannelItem>('QrItem').implement({
     qrCode: t.field({
       type: QrCodeRef,
       description:
-        'The QR code; null if it was deleted. The QR codes of one operation are read together, by pages or one by one, whichever costs fewer upstream requests. Costs no upstream request while cached.',
+        'The QR code; null if it was deleted. The gateway reads the QR codes of an operation either by list pages or one by one, whichever costs fewer upstream requests. Costs no upstream request while cached.',
       resolve: (item, _args, context, info) =>
         findQrCode(item.id, context, info, ['channels', 'channelItems']),
     }),

@@ -77,14 +77,14 @@ builder.node(ChannelRef, {
 listField('channels', ChannelRef, channels, {
   rows: 'channels',
   description:
-    'The account’s channels. Costs 1 upstream request per page if not cached. Their items cost nothing unless selected.',
+    'The account’s channels. Costs 1 upstream request per page if not cached. The items of a channel cost upstream requests only if they are selected.',
 });
 
 builder.queryField('channel', (t) =>
   t.field({
     type: ChannelRef,
     description:
-      'A channel; null if it does not exist. Costs no upstream request while the page that contains it is cached, otherwise 1 per page up to that page. If only `items` is selected, only the items cost requests.',
+      'A channel; null if it does not exist. Costs no upstream request if the page that contains it is cached; otherwise 1 for each page from the first to that page. If only `items` is selected, only the items cost upstream requests.',
     args: {
       id: t.arg.id({ required: true, description: 'The channel’s `id` or `databaseId`.' }),
     },

@@ -44,11 +44,11 @@ builder.queryField('files', (t) =>
       nullable: true,
       semanticNonNull: true,
       description:
-        'The account’s uploaded files. Costs 1 upstream request per page if not cached. Each `search` value is a separate list.',
+        'The account’s uploaded files. Costs 1 upstream request per page if not cached. Each value of `search` is cached as a separate list.',
       args: {
         search: t.arg.string({
           description:
-            'Only files whose name the API matches with this text. A blank text matches all files.',
+            'Only files whose name matches this text, by the rules of the API. A blank text matches all files.',
         }),
       },
       resolve: (_root, { search, ...window }, { links }) => links.connection(files(search), window),
@@ -81,7 +81,7 @@ builder.mutationField('uploadFile', (t) =>
   t.field({
     ...resultOf(FileRef, 'UploadFileResult'),
     description:
-      'Uploads a small file. Send it by the GraphQL multipart request specification. Costs 1 upstream request, plus a read of the file for selected fields that the response does not contain.',
+      'Uploads a small file. Send it as the GraphQL multipart request specification defines. Costs 1 upstream request, plus a read of the file for selected fields that the response does not contain.',
     args: {
       input: t.arg({
         type: UploadFileInput,

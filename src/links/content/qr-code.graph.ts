@@ -42,7 +42,7 @@ const LabelCountRef = builder.objectRef<LabelCount>('LabelCount').implement({
       nullable: false,
       description: 'The value, e.g. a country or a browser.',
     }),
-    count: t.exposeInt('count', { nullable: false, description: 'Number of scans or visits.' }),
+    count: t.exposeInt('count', { nullable: false, description: 'Number of scans.' }),
   }),
 });
 
@@ -73,7 +73,7 @@ const QrStatisticsRef = builder.objectRef<QrStatistics>('QrStatistics').implemen
       topReferrers: counts('topReferrers', 'Scans by referring page.'),
       topBrowsers: counts('topBrowsers', 'Scans by browser.'),
       topOperatingSystems: counts('topOperatingSystems', 'Scans by operating system.'),
-      socialCounts: counts('socialCounts', 'Visits by social network.'),
+      socialCounts: counts('socialCounts', 'Scans by social network.'),
     };
   },
 });

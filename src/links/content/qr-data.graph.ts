@@ -10,12 +10,13 @@ export const QrTypeRef = builder.enumType('QrType', {
     VCARD: { description: 'A business card, as `fields`: fname, lname, org, phone, email, site.' },
     LINK: { description: 'An http or https URL, as `value`.' },
     EMAIL: {
-      description: 'An email to send: the address as `value`, or `fields`: email, subject, body.',
+      description:
+        'An email to send: the address as `value`, or email, subject and body as `fields`.',
     },
     PHONE: { description: 'A phone number to call, as `value`.' },
     SMS: {
       description:
-        'A text message to send: the phone number as `value`, or `fields`: phone, message.',
+        'A text message to send: the phone number as `value`, or phone and message as `fields`.',
     },
     WIFI: { description: 'A Wi-Fi network to join, as `fields`: ssid, encryption, password.' },
   } satisfies Record<QrType, { description: string }>,
@@ -23,14 +24,14 @@ export const QrTypeRef = builder.enumType('QrType', {
 
 /** The type of `data` in the inputs of both mutations; `checkQrData` checks it. */
 export const QrDataInput = builder.inputType('QrDataInput', {
-  description: 'The content of a QR code: exactly one of the two members, depending on the type.',
+  description: 'The content of a QR code. Set exactly one member; the type determines which.',
   isOneOf: true,
   fields: (t) => ({
     value: t.string({ description: 'For TEXT, LINK, PHONE, EMAIL and SMS.' }),
     fields: t.field({
       type: 'JSONObject',
       description:
-        'For VCARD, WIFI, EMAIL and SMS. WIFI requires `ssid`, EMAIL `email`, SMS `phone`. The API does not document the member names; those listed in QrType are the usual ones, and all others are forwarded unchanged.',
+        'For VCARD, WIFI, EMAIL and SMS. WIFI requires `ssid`, EMAIL `email`, SMS `phone`. The API does not document the member names. QrType lists the usual ones; all others are forwarded unchanged.',
     }),
   }),
 });

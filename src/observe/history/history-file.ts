@@ -82,7 +82,7 @@ export class HistoryFile {
       if (this.#hasComplained) return;
       this.#hasComplained = true;
       complain(
-        `STATE_DIR ${to}: ${FILE} cannot be written (${reasonOf(error)}). The history of the console is lost at a restart.`,
+        `STATE_DIR ${to}: ${FILE} cannot be written (${reasonOf(error)}). The history of the console will be lost at the next restart.`,
       );
     }
   }

@@ -5,7 +5,7 @@ type WireKind = Exclude<Fault['kind'], 'hold' | 'answer'>;
 
 /** What each kind does, and the members that only some kinds have. */
 export const kinds: Readonly<Record<WireKind, { does: string; own: readonly string[] }>> = {
-  slow: { does: 'the true answer, delayMs milliseconds later', own: ['delayMs', 'applied'] },
+  slow: { does: 'the normal response, delayMs milliseconds later', own: ['delayMs', 'applied'] },
   'refuse-429': {
     does: 'refusal by the rate limit: HTTP 429, Retry-After of retryAfter seconds (60; null for none)',
     own: ['retryAfter', 'applied'],
@@ -21,10 +21,10 @@ export const kinds: Readonly<Record<WireKind, { does: string; own: readonly stri
     does: 'an empty body, with the HTTP status of status (200)',
     own: ['status', 'applied'],
   },
-  truncated: { does: 'half of the true answer, then the connection is closed', own: [] },
-  hang: { does: 'no answer; the connection stays open', own: ['applied'] },
+  truncated: { does: 'half of the normal response, then the connection is closed', own: [] },
+  hang: { does: 'no response; the connection stays open', own: ['applied'] },
   drop: {
-    does: 'the connection is closed without an answer: before a write is applied, or after it with applied',
+    does: 'the connection is closed without a response: before a write is applied, or after it with applied',
     own: ['applied'],
   },
 };
@@ -91,7 +91,7 @@ export function readFault(text: string): { fault: Fault } | { issues: string[] }
   const issues = Object.entries(fault).flatMap(([name, value]) => {
     if (!known.includes(name)) {
       const shown = JSON.stringify(name.slice(0, 40));
-      return [`${shown} is no member of a fault of this kind. Members: ${known.join(', ')}.`];
+      return [`${shown} is not a member of this kind of fault. Members: ${known.join(', ')}.`];
     }
     return members[name]?.allows(value) ? [] : [`${name} ${members[name]?.must}.`];
   });

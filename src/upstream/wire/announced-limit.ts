@@ -1,4 +1,4 @@
-import type { UpstreamName } from '../../errors.ts';
+import { type UpstreamName, upstreamTitle } from '../../errors.ts';
 import type { EventStream } from '../../observe/event-stream.ts';
 
 interface AnnouncedLimitOptions {
@@ -25,7 +25,7 @@ export class AnnouncedLimit {
     this.#warned.add(limit);
     const setting = `${upstream}_RATE_LIMIT`;
     events.emit('complaint', {
-      sentence: `${setting} is ${rateLimit}, but the ${upstream} upstream announces a limit of ${limit} requests, which applies. Set ${setting}=${limit}.`,
+      sentence: `${setting} is ${rateLimit}, but ${upstreamTitle[upstream].replace('The', 'the')} announces a limit of ${limit} requests, which applies. Set ${setting}=${limit}.`,
     });
   }
 }

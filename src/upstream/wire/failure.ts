@@ -29,7 +29,7 @@ export function readError(upstream: UpstreamName, cause: Failure): GatewayError 
     case 'unauthenticated':
       return error('UPSTREAM_UNAUTHENTICATED', 'rejected the API key.');
     case 'forbidden':
-      return error('UPSTREAM_FORBIDDEN', 'does not allow this request with this API key.');
+      return error('UPSTREAM_FORBIDDEN', 'forbids this request: the API key lacks the permission.');
     case 'unavailable':
       return error('UPSTREAM_UNAVAILABLE', 'is unavailable.', cause.detail);
     case 'invalid':
@@ -64,7 +64,7 @@ export function writeError(
   const advice = check === null ? 'It is safe to retry.' : `Check ${check} before you retry.`;
   return new GatewayError(
     'OUTCOME_UNKNOWN',
-    `${upstreamTitle[upstream]} did not confirm this change; it may or may not have been made. ${advice}`,
+    `${upstreamTitle[upstream]} did not confirm this change. The change may have been made. ${advice}`,
     { details: { upstream, ...(check === null ? {} : { check }) }, cause: reason },
   );
 }

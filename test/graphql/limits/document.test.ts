@@ -23,51 +23,55 @@ const onTypes = (depth: number, inside: string) =>
 
 describe('depth, aliases and directives of an operation', () => {
   it.each([
-    ['aliases', `{ account { ${aliases(9)} } }`, 'Aliases limit of 8 exceeded, found 9.'],
+    [
+      'aliases',
+      `{ account { ${aliases(9)} } }`,
+      'The operation has 9 aliases; the limit is 8. Select less, or split it.',
+    ],
     [
       'thousands of aliases',
       `{ account { ${aliases(4000)} } }`,
-      'Aliases limit of 8 exceeded, found 4000.',
+      'The operation has 4000 aliases; the limit is 8. Select less, or split it.',
     ],
     [
       'aliases of a fragment, each time that it is used',
       `{ account { ...F ... on Account { ...F } ...F } } fragment F on Account { ${aliases(3)} }`,
-      'Aliases limit of 8 exceeded, found 9.',
+      'The operation has 9 aliases; the limit is 8. Select less, or split it.',
     ],
     [
       'aliases of fragments that double',
       `{ account { ...F0 } } ${Array.from({ length: 10 }, (_, n) => `fragment F${n} on Account { ${n === 9 ? 'a: id' : `...F${n + 1} ...F${n + 1}`} }`).join(' ')}`,
-      'Aliases limit of 8 exceeded, found 512.',
+      'The operation has 512 aliases; the limit is 8. Select less, or split it.',
     ],
     [
       'aliases of an operation that is not asked for',
       `query A { account { id } } query B { account { ${aliases(10)} } }`,
-      'Aliases limit of 8 exceeded, found 10.',
+      'The operation has 10 aliases; the limit is 8. Select less, or split it.',
     ],
     [
       'directives on every kind of thing',
       `query ($no: Boolean = false) @a { account @skip(if: $no) @a { ... @skip(if: $no) { id } ...F @skip(if: $no) } } fragment F on Account @a @a { id @a @a }`,
-      'Directives limit of 8 exceeded, found 9.',
+      'The operation has 9 directives; the limit is 8. Select less, or split it.',
     ],
     [
       'directives wherever a fragment is used',
       `{ account { ${'...F @skip(if: false) '.repeat(9)} } } fragment F on Account { id }`,
-      'Directives limit of 8 exceeded, found 9.',
+      'The operation has 9 directives; the limit is 8. Select less, or split it.',
     ],
     [
       'levels',
       `{ __type(name: "A") { ${onTypes(5, 'name')} } }`,
-      'Query depth limit of 6 exceeded, found 7.',
+      'The operation has a depth of 7; the limit is 6. Select less, or split it.',
     ],
     [
       'levels in fragments inside one another',
       `{ __type(name: "A") { kind ...A } } fragment B on __Type { ofType { ofType { ofType { name } } } } fragment A on __Type { ofType { ... on __Type { ofType { ...B } } } }`,
-      'Query depth limit of 6 exceeded, found 7.',
+      'The operation has a depth of 7; the limit is 6. Select less, or split it.',
     ],
     [
       'levels where a fragment is used most deeply',
       `{ a: __type(name: "A") { ...F } b: __type(name: "A") { ${onTypes(3, '...F')} } } fragment F on __Type { ofType { ofType { name } } }`,
-      'Query depth limit of 6 exceeded, found 7.',
+      'The operation has a depth of 7; the limit is 6. Select less, or split it.',
     ],
   ])('may not be more than allowed: %s', async (_, query, message) => {
     const refusal = await quietly(door, door.ask(query));

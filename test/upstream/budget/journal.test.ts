@@ -332,7 +332,7 @@ describe('The journal of leases', () => {
     kill();
     const next = open(await later(clock, 10)).of('a-key', span);
     for (let request = 0; request < 1000; request += 1) key.begin(false).ended();
-    expect(complaints).toEqual([expect.stringContaining('another process uses it now')]);
+    expect(complaints).toEqual([expect.stringContaining('another process uses it')]);
     next.begin(false);
     kill();
     expect((recalledBy(await later(clock, 20)) as number[]).length).toBeGreaterThan(0);

@@ -68,7 +68,7 @@ export function openJournal(options: FileJournalOptions): Journal {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     if (isOpenToOthers(folder)) {
       warn(
-        `STATE_DIR ${folder} is writable by other users, who could change the rate limit budget of the next process. Restrict it with chmod 700, or name a folder in it that does not exist yet.`,
+        `STATE_DIR ${folder} is writable by other users, who could change the rate limit budget of the next process. Restrict it with chmod 700, or set STATE_DIR to a new folder inside it.`,
       );
     }
     const before = readBefore(join(folder, FILE));
@@ -228,7 +228,7 @@ class FileJournal implements Journal {
     const { keepMs } = this.#options;
     const { now, wall } = momentOf(this.#options.clock);
     if (this.#file !== null && readBefore(this.#path)?.owner !== this.#owner) {
-      throw new Error('another process uses it now');
+      throw new Error('another process uses it');
     }
     const at = (then: number): Moment => ({ now: then, wall: wall - (now - then) });
     if (this.#knownSince !== null && this.#knownSince + keepMs <= now) this.#knownSince = null;
