@@ -96,7 +96,7 @@ const InputIssueRef = builder.objectRef<InputIssue>('InputIssue').implement({
     message: t.exposeString('message', {
       nullable: false,
       description:
-        'What is wrong, for the user: an English predicate without a subject, e.g. `must not be blank.`',
+        'What is wrong, for the user: an English predicate without a subject, e.g. `must not be blank.` for a blank value.',
     }),
   }),
 });
