@@ -15,7 +15,7 @@ export function headingOf(title: string): string {
 /** How many operations fail, with which code, and mostly whose they are; without failures, that there are none. */
 export function failuresInWords({ recent, replicas }: ConsoleState): string {
   const { codes, failed, operations } = recent;
-  const whose = replicas === null ? '' : ' of this replica';
+  const whose = replicas === null ? '' : ' on this replica';
   const of = `${counted(operations, 'operation')}${whose}`;
   if (operations === 0) return 'No operations in the last 5 minutes.';
   if (failed === 0) return `${of} in the last 5 minutes, none failed.`;
@@ -34,27 +34,26 @@ export function startInWords({ past: { lastStart } }: ConsoleState): string {
   if (!lastStart) return '';
   const { at, before, since, version } = lastStart;
   const part = ({ ended, failed }: typeof since): string =>
-    ended === 0 ? 'none' : `${share(failed, ended)} of ${count(ended)}`;
+    ended === 0 ? 'no data' : `${share(failed, ended)} of ${count(ended)}`;
   return `Version ${version} started at ${timeOfDay(at)}. Failed operations: ${part(since)} since then, ${part(before)} before.`;
 }
 
 /** Whether an upstream works; otherwise why not, since when, how often in a row, and when it is tried again. */
 export function healthInWords(upstream: UpstreamState): { bad: boolean; text: string } {
   const { answeredMsAgo, failure, free, heldMs, nextInMs, pausedMs } = upstream;
-  const refused = `refused a request for its rate limit: no requests for ${timeToCome(pausedMs)}`;
+  const refused = `refused a request because of its rate limit, paused for ${timeToCome(pausedMs)}`;
   if (failure) {
     const { inARow, reason, resource, since } = failure;
     const what = resource === null ? reason : `${reason} for ${resource}`;
     const times =
       inARow > 1 ? `since ${timeOfDay(since)}, ${inARow} in a row` : `at ${timeOfDay(since)}`;
     const ms = Math.max(heldMs, free > 0 ? 0 : (nextInMs ?? 0));
-    const next =
-      ms > 0 ? `next attempt in ${timeToCome(ms)}` : 'next attempt with the next request';
+    const next = ms > 0 ? `next attempt in ${timeToCome(ms)}` : 'retried with the next request';
     return { bad: true, text: `${what} ${times}, ${pausedMs > 0 ? refused : next}` };
   }
   if (pausedMs > 0) return { bad: true, text: refused };
   if (answeredMsAgo === null) return { bad: false, text: 'no requests yet' };
-  return { bad: false, text: `working, last answer ${timePassed(answeredMsAgo)} ago` };
+  return { bad: false, text: `working, last response ${timePassed(answeredMsAgo)} ago` };
 }
 
 /** Whether nothing is, or was, known to happen there. */
@@ -67,7 +66,7 @@ export function isIdle({ failure, heldMs, history, pausedMs, slots }: UpstreamSt
 /** When a new read is sent: behind all that wait now, as far as they are known. */
 export function newReadInWords(upstream: UpstreamState, state: ConsoleState): string {
   if (upstream.heldMs > 0) {
-    return `New reads fail at once, next attempt in ${timeToCome(upstream.heldMs)}`;
+    return `New reads fail immediately; next attempt in ${timeToCome(upstream.heldMs)}`;
   }
   return `A new read is sent ${newReadIsSent(upstream, state)}`;
 }
@@ -84,5 +83,5 @@ function newReadIsSent(upstream: UpstreamState, state: ConsoleState): string {
   }
   if (upstream.pausedMs > 0) return `in ${timeToCome(upstream.pausedMs)}`;
   if (upstream.free > 0) return 'now';
-  return upstream.nextInMs === null ? 'after an answer' : `in ${timeToCome(upstream.nextInMs)}`;
+  return upstream.nextInMs === null ? 'when a slot is free' : `in ${timeToCome(upstream.nextInMs)}`;
 }

@@ -108,7 +108,9 @@ export class Feed {
     if (this.#token) headers.set('authorization', `Bearer ${this.#token}`);
     const response = await fetch(path, { headers, signal, cache: 'no-store' });
     if (response.ok && response.headers.get('content-type')?.startsWith(type)) return response;
-    throw new Refusal(refusals[response.status] ?? `The gateway answers ${response.status}.`);
+    throw new Refusal(
+      refusals[response.status] ?? `The gateway returned status ${response.status}.`,
+    );
   }
 
   #notify(state: ConsoleState): void {
@@ -128,8 +130,8 @@ export class Feed {
     const silence = now - this.#heardAt;
     if (!this.#lost && silence < SILENT_MS) return;
     const seconds = Math.floor(silence / 1000);
-    const what = seconds < 1 ? 'The connection is lost' : `No data for ${seconds} s`;
-    this.#listener.trouble(`${this.#refusal ?? `${what}.`} Trying again.`);
+    const what = seconds < 1 ? 'The connection was lost' : `No data for ${seconds} s`;
+    this.#listener.trouble(`${this.#refusal ?? `${what}.`} Reconnecting.`);
   }
 
   #visible(): Promise<void> {
@@ -152,8 +154,8 @@ export class Feed {
 class Refusal extends Error {}
 
 const refusals: Readonly<Record<number, string>> = {
-  401: 'This token is not accepted.',
-  403: 'The gateway shows this to callers on its own machine only.',
+  401: 'The token is not valid.',
+  403: 'The gateway shows the console only to requests from its own machine.',
 };
 
 async function* pieces(stream: ReadableStream<string>): AsyncGenerator<string> {

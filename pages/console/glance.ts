@@ -21,11 +21,11 @@ export function createGlance(
 ): (state: ConsoleState) => void {
   const questions: readonly [string, (state: ConsoleState) => Line[]][] = [
     ['Rate limit', limits],
-    ['Who spends, 5 min', spenders],
-    ['Who waits', waiting],
+    ['Requests by caller, 5 min', spenders],
+    ['Waiting requests', waiting],
     ['Upstreams', upstreams],
-    ['What fails, 5 min', failures],
-    ['Answers, 5 min', answers],
+    ['Failures, 5 min', failures],
+    ['Responses, 5 min', answers],
   ];
   const list = html('dl');
   const updates = questions.map(([question, answer]) => {
@@ -70,7 +70,7 @@ function active(state: ConsoleState): readonly UpstreamState[] {
 function limits(state: ConsoleState): Line[] {
   return active(state).map(({ free, heldMs, keys, limit, nextInMs, pausedMs, title }) => {
     const of = `${headingOf(title)}: ${free} of ${limit} left${keys > 1 ? ' (busiest key)' : ''}`;
-    if (heldMs > 0) return { text: `${of}, nothing is sent for ${timeToCome(heldMs)}` };
+    if (heldMs > 0) return { text: `${of}, circuit breaker open for ${timeToCome(heldMs)}` };
     if (pausedMs > 0) return { text: `${of}, paused for ${timeToCome(pausedMs)}`, mood: 'bad' };
     const next = nextInMs === null ? '' : `, next slot ${inTime(nextInMs)}`;
     if (free === 0) return { text: `${of}${next}`, mood: 'bad' };
@@ -89,13 +89,14 @@ function spenders({ recent: { sends, spenders: most } }: ConsoleState): Line[] {
 }
 
 function waiting({ waitingCallers, waitingCount }: ConsoleState): Line[] {
-  if (waitingCount === 0) return [{ text: 'No request waits.', mood: 'muted' }];
+  if (waitingCount === 0) return [{ text: 'No waiting requests.', mood: 'muted' }];
   const parts = waitingCallers.map(({ caller, count: times, longestMs }) => {
     return `${caller ?? 'a caller'} ${times}, up to ${timePassed(longestMs)}`;
   });
   const shown = waitingCallers.reduce((sum, { count: times }) => sum + times, 0);
   if (shown === 0) return [{ text: `refreshes ${count(waitingCount)}` }];
-  if (shown < waitingCount) parts.push(`refreshes and others ${count(waitingCount - shown)}`);
+  if (shown < waitingCount)
+    parts.push(`refreshes and other callers ${count(waitingCount - shown)}`);
   return [{ text: parts.join('; '), mood: 'warn' }];
 }
 
@@ -118,9 +119,9 @@ function failures({ recent: { codes, failed, level, rejected } }: ConsoleState):
       mood,
     };
   });
-  if (failed === 0) lines.push({ text: 'No operation fails.', mood: 'muted' });
+  if (failed === 0) lines.push({ text: 'No failures.', mood: 'muted' });
   if (rejected > 0) {
-    lines.push({ text: `Mistakes of callers: ${count(rejected)}`, mood: 'muted' });
+    lines.push({ text: `Client errors: ${count(rejected)}`, mood: 'muted' });
   }
   return lines;
 }
@@ -131,6 +132,6 @@ function answers({
   if (operations === 0) return [{ text: 'No operations.', mood: 'muted' }];
   const rate = `Hit rate ${share(hits, reads)}`;
   return [
-    { text: `${rate}, wait p95 ${duration(waitP95Ms)}, oldest answer ${timePassed(maxAgeMs)}` },
+    { text: `${rate}, wait p95 ${duration(waitP95Ms)}, oldest data ${timePassed(maxAgeMs)}` },
   ];
 }

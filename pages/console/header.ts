@@ -72,9 +72,9 @@ function sentenceFor(state: ConsoleState, [reason]: readonly ReasonInWords[]): s
 }
 
 function facts({ live, uptimeMs }: ConsoleState): string {
-  const up = `up ${timePassed(uptimeMs)}`;
+  const up = `uptime ${timePassed(uptimeMs)}`;
   if (!live || live.streams === 0) return up;
-  return `${up} · ${counted(live.groups, 'live query', 'live queries')}, ${counted(live.streams, 'viewer')}`;
+  return `${up} · ${counted(live.groups, 'live query', 'live queries')}, ${counted(live.streams, 'stream')}`;
 }
 
 function reasonLine(): { node: HTMLElement; update(reason: ReasonInWords): void } {

@@ -1,5 +1,5 @@
 import type { ConsoleState } from '../../src/console/console-state.ts';
-import { timeToCome } from './words.ts';
+import { counted, inTime, timeToCome } from './words.ts';
 
 type Degradation = ConsoleState['readiness']['degraded'][number];
 
@@ -35,19 +35,22 @@ export function reasonsInWords({ readiness, upstreams }: ConsoleState): ReasonIn
 
 type Words = Pick<ReasonInWords, 'what' | 'advice'>;
 
+/** The title of an API inside a sentence. */
+const inside = (title: string): string => title.charAt(0).toLowerCase() + title.slice(1);
+
 const secretDiffers: Words = {
-  what: 'Other gateways on this Redis have another REDIS_SECRET. This one sends no requests.',
-  advice: 'Give all of them the same secret, or this one its own REDIS_PREFIX.',
+  what: 'Other replicas on this Redis use another REDIS_SECRET. This replica sends no upstream requests.',
+  advice: 'Set the same REDIS_SECRET on all replicas, or a separate REDIS_PREFIX on this one.',
 };
 
 const unready: Readonly<Record<ConsoleState['readiness']['reasons'][number]['reason'], Words>> = {
   draining: {
     what: 'The gateway is shutting down.',
-    advice: 'Running operations finish. Send new requests elsewhere.',
+    advice: 'Running operations are completed. Send new requests to other processes.',
   },
   'redis-unreachable': {
-    what: 'Redis has not answered yet. No requests are sent.',
-    advice: 'Check REDIS_URL, and that Redis runs.',
+    what: 'Redis is unreachable. No upstream requests are sent.',
+    advice: 'Check REDIS_URL, and check that Redis is running.',
   },
   'secret-differs': secretDiffers,
 };
@@ -64,45 +67,49 @@ const degraded: Readonly<
   >
 > = {
   'budget-paused': (title, ms) => ({
-    what: `${title} refused a request for its rate limit. No requests are sent for ${timeToCome(ms ?? 0)}.`,
-    advice: 'Cached answers are served. Check whether co-tenants use the same key.',
+    what: `${title} refused a request because of its rate limit. Requests to it resume ${inTime(ms ?? 0)}.`,
+    advice:
+      'Cached responses are served. Check whether other programs (co-tenants) use the same key.',
   }),
   'limit-too-high': (title, _ms, _slots, { announced, configured, upstream }) => ({
-    what: `${title} announces a limit of ${announced} requests; the setting says ${configured}.`,
-    advice: `The gateway keeps to ${announced}. Set ${upstream}_RATE_LIMIT=${announced}.`,
+    what: `${title} announces a limit of ${announced} requests; the configured limit is ${configured}.`,
+    advice: `The gateway uses ${announced}. Set ${upstream}_RATE_LIMIT=${announced}.`,
   }),
   'upstream-unreachable': (title) => ({
-    what: `${title} fails.`,
+    what: `Requests to ${inside(title)} fail.`,
     advice:
-      'Cached answers are served as stale. The gateway tries again by itself. The cause is on the card of the API.',
+      'Cached responses are served as stale. The gateway retries automatically. The card of the API shows the cause.',
   }),
   'redis-unreachable': () => ({
-    what: 'Redis does not answer. No requests are sent.',
-    advice: 'Cached answers are served. Check that Redis runs and can be reached.',
+    what: 'Redis is unreachable. No upstream requests are sent.',
+    advice: 'Cached responses are served. Check that Redis is running and reachable.',
   }),
   'redis-permissions': () => ({
     what: 'The Redis user lacks permissions. The log and /readyz name them.',
-    advice: 'Grant them with ACL SETUSER. Without those of the ledger no requests are sent.',
+    advice:
+      'Grant them with ACL SETUSER. Without the permissions for budgets, no upstream requests are sent.',
   }),
   'secret-differs': () => secretDiffers,
   'foreign-secret': () => ({
-    what: 'A gateway with another REDIS_SECRET uses this Redis. It is kept out and sends no requests.',
-    advice: 'Give it the same secret, or its own REDIS_PREFIX.',
+    what: 'A replica with another REDIS_SECRET uses this Redis. It is excluded and sends no upstream requests.',
+    advice: 'Set the same REDIS_SECRET on it, or a separate REDIS_PREFIX.',
   }),
   'redis-forgets': () => ({
-    what: 'Redis loses its memory repeatedly. No requests are sent.',
-    advice: 'Raise maxmemory, set maxmemory-policy to volatile-lru, and find out what empties it.',
+    what: 'Redis loses its data repeatedly. No upstream requests are sent.',
+    advice:
+      'Raise maxmemory, set maxmemory-policy to volatile-lru, and check what deletes its data.',
   }),
   quarantine: (_, ms) => ({
-    what: `Redis does not know what was spent. No requests are sent${ms === null ? ' for a while' : ` for ${timeToCome(ms)}`}.`,
-    advice: 'This ends by itself. If it happens often, Redis restarts or is emptied.',
+    what: `Redis has lost the record of recent requests. No upstream requests are sent${ms === null ? ' for now' : ` for ${timeToCome(ms)}`}.`,
+    advice:
+      'The quarantine ends automatically. If it happens often, check whether Redis restarts or loses data.',
   }),
   'lease-lost': () => ({
-    what: 'The cache lease has expired. Cached answers are served as stale.',
-    advice: 'It is renewed as soon as Redis answers again.',
+    what: 'The cache lease has expired. Cached responses are served as stale.',
+    advice: 'It is renewed when Redis responds.',
   }),
   'ghost-slots': (title, ms, slots = 1) => ({
-    what: `${title} has ${slots === 1 ? 'a slot' : `${slots} slots`} less: other gateways ended without releasing them.`,
-    advice: `A stopped process may still send a request. Each slot returns within ten minutes, the last in ${timeToCome(ms ?? 0)}. Look for gateways that crash.`,
+    what: `${title} has ${counted(slots, 'slot')} fewer: other replicas stopped without releasing ${slots === 1 ? 'it' : 'them'}.`,
+    advice: `A stopped process may still send a request. Each slot is free again within ten minutes, the last ${inTime(ms ?? 0)}. Check whether replicas crash.`,
   }),
 };

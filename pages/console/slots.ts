@@ -138,7 +138,7 @@ class Cell {
   words(): string {
     const { held } = this;
     if (!held) return 'Free';
-    const when = held.freeInMs === null ? 'on the wire' : `free ${inTime(held.freeInMs)}`;
+    const when = held.freeInMs === null ? 'in flight' : `free ${inTime(held.freeInMs)}`;
     return [looks[held.owner].word, held.resource, when].filter(Boolean).join(' · ');
   }
 }

@@ -67,21 +67,21 @@ function plotLegend(): HTMLElement {
     { class: 'legend plot-legend' },
     html('li', {}, html('span', { class: 'mark limit' }), 'rate limit'),
     html('li', {}, html('span', { class: 'mark queue' }), 'waiting'),
-    html('li', {}, html('span', { class: 'mark refused' }), 'refused for the rate limit'),
+    html('li', {}, html('span', { class: 'mark refused' }), 'refused by the rate limit'),
     html('li', {}, html('span', { class: 'mark failed' }), 'failed'),
   );
 }
 
 function idleInWords({ answeredMsAgo, free, limit }: UpstreamState): string {
   const last =
-    answeredMsAgo === null ? 'no requests yet' : `last answer ${timePassed(answeredMsAgo)} ago`;
+    answeredMsAgo === null ? 'no requests yet' : `last response ${timePassed(answeredMsAgo)} ago`;
   return `idle, ${last}, ${free} of ${limit} left`;
 }
 
 function returnsInWords({ allInMs, nextInMs, slots }: UpstreamState): string {
   if (slots.length === 0) return 'All slots are free.';
-  if (nextInMs === null || allInMs === null) return 'Waiting for answers.';
-  return `next ${inTime(nextInMs)}, all ${inTime(allInMs)}`;
+  if (nextInMs === null || allInMs === null) return 'Waiting for responses.';
+  return `Next slot ${inTime(nextInMs)}, all ${inTime(allInMs)}`;
 }
 
 function spentOnInWords({ slots }: UpstreamState): string {
@@ -96,5 +96,5 @@ function spentOnInWords({ slots }: UpstreamState): string {
     .map(([resource, times]) => `${resource} ${times}`);
   if (parts.length === 0) return '';
   if (unknown > 0) parts.push(`others ${unknown}`);
-  return `Spent on ${parts.join(', ')}`;
+  return `Requests: ${parts.join(', ')}`;
 }

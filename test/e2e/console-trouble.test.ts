@@ -135,7 +135,7 @@ describeWith(chromium, 'the console in trouble', () => {
       ['what fails', /BUDGET_EXHAUSTED 20: noisy 20\s+UPSTREAM_UNAVAILABLE \d+: shop \d+/],
       [
         'how well the cache does, and how old answers are',
-        /Hit rate \d+ %, wait p95 .*, oldest answer \d+ s/,
+        /Hit rate \d+ %, wait p95 .*, oldest data \d+ s/,
       ],
       [
         'whether the last start made it worse',

@@ -51,7 +51,7 @@ describeWith(chromium, 'the console in a browser', () => {
   const linksCard = () => page.locator('.upstream').first();
 
   it('says in words that there is nothing, before there is', async () => {
-    await page.locator('#waiting').getByText('No request waits.').waitFor();
+    await page.locator('#waiting').getByText('No waiting requests.').waitFor();
     await page.locator('#operations').getByText('No operations.').waitFor();
     await page.locator('#state').getByText('Ready', { exact: true }).waitFor();
     expect(await linksCard().locator('.slot.free').count()).toBe(30);
@@ -66,7 +66,7 @@ describeWith(chromium, 'the console in a browser', () => {
     expect(await linksCard().locator('.slot.interactive').count()).toBe(sent);
     expect(await linksCard().locator('.free-count').textContent()).toBe('27 free of 30 in 60 s');
     expect(await linksCard().locator('.returns').textContent()).toMatch(
-      /^next in \d+ s, all in \d+ s$/,
+      /^Next slot in \d+ s, all in \d+ s$/,
     );
   });
 
@@ -104,7 +104,7 @@ describeWith(chromium, 'the console in a browser', () => {
     await page.locator('#state').getByText('Degraded', { exact: true }).waitFor();
     const reason = await page.locator('#reasons li').first().textContent();
     expect(reason).toMatch(
-      /refused a request for its rate limit. No requests are sent for .*co-tenants/,
+      /refused a request because of its rate limit. Requests to it resume in .*co-tenants/,
     );
     expect(await page.locator('.plot .refusals').first().getAttribute('d')).not.toBe('');
   });
@@ -169,7 +169,7 @@ describeWith(chromium, 'the console in a browser', () => {
   it('says that the gateway is gone, and goes on when it is back', async () => {
     const { port } = new URL(busy.url);
     await busy.close();
-    await page.locator('#trouble').getByText('Trying again.').waitFor();
+    await page.locator('#trouble').getByText('Reconnecting.').waitFor();
     await page.locator('#state').getByText('Not connected').waitFor();
     expect(await linksCard().locator('.slot').count()).toBe(30);
     busy = await busyGateway({ ...settings, PORT: port });

@@ -37,7 +37,7 @@ export function describeStep(
     lines.push({ text: `${sends} × ${resource}${whose}`, className: 'muted' });
   }
   const queued = history.queued[index] ?? 0;
-  if (queued > 0) lines.push({ text: `${queued} waited at most` });
+  if (queued > 0) lines.push({ text: `up to ${queued} waiting` });
   const refused = history.refused[index] ?? 0;
   if (refused > 0) lines.push({ text: `${refused} refused`, className: 'bad' });
   const failed = history.failed[index] ?? 0;
@@ -65,5 +65,5 @@ const words: Readonly<Record<(typeof layers)[number], (sent: number) => string>>
   write: (sent) => counted(sent, looks.write.word),
   interactive: (sent) => counted(sent, looks.interactive.word),
   refresh: (sent) => counted(sent, looks.refresh.word, 'refreshes'),
-  foreign: (sent) => `${sent} by others`,
+  foreign: (sent) => `${sent} by co-tenants or replicas`,
 };

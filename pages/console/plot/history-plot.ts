@@ -83,7 +83,7 @@ export class HistoryPlot {
     setAttribute(
       this.node,
       'aria-label',
-      `${title}: the last ${Math.round(minutes)} minutes, by steps of ${each} s. Arrow keys choose one.`,
+      `${title}: the last ${Math.round(minutes)} minutes, in steps of ${each} s. Arrow keys select a step.`,
     );
     setText(
       this.#labels.window,
@@ -119,7 +119,7 @@ export class HistoryPlot {
     setText(this.#labels.limit, String(granted));
     setText(this.#labels.sent, String(shapes.mostSent));
     const waited = history.queued.some((queued) => queued > 0);
-    setText(this.#labels.queue, waited ? 'queue' : 'nothing waited');
+    setText(this.#labels.queue, waited ? 'queue' : 'queue empty');
     setText(this.#labels.queued, waited ? String(shapes.mostQueued) : '');
     place(this.#labels.limit, GUTTER - 6, shapes.limitY + 4);
     this.#drawTimes(history, step);

@@ -21,14 +21,14 @@ export function createCache(section: HTMLElement): (state: ConsoleState) => void
         oldestMs === null ? '–' : timePassed(oldestMs),
       ),
       textColumn(
-        'Ttl',
+        'TTL',
         'number',
         ({ ttlMs }) => timePassed(ttlMs),
         () => 'muted',
       ),
       { head: 'Hits', kind: 'number', fill: hitsCell },
       textColumn(
-        'Renewals',
+        'Refreshes',
         'number',
         ({ renewals }) => count(renewals),
         ({ renewals }) => (renewals > 0 ? '' : 'muted'),

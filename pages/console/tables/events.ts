@@ -24,7 +24,7 @@ export function createEvents(section: HTMLElement): (state: ConsoleState) => voi
     [
       textColumn('Time', 'number', ({ at }) => timeOfDay(at)),
       { head: 'Kind', fill: kindCell },
-      textColumn('What', 'long', whatHappened),
+      textColumn('Event', 'long', whatHappened),
       textColumn('Since', 'number', ({ count: times, firstAt }) =>
         times > 1 ? timeOfDay(firstAt) : '–',
       ),
@@ -78,7 +78,7 @@ const kinds: Readonly<Record<LoggedEvent['kind'], { word: string; mood: string }
   failed: { word: 'upstream', mood: 'bad' },
   'operation-failed': { word: 'operation', mood: 'warn' },
   paused: { word: 'paused', mood: 'bad' },
-  reachable: { word: 'works again', mood: 'good' },
+  reachable: { word: 'recovered', mood: 'good' },
   redis: { word: 'Redis', mood: 'warn' },
   started: { word: 'started', mood: 'good' },
   draining: { word: 'shutting down', mood: 'warn' },

@@ -12,7 +12,7 @@ export function createOperations(section: HTMLElement): (state: ConsoleState) =>
       textColumn(
         'Operation',
         'text',
-        ({ name }) => name ?? 'without a name',
+        ({ name }) => name ?? 'unnamed',
         ({ name }) => (name === null ? 'muted' : 'name'),
       ),
       textColumn(
@@ -22,7 +22,7 @@ export function createOperations(section: HTMLElement): (state: ConsoleState) =>
         () => 'muted',
       ),
       textColumn('Runs', 'number', ({ runs }) => count(runs)),
-      textColumn('Calls', 'number', ({ calls }) => count(calls)),
+      textColumn('Upstream requests', 'number', ({ calls }) => count(calls)),
       textColumn('Saved', 'number', ({ calls, saved }) => share(saved, saved + calls)),
       textColumn(
         'Wait p95',
@@ -30,7 +30,7 @@ export function createOperations(section: HTMLElement): (state: ConsoleState) =>
         ({ waitP95Ms }) => duration(waitP95Ms),
         ({ waitP95Ms }) => (waitP95Ms < 1 ? 'muted' : ''),
       ),
-      textColumn('Takes p95', 'number', ({ durationP95Ms }) => duration(durationP95Ms)),
+      textColumn('Duration p95', 'number', ({ durationP95Ms }) => duration(durationP95Ms)),
       textColumn(
         'Errors',
         'number',

@@ -15,8 +15,8 @@ export function createReplicas(section: HTMLElement): (state: ConsoleState) => v
         ({ name, self }) => (self ? `${name} (this one)` : name),
         () => 'name',
       ),
-      textColumn('Sent', 'number', ({ sentMsAgo }) =>
-        sentMsAgo === null ? 'nothing yet' : `${timePassed(sentMsAgo)} ago`,
+      textColumn('Last sent', 'number', ({ sentMsAgo }) =>
+        sentMsAgo === null ? 'never' : `${timePassed(sentMsAgo)} ago`,
       ),
       textColumn('Waiting', 'number', ({ queued }) => count(queued)),
     ],

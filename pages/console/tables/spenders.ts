@@ -15,20 +15,20 @@ interface Spender extends SpenderState {
 /** Who spent the requests of the last hour in this process, and on what. */
 export function createSpenders(section: HTMLElement): (state: ConsoleState) => void {
   const table = createTable<Spender>(
-    'Who spends',
+    'Requests by caller',
     'No requests sent.',
     [
-      { head: 'Who', fill: whoCell },
+      { head: 'Caller', fill: whoCell },
       { head: 'Requests', kind: 'number', fill: sendsCell },
       textColumn('Share', 'number', ({ all, sends }) => share(sends, all)),
-      textColumn('On', 'long', spentOn),
+      textColumn('Resources', 'long', spentOn),
     ],
     ({ kind, name }) => `${kind} ${name}`,
   );
   const unnamed = html(
     'p',
     { class: 'more muted' },
-    'Names are shown on the gateway’s own machine, and to administrators who enter a token above.',
+    'Caller names are shown on the gateway’s machine, and after you enter an admin token above.',
   );
   const span = html('span', { class: 'span' });
   section.querySelector('h2')?.append(' ', span);
@@ -52,7 +52,7 @@ function whoCell(cell: HTMLElement): (row: Spender) => void {
   return ({ hasReplicas, kind, name }) => {
     if (kind === 'refreshes') refreshes('refresh');
     else if (kind === 'foreign') (hasReplicas ? elsewhere : foreign)('co-tenant');
-    else setText(label, name ?? 'without a name');
+    else setText(label, name ?? 'unnamed');
   };
 }
 

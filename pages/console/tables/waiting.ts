@@ -2,21 +2,21 @@ import type { ConsoleState, WaitingState } from '../../../src/console/console-st
 import { html, setText } from '../dom.ts';
 import { ownerLabel } from '../lanes.ts';
 import { createTable, textColumn } from '../table.ts';
-import { counted, inTime, timePassed } from '../words.ts';
+import { count, inTime, timePassed } from '../words.ts';
 
 /** Which requests wait for a slot, and when each is sent. */
 export function createWaiting(section: HTMLElement): (state: ConsoleState) => void {
   const table = createTable<WaitingState>(
     'Waiting now',
-    'No request waits.',
+    'No waiting requests.',
     [
-      textColumn('Sent', 'number', leaves),
+      textColumn('Starts', 'number', leaves),
       { head: 'Lane', fill: laneCell },
       textColumn('Resource', 'text', ({ resource }) => resource),
       textColumn(
         'Operation',
         'text',
-        ({ lane, operation }) => operation ?? (lane === 'refresh' ? '–' : 'without a name'),
+        ({ lane, operation }) => operation ?? (lane === 'refresh' ? '–' : 'unnamed'),
         ({ operation }) => (operation === null ? 'muted' : 'name'),
       ),
       textColumn('Caller', 'text', ({ caller }) => caller ?? '–'),
@@ -34,7 +34,7 @@ export function createWaiting(section: HTMLElement): (state: ConsoleState) => vo
     setText(sum, waitingCount > 0 ? String(waitingCount) : '');
     const others = waitingCount - waiting.length;
     more.hidden = others <= 0;
-    setText(more, `and ${counted(others, 'other')} after them`);
+    setText(more, `and ${count(others)} more`);
   };
 }
 

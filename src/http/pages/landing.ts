@@ -64,8 +64,8 @@ export function createLandingPage(options: LandingOptions): LandingPage {
 
 function entriesOf({ graphiql, console, schema }: LandingOptions): Entry[] {
   const graph = graphiql
-    ? { name: 'GraphiQL', about: 'Write and run operations; each shows what it costs.' }
-    : { name: 'GraphQL', about: 'Operations by POST.' };
+    ? { name: 'GraphiQL', about: 'Write and run operations, and see their cost.' }
+    : { name: 'GraphQL', about: 'Run operations with POST.' };
   return [
     { ...graph, path: '/graphql' },
     ...(console
@@ -73,7 +73,7 @@ function entriesOf({ graphiql, console, schema }: LandingOptions): Entry[] {
           {
             name: 'Console',
             path: '/console',
-            about: 'Rate limits, callers, waiting requests and failures, live.',
+            about: 'Live view of rate limits, callers, waiting requests and failures.',
           },
         ]
       : []),
@@ -91,7 +91,7 @@ function entriesOf({ graphiql, console, schema }: LandingOptions): Entry[] {
 }
 
 const SANDBOX = 'No upstream API is configured: a sandbox on this machine serves sample data.';
-const FAULTS = 'GET /__faults at either address lists failures to try.';
+const FAULTS = 'GET /__faults at either URL lists the failures that the API can simulate.';
 
 function htmlOf(entries: readonly Entry[], { sandbox }: LandingOptions): string {
   const items = entries.map(
