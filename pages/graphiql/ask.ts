@@ -31,7 +31,8 @@ export async function* ask(asked: Asked, manner: Manner): AsyncGenerator<Answer>
     if (manner.live && !manner.files?.size) yield* follow(asked, manner);
     else yield* answersTo(asked, manner);
   } catch {
-    if (!manner.signal.aborted) yield failure('The gateway cannot be reached. Is it running?');
+    if (!manner.signal.aborted)
+      yield failure('The gateway cannot be reached. Check that it is running.');
   }
 }
 
@@ -72,7 +73,7 @@ async function* answersTo(asked: Asked, manner: Manner): AsyncGenerator<Answer> 
   try {
     yield JSON.parse(text) as Answer;
   } catch {
-    yield failure(`Something on the way answered ${response.status}, and not the gateway.`);
+    yield failure(`A proxy, not the gateway, returned status ${response.status}.`);
   }
 }
 
@@ -113,7 +114,7 @@ async function* follow(asked: Asked, { headers, signal }: Manner): AsyncGenerato
       wake();
     },
     ({ errors, status }) => {
-      came.push(errors ? { errors } : failure(`Ended with ${status}.`));
+      came.push(errors ? { errors } : failure(`The live query ended with status ${status}.`));
       ended = true;
       wake();
     },

@@ -1,6 +1,6 @@
 import type { Plan } from './answer.ts';
 import { type Asked, dryRun, type Manner } from './ask.ts';
-import { awayText, callsText } from './words.ts';
+import { awayText, requestsText } from './words.ts';
 
 /** How long somebody has to stop typing. */
 const PAUSE_MS = 400;
@@ -80,13 +80,13 @@ function planText(
   agoMs: number,
 ): string {
   const kept = saved.cache + saved.coalesced;
-  const price = calls === 0 ? 'no call' : callsText(calls);
-  if (!fits) return `too much: ${price}, more than one operation may make`;
+  const price = calls === 0 ? 'no upstream request' : requestsText(calls);
+  if (!fits) return `too expensive: ${price}, over the limit per operation`;
   const words = [exact || calls === 0 ? `would cost ${price}` : `at most ${price}`];
   if (kept > 0) words.push(`${kept} saved`);
   if (calls > 0 && startsInMs !== undefined) {
     const startMs = startsInMs - agoMs;
-    words.push(startMs > 0 ? `starts in ${awayText(startMs)}` : 'starts at once');
+    words.push(startMs > 0 ? `starts in ${awayText(startMs)}` : 'starts now');
     const readyMs = (readyInMs ?? 0) - agoMs;
     if (readyMs > Math.max(0, startMs) + 1000) words.push(`ready in ${awayText(readyMs)}`);
   }

@@ -103,7 +103,7 @@ export class Shell implements Desk {
     try {
       asked = this.#asked();
     } catch {
-      this.showResult('The variables are no JSON.');
+      this.showResult('The variables are not valid JSON.');
       return;
     }
     this.#isLive = isLive(asked.query);

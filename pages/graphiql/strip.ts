@@ -133,15 +133,16 @@ export class Strip {
     if (live) facts.push(fact('revision', `${live.revision}`, 'before'));
     if (stopped && !under) facts.push(make('span', 'fact', 'stopped'));
     if (facts.length === 0 && complaints.length > 0)
-      facts.push(make('span', 'fact', 'no call made'));
+      facts.push(make('span', 'fact', 'no upstream request'));
     if (facts.length === 0 && !under) {
-      facts.push(make('span', 'fact hint', 'What an answer cost is shown here.'));
+      facts.push(make('span', 'fact hint', 'The cost of a response is shown here.'));
     }
     this.#facts.replaceChildren(...facts);
     const groups = byMessage(complaints);
     const shown = groups.slice(0, MOST_SHOWN).map(complaintItem);
     const more = groups.length - shown.length;
-    if (more > 0) shown.push(make('li', '', `and ${more} more below`));
+    if (more > 0)
+      shown.push(make('li', '', `and ${more} more ${more === 1 ? 'error' : 'errors'} below`));
     this.#complaints.replaceChildren(...shown);
     this.#tick(true);
   }
@@ -155,9 +156,9 @@ export class Strip {
     }
     let text = '';
     if (live) text = `oldest ${ageText(Math.max(0, now - live.bornAt))}, live`;
-    else if (under && turnAt !== null && turnAt > now) text = `turn in ${awayText(turnAt - now)}`;
+    else if (under && turnAt !== null && turnAt > now) text = `starts in ${awayText(turnAt - now)}`;
     else if (under && now - startedAt > PATIENCE_MS) {
-      text = `waiting for the answer, ${durationText(now - startedAt)}`;
+      text = `waiting for the response, ${durationText(now - startedAt)}`;
     }
     if (this.#timer.textContent !== text) this.#timer.replaceChildren(text);
   }
@@ -182,7 +183,7 @@ export class Strip {
     now.disabled = !byItself && leftMs > 0;
     this.#timer.replaceChildren(
       now,
-      button('plain', byItself ? 'Stop' : 'Leave it', () => this.hold()),
+      button('plain', byItself ? 'Stop' : 'Dismiss', () => this.hold()),
     );
   }
 }
@@ -192,7 +193,7 @@ function receiptFacts(
   isLive: boolean,
 ): Node[] {
   const facts = [
-    fact(calls === 1 ? 'call' : 'calls', `${calls}`),
+    fact(calls === 1 ? 'upstream request' : 'upstream requests', `${calls}`),
     fact('saved', `${saved.cache + saved.coalesced}`),
     fact('waited', durationText(waitedMs)),
   ];

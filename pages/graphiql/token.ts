@@ -14,7 +14,7 @@ export class Token {
   readonly #onChange: () => void;
   readonly #field = make('input');
   readonly #reason = make('p', 'reason');
-  readonly #forget = button('plain', 'Forget it', () => this.#use(''));
+  readonly #forget = button('plain', 'Remove token', () => this.#use(''));
   #token = kept();
   /** Whether an answer has come with the token that there is. */
   #accepted = false;
@@ -34,7 +34,7 @@ export class Token {
     this.#reason.id = 'token-reason';
     this.#reason.setAttribute('role', 'alert');
     this.#field.setAttribute('aria-describedby', 'token-reason');
-    const use = make('button', 'plain strong', 'Use it');
+    const use = make('button', 'plain strong', 'Use token');
     use.type = 'submit';
     form.replaceChildren(this.#reason, make('div', 'row', label, this.#field, use, this.#forget));
     form.addEventListener('submit', (event) => {
@@ -48,7 +48,7 @@ export class Token {
     });
     opener.addEventListener('click', () => {
       if (this.#form.hidden)
-        this.#show(this.#token ? 'It is sent with every request of this page.' : usual);
+        this.#show(this.#token ? 'This page sends the token with every request.' : usual);
       else this.#hide();
       if (!this.#form.hidden) this.#field.focus();
     });
@@ -70,13 +70,13 @@ export class Token {
       this.#accepted = false;
       this.#show(
         this.#token
-          ? `The gateway does not take this token: ${said}`
-          : `This gateway answers only callers that it knows. It says: ${said}`,
+          ? `The gateway rejected this token: ${said}`
+          : `This gateway requires a token: ${said}`,
       );
       this.#field.setAttribute('aria-invalid', String(this.#token !== ''));
     } else if (this.#token && refusedKey) {
       // With `AUTH_MODE=passthrough` it is the caller's key that goes to the API.
-      this.#show(`The API does not accept the key: ${refusedKey.message}`);
+      this.#show(`The API rejected the key: ${refusedKey.message}`);
       this.#field.setAttribute('aria-invalid', 'true');
     } else if (this.#token && !this.#accepted && !this.#form.hidden) {
       this.#accepted = true;
@@ -119,7 +119,7 @@ export class Token {
 }
 
 const usual =
-  'Where the gateway wants to know who asks, it is sent with every request of this page.';
+  'If the gateway authenticates callers, enter a token. The page sends it with every request.';
 
 function kept(): string {
   try {

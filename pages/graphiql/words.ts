@@ -1,6 +1,6 @@
-/** "1 call", "12 calls". */
-export function callsText(count: number): string {
-  return count === 1 ? '1 call' : `${count} calls`;
+/** "1 upstream request", "12 upstream requests". */
+export function requestsText(count: number): string {
+  return count === 1 ? '1 upstream request' : `${count} upstream requests`;
 }
 
 /** How long something took or how old it is, as short as one says it: "11 ms", "40 s", "3 min". */

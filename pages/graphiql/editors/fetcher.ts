@@ -79,7 +79,7 @@ async function schemaFor(
     const reason = wantsToken(complaints) || answer.data ? undefined : complaints[0]?.message;
     notice.hidden = reason === undefined;
     notice.textContent = reason
-      ? `Operations can be run here, but nothing is suggested or documented. The gateway says: ${reason}`
+      ? `You can run operations, but completion and documentation are not available: ${reason}`
       : '';
     return answer.data ? (answer as Awaited<FetcherReturnType>) : nothing;
   }

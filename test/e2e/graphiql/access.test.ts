@@ -41,19 +41,19 @@ describeWith(chromium, 'GraphiQL of a gateway', () => {
   it('that wants a token asks for it with the reason, and keeps it for this tab only', async () => {
     const page = await open({ AUTH_MODE: 'token', AUTH_TOKENS_FILE: file });
     const reason = page.locator('.reason');
-    await reason.getByText('This gateway answers only callers that it knows.').waitFor();
+    await reason.getByText('This gateway requires a token:').waitFor();
     expect(await page.locator('.result-window').textContent()).not.toContain('schema');
     await page.getByLabel('Token', { exact: true }).fill('a-wrong-one');
-    await page.getByRole('button', { name: 'Use it' }).click();
+    await page.getByRole('button', { name: 'Use token' }).click();
     await reason.getByText('The gateway does not take this token:').waitFor();
     await page.getByLabel('Token', { exact: true }).fill(TOKEN);
-    await page.getByRole('button', { name: 'Use it' }).click();
+    await page.getByRole('button', { name: 'Use token' }).click();
     await reason.waitFor({ state: 'hidden' });
     await page.getByRole('button', { name: 'Show Documentation Explorer' }).click();
     await page.locator('.graphiql-doc-explorer').getByText('Query').first().waitFor();
-    await page.locator('#cost').getByText('12 calls').waitFor();
+    await page.locator('#cost').getByText('12 upstream requests').waitFor();
     await run(page);
-    await page.locator('.facts').getByText('12 calls').waitFor();
+    await page.locator('.facts').getByText('12 upstream requests').waitFor();
     const kept = await page.evaluate(() =>
       JSON.stringify([Object.entries(localStorage), location.href]),
     );
@@ -61,8 +61,8 @@ describeWith(chromium, 'GraphiQL of a gateway', () => {
     await page.reload();
     await editorsOf(page);
     await page.getByRole('button', { name: 'Token in use' }).click();
-    await page.getByRole('button', { name: 'Forget it' }).click();
-    await reason.getByText('This gateway answers only callers that it knows.').waitFor();
+    await page.getByRole('button', { name: 'Remove token' }).click();
+    await reason.getByText('This gateway requires a token:').waitFor();
     await page.context().close();
   });
 
@@ -77,7 +77,7 @@ describeWith(chromium, 'GraphiQL of a gateway', () => {
     });
     await page.locator('.reason').getByText('Send a token').waitFor();
     await page.getByLabel('Token', { exact: true }).fill(TOKEN);
-    await page.getByRole('button', { name: 'Use it' }).click();
+    await page.getByRole('button', { name: 'Use token' }).click();
     await page.getByRole('button', { name: 'Show Documentation Explorer' }).click();
     await page.locator('.graphiql-doc-explorer').getByText('Query').first().waitFor();
     expect(await page.locator('#notice').isHidden()).toBe(true);
@@ -87,9 +87,9 @@ describeWith(chromium, 'GraphiQL of a gateway', () => {
 
   it('that does not publish its schema says so, and runs operations all the same', async () => {
     const page = await open({ INTROSPECTION: 'false' });
-    await page.locator('#notice').getByText('Operations can be run here').waitFor();
+    await page.locator('#notice').getByText('You can run operations').waitFor();
     await run(page);
-    await page.locator('.facts').getByText('12 calls').waitFor();
+    await page.locator('.facts').getByText('12 upstream requests').waitFor();
     await page.context().close();
   });
 
@@ -104,7 +104,7 @@ describeWith(chromium, 'GraphiQL of a gateway', () => {
     const buffer = Buffer.from('one, two, three');
     await field.setInputFiles({ name: 'menu.csv', mimeType: 'text/csv', buffer });
     await page.locator('.file-name').getByText('menu.csv, 15 B').waitFor();
-    await page.locator('#cost').getByText('at most 2 calls').waitFor();
+    await page.locator('#cost').getByText('at most 2 upstream requests').waitFor();
     await run(page);
     await page.locator('.result-window').getByText('"menu').waitFor();
     const choose = (bytes: number) =>

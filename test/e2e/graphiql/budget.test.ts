@@ -60,16 +60,16 @@ describeWith(chromium, 'GraphiQL with the budget in it', () => {
   it('says what an answer cost, and beside the button what a run would cost', async () => {
     const { page } = await open({}, `/graphql?query=${encodeURIComponent(one('campaigns'))}`);
     const cost = page.locator('#cost');
-    await cost.getByText(/^(would cost|at most) 1 call/).waitFor();
+    await cost.getByText(/^(would cost|at most) 1 upstream request/).waitFor();
     await run(page);
     await page.locator('.facts').getByText('oldest').waitFor();
-    expect(await facts(page)).toMatch(/^1 call, 0 saved, \d+ ms waited, oldest 0 s$/);
-    await cost.getByText('would cost no call, 1 saved').waitFor();
+    expect(await facts(page)).toMatch(/^1 upstream request, 0 saved, \d+ ms waited, oldest 0 s$/);
+    await cost.getByText('would cost no upstream request, 1 saved').waitFor();
     await run(page);
-    await page.locator('.facts').getByText('0 calls').waitFor();
-    expect(await facts(page)).toMatch(/^0 calls, 1 saved, 0 ms waited, oldest \d+ s$/);
+    await page.locator('.facts').getByText('0 upstream requests').waitFor();
+    expect(await facts(page)).toMatch(/^0 upstream requests, 1 saved, 0 ms waited, oldest \d+ s$/);
     await write(page, '{ qrCodes(first: 50) { nodes { statistics { clicks } } } }');
-    await cost.getByText(/^too much: 51 calls/).waitFor();
+    await cost.getByText(/^too expensive: 51 upstream requests/).waitFor();
   });
 
   it('asks for no price of what does not parse or fit the graph, and says on which line it is wrong', async () => {
@@ -78,11 +78,11 @@ describeWith(chromium, 'GraphiQL with the budget in it', () => {
     page.on('request', (request) => {
       if ('x-gateway-dry-run' in request.headers()) prices.push(request.postData() ?? '');
     });
-    await page.locator('#cost').getByText('12 calls').waitFor();
+    await page.locator('#cost').getByText('12 upstream requests').waitFor();
     for (const [text, beside] of [
       ['{ chann', '1 error, line 1'],
       ['{\n  account { username }\n  nothingOfTheKind\n  norThis\n}', '2 errors, line 3'],
-      [one('channels'), /^(would cost|at most) 1 call/],
+      [one('channels'), /^(would cost|at most) 1 upstream request/],
       ['', /^$/],
     ] as const) {
       const seen = prices.length;
@@ -120,7 +120,7 @@ describeWith(chromium, 'GraphiQL with the budget in it', () => {
     await run(page);
     await page
       .locator('.timer')
-      .getByText(/^turn in \d+ s/)
+      .getByText(/^starts in \d+ s/)
       .waitFor();
     await page.locator('.facts').getByText('oldest').waitFor();
     expect(await page.locator('.timer').textContent()).toBe('');

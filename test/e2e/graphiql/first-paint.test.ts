@@ -89,10 +89,10 @@ describeWith(chromium, 'The page of GraphiQL', () => {
 
   it('runs an operation before its editors are there, and keeps all of it when they come', async () => {
     const { complaints, page, release } = await openWithoutEditors();
-    await page.locator('#cost').getByText('12 calls').waitFor();
+    await page.locator('#cost').getByText('12 upstream requests').waitFor();
     await page.locator('#shell-run').click();
     await page.locator('#shell-result').getByText('"data"').waitFor();
-    expect(await facts(page)).toMatch(/^12 calls, 0 saved, \d+ ms waited, oldest 0 s$/);
+    expect(await facts(page)).toMatch(/^12 upstream requests, 0 saved, \d+ ms waited, oldest 0 s$/);
     const result = (await page.locator('#shell-result').textContent()) ?? '';
     const text = page.locator('#shell-query');
     await text.press('ControlOrMeta+Home');
@@ -119,7 +119,7 @@ describeWith(chromium, 'The page of GraphiQL', () => {
       const [was, is] = [before[part], after[part]];
       expect([part, is?.x, is?.y]).toEqual([part, was?.x, was?.y]);
     }
-    expect(await facts(page)).toContain('12 calls');
+    expect(await facts(page)).toContain('12 upstream requests');
     const shown = page.locator('.result-window');
     await shown.getByText('"account"').waitFor();
     expect(result).toContain('"account"');
@@ -172,7 +172,7 @@ describeWith(chromium, 'The page of GraphiQL', () => {
       release();
       await editorsOf(page);
       await page.locator('.graphiql-execute-button').click();
-      await page.locator('.facts').getByText('calls').waitFor();
+      await page.locator('.facts').getByText('upstream requests').waitFor();
       expect(await faults(THEIRS)).toEqual([]);
       await page.context().close();
     },
