@@ -90,7 +90,7 @@ describeWith([chromium, dashboardPackages], 'the forms of the dashboard', () => 
     await check(sample ?? '');
     await page.getByText('Harvest, restaurant UI kit').waitFor();
     await check('00000000-0000-4000-8000-000000000000');
-    await page.getByText('No purchase has this code.').waitFor();
+    await page.getByText('This code is not valid.').waitFor();
     world.sandbox.market.clearLog();
     await check('not-a-code');
     await form.getByText('A code has five groups').waitFor();
@@ -130,9 +130,9 @@ describeWith([chromium, dashboardPackages], 'the forms of the dashboard', () => 
   });
 
   it('shows that a noisy neighbour delays itself', async () => {
-    await page.getByRole('button', { name: 'Run the noisy neighbour' }).click();
-    await page.getByText(/[1-4] of the neighbour’s 4 operations were still waiting/).waitFor();
-    await page.getByText(/^Yours waited .+, the neighbour’s/).waitFor();
+    await page.getByRole('button', { name: 'Run the noisy neighbor' }).click();
+    await page.getByText(/[1-4] of the neighbor’s 4 operations still waited/).waitFor();
+    await page.getByText(/^Your operation waited .+, the neighbor’s/).waitFor();
     const mine = ({ path }: { path: string }): boolean => path.includes('purchase');
     const asked = world.sandbox.market.requests.filter(mine);
     expect(asked.length).toBe(21);

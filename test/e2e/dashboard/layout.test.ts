@@ -117,7 +117,7 @@ describeWith([chromium, dashboardPackages], 'the layout of the dashboard', () =>
       expect(await primary.count()).toBeLessThanOrEqual(1);
     }
     const demo = page.getByRole('region', { name: 'Demo controls' });
-    await demo.getByRole('region', { name: 'Noisy neighbour' }).waitFor();
+    await demo.getByRole('region', { name: 'Noisy neighbor' }).waitFor();
     await demo.getByRole('region', { name: 'Failures' }).waitFor();
     expect(await page.locator('main .panel-neighbour, main .panel-failures').count()).toBe(0);
     await page.close();
@@ -187,10 +187,10 @@ describeWith([chromium, dashboardPackages], 'the failures of the demo', () => {
 
   it('are of the API that is chosen', async () => {
     await panel().getByLabel('Marketplace').check();
-    await button(/^Key refused/).click();
-    await pressed(/^Key refused/).waitFor();
+    await button(/^Key rejected/).click();
+    await pressed(/^Key rejected/).waitFor();
     await panel().getByLabel('Links').check();
-    await pressed(/^Key refused/).waitFor({ state: 'detached' });
+    await pressed(/^Key rejected/).waitFor({ state: 'detached' });
     const { links, market } = world.sandbox;
     const listed = async (url: string) =>
       ((await (await fetch(`${url}/__faults`)).json()) as { faults: { kind: string }[] }).faults;
@@ -202,7 +202,7 @@ describeWith([chromium, dashboardPackages], 'the failures of the demo', () => {
     await page.emulateMedia({ colorScheme: view.scheme });
     await page.setViewportSize({ width: view.width, height: 800 });
     await panel().getByLabel('Marketplace').check();
-    await pressed(/^Key refused/).waitFor();
+    await pressed(/^Key rejected/).waitFor();
     expect(await faultsOf(page)).toEqual([]);
   });
 });

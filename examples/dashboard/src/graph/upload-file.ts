@@ -38,10 +38,10 @@ export function uploadFile(
     const { response, status } = request;
     if (status === 201) onEnd({ file: response });
     else if (response?.errors) onEnd({ errors: response.errors });
-    else fail(`The upload was refused with the status ${status}.`);
+    else fail(`The upload failed with status ${status}.`);
   });
   request.addEventListener('error', () =>
-    fail('The connection broke. Nothing of the file is kept.'),
+    fail('The connection was lost. Check whether the file was uploaded.'),
   );
   request.addEventListener('abort', () => onEnd({}));
   request.send(file);

@@ -27,7 +27,7 @@ export function AccountPanel({ overview }: { overview: PatientQuery<ResultOf<typ
           </span>
           <div>
             <p className="strong">{name}</p>
-            <p className="muted">{account.email ?? 'No address'}</p>
+            <p className="muted">{account.email ?? 'No email address'}</p>
           </div>
           <dl>
             <div>

@@ -27,7 +27,7 @@ function Meter({ name, spent }: { name: string; spent: Spent | undefined }) {
       <div
         className={share >= HIGH ? 'meter meter-high' : 'meter'}
         role="meter"
-        aria-label={`${name}: requests this minute`}
+        aria-label={`${name}: requests in the current window`}
         aria-valuemin={0}
         aria-valuemax={limit || 1}
         aria-valuenow={Math.min(used, limit)}

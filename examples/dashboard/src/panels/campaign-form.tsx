@@ -70,7 +70,7 @@ export function CampaignForm() {
     } else if (result?.__typename === 'Rejected') {
       setAnswer(sortRejection(result.message));
     } else {
-      const [{ message } = { message: 'Nothing was made.' }] = errorsOf(error);
+      const [{ message } = { message: 'The campaign was not created.' }] = errorsOf(error);
       setAnswer({ ...nothing, refusal: message });
     }
   }
@@ -84,7 +84,7 @@ export function CampaignForm() {
         autoComplete="off"
         spellCheck={false}
         placeholder="winter-sale"
-        hint="Last part of the rotator link. Without a slug there is no rotator."
+        hint="Last part of the rotator’s URL. Without a slug there is no rotator."
         fault={answer.faults['slug']}
       />
       <label className="check">

@@ -7,7 +7,7 @@ export function DemoControls({ settings }: { settings: Settings }) {
   return (
     <section className="demo" aria-labelledby="demo">
       <h2 id="demo">Demo controls</h2>
-      <p className="muted">For trying the gateway. An app of yours has none of these.</p>
+      <p className="muted">These controls are for the demo only; an app does not need them.</p>
       <div className="panels">
         <NeighbourPanel settings={settings} />
         {settings.sandbox && <FailuresPanel sandbox={settings.sandbox} />}

@@ -62,7 +62,7 @@ export function ExportPanel({ settings }: { settings: Settings }) {
   return (
     <Panel title="Export" name="export">
       <p className="muted">
-        All QR codes as CSV. At the rate limit the export waits, then resumes.
+        All QR codes as CSV. When the rate limit is reached, the export waits and then resumes.
       </p>
       <label className="check">
         <input

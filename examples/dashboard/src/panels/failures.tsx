@@ -23,10 +23,13 @@ const faults: readonly { readonly label: string; readonly fault: Fault }[] = [
   { label: 'Rate limit, 429', fault: { kind: 'refuse-429', retryAfter: 10 } },
   { label: 'Error, 500', fault: { kind: 'error-500' } },
   { label: 'HTML page', fault: { kind: 'html' } },
-  { label: 'No answer', fault: { kind: 'hang' } },
-  { label: 'Lost before write', fault: { kind: 'drop', method: 'POST', applied: false } },
-  { label: 'Lost after write', fault: { kind: 'drop', method: 'POST', applied: true } },
-  { label: 'Key refused, 401', fault: { kind: 'bad-key' } },
+  { label: 'No response', fault: { kind: 'hang' } },
+  {
+    label: 'Connection lost before write',
+    fault: { kind: 'drop', method: 'POST', applied: false },
+  },
+  { label: 'Connection lost after write', fault: { kind: 'drop', method: 'POST', applied: true } },
+  { label: 'Key rejected, 401', fault: { kind: 'bad-key' } },
 ];
 
 function isOf(active: ActiveFault, { kind, applied }: Fault): boolean {
@@ -57,7 +60,8 @@ export function FailuresPanel({ sandbox }: { sandbox: Sandbox }) {
   return (
     <Panel title="Failures" name="failures">
       <p className="muted">
-        An API of the sandbox fails for {FOR_MS / 1000} seconds. What is cached is not asked for.
+        Makes the selected API of the sandbox fail for {FOR_MS / 1000} seconds. Cached data is still
+        served.
       </p>
       <fieldset>
         <legend className="visually-hidden">API</legend>

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { useClient } from 'urql';
 import { type Race, runRace } from '../graph/race.ts';
 import type { Settings } from '../graph/settings.ts';
-import { duration, plural } from '../parts/format.ts';
+import { duration } from '../parts/format.ts';
 import { Failure, Panel } from '../parts/panel.tsx';
 
 function Bar({ who, ms, most }: { who: string; ms: number | null; most: number }) {
@@ -19,12 +19,13 @@ function Bar({ who, ms, most }: { who: string; ms: number | null; most: number }
 
 /** What the race comes to, in one sentence. */
 function verdict({ own, stillWaiting, operations, neighbour, turnedAway }: Race): string {
-  if (own === null) return 'The neighbour is in the queue, and so are you, behind it.';
+  if (own === null) return 'Your operation waits in the queue with those of the neighbor.';
   const ended = neighbour.length + turnedAway === operations;
   const worst = duration(Math.max(0, ...neighbour));
-  const away = turnedAway > 0 ? `; ${plural(turnedAway, 'of its operation')} were rejected` : '';
-  if (ended) return `Yours waited ${duration(own)}, the neighbour’s ${worst}${away}.`;
-  return `Yours is answered after ${duration(own)}; ${stillWaiting} of the neighbour’s ${operations} operations were still waiting then.`;
+  const away = turnedAway > 0 ? `; the gateway rejected ${turnedAway} of them` : '';
+  if (ended)
+    return `Your operation waited ${duration(own)}, the neighbor’s operations up to ${worst}${away}.`;
+  return `Your operation waited ${duration(own)}. At that time, ${stillWaiting} of the neighbor’s ${operations} operations still waited.`;
 }
 
 /** Shows that callers take turns: one who asks for very much delays itself. */
@@ -48,19 +49,19 @@ export function NeighbourPanel({ settings }: { settings: Settings }) {
 
   const most = Math.max(1, race?.own ?? 0, ...(race?.neighbour ?? []));
   return (
-    <Panel title="Noisy neighbour" name="neighbour">
+    <Panel title="Noisy neighbor" name="neighbour">
       {settings.neighbourToken === null ? (
         <p className="empty">
-          This takes a gateway that distinguishes two callers. <code>npm run demo</code> starts one.
+          This requires a gateway that distinguishes callers. <code>npm run demo</code> starts one.
         </p>
       ) : (
         <>
           <p className="muted">
-            Another caller sends the marketplace more requests than its limit allows. Then you send
-            one.
+            Another caller queues more marketplace requests than the rate limit allows. Then you
+            send one.
           </p>
           <button type="button" onClick={() => void run()} disabled={running}>
-            {running ? 'Running…' : 'Run the noisy neighbour'}
+            {running ? 'Running…' : 'Run the noisy neighbor'}
           </button>
         </>
       )}
@@ -76,7 +77,7 @@ export function NeighbourPanel({ settings }: { settings: Settings }) {
           {Array.from({ length: race.operations - race.turnedAway }, (_, index) => (
             <Bar
               key={index}
-              who={`Neighbour, ${race.reads / race.operations} reads`}
+              who={`Neighbor, ${race.reads / race.operations} reads`}
               ms={race.neighbour[index] ?? null}
               most={most}
             />

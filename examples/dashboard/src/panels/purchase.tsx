@@ -18,7 +18,7 @@ function Facts({ purchase }: { purchase: Purchase }) {
   return (
     <div className="facts">
       <p className="verdict good">Valid</p>
-      <p className="strong">{item?.name ?? 'An item without a name'}</p>
+      <p className="strong">{item?.name ?? 'Untitled'}</p>
       <p className="muted">
         {[item?.category, item?.version && `version ${item.version}`].filter(Boolean).join(', ')}
       </p>
@@ -81,7 +81,7 @@ export function PurchasePanel() {
         {asked && query.loading && <Skeleton rows={3} what="the purchase" />}
         {asked && query.data?.purchase && <Facts purchase={query.data.purchase} />}
         {asked && query.data?.purchase === null && query.errors.length === 0 && !query.retry && (
-          <p className="verdict bad">No purchase has this code.</p>
+          <p className="verdict bad">This code is not valid.</p>
         )}
       </div>
       {asked && <Trouble query={query} />}

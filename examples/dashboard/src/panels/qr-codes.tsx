@@ -165,7 +165,7 @@ export function QrPanel() {
         onScroll={onScroll}
         tabIndex={0}
         role="group"
-        aria-label="QR codes, a list that goes on as you scroll"
+        aria-label="QR codes; more load as you scroll"
       >
         <table>
           <thead>
@@ -178,7 +178,7 @@ export function QrPanel() {
                 People
               </th>
               <th scope="col" className="wide">
-                Mostly from
+                Top country
               </th>
             </tr>
           </thead>

@@ -5,7 +5,7 @@ import { Countdown } from './countdown.tsx';
 import { duration, plural, seconds } from './format.ts';
 import { useNow } from './use-now.ts';
 
-/** "3 calls, 2 saved, 12 ms waited, oldest 40 s": what a panel cost, and how old it is now. */
+/** "3 requests, 2 saved, 12 ms waited, oldest 40 s": what a panel cost, and how old it is now. */
 export function ReceiptLine({ receipt }: { receipt: DatedReceipt | null }) {
   const now = useNow();
   if (!receipt) return null;
@@ -13,8 +13,8 @@ export function ReceiptLine({ receipt }: { receipt: DatedReceipt | null }) {
   const age = maxAgeMs + Math.max(0, now - receipt.receivedAt);
   return (
     <p className="receipt" data-calls={calls}>
-      {plural(calls, 'call')}, {saved.cache + saved.coalesced} saved, {duration(waitedMs)} waited,
-      oldest {seconds(age)}
+      {plural(calls, 'request')}, {saved.cache + saved.coalesced} saved, {duration(waitedMs)}{' '}
+      waited, oldest {seconds(age)}
     </p>
   );
 }
