@@ -144,7 +144,7 @@ function tooExpensive(shortage: Shortage, rows?: number): GatewayError {
   const requests = needed === 1 ? '1 upstream request' : `${needed} upstream requests`;
   return new GatewayError(
     'OPERATION_TOO_EXPENSIVE',
-    `This field needs ${requests}; the operation has ${left} of ${limit} left. ${advice(shortage, rows)}`,
+    `Needs ${requests}; ${left} of ${limit} remain for this operation. ${advice(shortage, rows)}`,
     { details: { upstream, limit, needed, left } },
   );
 }

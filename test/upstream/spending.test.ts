@@ -84,7 +84,7 @@ describe('Spending', () => {
     );
     expect(errors[0]).toMatchObject({
       message:
-        'This field needs 3 upstream requests; the operation has 2 of 3 left. Request at most 2 items.',
+        'Needs 3 upstream requests; 2 of 3 remain for this operation. Request at most 2 items.',
       details: { upstream: 'LINKS', limit: 3, needed: 3, left: 2 },
     });
     expect(errors[1]).toMatchObject({
