@@ -167,15 +167,15 @@ describeWith([chromium, dashboardPackages], 'the failures of the demo', () => {
   });
 
   it('tell a connection that is lost before a change from one that is lost after it', async () => {
-    await button(/^Lost after/).click();
-    await pressed(/^Lost after/).waitFor();
-    expect(await pressed(/^Lost before/).count()).toBe(0);
+    await button(/^Connection lost after/).click();
+    await pressed(/^Connection lost after/).waitFor();
+    expect(await pressed(/^Connection lost before/).count()).toBe(0);
     await page.getByLabel('Name', { exact: true }).fill('Lost and found');
     await page.getByRole('button', { name: 'Create campaign' }).click();
     const form = page.getByRole('form', { name: 'New campaign' });
     await form.getByRole('alert').waitFor();
-    await button(/^Lost after/).click();
-    await pressed(/^Lost after/).waitFor({ state: 'detached' });
+    await button(/^Connection lost after/).click();
+    await pressed(/^Connection lost after/).waitFor({ state: 'detached' });
     const { links } = world.sandbox;
     const sent = links.requests.filter(({ path }) => path === '/api/campaign/add');
     expect(sent.map(({ fault }) => fault)).toEqual(['drop']);

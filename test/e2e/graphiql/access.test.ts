@@ -45,7 +45,7 @@ describeWith(chromium, 'GraphiQL of a gateway', () => {
     expect(await page.locator('.result-window').textContent()).not.toContain('schema');
     await page.getByLabel('Token', { exact: true }).fill('a-wrong-one');
     await page.getByRole('button', { name: 'Use token' }).click();
-    await reason.getByText('The gateway does not take this token:').waitFor();
+    await reason.getByText('The gateway rejected this token:').waitFor();
     await page.getByLabel('Token', { exact: true }).fill(TOKEN);
     await page.getByRole('button', { name: 'Use token' }).click();
     await reason.waitFor({ state: 'hidden' });
