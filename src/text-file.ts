@@ -40,7 +40,7 @@ export function readTextFile(path: string, maxBytes: number): string {
 }
 
 /**
- * Puts a new file with this text in the place of a file, at once: whoever reads meanwhile sees the old or the new one.
+ * Replaces a file by a new one with this text, atomically: a concurrent reader sees the old file or the new one.
  * Only this process's user may read it, and no link is followed. Returns the open file, to be appended to.
  * @throws the error of the file system; what was there before is then as it was.
  */

@@ -7,8 +7,8 @@ const GOOD_FOR_MS = 60_000;
 const SCHEME = 'Upstream-Key-Proof';
 
 /**
- * The `Authorization` header by which a process shows that it has an upstream key, without sending the key. Whoever has a
- * key can spend its rate limit anyway. `wallMs` is the time; `secrets` are the keys, none of them empty.
+ * The `Authorization` header by which a process shows that it has an upstream key, without sending the key. A holder
+ * of the key can spend its rate limit anyway. `wallMs` is the time; `secrets` are the keys, none of them empty.
  */
 export function proofOf(secrets: readonly string[], wallMs: number): string {
   const at = Math.round(wallMs);

@@ -5,7 +5,7 @@ const GROUPS = 12;
 /** Callers and requests of one group that are. */
 const CALLERS = 5;
 const REQUESTS = 10;
-/** What happens after so long a pause is a group of its own, in milliseconds. */
+/** An event after a longer pause begins a new group, in milliseconds. */
 const PAUSE_MS = 300_000;
 
 /** What a line of the list is about. */
@@ -42,7 +42,7 @@ interface Affected {
   readonly requestId: string | null;
 }
 
-const NOBODY: Affected = { caller: null, requestId: null };
+const UNAFFECTED: Affected = { caller: null, requestId: null };
 
 /** The last events, grouped: of each kind the last 12 groups, so that a flood of one kind leaves the others. */
 export class EventLog {
@@ -57,7 +57,7 @@ export class EventLog {
     this.#clock = clock;
   }
 
-  add(kind: LoggedKind, text: string, cause: string | null = null, whom = NOBODY): void {
+  add(kind: LoggedKind, text: string, cause: string | null = null, whom = UNAFFECTED): void {
     const groups = this.#groups.get(kind) ?? [];
     this.#groups.set(kind, groups);
     const at = this.#clock.wall();
