@@ -171,9 +171,9 @@ describe('A field of the graph that can be null', () => {
     );
     expect(marked.filter(([, { type }]) => isNonNullType(type))).toEqual([]);
     for (const [, { description }] of marked)
-      expect(description).toMatch(/Null only with an error\./);
+      expect(description).toMatch(/Null only if `errors` contains an error for it\./);
     const words = nullable.filter(([, { description }]) =>
-      /only with an error/i.test(description ?? ''),
+      /only if `errors`/i.test(description ?? ''),
     );
     expect(words.map(([coordinate]) => coordinate)).toEqual(
       marked.map(([coordinate]) => coordinate),

@@ -99,7 +99,7 @@ builder.queryType({
 
 builder.mutationType({
   description:
-    'All writes. Each field validates its input, then sends 1 upstream request. After its response, no read returns the state before the change. Selected result fields that the upstream response does not contain are read separately, at the cost of that read; they are null if the object has been deleted by then.',
+    'All writes. Each field validates its input, then sends 1 upstream request. After its response, all reads return the changed data. Selected result fields that the upstream response does not contain are read separately, at the cost of that read; they are null if the object has been deleted by then.',
 });
 
 /** Names and descriptions of a connection and its edge, for `t.connection`. */

@@ -23,25 +23,25 @@ const RateLimitRef = builder.objectRef<RateLimit>('RateLimit').implement({
   fields: (t) => ({
     limit: t.exposeInt('limit', {
       nullable: false,
-      description: 'Requests that the API allows per window; 0 if the API is not configured.',
+      description: 'Maximum number of requests per window; 0 if the API is not configured.',
     }),
     remaining: t.exposeInt('remaining', {
       nullable: false,
-      description: 'Requests that can be sent now.',
+      description: 'Number of requests that can be sent now.',
     }),
     used: t.exposeInt('used', {
       nullable: false,
       description:
-        'Requests that count against the limit now, including those of other programs that use the same key.',
+        'Number of requests that count against the limit now, including those of other programs that use the same key.',
     }),
     resetAt: t.expose('resetAt', {
       type: 'DateTime',
       description:
-        'Time at which the window is empty if no further request is sent; null if it is empty now.',
+        'Time at which the whole limit is available again if no further request is sent; null if it is available now.',
     }),
     queued: t.exposeInt('queued', {
       nullable: false,
-      description: 'Requests that wait for a slot of the window.',
+      description: 'Number of requests that wait for a free slot.',
     }),
     cost: t.exposeInt('cost', {
       nullable: false,

@@ -16,7 +16,7 @@ const ErrorRef = builder.interfaceRef<Error>('Error').implement({
   }),
 });
 
-/** The type of `InputIssue.code`. What `params` holds for a code is part of its description. */
+/** The type of `InputIssue.code`. The description of each code lists its `params`. */
 const InputIssueCodeRef = builder.enumType('InputIssueCode', {
   description:
     'What is wrong with an input value. The description of each code lists its `params`, if it has any.',
@@ -60,7 +60,7 @@ const InputIssueCodeRef = builder.enumType('InputIssueCode', {
     },
     NOT_FOR_TYPE: {
       description:
-        'The data has a member that this type of QR code does not accept. `type`: the type; `members`: the members it accepts, as a list.',
+        'The data has a member that this type of QR code does not accept. `type`: the type; `members`: the accepted members, as a list.',
     },
     UNKNOWN_OPTION: {
       description:
@@ -96,7 +96,7 @@ const InputIssueRef = builder.objectRef<InputIssue>('InputIssue').implement({
     message: t.exposeString('message', {
       nullable: false,
       description:
-        'What is wrong, for the user: an English predicate without a subject, e.g. `must not be blank.` for a blank value.',
+        'What is wrong, in English, for the user. It has no subject: for a blank value, `must not be blank.` is returned.',
     }),
   }),
 });
@@ -156,7 +156,7 @@ const DeletedRef = builder.objectRef<Deleted>('Deleted').implement({
 });
 
 /**
- * Options of a mutation that returns a union: the changed object of `type`, or the refusals that a form can show.
+ * Options of a mutation that returns a union: the changed object of `type`, or the errors that a form can show.
  * `name` is the union's.
  */
 export function resultOf<T>(type: T, name: string) {
@@ -175,7 +175,7 @@ export function resultOf<T>(type: T, name: string) {
   };
 }
 
-/** What `builder.mutationFields` hands to its callback. */
+/** The argument that `builder.mutationFields` passes to its callback. */
 type MutationFields = Parameters<Parameters<typeof builder.mutationFields>[0]>[0];
 
 /** A mutation that deletes a row of a type by its id. Costs 1 upstream request. */

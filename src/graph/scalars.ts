@@ -5,7 +5,7 @@ import { builder, type UploadedFile } from './builder.ts';
 builder.scalarType('DateTime', {
   specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc3339#section-5.6',
   description:
-    'A time in UTC in ISO 8601, a `date-time` of RFC 3339, e.g. `2026-01-31T09:30:00Z`. As input, any offset is accepted and fractions of a second are truncated. An input without an offset is rejected.',
+    'A date and time as defined by RFC 3339 (`date-time`), e.g. `2026-01-31T09:30:00Z`. Output is in UTC. Input can have any offset, but must have one; fractions of a second are truncated.',
   serialize: (value) => value,
   parseValue: (value) => {
     const moment =
@@ -21,7 +21,7 @@ builder.scalarType('DateTime', {
 
 builder.scalarType('Date', {
   specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc3339#section-5.6',
-  description: 'A date of the form `YYYY-MM-DD`, a `full-date` of RFC 3339, without a time zone.',
+  description: 'A date without a time zone, `YYYY-MM-DD`, as defined by RFC 3339 (`full-date`).',
   serialize: (value) => value,
   parseValue: (value) => {
     if (typeof value === 'string' && value.length === 10 && parseDay(value) === value) return value;
@@ -31,8 +31,7 @@ builder.scalarType('Date', {
 
 builder.scalarType('JSONObject', {
   specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc8259#section-4',
-  description:
-    'A JSON object with any JSON values. A list, a string or a number alone is rejected.',
+  description: 'A JSON object. A JSON value that is not an object is rejected.',
   serialize: (value) => value,
   parseValue: (value) => {
     if (isJsonObject(value)) return value;
@@ -43,7 +42,7 @@ builder.scalarType('JSONObject', {
 builder.scalarType('Upload', {
   specifiedByURL: 'https://github.com/jaydenseric/graphql-multipart-request-spec',
   description:
-    'A file, sent as a part of a multipart request, as the GraphQL multipart request specification defines it. Send large files to `PUT /files/:filename`.',
+    'A file in a request that follows the GraphQL multipart request specification. Send large files to `PUT /files/:filename`.',
   serialize: () => {
     throw new TypeError('Upload is an input type');
   },
@@ -55,7 +54,7 @@ builder.scalarType('Upload', {
   },
 });
 
-/** Date and time to the minute at least, and a zone, without which the moment is ambiguous. */
+/** Date and time, at least to the minute, and the offset, without which the time is ambiguous. */
 const zoned =
   /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d)$/i;
 
@@ -66,7 +65,7 @@ function isJsonObject(value: unknown): value is Record<string, unknown> {
   return prototype === null || prototype === Object.prototype;
 }
 
-/** Checks the shape and not the class: runtimes and parsers have a `File` of their own. */
+/** Checks the shape and not the class, because runtimes and parsers have separate `File` classes. */
 function isUploadedFile(value: unknown): value is UploadedFile {
   if (typeof value !== 'object' || value === null) return false;
   if (!('name' in value && 'size' in value && 'arrayBuffer' in value)) return false;

@@ -6,9 +6,9 @@ import { matchItem } from './item-filter.ts';
 const ItemMediaKindRef = builder.enumType('ItemMediaKind', {
   description: 'The kind of media of an item’s preview.',
   values: {
-    IMAGE: { description: 'A picture.' },
+    IMAGE: { description: 'An image preview.' },
     VIDEO: { description: 'A video, with or without sound.' },
-    AUDIO: { description: 'A sound.' },
+    AUDIO: { description: 'An audio preview.' },
   } satisfies Record<ItemMediaKind, { description: string }>,
 });
 
@@ -21,7 +21,7 @@ const ItemMediaRef = builder.objectRef<ItemMedia>('ItemMedia').implement({
       description: 'Kind of media, derived from the previews because the API does not provide it.',
     }),
     thumbnail: t.exposeString('thumbnail', {
-      description: 'URL of a small image; null if it has none.',
+      description: 'URL of a small image; null if there is none.',
     }),
     previewImage: t.exposeString('previewImage', {
       description: 'URL of a large image; null for audio.',
@@ -94,7 +94,7 @@ builder.node(ItemRef, {
     }),
     media: t.expose('media', {
       type: ItemMediaRef,
-      description: 'Previews; null if it has none.',
+      description: 'Previews; null if the item has none.',
     }),
     price: t.expose('price', {
       type: ItemPriceRef,

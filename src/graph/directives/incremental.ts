@@ -16,7 +16,7 @@ const label = {
 const defer = new GraphQLDirective({
   name: 'defer',
   description:
-    'Delivers the selection of this fragment after the rest, to clients whose `Accept` names `multipart/mixed` or `text/event-stream`. Other clients get the response as a whole. Does not change the cost.',
+    'Delivers the selection of this fragment after the rest, to clients whose `Accept` header contains `multipart/mixed` or `text/event-stream`. Other clients get the response as a whole. Does not change the cost.',
   locations: [DirectiveLocation.FRAGMENT_SPREAD, DirectiveLocation.INLINE_FRAGMENT],
   args: {
     if: {
@@ -32,7 +32,7 @@ const defer = new GraphQLDirective({
 const stream = new GraphQLDirective({
   name: 'stream',
   description:
-    'Delivers the items of this list one after another, to clients whose `Accept` names `multipart/mixed` or `text/event-stream`. Other clients get the response as a whole. Does not change the cost.',
+    'Delivers the items of this list one after another, to clients whose `Accept` header contains `multipart/mixed` or `text/event-stream`. Other clients get the response as a whole. Does not change the cost.',
   locations: [DirectiveLocation.FIELD],
   args: {
     if: {

@@ -4,7 +4,7 @@ import { DirectiveLocation, GraphQLDirective, GraphQLInt } from 'graphql';
 export const liveDirective = new GraphQLDirective({
   name: 'live',
   description:
-    'Keeps the response to this query current, for clients whose `Accept` names `text/event-stream`: the gateway sends the whole response, then each change. Other clients get one response. Cached data is refreshed in the background for all viewers together, so an additional viewer costs no upstream request.',
+    'Keeps the response to this query current, for clients whose `Accept` header contains `text/event-stream`: the gateway sends the whole response, then each change. Other clients get one response. Cached data is refreshed in the background for all viewers together, so an additional viewer costs no upstream request.',
   locations: [DirectiveLocation.QUERY],
   args: {
     throttle: {

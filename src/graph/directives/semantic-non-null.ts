@@ -29,7 +29,7 @@ declare global {
   }
 }
 
-/** Marks a field that is null only with an error, as Relay, Apollo's clients and code generators read it. */
+/** Marks a field that is null only with an error. Relay, Apollo's clients and code generators read it. */
 export const semanticNonNullDirective = new GraphQLDirective({
   name: 'semanticNonNull',
   description:
@@ -52,8 +52,9 @@ class SemanticNonNullPlugin<Types extends SchemaTypes> extends BasePlugin<Types>
     if (!config.pothosOptions.semanticNonNull) return config;
     return {
       ...config,
-      description: `${config.description ?? ''} Null only with an error.`.trim(),
-      // Where GraphQL tools read the directives of a schema that was not parsed from text.
+      description:
+        `${config.description ?? ''} Null only if \`errors\` contains an error for it.`.trim(),
+      // GraphQL tools read the directives of a schema that was not parsed from text here.
       extensions: { ...config.extensions, directives: { [semanticNonNullDirective.name]: {} } },
     };
   }

@@ -22,7 +22,7 @@ const LoginUrlRef = builder.objectRef<LoginUrl>('LoginUrl').implement({
       type: 'DateTime',
       nullable: false,
       description:
-        'An unused URL is valid at least until this time: one hour after the request was sent.',
+        'Time until which the URL is valid unless it is used: one hour after the request was sent.',
     }),
   }),
 });
@@ -31,7 +31,7 @@ builder.mutationField('createLoginUrl', (t) =>
   t.field({
     ...resultOf(LoginUrlRef, 'CreateLoginUrlResult'),
     description:
-      'Creates a URL that logs in as a user. Requires the API key of an administrator. Costs 1 upstream request; never cached.',
+      'Creates a URL that logs in as a user. The API key must belong to an administrator. Costs 1 upstream request; never cached.',
     args: {
       userId: t.arg.id({
         required: true,

@@ -29,7 +29,7 @@ const PlanFeatureNameRef = builder.enumType('PlanFeatureName', {
 });
 
 const PlanFeatureRef = builder.objectRef<PlanFeature>('PlanFeature').implement({
-  description: 'Whether a plan includes a feature, and the number it includes.',
+  description: 'A feature, and whether the plan includes it.',
   fields: (t) => ({
     name: t.exposeString('name', {
       nullable: false,
@@ -40,7 +40,7 @@ const PlanFeatureRef = builder.objectRef<PlanFeature>('PlanFeature').implement({
       description: 'Whether the plan includes the feature.',
     }),
     count: t.exposeInt('count', {
-      description: 'Number of objects that the plan includes; null for a feature without a count.',
+      description: 'Maximum number of such objects; null if the feature has no count.',
     }),
   }),
 });
@@ -126,7 +126,7 @@ builder.queryField('plans', (t) =>
     nullable: { list: true, items: false },
     semanticNonNull: true,
     description:
-      'All plans. Requires the API key of an administrator. Costs 1 upstream request if not cached.',
+      'All plans. The API key must belong to an administrator. Costs 1 upstream request if not cached.',
     resolve: (_root, _args, { links }) => links.all(plans),
   }),
 );

@@ -92,7 +92,7 @@ builder.queryFields((t) => ({
     nullable: { list: true, items: false },
     semanticNonNull: true,
     description:
-      'All users, or those that match the arguments. Requires the API key of an administrator. Costs 1 upstream request per combination of arguments if not cached.',
+      'All users, or those that match the arguments. The API key must belong to an administrator. Costs 1 upstream request per combination of arguments if not cached.',
     args: {
       filter: t.arg({ type: UserFilterRef, description: 'Only users of this kind.' }),
       email: t.arg.string({
@@ -104,7 +104,7 @@ builder.queryFields((t) => ({
   user: t.field({
     type: UserRef,
     description:
-      'A user; null if it does not exist. Requires the API key of an administrator. Costs no upstream request while the list of all users is cached, otherwise 1.',
+      'A user; null if it does not exist. The API key must belong to an administrator. Costs no upstream request while the list of all users is cached, otherwise 1.',
     args: {
       id: t.arg.id({ required: true, description: 'The user’s `id` or `databaseId`.' }),
     },
@@ -166,7 +166,7 @@ builder.mutationFields((t) => ({
   subscribeUser: t.field({
     ...resultOf(UserRef, 'SubscribeUserResult'),
     description:
-      'Subscribes a user to a plan. Requires the API key of an administrator. Costs 1 upstream request, plus a read of the user for selected fields that the input does not contain.',
+      'Subscribes a user to a plan. The API key must belong to an administrator. Costs 1 upstream request, plus a read of the user for selected fields that the input does not contain.',
     args: {
       input: t.arg({
         type: SubscribeUserInput,
@@ -186,7 +186,7 @@ builder.mutationFields((t) => ({
   createUser: t.field({
     ...resultOf(UserRef, 'CreateUserResult'),
     description:
-      'Creates a user. Requires the API key of an administrator. Costs 1 upstream request, plus a read of the user for selected fields that neither the response nor the input contains.',
+      'Creates a user. The API key must belong to an administrator. Costs 1 upstream request, plus a read of the user for selected fields that neither the response nor the input contains.',
     args: {
       input: t.arg({
         type: CreateUserInput,
@@ -208,7 +208,7 @@ builder.mutationFields((t) => ({
   deleteUser: deletion(t, 'User', deleteUser, {
     result: 'DeleteUserResult',
     description:
-      'Deletes a user. Requires the API key of an administrator. Costs 1 upstream request.',
+      'Deletes a user. The API key must belong to an administrator. Costs 1 upstream request.',
     which: 'The user’s `id` or `databaseId`.',
   }),
 }));

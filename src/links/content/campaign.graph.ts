@@ -34,7 +34,7 @@ builder.node(CampaignRef, {
       resolve: lazily(campaigns, 'rotatorUrl'),
     }),
     listUrl: t.string({
-      description: 'URL of the page that lists its links; null if it has none.',
+      description: 'URL of the page that lists the links of the campaign; null if there is none.',
       resolve: lazily(campaigns, 'listUrl'),
     }),
   }),

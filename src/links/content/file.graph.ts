@@ -81,7 +81,7 @@ builder.mutationField('uploadFile', (t) =>
   t.field({
     ...resultOf(FileRef, 'UploadFileResult'),
     description:
-      'Uploads a small file. Send it as the GraphQL multipart request specification defines. Costs 1 upstream request, plus a read of the file for selected fields that the response does not contain.',
+      'Uploads a small file, in a request that follows the GraphQL multipart request specification. Costs 1 upstream request, plus a read of the file for selected fields that the response does not contain.',
     args: {
       input: t.arg({
         type: UploadFileInput,

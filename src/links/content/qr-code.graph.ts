@@ -36,7 +36,7 @@ export function findQrCode(
 }
 
 const LabelCountRef = builder.objectRef<LabelCount>('LabelCount').implement({
-  description: 'A value and how often it occurred in the statistics.',
+  description: 'A value in the statistics, and its number of scans.',
   fields: (t) => ({
     label: t.exposeString('label', {
       nullable: false,
@@ -123,7 +123,7 @@ builder.queryField('qrCode', (t) =>
   t.field({
     type: QrCodeRef,
     description:
-      'A QR code; null if it does not exist. Costs no upstream request while a page that contains it is cached, otherwise 1, which includes its statistics.',
+      'A QR code; null if it does not exist. Costs no upstream request while a page that contains it is cached, otherwise 1, which also returns its statistics.',
     args: {
       id: t.arg.id({ required: true, description: 'The QR code’s `id` or `databaseId`.' }),
     },
@@ -156,7 +156,8 @@ const UpdateQrCodeInput = builder.inputType('UpdateQrCodeInput', {
     }),
     type: t.field({
       type: QrTypeRef,
-      description: 'Type of the content. If set, `data` is validated before the upstream request.',
+      description:
+        'Type of the content. If it is set, the gateway checks `data` before it sends the request.',
     }),
     data: t.field({
       type: QrDataInput,

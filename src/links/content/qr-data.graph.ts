@@ -4,7 +4,7 @@ import type { QrData, QrType } from './qr-code.ts';
 
 /** The type of `type` in the inputs of both mutations. */
 export const QrTypeRef = builder.enumType('QrType', {
-  description: 'The content type of a QR code. Each type needs `value` or `fields` as data.',
+  description: 'The content type of a QR code. Each type requires `value` or `fields` in `data`.',
   values: {
     TEXT: { description: 'Any text, as `value`.' },
     VCARD: { description: 'A business card, as `fields`: fname, lname, org, phone, email, site.' },
@@ -31,7 +31,7 @@ export const QrDataInput = builder.inputType('QrDataInput', {
     fields: t.field({
       type: 'JSONObject',
       description:
-        'For VCARD, WIFI, EMAIL and SMS. WIFI requires `ssid`, EMAIL `email`, SMS `phone`. The API does not document the member names. QrType lists the usual ones; all others are forwarded unchanged.',
+        'For VCARD, WIFI, EMAIL and SMS. WIFI requires `ssid`, EMAIL `email`, SMS `phone`. The API does not document the member names. `QrType` lists the usual names. The gateway forwards all members unchanged.',
     }),
   }),
 });
