@@ -7,9 +7,9 @@ import {
 } from '../errors.ts';
 import { parseId } from './ids/global-id.ts';
 
-/** Characters that a password has at least. */
+/** Minimum number of characters of a password. */
 const PASSWORD_LENGTH = 5;
-/** Characters that a user name has at least. The documents only say "valid". */
+/** Minimum number of characters of a user name. The API documentation only says "valid". */
 const USERNAME_LENGTH = 3;
 
 /** Creates a validation error; the codes and the `params` of each are in `InputIssueCode` of the graph. */
@@ -63,7 +63,7 @@ export class InputChecks {
     }
   }
 
-  /** The last part of an address. */
+  /** The last part of a URL. */
   slug(member: string, value: string | null | undefined): void {
     if (value != null && !/^[\p{L}\p{N}_-]+$/u.test(value)) {
       const message = 'may contain only letters, digits, hyphens and underscores.';
@@ -71,7 +71,7 @@ export class InputChecks {
     }
   }
 
-  /** A bare e-mail address, without a display name. The upstream checks the finer rules. */
+  /** An email address without a display name. The upstream checks further rules. */
   email(member: string, value: string | null | undefined): void {
     if (value != null && !/^[^\s@<>"(),:;]+@[^\s@<>"(),:;.]+(\.[^\s@<>"(),:;.]+)+$/.test(value)) {
       const message = 'must be an email address, e.g. `ann@example.com`.';
@@ -79,7 +79,7 @@ export class InputChecks {
     }
   }
 
-  /** A password as long as the upstream wants it. Implements: Link API > Limits. */
+  /** A password of the length that the upstream requires. Implements: Link API > Limits. */
   password(member: string, value: string | null | undefined): void {
     if (value != null) this.#atLeast(member, value, PASSWORD_LENGTH);
   }
@@ -92,7 +92,7 @@ export class InputChecks {
     }
   }
 
-  /** The address of a web page or of anything else that a browser can be sent to. */
+  /** An http or https URL. */
   webAddress(member: string, value: string | null | undefined): void {
     if (value != null && !isWebAddress(value)) {
       const message = 'must be an http or https URL, e.g. `https://example.com/shop`.';
@@ -108,7 +108,7 @@ export class InputChecks {
     }
   }
 
-  /** An update that changes something: at least one of its members, other than its id, is given. */
+  /** An update with at least one member besides its id. */
   anyGiven(given: Readonly<Record<string, unknown>>): void {
     if (Object.values(given).some((value) => value != null)) return;
     const members = Object.keys(given);
@@ -127,14 +127,14 @@ export class InputChecks {
     } else this.#atLeast(member, value, USERNAME_LENGTH);
   }
 
-  /** A moment in the future: one in the past is taken for a slip. */
+  /** A time in the future: a time in the past is considered a mistake. */
   future(member: string, value: string | null | undefined, wallMs: number): void {
     if (value != null && Date.parse(value) <= wallMs) {
       this.issue(member, fault('NOT_IN_FUTURE', 'must be in the future.'));
     }
   }
 
-  /** A color of three numbers. Implements: Link API > QR codes > POST /api/qr/add. */
+  /** A color as `rgb(r,g,b)`. Implements: Link API > QR codes > POST /api/qr/add. */
   rgbColor(member: string, value: string | null | undefined): void {
     if (value == null) return;
     const parts = /^rgb\(\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*(\d{1,3})\s*\)$/i.exec(value)?.slice(1);
@@ -155,7 +155,7 @@ export class InputChecks {
     }
   }
 
-  /** A number that can be dialled, as people write it. */
+  /** A phone number, with the usual separators. */
   phone(member: string, value: string): void {
     const digits = value.replace(/\D/g, '').length;
     if (!/^\+?[\d\s()./-]+$/.test(value) || digits < 3) {
@@ -177,6 +177,6 @@ export class InputChecks {
 
 /** Whether a text is a URL with http or https and a host. */
 function isWebAddress(text: string): boolean {
-  // `URL` alone accepts a missing slash or host, and blanks around and inside.
+  // `URL` alone accepts a missing slash or host, and whitespace around and inside the text.
   return /^https?:\/\/[^\s/?#\\]\S*$/i.test(text) && URL.canParse(text);
 }

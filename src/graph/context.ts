@@ -4,7 +4,7 @@ import type { DryRun } from '../upstream/dry-run/dry-run.ts';
 import type { Receipt } from '../upstream/receipt.ts';
 import type { Source } from './rows/source.ts';
 
-/** What every resolver gets: one operation's view of the two upstreams, and its receipt. */
+/** The context of all resolvers of an operation: its view of the two upstreams, and its receipt. */
 export interface GraphContext {
   readonly viewer: Viewer;
   readonly links: Source;

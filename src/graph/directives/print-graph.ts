@@ -14,8 +14,8 @@ import {
 } from 'graphql';
 
 /**
- * Prints a schema as text, in alphabetical order, the same on every machine. What GraphQL's own printer
- * leaves out is in it: the directives on fields. Introspection does not list those.
+ * Prints a schema as text, in alphabetical order, the same on every machine. Unlike GraphQL's own printer, it prints
+ * the directives on fields. Introspection does not list those.
  */
 export function printGraph(schema: GraphQLSchema): string {
   const document = parse(printSchema(lexicographicSortSchema(schema)), { noLocation: true });

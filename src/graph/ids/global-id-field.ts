@@ -15,7 +15,7 @@ declare global {
   }
 }
 
-/** The options of a type that `node` finds, as far as they are read here. */
+/** The options of a type with `node` lookup that are used here. */
 interface NodeOptions {
   /** Returns the id of a row: synchronously, unless it requires a request. */
   readonly id?: { readonly resolve?: GraphQLFieldResolver<unknown, unknown, object> };

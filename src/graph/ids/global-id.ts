@@ -40,7 +40,7 @@ function positive(id: number, text: string): number {
   throw new BadUserInput(`${quote(text)} is not an ID. An integer ID must be 1 or greater.`);
 }
 
-/** What a caller sent, short enough to repeat. */
+/** The value that a caller sent, shortened for a message. */
 function quote(text: string): string {
   return JSON.stringify(text.length > 60 ? `${text.slice(0, 57)}...` : text);
 }

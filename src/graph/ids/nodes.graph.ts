@@ -8,16 +8,16 @@ import { builder } from '../builder.ts';
 import type { GraphContext } from '../context.ts';
 import { decodeGlobalId } from './global-id.ts';
 
-/** A global id, taken apart. */
+/** A decoded global id. */
 interface Target {
   readonly typename: string;
   readonly id: number;
 }
 
-/** Ids of an operation that are refused one by one: each costs more than a row, and none names one. */
+/** Maximum number of invalid ids of an operation that get separate errors: an error costs more than a row. */
 const MAX_REFUSED = 500;
 
-/** Ids that each operation has had refused so far. */
+/** Number of ids that were rejected so far, by operation. */
 const refused = new WeakMap<Receipt, number>();
 
 builder.queryField('node', (t) =>
@@ -64,7 +64,7 @@ function loadNodes(
     targets.set(id, target);
     if (target instanceof GatewayError) countRefused(context, target);
   }
-  // Not before all are taken apart: no field would wait for those that are read already.
+  // Only after all are decoded: otherwise no field would wait for reads that have already started.
   const nodes = new Map<string, unknown>();
   for (const [id, target] of targets) {
     nodes.set(id, target instanceof GatewayError ? target : tryNode(target, context, info));
@@ -118,7 +118,7 @@ function targetOf(globalId: string, { viewer }: GraphContext, info: GraphQLResol
   return { typename, id: Number(id) };
 }
 
-/** How the options of a node type say that one is read by its id. */
+/** The options of a node type that define how it is read by its id. */
 interface Loading {
   readonly loadWithoutCache: (
     id: number,

@@ -43,7 +43,7 @@ export class Connection<R> {
   }
 }
 
-/** Rows of windows that are resolved in one turn of the event loop: with more, other work would wait. */
+/** Maximum number of rows of windows resolved in one turn of the event loop, so that other work does not wait. */
 const ROWS_A_TURN = 400;
 
 interface SourceOptions {
@@ -72,7 +72,7 @@ export class Source {
   readonly #access: Access;
   readonly #batching: Batching;
 
-  /** With the `batching` of another source, it reads together with that one. */
+  /** With the `batching` of another source, the reads of both are batched together. */
   constructor(options: SourceOptions, batching = new Batching()) {
     this.#options = options;
     this.#upstream = options.upstream;
@@ -171,7 +171,7 @@ export class Source {
     id: number,
     namedBy: readonly Resource[] = [],
   ): AtOnce<R | null> {
-    // A caller that must be admitted first reads nothing before.
+    // A caller that must first be admitted sends no read before.
     const isUnknown = this.#access.admittance !== undefined;
     const cached = isUnknown ? undefined : cachedRow(this.#required, list, id, this.#access);
     return andThen(cached, (row) => row ?? this.#search(list, id, namedBy));
@@ -191,7 +191,7 @@ export class Source {
     this.#batching.wanted?.note(key, id, this.#access);
     const load = loader.load(id);
     const { receipt } = this.#access.caller;
-    // What waits to be planned is under way too.
+    // Reads that wait to be planned also count as running.
     return (await (namedBy.length > 0 ? receipt.track(() => load) : load)) as R | null;
   }
 
@@ -232,8 +232,8 @@ export class Source {
   }
 
   /**
-   * Resolves for a caller who may be shown what is not their own: at once, or once the link-management API has accepted
-   * their key. 0 or 1 upstream call.
+   * Resolves when the caller may see data of others: immediately, or when the link-management API has accepted the
+   * caller's key. 0 or 1 upstream request.
    */
   async admitted(): Promise<void> {
     await this.#access.admittance?.admit();

@@ -3,17 +3,17 @@ import type { Row } from '../request.ts';
 import { type Cursor, NEIGHBORS } from './cursor.ts';
 import type { ListPage } from './list-page.ts';
 
-/** A place between two rows of a list: before the row at `index`. */
+/** A position between two rows of a list: before the row at `index`. */
 export interface Place {
   readonly page: number;
-  /** In the page's rows; may be their number, which is the place behind them. */
+  /** Index in the page's rows. Equal to their number for the position after the last row. */
   readonly index: number;
 }
 
 /** The place before the first row. */
 export const FIRST_PLACE: Place = { page: 1, index: 0 };
 
-/** No list has more pages; forged cursors do, up to where integers are no longer exact. */
+/** A bound for forged cursors: no list has more pages, and larger integers are not exact. */
 const FURTHEST_PAGE = 1_000_000_000;
 
 /** The pages of a list as they are now. */
@@ -21,7 +21,7 @@ export interface Pages<R extends Row> {
   /** Each page costs 0 or 1 upstream request, and is read at most once. */
   page(number: number): AtOnce<ListPage<R>>;
   identity(row: R): string;
-  /** Rows of a page, if one was read before. */
+  /** Number of rows of a page; null if no page was read before. */
   readonly perPage: number | null;
 }
 
@@ -29,10 +29,10 @@ export interface Pages<R extends Row> {
 export type Side = 'after' | 'before';
 
 /**
- * Finds the place just after (`after`) or of (`before`) the row that a cursor refers to: by its identity, first on
- * its former page and then on those to which rows move; otherwise between its neighbors; otherwise by the number
- * of rows before it. Costs one upstream request for the former page, and one for each further page that is needed
- * to be certain.
+ * Finds the position just after (`after`) or just before (`before`) the row of a cursor: by the identity of the row,
+ * first on its former page, then on the pages to which rows move; otherwise between its neighbors; otherwise by the
+ * number of rows before it. Costs one upstream request for the former page, and one for each further page that is
+ * needed to be certain.
  */
 export function findPlace<R extends Row>(
   cursor: Cursor,
@@ -71,7 +71,7 @@ class Anchor<R extends Row> {
   #row: Place | null = null;
   #before: (Place & { readonly rank: number }) | null = null;
   #behind: (Place & { readonly rank: number }) | null = null;
-  /** Rows that the list has more than at the time of the cursor; negative for fewer. */
+  /** By how many rows the list has grown since the cursor was created; negative if it has shrunk. */
   #growth = 0;
 
   constructor(cursor: Cursor, side: Side, origin: Place, pages: Pages<R>, perPage: number) {
@@ -90,7 +90,7 @@ class Anchor<R extends Row> {
     const identities = page.rows.map((row) => this.#pages.identity(row));
     const { index } = this.#origin;
     const at = (each: number): Place => ({ page: page.number, index: each });
-    // Its former position first, for rows that occur twice.
+    // Checks the former position first, because a row can occur twice.
     const stands = page.number === this.#origin.page && identities[index] === identity;
     const found = stands ? index : identities.indexOf(identity);
     if (found >= 0) this.#row ??= at(found);
@@ -106,7 +106,7 @@ class Anchor<R extends Row> {
     }
   }
 
-  /** The next page to look into, or null when the place is as sure as it can become. */
+  /** The next page to search, or null if no page makes the position more certain. */
   nextPage(): number | null {
     const [before, behind] = [this.#before, this.#behind];
     if (this.#row) return null;
@@ -122,7 +122,7 @@ class Anchor<R extends Row> {
     return this.#firstUnseen([guess, ...around]);
   }
 
-  /** The place that is wanted. */
+  /** The requested position. */
   get place(): Place {
     const [row, before, behind, side] = [this.#row, this.#before, this.#behind, this.#side];
     if (row) return side === 'after' ? { ...row, index: row.index + 1 } : row;
@@ -133,8 +133,8 @@ class Anchor<R extends Row> {
   }
 
   /**
-   * The place by the number of rows before it, when none of the known ones is left: rather so that rows
-   * are shown again than that some are lost.
+   * The position by the number of rows before it, if none of the known rows is left. If in doubt, rows are returned
+   * twice rather than omitted.
    */
   #placeByNumber(): Place {
     const { before = [], behind = [], total } = this.#cursor;
@@ -155,14 +155,14 @@ class Anchor<R extends Row> {
     return (this.#origin.page - 1) * this.#perPage + this.#origin.index;
   }
 
-  /** Whether the cursor's page was not full, and all rows behind the cursor's are named. */
+  /** Whether the cursor's page was not full and the cursor names all rows after its own. */
   get #wasOnLastPage(): boolean {
     const { index, perPage, behind = [] } = this.#cursor;
     const named = behind.length > 0 && behind.length < NEIGHBORS.behind;
     return named && index + 1 + behind.length < perPage;
   }
 
-  /** Behind the last row of the pages that were looked into. */
+  /** After the last row of the searched pages. */
   get #lastPlace(): Place {
     const pages = [...this.#looked.values()].filter(({ rows }) => rows.length > 0);
     const last = pages.reduce<ListPage<R> | null>(
@@ -172,7 +172,7 @@ class Anchor<R extends Row> {
     return last ? { page: last.number, index: last.rows.length } : FIRST_PLACE;
   }
 
-  /** The first of some pages that is in the list and was not looked into yet. */
+  /** The first of these pages that is in the list and was not searched yet. */
   #firstUnseen(numbers: readonly number[]): number | null {
     const ends = [...this.#looked.values()].filter(({ last }) => last).map(({ number }) => number);
     const end = Math.min(...ends, Number.POSITIVE_INFINITY);
@@ -188,7 +188,7 @@ function upFrom(first: number, count: number): number[] {
   return Array.from({ length: Math.max(0, count) }, (_, index) => first + index);
 }
 
-/** A cursor's place in pages of another size. */
+/** The position of a cursor in pages of another size. */
 function rebase({ page, index, perPage }: Cursor, actual: number): Place {
   if (perPage === actual) return { page, index };
   return placeOf((page - 1) * perPage + index, actual);

@@ -1,30 +1,30 @@
 import { BadUserInput } from '../../errors.ts';
 
 /**
- * A place in a list: the identity of its row, its position, and its neighbors. With these it is found again after
- * rows were added or deleted, including its own.
+ * A position in a list: the identity of its row, its index, and its neighbors. They identify the position after
+ * rows were added or deleted, even if its own row was.
  */
 export interface Cursor {
   /** 1-based, in pages of `perPage`. */
   readonly page: number;
   /** 0-based, in that page. */
   readonly index: number;
-  /** The page size that the place was counted in. */
+  /** The page size at the time of the cursor. */
   readonly perPage: number;
   /** The row's identity in its list. */
   readonly identity: string;
-  /** Identities of the rows just before it on its page, the nearest first. */
+  /** Identities of the rows before it on its page, the nearest first. */
   readonly before?: readonly string[];
-  /** Identities of the rows just behind it on its page, the nearest first. */
+  /** Identities of the rows after it on its page, the nearest first. */
   readonly behind?: readonly string[];
-  /** Rows that the whole list had, if the upstream said so. */
+  /** Number of rows of the whole list, if the upstream provided it. */
   readonly total?: number;
 }
 
-/** How many of the rows before and behind its own a cursor names at most. */
+/** Maximum number of rows that a cursor names before its own row, and after it. */
 export const NEIGHBORS = { before: 12, behind: 12 };
 
-/** A cursor of a row of which nothing else was known, and those of earlier versions. */
+/** A cursor without neighbors: nothing else was known of the row, or an earlier version created it. */
 const ALONE = /^c1:(\d{1,9}):(\d{1,9}):(\d{1,9}):(.{1,64})$/;
 const AMONG_OTHERS =
   /^c2:(\d{1,9}):(\d{1,9}):(\d{1,9}):(\d{0,9}):([^;,\s]{1,64});([^;\s]{0,780});([^;\s]{0,780})$/;
@@ -33,7 +33,7 @@ const MAX_NUMBER = 999_999_999;
 /** Visible ASCII without the separators of identities. */
 const NAMEABLE = /^[!-+\--:<-~]{1,64}$/;
 
-/** The opaque form that clients store and send back: bounded, whatever the identities are. */
+/** The opaque text that clients store and send back. Its length is bounded for any identities. */
 export function encodeCursor(cursor: Cursor): string {
   const { page, index, perPage, identity } = cursor;
   const total = (cursor.total ?? MAX_NUMBER + 1) > MAX_NUMBER ? undefined : cursor.total;

@@ -22,7 +22,7 @@ export async function findById<R extends Row>(
   return new Search(lists, list, access, ids).run();
 }
 
-/** Pages of a list that are looked into for one row. */
+/** Maximum number of pages of a list that are searched for one row. */
 const MOST_PAGES = 8;
 
 /**
@@ -49,7 +49,7 @@ export function cachedRow<R extends Row>(
   return andThen(lists.reader.read(single, access), (row) => row ?? undefined);
 }
 
-/** How many rows a row with this id represents: 1 for one that is not a placeholder. */
+/** Number of rows that a row with this id represents: 1 unless it is a placeholder. */
 function rowsOf(id: number, { mode }: Access): number {
   return mode?.kind === 'planned' ? mode.dryRun.standIns.rowsOf(id) : 1;
 }
@@ -66,9 +66,9 @@ class Search<R extends Row> {
   readonly #missing: Set<number>;
   /** The pages whose rows this search has seen, whether cached afterwards or not. */
   readonly #seen = new Map<number, ListPage<R> | null>();
-  /** The pages that it has read again. */
+  /** The pages that this search has read again. */
   readonly #again = new Set<number>();
-  /** The pages that it has waited for while others read them. */
+  /** The pages that other readers were reading, for which this search has waited. */
   readonly #joined = new Set<number>();
 
   constructor(lists: Lists, list: List<R>, access: Access, ids: readonly number[]) {
@@ -123,7 +123,7 @@ class Search<R extends Row> {
     return free.length > 0;
   }
 
-  /** Waits for a page that others are reading; returns whether there was one. */
+  /** Waits for a page that another reader is reading; returns whether there was one. */
   async #joinPage(): Promise<boolean> {
     for (const number of this.#asked) {
       if (this.#seen.has(number) || this.#joined.has(number)) continue;
@@ -132,7 +132,7 @@ class Search<R extends Row> {
       try {
         this.#take(number, await this.#lists.page(this.#list, number, this.#access));
       } catch {
-        // Its failure is the other reader's; this one still has other ways.
+        // The other reader reports this failure. This search continues with other pages and single reads.
       }
       return true;
     }
@@ -154,7 +154,7 @@ class Search<R extends Row> {
 
   #take(number: number, page: ListPage<R> | null): void {
     this.#seen.set(number, page);
-    // One page is assumed: a placeholder does not define on which one the rows are.
+    // Assumes one page, because a placeholder does not define on which page the rows are.
     if (page?.placeholder) this.#settle((id) => madeUpRow(this.#list.resource, id) as R);
     for (const row of page?.rows ?? []) {
       if (this.#missing.delete(row.id)) this.#found.set(row.id, row);
@@ -166,7 +166,7 @@ class Search<R extends Row> {
     this.#missing.clear();
   }
 
-  /** Reads a single row; if the API cannot, there is none. */
+  /** Reads a single row; there is none if the API has no single read. */
   async #readSingle(id: number): Promise<void> {
     const read = this.#list.single?.(id);
     let row: R | null | Error = null;
@@ -179,8 +179,8 @@ class Search<R extends Row> {
   }
 
   /**
-   * Takes rows whose single read met an outage from pages that are cached as a fallback. Costs at most 1 upstream
-   * request per such page, which is read again if possible.
+   * Takes rows whose single read failed in an outage from pages that are cached as a fallback. Costs at most 1
+   * upstream request per such page, which is read again if possible.
    */
   async #takeFallbacks(): Promise<void> {
     const lost = new Set<number>();
@@ -199,8 +199,8 @@ class Search<R extends Row> {
   }
 
   /**
-   * Which page to read next for the missing rows, or null if pages do not help (any more). Cached pages come last
-   * if only they show that a row does not exist: that is as old as they are.
+   * The page to read next for the missing rows, or null if no page can contain them. Cached pages that only show
+   * that a row does not exist come last, because this result is as old as the page.
    */
   #nextPage(): number | null {
     const list = this.#list;
@@ -223,8 +223,8 @@ class Search<R extends Row> {
   }
 
   /**
-   * A page that was seen and is older than another one that contradicts it: a row may have moved from that one to
-   * it. Each is read again once, unless a single read is better.
+   * A page that this search has seen and that a newer page contradicts: a row can have moved to it from the newer
+   * one. Each such page is read again once, unless a single read is better.
    */
   #outdatedPage(): number | null {
     if (this.#list.single) return null;
@@ -239,7 +239,7 @@ class Search<R extends Row> {
     return null;
   }
 
-  /** The pages that were requested by any reader so far. */
+  /** The pages that any reader has requested so far. */
   get #asked(): readonly number[] {
     return [...this.#lists.outline(this.#list, this.#access).asked];
   }

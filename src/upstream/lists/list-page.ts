@@ -1,6 +1,6 @@
 import type { DecodeContext, List, Page, PageTraits, Read, Row } from '../request.ts';
 
-/** What else a read of a page says. */
+/** Additional properties of the read of a page. */
 export type PageReadOptions = Partial<
   Pick<PageTraits<unknown>, 'uncertain' | 'further' | 'reload'>
 >;
@@ -71,15 +71,15 @@ export class PageRead<R extends Row> implements Read<Page<R> | null>, PageTraits
   }
 }
 
-/** The tag that a write touches which takes rows out of lists that hang off many parents. */
+/** The tag touched by a write that removes rows from the lists of many parents. */
 export const ROWS_LEFT = 'rows left';
 
-/** The identity of a row among all others of its list. */
+/** The identity of a row within its list. */
 export function identityOf<R extends Row>(list: List<R>, row: R): string {
   return list.identity?.(row) ?? String(row.id);
 }
 
-/** A page as it is worked with: its number, its rows, and whether the list ends with it. */
+/** A page with its number, its rows, and whether it is the last of the list. */
 export interface ListPage<R extends Row> {
   readonly number: number;
   readonly rows: readonly R[];
@@ -87,21 +87,21 @@ export interface ListPage<R extends Row> {
   readonly perPage: number;
   readonly total: number | null;
   /**
-   * Whether `last` is certain. If an upstream sends neither the number of pages nor of rows, a page can announce
-   * another one that is empty.
+   * Whether `last` is certain. If an upstream sends neither the number of pages nor the number of rows, a page can
+   * announce a next page that is empty.
    */
   readonly certain: boolean;
-  /** See `Page.placeholder`: `rows` is then empty, and `perPage` how many rows it is taken to have. */
+  /** See `Page.placeholder`: `rows` is then empty, and `perPage` is the assumed number of rows. */
   readonly placeholder: ((rows: number) => R) | null;
   /** See `Page.arrival`. */
   readonly arrival?: number | undefined;
   /** See `Page.distinct`. */
   readonly distinct?: boolean;
-  /** Writes to the list that it surely shows. See `PageConsistency.writes`. */
+  /** Number of writes to the list that the page certainly shows. See `PageConsistency.writes`. */
   readonly writes: number;
 }
 
-/** The page size of a list that comes whole. */
+/** The page size of a list that is returned whole. */
 const WHOLE = 1_000_000;
 
 /** The page of a list in a response; `pageSize` rows were requested. */
@@ -160,7 +160,7 @@ export function isLastPage(page: Page<Row>, requestedPage: number): boolean {
   return page.nextPage === null;
 }
 
-/** Rows that a page of a list has at least, by those read `before` and one more. */
+/** The minimum number of rows of a page, from the pages read `before` and one more. */
 export function surePerPageAfter(
   { last, rows }: ListPage<Row>,
   page: Page<Row>,
@@ -170,7 +170,7 @@ export function surePerPageAfter(
   return seen === null || before === null ? (seen ?? before) : Math.min(seen, before);
 }
 
-/** The number of the list's last page after a page was read, as far as is known; `before` is what was. */
+/** The number of the last page, as far as known after a page was read; `before` is the value known before. */
 export function lastPageAfter(
   { number, last, rows }: ListPage<Row>,
   page: Page<Row>,
@@ -185,19 +185,19 @@ export function lastPageAfter(
   return before !== null && before > number ? before : null;
 }
 
-/** The last page by what a page before it says; null when it does not say. */
+/** The number of the last page, as an earlier page states it; null if it does not. */
 function promisedLastPage(page: Page<Row>): number | null {
   if (page.maxPage !== null) return page.maxPage;
   if (page.total === null || page.perPage === null) return null;
   return Math.ceil(page.total / page.perPage);
 }
 
-/** Repeated reads that a list can have in hand at most. */
+/** Maximum number of repeated reads that a list can save up. */
 const MOST_SPARE = 100;
-/** So often in a row can a page come again as it was, before its disagreement is taken for a habit. */
+/** Number of unchanged repeated reads in a row after which a contradiction is considered permanent. */
 const MOST_DOUBT = 2;
 
-/** What is compared of a page. */
+/** The compared properties of a page. */
 interface Compared {
   /** The ordinal of its response among those of its list; absent if unknown. */
   readonly arrival?: number | undefined;
@@ -205,9 +205,9 @@ interface Compared {
 }
 
 /**
- * Checks whether the pages of one list, read at different times, are consistent: rows that were added or deleted
- * elsewhere in between are on two of them, or on none. The older page is then read again. There are at most as
- * many such reads as others of the list, and none if they do not help.
+ * Checks whether the pages of one list, read at different times, are consistent: if other clients add or delete rows
+ * in between, a row can be on two pages or on none. The older page is then read again. The number of such reads is
+ * at most the number of other reads of the list; there are none if they do not help.
  */
 export class PageConsistency {
   #arrivals = 0;
@@ -222,7 +222,7 @@ export class PageConsistency {
   /** How many writes of this process have changed the list. */
   writes = 0;
 
-  /** Takes note of a page that has come, `again` if it is one that was outdated. */
+  /** Records a received page; `again` if it replaces an outdated one. */
   arrived<R extends Row>(page: Page<R>, again: boolean): Page<R> {
     this.#arrivals += 1;
     const arrival = this.#arrivals;
@@ -247,7 +247,7 @@ export class PageConsistency {
     return { ...page, arrival: this.#latest.arrival - 1 / (1 + this.#adopted) };
   }
 
-  /** Whether a page is older than another that it does not go with, and is worth to be read again. */
+  /** Whether a newer page contradicts this page, and reading it again can help. */
   isOutdated({ arrival, total }: Compared): boolean {
     if (arrival === undefined || this.#spare < 1 || this.#doubt >= MOST_DOUBT) return false;
     if (this.#outdated.has(arrival)) return true;
@@ -255,7 +255,7 @@ export class PageConsistency {
     return latest !== null && total !== null && arrival < latest.arrival && total !== latest.total;
   }
 
-  /** Two pages have a row in common: the one that came first is outdated. */
+  /** Two pages have a row in common: the older one is outdated. */
   overlap(a: Compared, b: Compared): void {
     if (a.arrival === undefined || b.arrival === undefined || a.arrival === b.arrival) return;
     this.#outdated.add(Math.min(a.arrival, b.arrival));
@@ -267,7 +267,7 @@ export class PageConsistency {
     if (arrival !== undefined) this.#outdated.delete(arrival);
   }
 
-  /** Compares an outdated page with what came when it was read again. */
+  /** Compares an outdated page with the result of reading it again. */
   judge(outdated: Page<Row>, page: Page<Row>): void {
     // Nothing newer was available.
     if (page.arrival === outdated.arrival) return;

@@ -2,7 +2,7 @@ import { BoundedMap } from '../../bounded-map.ts';
 import type { List, Row } from '../request.ts';
 import { PageConsistency, type PageRead } from './list-page.ts';
 
-/** Pages of one list that are remembered: looking for a row goes through all of them. */
+/** Maximum number of remembered pages of one list: a search for a row checks all of them. */
 const MOST_PAGES = 500;
 
 /**
@@ -25,7 +25,7 @@ class AskedPages extends Set<number> {
     return isThere;
   }
 
-  /** One that goes its own way from there. */
+  /** A copy that changes independently. */
   copy(): AskedPages {
     const copy = new AskedPages();
     for (const number of this) copy.add(number);
@@ -33,25 +33,25 @@ class AskedPages extends Set<number> {
   }
 }
 
-/** What is known of a list from the pages read so far. It steers; the pages themselves decide. */
+/** What is known of a list from the pages read so far. Used only to choose reads; results come from the pages. */
 export interface Outline {
-  /** Rows of a page; null when no page was read yet. */
+  /** Number of rows of a page; null if no page was read yet. */
   perPage: number | null;
   /** Number of the last page; null when it is not known. */
   lastPage: number | null;
   /** The pages that may be cached or in flight. */
   readonly asked: AskedPages;
-  /** Rows that a page has at least, unless it is the last; null when no page has shown or said it. */
+  /** Minimum number of rows of a page that is not the last; null if no page has shown or stated it. */
   surePerPage: number | null;
   /** Its key; `null` for a list whose filters are too long to be remembered. */
   readonly key: string | null;
   /** The owner of the list: cache and budget of one credential. */
   readonly partition: string;
-  /** Whether its pages were read of the same state of it. */
+  /** Whether its pages show the same state of the list. */
   readonly consistency: PageConsistency;
   /** The list, as last requested. */
   list: List<Row> | null;
-  /** The reads of its first pages that are there, by their numbers: each is made once. */
+  /** The existing reads of its first pages, by page number: each is created once. */
   readonly reads: Map<number, PageRead<Row>>;
 }
 
@@ -63,9 +63,9 @@ const LONGEST_FILTERS = 1000;
 /** The outlines of lists, by partition. */
 export class Outlines {
   readonly #outlines = new BoundedMap<Outline>({ max: OUTLINES_REMEMBERED });
-  /** The outlines that this one starts with, and leaves unchanged. */
+  /** The outlines from which this starts. It does not change them. */
   readonly #original: Outlines | null;
-  /** What lists that were never read are taken to be like, as of that one. */
+  /** The minimum that `#original` assumes for lists that were never read; null until it is needed. */
   #sureBefore: number | null = null;
 
   constructor(original: Outlines | null = null) {
@@ -84,7 +84,7 @@ export class Outlines {
     if (key !== null && this.#outlines.peek(key) !== outline) this.#outlines.set(key, outline);
   }
 
-  /** Forgets a list of which nothing was learnt, and nothing is in flight. */
+  /** Forgets a list if nothing is known of it and no read is in flight. */
   forget(outline: Outline): void {
     const { asked, key, lastPage, perPage } = outline;
     if (asked.size > 0 || perPage !== null || (lastPage ?? 0) > 0) return;
@@ -92,8 +92,8 @@ export class Outlines {
   }
 
   /**
-   * Rows that a page of a list surely has, unless it is the last; a list that was never read is taken to
-   * be like the others. 0 when no list was read.
+   * Minimum number of rows of a page that is not the last. A list that was never read is assumed to be like the
+   * others. 0 if no list was read.
    */
   surePerPage(outline: Outline): number {
     if (outline.surePerPage !== null) return outline.surePerPage;
@@ -139,7 +139,7 @@ export class Outlines {
     }
   }
 
-  /** A copy of an outline, which is not used by that. */
+  /** A copy of an outline, for independent use. */
   private copyOf(key: string): Outline | undefined {
     const outline = this.#outlines.peek(key);
     if (!outline) return undefined;

@@ -15,7 +15,7 @@ import {
 } from './list-page.ts';
 import { type Outline, Outlines } from './outlines.ts';
 
-/** The first this many pages of a list have reads that are used again. */
+/** Number of first pages of a list whose read objects are reused. */
 const MOST_READS = 8;
 
 /** A requested page. */
@@ -24,13 +24,13 @@ interface Asked<R extends Row> {
   readonly number: number;
   readonly access: Access;
   readonly outline: Outline;
-  /** Writes to the list until then. */
+  /** Number of writes to the list before the request. */
   readonly writes: number;
 }
 
 /**
- * The lists of one upstream, read in whole pages whatever part is requested, so that every window and every row of
- * a cached page costs nothing.
+ * The lists of one upstream. It always reads whole pages, so every window and every row of a cached page costs no
+ * upstream request.
  *
  * Implements: Link API > Pagination members.
  */
@@ -39,14 +39,14 @@ export class Lists {
   readonly #pageSize: number;
   readonly #outlines: Outlines;
 
-  /** `pageSize` rows are requested at a time; a smaller page size of the upstream is adopted. */
+  /** `pageSize` is the requested number of rows per page; if the upstream returns fewer, that page size is used. */
   constructor(reader: Reader, pageSize: number, outlines = new Outlines()) {
     this.reader = reader;
     this.#pageSize = pageSize;
     this.#outlines = outlines;
   }
 
-  /** The same lists for one dry run, which makes rows up: of those nothing is learnt here. */
+  /** The same lists for one dry run. Its rows are invented, so it does not change the outlines. */
   forDryRun(): Lists {
     return new Lists(this.reader, this.#pageSize, new Outlines(this.#outlines));
   }
@@ -96,7 +96,7 @@ export class Lists {
     }
   }
 
-  /** Makes a page of a response, and updates the outline. */
+  /** Creates a page from a response, and updates the outline. */
   #arrived<R extends Row>(asked: Asked<R>, page: Page<R> | null): ListPage<R> | null {
     const { list, number, outline, writes } = asked;
     if (page === null) {
@@ -109,7 +109,7 @@ export class Lists {
       this.#isNotThere(asked);
       return { ...listPage, perPage: list.paged ? (outline.perPage ?? this.#pageSize) : 1 };
     }
-    // Only a page that is there is looked into again.
+    // Only an existing page is searched again.
     const isThere = listPage.rows.length > 0 || number === 1;
     if (isThere) outline.perPage = listPage.perPage;
     if (list.paged) outline.surePerPage = surePerPageAfter(listPage, page, outline.surePerPage);
@@ -124,10 +124,10 @@ export class Lists {
     this.#outlines.forget(outline);
   }
 
-  /** Reads a page, and again if it is outdated by a newer one that it does not go with. */
+  /** Reads a page, and reads it again if a newer page contradicts it. */
   #read<R extends Row>(asked: Asked<R>, more: PageReadOptions): AtOnce<Page<R> | null> {
     const { list, number, access, outline } = asked;
-    // What is cached or can be joined now shows all of them, and so does a request that leaves from now on.
+    // A response that is cached or in flight now shows all of them, and so does a request that is sent later.
     const read = this.reader.read(this.#pageRead(list, number, outline, more), access);
     return read instanceof Promise
       ? read.then((page) => this.#newer(asked, page, more))
@@ -151,7 +151,7 @@ export class Lists {
     });
   }
 
-  /** The read of a page: the same one each time, unless it has something else to say. */
+  /** The read of a page: the same object each time, unless its properties differ. */
   #pageRead<R extends Row>(
     list: List<R>,
     number: number,
@@ -240,7 +240,7 @@ export class Lists {
     );
   }
 
-  /** Prefetches some pages, and takes note of those that there are. */
+  /** Prefetches some pages, and records those that exist. */
   #prefetchPages(list: List<Row>, from: number, to: number, access: Access): AtOnce<void> {
     const outline = this.outline(list, access);
     const numbers = Array.from({ length: Math.max(0, to - from + 1) }, (_, n) => from + n);
@@ -267,7 +267,7 @@ export class Lists {
     return this.reader.peek(this.#pageRead(list, number, outline), looking);
   }
 
-  /** The page if the cache has it, and not only as a fallback, on the same terms. */
+  /** The page if the cache has it, and not only as a fallback, under the same conditions. */
   peek<R extends Row>(list: List<R>, number: number, access: Access): Page<R> | null | undefined {
     const hit = this.hit(list, number, access);
     return hit === undefined || hit.state === 'fallback' ? undefined : hit.entry.value;
@@ -278,12 +278,12 @@ export class Lists {
     return this.reader.inFlight(this.#pageRead(list, number, this.outline(list, access)), access);
   }
 
-  /** Forgets what was learnt of the lists of a partition. */
+  /** Forgets the outlines of the lists of a partition. */
   forget(partition: string): void {
     this.#outlines.forgetAll(partition);
   }
 
-  /** Whether the first `count` rows of a list are surely on its first page, as far as it has this many. */
+  /** Whether the first `count` rows of a list, or all if it has fewer, are certainly on its first page. */
   fitsFirstPage(list: List<Row>, count: number, access: Access): boolean {
     return !list.paged || count < this.#outlines.surePerPage(this.outline(list, access));
   }

@@ -17,11 +17,11 @@ export interface Window<R> {
   readonly rows: readonly WindowRow<R>[];
   readonly hasNextPage: boolean;
   readonly hasPreviousPage: boolean;
-  /** Rows of the whole list; `null` when the upstream does not say. */
+  /** Number of rows of the whole list; `null` if the upstream does not provide it. */
   readonly total: number | null;
 }
 
-/** Which part of a list, after the arguments were read. */
+/** A part of a list, from validated arguments. */
 export interface WindowPart {
   readonly after: Cursor | null;
   readonly before: Cursor | null;
@@ -68,7 +68,7 @@ export class Walk<R extends Row> {
     return page;
   }
 
-  /** Rows of the whole list by the page that came last, or all that pass the filter. */
+  /** Number of rows of the whole list: as the latest page states it, or all that pass the filter. */
   get #total(): number | null {
     let latest: ListPage<R> | null = null;
     for (const page of this.#pages.values()) {
@@ -99,7 +99,7 @@ export class Walk<R extends Row> {
     return outdated.length > 0;
   }
 
-  /** Whether the row at the edge of one page is on the next one as well, or the other way round. */
+  /** Whether the row at the edge of a page is also on the adjacent page. */
   #share(page: ListPage<R>, next: ListPage<R>): boolean {
     const [last, first] = [page.rows.at(-1), next.rows[0]];
     if (!last || !first) return false;
@@ -118,7 +118,7 @@ export class Walk<R extends Row> {
     return yield* this.#backwards(start, end ?? (yield* this.#end()), end !== null, count);
   }
 
-  /** The place just behind (`after`) or of (`before`) the row that a cursor names. See `findPlace`. */
+  /** The position just after (`after`) or just before (`before`) the row of a cursor. See `findPlace`. */
   #find(cursor: Cursor, side: Side): AtOnce<Place> {
     const { lists, list, access } = this.#source;
     return findPlace(cursor, side, {
@@ -132,8 +132,8 @@ export class Walk<R extends Row> {
     const rows: WindowRow<R>[] = [];
     let { page: number, index } = start;
     let page = yield* this.#page(number);
-    // Most windows end on their first page, where no row occurs twice. Rows before the start count as seen: if
-    // pages have rows in common, the next page starts with some of them.
+    // Most windows end on their first page, where no row occurs twice. Rows before the start count as seen, because
+    // pages with rows in common repeat some of them at the start of the next page.
     let seen = page.distinct ? null : this.#identities(page.rows.slice(0, index));
     const more = () => !end || isBefore({ page: number, index }, end);
     while (rows.length < count && more()) {
@@ -181,7 +181,7 @@ export class Walk<R extends Row> {
           seen.add(identity);
         }
       } else {
-        // Past the end, where a cursor can point, all pages are empty.
+        // A cursor can point past the end, where all pages are empty.
         const end = page.rows.length > 0 ? number : (this.#lastPage ?? number);
         if (end >= number) yield* this.#ahead(page, count - rows.length, { downTo: start.page });
         number = Math.max(start.page, Math.min(number - 1, end));
@@ -197,7 +197,7 @@ export class Walk<R extends Row> {
     };
   }
 
-  /** The place behind the last row. */
+  /** The position after the last row. */
   *#end(): Steps<Place> {
     let number = this.#lastPage ?? 1;
     let page = yield* this.#page(number);
@@ -213,8 +213,8 @@ export class Walk<R extends Row> {
   }
 
   /**
-   * Reads at once the pages that the next `wanted` rows surely fill, as far as they are known to be:
-   * after a page up to one, or before it down to one.
+   * Reads in one turn the pages that the next `wanted` rows certainly fill, within the known pages: those after a
+   * page up to another one, or those before it down to another one.
    */
   *#ahead(
     from: ListPage<R>,
@@ -250,8 +250,8 @@ export class Walk<R extends Row> {
   }
 
   /**
-   * The cursor of a row, derived only from its page: the same row of the same page has the same cursor, whatever
-   * else was read. So it contains no neighbors of other pages.
+   * The cursor of a row, derived only from its page, without neighbors of other pages: the same row of the same page
+   * has the same cursor, regardless of other reads.
    */
   cursor({ number, perPage, rows, total }: ListPage<R>, index: number): string {
     const names = (some: readonly R[]) => some.map((each) => this.#identity(each));
@@ -268,8 +268,8 @@ export class Walk<R extends Row> {
 }
 
 /**
- * A row at its position on a page of a walk. Most operations select few cursors or none: each is made on access.
- * It is a class, because every object with a getter of its own takes memory that is freed late.
+ * A row at its position on a page of a walk. Most operations select few cursors or none, so each is created on
+ * access. It is a class, because an object with its own getter uses memory that is freed late.
  */
 class StandingRow<R extends Row> implements WindowRow<R> {
   readonly #walk: Walk<R>;
@@ -289,7 +289,7 @@ class StandingRow<R extends Row> implements WindowRow<R> {
   }
 }
 
-/** Whether a place is before another. */
+/** Whether a position is before another. */
 function isBefore(a: Place, b: Place): boolean {
   return a.page < b.page || (a.page === b.page && a.index < b.index);
 }

@@ -12,7 +12,7 @@ import {
   type WindowRow,
 } from './walk.ts';
 
-/** Which part of a list: Relay's arguments. */
+/** The part of a list, by Relay's arguments. */
 export interface WindowArguments {
   readonly first?: number | null | undefined;
   readonly after?: string | null | undefined;
@@ -20,11 +20,11 @@ export interface WindowArguments {
   readonly before?: string | null | undefined;
 }
 
-/** Rows of a window when neither `first` nor `last` is given. */
+/** Number of rows of a window if neither `first` nor `last` is set. */
 export const DEFAULT_WINDOW = 20;
-/** So often is a window cut of a list that changes under the knife. */
+/** Maximum number of attempts to cut a window out of a list that changes meanwhile. */
 const MOST_CUTS = 3;
-/** Most rows of a window. */
+/** Maximum number of rows of a window. */
 export const MAX_WINDOW = 500;
 
 /**
@@ -73,9 +73,9 @@ function* cutWindow<R extends Row>(
 }
 
 /**
- * A window of a dry run with unknown rows: it has as many as requested, on full pages, and one row represents all
- * unknown ones. `from` is its first page, or null if the end of the list would have to be found: then it is
- * assumed to be near.
+ * A window of a dry run with unknown rows: it has the requested number of rows, on full pages, and one row represents
+ * all unknown ones. `from` is its first page, or null if the end of the list must be found: then it is assumed to be
+ * near.
  */
 async function placeholderWindow<R extends Row>(
   { lists, list, access }: ListSource<R>,
