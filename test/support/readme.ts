@@ -28,13 +28,18 @@ export function pageAt(path: string): string {
   return page.text;
 }
 
-/** Whether a link of a page leads to a file, and to a heading in it. */
+/** Whether a link of a page leads to a file, and to a heading or an anchor in it. */
 export function leads(page: Pick<Page, 'path'>, target: string): boolean {
   const [path = '', heading] = target.split('#');
   const file = path === '' ? page.path : normalize(join(dirname(page.path), path));
   if (!existsSync(file)) return false;
-  return heading === undefined || headings(readFileSync(file, 'utf8')).includes(heading);
+  if (heading === undefined) return true;
+  const text = readFileSync(file, 'utf8');
+  return headings(text).includes(heading) || text.includes(anchorOf(heading));
 }
+
+/** What the row of a table has that a link leads to. */
+const anchorOf = (name: string): string => `<a id="${name}"></a>`;
 
 /** The headings of a page by the names that links have for them. */
 function headings(markdown: string): string[] {
@@ -49,12 +54,16 @@ function nameOf(title: string): string {
 }
 
 /**
- * The part of a page below the heading that a link names, with the parts inside it. `link` is from the root.
+ * The part of a page below the heading that a link names, with the parts inside it; the line of an anchor. `link` is
+ * from the root.
  * @throws Error when it leads nowhere.
  */
 export function sectionAt(link: string): string {
   const [path = '', name = ''] = link.split('#');
-  const parts = readFileSync(path, 'utf8').split(/^(?=#+ )/m);
+  const text = readFileSync(path, 'utf8');
+  const anchored = text.split('\n').find((line) => line.includes(anchorOf(name)));
+  if (anchored !== undefined) return anchored;
+  const parts = text.split(/^(?=#+ )/m);
   const levelOf = (part: string): number => /^#*/.exec(part)?.[0].length ?? 0;
   const titleOf = (part: string): string => /^#+ (.+)$/m.exec(part)?.[1] ?? '';
   const from = parts.findIndex((part) => nameOf(titleOf(part)) === name);
