@@ -22,8 +22,6 @@ beforeAll(async () => {
   page = await servePage(() => html);
   // As on the sandbox that a gateway brings itself.
   door = await openDoor({ AUTH_MODE: 'none', INTROSPECTION: 'true', CORS_ORIGINS: page.origin });
-  project.write('tsconfig.app.json', block('tsconfig.app.json'));
-  project.write('tsconfig.json', '{"files":[],"references":[{"path":"./tsconfig.app.json"}]}');
   for (const name of sources) {
     project.write(`src/${name}`, block(name).replaceAll(WRITTEN_URL, door.url));
   }

@@ -28,7 +28,7 @@ export default function App() {
 }
 `;
 
-describeWith(chromium, 'the upload of docs/frontend.md in a browser', () => {
+describeWith(chromium, 'the upload of docs/frontend-reference.md in a browser', () => {
   let door: Door;
   let page: Awaited<ReturnType<typeof servePage>>;
   let browser: Browser;

@@ -18,7 +18,6 @@ export interface ClientStage {
 /** Sets it up: Relay's compiler has read it when the first test begins. */
 export function clientStage(): ClientStage {
   const project = makeProject();
-  project.write('tsconfig.json', '{"files":[],"references":[{"path":"./tsconfig.app.json"}]}');
   for (const [name, text] of [...road, ...clientBlocks]) {
     // What configures or runs beside the page stands beside `src/`.
     if (/\.js(?:on)?$|^codegen\.ts$/.test(name)) project.write(name, text);

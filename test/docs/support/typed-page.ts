@@ -15,9 +15,37 @@ export function blocksOf(path: string): ReadonlyMap<string, string> {
 /** The packages that the pages tell to install. */
 export const PACKAGES = resolve('test/docs/node_modules');
 
-/** The start of a page as Vite's template for React makes it, less its looks. */
+/** The start of a page as Vite's template for React makes it, less its looks, with the plugins of docs/frontend.md. */
 const TEMPLATE = {
   'package.json': '{ "type": "module" }',
+  'tsconfig.json': '{ "files": [], "references": [{ "path": "./tsconfig.app.json" }] }',
+  'tsconfig.app.json': `{
+  "compilerOptions": {
+${blocksOf('docs/frontend.md').get('plugins')}
+    "tsBuildInfoFile": "./node_modules/.tmp/tsconfig.app.tsbuildinfo",
+    "target": "es2023",
+    "lib": ["ES2023", "DOM"],
+    "module": "esnext",
+    "types": ["vite/client"],
+    "allowArbitraryExtensions": true,
+    "skipLibCheck": true,
+
+    /* Bundler mode */
+    "moduleResolution": "bundler",
+    "allowImportingTsExtensions": true,
+    "verbatimModuleSyntax": true,
+    "moduleDetection": "force",
+    "noEmit": true,
+    "jsx": "react-jsx",
+
+    /* Linting */
+    "noUnusedLocals": true,
+    "noUnusedParameters": true,
+    "erasableSyntaxOnly": true,
+    "noFallthroughCasesInSwitch": true
+  },
+  "include": ["src"]
+}`,
   'src/main.tsx': `import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import App from './App.tsx'
