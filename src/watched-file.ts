@@ -3,15 +3,15 @@ import { reasonOf } from './errors.ts';
 import type { Clock } from './scheduling/clock.ts';
 import { readTextFile } from './text-file.ts';
 
-/** How often a file is looked at, in milliseconds. */
+/** Time between two checks of a file, in milliseconds. */
 export const LOOK_EVERY_MS = 1000;
 
 interface WatchedFileOptions<T> {
   readonly file: string;
   readonly maxBytes: number;
-  /** Reads the text of the file. Throws where it cannot be used; its message says why, in part of a sentence. */
+  /** Reads the text of the file. Throws if the text is unusable; the message is the reason, as part of a sentence. */
   readonly parse: (text: string) => T;
-  /** What it holds until it can be read. */
+  /** The content until the file can be read. */
   readonly initial: T;
   readonly clock: Clock;
   /** Called with the reason, once for each, why a file cannot be used for longer than a write takes. */
@@ -19,18 +19,18 @@ interface WatchedFileOptions<T> {
 }
 
 /**
- * What a file holds, as it was when it could last be used. It may be replaced (another inode) or written in place, as a
- * single file that is mounted into a container must be: both change what `stat` returns. Who reads while it is written
- * finds half of it, or what the next write changes within the same tick of the file system's clock; so what was read is
- * read once more at the next look.
+ * The content of a file at its last successful read. A file may be replaced (another inode) or written in place, as a
+ * single file that is mounted into a container must be: both change what `stat` returns. A read during a write can find
+ * a part of the file, and a second write within one tick of the file system's clock does not change what `stat`
+ * returns. So a file is read at each check until two reads find the same.
  */
 export class WatchedFile<T> {
   readonly #options: WatchedFileOptions<T>;
   #content: T;
-  /** What the file looked like from outside when it was last read twice; empty while it is in doubt. */
+  /** The state of the file that two reads found; empty before the second. */
   #settled = '';
-  /** ... and when it was read once. */
-  #seen = '';
+  /** The state and the text that the last read found, until a second read finds the same. */
+  #found = '';
   /** Why the last check failed, and whether that was reported. */
   #failure = '';
   #reported = false;
@@ -43,7 +43,7 @@ export class WatchedFile<T> {
     this.#look();
   }
 
-  /** Its content; the file is looked at again at most once a second. */
+  /** Its content. The file is checked at most once a second. */
   get current(): T {
     const now = this.#options.clock.now();
     if (now - this.#lookedAt >= LOOK_EVERY_MS) {
@@ -53,28 +53,26 @@ export class WatchedFile<T> {
     return this.#content;
   }
 
+  /** Whether two reads have found `current`, so that it is no part of a file that is being written. */
+  get isSettled(): boolean {
+    return this.#settled !== '';
+  }
+
   #look(): void {
     const { file, maxBytes, parse } = this.#options;
     try {
-      const before = this.#outside();
-      if (before === this.#settled) return;
+      const state = stateOf(file);
+      if (state === this.#settled) return;
       this.#settled = '';
-      const content = parse(readTextFile(file, maxBytes));
-      // Written while it was read: the next look reads it again.
-      if (this.#outside() !== before) return;
-      this.#content = content;
+      const text = readTextFile(file, maxBytes);
+      this.#content = parse(text);
       this.#failure = '';
-      if (before === this.#seen) this.#settled = before;
-      this.#seen = before;
+      const found = state + text;
+      if (found === this.#found) this.#settled = state;
+      this.#found = this.#settled ? '' : found;
     } catch (error) {
       this.#failed(reasonOf(error));
     }
-  }
-
-  /** What differs between two files, or one file before and after it is written. */
-  #outside(): string {
-    const { dev, ino, size, mtimeNs, ctimeNs } = statSync(this.#options.file, { bigint: true });
-    return [dev, ino, size, mtimeNs, ctimeNs].join(' ');
   }
 
   /** One failure may be a write in progress; a second check with the same result is not. */
@@ -88,4 +86,10 @@ export class WatchedFile<T> {
     this.#reported = true;
     this.#options.failed(reason);
   }
+}
+
+/** What differs between two files, or one file before and after it is written. */
+function stateOf(file: string): string {
+  const { dev, ino, size, mtimeNs, ctimeNs } = statSync(file, { bigint: true });
+  return [dev, ino, size, mtimeNs, ctimeNs, ''].join(' ');
 }

@@ -51,19 +51,19 @@ export class OwnKey {
           `${upstream}_API_KEY_FILE cannot be used: ${reason}. The previous key stays in use.`,
         ),
     });
-    this.#follow(file, file.current);
+    this.#follow(file);
   }
 
-  /** Looks at the file every second. `seen`: what the last look found, which is used if the next finds the same. */
-  #follow(file: WatchedFile<string>, seen: string): void {
+  /** Checks the file every second. A part of a key looks like a key, so only a settled file is used. */
+  #follow(file: WatchedFile<string>): void {
     this.#options.clock.after(LOOK_EVERY_MS, () => {
-      const found = file.current;
+      const secret = file.current;
       const before = this.credential;
-      if (found === seen && found !== before.secret) {
-        this.credential = this.#credentialOf(found);
+      if (file.isSettled && secret !== before.secret) {
+        this.credential = this.#credentialOf(secret);
         this.#options.replaced(this.credential, before);
       }
-      this.#follow(file, found);
+      this.#follow(file);
     });
   }
 

@@ -78,8 +78,10 @@ describe('a key in a file', () => {
       rewrite: () => ({ status: 200, headers: {}, body: { error: 0, data: { id: {} } } }),
     });
     await who();
-    expect(door.log()).not.toContain(keys.admin);
-    expect(door.log()).not.toContain(keys.pro);
+    const all = [keys.pro, keys.admin];
+    door.gateway.reportDefect(new Error(`a message with ${all.join(' and ')}`));
+    expect(door.log()).toContain('a message with [secret] and [secret]');
+    for (const key of all) expect(door.log()).not.toContain(key);
   });
 
   it.each([
