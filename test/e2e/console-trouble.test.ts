@@ -1,9 +1,7 @@
 import { hash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
@@ -12,6 +10,7 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
 import { chromium, describeWith } from '../support/needs.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
+import { findingsOf } from './axe.ts';
 import { openBrowser } from './browser.ts';
 
 const callers = ['web', 'shop', 'noisy'] as const;
@@ -148,12 +147,7 @@ describeWith(chromium, 'the console in trouble', () => {
     });
 
     it('has no finding of axe', async () => {
-      const script = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
-      await page.evaluate(readFileSync(script, 'utf8'));
-      const found = await page.evaluate(() =>
-        (globalThis as unknown as { axe: typeof axe }).axe.run(document),
-      );
-      expect(found.violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);
+      expect(await findingsOf(page)).toEqual([]);
       const beyond = await page.evaluate(
         () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
       );

@@ -1,11 +1,10 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { gzipSync } from 'node:zlib';
-import type axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
 import { chromium, describeWith } from '../support/needs.ts';
+import { findingsOf } from './axe.ts';
 import { openBrowser } from './browser.ts';
 
 /** One call each, and none of them asks for what another one has. */
@@ -130,12 +129,7 @@ describeWith(chromium, 'the console in a browser', () => {
       () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
     );
     expect(beyond).toBe(0);
-    const script = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
-    await page.evaluate(readFileSync(script, 'utf8'));
-    const found = await page.evaluate(() =>
-      (globalThis as unknown as { axe: typeof axe }).axe.run(document),
-    );
-    expect(found.violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);
+    expect(await findingsOf(page)).toEqual([]);
   });
 
   it('keeps what is pointed at and what has the focus from one state to the next', async () => {

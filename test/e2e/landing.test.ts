@@ -3,8 +3,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
 import { createGateway, type Gateway } from '../../src/gateway.ts';
 import { builtPages, chromium, describeWith } from '../support/needs.ts';
+import { findingsOf } from './axe.ts';
 import { openBrowser } from './browser.ts';
-import { faultsOf, views } from './dashboard/dashboard-world.ts';
+import { views } from './dashboard/dashboard-world.ts';
 
 describeWith([chromium, builtPages], 'The page at /', () => {
   let browser: Browser;
@@ -30,7 +31,7 @@ describeWith([chromium, builtPages], 'The page at /', () => {
       '44px',
     );
     expect(complaints).toEqual([]);
-    expect(await faultsOf(page)).toEqual([]);
+    expect(await findingsOf(page)).toEqual([]);
     await page.close();
   });
 

@@ -2,14 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { chromium, dashboardPackages, describeWith } from '../../support/needs.ts';
-import {
-  type DashboardWorld,
-  faultsOf,
-  hold,
-  startDashboard,
-  views,
-  wholeView,
-} from './dashboard-world.ts';
+import { findingsOf } from '../axe.ts';
+import { type DashboardWorld, hold, startDashboard, views, wholeView } from './dashboard-world.ts';
 
 const COUNTDOWN = /Rate limit reached/;
 
@@ -63,7 +57,7 @@ describeWith([chromium, dashboardPackages], 'the dashboard at the end of its bud
   it.each(views)('is accessible meanwhile: $scheme, $width', async (view) => {
     await page.emulateMedia({ colorScheme: view.scheme });
     await page.setViewportSize({ width: view.width, height: 800 });
-    expect(await faultsOf(page)).toEqual([]);
+    expect(await findingsOf(page)).toEqual([]);
   });
 
   it('asks again by itself, and shows what it gets', async () => {
@@ -118,11 +112,11 @@ describeWith([chromium, dashboardPackages], 'the dashboard with little to show',
     const release = hold(world);
     const page = await world.open();
     await page.getByRole('status', { name: 'Loading QR codes' }).waitFor();
-    expect(await faultsOf(page)).toEqual([]);
+    expect(await findingsOf(page)).toEqual([]);
     release();
     await page.getByText('No campaigns yet').waitFor();
     await wholeView(page);
-    expect(await faultsOf(page)).toEqual([]);
+    expect(await findingsOf(page)).toEqual([]);
   });
 
   it('says what failed, beside what did not, and tries again when it is told to', async () => {
@@ -134,7 +128,7 @@ describeWith([chromium, dashboardPackages], 'the dashboard with little to show',
     await panel.getByRole('alert').waitFor();
     await page.getByText('studio@larkspurfinch.com').waitFor();
     expect(await panel.locator('.receipt').count()).toBe(0);
-    expect(await faultsOf(page)).toEqual([]);
+    expect(await findingsOf(page)).toEqual([]);
     mend();
     await panel.getByRole('button', { name: 'Try again' }).click();
     await panel.getByText('Closing sale').waitFor();

@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import axe, { type AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { type Fault, type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
 import { PLENTY } from '../../support/gateway.ts';
@@ -156,15 +155,6 @@ export function hold(
   });
   sandbox.links.fault({ kind: 'hold', until, ...requests });
   return release;
-}
-
-/** Every fault that axe finds in the page as it stands, each as one line. */
-export async function faultsOf(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
-  const { violations } = await page.evaluate<AxeResults>('axe.run()');
-  return violations.map(
-    ({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(' ')).join(', ')}`,
-  );
 }
 
 /** Waits until the first view is whole: every panel that reads by itself has its receipt. */

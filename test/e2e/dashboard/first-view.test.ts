@@ -4,10 +4,10 @@ import { gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { chromium, dashboardPackages, describeWith } from '../../support/needs.ts';
+import { findingsOf } from '../axe.ts';
 import {
   browse,
   type DashboardWorld,
-  faultsOf,
   receiptCalls,
   startDashboard,
   startDemo,
@@ -67,7 +67,7 @@ describeWith([chromium, dashboardPackages], 'the first view of the dashboard', (
   it.each(views)('is accessible and fits: $scheme, $width', async (view) => {
     const other = await world.open(view);
     await wholeView(other);
-    expect(await faultsOf(other)).toEqual([]);
+    expect(await findingsOf(other)).toEqual([]);
     const width = await other.evaluate<number>('document.documentElement.scrollWidth');
     expect(width).toBe(view.width);
     await other.close();

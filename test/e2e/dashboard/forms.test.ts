@@ -1,14 +1,8 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { chromium, dashboardPackages, describeWith } from '../../support/needs.ts';
-import {
-  type DashboardWorld,
-  faultsOf,
-  hold,
-  startDashboard,
-  views,
-  wholeView,
-} from './dashboard-world.ts';
+import { findingsOf } from '../axe.ts';
+import { type DashboardWorld, hold, startDashboard, views, wholeView } from './dashboard-world.ts';
 
 describeWith([chromium, dashboardPackages], 'the forms of the dashboard', () => {
   let world: DashboardWorld;
@@ -57,7 +51,7 @@ describeWith([chromium, dashboardPackages], 'the forms of the dashboard', () => 
     expect(await row.count()).toBe(0);
     // What was written can be mended.
     expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Winter again');
-    expect(await faultsOf(page)).toEqual([]);
+    expect(await findingsOf(page)).toEqual([]);
   });
 
   it('puts each issue of wrong input at its field, at no cost', async () => {
@@ -111,7 +105,7 @@ describeWith([chromium, dashboardPackages], 'the forms of the dashboard', () => 
     await page.waitForFunction(
       '(bar => bar && bar.value > 0 && bar.value < 1)(document.querySelector("#sent"))',
     );
-    expect(await faultsOf(page)).toEqual([]);
+    expect(await findingsOf(page)).toEqual([]);
     await upload.getByRole('link').waitFor();
     await pick('harbour.png', 1_000_000);
     await upload.getByRole('button', { name: 'Cancel' }).click();
@@ -141,7 +135,7 @@ describeWith([chromium, dashboardPackages], 'the forms of the dashboard', () => 
   it.each(views)('is accessible with all of that on it: $scheme, $width', async (view) => {
     await page.emulateMedia({ colorScheme: view.scheme });
     await page.setViewportSize({ width: view.width, height: 800 });
-    expect(await faultsOf(page)).toEqual([]);
+    expect(await findingsOf(page)).toEqual([]);
   });
 
   it('had no complaint but of the faults that it was to show', () => {

@@ -1,14 +1,8 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { chromium, dashboardPackages, describeWith } from '../../support/needs.ts';
-import {
-  type DashboardWorld,
-  faultsOf,
-  hold,
-  startDashboard,
-  views,
-  wholeView,
-} from './dashboard-world.ts';
+import { findingsOf } from '../axe.ts';
+import { type DashboardWorld, hold, startDashboard, views, wholeView } from './dashboard-world.ts';
 
 /** Where something is on the page. */
 async function boxOf(page: Page, selector: string) {
@@ -157,7 +151,7 @@ describeWith([chromium, dashboardPackages], 'the failures of the demo', () => {
   it('are set by a button, shown with their end, seen in a panel, and taken back', async () => {
     await button(/^Error, 500/).click();
     await pressed(/^Error, 500 \d+ s$/).waitFor();
-    expect(await faultsOf(page)).toEqual([]);
+    expect(await findingsOf(page)).toEqual([]);
     const channels = page.getByRole('region', { name: 'Channels' });
     await channels.getByRole('button', { name: /^Packaging codes/ }).click();
     await channels.locator('.notice').waitFor();
@@ -203,6 +197,6 @@ describeWith([chromium, dashboardPackages], 'the failures of the demo', () => {
     await page.setViewportSize({ width: view.width, height: 800 });
     await panel().getByLabel('Marketplace').check();
     await pressed(/^Key rejected/).waitFor();
-    expect(await faultsOf(page)).toEqual([]);
+    expect(await findingsOf(page)).toEqual([]);
   });
 });

@@ -1,7 +1,8 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { chromium, dashboardPackages, describeWith } from '../../support/needs.ts';
-import { type DashboardWorld, faultsOf, startDashboard, wholeView } from './dashboard-world.ts';
+import { findingsOf } from '../axe.ts';
+import { type DashboardWorld, startDashboard, wholeView } from './dashboard-world.ts';
 
 describeWith([chromium, dashboardPackages], 'the badge of what is live', () => {
   let world: DashboardWorld;
@@ -26,7 +27,7 @@ describeWith([chromium, dashboardPackages], 'the badge of what is live', () => {
     await page.context().setOffline(true);
     await shows('Reconnecting');
     expect(await badges('Live').count()).toBe(0);
-    expect(await faultsOf(page)).toEqual([]);
+    expect(await findingsOf(page)).toEqual([]);
     await page.context().setOffline(false);
     await shows('Live');
     await world.ask('mutation { createChannel(input: { name: "Made meanwhile" }) { __typename } }');

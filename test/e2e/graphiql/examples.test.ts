@@ -124,32 +124,6 @@ describeWith(chromium, 'GraphiQL in a browser', () => {
     await page.locator('.graphiql-execute-button').click();
   });
 
-  it('closes its dialogs by a cross that is seen, and by Escape, back to where they were opened', async () => {
-    for (const name of ['Open short keys dialog', 'Open settings dialog']) {
-      const opener = page.getByRole('button', { name });
-      for (const way of ['cross', 'Escape'] as const) {
-        await opener.click();
-        const close = page.getByRole('button', { name: 'Close dialog' });
-        const cross = await close.locator('path').boundingBox();
-        const frame = await close.locator('svg').boundingBox();
-        expect(cross?.width).toBeGreaterThan(8);
-        // What is outside of its frame is cut off, and its padding is not.
-        expect((cross?.x ?? 0) - (frame?.x ?? 0)).toBeLessThan(12);
-        if (way === 'cross') await close.click();
-        else await page.keyboard.press('Escape');
-        await page.locator('.graphiql-dialog').waitFor({ state: 'detached' });
-        await expect
-          .poll(() => opener.evaluate((button) => button === document.activeElement))
-          .toBe(true);
-      }
-    }
-    const token = page.getByRole('button', { name: 'Token', exact: true });
-    await token.click();
-    await page.getByLabel('Token', { exact: true }).press('Escape');
-    await page.locator('#token').waitFor({ state: 'hidden' });
-    expect(await token.evaluate((button) => button === document.activeElement)).toBe(true);
-  });
-
   it('describes the graph, and the documentation can be browsed', async () => {
     await page.getByRole('button', { name: 'Show Documentation Explorer' }).click();
     const docs = page.locator('.graphiql-doc-explorer');

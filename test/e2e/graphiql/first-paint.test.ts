@@ -1,17 +1,14 @@
-import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { loadConfig } from '../../../src/config/config.ts';
 import { createGateway, type Gateway } from '../../../src/gateway.ts';
 import { chromium, describeWith } from '../../support/needs.ts';
+import { findingsOf } from '../axe.ts';
 import { openBrowser } from '../browser.ts';
-import { editorsOf, facts, openPage } from './open-page.ts';
+import { editorsOf, facts, openPage, THEIRS } from './open-page.ts';
 
 /** What a person waits at most who has 10 Mbit/s and a quarter of this processor. */
 const PATIENCE_MS = 2000;
-
-/** GraphiQL's own faults, by the rule, and where: its tabs hold a button each, and one to close them. */
-const THEIRS = { 'nested-interactive': '.graphiql-tabs' };
 
 describeWith(chromium, 'The page of GraphiQL', () => {
   let browser: Browser;
@@ -155,25 +152,12 @@ describeWith(chromium, 'The page of GraphiQL', () => {
     async (scheme) => {
       const { page, release } = await openWithoutEditors();
       await page.emulateMedia({ colorScheme: scheme });
-      /** What is found, but for what is theirs: the rule, and the element that does not keep it. */
-      const faults = async (theirs: Readonly<Record<string, string>>) => {
-        await page.evaluate(axe.source);
-        return page.evaluate(async (known) => {
-          const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run();
-          return violations.flatMap(({ id, nodes }) =>
-            nodes
-              .map(({ target }) => String(target))
-              .filter((target) => !document.querySelector(target)?.closest(known[id] ?? '#none'))
-              .map((target) => `${id}: ${target}`),
-          );
-        }, theirs);
-      };
-      expect(await faults({})).toEqual([]);
+      expect(await findingsOf(page)).toEqual([]);
       release();
       await editorsOf(page);
       await page.locator('.graphiql-execute-button').click();
       await page.locator('.facts').getByText('upstream requests').waitFor();
-      expect(await faults(THEIRS)).toEqual([]);
+      expect(await findingsOf(page, THEIRS)).toEqual([]);
       await page.context().close();
     },
   );

@@ -1,4 +1,8 @@
 import type { Browser, Page } from 'playwright-core';
+import type { KnownFindings } from '../axe.ts';
+
+/** Findings that are GraphiQL's own: each of its tabs contains two buttons, to select it and to close it. */
+export const THEIRS: KnownFindings = { 'nested-interactive': '.graphiql-tabs' };
 
 /** A page of GraphiQL, and what is noticed of it. */
 export interface OpenPage {
