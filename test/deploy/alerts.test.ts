@@ -58,6 +58,19 @@ describe('the rules', () => {
     expect(alerts.every(({ annotations }) => annotations['docs']?.includes('#'))).toBe(true);
   });
 
+  it('warn from the share of failures that makes the console yellow, and are critical from red', () => {
+    const source = readFileSync('src/observe/history/recent.ts', 'utf8');
+    for (const [name, constant, severity] of [
+      ['GatewayFailuresElevated', 'DEGRADED_SHARE', 'warning'],
+      ['GatewayOperationsFail', 'FAILING_SHARE', 'critical'],
+    ]) {
+      const share = new RegExp(`const ${constant} = ([\\d.]+);`).exec(source)?.[1];
+      const rule = alerts.find(({ alert }) => alert === name);
+      expect(rule?.labels['severity']).toBe(severity);
+      expect(rule?.expr).toContain(`(gateway_operations_failed_ratio) > ${share} and `);
+    }
+  });
+
   it('compare with what settings and the manifest say', () => {
     expect(threshold('GatewayReadsWait')).toBe(byDefault('MAX_WAIT_MS') / 2 / 1000);
     expect(threshold('GatewayLiveStreamsNearLimit')).toBe(0.8 * byDefault('LIVE_MAX_STREAMS'));

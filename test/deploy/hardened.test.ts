@@ -100,7 +100,7 @@ describe.each(pods)('the pod $name', ({ pod }) => {
 
 describe.each(gateways)('the probes of $name', ({ container }) => {
   it('ask the port of the image for paths that there are', async () => {
-    expect(container.ports).toEqual([{ name: 'http', containerPort: Number(port) }]);
+    expect(container.ports[0]).toEqual({ name: 'http', containerPort: Number(port) });
     const { livenessProbe, readinessProbe, startupProbe } = container;
     const asked = [startupProbe, livenessProbe, readinessProbe].map((probe) => probe?.httpGet);
     expect(asked).toEqual([
@@ -116,6 +116,25 @@ describe.each(gateways)('the probes of $name', ({ container }) => {
     expect([periodSeconds, failureThreshold]).toEqual([1, 30]);
   });
 });
+
+describe.each(['deploy/kubernetes.yaml', 'deploy/kubernetes-replicas.yaml'])(
+  'the metrics of %s',
+  (path) => {
+    it('have a port of their own, which no Service publishes', () => {
+      const resources = resourcesOf(path);
+      const pod = resources.find(({ kind }) => kind === 'Deployment')?.spec?.template?.spec;
+      const container = pod?.containers.find(({ name }) => name === 'gateway');
+      const metricsPort = container?.env?.find(({ name }) => name === 'METRICS_PORT')?.value;
+      expect(container?.ports.slice(1)).toEqual([
+        { name: 'metrics', containerPort: Number(metricsPort) },
+      ]);
+      const service = resources.find(
+        ({ kind, metadata }) => kind === 'Service' && metadata.name === 'gateway',
+      );
+      expect(service?.spec?.ports).toEqual([{ name: 'http', port: 80, targetPort: 'http' }]);
+    });
+  },
+);
 
 describe('compose.yaml', () => {
   it('starts on the sandbox where nothing is set and no file is there', () => {

@@ -57,20 +57,18 @@ describe('METRICS_PORT', () => {
     expect((await fetch(`${busy.operatorsUrl}/metrics`, { headers })).status).toBe(200);
   });
 
-  it('says that it drains on both ports, and then closes both', async () => {
+  it('reports on both ports that it drains, and then closes both', async () => {
     const clock = new VirtualClock();
     busy = await busyGateway({ METRICS_PORT: '0', SHUTDOWN_DELAY_MS: '5000' }, { clock });
     const { operatorsUrl, url } = busy;
     const closed = busy.gateway.close();
-    for (const each of [url, operatorsUrl]) {
-      const response = await fetch(`${each}/readyz`);
-      expect([response.status, await response.json()]).toMatchObject([
-        503,
-        { reasons: [{ reason: 'draining' }] },
-      ]);
-    }
+    const responses = await Promise.all([url, operatorsUrl].map((each) => fetch(`${each}/readyz`)));
+    const bodies = await Promise.all(responses.map((response) => response.json()));
     await clock.advance(5000);
     await closed;
+    expect(responses.map(({ status }) => status)).toEqual([503, 503]);
+    const draining = { reasons: [{ reason: 'draining' }] };
+    expect(bodies).toMatchObject([draining, draining]);
     expect([await isRefused(url), await isRefused(operatorsUrl)]).toEqual([true, true]);
   });
 

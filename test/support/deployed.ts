@@ -74,6 +74,8 @@ export interface Resource {
   readonly kind: string;
   readonly metadata: { readonly name: string };
   readonly spec?: {
+    /** Of a Service. */
+    readonly ports?: readonly unknown[];
     readonly template?: {
       readonly spec: {
         readonly automountServiceAccountToken: boolean;
