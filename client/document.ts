@@ -1,4 +1,4 @@
-/** One step of RFC 6902, of those that the gateway sends. */
+/** One operation of a JSON Patch (RFC 6902), of the kinds that the gateway sends. */
 export type LivePatch =
   | { readonly op: 'add' | 'replace'; readonly path: string; readonly value: unknown }
   | { readonly op: 'remove'; readonly path: string }
@@ -7,9 +7,9 @@ export type LivePatch =
 type Members = Record<string, unknown>;
 
 /**
- * The document that a patch makes of another, which stays as it is. What no step touches is the same object in
- * both.
- * @throws TypeError when a path leads through what is not there.
+ * Applies a patch to a document and returns the result; the document itself is not changed. Unchanged parts are the
+ * same objects in both.
+ * @throws TypeError if a path leads through a missing value.
  */
 export function applyPatch(document: unknown, patch: readonly LivePatch[]): unknown {
   for (const step of patch) {
@@ -45,13 +45,13 @@ function edit(part: unknown, keys: readonly string[], op: string, value?: unknow
     list.splice(place, /^(add|move)$/.test(op) ? 0 : 1, ...(removes ? [] : [value]));
     return list;
   }
-  // A computed key makes a member even of `__proto__`.
+  // A computed key creates a member even for `__proto__`.
   const members = { ...(part as Members), [key]: value };
   if (removes) delete members[key];
   return members;
 }
 
-/** `after`, made of the parts of `before` that are equal. */
+/** `after`, in which equal parts are the objects of `before`. */
 export function share(before: unknown, after: unknown): unknown {
   if (
     before === after ||
@@ -62,7 +62,7 @@ export function share(before: unknown, after: unknown): unknown {
     return after;
   const names = Object.keys(after as Members);
   let equal = names.length === Object.keys(before as Members).length;
-  // A spread makes a member even of `__proto__`.
+  // A spread creates a member even for `__proto__`.
   const shared = (Array.isArray(after) ? [...after] : { ...(after as Members) }) as Members;
   for (const name of names) {
     const old = Object.hasOwn(before as Members, name) ? (before as Members)[name] : undefined;

@@ -1,4 +1,4 @@
-/** A server-sent event; its id is the last one that was sent. */
+/** A server-sent event; its id is the latest that was sent. */
 export type ParsedEvent = readonly [type: string, text: string, id: string];
 
 /** Parses a stream of server-sent events from chunks of any size. An event without an id has the previous one. */
@@ -21,7 +21,7 @@ export function parser(
     for (const line of whole) {
       const [, field, value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) as RegExpExecArray;
       if (!line) {
-        // Libraries of GraphQL may end without any data.
+        // GraphQL libraries may send the final event without data.
         if (type || lines.length) events.push([type, lines.join('\n'), id]);
         type = '';
         lines = [];

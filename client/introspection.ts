@@ -1,4 +1,4 @@
-/** The graph as gql.tada reads it. */
+/** The schema in the form that gql.tada reads. */
 export type introspection = {
   name: never;
   query: 'Query';

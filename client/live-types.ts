@@ -14,11 +14,11 @@ export interface LiveOptions {
   /** Sent as JSON: `query`, `variables`, `operationName`, or `extensions` for a persisted operation. */
   readonly body: object;
   /**
-   * Sent with every request. A function is called for each, so that a token may be renewed; `true` says that the headers
-   * before were refused. The query ends only if the ones it gives then are refused too.
+   * Sent with every request. A function is called for each request, so that it can renew a token; its argument is `true`
+   * if the previous headers were rejected. The query ends only if the next headers are rejected too.
    */
   readonly headers?: HeaderValues | ((refused: boolean) => HeaderValues | Promise<HeaderValues>);
-  /** @default the page's own */
+  /** @default the global `fetch` */
   readonly fetch?: typeof fetch;
   /**
    * Interval of polling in milliseconds, used if streams are blocked.
@@ -26,7 +26,7 @@ export interface LiveOptions {
    */
   readonly pollMs?: number;
   /**
-   * How long the gateway may let a poll wait for its turn under the rate limits, in seconds.
+   * Maximum time in seconds that a poll may wait for a slot of the rate limit.
    * @default 5
    */
   readonly waitSeconds?: number;
@@ -39,17 +39,17 @@ export interface LiveOptions {
   readonly onState?: (state: LiveState, about: { readonly ageMs: number | null }) => void;
 }
 
-/** Headers by their names. */
+/** Headers by name. */
 type HeaderValues = Readonly<Record<string, string>>;
 
 /**
- * Whether the response is being kept current: `open` over a stream, `polling` at intervals, `waiting` while the
- * connection is lost or refused and will be restored, `ended` for good. A gateway that vanished without closing
+ * Whether the response is kept current: `open` over a stream, `polling` at intervals, `waiting` while the
+ * connection is lost or refused and will be restored, `ended` finally. A gateway that vanished without closing
  * the connection is detected after 40 seconds without an event.
  */
 export type LiveState = 'open' | 'waiting' | 'polling' | 'ended';
 
-/** An error as GraphQL has it; `extensions.code` says which. */
+/** A GraphQL error; `extensions.code` is its kind. */
 export interface LiveError {
   readonly message: string;
   readonly path?: readonly (string | number)[];
@@ -61,7 +61,7 @@ export interface LiveResult<T> {
   /** `null` if errors left no data. */
   readonly data: T | null;
   readonly errors?: readonly LiveError[];
-  /** How old the oldest part of it is and when that is probably read again. Not there while polling. */
+  /** The age of its oldest part, and when that is probably refreshed. Missing while polling. */
   readonly live?: {
     readonly revision: number;
     readonly ageMs: number;
@@ -71,14 +71,14 @@ export interface LiveResult<T> {
   readonly upstream?: unknown;
 }
 
-/** Why there will be no further result: the same request would be refused again. */
+/** Why there is no further result: the same request would be rejected again. */
 export interface LiveEnd {
   /** The HTTP status of the response. */
   readonly status: number;
   readonly errors?: readonly LiveError[] | undefined;
 }
 
-/** A message of the gateway; which members it has depends on its event. */
+/** A message of the gateway; its members depend on the event. */
 export interface Message {
   data?: unknown;
   errors?: readonly LiveError[];
@@ -92,5 +92,5 @@ export interface Message {
   reconnectInMs?: number | null;
 }
 
-/** The receipt, as far as it is read. */
+/** The members of the receipt that are read here. */
 export type Upstream = NonNullable<Message['extensions']>['upstream'];

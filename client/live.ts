@@ -12,12 +12,12 @@ import type {
 } from './live-types.ts';
 import { headerMs } from './retry-after.ts';
 
-/** Heartbeats come every 15 s. */
+/** The gateway sends a heartbeat every 15 s. */
 const SILENCE_MS = 40_000;
 
 /**
  * Sends a live query, and calls `onResult` with every result until the returned function is called, or until the
- * gateway ends it for good and `onEnd` receives the reason. A lost connection is restored and resumed. If streams
+ * gateway ends it finally and `onEnd` receives the reason. A lost connection is restored and resumed. If streams
  * are blocked, it polls. Throws nothing: exceptions of `onResult` are written to the console.
  */
 export function live<T>(
@@ -25,7 +25,7 @@ export function live<T>(
   onResult: (result: LiveResult<T>) => void,
   onEnd?: (end: LiveEnd) => void,
 ): () => void {
-  // Node's has neither.
+  // In Node.js, neither exists.
   const world = globalThis as Partial<
     Pick<EventTarget, 'addEventListener' | 'removeEventListener'>
   > & {
@@ -45,20 +45,20 @@ export function live<T>(
   let failures = 0;
   let dueAt = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  /** Of the request under way. A request that finds another one here is out of date. */
+  /** Belongs to the current request. A request that finds another one here is outdated. */
   let current: AbortController | undefined;
   let result: LiveResult<T> | undefined;
-  /** When the oldest part of it was read. */
+  /** When the oldest part of the result was read. */
   let readAt = 0;
-  /** Whether it is kept current. */
+  /** Whether the result is kept current. */
   let isFresh = false;
   let state: LiveState | undefined;
-  /** Whether the headers of the request before were refused. */
+  /** Whether the headers of the previous request were rejected. */
   let refusedHeaders = false;
   /** Whether it waits because of a lost connection, and not at the gateway's request. */
   let broke = false;
   let lastId = '';
-  /** What a stream said last of how long to wait once it ends. */
+  /** The delay before a reconnect, as the stream stated it last. */
   let retryMs: number | undefined;
 
   const call = <V extends unknown[]>(
@@ -89,7 +89,7 @@ export function live<T>(
     clearTimeout(timer);
     listen('removeEventListener');
   };
-  /** Ends for good, unless new headers may help: returns when to retry with those. */
+  /** Ends finally, unless new headers can help: then returns when to retry with them. */
   const end = (status: number, errors: readonly LiveError[] | undefined): number => {
     const isUnknown =
       status === 401 ||
@@ -107,7 +107,7 @@ export function live<T>(
   const look = (): void => {
     clearTimeout(timer);
     if (page?.visibilityState === 'hidden') {
-      // A poll that is on its way has been paid for.
+      // A running poll has already cost its requests.
       if (polling) return;
       drop();
       enter();
@@ -161,7 +161,7 @@ export function live<T>(
     );
     return ms > 0 ? Math.max(1000, ms) * (1 + Math.random() / 5) : 0;
   };
-  /** Ends for good unless a retry can succeed; returns when to retry. */
+  /** Ends finally unless a retry can succeed; returns when to retry. */
   const refused = (response: Response, errors?: readonly LiveError[]): number => {
     const { status } = response;
     const ms = laterMs(response, errors);
@@ -185,7 +185,7 @@ export function live<T>(
       notify(message);
       return laterMs(response, message.errors) || pollMs;
     }
-    // It has no stream to give.
+    // The server does not support streams.
     if (polling || response.status !== 406) return refused(response, message?.errors);
     polling = true;
     return 0;
@@ -258,7 +258,7 @@ export function live<T>(
     const heard = (moreMs = 0): void => {
       clearTimeout(silence);
       silence = setTimeout(() => {
-        // Something on the way holds streams back.
+        // A proxy holds streams back.
         polling ||= !streamed;
         control.abort();
       }, SILENCE_MS + moreMs);
@@ -287,7 +287,7 @@ export function live<T>(
         ? await follow(response, isCurrent, heard)
         : await whole(response, isCurrent);
     } catch {
-      // Broken, silent, or not understood: all the same to a page, which will have it again.
+      // Lost, silent or invalid: the page reconnects in each case.
     } finally {
       clearTimeout(silence);
       control.abort();
@@ -301,7 +301,7 @@ export function live<T>(
     // Without the stream, the result is no longer kept current.
     isFresh &&= polling;
     look();
-    // Last, since its listener may stop it.
+    // Last, because its listener may stop the query.
     enter();
   }
 

@@ -1,4 +1,4 @@
-/** Which types a fragment on an interface or a union fits, as the caches of Apollo Client and urql want it. */
+/** The types of each interface and union, in the form that the caches of Apollo Client and urql require. */
 export const possibleTypes = {
   AssignItemToChannelResult: ['Channel', 'InvalidInput', 'Rejected'],
   AssignLinkToCampaignResult: ['Campaign', 'InvalidInput', 'Rejected'],

@@ -1,7 +1,7 @@
-/** Codes of errors that say that the same request can succeed later. */
+/** Error codes that mean that the same request can succeed later. */
 const LATER: readonly unknown[] = ['BUDGET_EXHAUSTED', 'UPSTREAM_UNAVAILABLE', 'UPSTREAM_TIMEOUT'];
 
-/** No request is sent again sooner, in milliseconds. */
+/** Minimum delay before a retry, in milliseconds. */
 const LEAST_MS = 1000;
 
 /** The details of an error. */
@@ -10,14 +10,14 @@ function detailsOf(error: object): { code?: unknown; retryAfterMs?: unknown } {
   return Object((Object(error) as { extensions?: unknown }).extensions);
 }
 
-/** Whether the code of an error says that the same request can succeed later. */
+/** Whether the code of an error means that the same request can succeed later. */
 export function isForNow(error: object): boolean {
   return LATER.includes(detailsOf(error).code);
 }
 
 /**
- * How many milliseconds to wait before a retry: at least 1000, as long as the errors and the header `Retry-After`
- * say; `null` if no error permits a retry, as after `OUTCOME_UNKNOWN`.
+ * The delay before a retry in milliseconds, as the errors and the header `Retry-After` state it, and at least 1000;
+ * `null` if no error permits a retry, as after `OUTCOME_UNKNOWN`.
  */
 export function retryAfterMs(errors: readonly object[] = [], headers?: Headers): number | null {
   const late = errors.filter(isForNow).map((error) => Number(detailsOf(error).retryAfterMs ?? 0));

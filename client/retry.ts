@@ -1,17 +1,16 @@
 import { headerMs, isForNow, retryAfterMs } from './retry-after.ts';
 
-/** How long and how often to try. */
+/** The limits of retries. */
 export interface RetryOptions {
-  /** What sends a request. @default the global `fetch` */
+  /** The function that sends a request. @default the global `fetch` */
   readonly fetch?: typeof fetch;
   /**
-   * How often one request is sent at most.
+   * Maximum number of times that one request is sent.
    * @default 3
    */
   readonly tries?: number;
   /**
-   * How long one request may wait between its tries in all, in milliseconds. A wait that would be longer than what is
-   * left of it is not begun.
+   * Maximum total delay between the tries of one request, in milliseconds. A longer delay than remains is not started.
    * @default 60_000
    */
   readonly maxWaitMs?: number;
@@ -21,7 +20,7 @@ export interface RetryOptions {
 
 /** A wait before a request is sent again. */
 export interface RetryWait {
-  /** How long it takes, in milliseconds. */
+  /** Its duration in milliseconds. */
   readonly ms: number;
   /** How often the request was sent so far. */
   readonly tries: number;
@@ -47,7 +46,7 @@ const BACK_OFF_MS = 1000;
 export function retryingFetch(options: RetryOptions = {}): typeof fetch {
   const { maxWaitMs = 60_000, onWait, tries: most = 3 } = options;
   return async (input, init) => {
-    // One that is put in the place of the global one later is to be used.
+    // Uses the current global `fetch`, which can be replaced later.
     const { fetch: send = fetch } = options;
     const signal = init?.signal ?? (input as Request).signal;
     let leftMs = maxWaitMs;
@@ -59,7 +58,7 @@ export function retryingFetch(options: RetryOptions = {}): typeof fetch {
         answer = await send(input, init);
       } catch (error) {
         failure = error;
-        // A network that is gone, and not a caller that is.
+        // The network failed; the caller did not cancel.
         if (tries < most && error instanceof TypeError && isQuery(input, init))
           ms = backOffMs(tries);
       }
@@ -71,7 +70,7 @@ export function retryingFetch(options: RetryOptions = {}): typeof fetch {
         if (answer) return answer;
         throw failure;
       }
-      // It is not read, so that it does not matter if that fails.
+      // The body is not needed, so a failure here does not matter.
       answer?.body?.cancel().catch(() => {});
       ms = Math.min(leftMs, ms * (1 + Math.random() / 5));
       leftMs -= ms;
@@ -93,14 +92,14 @@ async function waitMs(answer: Response, query: boolean, tries: number): Promise<
   try {
     text = await answer.clone().text();
   } catch {
-    // The connection broke in the middle of it.
+    // The connection was lost within the response.
     return query ? backOffMs(tries) : null;
   }
   const { data, errors } = read(text);
   if (!Array.isArray(errors)) return busyMs;
   const isUndone =
     Object.values(Object(data)).every((field) => field === null) &&
-    // What failed further down is a field of something that was done.
+    // A failure at a deeper path concerns a field of a completed change.
     errors.every((error) => isForNow(error) && !(error.path?.length > 1));
   return query || isUndone ? retryAfterMs(errors, headers) : null;
 }
@@ -121,7 +120,7 @@ function isRepeatable(input: RequestInfo | URL, init: RequestInit | undefined): 
   return !(body && (body instanceof ReadableStream || Symbol.asyncIterator in Object(body)));
 }
 
-/** Whether a request changes nothing for certain: an operation sent by its id alone may be a mutation. */
+/** Whether a request certainly changes nothing. An operation sent only by its id may be a mutation. */
 function isQuery(input: RequestInfo | URL, init: RequestInit | undefined): boolean {
   const { body, method = (input as Request).method ?? 'GET' } = init ?? {};
   if (method.toUpperCase() === 'GET') return true;

@@ -1,4 +1,4 @@
-/** What the graph's own scalars are in JSON; a type and not an interface, as gql.tada wants it. */
+/** The JSON types of the custom scalars. A type and not an interface, as gql.tada requires. */
 export type Scalars = {
   /** "2026-01-31T09:30:00Z" */
   DateTime: string;

@@ -9,7 +9,7 @@ const schema = buildSchema(readFileSync('schema.graphql', 'utf8'));
 const introspection = minifyIntrospection(introspectionFromSchema(schema, { descriptions: false }));
 write(
   'client/introspection.ts',
-  `/** The graph as gql.tada reads it. */\nexport type introspection = ${preprocessIntrospection(introspection)};\n`,
+  `/** The schema in the form that gql.tada reads. */\nexport type introspection = ${preprocessIntrospection(introspection)};\n`,
 );
 
 const fits = Object.values(schema.getTypeMap())
@@ -20,6 +20,6 @@ const fits = Object.values(schema.getTypeMap())
   });
 write(
   'client/possible-types.ts',
-  `/** Which types a fragment on an interface or a union fits, as the caches of Apollo Client and urql want it. */\n` +
+  `/** The types of each interface and union, in the form that the caches of Apollo Client and urql require. */\n` +
     `export const possibleTypes = {\n${fits.join('')}};\n`,
 );

@@ -155,7 +155,7 @@ export class Strip {
       return;
     }
     let text = '';
-    if (live) text = `oldest ${ageText(Math.max(0, now - live.bornAt))}, live`;
+    if (live) text = `oldest data ${ageText(Math.max(0, now - live.bornAt))}, live`;
     else if (under && turnAt !== null && turnAt > now) text = `starts in ${awayText(turnAt - now)}`;
     else if (under && now - startedAt > PATIENCE_MS) {
       text = `waiting for the response, ${durationText(now - startedAt)}`;
@@ -198,7 +198,7 @@ function receiptFacts(
     fact('waited', durationText(waitedMs)),
   ];
   // It goes on counting where the answer is live.
-  if (!isLive) facts.push(fact('oldest', ageText(maxAgeMs), 'before'));
+  if (!isLive) facts.push(fact('oldest data', ageText(maxAgeMs), 'before'));
   if (stale > 0) facts.push(fact('stale', `${stale}`));
   return facts;
 }

@@ -368,7 +368,7 @@ describe('The hour', () => {
     expect(events.filter(({ kind }) => kind === 'operation-failed')).toMatchObject([
       {
         requestIds: ['one-that-failed'],
-        text: 'query without a name',
+        text: 'unnamed query',
         cause: 'UPSTREAM_UNAVAILABLE',
       },
       { text: 'Dash', cause: 'UPSTREAM_UNAVAILABLE' },
@@ -419,7 +419,7 @@ describe('What happened', () => {
     const paused = await look(busy, 'MARKET');
     expect(paused.pausedMs).toBeGreaterThan(29_000);
     expect(paused.events.slice(0, 3)).toMatchObject([
-      { text: 'query without a name', cause: 'BUDGET_EXHAUSTED' },
+      { text: 'unnamed query', cause: 'BUDGET_EXHAUSTED' },
       { text: 'The marketplace API: no requests for 30 s.' },
       { text: 'The marketplace API: GET seller', cause: 'rate limit', callers: ['127.0.0.1'] },
     ]);

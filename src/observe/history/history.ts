@@ -197,7 +197,7 @@ export class History implements EventReader {
     if (failed !== null) this.past.operations.add(at, 'ended', 1);
     if (!failed) return;
     this.past.operations.add(at, 'failed', 1);
-    const what = shown ?? `${type} without a name`;
+    const what = shown ?? `unnamed ${type}`;
     this.log.add('operation-failed', what, failureCodes(record).join(', '), { caller, requestId });
   }
 

@@ -63,11 +63,15 @@ describeWith(chromium, 'GraphiQL with the budget in it', () => {
     await cost.getByText(/^(would cost|at most) 1 upstream request/).waitFor();
     await run(page);
     await page.locator('.facts').getByText('oldest').waitFor();
-    expect(await facts(page)).toMatch(/^1 upstream request, 0 saved, \d+ ms waited, oldest 0 s$/);
+    expect(await facts(page)).toMatch(
+      /^1 upstream request, 0 saved, \d+ ms waited, oldest data 0 s$/,
+    );
     await cost.getByText('would cost no upstream request, 1 saved').waitFor();
     await run(page);
     await page.locator('.facts').getByText('0 upstream requests').waitFor();
-    expect(await facts(page)).toMatch(/^0 upstream requests, 1 saved, 0 ms waited, oldest \d+ s$/);
+    expect(await facts(page)).toMatch(
+      /^0 upstream requests, 1 saved, 0 ms waited, oldest data \d+ s$/,
+    );
     await write(page, '{ qrCodes(first: 50) { nodes { statistics { clicks } } } }');
     await cost.getByText(/^too expensive: 51 upstream requests/).waitFor();
   });

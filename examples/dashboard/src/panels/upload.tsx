@@ -83,7 +83,7 @@ export function UploadPanel({ settings }: { settings: Settings }) {
         <button type="button" onClick={() => picker.current?.click()} disabled={busy}>
           Choose a file
         </button>
-        <p className="muted">or drop one here, of any size.</p>
+        <p className="muted">or drop a file here. Files can have any size.</p>
       </div>
       {busy && (
         <div className="progress">

@@ -5,7 +5,7 @@ import { Countdown } from './countdown.tsx';
 import { duration, plural, seconds } from './format.ts';
 import { useNow } from './use-now.ts';
 
-/** "3 requests, 2 saved, 12 ms waited, oldest 40 s": what a panel cost, and how old it is now. */
+/** "3 requests, 2 saved, 12 ms waited, oldest data 40 s": the cost of a panel, and its current age. */
 export function ReceiptLine({ receipt }: { receipt: DatedReceipt | null }) {
   const now = useNow();
   if (!receipt) return null;
@@ -14,12 +14,12 @@ export function ReceiptLine({ receipt }: { receipt: DatedReceipt | null }) {
   return (
     <p className="receipt" data-calls={calls}>
       {plural(calls, 'request')}, {saved.cache + saved.coalesced} saved, {duration(waitedMs)}{' '}
-      waited, oldest {seconds(age)}
+      waited, oldest data {seconds(age)}
     </p>
   );
 }
 
-/** What went wrong for good, and a way to try again. */
+/** The errors of a request that is not retried automatically, with a button to retry. */
 export function Failure({ errors, again }: { errors: readonly CodedError[]; again?: () => void }) {
   if (errors.length === 0) return null;
   const messages = [...new Set(errors.map(({ message }) => message))].slice(0, 3);
@@ -35,7 +35,7 @@ export function Failure({ errors, again }: { errors: readonly CodedError[]; agai
   );
 }
 
-/** Grey lines in the place of rows that are on their way. */
+/** Gray lines in place of rows that are not loaded yet. */
 export function Skeleton({ rows, what }: { rows: number; what: string }) {
   return (
     <div className="skeleton" role="status" aria-label={`Loading ${what}`}>
