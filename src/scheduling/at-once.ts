@@ -1,34 +1,34 @@
 import { nextTurn } from './loop-turns.ts';
 
 /**
- * A value that is known now, or a promise of one. A known value stays without a promise: each promise would
- * cost all callers above it a turn.
+ * A value that is known now, or a promise of one. A known value is not wrapped in a promise, because each promise
+ * costs all callers above it a turn of the event loop.
  */
 export type AtOnce<T> = T | Promise<T>;
 
-/** Continues with a value synchronously if it is available, otherwise when it is. */
+/** Continues with a value: synchronously if it is available, otherwise when its promise resolves. */
 export function andThen<T, U>(value: AtOnce<T>, goOn: (value: T) => AtOnce<U>): AtOnce<U> {
   return value instanceof Promise ? value.then(goOn) : goOn(value);
 }
 
-/** Work that may wait, written as a generator: `yield* until(...)` replaces `await`. */
+/** Work that can wait, written as a generator: `yield* until(...)` replaces `await`. */
 export type Steps<T> = Generator<Promise<unknown>, T, unknown>;
 
-/** The value, waited for only if it is not there. */
+/** Returns the value; waits only if it is a promise. */
 export function* until<T>(value: AtOnce<T>): Steps<T> {
   return value instanceof Promise ? ((yield value) as T) : value;
 }
 
 /**
- * Takes all steps: synchronously as far as nothing is awaited.
- * @throws whatever the steps throw before they first wait; from then on the promise rejects.
+ * Runs all steps: synchronously up to the first wait.
+ * @throws any error of the steps before the first wait; later ones reject the promise.
  */
 export function takeSteps<T>(steps: Steps<T>): AtOnce<T> {
   const { done, value } = steps.next();
   return done ? value : takeLater(steps, value);
 }
 
-/** Takes all of them in parallel. Rejects with the first failure, once all have begun. */
+/** Runs all of them in parallel. Rejects with the first failure, after all have started. */
 export function takeAll<T>(all: readonly Steps<T>[]): AtOnce<T[]> {
   const taken = all.map((steps): AtOnce<T> => {
     try {
@@ -41,11 +41,11 @@ export function takeAll<T>(all: readonly Steps<T>[]): AtOnce<T[]> {
 }
 
 /**
- * Continues work that nothing awaits. It handles the failures that it expects: any other is a bug, which the
- * process logs with the id of the request that caused it.
+ * Continues work that no code awaits. The work handles expected failures; any other is a bug, which the process logs
+ * with the id of the request that caused it.
  */
 export function inBackground(work: PromiseLike<unknown>): void {
-  // Left without a handler, so that the process learns of its rejection.
+  // Has no handler, so that the process receives its rejection.
   // oxlint-disable-next-line typescript/no-floating-promises
   void work;
 }
@@ -63,12 +63,12 @@ async function takeLater<T>(steps: Steps<T>, first: Promise<unknown>): Promise<T
   }
 }
 
-/** The work of one operation that is under way, by kind, so that what comes after it can wait for all of it. */
+/** The running work of one operation, by kind, so that later work can wait for all of it. */
 export class UnderWay<Kind> {
   readonly #counts = new Map<Kind, number>();
   #onEnd: (() => void)[] = [];
 
-  /** Runs one piece of work of a kind. */
+  /** Runs one task of a kind. */
   async track<T>(kind: Kind, work: () => Promise<T>): Promise<T> {
     this.#counts.set(kind, this.#count(kind) + 1);
     try {
@@ -80,8 +80,8 @@ export class UnderWay<Kind> {
   }
 
   /**
-   * Resolves when no work of these kinds is running, and none follows from the last. Each ends by itself, and the
-   * operation is not done before it, so this adds only the work that waits for it.
+   * Resolves when no work of these kinds is running and none follows from the last. The operation ends only after
+   * this work in any case, so this adds only the work that waits for it.
    */
   async ended(kinds: readonly Kind[]): Promise<void> {
     for (;;) {

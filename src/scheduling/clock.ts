@@ -7,13 +7,13 @@ import { clearTimeout, setTimeout } from 'node:timers';
 export interface Clock {
   /** Milliseconds since the epoch: for dates that leave the process. May jump with the system clock. */
   wall(): number;
-  /** Milliseconds from an arbitrary start that never go back: for every duration and deadline. */
+  /** Monotonic milliseconds from an arbitrary start: for every duration and deadline. */
   now(): number;
   /** Runs `task` once, `ms` milliseconds from now, and returns a function that cancels it. */
   after(ms: number, task: () => void): () => void;
 }
 
-/** One moment on both clocks of a process. */
+/** A time on both clocks of a process. */
 export interface Moment {
   /** Monotonic, in milliseconds. */
   readonly now: number;
@@ -21,12 +21,12 @@ export interface Moment {
   readonly wall: number;
 }
 
-/** The moment of now. */
+/** The current time on both clocks. */
 export function momentOf(clock: Clock): Moment {
   return { now: clock.now(), wall: clock.wall() };
 }
 
-/** The machine's own clock. Its timers never keep the process alive by themselves. */
+/** The clock of the machine. Its timers do not keep the process alive. */
 export const systemClock: Clock = {
   wall: () => Date.now(),
   now: () => performance.now(),
@@ -39,11 +39,11 @@ export const systemClock: Clock = {
 
 /** A clock whose timers end together. */
 export interface EndingClock extends Clock {
-  /** Cancels every timer that has not run: what they would have done, and what it holds, is not needed any more. */
+  /** Cancels all timers that have not run, and releases what their tasks hold. */
   end(): void;
 }
 
-/** The time of `clock`, with timers that end with their owner. */
+/** A view of `clock` whose timers end with their owner. */
 export function endingClock(clock: Clock): EndingClock {
   const cancels = new Set<() => void>();
   return {
@@ -68,8 +68,8 @@ export function endingClock(clock: Clock): EndingClock {
 }
 
 /**
- * A deadline that can be set again thousands of times a second without a new timer: the one that runs checks,
- * when it fires, whether there is still time.
+ * A deadline that can be changed thousands of times a second without a new timer: when the running timer fires, it
+ * checks whether the deadline has moved.
  */
 export class Deadline {
   readonly #clock: Clock;
@@ -86,18 +86,18 @@ export class Deadline {
     this.#task = task;
   }
 
-  /** Sets the deadline, `ms` milliseconds from now, in the place of any before. */
+  /** Sets the deadline to `ms` milliseconds from now; replaces an earlier one. */
   set(ms: number): void {
     this.#dueAt = this.#clock.now() + ms;
     if (this.#looksAt === null || this.#looksAt > this.#dueAt) this.#look(ms);
   }
 
-  /** Takes the deadline away. The timer may run on: the next deadline will want one. */
+  /** Removes the deadline. The timer may continue, because the next deadline can use it. */
   lift(): void {
     this.#dueAt = null;
   }
 
-  /** Takes the deadline away, and the timer with it. */
+  /** Removes the deadline and its timer. */
   end(): void {
     this.#dueAt = null;
     this.#looksAt = null;

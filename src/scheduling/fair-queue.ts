@@ -1,11 +1,11 @@
 import { BoundedMap } from '../bounded-map.ts';
 
-/** Owners whose shares are remembered. */
+/** Maximum number of owners whose shares are remembered. */
 const REMEMBERED = 10_000;
 
-/** What waits, in the lines of all its owners. */
+/** A waiting entry, in the lines of all its owners. */
 interface Waiting<T> {
-  /** `null` once it was taken: lines that still have its place keep nothing of it in memory. */
+  /** `null` after the entry was taken, so that lines with its place do not keep it in memory. */
   entry: T | null;
   readonly owners: Set<string>;
 }
@@ -16,7 +16,7 @@ interface Line<T> {
   next: number;
 }
 
-/** A waiting owner, with its share at the time it was added. Of equal shares, the older is first. */
+/** A waiting owner, with its share at the time it was added. If shares are equal, the older one is first. */
 interface Place {
   readonly owner: string;
   readonly share: number;
@@ -38,20 +38,20 @@ interface Taken<T> {
 export class FairQueue<T extends object> {
   readonly #lines = new Map<string, Line<T>>();
   readonly #waiting = new Map<T, Waiting<T>>();
-  /** A heap of those with a line, the least share first. A share that has grown since is put right when it is looked at. */
+  /** A heap of the owners with a line, the least share first. A share that has grown is corrected when it is read. */
   readonly #heap: Place[] = [];
-  /** What owners have had; less than `#least` counts as that. */
+  /** The cost charged to each owner; less than `#least` counts as `#least`. */
   readonly #shares = new BoundedMap<number>({ max: REMEMBERED });
   #places = 0;
   /** The share of the owner from which the last entry was taken. */
   #least = 0;
 
-  /** How many entries there are. */
+  /** Number of entries. */
   get size(): number {
     return this.#waiting.size;
   }
 
-  /** Puts an entry behind all others of its owners. One that is there already stays, and gets the owners that are new. */
+  /** Adds an entry after all others of its owners. A waiting entry keeps its place, and gets the new owners. */
   add(entry: T, owners: Iterable<string>): void {
     const waiting = this.#waiting.get(entry) ?? { entry, owners: new Set() };
     this.#waiting.set(entry, waiting);
@@ -68,7 +68,7 @@ export class FairQueue<T extends object> {
     }
   }
 
-  /** Takes an entry out, if it is there. */
+  /** Removes an entry if it waits. */
   remove(entry: T): void {
     const waiting = this.#waiting.get(entry);
     if (!waiting) return;
@@ -103,7 +103,7 @@ export class FairQueue<T extends object> {
     return taken;
   }
 
-  /** What was taken in the turn of an owner has cost that much: milliseconds, or any unit that is always the same. */
+  /** Charges an owner for a taken entry: in milliseconds, or in any other unit that is used for all entries. */
   charge(owner: string, cost: number): void {
     this.#shares.set(owner, this.#shareOf(owner) + cost);
   }

@@ -2,19 +2,19 @@ import { type Clock, systemClock } from './clock.ts';
 import { FairQueue } from './fair-queue.ts';
 
 /**
- * For how long work is started in one turn of the event loop, in milliseconds. Cheap work, such as a remembered
- * response, and new connections wait for the rest of the current turn.
+ * Time in milliseconds for which work is started in one turn of the event loop. Cheap work, such as a remembered
+ * response, and new connections wait for the rest of the turn.
  */
 const TURN_MS = 4;
-/** The most pieces of work that are begun in one turn while some wait. */
+/** Maximum number of tasks that are started in one turn while others wait. */
 const MOST_A_TURN = 256;
-/** The most turns in a row that are left to new connections. */
+/** Maximum number of turns in a row that are left to new connections. */
 const MOST_ACCEPTING = 64;
 
 /**
- * The one scheduler of long work: spreads what comes together over turns of the event loop, in order for each owner, and
- * among owners by the least time that they have had, so that the work of one delays no other. A piece of work on its own
- * is begun at once. What takes longer than a turn is cut into pieces, each of which waits for one.
+ * The only scheduler of long work: it spreads simultaneous tasks over turns of the event loop, in order for each owner,
+ * and takes the owner with the least used time first, so that no owner delays another. A single task is started
+ * immediately. Work that is longer than a turn is divided into tasks, each of which waits for a turn.
  *
  * Node accepts one new connection in each turn of the event loop. While connections arrive, turns are therefore
  * left to them: with requests in each, the last of 32 connections would wait for 32 full turns.
@@ -22,22 +22,22 @@ const MOST_ACCEPTING = 64;
 export class LoopTurns {
   readonly #clock: Clock;
   readonly #waiting = new FairQueue<() => void>();
-  /** Whether turns are scheduled for what waits. */
+  /** Whether turns are scheduled for waiting tasks. */
   #spreading = false;
-  /** When this turn's first work was begun, on `clock.now()`; null before. */
+  /** When the first task of this turn was started, on `clock.now()`; null before. */
   #since: number | null = null;
-  /** The owner of the work started last, and when: all that follows from it synchronously is a part of it. */
+  /** The owner of the task started last, and its start: the synchronous code that follows belongs to it. */
   #running: { readonly owner: string; readonly since: number } | null = null;
-  /** The latest connection that was accepted in this turn, or in the one before. */
+  /** The latest connection that was accepted in this turn or in the previous one. */
   #accepted: object | null = null;
-  /** Turns since work was begun that were left to connections. */
+  /** Number of turns left to connections since a task was started. */
   #accepting = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Begins a piece of work of an owner now, or in a later turn. */
+  /** Starts a task of an owner now or in a later turn. */
   run(work: () => void, owner = ''): void {
     const now = this.#clock.now();
     if (this.#spreading || !this.#hasTime(now)) {
@@ -51,7 +51,7 @@ export class LoopTurns {
     work();
   }
 
-  /** Resolves in a later turn that has time for a piece of work of an owner. */
+  /** Resolves in a later turn that has time for a task of an owner. */
   turn(owner = ''): Promise<void> {
     return new Promise((resolve) => {
       this.#wait(resolve, owner);
@@ -71,12 +71,12 @@ export class LoopTurns {
     }
   }
 
-  /** To be called for each connection that is accepted. */
+  /** Called for each accepted connection. */
   accepted(): void {
     const connection = {};
     this.#accepted = connection;
     this.#accepting += 1;
-    // What is begun in this turn comes behind a callback that is set now: the next turn ends it.
+    // The work of this turn runs before a callback that is set now: the next turn ends it.
     setImmediate(() => {
       setImmediate(() => {
         if (this.#accepted === connection) this.#accepted = null;
@@ -96,15 +96,14 @@ export class LoopTurns {
     return this.#since === null || now - this.#since < TURN_MS;
   }
 
-  /** Ends a turn. After one in which work was begun, the next turns are for connections again. */
+  /** Ends a turn. After a turn with tasks, the next turns are left to connections again. */
   #end(): void {
     if (this.#since !== null) this.#accepting = 0;
     this.#since = null;
   }
 
   /**
-   * Each is started in a callback of its own, so that all that follows from it synchronously counts against the
-   * turn.
+   * Starts each task in a separate callback, so that the synchronous code that follows counts against the turn.
    */
   #spread(): void {
     const step = (): void => {
@@ -134,23 +133,23 @@ export class LoopTurns {
   }
 }
 
-/** The event loop is one for the whole process, and so are its turns. */
+/** The process has one event loop, so this scheduler is shared by all. */
 export const loopTurns = new LoopTurns(systemClock);
 
-/** Runs a task in the next turn of the event loop, after what has arrived by then was read. */
+/** Runs a task in the next turn of the event loop, after the data that has arrived by then was read. */
 export function inNextTurn(task: () => void): void {
   setImmediate(task);
 }
 
 /**
- * Runs a task after arrived data was read. A process that was suspended finds its timers due before it reads that
- * data: it would take its own pause for that of its peer.
+ * Runs a task after arrived data was read. After a suspension, timers are due before that data is read, so the process
+ * would mistake its own pause for a silent peer.
  */
 export function afterReading(task: () => void): void {
   setImmediate(() => setImmediate(task));
 }
 
-/** Resolves in the next turn of the event loop: all that follows from a known value has begun by then. */
+/** Resolves in the next turn of the event loop: all work that follows from known values has started by then. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);

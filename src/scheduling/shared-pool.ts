@@ -1,11 +1,11 @@
-/** A caller that holds less than this multiple of what is free may take more: alone, it gets three quarters. */
+/** A caller below this multiple of the free amount may take more: a single caller gets three quarters. */
 const TAKES = 3;
-/** ... and what it holds may grow to this multiple of what is free: alone, to seven eighths. */
+/** Its amount may grow to this multiple of the free amount: to seven eighths for a single caller. */
 const KEEPS = 7;
 
 /**
- * A limited resource that callers share. The limit of each depends on what is free, so that some is always left
- * for the next caller, whatever the others take.
+ * A limited resource that callers share. The limit of each caller depends on the free amount, so that a part is always
+ * left for the next caller.
  */
 export class SharedPool {
   readonly #size: number;
@@ -14,24 +14,24 @@ export class SharedPool {
   readonly #ofCallers = new Map<string, number>();
   #held = 0;
 
-  /** `mostOfOne`: what one caller may hold at most, whatever is free, and takes no more from `takesBelow` on. */
+  /** `mostOfOne`: maximum amount of one caller. A caller that holds `takesBelow` or more takes no more. */
   constructor(size: number, mostOfOne = size, takesBelow = mostOfOne) {
     this.#size = size;
     this.#mostOfOne = mostOfOne;
     this.#takesBelow = takesBelow;
   }
 
-  /** What all callers hold together. */
+  /** Total amount of all callers. */
   get held(): number {
     return this.#held;
   }
 
-  /** What a caller holds. */
+  /** Amount of a caller. */
   heldBy(caller: string): number {
     return this.#ofCallers.get(caller) ?? 0;
   }
 
-  /** Adds an amount for a caller; it may be negative. Nothing is refused here. */
+  /** Adds an amount for a caller; it may be negative. Does not check limits. */
   add(caller: string, amount: number): void {
     const held = this.heldBy(caller) + amount;
     if (held > 0) this.#ofCallers.set(caller, held);
@@ -39,14 +39,14 @@ export class SharedPool {
     this.#held += amount;
   }
 
-  /** Whether a caller may take more, or `amount` at once. */
+  /** Whether a caller may take more, or exactly `amount` more. */
   mayTake(caller: string, amount = 0): boolean {
     const held = this.heldBy(caller) + amount;
     const free = this.#size - this.#held - amount;
     return held < this.#takesBelow && held < TAKES * free;
   }
 
-  /** Whether a caller may keep what it holds. */
+  /** Whether a caller may keep its amount. */
   mayKeep(caller: string): boolean {
     const held = this.heldBy(caller);
     return held <= this.#mostOfOne && held <= KEEPS * (this.#size - this.#held);

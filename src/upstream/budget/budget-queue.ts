@@ -23,18 +23,18 @@ import { countWaiting } from './law/turns.ts';
 import { QueueForecast } from './queue-forecast.ts';
 import type { BudgetStore } from './store.ts';
 
-/** What a slot of this process was taken for. */
+/** The request for which a slot of this process was taken. */
 type SlotUse = Pick<SlotRequest, 'lane' | 'resource'>;
 
-/** Slots of a window that are listed at most: co-tenants can have any number. */
+/** Maximum number of listed slots of a window: co-tenants can have any number. */
 const MOST_LISTED = 1000;
 
-/** The requests that wait in this process for slots of one key, as people and estimates see them. */
+/** The requests that wait in this process for slots of one key, for display and estimates. */
 export abstract class BudgetQueue {
   protected readonly clock: Clock;
   protected readonly store: BudgetStore;
   protected readonly lanes: Lanes<SlotRequest>;
-  /** What slots of this process are taken for, by their names. */
+  /** The requests for which slots of this process are taken, by the names of the slots. */
   readonly #uses = new Map<string, SlotUse>();
   /** When the process will end, on `clock.now()`; `null` while it is not about to. */
   protected drainedAt: number | null = null;
@@ -125,7 +125,7 @@ export abstract class BudgetQueue {
     if (this.drainedAt !== null) return;
     this.drainedAt = this.clock.now() + graceMs;
     this.tellDelay();
-    // Writes whose turn was expected in time, but did not come.
+    // Writes whose turn was expected in time, but was late.
     this.clock.after(graceMs, () => this.tellDelay());
   }
 
@@ -134,7 +134,7 @@ export abstract class BudgetQueue {
     return request.lane !== 'write' || this.clock.now() + estimateMs > this.drainedAt;
   }
 
-  /** Notes what a slot of this process is taken for. */
+  /** Records the request for which a slot of this process is taken. */
   protected noteUse(id: string, { lane, resource }: SlotUse): void {
     const { answered, held } = this.store.holder.budget;
     this.#uses.set(id, { lane, resource });
@@ -152,7 +152,7 @@ export abstract class BudgetQueue {
     }
   }
 
-  /** Milliseconds until what has this many of this process before it is sent. */
+  /** Milliseconds until a request with this many requests of this process before it is sent. */
   #estimateAt(position: number): number {
     const { view } = this.store;
     const elsewhere = aheadElsewhere(view.bids, position, this.lanes.callers('interactive'));

@@ -13,20 +13,20 @@ import { QueuedBudget } from './queued-budget.ts';
 interface BudgetsOptions {
   readonly upstream: UpstreamName;
   readonly clock: Clock;
-  /** Budgets held at a time. */
+  /** Maximum number of budgets. */
   readonly maxBudgets: number;
   /** Requests that one operation may make, by default as many as a window has; never more. */
   readonly maxCallsPerOperation: number | undefined;
-  /** Makes the budget of a key. To make one that nothing is sent under leaves no trace. */
+  /** Creates the budget of a key. A budget without requests is not stored anywhere. */
   readonly budgetOf: (secret: string) => Budget;
 }
 
-/** Budgets of callers' keys that the upstream does not accept; the one least recently used goes first. */
+/** Maximum number of budgets of keys that the upstream does not accept; the least recently used is removed first. */
 const OUTSIDE_REMEMBERED = 2000;
 
 /** The state of one key: of its budget, and whether the upstream has accepted it. */
 export interface KeyState extends BudgetState {
-  /** False for a caller's key that the upstream has not accepted, as far as is remembered. */
+  /** False for a caller's key that the upstream is not known to have accepted. */
   readonly accepted: boolean;
 }
 
@@ -34,16 +34,16 @@ export interface KeyState extends BudgetState {
  * The budgets of an upstream's keys, bounded in number. If there is no room for another, budgets without leases
  * and without waiting requests are removed: no lease is ever forgotten.
  *
- * A caller's key has a place while it is tried for the first time, and once it was accepted. Keys that were not
- * accepted are remembered outside, because anyone can invent keys: they take no place from valid ones.
+ * A caller's key has a place during its first request, and after it was accepted. Keys that were not accepted are
+ * remembered separately: anyone can invent keys, and these must not take places from valid ones.
  */
 export class Budgets implements Iterable<Budget> {
   readonly #options: BudgetsOptions;
   readonly #budgets = new Map<string, Budget>();
-  /** Those of callers' keys that have a place and were not accepted so far. */
+  /** The callers' keys that have a place and were not accepted yet. */
   readonly #tried = new Set<string>();
   readonly #outside = new BoundedMap<Budget>({ max: OUTSIDE_REMEMBERED });
-  /** Until then, on `clock.now()`, all budgets are known to count something. */
+  /** Until then, on `clock.now()`, no budget can be idle. */
   #fullUntil = Number.NEGATIVE_INFINITY;
   /** When the process ends, on `clock.now()`; `null` while it is not about to. */
   #drainedAt: number | null = null;
@@ -75,7 +75,7 @@ export class Budgets implements Iterable<Budget> {
     return budget;
   }
 
-  /** The state of a key and of its budget. Reading it takes no room. */
+  /** The state of a key and of its budget. Reading it creates no budget. */
   stateOf(credential: Credential): KeyState {
     const { ofCaller, partition } = credential;
     const known = this.#budgets.has(partition) && !this.#tried.has(partition);
@@ -91,12 +91,12 @@ export class Budgets implements Iterable<Budget> {
     this.#budgets.set(partition, outside);
   }
 
-  /** The upstream has responded without accepting the key. An accepted key keeps its place. */
+  /** The upstream has responded without a decision on the key. An accepted key keeps its place. */
   notAccepted(credential: Credential): void {
     if (this.#tried.has(credential.partition)) this.refused(credential);
   }
 
-  /** The upstream has refused a caller's key, which loses its place. What it has spent still counts. */
+  /** The upstream has rejected a caller's key, which loses its place. Its sent requests still count. */
   refused({ partition }: Credential): void {
     const budget = this.#budgets.get(partition);
     if (!budget) return;
@@ -105,7 +105,7 @@ export class Budgets implements Iterable<Budget> {
     this.#fullUntil = Number.NEGATIVE_INFINITY;
   }
 
-  /** The budget of a key, for display only: it takes no room. */
+  /** The budget of a key, for display only. Creates no budget. */
   lookAt({ partition, secret }: Credential): Budget {
     return (
       this.#budgets.get(partition) ??
@@ -114,7 +114,7 @@ export class Budgets implements Iterable<Budget> {
     );
   }
 
-  /** Requests that one operation may make with a key at most. */
+  /** Maximum number of requests that one operation may send with a key. */
   maxCalls(credential: Credential): number {
     const { limit } = this.lookAt(credential);
     return Math.min(limit, this.#options.maxCallsPerOperation ?? limit);
@@ -125,7 +125,7 @@ export class Budgets implements Iterable<Budget> {
     const { clock, maxBudgets } = this.#options;
     const known = this.#budgets.has(partition) || this.#outside.peek(partition) !== undefined;
     if (known || this.#budgets.size < maxBudgets) return true;
-    // All are looked through only once until one can be idle: refusing must stay cheap.
+    // Checks all budgets only once until one can be idle, so that refusals stay cheap.
     if (this.#fullUntil > clock.now()) return false;
     let soonestMs = Number.POSITIVE_INFINITY;
     for (const [each, { state }] of this.#budgets) {
@@ -137,7 +137,7 @@ export class Budgets implements Iterable<Budget> {
     return false;
   }
 
-  /** See `Budget.drain`; holds for budgets to come as well. */
+  /** See `Budget.drain`; applies to later budgets too. */
   drain(graceMs: number): void {
     this.#drainedAt ??= this.#options.clock.now() + graceMs;
     for (const budget of this.#budgets.values()) budget.drain(graceMs);
@@ -158,7 +158,7 @@ interface KeyLimits {
   /** Requests per window and key. */
   readonly rateLimit: number;
   readonly rateWindowMs: number;
-  /** How long a request may take. */
+  /** Maximum duration of a request. */
   readonly timeoutMs: number;
   /** Distinguishes a key of this installation from the same key of another. */
   readonly baseUrl: string;
@@ -167,7 +167,7 @@ interface KeyLimits {
 /** Names keys in the journal, equally in every process. A key cannot be derived from its name. */
 const nameInJournal = createDigest('the journal of leases');
 
-/** Makes the budgets of keys that this process has to itself; `journal` remembers each across processes. */
+/** Creates the budgets of keys that this process does not share; `journal` saves them across restarts. */
 export function processBudgets(
   { baseUrl, clock, events, rateLimit, rateWindowMs: windowMs, timeoutMs, upstream }: KeyLimits,
   journal: Journal,

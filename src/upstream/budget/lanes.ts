@@ -10,12 +10,12 @@ import {
   type WaitingCounts,
 } from './law/turns.ts';
 
-/** What waits for a slot. */
+/** An entry that waits for a slot. */
 export interface Waiting {
   lane: Lane;
   /** The caller that a slot is charged to in the fair order, e.g. a client's name; not a credential. */
   caller: string;
-  /** Among refreshes, the one with the largest value goes first. Evaluated at every choice. */
+  /** Among refreshes, the one with the largest value is first. Evaluated for every choice. */
   readonly urgency: () => number;
 }
 
@@ -24,7 +24,7 @@ interface KnownTurns {
   readonly budget: Pick<KeyBudget, 'turns'>;
 }
 
-/** What waits in this process, in the order in which the law gives slots. */
+/** The waiting entries of this process, in the order in which the law grants slots. */
 export class Lanes<W extends Waiting> {
   readonly #of: KnownTurns;
   readonly #nameOf: (caller: string) => string;
@@ -33,18 +33,18 @@ export class Lanes<W extends Waiting> {
     interactive: new CallerQueues<W>('interactive'),
   };
   readonly #refreshes = new Set<W>();
-  /** How many wait in all lanes. */
+  /** Number of waiting entries in all lanes. */
   waiting = 0;
   /** The names of callers in the turns. */
   readonly #names = new WeakMap<W, string>();
 
-  /** @param nameOf what a caller is called in the turns. */
+  /** @param nameOf the name of a caller in the turns. */
   constructor(of: KnownTurns, nameOf = (caller: string): string => caller) {
     this.#of = of;
     this.#nameOf = nameOf;
   }
 
-  /** How many wait in a lane. */
+  /** Number of waiting entries in a lane. */
   size(lane: Lane): number {
     return lane === 'refresh' ? this.#refreshes.size : this.#queues[lane].size;
   }
@@ -62,7 +62,7 @@ export class Lanes<W extends Waiting> {
     );
   }
 
-  /** The same lanes with the same in them, to be played through on a copy of the turns. */
+  /** A copy of the lanes with the same entries, for a simulation on a copy of the turns. */
   copy(budget: KeyBudget): Lanes<W> {
     const copy = new Lanes<W>({ budget }, this.#nameOf);
     const { interactive, write } = this.#queues;
@@ -73,7 +73,7 @@ export class Lanes<W extends Waiting> {
     return copy;
   }
 
-  /** Queues something, `again` before all others of its lane; `name` is what its caller is called in the turns. */
+  /** Queues an entry, with `again` before all others of its lane; `name` is the name of its caller in the turns. */
   add(waiting: W, again = false, name = this.#nameOf(waiting.caller)): void {
     const { lane } = waiting;
     this.waiting += 1;
@@ -83,12 +83,12 @@ export class Lanes<W extends Waiting> {
     else this.#queues[lane].add(waiting, name, this.#of.budget.turns.seq);
   }
 
-  /** What the caller of something is called in the turns. */
+  /** The name of the entry's caller in the turns. */
   callerOf(waiting: W): string {
     return this.#names.get(waiting) ?? this.#nameOf(waiting.caller);
   }
 
-  /** Takes something out; false when it does not wait here. */
+  /** Removes an entry; false if it does not wait here. */
   remove(waiting: W): boolean {
     const { lane } = waiting;
     const isOut =
@@ -126,13 +126,13 @@ export class Lanes<W extends Waiting> {
     return first.map((request) => ({ request, caller: this.callerOf(request) }));
   }
 
-  /** The refreshes that are the most urgent, this many at most. */
+  /** The most urgent refreshes, at most this many. */
   mostUrgent(count: number): { readonly refresh: W; readonly urgency: number }[] {
     const all = [...this.#refreshes].map((refresh) => ({ refresh, urgency: refresh.urgency() }));
     return all.sort((a, b) => b.urgency - a.urgency).slice(0, count);
   }
 
-  /** The writes and reads that wait, in the order in which they go if nothing else comes. */
+  /** The waiting writes and reads, in the order in which they are sent if no others arrive. */
   *inOrder(): Generator<W> {
     const turns = this.#of.budget.turns;
     const left = this.#sizes;
@@ -152,7 +152,7 @@ export class Lanes<W extends Waiting> {
     }
   }
 
-  /** How many go before something that waits; undefined when it does not, or waits for a refresh. */
+  /** Number of entries before a waiting one; undefined if it does not wait, or is a refresh. */
   position(waiting: W): number | undefined {
     const { lane } = waiting;
     if (lane === 'refresh') return undefined;
@@ -161,7 +161,7 @@ export class Lanes<W extends Waiting> {
     return before === undefined ? undefined : this.#across(lane, before);
   }
 
-  /** How many would go before something new of this caller in this lane. */
+  /** Number of entries before a new one of this caller in this lane. */
   ahead(lane: TurnLane, caller: string): number {
     return this.#across(
       lane,
@@ -169,7 +169,7 @@ export class Lanes<W extends Waiting> {
     );
   }
 
-  /** How many requests of both lanes go before one that has this many of its own lane before it. */
+  /** Number of requests of both lanes before one with this many of its own lane before it. */
   #across(lane: TurnLane, before: number): number {
     return acrossLanes(this.#of.budget.turns, lane, before, this.#sizes);
   }
@@ -179,7 +179,7 @@ export class Lanes<W extends Waiting> {
   }
 }
 
-/** What one caller has queued. */
+/** The queue of one caller. */
 interface CallerQueue<W> {
   readonly caller: string;
   /** The turn (`TurnState.seq`) since which at least one waits. */
@@ -187,26 +187,26 @@ interface CallerQueue<W> {
   readonly waiting: W[];
 }
 
-/** One lane in which callers take turns. Requests whose turn brought no result go before all others. */
+/** One lane in which callers take turns. Requests whose turn had no result go before all others. */
 class CallerQueues<W> {
   readonly #lane: TurnLane;
   readonly #queues = new Map<string, CallerQueue<W>>();
   readonly #again: W[] = [];
-  /** The one that was made last. */
+  /** The latest request. */
   #latest: CallerQueue<W> | undefined;
-  /** How many wait. */
+  /** Number of waiting requests. */
   size = 0;
 
   constructor(lane: TurnLane) {
     this.#lane = lane;
   }
 
-  /** Callers who wait. */
+  /** Callers that wait. */
   get callers(): number {
     return this.#queues.size;
   }
 
-  /** The same queues of the same things, to be played through without changing these. */
+  /** A copy of the queues, for a simulation that does not change these. */
   copy(): CallerQueues<W> {
     const copy = new CallerQueues<W>(this.#lane);
     for (const [caller, queue] of this.#queues) {
@@ -217,7 +217,7 @@ class CallerQueues<W> {
     return copy;
   }
 
-  /** Queues something after a turn. */
+  /** Queues an entry after a turn. */
   add(waiting: W, caller: string, seq: number): void {
     this.size += 1;
     const queue = this.#queues.get(caller);
@@ -228,13 +228,13 @@ class CallerQueues<W> {
     }
   }
 
-  /** Puts back, before all others, a request whose turn brought no result. */
+  /** Puts a request whose turn had no result back before all others. */
   again(waiting: W): void {
     this.size += 1;
     this.#again.push(waiting);
   }
 
-  /** Takes something out; false when it does not wait here. */
+  /** Removes an entry; false if it does not wait here. */
   remove(waiting: W, caller: string): boolean {
     const queue = this.#queues.get(caller);
     if (!drop(this.#again, waiting) && !(queue && drop(queue.waiting, waiting))) return false;
@@ -252,7 +252,7 @@ class CallerQueues<W> {
     return [...again, ...queued];
   }
 
-  /** How many go before something that waits; undefined when it does not wait here. */
+  /** Number of entries before a waiting one; undefined if it does not wait here. */
   position(turns: TurnState, waiting: W, caller: string): number | undefined {
     const again = this.#again.indexOf(waiting);
     if (again >= 0) return again;
@@ -261,14 +261,14 @@ class CallerQueues<W> {
     return queue && round >= 0 ? this.#before(turns, queue, round) : undefined;
   }
 
-  /** How many would go before something new of this caller. */
+  /** Number of entries before a new one of this caller. */
   ahead(turns: TurnState, caller: string): number {
     const queue = this.#queues.get(caller);
     if (!queue) return this.#again.length + this.#queues.size;
     return this.#before(turns, queue, queue.waiting.length);
   }
 
-  /** Everything in the order in which it goes if nothing else comes. */
+  /** All entries in the order in which they are sent if no others arrive. */
   *inOrder(turns: TurnState): Generator<W> {
     yield* this.#again;
     const queues = [...this.#queues.values()];
@@ -280,9 +280,9 @@ class CallerQueues<W> {
     yield* inTurns(round.map(({ waiting }) => waiting));
   }
 
-  /** How many go before the request that a caller has in this round. */
+  /** Number of entries before the request of a caller in this round. */
   #before(turns: TurnState, own: CallerQueue<W>, round: number): number {
-    // A newcomer is behind all others: thousands can arrive at the same time.
+    // A new caller is after all others. Thousands can arrive at the same time.
     const isLast = round === 0 && own === this.#latest && own.since === turns.seq;
     const others = isLast
       ? this.#queues.size - 1

@@ -6,7 +6,7 @@ import { endSlot } from './law/ended.ts';
 import { onWire, purge, used } from './law/slots.ts';
 import type { CallerWaits } from './law/turns.ts';
 
-/** A request that leaves, in a forecast. Times are milliseconds from when the forecast was made. */
+/** A sent request in a forecast. Times are milliseconds from the start of the forecast. */
 interface Departure {
   readonly waiting: Waiting;
   readonly leavesInMs: number;
@@ -24,7 +24,7 @@ interface Answer {
 const PLAYED = 'played';
 /** A response without rate-limit headers. */
 const silent = { limit: null, remaining: null, resetInMs: null };
-/** Requests of one caller of another process that are played: more of them change nothing that matters here. */
+/** Maximum number of simulated requests per caller of another process: more do not change the result here. */
 const MOST_ELSEWHERE = 100;
 
 /**
@@ -40,13 +40,13 @@ export class QueueForecast {
   readonly #view: BudgetView;
   /** Substitutes for promoted requests: the requests themselves must not change. */
   readonly #standIns = new Map<Waiting, Waiting>();
-  /** The first to come first. */
+  /** In the order of arrival. */
   readonly #answers: Answer[];
-  /** How far it is played, on the clock of the budget. */
+  /** The simulated time, on the clock of the budget. */
   #now: number;
   #played = 0;
 
-  /** `heldMs`: milliseconds for which nothing leaves, whatever the budget allows. */
+  /** `heldMs`: milliseconds for which no request is sent, even if the budget allows it. */
   constructor(lanes: Lanes<Waiting>, view: BudgetView, heldMs: number) {
     const budget = copyOf(view.budget);
     const { limit, latencyMs } = budget;
@@ -68,7 +68,7 @@ export class QueueForecast {
     }
   }
 
-  /** Queues a request that does not exist, behind all that its caller has queued so far. */
+  /** Queues a hypothetical request after all that its caller has queued so far. */
   add(lane: TurnLane, caller: string): Waiting {
     const waiting = { lane, caller, urgency: () => 0 };
     this.#lanes.add(waiting);
@@ -104,7 +104,7 @@ export class QueueForecast {
     return Number.POSITIVE_INFINITY;
   }
 
-  /** Lets the next leave, see `nextInMs`; undefined when no caller waits. */
+  /** Sends the next request, see `nextInMs`; undefined if no caller waits. */
   next(nowMs: number): Departure | undefined {
     const leavesInMs = this.nextInMs(nowMs);
     const waiting = this.#lanes.inOrder().next();
@@ -135,7 +135,7 @@ export class QueueForecast {
     return { free: b.limit - used(b), wire: onWire(b, isAlive) };
   }
 
-  /** How long this many requests take at least, in milliseconds, when the window is as full as it can be. */
+  /** Minimum time in milliseconds for this many requests when the window is full. */
   windowsMs(requests: number): number {
     return Math.ceil(requests / this.limit) * (this.#view.rules.windowMs + this.latencyMs);
   }

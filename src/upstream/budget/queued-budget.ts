@@ -6,13 +6,13 @@ import type { Lane } from './law/document.ts';
 import type { CallerWaits, WaitingCounts } from './law/turns.ts';
 import type { BudgetStore, Claimed, Queue, QueuedWant, Taken } from './store.ts';
 
-/** Most requests that are claimed for at a time. */
+/** Maximum number of requests per claim. */
 const MOST_WANTS = 12;
-/** Among them, most refreshes. */
+/** Maximum number of refreshes among them. */
 const MOST_REFRESHES = 3;
 /** How often to check another replica's request that a request here waits for. */
 const ASK_AGAIN_MS = 250;
-/** Times are sums of fractions: what is off by less is not to cost a whole millisecond. */
+/** Tolerance for rounding errors of times, so that they do not cost a whole millisecond. */
 const ROUNDED_MS = 1e-6;
 const SHARED: SharedResult = { kind: 'shared' };
 
@@ -26,19 +26,19 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
   readonly #waitsNow: ((budget: QueuedBudget, does: boolean) => void) | undefined;
   /** How waiting requests, parked or not, receive their turns. */
   readonly #turns = new Map<SlotRequest, (turn: Turn) => void>();
-  /** Requests that wait for another replica's, and when that one is checked again, on `clock.now()`. */
+  /** Requests that wait for one of another replica, and when that one is checked again, on `clock.now()`. */
   readonly #parked = new Map<SlotRequest, number>();
   readonly #rushing = new Set<SlotRequest>();
-  /** No claim before that, on `clock.now()`. */
+  /** Earliest time of the next claim, on `clock.now()`. */
   #claimAt = Number.NEGATIVE_INFINITY;
-  /** The same for new requests. */
+  /** Earliest time of a claim for new requests. */
   #newcomersAt = Number.NEGATIVE_INFINITY;
   #isClaiming = false;
   /** Whether another claim is needed since the running one has read the queue. */
   #claimAgain = false;
   #cancelWake: (() => void) | null = null;
   #waited = false;
-  /** Whether slots have been given back in this turn, and whether a refusal was among them. */
+  /** Whether slots were returned in this turn, and whether one was returned after a refusal. */
   #pumpsSoon = false;
   #tellsSoon = false;
 
@@ -93,7 +93,7 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
     this.#claimNow();
   }
 
-  /** Another replica's request for a read has ended. */
+  /** A request of another replica for a read has ended. */
   endedElsewhere(key: string | null, result: SharedResult | null): void {
     for (const request of [...this.#parked.keys(), ...this.lanes.inOrder()]) {
       const { sharing } = request;
@@ -130,13 +130,13 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
   }
 
   freed(refused: boolean, noted?: Promise<void>): void {
-    // A request that needs another turn in this run is claimed for with the others.
+    // A request that needs another turn in this run is part of the same claim as the others.
     this.#claimAt = Number.NEGATIVE_INFINITY;
     this.#pumpSoon(refused && noted === undefined);
     if (noted) inBackground(noted.then(() => (refused ? this.storeChanged() : this.#claimNow())));
   }
 
-  /** What waits here: what is parked too, and during a drain no refreshes. */
+  /** The requests that wait here, including parked ones; without refreshes during a drain. */
   #waitsOf(waits: WaitingCounts): WaitingCounts {
     const drains = this.drainedAt !== null;
     const { seq } = this.store.holder.budget.turns;
@@ -152,7 +152,7 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
     };
   }
 
-  /** Requests that have waited for another replica's for long. */
+  /** Requests that have waited long for one of another replica. */
   #overdue(): QueuedWant[] {
     const now = this.clock.now() + ROUNDED_MS;
     const overdue = [...this.#parked].filter(([, askAt]) => askAt <= now).slice(0, MOST_WANTS);
@@ -165,14 +165,14 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
   }
 
   #pumpForNewcomer(): void {
-    // While slots are awaited, newcomers are announced in time and not one by one.
+    // While slots are awaited, new requests are announced together.
     this.#claimAt = Math.min(this.#claimAt, this.#newcomersAt);
     this.#pump();
   }
 
   /**
-   * Pumps once the request that has returned a slot has requested another turn, which is to be the next. After a
-   * refusal, waiting requests learn of the pause first.
+   * Pumps after the request that has returned a slot has requested another turn, so that this turn is the next. After
+   * a refusal, waiting requests are informed of the pause first.
    */
   #pumpSoon(tells: boolean): void {
     this.#tellsSoon ||= tells;
@@ -187,7 +187,7 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
     });
   }
 
-  /** Claims as long as that has immediate results, and arranges the next call. */
+  /** Claims while this has immediate results, and schedules the next call. */
   #pump(): void {
     for (;;) {
       this.#tellWhetherWaiting();
@@ -215,7 +215,7 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
     this.#pump();
   }
 
-  /** Whether there is nothing to claim now; sets the alarm for the next time. */
+  /** Whether no claim is possible now; sets the alarm for the next one. */
   #sleeps(): boolean {
     this.#cancelWake?.();
     this.#cancelWake = null;
@@ -239,7 +239,7 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
     this.#newcomersAt = newcomersAt;
     this.#claimAt = this.#claimAgain ? Math.min(againAt, newcomersAt) : againAt;
     for (const each of taken) this.#takeOne(each);
-    // If all got a slot, the next ones are claimed for at once.
+    // If all got a slot, the next requests are claimed immediately.
     if (taken.every(({ got }) => got !== null) && this.lanes.waiting === 0) {
       this.#claimAt = Number.NEGATIVE_INFINITY;
     }
@@ -252,7 +252,7 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
     } else if (got === null) {
       if (this.lanes.position(request) !== undefined) request.accepts(this.estimateOf(request));
     } else if (!isParked && !this.lanes.remove(request)) {
-      // No caller wants it any more.
+      // No caller needs it any more.
       if (typeof got === 'object') got.release();
     } else if (got === 'join') {
       this.#park(request, isParked);
@@ -264,7 +264,7 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
     }
   }
 
-  /** Lets a request wait for another replica's. */
+  /** Lets a request wait for one of another replica. */
   #park(request: SlotRequest, isParked: boolean): void {
     if (!isParked) {
       let goOn: (turn: Turn) => void = () => {};
@@ -277,7 +277,7 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
     this.#parked.set(request, this.clock.now() + ASK_AGAIN_MS);
   }
 
-  /** Another replica's request has ended; a request that its result does not serve requests another turn. */
+  /** A request of another replica has ended; a request that cannot use its result requests another turn. */
   #land(request: SlotRequest, result: SharedResult | null): void {
     this.lanes.remove(request);
     this.#grant(request, { kind: 'landed', result });

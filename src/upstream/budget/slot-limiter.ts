@@ -10,30 +10,30 @@ interface SlotJob {
   end: () => void;
 }
 
-/** Slots that count as taken. */
+/** Number of slots that count as taken. */
 export interface TakenSlots {
-  /** Frees them, in this turn. To be called once. */
+  /** Frees them in this turn. Must be called once. */
   release(): void;
 }
 
 /**
- * The count of the slots that are taken: each is a job of one limiter of Bottleneck, and a slot is free while the
- * limiter lists fewer jobs than it may run at a time. `counts()` includes a job as soon as it is scheduled, so a slot is
- * taken in the turn in which it is asked for, and nothing waits until the limiter runs the job.
+ * Counts the taken slots. Each is a job of one Bottleneck limiter; a slot is free while the limiter lists fewer jobs
+ * than it may run in parallel. `counts()` includes a job as soon as it is scheduled, so a slot is taken in the turn in
+ * which it is requested, before the limiter runs the job.
  *
- * The limiter runs it some timers later, and after the wall clock was set back by an hour only an hour later. A job that
- * it does not run yet cannot be ended either. So the next slot gets the job, and meanwhile it is not counted.
+ * The limiter runs the job some timers later; if the wall clock was set back by an hour, an hour later. A job that does
+ * not run yet cannot be ended. So it is not counted, and the next slot uses it.
  */
 export class SlotLimiter {
   readonly #limiter: Bottleneck;
   #limit: number;
   #jobs = 0;
-  /** Slots beyond the first of each job. */
+  /** Number of slots beyond the first of each job. */
   #more = 0;
-  /** Jobs whose slots are free and which the limiter may still list. */
+  /** Jobs whose slots are free, but which the limiter may still list. */
   readonly #released = new Set<SlotJob>();
 
-  /** @param limit how many slots may be taken at a time. */
+  /** @param limit maximum number of taken slots. */
   constructor(limit: number) {
     this.#limit = limit;
     this.#limiter = new Bottleneck({ maxConcurrent: limit });
@@ -43,7 +43,7 @@ export class SlotLimiter {
     return this.#limit;
   }
 
-  /** Changes the limit. What is taken stays taken, even if that is more. */
+  /** Changes the limit. Taken slots stay taken, even if they exceed it. */
   set limit(limit: number) {
     if (limit === this.#limit) return;
     this.#limit = limit;
@@ -51,7 +51,7 @@ export class SlotLimiter {
     void this.#limiter.updateSettings({ maxConcurrent: limit });
   }
 
-  /** Slots that are taken; more than the limit after it has shrunk. */
+  /** Number of taken slots; can exceed the limit after it was reduced. */
   get taken(): number {
     for (const job of this.#released) if (!this.#lists(job)) this.#released.delete(job);
     const { EXECUTING, QUEUED, RECEIVED, RUNNING } = this.#limiter.counts();
@@ -62,7 +62,7 @@ export class SlotLimiter {
     return Math.max(0, this.#limit - this.taken);
   }
 
-  /** Takes slots whether or not they are free: who may have one is decided by `free`. They are freed together. */
+  /** Takes slots, even if none is free: callers check `free` first. They are freed together. */
   take(count = 1): TakenSlots {
     const job = this.#notRunning() ?? this.#schedule();
     this.#more += count - 1;
@@ -75,7 +75,7 @@ export class SlotLimiter {
     };
   }
 
-  /** A job that is free to stand for another slot. */
+  /** A job that can be used for another slot. */
   #notRunning(): SlotJob | undefined {
     for (const job of this.#released) {
       if (job.isRunning) continue;
@@ -99,7 +99,7 @@ export class SlotLimiter {
   }
 
   #lists({ id }: SlotJob): boolean {
-    // Typed as always there, but `null` once the job has ended.
+    // The type lacks `null`, the value after the job has ended.
     const status: unknown = this.#limiter.jobStatus(id);
     return status !== null;
   }

@@ -7,7 +7,7 @@ import type { WaitingCounts } from './law/turns.ts';
 /** A request that a slot is claimed for. */
 export interface QueuedWant {
   readonly request: SlotRequest;
-  /** What it is called in the turns, see `Lanes`. */
+  /** Its name in the turns, see `Lanes`. */
   readonly caller: string;
   /** Number of requests before it here; present if its caller has no time to wait. */
   readonly rushPast?: number;
@@ -15,45 +15,45 @@ export interface QueuedWant {
 
 /** The requests that wait in this process. A store reads them when it needs them. */
 export interface Queue {
-  /** The requests whose turn is next, and how many wait in total. */
+  /** The requests whose turn is next, and the number of all waiting ones. */
   wanted(): { readonly wants: readonly QueuedWant[]; readonly waits: WaitingCounts };
   /**
-   * A slot was returned, after a refusal or not. `noted` resolves once the store has recorded it; absent if it has
-   * already.
+   * A slot was returned, with or without a refusal. `noted` resolves when the store has recorded it; absent if that has
+   * happened already.
    */
   freed(refused: boolean, noted?: Promise<void>): void;
 }
 
-/** What a request has received: a slot, the request of another replica or its response, or nothing yet. */
+/** The outcome for a request: a slot, the request of another replica or its response, or none yet. */
 export interface Taken {
   readonly request: SlotRequest;
   readonly got: Slot | 'join' | 'landed' | null;
 }
 
-/** What came of a claim. Moments are on `clock.now()`. */
+/** The result of a claim. Times are on `clock.now()`. */
 export interface Claimed {
-  /** Requests with a result, and those that must expect a wait. */
+  /** Requests with a result, and those that have to wait. */
   readonly taken: readonly Taken[];
-  /** When to claim again for the others; infinite for not before something changes. */
+  /** When to claim again for the others; infinite if only a change requires it. */
   readonly againAt: number;
-  /** When to claim for new requests, at the earliest. */
+  /** Earliest time of a claim for new requests. */
   readonly newcomersAt: number;
 }
 
 /** Stores the budget of one key, and grants its slots. */
 export interface BudgetStore {
-  /** How long a claim takes at most, in milliseconds. */
+  /** Maximum duration of a claim, in milliseconds. */
   readonly answersInMs: number;
   readonly rules: Rules;
-  /** The name of a caller in the budget; absent if that is the caller's own. */
+  /** The name of a caller in the budget; absent if the caller's own name is used. */
   readonly nameOf?: (caller: string) => string;
-  /** Holds the budget as last known, for what does not depend on the time: slots may be in it that are over. */
+  /** The latest known budget, for values that do not depend on the time: it can contain slots that have ended. */
   readonly holder: { readonly budget: KeyBudget };
   /** The current budget, for estimates and display only. Purged at each access. */
   readonly view: BudgetView;
   /**
-   * Claims slots for the first waiting requests. `lane` is the one whose turn is next: if it gets no slot, none
-   * does; absent if a waiting request has no time for that. Never rejects.
+   * Claims slots for the first waiting requests. `lane` has the next turn: if it gets no slot, no lane does. Absent if a
+   * waiting request has no time for that. Never rejects.
    */
   claim(queue: Queue, lane?: Lane): AtOnce<Claimed>;
 }

@@ -26,16 +26,16 @@ import { isAlive, ownerName } from './owner.ts';
 
 /** A file is rewritten after this many lines, or four for each lease that counts. */
 const REWRITE_AFTER_LINES = 1024;
-/** A larger file was not written by this program: that would be more than a hundred thousand leases at a time. */
+/** Maximum size of a file: a larger one, with more than a hundred thousand leases, was not written by this program. */
 const MAX_BYTES = 64 * 1024 * 1024;
-/** Times are written in whole milliseconds, and wall clocks wander. */
+/** Allowance for times in whole milliseconds and for the drift of wall clocks. */
 const MARGIN_MS = 5;
 
 interface FileJournalOptions {
   /** The folder; made if it is missing. */
   readonly folder: string;
   readonly clock: Clock;
-  /** Longest window and timeout of all keys together: after that, nothing counts any more. */
+  /** Longest window plus longest timeout of all keys: after that time, no lease counts. */
   readonly keepMs: number;
   /** Called with one sentence: why leases cannot be saved. */
   readonly complain: (sentence: string) => void;
@@ -48,7 +48,7 @@ interface FileJournalOptions {
 
 /** A lease in the file, on this process's clock. */
 interface Held extends WrittenLease {
-  /** It is of the process before. */
+  /** Whether it belongs to the previous process. */
   readonly recalled: boolean;
 }
 
@@ -102,20 +102,20 @@ function isOpenToOthers(folder: string): boolean {
 }
 
 /**
- * Appends a line before each request leaves and after its response has ended. That survives the end of the
- * process, however sudden. Ages are taken from the monotonic clock but for the gap between two processes.
+ * Appends a line before each request is sent and after its response has ended, so that even a killed process loses
+ * none. Ages are measured with the monotonic clock, except for the gap between two processes.
  */
 class FileJournal implements Journal {
   readonly #options: FileJournalOptions;
   readonly #path: string;
   readonly #owner: string;
   readonly #startedAt: number;
-  /** Since when it is known what was spent; `null` when that is too long ago to matter. */
+  /** Since when all sent requests are known; `null` if that is too long ago to matter. */
   #knownSince: number | null;
   #leases = new Map<number, Held>();
-  /** When co-tenants of a key were last noted. */
+  /** When co-tenants of a key were last recorded. */
   readonly #coTenants = new Map<string, number>();
-  /** Keys that the process before has used. */
+  /** Keys that the previous process has used. */
   readonly #used = new Set<string>();
   #nextId = 0;
   #lines = 0;
@@ -178,7 +178,7 @@ class FileJournal implements Journal {
     };
   }
 
-  /** Notes that a co-tenant was seen, once in a window: it is remembered for several. */
+  /** Records that a co-tenant was seen, once per window; the record is kept for several windows. */
   #noteCoTenant(key: string, windowMs: number): void {
     const moment = momentOf(this.#options.clock);
     if (moment.now - (this.#coTenants.get(key) ?? Number.NEGATIVE_INFINITY) < windowMs) return;
@@ -200,7 +200,7 @@ class FileJournal implements Journal {
   /** Converts the leases of the previous process to this process's clock. */
   #carryOver({ coTenants, knownSince, last, leases }: LeaseLines): void {
     const { now, wall } = momentOf(this.#options.clock);
-    // A wall clock set back must not free anything: then no time has passed between the two.
+    // A wall clock that was set back must not free slots: then no time is assumed to have passed.
     const here = now - Math.max(0, wall - last.wall) - last.now;
     this.#knownSince = knownSince === null ? null : knownSince + here;
     for (const lease of leases) {
@@ -223,7 +223,7 @@ class FileJournal implements Journal {
     }
   }
 
-  /** Writes what counts into a new file in the place of the old. */
+  /** Writes the leases that count into a new file, which replaces the old one. */
   #rewrite(): void {
     const { keepMs } = this.#options;
     const { now, wall } = momentOf(this.#options.clock);
@@ -253,7 +253,7 @@ class FileJournal implements Journal {
     this.#rewriteAt = Math.max(REWRITE_AFTER_LINES, 4 * (this.#leases.size + this.#coTenants.size));
   }
 
-  /** Leaves no file that lacks what is spent from now on: the next process must not trust it. */
+  /** Removes the file, because it would lack later requests and the next process must not trust it. */
   #giveUp(why: string): void {
     const { complain, folder } = this.#options;
     if (this.#file !== null) closeSync(this.#file);

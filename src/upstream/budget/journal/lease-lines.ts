@@ -1,26 +1,26 @@
 import type { Moment } from '../../../scheduling/clock.ts';
 
-/** A lease as it is written down; times are on the monotonic clock of the process that wrote it. */
+/** A lease in the file; times are on the monotonic clock of the process that wrote it. */
 export interface WrittenLease {
   readonly key: string;
   readonly lengthy: boolean;
   readonly begunAt: number;
-  /** When its response ended; `null` when that is not known. */
+  /** When its response ended; `null` if unknown. */
   readonly endedAt: number | null;
 }
 
-/** What a journal's file says. */
+/** The content of a journal file. */
 export interface LeaseLines {
   /** The process that wrote it. */
   readonly owner: string;
-  /** Whether that process has let go of it. */
+  /** Whether that process has closed it. */
   readonly released: boolean;
   readonly leases: readonly WrittenLease[];
   /** When co-tenants of a key were last seen. */
   readonly coTenants: ReadonlyMap<string, number>;
-  /** Since when nothing is missing; `null` when that is too long ago to matter. */
+  /** Since when it is complete; `null` if that is too long ago to matter. */
   readonly knownSince: number | null;
-  /** The last moment in the file. */
+  /** The latest time in the file. */
   readonly last: Moment;
 }
 
@@ -30,7 +30,7 @@ export function headLine(owner: string, knownSince: number | null, { now, wall }
   return `leases 1 ${owner} ${since} ${Math.round(now)} ${Math.round(wall)}\n`;
 }
 
-/** A request leaves. */
+/** A request is sent. */
 export function begunLine(id: number, { key, lengthy }: WrittenLease, moment: Moment): string {
   return `+ ${id} ${Math.round(moment.now)} ${Math.round(moment.wall)} ${key} ${lengthy ? 'l' : 's'}\n`;
 }
@@ -40,7 +40,7 @@ export function endedLine(id: number, { now, wall }: Moment): string {
   return `- ${id} ${Math.round(now)} ${Math.round(wall)}\n`;
 }
 
-/** It did not leave. */
+/** It was not sent. */
 export function cancelledLine(id: number): string {
   return `x ${id}\n`;
 }
@@ -50,7 +50,7 @@ export function coTenantLine(key: string, { now, wall }: Moment): string {
   return `c ${key} ${Math.round(now)} ${Math.round(wall)}\n`;
 }
 
-/** The process has let go of its file. */
+/** The process has closed its file. */
 export const RELEASED_LINE = 'z\n';
 
 const HEAD = /^leases 1 (\S+) (-|-?\d+) (-?\d+) (\d+)$/;
@@ -58,8 +58,8 @@ const LINE =
   /^(?:\+ (\d+) (-?\d+) (\d+) (\S+) ([ls])|- (\d+) (-?\d+) (\d+)|x (\d+)|c (\S+) (-?\d+) (\d+)|(z))$/;
 
 /**
- * Parses a file; `null` if it has another format or is damaged. The last line may be incomplete: the request that
- * was to follow it was not sent.
+ * Parses a file; `null` if it has another format or is damaged. The last line may be incomplete, because its request
+ * was not sent then.
  */
 export function readLeaseLines(text: string): LeaseLines | null {
   const [first = '', ...lines] = text.slice(0, text.lastIndexOf('\n') + 1).split('\n');

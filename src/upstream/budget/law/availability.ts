@@ -7,11 +7,11 @@ import type { WaitingCounts } from './turns.ts';
 export interface BudgetView {
   readonly budget: KeyBudget;
   readonly rules: Rules;
-  /** The moment of now on the clock of the budget. */
+  /** The current time on the clock of the budget. */
   readonly now: number;
   /** Milliseconds for which nothing is sent, for a reason other than a pause; 0 if there is none. */
   readonly heldMs: number;
-  /** What waits in other processes. */
+  /** The waiting requests of other processes. */
   readonly bids: readonly WaitingCounts[];
   readonly isAlive: (owner: string) => boolean;
 }
@@ -40,9 +40,9 @@ export function availableMs(view: BudgetView, ahead: number): number {
   const { budget: b, isAlive, now, rules } = view;
   const free = b.limit - used(b);
   const place = (ahead % b.limit) - Math.max(0, free);
-  // More slots than the limit, after it has shrunk: the first to come back free nothing.
+  // More slots than the limit, after it was reduced: the first that end free no slot.
   const slotMs = place < 0 ? 0 : comesBack(b, rules, now, place + Math.max(0, -free)) - now;
-  // Each slot comes back a window after it is used again.
+  // Each slot is free again one window after its next use.
   const rounds = Math.floor(ahead / b.limit);
   const roundsMs = rounds * (rules.windowMs + rules.marginMs + b.latencyMs);
   const turnMs = abreastMs(b, rules, now, { before: ahead, wire: onWire(b, isAlive) });
@@ -51,8 +51,8 @@ export function availableMs(view: BudgetView, ahead: number): number {
 }
 
 /**
- * How many requests of other processes go before one that has `position` others of this process before it, if
- * `callers` wait here: callers take turns over all processes.
+ * Number of requests of other processes before one with `position` others of this process before it, if `callers`
+ * wait here: callers take turns over all processes.
  */
 export function aheadElsewhere(
   bids: readonly WaitingCounts[],

@@ -3,21 +3,21 @@ import { used } from './slots.ts';
 
 /** This many windows after a sign of a co-tenant, requests are sent in parallel again. */
 export const CO_TENANT_REMEMBERED_WINDOWS = 10;
-/** For this time after a response, its rate-limit headers are taken as current. */
+/** Time after a response for which its rate-limit headers are considered current. */
 const HEARD_MS = 250;
-/** How long the others wait for a response before one more is sent; doubles until one arrives. */
+/** Time for which the others wait for a response before one more request is sent; doubles until one arrives. */
 const PROBE_MS = 1000;
 
 /*
- * How many requests are sent in parallel while it is unknown what remains of the window, so that few of them are
- * refused together. After a refusal one goes as a probe, and after a start two; with a co-tenant, two go first,
- * one more with each successful response, and never more than half of what remains. A key without co-tenants needs
- * no such care: its leases are all requests.
+ * Limits the number of parallel requests while the remaining requests of the window are unknown, so that few of them
+ * are refused together. After a refusal, one probe is sent, and after a start, two. With a co-tenant, two are sent
+ * first, one more with each successful response, and never more than half of the remaining requests. A key without
+ * co-tenants needs no caution, because its leases are all its requests.
  */
 
 /**
- * Milliseconds for which the next request waits for the responses of `wire` others, with `reserved` that go before
- * it; 0 if it may go. A write does not wait for reads that went as probes.
+ * Milliseconds for which the next request waits for the responses of `wire` others, with `reserved` requests before
+ * it; 0 if it may be sent. A write does not wait for reads that are probes.
  */
 export function cautionMs(
   b: KeyBudget,
@@ -35,7 +35,7 @@ export function isStrict(b: KeyBudget, rules: Rules, now: number): boolean {
   return b.caution.blind || coTenantAbout(b, rules, now);
 }
 
-/** A request goes while `wire` others are on the wire. */
+/** Records a request that is sent while `wire` others are in flight. */
 export function sends(b: KeyBudget, rules: Rules, now: number, wire: number): void {
   const { caution } = b;
   if (wire === 0) {
@@ -49,7 +49,7 @@ export function sends(b: KeyBudget, rules: Rules, now: number, wire: number): vo
   caution.oneMoreAt = now + PROBE_MS * 2 ** caution.unanswered;
 }
 
-/** A response arrived; `remaining`: it contained how much is left of the window. */
+/** Records a response; `remaining` if it contained the remaining requests of the window. */
 export function heard({ caution }: KeyBudget, now: number, remaining: boolean): void {
   caution.heardAt = now;
   caution.unanswered = 0;
@@ -57,7 +57,7 @@ export function heard({ caution }: KeyBudget, now: number, remaining: boolean): 
   caution.remainingHeard ||= remaining;
 }
 
-/** A request was taken that left after the latest pause. */
+/** Records an accepted request that was sent after the latest pause. */
 export function accepted({ caution }: KeyBudget): void {
   caution.abreast = caution.blind ? FIRST_ABREAST : caution.abreast + 1;
   caution.blind = false;
@@ -69,7 +69,7 @@ export function coTenantSeen(b: KeyBudget, rules: Rules, now: number): void {
   b.caution.coTenantAt = now;
 }
 
-/** How long `before` requests take to be sent before another one, if all responses are successful; an estimate. */
+/** Estimated time until `before` requests are sent, if all responses are successful. */
 export function abreastMs(
   b: KeyBudget,
   rules: Rules,
@@ -80,7 +80,7 @@ export function abreastMs(
   let abreast = allowed(b, rules, now, wire);
   let rounds = 0;
   for (let left = before + wire; left >= abreast; rounds += 1) {
-    // Without a co-tenant, nothing holds them after the first successful response.
+    // Without a co-tenant, none waits after the first successful response.
     if (!coTenantAbout(b, rules, now)) return b.latencyMs;
     left -= abreast;
     if (abreast >= most) return (rounds + 1 + Math.floor(left / most)) * b.latencyMs;
@@ -89,18 +89,18 @@ export function abreastMs(
   return rounds * b.latencyMs;
 }
 
-/** How many may be on the wire now. */
+/** Maximum number of requests in flight now. */
 function allowed(b: KeyBudget, rules: Rules, now: number, wire: number): number {
   const { abreast, blind, coTenantAt } = b.caution;
   if (blind) return coTenantAt === null ? FIRST_ABREAST : 1;
   if (coTenantAt === null) return Infinity;
   const sideBySide = wire === 0 && isSilent(b, now) ? FIRST_ABREAST : abreast;
   if (coTenantAbout(b, rules, now)) return Math.min(sideBySide, mostAbreast(b, wire));
-  // A co-tenant that was silent for long may be back: one successful response shows that it is not.
+  // A co-tenant that was silent for long may be active again: one successful response shows that it is not.
   return sideBySide === FIRST_ABREAST ? FIRST_ABREAST : Infinity;
 }
 
-/** Half of what is left: the other half is for co-tenants' requests that arrive before ours. */
+/** Half of the remaining requests: the other half is for co-tenants' requests that arrive before ours. */
 function mostAbreast(b: KeyBudget, wire: number): number {
   if (!b.caution.remainingHeard) return FIRST_ABREAST;
   const free = Math.max(0, b.limit - used(b));

@@ -6,7 +6,7 @@ import { Order, type WaitingCounts } from './turns.ts';
 
 /** A request that wants a slot. */
 export interface WantedSlot {
-  /** Names the slot that it may get. */
+  /** Name of the slot that it may get. */
   readonly id: string;
   readonly lane: Lane;
   readonly caller: string;
@@ -20,34 +20,34 @@ export interface WantedSlot {
   readonly flight?: unknown;
 }
 
-/** What there is to claim. */
+/** The claimable slots. */
 interface Room {
   /** Free slots; negative if more are in use than a reduced limit allows. */
   readonly free: number;
-  /** Requests that are out, see `onWire`. */
+  /** Number of requests in flight, see `onWire`. */
   readonly wire: number;
 }
 
 /** The process that claims, and the other waiting requests. */
 export interface Claimant extends Room {
   readonly owner: string;
-  /** All that waits here, those included that are claimed for. */
+  /** All requests that wait here, including those of this claim. */
   readonly waits: WaitingCounts;
-  /** What waits in other processes. */
+  /** The waiting requests of other processes. */
   readonly bids: readonly WaitingCounts[];
 }
 
-/** Why nothing more is granted. */
+/** Why no further slot is granted. */
 type Why = 'idle' | 'paused' | 'window' | 'caution' | 'refresh' | 'turn';
 
-/** Until when nothing more is granted, unless something changes before. */
+/** Until when no further slot is granted, unless the state changes before. */
 export interface Stop {
-  /** Milliseconds; `null` while nothing waits that this process has claimed for. */
+  /** Milliseconds; `null` while no request of this claim waits. */
   readonly waitMs: number | null;
   readonly why: Why;
 }
 
-/** What came of a claim. */
+/** The result of a claim. */
 export interface ClaimResult extends Stop {
   /** For each want. */
   readonly granted: readonly boolean[];
@@ -58,7 +58,7 @@ const TURN_MS = 20;
 /** A refresh waits for one in another process whose entry is older than this share of its own. */
 const SAME_AGE = 0.8;
 
-/** Why a request of a lane would have no slot now, with slots `reserved` for what goes before it; `undefined` when it would. */
+/** Why a request of a lane gets no slot now, if slots are `reserved` for those before it; `undefined` if it does. */
 export function stopOf(
   b: KeyBudget,
   rules: Rules,
@@ -81,8 +81,8 @@ export function stopOf(
 }
 
 /**
- * Assigns slots in turn over all processes: writes, then reads, callers in turn, then refreshes. If it is the turn
- * of another process, a slot is reserved for it.
+ * Assigns slots in turn over all processes: first writes, then reads, with callers in turn, then refreshes. If it is
+ * the turn of another process, a slot is reserved for it.
  */
 export function claimSlots(
   b: KeyBudget,
@@ -104,9 +104,9 @@ class Claim {
   readonly #order: Order;
   #wire: number;
   #free: number;
-  /** Slots left to requests that are not claimed for. */
+  /** Number of slots left to requests that are not part of this claim. */
   #reserved = 0;
-  /** How soon to claim again after those. */
+  /** Delay before the next claim after those. */
   #leadMs = Infinity;
   #refreshes: number;
 
@@ -129,7 +129,7 @@ class Claim {
     this.#order = new Order(b.turns, [claimant.waits, ...claimant.bids]);
   }
 
-  /** Gives slots, or leaves them to others, until there is a reason to do neither. */
+  /** Grants slots or reserves them for others, until there is a reason to stop. */
   run(): ClaimResult {
     let stop: Stop | undefined;
     while (!stop) {
@@ -176,7 +176,7 @@ class Claim {
     return undefined;
   }
 
-  /** Sends a request that cannot wait, if only caution holds the others and there are slots for them. */
+  /** Sends a request that cannot wait, if the others wait only because of caution and there are slots for them. */
   #rush(): boolean {
     if (isStrict(this.#b, this.#rules, this.#now)) return false;
     const free = this.#free - this.#reserved;

@@ -1,28 +1,28 @@
-/** What is configured of one key's limit. */
+/** The configured limit of one key. */
 export interface Rules {
   /** Requests per window; an announced limit takes its place. */
   readonly limit: number;
   readonly windowMs: number;
-  /** How much longer than the window a completed request counts, to allow for different clocks. */
+  /** Time beyond the window for which a completed request counts, to allow for different clocks. */
   readonly marginMs: number;
-  /** For how long a slot counts if its request is not reported as ended; `null` if it counts until then. */
+  /** Time for which a slot counts if the end of its request is not reported; `null` if it counts until then. */
   readonly holdMs: number | null;
-  /** For how long the latest slot of an owner counts that is not heard of, see `purge`; `null` for none. */
+  /** Time for which the latest slot of a silent owner counts, see `purge`; `null` for none. */
   readonly ghostMs: number | null;
 }
 
 /** The order of lanes: writes, then reads that a caller waits for, then refreshes, for which no caller waits. */
 export type Lane = 'write' | 'interactive' | 'refresh';
 
-/** The lanes that callers take turns in. */
+/** The lanes in which callers take turns. */
 export type TurnLane = Exclude<Lane, 'refresh'>;
 
 /** A slot whose request is about to be sent, or is in flight. */
 export interface HeldSlot {
   readonly id: string;
-  /** The process that has it. */
+  /** The process that holds it. */
   readonly owner: string;
-  /** When it stops counting without a report of its owner; `null` for never. */
+  /** When it stops counting if its owner sends no report; `null` for never. */
   until: number | null;
   readonly grantedAt: number;
   /** The number of its turn: later slots have greater ones. */
@@ -31,11 +31,11 @@ export interface HeldSlot {
   countable: number;
   /** The pause before it, see `Pause`. */
   readonly era: number;
-  /** Takes long by its nature, as an upload does: it does not count as on the wire. */
+  /** Always long, such as an upload: it does not count as in flight. */
   readonly lengthy?: true;
   /** Its time has expired, but its owner may only be suspended and send it later. */
   ghost?: true;
-  /** What a store keeps with it. */
+  /** Data that a store keeps with it. */
   flight?: unknown;
 }
 
@@ -49,28 +49,28 @@ export interface AnsweredSlot {
   flight?: unknown;
 }
 
-/** Nothing is sent before `until`, since the upstream has refused a request for its rate limit. */
+/** No request is sent before `until`, because the upstream has refused one by its rate limit. */
 interface Pause {
   until: number | null;
-  /** Refusals without an accepted request between them. */
+  /** Number of refusals without an accepted request between them. */
   refusals: number;
-  /** Counts the pauses: what left before the latest one says nothing about the time after it. */
+  /** Number of pauses: a request sent before the latest pause reveals nothing about the time after it. */
   era: number;
 }
 
 /** How many requests are sent in parallel, see caution.ts. */
 interface Caution {
-  /** What is left of the window is not known at all. */
+  /** True if the remaining requests of the window are unknown. */
   blind: boolean;
-  /** Whether a response has contained how much is left of the window. */
+  /** Whether a response has contained the remaining requests of the window. */
   remainingHeard: boolean;
   heardAt: number | null;
   coTenantAt: number | null;
-  /** How many may be in flight, according to the responses since the last idle period. */
+  /** Maximum number of requests in flight, from the responses since the last idle period. */
   abreast: number;
-  /** When one more is sent although no response has arrived. */
+  /** When one more request is sent although no response has arrived. */
   oneMoreAt: number | null;
-  /** How many went so, in a row. */
+  /** Number of requests sent this way in a row. */
   unanswered: number;
 }
 
@@ -78,7 +78,7 @@ interface Caution {
 export interface TurnState {
   /** TurnState so far. */
   seq: number;
-  /** Writes since the last read that had its turn while reads waited. */
+  /** Number of writes since the last read, while reads waited. */
   writesInARow: number;
   /** The latest turn of each caller that still waits. */
   readonly served: Record<TurnLane, Readonly<Record<string, number>>>;
@@ -91,28 +91,28 @@ export interface TurnState {
 export interface KeyBudget {
   /** Requests per window, as the upstream announces or as configured. */
   limit: number;
-  /** The configured limit that `limit` was learnt against. */
+  /** The configured limit at the time when `limit` was learned. */
   configured: number;
   held: HeldSlot[];
-  /** The first to stop counting first. */
+  /** In the order in which they stop counting. */
   answered: AnsweredSlot[];
-  /** What others on the same key have spent, the first to stop counting first. */
+  /** Requests of co-tenants, in the order in which they stop counting. */
   coTenants: { readonly until: number; readonly count: number }[];
-  /** Until then half the limit is left alone, since it is not known what was spent before. */
+  /** Until then, half of the limit is not used, because earlier requests are unknown. */
   unknownUntil: number | null;
   readonly pause: Pause;
   readonly caution: Caution;
-  /** Smoothed response time: for estimates only. */
+  /** Smoothed response time, for estimates only. */
   latencyMs: number;
-  /** Refreshes that may go back to back, as of a moment. */
+  /** Number of refreshes that may follow each other immediately, as of a given time. */
   readonly pace: { tokens: number; at: number };
   readonly turns: TurnState;
 }
 
-/** How many requests are sent in parallel before the first response, if others may use the key. */
+/** Number of requests sent in parallel before the first response, if co-tenants are possible. */
 export const FIRST_ABREAST = 2;
 
-/** The budget of a key of which nothing is known. */
+/** The budget of an unknown key. */
 export function newBudget({ limit }: Rules, now: number): KeyBudget {
   return {
     limit,
@@ -137,7 +137,7 @@ export function newBudget({ limit }: Rules, now: number): KeyBudget {
   };
 }
 
-/** The same budget, to be played forward without changing this one. */
+/** A copy of the budget, for a simulation that does not change this one. */
 export function copyOf(b: KeyBudget): KeyBudget {
   return {
     ...b,
@@ -151,12 +151,12 @@ export function copyOf(b: KeyBudget): KeyBudget {
   };
 }
 
-/** Slots that refreshes leave to readers and writers, so that those find one. */
+/** Number of slots that refreshes leave free for reads and writes. */
 export function reserveOf(limit: number): number {
   return Math.min(limit - 1, Math.max(1, Math.round(limit / 15)));
 }
 
-/** How many refreshes may go back to back before they are spread over the window. */
+/** Number of refreshes that may follow each other immediately before they are spread over the window. */
 export function refreshBurst(limit: number): number {
   return Math.max(1, Math.floor(limit / 6));
 }

@@ -3,7 +3,7 @@ import { accepted, coTenantSeen, heard } from './caution.ts';
 import type { HeldSlot, KeyBudget, Rules } from './document.ts';
 import { addAnswered, addCoTenants, addHeld, coTenants } from './slots.ts';
 
-/** First pause after a refusal that does not say how long; doubles with each one in a row. */
+/** First pause after a refusal without a retry time; doubles with each refusal in a row. */
 const FIRST_PAUSE_MS = 1000;
 
 /** How a request has ended. */
@@ -11,17 +11,17 @@ export interface Ending {
   readonly id: string;
   readonly owner: string;
   readonly feedback: Feedback;
-  /** For how long it has been over, in milliseconds. */
+  /** Time since its end, in milliseconds. */
   readonly agoMs?: number;
   /** Kept with its slot from now on. */
   readonly flight?: unknown;
 }
 
-/** What a response has revealed. */
+/** Information from a response. */
 export interface Learnt {
-  /** Requests of others on the key. */
+  /** Number of requests of co-tenants. */
   readonly foreign: number;
-  /** Whether it begins a pause. */
+  /** Whether it starts a pause. */
   readonly pauses: boolean;
 }
 
@@ -52,14 +52,14 @@ export function endSlot(b: KeyBudget, rules: Rules, now: number, ending: Ending)
   return learnt;
 }
 
-/** A request was not sent after all: its slot is free at once. */
+/** A request was not sent: its slot is free immediately. */
 export function cancelSlot(b: KeyBudget, id: string): void {
   if (!takeHeld(b, id)) return;
-  // It was taken for one that the upstream can count.
+  // It was counted as one that the upstream can count.
   for (const slot of b.held) slot.countable -= 1;
 }
 
-/** A request that takes long is still under way. */
+/** A lengthy request is still running. */
 export function renewSlot(
   b: KeyBudget,
   rules: Rules,
@@ -72,7 +72,7 @@ export function renewSlot(
   else if (rules.holdMs !== null) slot.until = now + rules.holdMs;
 }
 
-/** Processes what a response says about the limit, the remaining requests, and refusals. */
+/** Processes the information of a response about the limit, the remaining requests and refusals. */
 function learn(
   b: KeyBudget,
   rules: Rules,
@@ -99,8 +99,8 @@ function learn(
 }
 
 /**
- * Holds what is said to be left against the slots. It is believed when it says that less is left than we think, and
- * never used to spend more than the sliding window allows.
+ * Compares the announced remaining requests with the slots. If fewer remain than the slots show, the announced number
+ * is used; if more, it is ignored, so that the sliding window is never exceeded.
  *
  * Implements: Link API > Limits.
  */
@@ -111,7 +111,7 @@ function learnRemaining(
   of: { readonly slot: HeldSlot; readonly feedback: Feedback; readonly remaining: number },
 ): number {
   const { refused, resetInMs } = of.feedback;
-  // From here on, earlier requests are known. A response that leaves the whole limit has not counted its own
+  // From here on, earlier requests are known. A response that announces the whole limit has not counted its own
   // request.
   if (of.remaining < b.limit) b.unknownUntil = null;
   const foreign = b.limit - of.remaining - of.slot.countable - coTenants(b);
@@ -126,8 +126,8 @@ function learnRemaining(
 }
 
 /**
- * Pauses for as long as the upstream wants, if it says, but not beyond three windows, and longer each time that was not
- * enough. Requests that were on the wire together are refused together, which is one refusal.
+ * Pauses for the time that the upstream announces, up to three windows, and longer after each pause that was too short.
+ * Requests that were in flight together are refused together, which counts as one refusal.
  */
 function pause(
   { pause: it }: KeyBudget,

@@ -5,12 +5,12 @@ export function refreshesPerWindow(limit: number): number {
   return Math.max(1, limit - reserveOf(limit));
 }
 
-/** Milliseconds until the pace allows a refresh: they are spread over the window, so that readers find slots later too. */
+/** Milliseconds until the pace allows a refresh. Refreshes are spread over the window, to leave slots for reads. */
 export function refreshMs(b: KeyBudget, rules: Rules, now: number): number {
   return Math.max(0, 1 - tokensAt(b, rules, now)) * refreshEveryMs(b, rules);
 }
 
-/** A refresh goes. */
+/** Records a sent refresh. */
 export function refreshGoes(b: KeyBudget, rules: Rules, now: number): void {
   b.pace.tokens = tokensAt(b, rules, now) - 1;
   b.pace.at = now;

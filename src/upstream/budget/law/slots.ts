@@ -6,12 +6,12 @@ import {
   refreshBurst,
 } from './document.ts';
 
-/** Owner of the slots that the process before this one had. */
+/** Owner of the slots of the previous process. */
 export const PROCESS_BEFORE = 'before';
 
 /**
- * Removes what no longer counts at `now`, and returns the removed slots of completed requests and of co-tenants.
- * Every step works on a document that was purged for its moment.
+ * Removes slots that no longer count at `now`, and returns the removed slots of completed requests and of co-tenants.
+ * Every step requires a document that was purged for its time.
  */
 export function purge(
   b: KeyBudget,
@@ -38,24 +38,24 @@ export function purge(
   };
 }
 
-/** Slots that count. */
+/** Number of slots that count. */
 export function used(b: KeyBudget): number {
   return b.held.length + b.answered.length + coTenants(b) + heldBack(b);
 }
 
-/** What others on the same key have spent and still counts. */
+/** Number of co-tenants' requests that still count. */
 export function coTenants(b: KeyBudget): number {
   return b.coTenants.reduce((sum, { count }) => sum + count, 0);
 }
 
-/** Requests that are out with owners that live, without the lengthy ones. */
+/** Number of requests in flight of active owners, without the lengthy ones. */
 export function onWire(b: KeyBudget, isAlive: (owner: string) => boolean): number {
   let count = 0;
   for (const { lengthy, owner } of b.held) if (!lengthy && isAlive(owner)) count += 1;
   return count;
 }
 
-/** Adds a slot whose request is sent now. */
+/** Adds a slot for a request that is sent now. */
 export function addHeld(
   b: KeyBudget,
   { holdMs }: Rules,
@@ -82,7 +82,7 @@ export function addAnswered(b: KeyBudget, slot: AnsweredSlot): void {
   b.answered.splice(countUntil(b.answered, slot.until), 0, slot);
 }
 
-/** Believes that others on the key have made `count` more requests, which count until a moment. */
+/** Assumes that co-tenants have sent `count` more requests, which count until a given time. */
 export function addCoTenants(b: KeyBudget, count: number, until: number): void {
   b.coTenants.splice(countUntil(b.coTenants, until), 0, { until, count });
 }
@@ -97,7 +97,7 @@ function heldUntil(b: KeyBudget, slot: HeldSlot, rules: Rules, now: number): num
   return Math.min(slot.until ?? Infinity, answeredAt + rules.windowMs + rules.marginMs);
 }
 
-/** When the slot that has `n` others before it is free again; infinite if fewer are in use. */
+/** When the slot with `n` others before it is free again; infinite if fewer are in use. */
 export function comesBack(b: KeyBudget, rules: Rules, now: number, n: number): number {
   const others = [...b.coTenants];
   for (const slot of b.held) others.push({ until: heldUntil(b, slot, rules, now), count: 1 });
@@ -118,17 +118,17 @@ export function comesBack(b: KeyBudget, rules: Rules, now: number, n: number): n
 
 /** A slot that counts, or several that stop counting together. */
 export interface CountingSlots {
-  /** Of one process, by its name; `null` for those of co-tenants. */
+  /** The name of the process; `null` for slots of co-tenants. */
   readonly owner: string | null;
   /** `null` if they are not of one request. */
   readonly id: string | null;
   readonly count: number;
-  /** Until when they count; a guess while the request is out. */
+  /** Until when they count; estimated while the request is in flight. */
   readonly until: number;
   readonly isOut: boolean;
 }
 
-/** All slots that count, the first to come back first. */
+/** All slots that count, in the order in which they become free. */
 export function slotsOf(b: KeyBudget, rules: Rules, now: number): CountingSlots[] {
   const slots: CountingSlots[] = b.coTenants.map((block) => {
     return { ...block, owner: null, id: null, isOut: false };
@@ -147,12 +147,12 @@ export function slotsOf(b: KeyBudget, rules: Rules, now: number): CountingSlots[
   return slots.sort((one, other) => one.until - other.until);
 }
 
-/** The process before may have spent all of it: neither can spend more than half then, or wait for ever. */
+/** The previous process may have used the whole limit: then each uses at most half, so that neither waits forever. */
 export function heldBack(b: KeyBudget): number {
   return b.unknownUntil === null ? 0 : Math.floor(b.limit / 2);
 }
 
-/** How many of a list in the order of `until` are over at a moment. */
+/** Number of entries of a list, sorted by `until`, that have ended at a given time. */
 function countUntil(list: readonly { readonly until: number }[], moment: number): number {
   let [low, high] = [0, list.length];
   while (low < high) {
@@ -168,11 +168,10 @@ function isOver({ until }: HeldSlot, now: number): boolean {
 }
 
 /**
- * A process that was suspended in the turn in which a request is sent can send that one late, and never more than
- * one: its latest slot that never ended is kept as a ghost. From here a suspended process looks like a killed one,
- * and processes can be killed again and again, so only the latest few are kept: the longer a process is suspended,
- * the less likely it resumes in that turn. At most a tenth of the limit, and none if that would leave almost
- * nothing.
+ * A process that is suspended in the turn in which it sends a request can send that one request late, but no other: so
+ * its latest slot without an end is kept as a ghost. A suspended process cannot be distinguished from a killed one, and
+ * processes can be killed repeatedly. So only the latest few ghosts are kept: the longer a process is suspended, the
+ * less likely it resumes in that turn. At most a tenth of the limit is kept, and none if almost nothing would be left.
  */
 function ghostsIn(b: KeyBudget, { ghostMs }: Rules, now: number): ReadonlySet<HeldSlot> {
   const latest = new Map<string, HeldSlot>();

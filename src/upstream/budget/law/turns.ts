@@ -1,15 +1,15 @@
 import type { Lane, TurnLane, TurnState } from './document.ts';
 
-/** With reads waiting too, this many writes in a row go before the next read does. */
+/** Number of writes in a row that go before the next waiting read. */
 const WRITES_IN_A_ROW = 3;
 
 /**
- * How many requests of a caller wait in a lane, and since which turn (`TurnState.seq`) at least one has. `null`
- * for one whose turn brought no result, which goes before all others.
+ * Number of requests of a caller that wait in a lane, and the turn (`TurnState.seq`) since which at least one has.
+ * `null` for a request whose turn had no result, which goes before all others.
  */
 export type CallerWaits = readonly [caller: string, count: number, since: number | null];
 
-/** All that waits in one process. */
+/** The waiting requests of one process. */
 export interface WaitingCounts {
   readonly write: readonly CallerWaits[];
   readonly interactive: readonly CallerWaits[];
@@ -18,15 +18,15 @@ export interface WaitingCounts {
   readonly oldestMs: number;
 }
 
-/** How many requests wait in all. */
+/** Number of all waiting requests. */
 export function countWaiting({ interactive, refreshes, write }: WaitingCounts): number {
   const count = (of: readonly CallerWaits[]): number => of.reduce((sum, [, each]) => sum + each, 0);
   return count(write) + count(interactive) + refreshes;
 }
 
 /**
- * The position of a caller in the round of a lane; the lowest has the next turn. A caller without a turn since it
- * waits is behind all that had theirs before, and before those that come later.
+ * The position of a caller in the round of a lane; the lowest has the next turn. A caller that has had no turn since it
+ * waits is after all that had a turn before, and before all that arrive later.
  */
 function turnAt(
   { served }: TurnState,
@@ -50,8 +50,8 @@ export function roundOf<P extends { readonly caller: string; readonly since: num
 }
 
 /**
- * How many requests of a lane go before the request that a caller has in this round: counted, not simulated,
- * because all waiting requests use it.
+ * Number of requests of a lane before the request of a caller in this round. It is counted and not simulated, because
+ * all waiting requests use it.
  */
 export function beforeInLane<
   Q extends {
@@ -80,7 +80,7 @@ export function beforeInLane<
   return before;
 }
 
-/** What several have queued, taken in turns: round after round, one of each. */
+/** The queues of several callers, merged in rounds of one entry each. */
 export function* inTurns<T>(queues: readonly (readonly T[])[]): Generator<T> {
   for (let [round, left] = [0, queues]; left.length > 0; round += 1) {
     left = left.filter((queue) => queue.length > round);
@@ -88,7 +88,7 @@ export function* inTurns<T>(queues: readonly (readonly T[])[]): Generator<T> {
   }
 }
 
-/** The lane whose turn is next; `undefined` if none of both has requests. */
+/** The lane whose turn is next; `undefined` if neither has requests. */
 export function nextLane(
   { writesInARow }: Pick<TurnState, 'writesInARow'>,
   waits: { readonly write: number; readonly interactive: number },
@@ -98,12 +98,12 @@ export function nextLane(
   return waits.interactive > 0 ? 'interactive' : undefined;
 }
 
-/** Writes in a row once a request of a lane had its turn; `readsWait` while it had. */
+/** Number of writes in a row after a turn of a lane; `readsWait` if reads waited at that time. */
 export function inARowAfter(before: number, lane: Lane, readsWait: boolean): number {
   return lane === 'write' && readsWait ? before + 1 : 0;
 }
 
-/** How many requests of both lanes go before one that has this many of its own lane before it. */
+/** Number of requests of both lanes before one with this many of its own lane before it. */
 export function acrossLanes(
   { writesInARow }: TurnState,
   lane: TurnLane,
@@ -121,12 +121,12 @@ export function acrossLanes(
 /** A caller's place in the round of a lane. */
 interface TurnPlace {
   readonly caller: string;
-  /** Requests that wait. */
+  /** Number of waiting requests. */
   count: number;
   since: number | null;
 }
 
-/** The order in which all that waits, in all processes, has its turn: played forward from a document's turns. */
+/** Simulates the order of turns of all waiting requests of all processes, from the turns of a document. */
 export class Order {
   readonly #turns: TurnState;
   readonly #rounds: Record<TurnLane, TurnPlace[]>;
@@ -154,19 +154,19 @@ export class Order {
     return this.#rounds[lane].findIndex((place) => place.caller === caller);
   }
 
-  /** One place in the round of a lane has its turn in another process, or later. */
+  /** A place in the round of a lane gets its turn in another process, or later. */
   pass(lane: TurnLane, at = 0): TurnPlace | undefined {
     const readsWait = this.#rounds.interactive.length > 0;
     this.#writesInARow = inARowAfter(this.#writesInARow, lane, readsWait);
     const [place] = this.#rounds[lane].splice(at, 1);
     if (!place) return undefined;
     place.count -= 1;
-    // Back to the end of the round, behind all callers without a turn in it.
+    // Back to the end of the round, after all callers without a turn in it.
     if (place.count > 0) this.#rounds[lane].push(place);
     return place;
   }
 
-  /** One place in the round of a lane has its turn now, which the document notes. */
+  /** A place in the round of a lane gets its turn now; the document records it. */
   serve(lane: Lane, at = 0): void {
     const turns = this.#turns;
     const readsWait = this.#rounds.interactive.length > 0;
@@ -174,7 +174,7 @@ export class Order {
     turns.writesInARow = inARowAfter(turns.writesInARow, lane, readsWait);
     if (lane === 'refresh') return;
     const place = this.pass(lane, at);
-    // Nothing is kept of callers that no longer wait.
+    // Removes callers that no longer wait.
     const waiting = new Set(this.#rounds[lane].map(({ caller }) => caller));
     const kept = Object.entries(turns.served[lane]).filter(([each]) => waiting.has(each));
     if (place && place.since !== null && waiting.has(place.caller)) {
@@ -184,7 +184,7 @@ export class Order {
   }
 }
 
-/** The position of each caller over all processes: the first to have waited counts. */
+/** The position of each caller over all processes: its longest wait counts. */
 function placesOf(waits: readonly CallerWaits[]): TurnPlace[] {
   const places: TurnPlace[] = [];
   const byCaller = new Map<string, TurnPlace>();

@@ -32,7 +32,7 @@ import {
 } from './shared-claim.ts';
 import { bidsIn, budgetForm } from './texts.ts';
 
-/** What the budgets of a replica have in common. */
+/** Properties shared by all budgets of a replica. */
 export interface SharedWorld {
   readonly replica: Pick<Replica, 'applied' | 'call' | 'epoch' | 'heldMs' | 'id'>;
   readonly clock: Clock;
@@ -41,10 +41,10 @@ export interface SharedWorld {
   readonly generations: KnownWrites;
 }
 
-/** What a budget that replicas share needs of the world. */
+/** The dependencies of a shared budget. */
 interface RedisStoreOptions extends SharedWorld {
   readonly upstream: UpstreamName;
-  /** Of the key's budget, in Redis. */
+  /** Name of the key's budget in Redis. */
   readonly name: string;
   readonly limit: number;
   readonly windowMs: number;
@@ -53,7 +53,7 @@ interface RedisStoreOptions extends SharedWorld {
   readonly nameOf: (caller: string) => string;
   /** A name for the next permit, unlike all others. */
   readonly nextId: () => string;
-  /** Whether this replica ends: a claim that is under way gets nothing then, and leaves no bid. */
+  /** Whether this replica is shutting down: a running claim then gets no slot and leaves no bid. */
   readonly isLeaving: () => boolean;
 }
 
@@ -64,9 +64,9 @@ interface SharedEnding {
   readonly result?: SharedResult | undefined;
 }
 
-/** While slots are waited for, newcomers are claimed for at most once in this many milliseconds. */
+/** While slots are awaited, new requests are claimed at most once in this many milliseconds. */
 const PACE_MS = 50;
-/** How long a slot counts whose replica ended without a report and may only be suspended, in milliseconds. */
+/** Time for which a slot counts after its replica stopped without a report, as it may be suspended. In milliseconds. */
 const GHOST_MS = 600_000;
 
 /**
@@ -77,15 +77,15 @@ export class RedisStore implements BudgetStore {
   readonly answersInMs: number;
   readonly rules: Rules;
   readonly nameOf: (caller: string) => string;
-  /** For how long nothing is sent when Redis has lost its memory, in milliseconds. */
+  /** Time without requests after Redis has lost its data, in milliseconds. */
   readonly holdMs: number;
   readonly document: SharedDocument<KeyBudget>;
   budget: KeyBudget;
-  /** What waits on other replicas, by their names. */
+  /** The waiting requests of other replicas, by replica name. */
   bids: ReadonlyMap<string, WaitingCounts> = new Map();
   readonly holder = this;
   readonly #options: RedisStoreOptions;
-  /** Slots of others that counted when the budget was last heard of, by when they come back at the latest. */
+  /** Slots of others that counted in the latest known budget, by the latest time at which they become free. */
   #foreign: readonly number[] = [];
   #pausedUntil: number | null = null;
 
@@ -119,18 +119,18 @@ export class RedisStore implements BudgetStore {
     // On the clock of the budget.
     const now = known ? known.now + (moment - known.heardAt) : 0;
     purge(budget, rules, now);
-    // Whatever data Redis has when it is back, none is older than that.
+    // When Redis is reachable again, none of its data is older than this.
     const heldMs = replica.heldMs(this.holdMs, moment);
     return { budget, now, rules, heldMs, bids: [...bids.values()], isAlive };
   }
 
-  /** Whether a replica is heard of. */
+  /** Whether a replica is active. */
   readonly isAlive = (owner: string): boolean =>
     owner === this.#options.replica.id || this.document.known?.others.has(owner) === true;
 
   async claim(queue: Queue): Promise<Claimed> {
     const { clock, events, nextId, times, upstream } = this.#options;
-    // All requests of one turn are claimed for together.
+    // All requests of one turn are claimed together.
     await Promise.resolve();
     const { waits, wants: wanted } = queue.wanted();
     if (wanted.length === 0) return { taken: [], againAt: Infinity, newcomersAt: -Infinity };
@@ -152,7 +152,7 @@ export class RedisStore implements BudgetStore {
       return { taken, againAt: clock.now() + stopMs, newcomersAt };
     } catch (error) {
       if (!(error instanceof RedisUnavailable || error instanceof RedisRefused)) throw error;
-      // What was claimed may have been given: these permits are not used, whenever that shows.
+      // The claim may have been granted: its permits are not used, even if that becomes known later.
       if (error instanceof RedisUnavailable && error.doubtful) {
         for (const { id } of wants) {
           events.emit('permit', { upstream, outcome: 'doubtful' });
@@ -193,7 +193,7 @@ export class RedisStore implements BudgetStore {
       kind: 'slot',
       id,
       stamp: generations.stampOf(claim),
-      // Both clocks: one stops while a machine sleeps, the other can be set back.
+      // Uses both clocks: one stops while the machine sleeps, the other can be set back.
       mayLeave: () => {
         const { now, wall } = momentOf(clock);
         return Math.max(now - claim.sent.now, wall - claim.sent.wall) < times.sendByMs;
@@ -212,7 +212,7 @@ export class RedisStore implements BudgetStore {
     };
   }
 
-  /** Gives a permit back that was not used, or may not even have been given. */
+  /** Returns a permit that was not used, or may not have been granted. */
   async giveBack(id: string): Promise<void> {
     await this.#tell((b, _, effects) => {
       cancelSlot(b, id);
@@ -222,8 +222,8 @@ export class RedisStore implements BudgetStore {
   }
 
   /**
-   * A request has just ended whose permit was granted in an epoch; `key` names the read for other replicas. A
-   * failure is retried for as long as it matters.
+   * Reports the end of a request whose permit was granted in an epoch; `key` names the read for other replicas. A
+   * failed report is retried for as long as it matters.
    */
   async ended(id: string, epoch: string, of: SharedEnding): Promise<void> {
     const { clock, replica } = this.#options;
@@ -244,7 +244,7 @@ export class RedisStore implements BudgetStore {
     });
   }
 
-  /** A lengthy request is still under way. */
+  /** A lengthy request is still running. */
   async renew(id: string): Promise<void> {
     await this.#tell((b, around, effects) => {
       renewSlot(b, this.#rulesIn(around), around.now, id, this.#options.replica.id);
@@ -276,7 +276,7 @@ export class RedisStore implements BudgetStore {
     return { ...this.rules, marginMs: marginMs + unsureMs, holdMs: this.holdMs + unsureMs };
   }
 
-  /** Emits what others have to do with the budget, as it was heard of at a moment on its own clock. */
+  /** Emits the effects of other replicas on the budget, as of a time on its own clock. */
   #emitNews(now: number): void {
     const { events, replica, upstream } = this.#options;
     const { pause } = this.budget;
@@ -297,7 +297,7 @@ export class RedisStore implements BudgetStore {
   }
 
   async #tell(step: DocumentStep<KeyBudget, void>): Promise<void> {
-    // Then every permit granted before has expired.
+    // Then every earlier permit has expired.
     await this.document.insist(step, 2 * this.holdMs);
   }
 }

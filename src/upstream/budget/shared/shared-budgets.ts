@@ -6,19 +6,19 @@ import { countWaiting } from '../law/turns.ts';
 import { QueuedBudget } from '../queued-budget.ts';
 import { RedisStore, type SharedWorld } from './redis-store.ts';
 
-/** Budgets of callers' keys that are remembered. */
+/** Maximum number of remembered budgets of callers' keys. */
 const STORES_REMEMBERED = 2000;
-/** Budgets whose state is read with each beat, in addition to those of the operator's keys. */
+/** Maximum number of budgets whose state is read with each beat, in addition to those of the operator's keys. */
 const MOST_WATCHED = 20;
 
-/** Characters of a replica's name that distinguish it from the others. */
+/** Number of characters of a replica's name that distinguish it from the others. */
 const NAME_LENGTH = 6;
 
-/** What is known of a process by the budgets that it shares. */
+/** The state of a process, as its shared budgets show it. */
 interface Standing {
   /** Milliseconds since its last request; `null` if that no longer counts. */
   readonly sentMsAgo: number | null;
-  /** Requests that wait there. */
+  /** Number of requests that wait there. */
   readonly queued: number;
 }
 
@@ -28,7 +28,7 @@ export interface Member extends Standing {
   readonly self: boolean;
 }
 
-/** A key, and what its upstream grants it. */
+/** A key and its limit. */
 interface SharedKey {
   readonly upstream: UpstreamName;
   /** Without a trailing slash. */
@@ -44,13 +44,13 @@ interface SharedBudgetsOptions extends SharedWorld {
   readonly nameOf: (kind: string, text: string) => string;
 }
 
-/** The budgets that replicas share, as far as this one uses them. */
+/** The shared budgets that this replica uses. */
 export class SharedBudgets {
   readonly #options: SharedBudgetsOptions;
-  /** Of the operator's keys, which are watched always. */
+  /** Budgets of the operator's keys, which are always watched. */
   readonly #own = new Map<string, RedisStore>();
   readonly #others = new BoundedMap<RedisStore>({ max: STORES_REMEMBERED });
-  /** The budgets under which something waits, by name. */
+  /** The budgets with waiting requests, by name. */
   readonly #waiting = new Map<string, Set<QueuedBudget>>();
   #permits = 0;
   #isLeaving = false;
@@ -59,18 +59,18 @@ export class SharedBudgets {
     this.#options = options;
   }
 
-  /** Follows the budget of a key from now on, used or not: in the place of another, where there is one. */
+  /** Watches the budget of a key from now on, even if it is not used; replaces an earlier one. */
   watch(key: SharedKey, inPlaceOf?: SharedKey): void {
     const store = this.#storeOf(key);
     this.#own.set(store.document.name, store);
     if (!inPlaceOf) return;
     const before = this.#storeOf(inPlaceOf);
     this.#own.delete(before.document.name);
-    // Requests under it can wait still.
+    // Requests of the earlier key may still wait.
     this.#others.set(before.document.name, before);
   }
 
-  /** The budget of a key. To make one that nothing is sent under leaves no trace. */
+  /** The budget of a key. A budget without requests is not stored anywhere. */
   of(key: SharedKey): QueuedBudget {
     const store = this.#storeOf(key);
     return new QueuedBudget(this.#options.clock, store, (budget, does) => {
@@ -79,8 +79,8 @@ export class SharedBudgets {
   }
 
   /**
-   * This replica ends: it claims nothing any more. Resolves when Redis has the results of its requests, or after
-   * the time that a command may take.
+   * Shuts down: this replica makes no further claims. Resolves when Redis has the results of its requests, or after the
+   * timeout of a command.
    */
   async leave(): Promise<void> {
     this.#isLeaving = true;
@@ -100,14 +100,14 @@ export class SharedBudgets {
     return [...this.#own.values(), ...others];
   }
 
-  /** The names of budgets under which something waits. */
+  /** The names of budgets with waiting requests. */
   get names(): readonly string[] {
     return [...this.#waiting.keys()];
   }
 
   /**
-   * What is known of the other replicas by the budgets that are watched: when each sent last, as far as that counts
-   * still, and how many requests wait there.
+   * The state of the other replicas from the watched budgets: when each sent its last request, if that still counts,
+   * and the number of requests that wait there.
    */
   get others(): ReadonlyMap<string, Standing> {
     const others = new Map<string, { sentMsAgo: number | null; queued: number }>();
@@ -147,7 +147,7 @@ export class SharedBudgets {
     return { slots, ms: last };
   }
 
-  /** Another replica's request has ended: for a read by this key, if it was one. */
+  /** A request of another replica has ended; `key` identifies its read, if it was one. */
   endedElsewhere({ code, document, kept, key }: EndedMessage): void {
     const failed: SharedResult | null = code === null ? null : { kind: 'failed', code };
     const result = kept ? ({ kind: 'shared' } as const) : failed;
@@ -204,7 +204,7 @@ export class SharedBudgets {
   }
 }
 
-/** What the names of an upstream's budgets begin with. */
+/** Prefix of the names of an upstream's budgets. */
 function budgetsOf(upstream: UpstreamName): string {
   return `${upstream}:`;
 }
@@ -222,7 +222,7 @@ export function membersOf(
       return { name: name.slice(0, NAME_LENGTH), self: false, ...standing };
     }),
   ];
-  // For a replica that has neither sent nor waited recently, only its presence is known.
+  // Of a replica without recent or waiting requests, only the presence is known.
   const silent = { name: 'another', self: false, sentMsAgo: null, queued: 0 };
   const rest = Math.max(0, alive - known.length);
   return [...known, ...Array.from({ length: rest }, () => silent)];

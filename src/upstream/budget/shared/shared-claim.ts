@@ -9,17 +9,17 @@ import { bidText } from './texts.ts';
 
 /** A read that was sent with a slot, as recorded with the slot. */
 interface Flight {
-  /** Names the read. */
+  /** Identifies the read. */
   readonly key: string;
-  /** When it was granted, on the clock that replicas share. */
+  /** When it was granted, on the clock shared by replicas. */
   readonly at: number;
-  /** The latest write that its response includes at least. */
+  /** The number of the latest write that its response certainly includes. */
   readonly asOf: number;
-  /** When its response was stored for all, on that clock; absent if it is not. */
+  /** When its response was stored for all replicas, on that clock; absent if it was not. */
   readonly keptAt?: number;
 }
 
-/** A read that is looked for among those of other replicas. */
+/** A read to find among those of other replicas. */
 interface Sought {
   readonly key: string;
   /** Tags that invalidate a response. */
@@ -34,41 +34,41 @@ interface Sought {
 export interface SharedWant extends WantedSlot {
   /** The read that another replica may be sending; absent if this one needs its own request. */
   readonly sought?: Sought;
-  /** The read that it is for others, once it is sent. */
+  /** The read as recorded for other replicas when it is sent. */
   readonly key?: string;
-  /** Of a write: all that it can touch. */
+  /** For a write: all tags that it can touch. */
   readonly touches?: readonly string[];
 }
 
 /** The result for one request: a permit, the response of another replica, or nothing yet. */
 type SharedVerdict = 'go' | 'join' | 'landed' | '';
 
-/** What came of a claim. */
+/** The result of a claim. */
 export interface SharedClaim {
   /** For each want. */
   readonly verdicts: readonly SharedVerdict[];
-  /** After how many milliseconds to claim again for the others. */
+  /** Milliseconds until the next claim for the others. */
   readonly stopMs: number;
 }
 
-/** What a claim of a replica is about. */
+/** The input of a claim. */
 interface Claiming {
   readonly wants: readonly SharedWant[];
-  /** All that waits on the replica. */
+  /** All requests that wait on this replica. */
   readonly waits: WaitingCounts;
-  /** What waits on the others. */
+  /** The requests that wait on the others. */
   readonly bids: readonly WaitingCounts[];
   /** The replica. */
   readonly self: string;
   readonly rules: Rules;
-  /** For how long nothing is sent after a loss of memory, in milliseconds. */
+  /** Time without requests after a loss of data, in milliseconds. */
   readonly holdMs: number;
-  /** When the intent of a write whose replica has not reported counts as the write, in milliseconds. */
+  /** Time after which the intent of an unreported write counts as the write, in milliseconds. */
   readonly intentMs: number;
   readonly generations: KnownWrites;
 }
 
-/** The writes of all replicas, as far as they are known here: see `SharedGenerations`. */
+/** The known writes of all replicas: see `SharedGenerations`. */
 export interface KnownWrites {
   /** The stamp for a response requested with a permit of this claim. */
   stampOf(claim: SwapMoment): Stamp;
@@ -78,14 +78,14 @@ export interface KnownWrites {
 
 /** A bid counts for this time beyond its next renewal, in milliseconds. */
 const BID_MS = 400;
-/** Longest time without a new claim, in milliseconds. */
+/** Maximum time without a new claim, in milliseconds. */
 const LONGEST_STOP_MS = 1000;
-/** At most this many of co-tenants' slots that are freed together are listed: any number can be announced. */
+/** Maximum number of listed slots of co-tenants that are freed together: an API can announce any number. */
 const MOST_TOLD = 1000;
-/** Messages can be lost that would end a caution. */
+/** A bound for caution, because messages that end it can be lost. */
 const CAUTION_MS = 100;
 
-/** Claims permits for a replica among others: a read that another one is sending, or has read, takes none. */
+/** Claims permits for a replica. A read that another replica is sending, or has completed, takes none. */
 export function claimShared(
   b: KeyBudget,
   around: Surroundings,
@@ -124,7 +124,7 @@ export function claimShared(
   return { verdicts, stopMs };
 }
 
-/** The result of a claim of a replica that ends: it gets nothing, and leaves no bid. */
+/** The result of a claim during a shutdown: no permit, and no bid. */
 export function claimNothing(effects: Effects, wants: readonly SharedWant[]): SharedClaim {
   effects.bid = null;
   return { verdicts: wants.map(() => ''), stopMs: LONGEST_STOP_MS };
@@ -152,13 +152,13 @@ function isFlight(value: unknown): value is Flight {
   return typeof value === 'object' && value !== null && 'key' in value && 'asOf' in value;
 }
 
-/** A want as its slot is to be known to others. */
+/** A want, as recorded with its slot for other replicas. */
 function flying({ key, ...want }: SharedWant, { n, shared }: Surroundings): WantedSlot {
   const flight: Flight | undefined = key === undefined ? undefined : { key, at: shared, asOf: n };
   return { ...want, ...(flight && { flight }) };
 }
 
-/** What waits without some of the wants. */
+/** The waiting requests without some of the wants. */
 function without(waits: WaitingCounts, gone: readonly WantedSlot[]): WaitingCounts {
   if (gone.length === 0) return waits;
   const less = (lane: TurnLane): CallerWaits[] => {
@@ -184,7 +184,7 @@ function without(waits: WaitingCounts, gone: readonly WantedSlot[]): WaitingCoun
   };
 }
 
-/** A request as it is claimed for. */
+/** A request in the form of a claim. */
 export function wantOf({ caller, request, rushPast }: QueuedWant, id: string): SharedWant {
   const { lane, lengthy, sharing } = request;
   const { key, newerThan, tags = [], ttlMs = 0 } = sharing ?? {};

@@ -4,15 +4,15 @@ import { type KeyBudget, newBudget, type Rules } from '../law/document.ts';
 import { purge } from '../law/slots.ts';
 import type { CallerWaits, WaitingCounts } from '../law/turns.ts';
 
-/** How long a budget is remembered of which something is known but nothing counts, in milliseconds. */
+/** Time for which a known budget without slots is remembered, in milliseconds. */
 const REMEMBERED_MS = 600_000;
-/** How long one is remembered of which nothing is known: any caller can make keys up. */
+/** Time for which an unknown budget is remembered, in milliseconds. It is short, because callers can invent keys. */
 const UNKNOWN_MS = 1000;
 
-/** Callers of a lane that are announced to other replicas: those that have waited the longest. */
+/** Maximum number of callers per lane announced to other replicas: those that have waited the longest. */
 const MOST_CALLERS = 32;
 
-/** How the budget of a key is written in Redis. */
+/** The format of a key's budget in Redis. */
 export function budgetForm(rules: Rules): DocumentForm<KeyBudget> {
   const example = newBudget(rules, 0);
   return {
@@ -37,7 +37,7 @@ export function budgetForm(rules: Rules): DocumentForm<KeyBudget> {
   };
 }
 
-/** A budget as it was written; `null` for anything else. */
+/** Parses a budget; `null` if the text is not one. */
 function parsed(text: string, example: KeyBudget): KeyBudget | null {
   const value: unknown = jsonMembers(text);
   if (!isLike(value, example)) return null;
@@ -66,7 +66,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A bid as it is written in Redis. */
+/** The format of a bid in Redis. */
 export function bidText({ interactive, oldestMs, refreshes, write }: WaitingCounts): string {
   return JSON.stringify({
     interactive: interactive.slice(0, MOST_CALLERS),
@@ -76,12 +76,12 @@ export function bidText({ interactive, oldestMs, refreshes, write }: WaitingCoun
   });
 }
 
-/** What other replicas wait for, by their names. */
+/** The waiting requests of other replicas, by replica name. */
 export function bidsIn(texts: ReadonlyMap<string, string>): ReadonlyMap<string, WaitingCounts> {
   return new Map([...texts].map(([name, text]) => [name, readBid(text)]));
 }
 
-/** What another replica waits for; unknown content is ignored. */
+/** The waiting requests of another replica; unknown content is ignored. */
 function readBid(text: string): WaitingCounts {
   const { interactive, oldestMs, refreshes, write } = jsonMembers(text);
   return {
