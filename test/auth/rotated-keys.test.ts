@@ -10,7 +10,7 @@ const folder = mkdtempSync(join(tmpdir(), 'rotated-'));
 const file = join(folder, 'links_api_key');
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Longer than it takes until a new content is in use. */
+/** The time after which new content is in use. */
 const NOTICED_MS = 2000;
 
 let door: Door;
@@ -65,7 +65,7 @@ describe('a key in a file', () => {
     rmSync(file);
   });
 
-  it('is logged when it is replaced, and is nowhere in the log', async () => {
+  it('is logged when it is replaced, without the key itself', async () => {
     await rotateTo(keys.admin);
     expect(messages().at(-1)).toMatchObject({
       level: 'info',
@@ -89,28 +89,25 @@ describe('a key in a file', () => {
     ['blank', ' \n', 'it is empty'],
     ['broken', 'two words', 'it contains a space, a line break or a non-ASCII character'],
     ['too large', 'x'.repeat(65 * 1024), 'it is larger than 65536 bytes'],
-  ])(
-    'that is %s leaves the key from before in use, and is warned of once',
-    async (_, text, why) => {
-      const before = await who();
-      await rotateTo(text);
-      await door.clock.advance(5 * NOTICED_MS);
-      expect(await who()).toBe(before);
-      const warnings = messages().filter(({ msg }) =>
-        String(msg).includes('LINKS_API_KEY_FILE cannot'),
-      );
-      expect(warnings).toMatchObject([
-        {
-          level: 'warn',
-          msg: `LINKS_API_KEY_FILE cannot be used: ${why}. The previous key stays in use.`,
-        },
-      ]);
-      await rotateTo(keys.admin);
-      expect(await who()).not.toBe(before);
-    },
-  );
+  ])('that is %s leaves the previous key in use, with one warning', async (_, text, why) => {
+    const before = await who();
+    await rotateTo(text);
+    await door.clock.advance(5 * NOTICED_MS);
+    expect(await who()).toBe(before);
+    const warnings = messages().filter(({ msg }) =>
+      String(msg).includes('LINKS_API_KEY_FILE cannot'),
+    );
+    expect(warnings).toMatchObject([
+      {
+        level: 'warn',
+        msg: `LINKS_API_KEY_FILE cannot be used: ${why}. The previous key stays in use.`,
+      },
+    ]);
+    await rotateTo(keys.admin);
+    expect(await who()).not.toBe(before);
+  });
 
-  it('that is being written is used only once it stays as it is', async () => {
+  it('that is being written is used only after it stops changing', async () => {
     const before = await who();
     writeFileSync(file, keys.admin.slice(0, 5));
     await door.clock.advance(1000);
@@ -121,7 +118,7 @@ describe('a key in a file', () => {
     expect(door.log()).not.toContain('UPSTREAM_UNAUTHENTICATED');
   });
 
-  it('shows nothing that another key has read: not cached, remembered, stale, or watched', async () => {
+  it('never returns data of another key: cached, remembered, stale or watched', async () => {
     const viewer = await LiveViewer.begun(door.url, { query: `query W @live ${WHO}` });
     // Often enough to be compiled, and answered from remembered bytes.
     const seen = new Set([await who(), await who(), await who(), await who()]);
@@ -135,13 +132,13 @@ describe('a key in a file', () => {
       ({ data }) => JSON.stringify(data) !== JSON.stringify({ account: { id: pro } }),
     );
     expect([...after]).toEqual([(viewer.data as { account: { id: string } }).account.id]);
-    // Where nothing newer can be had, nothing is better than what is another account's.
+    // Without a fresh response, an error is better than the data of another account.
     door.sandbox.links.fault({ kind: 'error-500' });
     await rotateTo(keys.pro);
     expect(await who()).toBe('UPSTREAM_UNAVAILABLE');
   });
 
-  it('lets a request in flight end with the key that it left with, and keeps nothing of it', async () => {
+  it('completes a request in flight with its key, and does not cache the response', async () => {
     let answer = (): void => {};
     const held = new Promise<void>((resolve) => {
       answer = resolve;
@@ -158,7 +155,7 @@ describe('a key in a file', () => {
     expect(door.sandbox.links.requests).toHaveLength(2);
   });
 
-  it('has a window of its own, and finds what it has spent when it comes back', async () => {
+  it('has its own window, whose requests still count when the key returns', async () => {
     const used = async () => {
       const { data } = await door.ask('{ rateLimit { used } }');
       return (data as { readonly rateLimit: { readonly used: number } }).rateLimit.used;

@@ -32,7 +32,7 @@ async function coalesced(count: number): Promise<void> {
   }
 }
 
-describe('the line of an upstream request that failed', () => {
+describe('the log line of a failed upstream request', () => {
   it('names the operation that it was sent for', async () => {
     door.sandbox.links.fault({ kind: 'error-500', times: 1 });
     await ask('search-me', 'query Mine { plans { id } }');

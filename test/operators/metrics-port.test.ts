@@ -29,7 +29,7 @@ async function answered(url: string): Promise<string[]> {
 }
 
 describe('METRICS_PORT', () => {
-  it('has metrics and console on a port of their own, and the probes on both', async () => {
+  it('serves metrics and console on a separate port, and the probes on both', async () => {
     busy = await busyGateway({ METRICS_PORT: '0' });
     expect(busy.operatorsUrl).not.toBe(busy.url);
     expect(await answered(busy.url)).toEqual([...CALLERS, ...PROBES]);
@@ -42,13 +42,13 @@ describe('METRICS_PORT', () => {
     expect(console).toMatchObject({ links: { graphiql: false, metrics: true, schema: false } });
   });
 
-  it('without one all is on one port', async () => {
+  it('unset serves everything on one port', async () => {
     busy = await busyGateway();
     expect(busy.operatorsUrl).toBe(busy.url);
     expect(await answered(busy.url)).toEqual([...CALLERS, ...OPERATORS, ...PROBES]);
   });
 
-  it('lets in there whom METRICS lets in', async () => {
+  it('applies METRICS to requests on that port', async () => {
     busy = await busyGateway({ METRICS_PORT: '0' });
     const headers = { 'x-forwarded-for': '192.0.2.1' };
     expect((await fetch(`${busy.operatorsUrl}/metrics`, { headers })).status).toBe(403);
@@ -72,7 +72,7 @@ describe('METRICS_PORT', () => {
     expect([await isRefused(url), await isRefused(operatorsUrl)]).toEqual([true, true]);
   });
 
-  it('is named where its port is in use', async () => {
+  it('is named in the error if the port is in use', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => other.once('listening', resolve));
     const { port } = other.address() as AddressInfo;
@@ -84,7 +84,7 @@ describe('METRICS_PORT', () => {
     other.close();
   });
 
-  it('is refused where it is PORT, or METRICS=off', () => {
+  it('is rejected if equal to PORT, or with METRICS=off', () => {
     expect(faults({ METRICS_PORT: '4000' })).toEqual([
       'METRICS_PORT is equal to PORT. Set another port, or remove METRICS_PORT to serve the metrics on PORT.',
     ]);

@@ -128,7 +128,7 @@ describe('POST, GET and DELETE /__faults', () => {
   });
 });
 
-describe('a fault that makes no sense', () => {
+describe('an invalid fault', () => {
   it.each([
     ['kind=slow', ['The body must be JSON, such as {"kind":"slow","delayMs":3000}.']],
     ['[]', ['The body must be one JSON object.']],
@@ -148,7 +148,7 @@ describe('a fault that makes no sense', () => {
         expect.stringContaining('path must begin with /api/'),
       ],
     ],
-  ])('is refused with everything that is wrong with it: %j', async (body, issues) => {
+  ])('is rejected with all issues: %j', async (body, issues) => {
     const answer = await faults('POST', body);
     expect([answer.status, answer.body.issues]).toEqual([400, issues]);
     expect((await faults('GET')).body.faults).toEqual([]);
@@ -171,7 +171,7 @@ describe('a fault that makes no sense', () => {
   });
 });
 
-describe('who may set faults', () => {
+describe('the permission to set faults', () => {
   /** With headers that fetch does not let one set. */
   const send = (headers: Record<string, string>, method = 'POST') =>
     new Promise<{ status: number | undefined; allowed: unknown }>((done, fail) => {
@@ -192,13 +192,13 @@ describe('who may set faults', () => {
     { forwarded: 'for=203.0.113.7' },
     { 'x-forwarded-for': '203.0.113.7' },
     { via: '1.1 proxy' },
-  ])('is nobody from elsewhere: %j', async (headers) => {
+  ])('is denied to other machines and sites: %j', async (headers) => {
     expect(await send(headers as never)).toMatchObject({ status: 403, allowed: undefined });
     expect((await faults('GET')).body.faults).toEqual([]);
   });
 
   it.each(['http://localhost:4173', 'http://127.0.0.1:8000', 'http://[::1]:3000'])(
-    'is a page of this machine: %s',
+    'is granted to pages of this machine: %s',
     async (origin) => {
       expect(await send({ origin })).toMatchObject({ status: 201, allowed: origin });
       const asked = { 'access-control-request-method': 'DELETE' };
@@ -218,7 +218,7 @@ describe('the gateway', () => {
   });
   afterAll(() => world.close());
 
-  it('leads nobody to the faults of its upstream', async () => {
+  it('forwards no request to the faults of its upstream', async () => {
     const { url } = await world.gateway.listen();
     const paths = ['/__faults', '/files/..%2F..%2F..%2F__faults', '/files/../__faults'];
     for (const path of paths) {
