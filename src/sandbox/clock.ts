@@ -6,7 +6,7 @@ export interface SandboxClock {
   after(ms: number, task: () => void): () => void;
 }
 
-/** The machine's time, for a sandbox that was given no clock. */
+/** The time of the machine, for a sandbox without another clock. */
 export const machineClock: SandboxClock = {
   wall: () => Date.now(),
   after(ms, task) {
@@ -29,6 +29,6 @@ export function readStamp(text: string): number | undefined {
   const parts = /^(\d{4}-\d{2}-\d{2})(?: (\d{2}:\d{2}:\d{2}))?$/.exec(text);
   if (!parts) return undefined;
   const ms = Date.parse(`${parts[1]}T${parts[2] ?? '00:00:00'}Z`);
-  // Date.parse rolls 30 February over to March: only a date that reads back the same is one.
+  // Date.parse turns 30 February into 2 March, so a date is valid only if it formats to the same text.
   return Number.isFinite(ms) && stamp(ms).startsWith(parts[1] ?? '-') ? ms : undefined;
 }

@@ -15,7 +15,7 @@ export type { SandboxClock } from './clock.ts';
 export type { Fault } from './http/faults.ts';
 export type { LoggedRequest } from './http/log.ts';
 
-/** How a sandbox differs from the default one. */
+/** Options of a sandbox, with their defaults. */
 export interface SandboxOptions {
   /** Port of the link API; default 0, any free one. */
   linksPort?: number;
@@ -27,11 +27,11 @@ export interface SandboxOptions {
   clock?: SandboxClock;
   /** Limit of the link API; default 30 requests in 60 000 ms, `fixed`, `epoch-seconds`. */
   limit?: Partial<RateLimitOptions>;
-  /** Limit of the marketplace API; its document names none, so by default there is none. */
+  /** Limit of the marketplace API; its documentation has none, so the default is none. */
   marketLimit?: { requests?: number; windowMs?: number };
-  /** What list endpoints cut `limit` to; default 100. */
+  /** Maximum of `limit` of list endpoints; default 100. */
   maxLimit?: number;
-  /** Path before everything, such as `/s`; default none. */
+  /** Prefix of all paths, such as `/s`; default none. */
   pathPrefix?: string;
 }
 
@@ -39,7 +39,7 @@ export interface SandboxOptions {
 export interface SandboxApi {
   /** Base address without a slash at the end, path prefix included. */
   readonly url: string;
-  /** Key of the account a gateway should use; at the link API that of an admin. */
+  /** Key of the account for a gateway; for the link API that of an admin. */
   readonly key: string;
   /** Every request that reached /api since the log was cleared, in order of arrival. */
   readonly requests: readonly LoggedRequest[];
@@ -53,15 +53,15 @@ export interface SandboxApi {
 export interface Sandbox {
   readonly links: SandboxApi & {
     readonly keys: { admin: string; pro: string; free: string; expired: string };
-    /** Counts `n` requests of a co-tenant: someone else with the admin key. */
+    /** Counts `n` requests of a co-tenant, which uses the admin key too. */
     spend(n: number): void;
   };
   readonly market: SandboxApi & {
-    /** The key of `key`, and that of a seller who sells nothing. */
+    /** The keys of `key` and of a seller without items. */
     readonly keys: { seller: string; empty: string };
     readonly purchaseCodes: { valid: string[]; invalid: string[] };
   };
-  /** Resets data, limits, logs and faults to those of a start. */
+  /** Resets data, limits, logs and faults to their initial state. */
   reset(): void;
   close(): Promise<void>;
 }
@@ -107,7 +107,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   return {
     links: {
       ...door(links, LINK_KEYS.admin),
-      // The log is replaced when cleared, so it is looked up at every reading.
+      // Clearing replaces the log, so each read gets the current one.
       get requests() {
         return links.log;
       },

@@ -1,11 +1,11 @@
-/** What every row of an account's data has. */
+/** The members of every row of an account's data. */
 export interface Row {
   readonly id: number;
-  /** Id of the user whose row it is; other users never see it. */
+  /** Id of the user who owns the row; other users never see it. */
   readonly owner: number;
 }
 
-/** Rows of one noun, of all accounts. */
+/** The rows of one type, of all accounts. */
 export class Table<R extends Row> {
   #rows: R[] = [];
   #lastId = 0;
@@ -25,7 +25,7 @@ export class Table<R extends Row> {
     return this.#rows.find((row) => row.id === id && row.owner === owner);
   }
 
-  /** Adds a row under the next id, or `skip` ids further: real ids have gaps. */
+  /** Adds a row with the next id, or `skip` ids further: real ids have gaps. */
   add(row: Omit<R, 'id'>, skip = 0): R {
     this.#lastId += 1 + skip;
     const added = { ...row, id: this.#lastId } as R;
@@ -33,13 +33,13 @@ export class Table<R extends Row> {
     return added;
   }
 
-  /** Takes the rows of another table under their ids, each as a copy; their members stay shared. */
+  /** Copies the rows of another table with their ids. The copies are shallow. */
   copyFrom(other: Table<R>, copy: (row: R) => R = (row) => ({ ...row })): void {
     this.#rows = other.#rows.map(copy);
     this.#lastId = other.#lastId;
   }
 
-  /** Lets ids start above `id`. */
+  /** Makes the next id greater than `id`. */
   startAfter(id: number): void {
     this.#lastId = id;
   }
@@ -51,7 +51,7 @@ export class Table<R extends Row> {
     return this.#rows.length < before;
   }
 
-  /** Removes everything of an account. */
+  /** Removes all rows of an account. */
   removeOwner(owner: number): void {
     this.#rows = this.#rows.filter((row) => row.owner !== owner);
   }

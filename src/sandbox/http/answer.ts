@@ -1,13 +1,13 @@
 import type { Spool } from './spool.ts';
 
-/** What an endpoint or page sends: a string, Buffer or Spool goes out as it is, anything else as JSON. */
+/** The response of an endpoint or page: a string, Buffer or Spool is sent unchanged, anything else as JSON. */
 export interface Answer {
   status: number;
   headers: Record<string, string>;
   body: unknown;
 }
 
-/** Thrown by an endpoint that refuses; the server turns it into the API's documented failure form. */
+/** Thrown by an endpoint that rejects a request; the server converts it to the API's documented error format. */
 export class Refusal extends Error {
   readonly status: number;
 
@@ -27,7 +27,7 @@ export function raw(contentType: string, body: string | Buffer | Spool, status =
   return { status, headers: { 'content-type': contentType }, body };
 }
 
-/** Makes any text safe inside HTML and SVG, as text or as a quoted attribute. */
+/** Escapes a text for HTML and SVG, as text or as a quoted attribute. */
 export function escapeHtml(text: string): string {
   const entities: Record<string, string> = {
     '&': '&amp;',
@@ -39,7 +39,7 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? character);
 }
 
-/** Reverses `escapeHtml`, for text that the seed holds escaped, as such software stores it. */
+/** Reverses `escapeHtml`, for texts that the seed contains escaped, as such installations store them. */
 export function unescapeHtml(text: string): string {
   return text
     .replaceAll('&lt;', '<')

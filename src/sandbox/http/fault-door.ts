@@ -3,9 +3,9 @@ import { type Answer, json } from './answer.ts';
 import { kinds, readFault, showFault } from './fault-request.ts';
 import type { FaultList } from './faults.ts';
 
-/** Where faults are set, listed and removed. */
+/** The path at which faults are set, listed and removed. */
 const PATH = '/__faults';
-/** Faults of one API at a time. */
+/** Maximum number of faults of one API at a time. */
 const MAX_FAULTS = 100;
 const MAX_BODY_BYTES = 16 * 1024;
 
@@ -18,8 +18,8 @@ export function isFaultPath(path: string): boolean {
 }
 
 /**
- * Lets programs and pages of this machine set, list and remove the faults of one API. Everyone else is refused,
- * also who comes through a proxy, or through a browser by a page of another site.
+ * Sets, lists and removes the faults of one API, for programs and pages of this machine. Requests of other machines,
+ * through a proxy, and of pages of another site in a browser are rejected.
  */
 export async function answerFaults(
   request: IncomingMessage,
@@ -30,7 +30,7 @@ export async function answerFaults(
   const { origin } = request.headers;
   const refusal = refuse(request);
   const answer = refusal ?? act(request.method, path, faults, await read(MAX_BODY_BYTES));
-  // What is not read yet ends with the connection.
+  // The rest of the body is not read: the connection is closed.
   if (refusal) answer.headers['connection'] = 'close';
   if (origin !== undefined && isLocalOrigin(origin)) {
     answer.headers['access-control-allow-origin'] = origin;

@@ -1,9 +1,9 @@
 import type { ActiveFault, Fault } from './faults.ts';
 
-/** Faults that a request can describe: not those that call back into a test. */
+/** Faults that a request can set: those without a function of a test. */
 type WireKind = Exclude<Fault['kind'], 'hold' | 'answer'>;
 
-/** What each kind does, and the members that only some kinds have. */
+/** The effect of each kind, and its own members. */
 export const kinds: Readonly<Record<WireKind, { does: string; own: readonly string[] }>> = {
   slow: { does: 'the normal response, delayMs milliseconds later', own: ['delayMs', 'applied'] },
   'refuse-429': {
@@ -29,7 +29,7 @@ export const kinds: Readonly<Record<WireKind, { does: string; own: readonly stri
   },
 };
 
-/** Longest time of a fault, in milliseconds. */
+/** Maximum duration of a fault, in milliseconds. */
 const DAY_MS = 86_400_000;
 
 interface Member {
@@ -73,7 +73,7 @@ const members: Readonly<Record<string, Member>> = {
 
 const SCOPE = ['kind', 'method', 'path', 'times', 'forMs'];
 
-/** Reads the fault that a body describes, or says everything that is wrong with it. */
+/** Parses the fault in a body, or returns all issues. */
 export function readFault(text: string): { fault: Fault } | { issues: string[] } {
   let given: unknown;
   try {
@@ -101,7 +101,7 @@ export function readFault(text: string): { fault: Fault } | { issues: string[] }
   return issues.length > 0 ? { issues: issues.slice(0, 20) } : { fault: fault as unknown as Fault };
 }
 
-/** A fault as an answer shows it; `left` and `endsAt` are null where it has no such end. */
+/** A fault as in a response; `left` and `endsAt` are null without such an end. */
 export function showFault({ id, fault, left, until }: ActiveFault): Record<string, unknown> {
   const { times: _times, forMs: _forMs, ...described } = fault;
   return {

@@ -1,7 +1,7 @@
 import type { SandboxClock } from '../clock.ts';
 import type { LoggedRequest } from './log.ts';
 
-/** An answer as a fault may rewrite it; a string body goes out as it is, anything else as JSON. */
+/** A response that a fault can rewrite; a string body is sent unchanged, anything else as JSON. */
 interface FaultAnswer {
   status: number;
   headers: Record<string, string>;
@@ -18,49 +18,49 @@ interface FaultScope {
   /** How long it lasts by the sandbox's clock; absent means until it is removed. */
   forMs?: number;
   /**
-   * Whether the endpoint's effect happens in spite of the fault, for lost answers of writes.
+   * Whether the endpoint's effect happens despite the fault, for lost responses of writes.
    * Default false. For `slow` and `hold`: whether it happens before the wait or after it.
-   * `truncated` and `answer` always run the endpoint, since they need its answer.
+   * `truncated` and `answer` always run the endpoint, because they need its response.
    */
   applied?: boolean;
 }
 
-/** One scripted misbehaviour of the API. At most one applies to a request: the first that matches. */
+/** A failure that the API simulates. At most one applies to a request: the first that matches. */
 export type Fault = FaultScope &
   (
     | {
-        /** A refusal by the rate limit, which counts nothing; with HTTP status 429 or 200. */
+        /** A rate limit refusal, which does not count; with HTTP status 429 or 200. */
         kind: 'refuse-429' | 'refuse-200';
         /** Seconds in `Retry-After`, default 60; null sends no such header. */
         retryAfter?: number | null;
       }
-    /** The answer to a key that does not exist, with HTTP status 401. */
+    /** The response to an unknown key, with HTTP status 401. */
     | { kind: 'bad-key' }
-    /** Failure form with HTTP status 500. */
+    /** An error in the API's format with HTTP status 500. */
     | { kind: 'error-500' }
-    /** No answer, the socket stays open. */
+    /** No response; the socket stays open. */
     | { kind: 'hang' }
     /** Half of the body under the full content-length, then the socket is destroyed. */
     | { kind: 'truncated' }
-    /** The socket is destroyed without an answer. */
+    /** The socket is destroyed without a response. */
     | { kind: 'drop' }
-    /** The true answer, `delayMs` later by the sandbox's clock. */
+    /** The normal response, `delayMs` later by the sandbox's clock. */
     | { kind: 'slow'; delayMs: number }
-    /** The true answer, once the promise is fulfilled. */
+    /** The normal response, after the promise is fulfilled. */
     | { kind: 'hold'; until: Promise<void> }
     /** A page instead of JSON; status default 200. */
     | { kind: 'html'; status?: number; html?: string }
     /** An empty body; status default 200. */
     | { kind: 'empty'; status?: number }
-    /** The true answer, rewritten. */
+    /** The normal response, rewritten. */
     | { kind: 'answer'; rewrite: (answer: FaultAnswer, request: LoggedRequest) => FaultAnswer }
   );
 
-/** A fault in force. */
+/** An active fault. */
 export interface ActiveFault {
   readonly id: number;
   readonly fault: Fault;
-  /** Requests that it still applies to; may be infinite. */
+  /** Remaining number of requests that it applies to; may be infinite. */
   readonly left: number;
   /** Wall time of its end in milliseconds; may be infinite. */
   readonly until: number;
@@ -84,14 +84,14 @@ export class FaultList {
     return added;
   }
 
-  /** Those that are neither used up nor over. */
+  /** The faults that are neither used up nor expired. */
   active(): readonly ActiveFault[] {
     const now = this.#clock.wall();
     this.#faults = this.#faults.filter(({ left, until }) => left > 0 && until > now);
     return this.#faults;
   }
 
-  /** Finds the fault that applies to this request and uses up one of its times. */
+  /** Returns the fault that applies to this request, and counts the request. */
   take(method: string, path: string): Fault | undefined {
     this.active();
     const found = this.#faults.find(({ fault }) => fits(fault, method, path));
@@ -120,7 +120,7 @@ function fits({ method, path: pattern }: Fault, asked: string, path: string): bo
   return matches(pattern, path);
 }
 
-/** Takes time in proportion to both lengths, which a regular expression with several `.*` does not. */
+/** Takes time proportional to both lengths, unlike a regular expression with several `.*`. */
 function matches(pattern: string, path: string): boolean {
   const [start = '', ...parts] = pattern.split('*');
   const end = parts.pop();

@@ -10,8 +10,8 @@ export interface PageMembers {
 const DEFAULT_LIMIT = 15;
 
 /**
- * Cuts the page that `limit` and `page` ask for. Anything that is no positive integer counts as not
- * given, and a page past the end is empty: the document names no failure for either.
+ * Returns the page for `limit` and `page`. Values other than positive integers are ignored, and a page after the last
+ * one is empty: the documentation has no error for either.
  */
 export function cutPage<R>(
   rows: readonly R[],

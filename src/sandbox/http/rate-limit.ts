@@ -1,12 +1,12 @@
 import { type SandboxClock, stamp } from '../clock.ts';
 
-/** How many requests a key may make, and in which format the headers say so. */
+/** The number of requests per key and window, and the format of its headers. */
 export interface RateLimitOptions {
   requests: number;
   windowMs: number;
   /** `fixed`: the window starts with the first request in it. `sliding`: any interval of `windowMs`. */
   mode: 'fixed' | 'sliding';
-  /** The document leaves the format of `X-RateLimit-Reset` open; `none` sends no header of the limit. */
+  /** The documentation does not define the format of `X-RateLimit-Reset`; `none` sends no rate limit headers. */
   resetFormat: 'epoch-seconds' | 'epoch-ms' | 'delta' | 'http-date' | 'timestamp' | 'none';
 }
 
@@ -26,7 +26,7 @@ export class RateLimiter {
     return this.#current(key).length < this.#options.requests;
   }
 
-  /** Counts `requests` requests of this key, never beyond the limit. */
+  /** Counts `requests` requests of this key, up to the limit. */
   spend(key: string, requests = 1): void {
     const spent = this.#current(key);
     const free = Math.max(0, this.#options.requests - spent.length);
@@ -35,12 +35,12 @@ export class RateLimiter {
     this.#spent.set(key, spent);
   }
 
-  /** Seconds until this key may try again, at least 1. */
+  /** Seconds until the next request of this key is allowed, at least 1. */
   retryAfter(key: string): number {
     return Math.max(1, Math.ceil((this.#resetAt(key) - this.#clock.wall()) / 1000));
   }
 
-  /** The three headers of the limit for this key now. */
+  /** The three rate limit headers for this key now. */
   headers(key: string): Record<string, string> {
     if (this.#options.resetFormat === 'none') return {};
     const left = this.#options.requests - this.#current(key).length;
@@ -51,12 +51,12 @@ export class RateLimiter {
     };
   }
 
-  /** Whether answers carry headers of the limit at all. */
+  /** Whether responses have rate limit headers. */
   get silent(): boolean {
     return this.#options.resetFormat === 'none';
   }
 
-  /** Forgets every request. */
+  /** Removes all counted requests. */
   clear(): void {
     this.#spent.clear();
   }
@@ -75,7 +75,7 @@ export class RateLimiter {
 
   #reset(key: string): string {
     const at = this.#resetAt(key);
-    // Rounded up, so that a client that waits until the reset is never early.
+    // Rounded up, so that a client that waits until the reset is not too early.
     const seconds = Math.ceil(at / 1000);
     switch (this.#options.resetFormat) {
       case 'epoch-ms':

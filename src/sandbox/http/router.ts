@@ -1,7 +1,7 @@
 import { type Answer, Refusal } from './answer.ts';
 import type { Spool } from './spool.ts';
 
-/** A request as endpoints and pages see it. */
+/** A request as endpoints and pages get it. */
 export interface SandboxRequest {
   readonly method: string;
   /** Percent-encoded path without the sandbox's prefix. */
@@ -11,18 +11,18 @@ export interface SandboxRequest {
   /** Parsed body: JSON, or a form as a map. Undefined when empty or not readable. */
   readonly body: unknown;
   readonly bytes: Buffer;
-  /** A body too large for `bytes`, which is then empty. */
+  /** The body, if it is too large for `bytes`; `bytes` is empty then. */
   readonly spool?: Spool | undefined;
 }
 
-/** One endpoint: `GET`, `/api/channel/:id` and what to do. */
+/** An endpoint: method, path such as `/api/channel/:id`, and its function. */
 export interface Route<Context, Result = Answer> {
   readonly method: string;
   readonly path: string;
   readonly run: (context: Context, params: Record<string, string>) => Result;
 }
 
-/** Finds the endpoint of a request, or refuses with 404 or 405. */
+/** Returns the endpoint for a request. Throws a refusal with 404 or 405. */
 export function findRoute<Context, Result>(
   routes: readonly Route<Context, Result>[],
   method: string,
@@ -53,7 +53,7 @@ function matchPath(pattern: string, path: string): Record<string, string> | unde
       continue;
     }
     const name = part.slice(1);
-    // By the notation of the document, ids are integers.
+    // In the notation of the documentation, ids are integers.
     if (name.endsWith('id') && !/^\d{1,15}$/.test(value)) return undefined;
     if (value === '') return undefined;
     params[name] = decode(value);
@@ -61,7 +61,7 @@ function matchPath(pattern: string, path: string): Record<string, string> | unde
   return params;
 }
 
-/** A path part as text; one that is badly escaped stays as it came. */
+/** A decoded segment of the path; one with invalid escapes is unchanged. */
 function decode(part: string): string {
   try {
     return decodeURIComponent(part);

@@ -9,12 +9,12 @@ function payload(answer: Answer): Buffer {
   return Buffer.from(typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body));
 }
 
-/** Sends an answer. */
+/** Sends a response. */
 export function send(response: ServerResponse, answer: Answer): void {
   if (answer.body instanceof Spool) {
     const { body: spool, headers } = answer;
     response.writeHead(answer.status, { ...headers, 'content-length': spool.size });
-    // A reader may disconnect in the middle: that is no error.
+    // A client that disconnects during the response is no error.
     pipeline(spool.read(), response, () => {});
     return;
   }

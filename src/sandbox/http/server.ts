@@ -10,21 +10,21 @@ import type { SandboxRequest } from './router.ts';
 import { send, sendHalf } from './send.ts';
 import { Spool } from './spool.ts';
 
-/** What differs between the two APIs; sockets, log, limit and faults are the server's. */
+/** The parts that differ between the two APIs. Sockets, log, limit and faults belong to the server. */
 export interface ApiDefinition {
-  /** The body as endpoints see it, from its bytes. */
+  /** The parsed body, and its form in the log. */
   parse(request: Omit<SandboxRequest, 'body'>): { body: unknown; logged: unknown };
   credential(request: SandboxRequest): string | undefined;
-  /** The key that the limit counts this credential under. */
+  /** The key under which the limit counts this credential. */
   bucket(credential: string | undefined): string;
-  /** The API's failure form; `inBody` when only the body can say that the limit refuses. */
+  /** The API's error format; `inBody` if only the body can report a rate limit refusal. */
   failure(message: string, inBody?: boolean): unknown;
   run(request: SandboxRequest, credential: string | undefined): Answer;
-  /** Anything outside /api: pages, pictures, downloads. */
+  /** Responses outside /api: pages, pictures, downloads. */
   page(request: SandboxRequest): Promise<Answer>;
 }
 
-/** Where a server listens. */
+/** The address of a server. */
 export interface Listen {
   host: string;
   port: number;
@@ -33,12 +33,12 @@ export interface Listen {
 
 const TOO_MANY = 'Too many requests. Please try again later.';
 const MAX_BODY = 4 * 1024 ** 3;
-/** Larger bodies are not held in memory. */
+/** Larger bodies are not kept in memory. */
 const MAX_HELD = 8 * 1024 * 1024;
 
 type Entry = { -readonly [Member in keyof LoggedRequest]: LoggedRequest[Member] };
 
-/** One API on one real socket. */
+/** One API on a real socket. */
 export class ApiServer {
   readonly faults: FaultList;
   log: LoggedRequest[] = [];
@@ -60,7 +60,7 @@ export class ApiServer {
     });
   }
 
-  /** Opens the socket, then asks for the API, whose data need the address. */
+  /** Opens the socket, then creates the API, whose data contain the address. */
   async start(define: (url: string) => ApiDefinition): Promise<void> {
     const { host, port, prefix } = this.#listen;
     await new Promise<void>((resolve, reject) => {
@@ -79,7 +79,7 @@ export class ApiServer {
     this.#closeSpools();
   }
 
-  /** Closes the socket and every connection, answered or not. */
+  /** Closes the socket and all connections, also those without a response. */
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => {
       this.#server.close(() => resolve());
@@ -94,7 +94,7 @@ export class ApiServer {
     this.#spools.clear();
   }
 
-  /** Reads the whole body; throws when the sender disconnects first, so that no endpoint runs. */
+  /** Reads the whole body. Throws if the client disconnects first, so that no endpoint runs. */
   async #read(
     request: IncomingMessage,
     maxBytes = MAX_BODY,
@@ -192,7 +192,7 @@ export class ApiServer {
 
   async #misbehave(scene: {
     fault: Fault;
-    /** Runs the endpoint, with the key of the request or another. */
+    /** Runs the endpoint with the key of the request, or another. */
     run: (key?: string) => Answer;
     api: ApiDefinition;
     entry: Entry;
@@ -211,7 +211,7 @@ export class ApiServer {
       }
       case 'answer': {
         const answer = run();
-        // A copy, so that a rewriter that edits in place cannot reach the data.
+        // A copy, so that a rewriter cannot change the data of the API.
         const body: unknown = JSON.parse(JSON.stringify(answer.body));
         const { status, headers } = answer;
         const all = { ...headers, ...this.#limiter.headers(bucket) };
@@ -262,7 +262,7 @@ export class ApiServer {
   }
 }
 
-/** Runs an endpoint and puts its refusal into the API's failure form. */
+/** Runs an endpoint, and converts its refusal to the API's error format. */
 function effect(
   api: ApiDefinition,
   request: SandboxRequest,

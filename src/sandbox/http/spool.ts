@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 
 const writeTo = promisify(write);
 
-/** A body too large for memory, in a temporary file that disappears with the process. */
+/** A body that is too large for memory, in a temporary file that ends with the process. */
 export class Spool {
   readonly #fd: number;
   #size = 0;
@@ -15,7 +15,7 @@ export class Spool {
   constructor() {
     const path = join(tmpdir(), `sandbox-${randomUUID()}`);
     this.#fd = openSync(path, 'wx+', 0o600);
-    // The open file has no name any more: it is deleted however the process ends.
+    // The name is removed while the file is open, so the system deletes it at the end of the process.
     unlinkSync(path);
   }
 
@@ -23,7 +23,7 @@ export class Spool {
     return this.#size;
   }
 
-  /** Adds a chunk at the end; one at a time. */
+  /** Appends a chunk. Calls must not overlap. */
   async add(chunk: Buffer): Promise<void> {
     for (let done = 0; done < chunk.length; ) {
       const { bytesWritten } = await writeTo(this.#fd, chunk, done, chunk.length - done, null);
@@ -32,7 +32,7 @@ export class Spool {
     }
   }
 
-  /** All bytes from the start; any number of readers at a time. */
+  /** All bytes from the start, for any number of concurrent readers. */
   read(): Readable {
     return createReadStream('', { fd: this.#fd, start: 0, autoClose: false });
   }

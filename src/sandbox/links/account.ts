@@ -2,14 +2,14 @@ import { Refusal } from '../http/answer.ts';
 import { emailAddress, type LinksRoute, members, ok, optionalText } from './context.ts';
 import type { LinksStore, User } from './store.ts';
 
-/** The account as its owner sees it. Implements: Link API > Resources > Account. */
+/** The account in responses to its owner. Implements: Link API > Resources > Account. */
 export function viewAccount(store: LinksStore, user: User) {
   const { id, email, username, status, expires, registered } = user;
   const avatar = `${store.url}/media/avatar/${encodeURIComponent(username)}.svg`;
   return { id, email, username, avatar, status, expires, registered };
 }
 
-/** Refuses an email that another account has. */
+/** Rejects the email of another account. */
 export function freeEmail(store: LinksStore, email: string, except?: number): string {
   const taken = store.users.some(
     (user) => user.id !== except && user.email.toLowerCase() === email.toLowerCase(),
@@ -18,7 +18,7 @@ export function freeEmail(store: LinksStore, email: string, except?: number): st
   return email;
 }
 
-/** Refuses a password that is too short. Implements: Link API > Limits. */
+/** Rejects a password that is too short. Implements: Link API > Limits. */
 export function longEnough(password: string): string {
   if (password.length < 5) throw new Refusal(400, 'The password must be at least 5 characters');
   return password;
@@ -38,7 +38,7 @@ export const accountRoutes: readonly LinksRoute[] = [
       const body = members(context);
       const email = optionalText(body, 'email');
       const password = optionalText(body, 'password');
-      // The document leaves open which member is required; neither is certainly not an update.
+      // The documentation does not define which member is required; without both there is no update.
       if (email === undefined && password === undefined)
         throw new Refusal(400, 'The email or the password is required');
       const { account, store } = context;

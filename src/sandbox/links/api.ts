@@ -44,7 +44,7 @@ export function linksApi(store: LinksStore): ApiDefinition {
       return { body, logged: body };
     },
     credential: ({ headers }) => /^Bearer +(\S+)$/i.exec(headers['authorization'] ?? '')?.[1],
-    // All unknown keys share one limit, so that guessing is limited too.
+    // All unknown keys share one limit, so that guesses are limited too.
     bucket: (key) => (owner(key) ? `key ${key}` : 'unknown'),
     failure: (message, inBody) => ({ error: inBody ? 429 : 1, message }),
     run(request, key) {

@@ -19,14 +19,14 @@ function viewCampaign(store: LinksStore, campaign: Campaign) {
   return { id, name, public: campaign.public, rotator, list: `${store.url}/campaign/${id}` };
 }
 
-/** The answer of create and update, which carries the name under `domain`. */
+/** The response of create and update, which has the name under `domain`. */
 function written(store: LinksStore, campaign: Campaign) {
   const { name, ...rest } = viewCampaign(store, campaign);
   return ok({ domain: name, ...rest });
 }
 
 function freeSlug(context: LinksContext, slug: string | undefined, except?: number) {
-  // Such software turns any text into a slug; an empty one removes the rotator.
+  // Installations convert any text to a slug; an empty one removes the rotator.
   const clean = slug
     ?.toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')

@@ -16,7 +16,7 @@ function viewChannel({ id, name, description, color, starred }: Channel) {
   return { id, name, description, color, starred };
 }
 
-/** A thing in a channel, or undefined when it is gone. Implements: Link API > Channel item. */
+/** An item of a channel; undefined if it was deleted. Implements: Link API > Channel item. */
 function viewItem(context: LinksContext, type: ItemType, id: number) {
   const { store, account } = context;
   if (type === 'qr') {
@@ -87,7 +87,7 @@ export const channelRoutes: readonly LinksRoute[] = [
         throw new Refusal(400, 'The type must be links, bio or qr');
       const id = Number(itemid);
       existing(viewItem(context, type, id), 'Item');
-      // A channel contains a thing at most once: assigning it again changes nothing.
+      // A channel contains an item at most once: assigning it again changes nothing.
       if (!channel.items.some((item) => item.type === type && item.id === id))
         channel.items.push({ type, id });
       return ok({ message: 'Item successfully added to the channel.' });
@@ -100,7 +100,7 @@ export const channelRoutes: readonly LinksRoute[] = [
       const channel = find(context, id);
       const body = members(context);
       if (body['name'] !== undefined && body['name'] !== null) requiredText(body, 'name');
-      // All or nothing: every member is read before the first one is written.
+      // Atomic: all members are validated before the first one is written.
       Object.assign(channel, {
         name: optionalText(body, 'name') ?? channel.name,
         description: optionalText(body, 'description') ?? channel.description,
@@ -114,7 +114,7 @@ export const channelRoutes: readonly LinksRoute[] = [
     method: 'DELETE',
     path: '/api/channel/:id/delete',
     run: (context, { id }) => {
-      // Its items are rows of their own tables: only the assignments are removed.
+      // The items are rows of other tables: only the assignments are removed.
       context.store.channels.remove(context.account.id, find(context, id).id);
       return ok({ message: 'Channel has been deleted successfully.' });
     },

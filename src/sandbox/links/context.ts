@@ -4,7 +4,7 @@ import { cutPage } from '../http/paging.ts';
 import type { Route, SandboxRequest } from '../http/router.ts';
 import type { LinksStore, User } from './store.ts';
 
-/** What an endpoint of the link API works with: the store, and the account of the request's key. */
+/** The context of an endpoint of the link API: the store, and the account of the request's key. */
 export interface LinksContext {
   readonly store: LinksStore;
   readonly account: User;
@@ -20,8 +20,7 @@ export function ok(members: Record<string, unknown>): Answer {
 }
 
 /**
- * A list page inside `data`. `error` is the string "0" here, which the document allows and clients
- * must handle.
+ * A list page inside `data`. `error` is the string "0" here: the documentation allows it, and clients must handle it.
  * Implements: Link API > Pagination members.
  */
 export function listPage<R>(
@@ -34,13 +33,13 @@ export function listPage<R>(
   return json({ error: '0', data: { ...page.members, [key]: page.rows.map(view) } });
 }
 
-/** The row, or 404 by its name. */
+/** The row. Throws a refusal with 404 and the name without one. */
 export function existing<R>(row: R | undefined, what: string): R {
   if (row === undefined) throw new Refusal(404, `${what} does not exist`);
   return row;
 }
 
-/** The members of a JSON body; refuses anything that is no object. */
+/** The members of a JSON body. Rejects a body that is no object. */
 export function members(context: LinksContext): Record<string, unknown> {
   const { body, bytes } = context.request;
   if (bytes.length === 0) return {};
@@ -64,7 +63,7 @@ export function requiredText(body: Record<string, unknown>, name: string): strin
   return text;
 }
 
-/** An optional boolean member; 0 and 1 count too, as such software takes them. */
+/** An optional boolean member; 0 and 1 are accepted too, as by real installations. */
 export function optionalFlag(body: Record<string, unknown>, name: string): boolean | undefined {
   const value = body[name];
   if (value === undefined || value === null) return undefined;
@@ -73,14 +72,14 @@ export function optionalFlag(body: Record<string, unknown>, name: string): boole
   throw new Refusal(400, `The ${name} must be true or false`);
 }
 
-/** Refuses text that is no http or https address. */
+/** Rejects a text that is no http or https URL. */
 export function webAddress(text: string, name: string): string {
   if (!/^https?:\/\/[^\s/?#.]+(\.[^\s/?#.]+)*(:\d+)?([/?#]\S*)?$/i.test(text))
     throw new Refusal(400, `The ${name} must be a valid URL including http or https`);
   return text;
 }
 
-/** Refuses text that is no email address. */
+/** Rejects a text that is no email address. */
 export function emailAddress(text: string): string {
   if (!/^[^\s@<>"']+@[^\s@.<>"']+(\.[^\s@.<>"']+)+$/.test(text))
     throw new Refusal(400, 'The email is not valid');
@@ -96,7 +95,7 @@ export function optionalStamp(body: Record<string, unknown>, name: string): stri
   return text;
 }
 
-/** Refuses everyone without admin privileges. Implements: Link API > Authentication, rule 5. */
+/** Rejects accounts without admin privileges. Implements: Link API > Authentication, rule 5. */
 export function adminOnly(context: LinksContext): void {
   if (!context.account.admin)
     throw new Refusal(403, 'You do not have permission to access this endpoint');

@@ -43,8 +43,8 @@ export const domainRoutes: readonly LinksRoute[] = [
       const { domains } = context.store;
       if (domains.all().some((other) => new URL(other.domain).host === host))
         throw new Refusal(400, 'The domain has already been added');
-      // The document demands a domain that points at the service. The sandbox looks nothing up: it
-      // refuses only the names that by definition never resolve.
+      // The documentation requires a domain that points to the service. The sandbox does not resolve names: it
+      // rejects only names that by definition never resolve.
       if (/\.(invalid|test)$/.test(new URL(domain).hostname))
         throw new Refusal(400, 'The domain does not point to our server yet');
       const row = { owner: context.account.id, domain, redirectroot: '', redirect404: '' };

@@ -11,7 +11,7 @@ import {
   requiredText,
 } from './context.ts';
 
-/** The end of a subscription bought now; null when it never ends. */
+/** The end of a subscription that starts now; null without an end. */
 function endOf(type: string, from: number): string | null {
   const end = new Date(from);
   if (type === 'lifetime') return null;
@@ -19,7 +19,7 @@ function endOf(type: string, from: number): string | null {
   const day = end.getUTCDate();
   end.setUTCDate(1);
   end.setUTCMonth(months);
-  // The 31st of a short month is its last day, not a day of the next one.
+  // For the 31st, a shorter month uses its last day, not a day of the next month.
   const last = new Date(Date.UTC(end.getUTCFullYear(), end.getUTCMonth() + 1, 0)).getUTCDate();
   end.setUTCDate(Math.min(day, last));
   return stamp(end.getTime());

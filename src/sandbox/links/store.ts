@@ -3,7 +3,7 @@ import type { SandboxClock } from '../clock.ts';
 import type { Spool } from '../http/spool.ts';
 import { type Row, Table } from '../table.ts';
 
-/** An account of the link service, with members that only admins or no answers show. */
+/** An account of the link service, also with members that only admins get, or no response has. */
 export interface User {
   id: number;
   email: string;
@@ -56,7 +56,7 @@ export interface Campaign extends Row {
   links: Set<number>;
 }
 
-/** The three kinds of thing a channel holds. */
+/** The three types of channel items. */
 export type ItemType = 'links' | 'bio' | 'qr';
 
 /** A row of a channel; `items` in the order they were assigned. */
@@ -72,7 +72,7 @@ export interface Channel extends Row {
 export interface Destination extends Row {
   alias: string;
   title: string;
-  /** Where it leads; null for a bio page, which is a page of its own. */
+  /** The target of the link; null for a bio page, which has none. */
   target: string | null;
   date: string;
 }
@@ -115,7 +115,7 @@ export interface QrCode extends Row {
   stats: Record<string, unknown>;
 }
 
-/** A single-use login; `user` null once it was used. */
+/** A single-use login; `user` is null after its use. */
 export interface Login {
   user: number | null;
   until: number;
@@ -135,7 +135,7 @@ const NOUNS = [
   'qrs',
 ] as const;
 
-/** Everything the link service knows, in memory. */
+/** The data of the link service, in memory. */
 export class LinksStore {
   readonly url: string;
   readonly clock: SandboxClock;
@@ -160,7 +160,7 @@ export class LinksStore {
     this.maxLimit = maxLimit;
   }
 
-  /** Takes the plans, users and rows of another store, which no change of these reaches. */
+  /** Copies the plans, users and rows of another store, so that changes here do not affect it. */
   copyFrom(other: LinksStore): void {
     this.plans = other.plans;
     this.users = other.users.map((user) => ({ ...user }));
@@ -170,19 +170,19 @@ export class LinksStore {
     channels.copyFrom(channels, (row) => ({ ...row, items: [...row.items] }));
   }
 
-  /** Removes a user and everything that was theirs. */
+  /** Removes a user and all rows of the user. */
   removeUser(id: number): void {
     this.users = this.users.filter((user) => user.id !== id);
     for (const noun of NOUNS) this[noun].removeOwner(id);
   }
 }
 
-/** A short alias: the same one for the same text. */
+/** A short alias, equal for equal texts. */
 export function aliasOf(text: string): string {
   return hash('sha256', text, 'base64url').replace(/[-_]/g, '').slice(0, 6);
 }
 
-/** An API key: the same one for the same text. */
+/** An API key, equal for equal texts. */
 export function keyOf(text: string): string {
   return hash('sha256', `key of ${text}`, 'hex').slice(0, 40);
 }
@@ -192,12 +192,12 @@ export function secret(): string {
   return randomBytes(24).toString('base64url');
 }
 
-/** A number of 32 bits, the same one for the same text: variety without randomness. */
+/** A number of 32 bits, equal for equal texts: varied data without randomness. */
 export function spread(text: string): number {
   return hash('sha256', text, 'buffer').readUInt32BE(0);
 }
 
-/** Turns a spread number into one of the choices. */
+/** Selects one of the choices by a number. */
 export function pick<T>(choices: readonly [T, ...T[]], number: number): T {
   return choices[number % choices.length] ?? choices[0];
 }

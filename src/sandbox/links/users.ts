@@ -15,10 +15,10 @@ import {
 } from './context.ts';
 import { keyOf, type LinksStore, type Plan, secret, type User } from './store.ts';
 
-/** How long a single sign-on address works, in milliseconds. Implements: Link API > States. */
+/** Validity of a single sign-on URL, in milliseconds. Implements: Link API > States. */
 const LOGIN_LIFETIME = 3_600_000;
 
-/** A user as an admin sees them, with the secret key. Implements: Link API > Resources > User. */
+/** A user in responses to an admin, with the secret key. Implements: Link API > Resources > User. */
 function viewUser(store: LinksStore, user: User) {
   return { ...viewAccount(store, user), planid: user.planid, apikey: user.apikey };
 }
@@ -111,7 +111,7 @@ export const userRoutes: readonly LinksRoute[] = [
     run: (context, { id }) => {
       adminOnly(context);
       const user = find(context, id);
-      // Not in the document; without it the account behind the gateway could remove itself.
+      // Not in the documentation; without it, the gateway's account could delete itself.
       if (user === context.account) throw new Refusal(400, 'You cannot delete your own account');
       context.store.removeUser(user.id);
       return ok({ message: 'User has been deleted successfully.' });

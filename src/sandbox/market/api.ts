@@ -6,7 +6,7 @@ import type { MarketStore, Seller } from './store.ts';
 
 interface MarketContext {
   readonly seller: Seller;
-  /** A parameter from wherever it came. */
+  /** A parameter of the query or the body. */
   readonly parameter: (name: string) => string | undefined;
 }
 
@@ -75,7 +75,7 @@ export function marketApi(store: MarketStore): ApiDefinition {
   };
 }
 
-/** The document leaves open how parameters of a POST are encoded: query, JSON and form all count. */
+/** The documentation does not define the encoding of POST parameters: query, JSON and form are accepted. */
 function find(request: SandboxRequest, name: string): string | undefined {
   const body = request.method === 'POST' ? request.body : undefined;
   const inBody =
@@ -97,7 +97,7 @@ function parseBody(type: string, bytes: Buffer): unknown {
   }
 }
 
-/** Text fields of a multipart form, the form many HTTP clients make of plain fields. */
+/** Text fields of a multipart form, in which many HTTP clients send plain fields. */
 function parseMultipart(text: string): Record<string, string> {
   const fields: Record<string, string> = {};
   for (const [, name = '', value = ''] of text.matchAll(

@@ -33,7 +33,7 @@ export interface Purchase {
   date: string;
 }
 
-/** A seller with what belongs to their key. */
+/** A seller, with the data of the seller's key. */
 export interface Seller {
   key: string;
   username: string;
@@ -43,7 +43,7 @@ export interface Seller {
   purchases: Purchase[];
 }
 
-/** Everything the marketplace knows, in memory. */
+/** The data of the marketplace, in memory. */
 export class MarketStore {
   readonly url: string;
   sellers: Seller[] = [];

@@ -1,7 +1,7 @@
 import { type Answer, escapeHtml, raw } from '../http/answer.ts';
 import { spread } from '../links/store.ts';
 
-/** Kinds of drawn picture, each with its size. */
+/** Kinds of generated pictures, each with its size. */
 const SIZES = {
   avatar: [256, 256],
   cover: [1200, 320],
@@ -18,7 +18,7 @@ export function isPictureKind(kind: string | undefined): kind is PictureKind {
   return kind !== undefined && Object.hasOwn(SIZES, kind);
 }
 
-/** Draws a picture as SVG: a disc in colours that come from `seed`, with a label on it. */
+/** Draws a picture as SVG: a disc with a label, in colours derived from `seed`. */
 export function drawPicture(kind: PictureKind, seed: string, label: string): Answer {
   const [width, height] = SIZES[kind];
   const hue = spread(seed) % 360;

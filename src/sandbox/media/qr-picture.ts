@@ -4,8 +4,8 @@ import { qrContent } from '../links/assets/qr-content.ts';
 import type { QrCode } from '../links/store.ts';
 
 /**
- * Draws a QR code in its colours, as a phone can scan it. Leaves out its logo, which may be a picture
- * on another server: the sandbox sends no requests.
+ * Draws a QR code in its colours, so that a phone can scan it. Without its logo, which may be a picture on another
+ * server: the sandbox sends no requests.
  */
 export async function drawQr(qr: QrCode, format: 'svg' | 'png'): Promise<Answer> {
   const text = qrContent(qr.type, qr.data);

@@ -3,11 +3,11 @@ import { type Answer, escapeHtml, htmlPage, raw } from '../http/answer.ts';
 import type { SandboxRequest } from '../http/router.ts';
 import type { LinksStore, StoredFile } from '../links/store.ts';
 
-/** Sends an uploaded file, if its password, last day and number of downloads allow it. */
+/** Sends an uploaded file, if its password, last day and maximum number of downloads permit. */
 export function download(store: LinksStore, file: StoredFile, request: SandboxRequest): Answer {
   const name = escapeHtml(file.name);
   const end = file.expiry === null ? undefined : readStamp(file.expiry);
-  // The last day is a whole day: the document gives a date without a time.
+  // Includes the whole last day: the documentation has a date without a time.
   if (end !== undefined && store.clock.wall() >= end + DAY)
     return htmlPage('No longer available', `<p>The download of ${name} has expired.</p>`, 410);
   if (file.maxdownloads !== null && file.downloads >= file.maxdownloads)
@@ -20,7 +20,7 @@ export function download(store: LinksStore, file: StoredFile, request: SandboxRe
   if (request.method !== 'HEAD') file.downloads += 1;
   const extension = file.filename.split('.').pop()?.toLowerCase() ?? '';
   const answer = raw(TYPES[extension] ?? 'application/octet-stream', file.content);
-  // Never shown in place: an uploaded page must not run scripts under this address.
+  // As an attachment: an uploaded page must not run scripts on this origin.
   answer.headers['content-disposition'] =
     `attachment; filename*=UTF-8''${encodeURIComponent(file.filename)}`;
   answer.headers['x-content-type-options'] = 'nosniff';

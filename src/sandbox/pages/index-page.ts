@@ -1,13 +1,13 @@
 import { type Answer, escapeHtml, htmlPage } from '../http/answer.ts';
 
-/** The page at `/`: what this server is and what it answers. */
+/** The page at `/`, which describes this server and lists its endpoints. */
 export function indexPage(given: {
   title: string;
   intro: string;
   url: string;
   example: string;
   endpoints: readonly { method: string; path: string }[];
-  /** Addresses worth a look, as label and path. */
+  /** Addresses of examples, as label and path. */
   look: readonly (readonly [string, string])[];
 }): Answer {
   const { title, intro, url, example, endpoints, look } = given;

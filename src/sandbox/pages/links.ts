@@ -84,7 +84,7 @@ const PAGES: readonly Page<LinksStore>[] = [
   },
 ];
 
-/** Anything of the link service outside /api. */
+/** The pages of the link service, outside /api. */
 export function linksPage(
   store: LinksStore,
   request: SandboxRequest,
@@ -121,19 +121,19 @@ function index(
   };
 }
 
-/** The address works once and for an hour. Implements: Link API > States and transitions. */
+/** The URL is valid once, for an hour. Implements: Link API > States and transitions. */
 function signIn(store: LinksStore, request: SandboxRequest, token: string): Answer {
   const login = shown(store.logins.get(token));
   const user = store.users.find((row) => row.id === login.user);
   if (!user || store.clock.wall() >= login.until)
     throw new Refusal(410, 'This sign-in address was used already or has expired');
-  // Chat programs send a HEAD to preview a link, which must not use it up.
+  // Chat programs send a HEAD to preview a link: it must not count as a use.
   if (request.method !== 'HEAD') login.user = null;
   const name = escapeHtml(user.username);
   return htmlPage('Welcome', `<p>You are signed in as <strong>${name}</strong>.</p>`);
 }
 
-/** A page about a row, whose title the seed holds escaped. */
+/** A page about a row. The title of the row is already escaped. */
 function plainPage(title: string, content: string): Answer {
   return htmlPage(unescapeHtml(title), content);
 }

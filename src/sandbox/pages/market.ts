@@ -37,7 +37,7 @@ const PAGES: readonly Page<MarketStore>[] = [
   },
 ];
 
-/** Anything of the marketplace outside /api. */
+/** The pages of the marketplace, outside /api. */
 export function marketPage(
   store: MarketStore,
   request: SandboxRequest,

@@ -1,13 +1,13 @@
 import { type Answer, escapeHtml, htmlPage, Refusal } from '../http/answer.ts';
 import { findRoute, type Route, type SandboxRequest } from '../http/router.ts';
 
-/** One page outside /api. */
+/** A page outside /api. */
 export type Page<Store> = Route<
   { store: Store; request: SandboxRequest },
   Answer | Promise<Answer>
 >;
 
-/** The page or picture at an address; a refusal becomes a page too. */
+/** The page or picture for a path; a refusal is a page too. */
 export async function showPage<Store>(
   pages: readonly Page<Store>[],
   store: Store,

@@ -11,7 +11,7 @@ import {
 import { ago } from './nouns.ts';
 import { ASSETS, CHANNELS, CLIENTS, PLACES } from './words.ts';
 
-/** Fills in links, bio pages and QR codes of one account. */
+/** Adds links, bio pages and QR codes to one account. */
 export function seedItems(store: LinksStore, owner: number, clients: number): void {
   for (const [place, [client, short]] of CLIENTS.slice(0, clients).entries()) {
     const name = escapeHtml(client);
@@ -49,7 +49,7 @@ export function seedItems(store: LinksStore, owner: number, clients: number): vo
   }
 }
 
-/** Fills in channels of one account and puts things into them. */
+/** Adds channels with items to one account. */
 export function seedChannels(store: LinksStore, owner: number, count: number): void {
   const links = store.links.of(owner).toReversed();
   const bios = store.bios.of(owner).toReversed();
@@ -61,7 +61,7 @@ export function seedChannels(store: LinksStore, owner: number, count: number): v
     if (name === 'Archive') put(channel, 'links', links);
     else if (name === 'Packaging codes') put(channel, 'qr', qrs.slice(-24));
     else {
-      // Slices that wander over the rows: neighbours share a few things, as real channels do.
+      // Overlapping slices of the rows: adjacent channels share a few items, as real ones do.
       const from = (rows: readonly { id: number }[], size: number) =>
         Array.from({ length: size }, (_, step) => rows[(index * 5 + step * 3) % rows.length]);
       put(channel, 'links', from(links, 3 + (index % 4)));
@@ -82,7 +82,7 @@ function put(
   }
 }
 
-/** What the code says: mostly links, as in life, and now and then each of the other types. */
+/** The content of a code: mostly links, and sometimes each of the other types. */
 function content(client: string, short: string, index: number): { type: string; data: unknown } {
   const site = `https://www.${short}.com`;
   const phone = `+49 30 55${String(1000 + index * 7)}`;
@@ -107,10 +107,10 @@ function content(client: string, short: string, index: number): { type: string; 
   }
 }
 
-/** Scans and their statistics: the parts add up to the whole. */
+/** Scans and their statistics, which sum to the number of scans. */
 function scanned(seed: string, index: number): { scans: number; stats: Record<string, unknown> } {
   const number = spread(seed);
-  // The last place of some clients was never scanned.
+  // The last code of some clients was never scanned.
   const scans = index === 4 && number % 3 === 0 ? 0 : 12 + (number % 940);
   if (scans === 0) return { scans, stats: noScans() };
   const social = Math.floor(scans / 9);
@@ -126,7 +126,7 @@ function scanned(seed: string, index: number): { scans: number; stats: Record<st
   return { scans, stats };
 }
 
-/** Shares a total among labels, largest first; counts are strings, as the document has them. */
+/** Distributes a total over labels, largest first. Counts are strings, as in the documentation. */
 function split(total: number, labels: string[], number: number): Record<string, string> {
   let left = total;
   const shares: Record<string, string> = {};

@@ -5,12 +5,12 @@ import { seedNouns } from './nouns.ts';
 import { ACCOUNT_IDS, seedPeople } from './people.ts';
 import { CHANNELS, CLIENTS } from './words.ts';
 
-/** The seeded rows, made once: a reset, and another sandbox of the process, only copies them. */
+/** The seeded rows, created once: a reset, and another sandbox in the process, copy them. */
 let seeded: LinksStore | undefined;
 
 /**
- * Fills an empty store: the studio (admin key) has everything, the pro key's account a little, the
- * free key's account almost nothing, everybody else nothing. The same rows under the same ids, always.
+ * Fills an empty store: the studio (admin key) has all kinds of rows, the pro key's account a few, the free key's
+ * account almost none, the other accounts none. Rows and ids are always the same.
  */
 export function seedLinks(store: LinksStore): void {
   seeded ??= make();
@@ -20,7 +20,7 @@ export function seedLinks(store: LinksStore): void {
 function make(): LinksStore {
   const store = new LinksStore('', machineClock, 0);
   seedPeople(store);
-  // Real services hand out one sequence to everybody, so no account starts at 1.
+  // Real services have one sequence of ids for all accounts, so no account starts at 1.
   store.links.startAfter(1040);
   store.bios.startAfter(60);
   store.qrs.startAfter(300);

@@ -4,10 +4,10 @@ import type { Item, MarketStore, Purchase, Seller } from '../market/store.ts';
 import { type Kind, MARKET_WORDS } from './market-words.ts';
 import { SEED_DAY } from './words.ts';
 
-/** The key of the seller with items, and that of one who sells nothing. */
+/** The keys of the seller with items, and of one without items. */
 export const MARKET_KEYS = { seller: keyOf('market seller'), empty: keyOf('market newcomer') };
 
-/** Purchase codes: the last valid one has no support; the last invalid one is another seller's form. */
+/** Purchase codes: the last valid one has no support; the last invalid one has the format of a code. */
 export const PURCHASE_CODES = {
   valid: [
     '7c0e2f64-3b1d-4c57-9a6e-51f0d2b8e913',
@@ -24,7 +24,7 @@ export const PURCHASE_CODES = {
   ],
 };
 
-/** Fills an empty store with two sellers, the same always. */
+/** Fills an empty store with two sellers, which are always the same. */
 export function seedMarket(store: MarketStore): void {
   const items = MARKET_WORDS.map((word, index) => item(store.url, word, index));
   store.sellers.push({
@@ -119,7 +119,7 @@ function purchase(code: string, items: Item[], index: number): Purchase {
     price: extended ? bought.price.extended : bought.price.regular,
     currency: bought.currency,
     item: bought,
-    // Six months of support, past for the older purchases; absent when there is none at all.
+    // Six months of support, expired for older purchases; absent without support.
     ...(supported ? { supported_until: iso(at + 182 * DAY) } : {}),
     downloaded: index % 4 !== 1,
     date: iso(at),

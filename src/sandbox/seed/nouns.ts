@@ -3,12 +3,12 @@ import { PIXEL_TYPES } from '../links/assets/pixels.ts';
 import { aliasOf, type LinksStore } from '../links/store.ts';
 import { CAMPAIGNS, CLIENTS, SEED_DAY } from './words.ts';
 
-/** A seeded moment `days` days before the seed day, at some time of a working day. */
+/** A seeded time `days` days before the seed day, during working hours. */
 export function ago(days: number): string {
   return stamp(SEED_DAY - days * DAY - ((days * 7919) % 480) * 60_000 - ((days * 37) % 60) * 1000);
 }
 
-/** Fills in domains, overlays, splash pages, pixels, campaigns and files of one account. */
+/** Adds domains, overlays, splash pages, pixels, campaigns and files of one account. */
 export function seedNouns(store: LinksStore, owner: number, share: 'all' | 'few'): void {
   const part = <T>(rows: readonly T[], few = 2) => (share === 'all' ? rows : rows.slice(0, few));
   if (share === 'all') seedDomains(store, owner);

@@ -13,7 +13,7 @@ export const LINK_KEYS = {
 /** Ids of the accounts behind the seeded keys. */
 export const ACCOUNT_IDS = { admin: 12, pro: 31, free: 32 };
 
-/** Fills in the plans and the users. */
+/** Adds the plans and the users. */
 export function seedPeople(store: LinksStore): void {
   store.plans = plans();
   const staff = [
@@ -32,7 +32,7 @@ export function seedPeople(store: LinksStore): void {
     const plan = ([1, 2, 1, 3, 1] as const)[index % 5] ?? 1;
     const host = ['posteo.net', 'fastmail.com', 'proton.me'][index % 3] ?? 'posteo.net';
     const user = { username: name, email: `${name}@${host}`, apikey: keyOf(name), plan };
-    // Real ids have gaps, of different sizes, and are never given twice.
+    // Real ids have gaps of different sizes, and are never reused.
     addUser(store, { ...user, id: 41 + index * 3 + Math.min(index % 4, 2), admin: index === 10 });
   }
 }
@@ -51,7 +51,7 @@ function addUser(
   const { plan, ...user } = given;
   const registered = SEED_DAY - (900 - user.id * 4) * DAY + user.id * 617_000;
   const free = plan === 1;
-  // Every seventh subscription is for life: it has a plan but no end.
+  // Every seventh subscription has a plan but no end.
   const lifelong = !free && user.id % 7 === 5;
   store.users.push({
     ...user,
@@ -85,7 +85,7 @@ function plans(): Plan[] {
       name: 'Agency &amp; Partners',
       free: false,
       prices: { monthly: 39, yearly: 390, lifetime: 990 },
-      // In such software, 0 means unlimited.
+      // In real installations, 0 means unlimited.
       limits: limits({ links: 0, clicks: 0, retention: 0, count: 0, on: 'all' }),
     },
   ];

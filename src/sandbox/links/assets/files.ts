@@ -55,7 +55,7 @@ export const fileRoutes: readonly LinksRoute[] = [
         .of(account.id)
         .filter(({ name }) => name.toLowerCase().includes(search));
       const page = cutPage(files, request.query, store.maxLimit);
-      // The one list whose pagination members stand at the top level.
+      // The only list with its pagination members at the top level.
       return ok({
         ...page.members,
         list: page.rows.map((file) => {

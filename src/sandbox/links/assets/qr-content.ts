@@ -5,9 +5,9 @@ import { webAddress } from '../context.ts';
 const QR_TYPES = ['text', 'vcard', 'link', 'email', 'phone', 'sms', 'wifi'] as const;
 
 /**
- * The text a phone reads from a code of this type; refuses data of another shape.
+ * The text that a phone reads from a code of this type. Rejects data of another format.
  *
- * The document says "string or array depending on type" and no more. Text, links and phone numbers
+ * The documentation only says "string or array depending on type". Text, links and phone numbers
  * are strings; business cards and networks are arrays, as a JSON object of named parts or a JSON
  * array in the order the parts are named below; email and sms may be either.
  * Implements: Link API > QR codes.
@@ -55,7 +55,7 @@ function encode(type: string, data: unknown): string {
   }
 }
 
-// Order of the parts when they come as a plain array, and other names such software gives them.
+// The order of the parts in a plain array, and other names of the parts in installations.
 const PARTS: Record<string, string[]> = {
   email: ['email', 'subject', 'body'],
   sms: ['phone', 'message'],

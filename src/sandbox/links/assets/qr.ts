@@ -102,7 +102,7 @@ export const qrRoutes: readonly LinksRoute[] = [
     run: (context, { id }) => {
       const qr = find(context, id);
       const body = members(context);
-      // A type that comes along says what the data are; without one they stay what they were.
+      // With a type, the data are of that type; without one, the type is unchanged.
       const type = optionalText(body, 'type') ?? qr.type;
       qrContent(type, body['data']);
       const background = color(body, 'background') ?? qr.background;
