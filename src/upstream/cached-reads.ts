@@ -24,12 +24,12 @@ import type { Ingredient, IngredientSource, Receipt, Watch } from './receipt.ts'
 import type { Stamp } from './request.ts';
 import type { KeyAuthorization } from './wire/key-authorization.ts';
 
-/** What the cache has for a read. */
+/** The state of a read in the cache. */
 interface Lookup<T> {
   readonly hit: Hit<T> | undefined;
   /** The entry as an ingredient of a response; absent if there is none. */
   readonly ingredient: Ingredient | undefined;
-  /** Whether a reader gets it at once. */
+  /** Whether a reader gets it immediately. */
   readonly serves: boolean;
 }
 
@@ -46,7 +46,7 @@ interface CachedReadsOptions {
   readonly events: EventStream | undefined;
 }
 
-/** The cache as one upstream's readers and writers see it: which entries serve, and what follows from that. */
+/** The cache for the readers and writers of one upstream: decides which entries serve, and records their use. */
 export class CachedReads implements IngredientSource {
   readonly #options: CachedReadsOptions;
   /** Adds the cache key to a read. */
@@ -67,17 +67,17 @@ export class CachedReads implements IngredientSource {
     return hit && this.#allowed(of, hit);
   }
 
-  /** An entry, unless the key of its reader is refused, and it is not good enough for that. */
+  /** An entry, unless the key of its reader was rejected and the entry is too old. */
   #allowed<T>({ credential, key }: KeyedRead<T>, hit: Hit<T>): Hit<T> | undefined {
     const { authorization, cache } = this.#options;
     if (hit.state !== 'fresh' && authorization.isRefused(credential)) return undefined;
     if (!credential.ofCaller) return hit;
-    // Another replica may have learnt that a caller's key is refused.
+    // Another replica may know that a caller's key was rejected.
     const everything = everythingOf(scopeOfKey(key));
     return cache.holds([everything], hit.entry.stamp.generation) ? hit : undefined;
   }
 
-  /** As `find`, without counting as a use; or what the operation has waited for itself. */
+  /** As `find`, without counting as a use; or the response for which the operation has waited. */
   peek<T>(of: KeyedRead<T>, receipt?: Receipt): Hit<T> | undefined {
     const found = this.#options.cache.peek(of.key) as Hit<T> | undefined;
     const hit = found && this.#allowed(of, found);
@@ -105,7 +105,7 @@ export class CachedReads implements IngredientSource {
     };
   }
 
-  /** The entry of a read as `find` finds it, and whether it is what a reader gets at once. */
+  /** The entry of a read as `find` finds it, and whether a reader gets it immediately. */
   lookUp<T>(of: KeyedRead<T>): Lookup<T> {
     const hit = this.find(of);
     if (!hit) return NOTHING;
@@ -119,7 +119,7 @@ export class CachedReads implements IngredientSource {
     if (!ingredient.of.read.page?.reload) this.#options.refresher.asked([ingredient]);
   }
 
-  /** Counts an entry that served at once. */
+  /** Counts an entry that was served immediately. */
   count({ of, stale }: Ingredient): void {
     this.#emit(of.read.resource, stale ? 'stale' : 'hit', 1);
   }
@@ -133,7 +133,7 @@ export class CachedReads implements IngredientSource {
       count[stale ? 'stale' : 'hit'] += 1;
       counts.set(resource, count);
     }
-    // To count each read with its labels would cost more.
+    // Counting each read with its labels would cost more.
     for (const [resource, { hit, stale }] of counts) {
       if (hit > 0) this.#emit(resource, 'hit', hit);
       if (stale > 0) this.#emit(resource, 'stale', stale);
@@ -191,7 +191,7 @@ export class CachedReads implements IngredientSource {
     awaited.set(of.key, { ...known, tags: [...known.tags, ...tags] });
   }
 
-  /** What an operation has waited for, unless a write has touched it since. */
+  /** The response for which an operation has waited, unless a write has touched it since. */
   waitedFor<T>({ key }: KeyedRead<T>, { awaited }: Receipt): CacheEntry<T> | undefined {
     const entry = awaited.get(key);
     const holds = entry && this.#options.cache.holds(entry.tags, entry.stamp.generation);

@@ -24,17 +24,17 @@ export interface ClientOptions extends ExchangeOptions {
   readonly freshness: Readonly<Record<Resource, Freshness>>;
   /** Requests per window and key. */
   readonly rateLimit: number;
-  /** Requests that one operation may make; never more than a window has, and this many by default. */
+  /** Maximum number of requests per operation; at most the limit of a window, which is the default. */
   readonly maxCallsPerOperation?: number;
   /** Replaces the parts of cache keys that represent a request's body. */
   readonly digest: Digest;
-  /** Keys whose budgets are held at the same time; unlimited unless callers bring their own keys. */
+  /** Maximum number of keys with a budget; unlimited unless callers send their own keys. */
   readonly maxKeys?: number;
-  /** Called with each partition that is forgotten, because its key was refused. */
+  /** Called with each partition that is removed because its key was rejected. */
   readonly onForgotten?: (partition: string) => void;
-  /** Remembers what each key has spent across processes; without one, nothing was spent before. */
+  /** Saves the sent requests of each key across restarts; without it, none are assumed before the start. */
   readonly journal?: Journal;
-  /** Makes the budget of a key, where replicas share it; by default this process has its keys to itself. */
+  /** Creates the budget of a key that replicas share; by default, budgets are not shared. */
   readonly budgetOf?: ((secret: string) => Budget) | undefined;
   /** The responses shared by replicas, if there are several. */
   readonly answers?: SharedAnswers | undefined;
@@ -42,19 +42,19 @@ export interface ClientOptions extends ExchangeOptions {
   readonly events?: EventStream;
 }
 
-/** One upstream API behind its budget: the only way to it. Puts together what a `Reader` goes through. */
+/** One upstream API behind its budget: the only access to it. Composes the parts that a `Reader` uses. */
 export class Client {
   readonly #options: ClientOptions;
   readonly #refresher: Refresher;
   readonly #wire: Wire;
   /** The budgets of all keys in use. */
   readonly budgets: Budgets;
-  /** What the cache has for the readers of this upstream. */
+  /** The cache for the readers of this upstream. */
   readonly cached: CachedReads;
   /** The responses of other replicas; `null` without replicas. */
   readonly sharedCache: SharedCache | null;
   readonly inFlight: InFlight;
-  /** The way of a read that no cache entry serves at once. */
+  /** The steps of a read that no cache entry serves immediately. */
   readonly fetcher: Fetcher;
   readonly writes: Writes;
 
@@ -104,8 +104,8 @@ export class Client {
   }
 
   /**
-   * Forgets what was read with a key that is refused or not used any more; where there are other replicas, until they
-   * have too. What is in flight ends with that key, for those who wait for it.
+   * Removes all data read with a key that was rejected or is no longer used; resolves when other replicas have removed it
+   * too. Requests in flight complete with that key for the callers that wait for them.
    */
   forget(credential: Credential): AtOnce<void> {
     const { cache, onForgotten } = this.#options;
@@ -115,7 +115,7 @@ export class Client {
     this.#refresher.forget(partition);
     this.budgets.refused(credential);
     onForgotten?.(partition);
-    // It notifies watchers, which can return at once.
+    // Notifies watchers, which can read again immediately.
     cache.forget(scope);
     return cache.touch([everythingOf(scope)]);
   }
@@ -124,7 +124,7 @@ export class Client {
     return this.#options.api.upstream;
   }
 
-  /** Requests per window and key by the settings; what a budget is granted can be another number. */
+  /** The configured number of requests per window and key; the limit of a budget can differ. */
   get rateLimit(): number {
     return this.#options.rateLimit;
   }
@@ -139,7 +139,7 @@ export class Client {
     return this.#wire.heldMs;
   }
 
-  /** Number of watched responses; the watchers must bound it. */
+  /** Number of watched responses. The watchers must limit it. */
   get watched(): number {
     return this.#refresher.watches.size;
   }

@@ -50,7 +50,7 @@ function diagnose(witnessed: Witnessed, subject: Subject, wallMs: number): Findi
   return findings;
 }
 
-/** The same, with an outage of the upstream, which is no matter of the configuration. */
+/** The same, including an outage of the upstream, which is not a problem of the configuration. */
 export function findingsOf(witnessed: Witnessed, subject: Subject, wallMs: number): Finding[] {
   const findings = diagnose(witnessed, subject, wallMs);
   const { outcome } = witnessed;
@@ -59,17 +59,17 @@ export function findingsOf(witnessed: Witnessed, subject: Subject, wallMs: numbe
   return [...findings, world(sentence)];
 }
 
-/** What the latest request to an upstream has shown. */
+/** The result of the latest request to an upstream. */
 export interface LastResult {
   /** On `clock.now()`. */
   readonly at: number;
-  /** Empty where nothing is wrong. */
+  /** Empty if there is no problem. */
   readonly findings: readonly Finding[];
 }
 
 /**
- * Keeps what the latest request has shown, for a probe that may not send one. Complains of each finding once, from the
- * first request on until one has worked: what comes later is no matter of the configuration.
+ * Stores the result of the latest request, for a probe that may not send one. Reports each finding once, until a request
+ * has succeeded: later problems are not caused by the configuration.
  */
 export class FaultWatch implements Witness {
   readonly subject: Subject;
@@ -128,7 +128,7 @@ function faultOf(
         )
       : null;
   }
-  // An outage is reported as that wherever it is met.
+  // An outage is always reported as such.
   if (failure.kind === 'unavailable') return null;
   if (status >= 300 && status < 400) {
     return configuration(

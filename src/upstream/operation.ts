@@ -13,21 +13,21 @@ export interface Caller {
   /** The name to which slots are charged in the fair order. */
   readonly name: string;
   readonly receipt: Receipt;
-  /** How long the operation may wait for turns in all, in milliseconds. */
+  /** Maximum total time that the operation waits for turns, in milliseconds. */
   readonly maxWaitMs: number;
   /** Aborts when the caller has hung up. */
   readonly signal: AbortSignal;
 }
 
-/** Watches each read of an operation from before its response, so that no change is missed. */
+/** Watches each read of an operation, starting before its response, so that no change is missed. */
 export interface ReadWatcher {
-  /** A read begins, which `watch` watches; call the returned function when it has ended. */
+  /** A read starts, which `watch` watches; call the returned function when it has ended. */
   begin(of: KeyedRead, watch: (changed: WatchListener, watchers: Watchers) => Watch): () => void;
   /** The state of a budget, whose changes are watched from then on. */
   budgetState(source: BudgetSource, credential: Credential): KeyState;
 }
 
-/** One upstream, as far as its budgets go. */
+/** The budgets of one upstream. */
 export interface BudgetSource {
   readonly upstream: UpstreamName;
   budgetState(credential: Credential): KeyState;
@@ -37,7 +37,7 @@ export interface BudgetSource {
 export interface PlannedMode {
   readonly kind: 'planned';
   readonly dryRun: DryRun;
-  /** Whether no other page is read here, whatever the page contains. Without it, pages can follow. */
+  /** Whether no other page is read here, regardless of the content of the page. If absent, pages can follow. */
   readonly suffices?: (read: Read<unknown>) => boolean;
   /**
    * The fields that need a read, as response paths without indices. `about` is `Read.about`, for readers that read
@@ -68,8 +68,8 @@ export interface Access {
 }
 
 /**
- * Whether a caller may use a key that is not theirs. Before `admit` has resolved nothing is read, written or sent for
- * them, and nothing is known of the cache or the budget.
+ * Whether a caller may use a key of the gateway. Before `admit` has resolved, nothing is read, written or sent for the
+ * caller, and neither the cache nor the budget is revealed.
  */
 export class Admittance {
   readonly #check: () => Promise<unknown>;

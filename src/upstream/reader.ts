@@ -8,7 +8,7 @@ import { PlannedReads } from './dry-run/planned-reads.ts';
 import type { Access, Looking } from './operation.ts';
 import type { Call, Read, Write } from './request.ts';
 
-/** Thrown if an operation in `cacheOnly` mode cannot be answered. Nothing has happened then. */
+/** Thrown if an operation in `cacheOnly` mode cannot be served from the cache. It has no side effects. */
 export const NOT_CACHED = Symbol('not cached');
 
 /** One upstream API for operations, each in its mode. */
@@ -50,7 +50,7 @@ export class Reader {
     const { receipt } = access.caller;
     const { cached, fetcher } = this.#client;
     const { hit, ingredient, serves } = cached.lookUp(of);
-    // What the operation has waited for is read by it once, however short its ttl.
+    // An operation reads a response for which it has waited only once, regardless of its ttl.
     if (hit?.state !== 'fresh' && receipt.awaited.has(of.key) && !of.read.page?.reload) {
       const waited = cached.waitedFor(of, receipt);
       if (waited) return waited.value;
@@ -74,7 +74,7 @@ export class Reader {
     const ended = watcher.begin(of, (changed, watchers) => cached.watch(of, changed, watchers));
     try {
       const value = this.#cached(of, access);
-      // A failed read is watched too: when it succeeds for another reader, it does here.
+      // A failed read is watched too, because another reader may succeed.
       if (value instanceof Promise) return value.finally(ended);
       ended();
       return value;
@@ -85,8 +85,8 @@ export class Reader {
   }
 
   /**
-   * Sends a write: exactly 1 upstream request, which is never repeated once it can have had an effect. After this
-   * returns or throws, no reader sees the state before it.
+   * Sends a write: exactly 1 upstream request, which is never repeated if it can have had an effect. After this returns
+   * or throws, no reader gets the state before it.
    * @throws UpstreamRejected `UPSTREAM_REJECTED` if the upstream rejected it.
    * @throws GatewayError `OUTCOME_UNKNOWN` if it may or may not have happened; `BUDGET_EXHAUSTED` and the other
    * `UPSTREAM_...` codes if it has not.
@@ -113,15 +113,15 @@ export class Reader {
     throw mode.kind === 'cacheOnly' ? NOT_CACHED : new TypeError('a live query asked for a secret');
   }
 
-  /** Whether other replicas may have entries that this process has not, and they may be looked for. */
+  /** Whether other replicas may have entries that this process lacks, and this mode may read them. */
   prefetches({ admittance, mode }: Looking): boolean {
     const mayLook = admittance?.isAdmitted !== false && mode?.kind !== 'cacheOnly';
     return mayLook && this.#client.sharedCache !== null;
   }
 
   /**
-   * Loads what other replicas have of these reads into the cache, so that `peek` finds it: no upstream request.
-   * Returns nothing to wait for if this process is alone, or has all of it.
+   * Loads the responses of other replicas to these reads into the cache, so that `peek` finds them: no upstream request.
+   * Returns no promise if this process has no replicas, or has all responses.
    */
   prefetch(reads: readonly Read<unknown>[], looking: Looking): AtOnce<void> {
     const { credential, mode } = looking;
@@ -156,7 +156,7 @@ export class Reader {
 
   /**
    * The state of the budget of a credential's key. Costs nothing.
-   * @throws NOT_CACHED, because it is valid for one moment only.
+   * @throws NOT_CACHED, because it changes continuously.
    * @throws TypeError for a caller that was not admitted, which is a bug.
    */
   budgetState({ admittance, credential, mode }: Looking): KeyState {

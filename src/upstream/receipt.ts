@@ -10,22 +10,22 @@ import type { EntryWatch } from './cache/watches.ts';
 import type { Stamp } from './request.ts';
 import { Spending } from './spending.ts';
 
-/** What one operation cost, as `extensions.upstream` shows it. */
+/** The cost of one operation, as in `extensions.upstream`. */
 export interface ReceiptSummary {
-  /** Requests that left the gateway for this operation. */
+  /** Number of requests sent for this operation. */
   readonly calls: number;
-  /** Requests that would have been needed, and were not. */
+  /** Number of requests that were avoided, */
   readonly saved: {
-    /** ... because a cache entry served. */
+    /** ... because a cache entry was used. */
     readonly cache: number;
-    /** ... because a request in flight for another reader served. */
+    /** ... because a request in flight for another reader was shared. */
     readonly coalesced: number;
   };
-  /** Cache entries that were past their ttl when they served. */
+  /** Number of used cache entries that were past their ttl. */
   readonly stale: number;
   /** Age of the oldest response used, in milliseconds. */
   readonly maxAgeMs: number;
-  /** How long the operation waited for its turn under the rate limit, in milliseconds. */
+  /** Time that the operation waited for slots of the rate limit, in milliseconds. */
   readonly waitedMs: number;
 }
 
@@ -34,7 +34,7 @@ export interface ReceiptSummary {
  * used; a request is counted when it is sent, for the operation that it is sent for.
  */
 export class Receipt {
-  /** The sources of responses that were not from cache entries at first. */
+  /** The sources of responses that did not first come from cache entries. */
   readonly #sources = new Map<string, 'call' | 'coalesced'>();
   /** The cache entries that the response uses. */
   readonly ingredients = new Ingredients();
@@ -56,7 +56,7 @@ export class Receipt {
     this.withFallback = new Stopwatch(clock);
   }
 
-  /** Something served that is true of this moment only. */
+  /** The response contains a value that is only valid now. */
   changesWithTime(): void {
     this.#passing = true;
   }
@@ -66,19 +66,19 @@ export class Receipt {
     return this.#passing;
   }
 
-  /** The request of another operation served this one too. */
+  /** A request of another operation was shared. */
   joined(key: string): void {
     if (this.#sources.has(key) || this.ingredients.has(key)) return;
     this.#sources.set(key, 'coalesced');
   }
 
-  /** A request leaves for this operation. */
+  /** A request is sent for this operation. */
   sent(upstream: UpstreamName, key: string): void {
     this.#calls[upstream] += 1;
     this.#sources.set(key, 'call');
   }
 
-  /** A request that was about to leave did not. */
+  /** A request that was about to be sent was not sent. */
   notSent(upstream: UpstreamName, key: string): void {
     this.#calls[upstream] -= 1;
     this.#sources.delete(key);
@@ -98,17 +98,17 @@ export class Receipt {
     return this.#underWay.track('any', work);
   }
 
-  /** Resolves when no read or write of the operation is under way, and none follows from the last. */
+  /** Resolves when no read or write of the operation is running, and none follows from the last. */
   async idle(): Promise<void> {
     await this.#underWay.ended(['any']);
   }
 
-  /** Milliseconds this operation has waited for a turn so far. */
+  /** Milliseconds that this operation has waited for turns so far. */
   get waitedMs(): number {
     return this.#waited.ms;
   }
 
-  /** Requests that have left for this operation to one upstream. */
+  /** Number of requests sent to one upstream for this operation. */
   calls(upstream: UpstreamName): number {
     return this.#calls[upstream];
   }
@@ -146,13 +146,13 @@ class Stopwatch {
     this.#clock = clock;
   }
 
-  /** One more begins. */
+  /** Another run starts. */
   begin(): void {
     if (this.#running === 0) this.#since = this.#clock.now();
     this.#running += 1;
   }
 
-  /** One of those that have begun ends. */
+  /** A run ends. */
   end(): void {
     this.#running -= 1;
     if (this.#running === 0) this.#totalMs += this.#clock.now() - this.#since;
@@ -164,16 +164,16 @@ class Stopwatch {
   }
 }
 
-/** A cache entry that served a read. Without its value, which the cache may forget before this is forgotten. */
+/** A cache entry that served a read, without its value, so that the value can be freed earlier. */
 export interface Ingredient {
   readonly of: KeyedRead;
   readonly source: IngredientSource;
   readonly stamp: Stamp;
   readonly freshness: Freshness;
-  /** Its state when it served, and its age in milliseconds. */
+  /** Its state at the time of use, and its age in milliseconds. */
   readonly state: EntryState;
   readonly ageMs: number;
-  /** Whether it was past its ttl, or served because nothing newer came. */
+  /** Whether it was past its ttl, or was used because no newer response arrived. */
   readonly stale: boolean;
 }
 
@@ -183,16 +183,16 @@ export interface Watch extends EntryWatch {
   look(): Ingredient | undefined;
 }
 
-/** The cache that ingredients are from. */
+/** The cache of ingredients. */
 export interface IngredientSource {
   readonly upstream: UpstreamName;
-  /** Counts entries that served, and keeps them fresh, as `Ingredients.settle` says. */
+  /** Counts used entries, and keeps them fresh, see `Ingredients.settle`. */
   settle(served: readonly Ingredient[]): void;
 }
 
-/** Cache entries of one kind that served an operation. */
+/** Cache entries of one kind that an operation has used. */
 export interface ServedKind {
-  /** The next two members combined. */
+  /** The sum of the next two members. */
   readonly kind: string;
   readonly upstream: UpstreamName;
   readonly resource: Resource;
@@ -202,35 +202,35 @@ export interface ServedKind {
 /** The cache entries that a response uses, in the order of use. */
 export class Ingredients {
   readonly #served: Ingredient[] = [];
-  /** The last of each key, if they were looked through since the last was added. */
+  /** The last entry of each key, if computed since the last was added. */
   #latest: ReadonlyMap<string, Ingredient> | null = null;
   #kinds: readonly ServedKind[] | null = null;
 
-  /** An entry served. */
+  /** Adds a used entry. */
   add(ingredient: Ingredient): void {
     this.#served.push(ingredient);
     this.#latest = null;
     this.#kinds = null;
   }
 
-  /** All entries of another list served here as well. */
+  /** Adds all entries of another list. */
   addAll({ served }: Ingredients): void {
     for (const each of served) this.add(each);
   }
 
-  /** Every time that an entry served. */
+  /** Every use of an entry. */
   get served(): readonly Ingredient[] {
     return this.#served;
   }
 
-  /** The same with each entry once: to be held for long. */
+  /** Each used entry once, to be stored for long. */
   distinct(): Ingredients {
     const distinct = new Ingredients();
     for (const each of this.latest.values()) distinct.add(each);
     return distinct;
   }
 
-  /** Whether an entry of a key served. */
+  /** Whether an entry of a key was used. */
   has(key: string): boolean {
     return this.#served.some(({ of }) => of.key === key);
   }
@@ -250,7 +250,7 @@ export class Ingredients {
     return latest;
   }
 
-  /** How many entries there are of each kind. */
+  /** Number of entries of each kind. */
   get kinds(): readonly ServedKind[] {
     if (this.#kinds) return this.#kinds;
     const kinds = new Map<string, ServedKind>();

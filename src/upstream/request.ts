@@ -12,13 +12,13 @@ export interface DecodeContext {
 /** The members of a request's body. */
 type Body = Readonly<Record<string, unknown>>;
 
-/** A body of bytes, sent as they come. */
+/** A body of bytes, sent as they arrive. */
 export interface ByteStream {
-  /** Bytes in all; `null` when that shows only at the end. */
+  /** Total number of bytes; `null` if it is known only at the end. */
   readonly length: number | null;
   /**
-   * The bytes from the first one on. Called when the request has its slot, once for each try.
-   * Nothing is read before the upstream is connected, and never faster than it takes the bytes.
+   * The bytes from the start. Called when the request has its slot, once for each attempt. Nothing is read before the
+   * upstream is connected, and never faster than it accepts the bytes.
    */
   open(): AsyncIterable<Uint8Array>;
   /**
@@ -36,7 +36,7 @@ export interface Call<T> {
   readonly query?: Readonly<Record<string, string>>;
   /** A JSON object to send: a function if it contains timestamps in the upstream's zone. */
   readonly body?: Body | ((context: Pick<DecodeContext, 'timeZone'>) => Body);
-  /** Bytes to send in its place. */
+  /** Bytes to send in place of `body`. */
   readonly stream?: ByteStream;
   /**
    * Decodes the body of a successful response.
@@ -53,7 +53,7 @@ export interface Read<T> extends Call<T> {
   readonly resource: Resource;
   /** The tags by which a write invalidates a cached response, e.g. `channels`, `channel:42:items`. */
   readonly tags: readonly string[];
-  /** The id of the row that it is about, if that can come from another response. */
+  /** The id of its row, if that can come from another response. */
   readonly about?: number | undefined;
   /**
    * True for a single read: an object that does not exist is then `null` instead of an error.
@@ -64,13 +64,13 @@ export interface Read<T> extends Call<T> {
   readonly page?: PageTraits<T>;
 }
 
-/** What else there is to the read of a page. */
+/** Additional properties of the read of a page. */
 export interface PageTraits<T> {
   /** Additional tags that only the response shows: of the rows in it. */
   lateTags(value: T): readonly string[];
   /** Replace the late tags, which are unknown while the response is in flight. */
   readonly inFlightTags: readonly string[];
-  /** Additional tags of the response for other replicas, which do not see what else is cached here. */
+  /** Additional tags of the response for other replicas, which do not know the other entries here. */
   readonly elsewhereTags: readonly string[];
   /**
    * Converts a response that another replica has read. `askedAt` is on the clock of the cache, as for `stamped`.
@@ -82,7 +82,7 @@ export interface PageTraits<T> {
   readonly further: number | undefined;
   /** Whether the response determines which further reads there are. */
   readonly uncertain: boolean;
-  /** Whether a cached response is known to be outdated, and is used only if no other arrives. */
+  /** Whether a cached response is known to be outdated, and is used only if no other response arrives. */
   readonly reload: boolean;
   /** Stores its cache key: the read is used repeatedly. */
   readonly keyed: { scope: string; key: string };
@@ -91,13 +91,13 @@ export interface PageTraits<T> {
 /** A request that changes something upstream: sent once, never shared, never cached. */
 export interface Write<T> extends Call<T> {
   /**
-   * The tags of the cache entries that are invalid once it has happened. `result` is null when it is not
-   * known whether it happened, so that the tags must cover every way it can have.
+   * The tags of the cache entries that the write invalidates. `result` is null if it is unknown whether the write
+   * happened; the tags must then cover all possible outcomes.
    */
   readonly touches: (result: T | null) => readonly string[];
   /** All tags that it can invalidate, whatever its outcome; by default those of `touches(null)`. */
   readonly mayTouch?: readonly string[];
-  /** The tag of a row that it takes out of lists, see `List.rowTags`. */
+  /** The tag of a row that it removes from lists, see `List.rowTags`. */
   readonly leaves?: string;
   /** Where a user can check the outcome, e.g. `Query.campaigns`; `null` if it does not matter. */
   readonly check: string | null;
@@ -108,7 +108,7 @@ export interface Row {
   readonly id: number;
 }
 
-/** A row of which some members are known. The others are `undefined`: nothing has said them yet. */
+/** A row with some known members. The others are `undefined`. */
 export type Known<R extends Row> = { readonly id: number } & {
   readonly [Member in keyof R]?: R[Member] | undefined;
 };
@@ -117,7 +117,7 @@ export type Known<R extends Row> = { readonly id: number } & {
 export interface List<R extends Row> {
   readonly resource: Resource;
   readonly tags: readonly string[];
-  /** The one of its tags that no other list has, for a list that hangs off many parents. */
+  /** The tag that no other list has, for a list that belongs to one of many parents. */
   readonly ownTag?: string;
   /** Tags for every row of a page, in addition to the list's own, for a list with many parents. */
   rowTags?(row: R): readonly string[];
@@ -138,30 +138,30 @@ export interface List<R extends Row> {
    * @default the id
    */
   identity?(row: R): string;
-  /** True when the list hangs off a parent that can be absent: its page is then `null`. */
+  /** True if the list belongs to a parent that can be absent: its page is then `null`. */
   readonly absentIsNull?: boolean;
 }
 
-/** One page of a list, after its envelope is taken off. */
+/** One page of a list, without its envelope. */
 export interface Page<R extends Row> {
   readonly rows: readonly R[];
-  /** Rows over all pages, `null` when the upstream does not say. */
+  /** Number of rows of all pages; `null` if the upstream does not provide it. */
   readonly total: number | null;
   /** The page size the upstream used, which can be smaller than requested; `null` if it does not send it. */
   readonly perPage: number | null;
-  /** 1-based; `null` when the upstream does not say. */
+  /** 1-based; `null` if the upstream does not provide it. */
   readonly currentPage: number | null;
-  /** What the upstream believes comes next; it can be wrong, see `isLastPage` in page.ts. */
+  /** The next page as the upstream states it; can be wrong, see `isLastPage`. */
   readonly nextPage: number | null;
   /** 0 and absent are both `null`: nothing can be concluded from either. */
   readonly maxPage: number | null;
-  /** How many rows the upstream sent, including those that were skipped because they have no id. */
+  /** Number of rows that the upstream sent, including those that were skipped because they have no id. */
   readonly sent: number;
   /** The ordinal of the response among those of its list, in this process. */
   readonly arrival?: number;
   /** Whether no row is on it twice. */
   readonly distinct?: boolean;
-  /** Present in a dry run if the rows are unknown: makes a placeholder that represents this many rows. */
+  /** Present in a dry run if the rows are unknown: creates a placeholder that represents this many rows. */
   readonly placeholder?: (rows: number) => R;
 }
 
@@ -187,17 +187,17 @@ export type Verdict =
   | { readonly kind: 'unavailable'; readonly detail: string }
   | { readonly kind: 'invalid'; readonly detail: string };
 
-/** How one upstream API is spoken to: what differs between the two, and nothing else. */
+/** The protocol of one upstream API: only the differences between the two. */
 export interface Api {
   readonly upstream: UpstreamName;
   /**
-   * How a `body` is written on the wire.
+   * The encoding of a `body`.
    * @default 'json'
    */
   readonly bodyEncoding?: 'json' | 'form';
   /**
-   * Adds the credential to a request about to be sent. It may also move the body into the query, for
-   * an upstream that takes all parameters there: `body` is then `undefined` afterwards.
+   * Adds the credential to a request about to be sent. It can also move the body into the query, for an upstream that
+   * requires all parameters there: `body` is `undefined` afterwards.
    */
   readonly authorize: (
     request: {
@@ -225,7 +225,7 @@ export interface Stamp {
 interface SharedStamp {
   /** On the clock that they share. */
   readonly at: number;
-  /** Names what they remember together, within which writes are counted. */
+  /** Identifies their shared data, within which writes are numbered. */
   readonly epoch: string;
   readonly asOf: number;
 }

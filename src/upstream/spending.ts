@@ -9,28 +9,28 @@ export interface PendingRead {
   readonly batch: string;
   /** Equal reads are one request. */
   readonly key: string;
-  /** Rows that come with it, if it is a further page of a window. */
+  /** Number of its rows, if it is a further page of a window. */
   readonly rows?: number | undefined;
   /** Whether an older response is acceptable. */
   readonly hasFallback: boolean;
-  /** Most requests that the operation may make to this upstream. */
+  /** Maximum number of requests of the operation to this upstream. */
   readonly limit: number;
   readonly expected: {
     /** Whether a request that is in flight, or about to be sent, serves it at no cost. */
     readonly isShared: boolean;
-    /** A request will be made for it in this turn. */
+    /** A request will be sent for it in this turn. */
     decide(): void;
   };
 }
 
-/** A read, and the means to grant or refuse it. */
+/** A read, with functions to accept or reject it. */
 interface Judged {
   readonly pending: PendingRead;
   readonly resolve: (isPaid: boolean) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Reads that are refused in one turn of the event loop. */
+/** Maximum number of reads that are rejected in one turn of the event loop. */
 const REFUSED_A_TURN = 500;
 
 /**
@@ -52,15 +52,15 @@ export class Spending {
     this.#setAside[upstream] += 1;
   }
 
-  /** Gives back what was set aside for a request that need not leave after all. */
+  /** Returns a request that was set aside but is not needed. */
   giveBack(upstream: UpstreamName): void {
     this.#setAside[upstream] -= 1;
   }
 
   /**
-   * Sets aside one request for a read if its batch fits into what is left; resolves with false if another request
-   * serves it. The error of the first rejected read of a batch has all details, those of the others none: there
-   * can be hundreds.
+   * Sets aside one request for a read if its batch fits into the remaining requests; resolves with false if another
+   * request serves it. Only the error of the first rejected read of a batch has all details, because there can be
+   * hundreds.
    * @throws GatewayError `OPERATION_TOO_EXPENSIVE`, also for one with a fallback if those without use up what is
    * left.
    */
@@ -92,7 +92,7 @@ export class Spending {
     const without = own.filter((each) => !each.pending.hasFallback);
     const needed = new Set(without.map((each) => each.pending.key)).size;
     const refusal = refusals({ upstream, limit, needed: Math.max(1, needed), left }, rows);
-    // Those with a fallback share what the others leave.
+    // Reads with a fallback share the requests that the others leave.
     const inOrder = [...without, ...own.filter((each) => each.pending.hasFallback)];
     const paid = new Set<string>();
     const refused: Judged[] = [];
@@ -111,12 +111,12 @@ export class Spending {
   }
 }
 
-/** Reads that the rows of a response lead to are requested before its promises have all been run. */
+/** Runs a task after the reads that follow from the rows of a response were requested. */
 function afterThisTurn(task: () => void): void {
   inBackground(Promise.resolve().then(() => process.nextTick(task)));
 }
 
-/** How much was wanted, and how much there is. */
+/** The number of needed requests, and the number that remains. */
 interface Shortage {
   readonly upstream: UpstreamName;
   readonly limit: number;
@@ -124,7 +124,7 @@ interface Shortage {
   readonly left: number;
 }
 
-/** The errors of one batch: all details for the first that is refused, none for the others. */
+/** The errors of one batch: the first has all details, the others none. */
 function refusals(shortage: Shortage, rows: number | undefined): () => GatewayError {
   const { upstream } = shortage;
   let detailed: GatewayError | null = null;

@@ -16,7 +16,7 @@ import { resourceOf, type Wire } from './wire/wire.ts';
 /** The result for the caller, and for others. */
 interface Settled<T> {
   readonly outcome: Outcome<T>;
-  /** Resolves once no reader is shown the state before it any more. */
+  /** Resolves when no reader gets the state before it any more. */
   readonly touched?: AtOnce<void>;
   readonly result?: SharedResult;
 }
@@ -25,7 +25,7 @@ interface Settled<T> {
 interface Unshared<T> {
   readonly call: Call<T>;
   readonly lane: 'write' | 'interactive';
-  /** All that it can make wrong, scoped, if it is a write. */
+  /** The scoped tags that it can invalidate, if it is a write. */
   readonly tags: readonly string[];
   readonly settle: (answered: Answered<T>, slot: Slot) => Settled<T>;
 }
@@ -39,7 +39,7 @@ interface WritesOptions extends WaitersWorld {
 /** Requests whose responses are for one operation only, and which are sent once: writes, and reads of secrets. */
 export class Writes {
   readonly #options: WritesOptions;
-  /** Counts them, so that each has a line of its own on a receipt. */
+  /** Counts them, so that each has a separate line on a receipt. */
   #count = 0;
 
   constructor(options: WritesOptions) {
@@ -69,7 +69,7 @@ export class Writes {
     const { cached, upstream } = this.#options;
     const error: GatewayError = writeError(upstream, failure, write.check);
     const outcome = { error };
-    // A response "not found" means that cached data of the object is outdated too.
+    // A response "not found" means that cached data of the object is also outdated.
     const isOutdated = !(failure instanceof WireError) && failure.kind === 'absent';
     let touched: AtOnce<void> = undefined;
     if (isOutdated) touched = cached.touch(write.touches(null), credential, id);
@@ -118,7 +118,7 @@ export class Writes {
     });
   }
 
-  /** Limiter > send, until the request has its response or no caller waits for it any more. */
+  /** Limiter > send, until the request has its response or no caller waits for it. */
   async #takeTurns<T>(
     { call, settle }: Unshared<T>,
     credential: Credential,

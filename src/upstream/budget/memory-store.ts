@@ -28,15 +28,15 @@ interface OwnSlot {
   readonly entry: JournalEntry;
 }
 
-/** The one owner of slots here. */
+/** The only owner of slots in this process. */
 const SELF = 'self';
 
 /**
- * Keeps the budget of a key that this process has to itself. Every slot that counts is a job of one limiter, which is
- * the count that decides what is free; and each is written into the journal before its request leaves.
+ * Keeps the budget of a key that this process does not share. Every slot that counts is a job of one limiter, which
+ * determines the number of free slots. Each slot is written to the journal before its request is sent.
  */
 export class MemoryStore implements BudgetStore {
-  /** A slot is free or not: that is known at once. */
+  /** Always 0: the number of free slots is known immediately. */
   readonly answersInMs = 0;
   readonly rules: Rules;
   readonly budget: KeyBudget;
@@ -45,12 +45,12 @@ export class MemoryStore implements BudgetStore {
   readonly #journal: KeyJournal;
   readonly #options: MemoryStoreOptions;
   readonly #limiter: SlotLimiter;
-  /** The one that the limiter has. */
+  /** The current limit of `#limiter`. */
   #limit: number;
   readonly #held = new Map<string, OwnSlot>();
   readonly #answered = new Map<string, TakenSlots>();
   readonly #coTenants = new Map<object, TakenSlots>();
-  /** Slots that are taken for what is not known. */
+  /** Slots that are taken for unknown requests. */
   #heldBack: { readonly count: number; readonly taken: TakenSlots } | null = null;
   #slots = 0;
 
@@ -86,7 +86,7 @@ export class MemoryStore implements BudgetStore {
     const now = this.#purge();
     const free = b.limit - this.#limiter.taken;
     const none: Claimed = { taken: [], againAt: Infinity, newcomersAt: -Infinity };
-    // Thousands can wait: they are looked through when one of them can have a slot.
+    // Thousands can wait: they are scanned only when one of them can get a slot.
     const wire = onWire(b, isAlive);
     const stop = lane && stopOf(b, rules, now, { lane, free, wire });
     if (stop) return { ...none, againAt: now + soon(stop) };
@@ -103,7 +103,7 @@ export class MemoryStore implements BudgetStore {
     const taken = wanted.flatMap(({ request }, n) => {
       return granted[n] ? { request, got: this.#slotOf(String(wants[n]?.id), queue) } : [];
     });
-    // If all got a slot, there may be one for those behind them.
+    // If all got a slot, there may be slots for those after them.
     const isAll = taken.length === wanted.length && taken.length > 0;
     return { ...none, taken, againAt: isAll ? -Infinity : now + soon(claimed) };
   }
@@ -143,7 +143,7 @@ export class MemoryStore implements BudgetStore {
     };
   }
 
-  /** Removes what no longer counts, and returns the current time. */
+  /** Removes slots that no longer count, and returns the current time. */
   #purge(): number {
     const now = this.#clock.now();
     const dropped = purge(this.budget, this.rules, now);
@@ -153,7 +153,7 @@ export class MemoryStore implements BudgetStore {
     return now;
   }
 
-  /** Takes and frees slots as the document says, and writes down which of them are of requests. */
+  /** Takes and frees slots according to the document, and records which of them belong to requests. */
   #count(): void {
     const { answered, coTenants, held, limit } = this.budget;
     if (limit !== this.#limit) {
@@ -199,7 +199,7 @@ function release<K>(slots: Map<K, TakenSlots>, key: K): void {
   slots.delete(key);
 }
 
-/** After how many milliseconds to claim again: a rounded fraction of one would be now, and again now. */
+/** Milliseconds until the next claim, at least 1: a fraction would be rounded to 0 and repeated immediately. */
 function soon({ waitMs }: Stop): number {
   return Math.max(1, waitMs ?? Infinity);
 }

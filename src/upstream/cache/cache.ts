@@ -7,11 +7,11 @@ import { everythingOf, scopeOfKey } from './key.ts';
 
 /** How long a response can be used, in milliseconds, each period after the previous one. */
 export interface Freshness {
-  /** As good as new. */
+  /** Fresh. */
   readonly ttlMs: number;
-  /** Then: served at once while it is refreshed behind the reader's back. */
+  /** Then: served immediately while it is refreshed in the background. */
   readonly staleWhileRevalidateMs: number;
-  /** Then: served only when the upstream or the budget has nothing newer. */
+  /** Then: served only if the upstream or the budget provides nothing newer. */
   readonly staleIfErrorMs: number;
 }
 
@@ -33,10 +33,10 @@ export interface CacheEntry<T = unknown> {
   readonly tags: readonly string[];
 }
 
-/** What may be done with an entry at its age. */
+/** How an entry of this age may be used. */
 export type EntryState = 'fresh' | 'stale' | 'fallback';
 
-/** An entry that was found, and what may be done with it. */
+/** A found entry, and how it may be used. */
 export interface Hit<T = unknown> {
   readonly entry: CacheEntry<T>;
   readonly state: EntryState;
@@ -63,7 +63,7 @@ export class Cache {
   constructor(options: {
     readonly clock: Clock;
     readonly maxBytes: number;
-    /** Has all writes; by default only those of this process. */
+    /** Knows all writes; by default only those of this process. */
     readonly generations?: Generations | undefined;
   }) {
     this.#clock = options.clock;
@@ -76,12 +76,12 @@ export class Cache {
     });
   }
 
-  /** Memory taken, as far as it is known, and the number of entries. */
+  /** Estimated memory of the entries, and their number. */
   get size(): { readonly bytes: number; readonly entries: number } {
     return { bytes: this.#entries.weight, entries: this.#entries.size };
   }
 
-  /** Another number after every entry that is new or gone and after every write. */
+  /** Changes after every added or removed entry and after every write. */
   get version(): number {
     return this.#version + this.#generations.shifts;
   }
@@ -102,8 +102,8 @@ export class Cache {
   }
 
   /**
-   * Invalidates every response with one of these tags, stored or in flight: here at once, and on all replicas when
-   * the promise resolves. `permit` names the slot that the write was sent in.
+   * Invalidates every response with one of these tags, stored or in flight: here immediately, and on all replicas when
+   * the promise resolves. `permit` names the slot of the write.
    */
   touch(tags: readonly string[], permit?: string): AtOnce<void> {
     return this.#generations.touch(tags, permit);
@@ -114,7 +114,7 @@ export class Cache {
     return this.#generations.doubt(tags, permit);
   }
 
-  /** The entry of a key if it is still of any use. */
+  /** The entry of a key if it is still usable. */
   get(key: string): Hit | undefined {
     return this.#judge(key, this.#entries.get(key)?.entry);
   }
@@ -124,7 +124,7 @@ export class Cache {
     return this.#judge(key, this.#entries.peek(key)?.entry);
   }
 
-  /** The keys of all entries. Entries may come and go while they are looked through. */
+  /** The keys of all entries. Entries may be added and removed during the iteration. */
   *keys(): Generator<string> {
     for (const keys of this.#keysByScope.values()) yield* keys;
   }
@@ -145,7 +145,7 @@ export class Cache {
     if (this.#generations.validity(entry.tags, entry.stamp.generation) === 'invalid') return false;
     this.#version += 1;
     this.#entries.set(key, { entry, bytes });
-    // Not every entry is taken: one can be too heavy.
+    // An entry that is too large is not stored.
     if (this.#entries.peek(key)) this.#list(key);
     for (const { begins, listener } of this.#listeners) if (key.startsWith(begins)) listener(key);
     return true;

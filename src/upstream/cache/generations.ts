@@ -14,10 +14,10 @@ import type { AtOnce } from '../../scheduling/at-once.ts';
 export type Validity = 'valid' | 'unconfirmed' | 'fallback-only' | 'hidden' | 'invalid';
 
 /**
- * Numbers the writes, and records for each tag the latest one that affected it. A response carries the generation
- * at which its request was sent, and is unusable once one of its tags has a later one: so a read in flight across
- * a write is neither cached nor shared with readers that come after the write. A write with an unknown outcome is
- * a doubt: earlier entries are kept for the case that nothing newer is available.
+ * Numbers the writes, and records for each tag the latest one that affected it. A response has the generation at which
+ * its request was sent, and is unusable when one of its tags has a later one. So a read that was in flight during a
+ * write is neither cached nor shared with later readers. A write with an unknown outcome is a doubt: earlier entries
+ * are kept in case nothing newer is available.
  */
 export interface Generations {
   /** The number of the latest write. */
@@ -28,8 +28,8 @@ export interface Generations {
   holds(tags: readonly string[], generation: number): boolean;
   validity(tags: readonly string[], generation: number): Validity;
   /**
-   * A write has invalidated every response with one of these tags: here at once, and on all replicas when the
-   * promise resolves. `permit` names the slot that the write was sent in.
+   * A write has invalidated every response with one of these tags: here immediately, and on all replicas when the
+   * promise resolves. `permit` names the slot of the write.
    */
   touch(tags: readonly string[], permit?: string): AtOnce<void>;
   /** A write with an unknown outcome makes every response with one of these tags `fallback-only`. See `touch`. */
@@ -39,12 +39,12 @@ export interface Generations {
 }
 
 /**
- * Called with the tags that writes have affected, as soon as responses are outdated by them, and again when new
- * ones can be stored; with `null` if any earlier response may be outdated. Must not throw.
+ * Called with the tags that writes have affected: when responses become outdated, and again when new ones can be
+ * stored; with `null` if any earlier response may be outdated. Must not throw.
  */
 export type TouchListener = (tags: readonly string[] | null) => void;
 
-/** Beyond this number of tags the oldest writes are removed, along with every earlier response. */
+/** Maximum number of tags: beyond it, the oldest writes and every earlier response are removed. */
 const TAGS_REMEMBERED = 10_000;
 
 /** Whether no write in `latest` has touched one of these tags after a generation. */
@@ -56,13 +56,13 @@ export function untouched(
   return latest.size === 0 || tags.every((tag) => (latest.get(tag) ?? 0) <= generation);
 }
 
-/** The writes of a process that is alone. */
+/** The writes of a process without replicas. */
 export class ProcessGenerations implements Generations {
   readonly #touched = new Map<string, number>();
   readonly #doubted = new Map<string, number>();
   readonly #listeners: TouchListener[] = [];
   #latest = 0;
-  /** Responses from before this generation are invalid, whatever their tags. */
+  /** Responses from before this generation are invalid, regardless of their tags. */
   #floor = 0;
 
   get latest(): number {

@@ -19,17 +19,17 @@ export function keyedBy(upstream: UpstreamName, digest: Digest) {
   });
 }
 
-/** What the keys and tags of one upstream and partition begin with. */
+/** The prefix of the keys and tags of one upstream and partition. */
 export function scopeOf(upstream: UpstreamName, partition: string): string {
   return `${upstream}:${partition}`;
 }
 
-/** Tags inside a scope. */
+/** The tags within a scope. */
 export function scopedTags(scope: string, tags: readonly string[]): string[] {
   return tags.map((tag) => `${scope} ${tag}`);
 }
 
-/** The tag that everything in a scope has: touched when its key is refused. */
+/** The tag of all entries in a scope: touched when its API key is rejected. */
 export const EVERYTHING = '*';
 
 /** The same tag in the scope of the cache. */
@@ -53,8 +53,8 @@ export function tagsOfAnswer<T>({ key, read }: KeyedRead<T>, value: T): readonly
 const LONGEST_QUERY = 500;
 
 /**
- * The key of a response in the cache: short, whatever the read. Bodies can contain data that must not be stored,
- * so only their digest is in it.
+ * The key of a response in the cache, of bounded length. It contains only a digest of a body, because bodies can
+ * contain data that must not be stored.
  */
 export function cacheKey(scope: string, read: Read<unknown>, digest: Digest): string {
   const keyed = read.page?.keyed;

@@ -27,7 +27,7 @@ export type RefreshedFor = 'readers' | 'watchers';
 /** Delay after which a failed read is repeated in the background, doubled for each failure in a row. */
 const FIRST_BACK_OFF_MS = 2000;
 const MAX_BACK_OFF_MS = 120_000;
-/** Keys whose failures are remembered; the one with the oldest failure is removed first. */
+/** Maximum number of keys with remembered failures; the one with the oldest failure is removed first. */
 const FAILURES_REMEMBERED = 10_000;
 /** Watched entries are ranked older by this age: no other entry is ever older. */
 const WATCHED_AGES = 1_000_000;
@@ -45,7 +45,7 @@ interface Asked extends Pick<Hit, 'ageMs' | 'state'>, Pick<Timed, 'freshness'> {
   readonly of: KeyedRead;
 }
 
-/** Until when an entry is what it is now, on the clock of the cache: then it is refreshed ahead of time, or stale. */
+/** When the state of an entry changes, on the clock of the cache: then it is due for an early refresh, or stale. */
 export function changesAt({ freshness, stamp: { storedAt } }: Timed, now: number): number {
   const ahead = storedAt + AHEAD_SHARE * freshness.ttlMs;
   return now < ahead ? ahead : storedAt + freshness.ttlMs;
@@ -53,7 +53,7 @@ export function changesAt({ freshness, stamp: { storedAt } }: Timed, now: number
 
 /** Number of reads after which an entry is refreshed without a reader. */
 const HOT_ASKS = 2;
-/** What is wanted is looked through at most once in this many milliseconds. */
+/** Minimum interval between two scans of the entries in use, in milliseconds. */
 const ROUND_CHECK_MS = 1000;
 
 /**
@@ -65,16 +65,16 @@ const ROUND_CHECK_MS = 1000;
 export class Refresher {
   readonly #options: RefresherOptions;
   readonly #interest: Interest;
-  /** Reads that failed last time, and when they may be tried again although there is an entry. */
+  /** Reads whose last attempt failed, and when they may be retried although there is an entry. */
   readonly #failures = new BoundedMap<{
     readonly inARow: number;
     readonly retryAt: number;
     /** The latest write at the time. */
     readonly generation: number;
   }>({ max: FAILURES_REMEMBERED });
-  /** When what is wanted under a budget was last looked through, on `clock.now()`. */
+  /** When the entries in use under a budget were last scanned, on `clock.now()`. */
   readonly #checkedAt = new WeakMap<Budget, number>();
-  /** What is watched of this upstream. */
+  /** The watched entries of this upstream. */
   readonly watches: Watches;
 
   constructor(options: RefresherOptions) {
@@ -89,13 +89,13 @@ export class Refresher {
     });
   }
 
-  /** Whether a reader gets the entry that was hit, at once. Changes nothing. */
+  /** Whether a reader gets the cached entry immediately. Changes nothing. */
   serves({ key, credential }: KeyedRead, hit: Hit): boolean {
     const { entry, state, ageMs } = hit;
     if (state === 'fresh' || this.#options.outOfOrder()) return true;
     if (this.isBackingOff(key) && !this.isUnsettled(key, hit)) return true;
     if (state === 'fallback') return false;
-    // With free slots, a short wait brings a new response; just after its ttl, an old one is sufficient.
+    // With free slots, a short wait returns a new response; just after its ttl, the old one is sufficient.
     return ageMs < 2 * entry.freshness.ttlMs || !this.#options.budget(credential).idle;
   }
 
@@ -107,7 +107,7 @@ export class Refresher {
     for (const [at, { ageMs, freshness, of, state }] of entries.entries()) {
       if (of.credential !== credential) this.#keepRound(of.credential, now);
       credential = of.credential;
-      // Most are: nothing else is looked at for them.
+      // Most entries are fresh, and need no further check.
       const isEarly = ageMs < AHEAD_SHARE * freshness.ttlMs;
       if (isEarly || state === 'fallback') continue;
       if (this.isBackingOff(of.key) || this.#options.outOfOrder()) continue;
@@ -124,7 +124,7 @@ export class Refresher {
     return this.#options.cache.peek(key)?.ageMs ?? 0;
   }
 
-  /** Whether the last tries failed so recently that an entry is served without another. */
+  /** Whether the last attempts failed so recently that an entry is served without another attempt. */
   isBackingOff(key: string): boolean {
     return this.#retryAt(key) > this.#options.clock.now();
   }
@@ -153,7 +153,7 @@ export class Refresher {
     this.#failures.set(key, { inARow, retryAt: clock.now() + waitMs, generation });
   }
 
-  /** Refreshes nothing of a partition any more, until a reader is served there again. */
+  /** Stops refreshes of a partition until a reader uses it again. */
   forget(partition: string): void {
     this.#interest.forget(partition);
   }
@@ -166,8 +166,8 @@ export class Refresher {
   }
 
   /**
-   * If more entries are in use than fit into a window, all are refreshed in turn after their ttl, read since or
-   * not: otherwise the next reader would find its entry older than all others.
+   * If more entries are in use than fit into a window, all are refreshed in turn after their ttl, even without a read
+   * since: otherwise the next reader would get an entry older than all others.
    */
   #keepRound(credential: Credential, now: number): void {
     const { cache } = this.#options;
@@ -197,13 +197,13 @@ interface Wanted extends KeyedRead {
 const REMEMBERED = 5000;
 /** The maximum weight of one entry. */
 const HEAVIEST = 10;
-/** What a long gap between two readers still counts for when the next has come sooner. */
+/** Weight of a long gap between two readers after a shorter one. */
 const GAP_SHARE = 0.75;
-/** For how many rounds of refreshing everything wanted an entry stays wanted in any case. */
+/** Number of refresh rounds for which an entry counts as in use in any case. */
 const WANTED_ROUNDS = 1.5;
-/** ... and for how many of its intervals if it is read less often, */
+/** Number of its read intervals for which it counts as in use if it is read less often, */
 const WANTED_GAPS = 5;
-/** ... if they do not leave it out for more than this many rounds. */
+/** ... up to this many rounds. */
 const GAP_ROUNDS = 2;
 
 /**
@@ -227,10 +227,10 @@ export class Interest {
     return all.map(({ of }) => this.asked(of, askedAt));
   }
 
-  /** A reader was served an entry at a time on `clock.now()`; how often that has happened since it was read upstream. */
+  /** Records a read of an entry at a time on `clock.now()`; returns the number of reads since its last request. */
   asked({ key, read, credential }: KeyedRead, askedAt = this.#clock.now()): number {
     const known = this.#wanted.get(key);
-    // The read that came first is kept: each later one would outlive its operation here.
+    // Keeps the first read object: each later one would be kept in memory after its operation.
     if (!known) {
       this.#wanted.set(key, { key, read, credential, askedAt, gapMs: 0, asks: 1 });
       return 1;
@@ -241,14 +241,14 @@ export class Interest {
     return known.asks;
   }
 
-  /** An entry was renewed: its reads are counted from zero. Returns the credential for which it is in use. */
+  /** Resets the count of a refreshed entry. Returns the credential for which it is in use. */
   renewed(key: string): Credential | undefined {
     const wanted = this.#wanted.peek(key);
     if (wanted) wanted.asks = 0;
     return wanted?.credential;
   }
 
-  /** Nothing of a partition is wanted any more. */
+  /** Forgets all entries of a partition. */
   forget(partition: string): void {
     this.#wanted.forget((_, { credential }) => credential.partition === partition);
   }

@@ -8,15 +8,15 @@ import { scopedTags, scopeOfKey } from './key.ts';
 /** Informs lists of writes on other replicas; returns additional tags. See `Lists.touchedElsewhere`. */
 export type TouchedElsewhere = (partition: string, tags: readonly string[]) => readonly string[];
 
-/** What is known of the other replicas: see `Replica`. */
+/** The state of the other replicas: see `Replica`. */
 interface KnownReplicas {
   /** Whether every confirmed write of all replicas is known here. */
   readonly leased: boolean;
-  /** How long what all replicas share has been remembered, in milliseconds. */
+  /** Age of the shared data in Redis, in milliseconds. */
   readonly epochAgeMs: number;
-  /** Names what all replicas share now. */
+  /** Identifies the current shared data. */
   readonly epoch: string;
-  /** A moment on the clock of all replicas as one on `clock.now()`. */
+  /** Converts a time on the clock of all replicas to `clock.now()`. */
   toLocal(shared: number): number;
 }
 
@@ -24,15 +24,15 @@ interface SharedGenerationsOptions {
   readonly clock: Clock;
   readonly replica: KnownReplicas;
   /**
-   * Responses from before a loss of memory are shown only after this time, in milliseconds, if no uncertain ones
-   * may be shown.
+   * If uncertain responses may not be served: time in milliseconds before responses from before a loss of data are
+   * served again.
    */
   readonly suspectAfterMs: number;
   /** How to treat unconfirmed responses: serve them as stale, or not at all. */
   readonly unconfirmed: 'stale' | 'refuse';
   /**
-   * Announces a write to all replicas, and resolves when none of them serves the state before it. Calls `told`
-   * once it has a number. Never rejects.
+   * Announces a write to all replicas, and resolves when none of them serves the earlier state. Calls `told` when the
+   * write has a number. Never rejects.
    */
   readonly tell: (
     tags: readonly string[],
@@ -41,7 +41,7 @@ interface SharedGenerationsOptions {
   ) => Promise<void>;
 }
 
-/** What a tag is followed by in a doubt, so that Redis numbers doubts as it numbers writes. */
+/** Suffix of a tag in a doubt, so that Redis numbers doubts like writes. */
 const DOUBT = ' ?';
 
 /** The tags by which replicas share writes with an unknown outcome. */
@@ -49,18 +49,18 @@ export function doubtsOf(tags: readonly string[]): string[] {
   return tags.map((tag) => tag + DOUBT);
 }
 
-/** Tags that are remembered, those of earlier epochs too. Redis remembers half as many. */
+/** Maximum number of remembered tags, including those of earlier epochs. Redis remembers half as many. */
 const TAGS_REMEMBERED = 20_000;
 
 /**
- * The writes of all replicas, as far as they are known here. They are numbered within an epoch of the shared
- * memory; here the numbers of each epoch continue those of the previous one.
+ * The known writes of all replicas. They are numbered within an epoch of the shared data; here, the numbers of each
+ * epoch continue those of the previous one.
  */
 export class SharedGenerations implements Generations {
   readonly #options: SharedGenerationsOptions;
   readonly #touched = new Map<string, number>();
   readonly #doubted = new Map<string, number>();
-  /** How many writes of this process have touched a tag and have no number yet. */
+  /** Number of writes of this process, by tag, that have no number yet. */
   readonly #untold = new Map<string, number>();
   readonly #listeners = new Map<string, TouchedElsewhere>();
   readonly #touchListeners: TouchListener[] = [];
@@ -107,7 +107,7 @@ export class SharedGenerations implements Generations {
     const { replica, suspectAfterMs, unconfirmed } = this.#options;
     const mayShow = unconfirmed === 'stale';
     if (generation < this.#base) {
-      // Replicas that wrote just before the loss of memory announce these writes again first.
+      // Replicas that wrote just before the loss of data first announce these writes again.
       return mayShow || replica.epochAgeMs >= suspectAfterMs ? 'fallback-only' : 'hidden';
     }
     const { leased } = replica;
@@ -173,8 +173,8 @@ export class SharedGenerations implements Generations {
   }
 
   /**
-   * Writes of this epoch have touched tags: all up to number `n` are known now, and nothing before number `low`
-   * is remembered by all.
+   * Records writes of this epoch: all up to number `n` are known now, and not all replicas remember writes before number
+   * `low`.
    */
   apply(
     touches: readonly (readonly [tag: string, n: number])[],
@@ -198,7 +198,7 @@ export class SharedGenerations implements Generations {
     if (touches.length === 0) return [];
     this.#shifts += 1;
     const latest = Math.max(...touches.map(([, n]) => n));
-    // Looked up before what it is seen by is wrong.
+    // Read before its source is outdated.
     const also = this.#alsoTouched(touches.map(([tag]) => tag));
     const raised = [...touches, ...also.map((tag) => [tag, latest] as const)];
     const news = raised.filter(([tag, n]) => this.#raise(tag, n) && !this.#untold.has(tag));
@@ -215,7 +215,7 @@ export class SharedGenerations implements Generations {
     for (const listener of this.#touchListeners) listener(plain);
   }
 
-  /** What all shared was forgotten, and numbers begin again. */
+  /** The shared data was lost, and numbers start again. */
   beginEpoch(): void {
     this.#base = this.#latest + 1;
     this.#latest = this.#base;

@@ -8,7 +8,7 @@ export interface SurveyedResource {
   oldestMs: number;
 }
 
-/** Entries that are looked at each time: a fraction of a microsecond each. */
+/** Maximum number of scanned entries per call: each takes a fraction of a microsecond. */
 const LOOKED_AT = 4000;
 
 /**
@@ -19,7 +19,7 @@ export class CacheSurvey {
   readonly #cache: Pick<Cache, 'keys' | 'look'>;
   #keys: Iterator<string>;
   #counted = new Map<string, SurveyedResource>();
-  /** As the last look through all has found it; `null` before the first has ended. */
+  /** The result of the last complete scan; `null` before the first. */
   #found: ReadonlyMap<string, SurveyedResource> | null = null;
 
   constructor(cache: Pick<Cache, 'keys' | 'look'>) {
@@ -27,7 +27,7 @@ export class CacheSurvey {
     this.#keys = cache.keys();
   }
 
-  /** What is known now, by upstream and resource, e.g. `LINKS channels`. Looks at a part of the entries. */
+  /** The latest result, by upstream and resource, e.g. `LINKS channels`. Scans a part of the entries. */
   take(): ReadonlyMap<string, SurveyedResource> {
     for (let looked = 0; looked < LOOKED_AT; looked += 1) {
       const { done, value } = this.#keys.next();

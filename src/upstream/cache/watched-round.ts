@@ -9,7 +9,7 @@ import type { KeyedRead } from './key.ts';
 /** The current watchers of an entry. There is at least one. */
 export type Watchers = () => Iterable<string>;
 
-/** Something that is watched. */
+/** A watched entry. */
 interface WatchedThing {
   /** One for each watch. */
   readonly watchers: Iterable<Watchers>;
@@ -21,7 +21,7 @@ interface Placed<T> {
   readonly of: T;
 }
 
-/** What is needed to keep fresh what is watched. */
+/** The dependencies of the refreshes of watched entries. */
 export interface WatchedRoundOptions {
   readonly clock: Clock;
   readonly cache: Cache;
@@ -36,7 +36,7 @@ export interface WatchedRoundOptions {
   readonly watched: () => Iterable<WatchedOfKey>;
 }
 
-/** What is watched, one `Watchers` for each watch. */
+/** The watched entries, one `Watchers` for each watch. */
 interface WatchedOfKey extends KeyedRead {
   readonly watchers: Iterable<Watchers>;
 }
@@ -44,21 +44,21 @@ interface WatchedOfKey extends KeyedRead {
 /** The position of a key in its line. */
 interface Place {
   readonly place: number;
-  /** The caller in whose turn it is read. */
+  /** The caller whose turn it uses. */
   readonly caller: string;
-  /** It goes as early as if it were from then, on `clock.now()`: the first place is that of the oldest. */
+  /** The age that determines its place, as a time on `clock.now()`: the oldest has the first place. */
   readonly asOf: number;
 }
 
-/** While something is due, all is looked through again after this time: a notification may be lost. */
+/** Maximum interval between scans while an entry is due, because a notification may be lost. */
 const LOOK_AGAIN_MS = 1000;
-/** ... and never sooner after the last time than this: thousands of entries fall due one by one. */
+/** Minimum interval between scans, because thousands of entries become due one by one. */
 const LOOK_APART_MS = 250;
-/** No watched entry is read again sooner than this after the last time, however short its ttl. */
+/** Minimum interval between refreshes of a watched entry, even with a shorter ttl. */
 const SOONEST_MS = 1000;
 
 /**
- * Each place counts as younger than the one before it by this much: entries that arrived together are equally old.
+ * Difference in age between two places in a line, because entries that arrived together are equally old.
  */
 const TIE_MS = 0.001;
 
@@ -69,7 +69,7 @@ const TIE_MS = 0.001;
 export class WatchedRound {
   readonly #options: WatchedRoundOptions;
   readonly #next: Deadline;
-  /** When all is looked through next, and was last, on `clock.now()`. */
+  /** When the next scan is due, and when the last one was, on `clock.now()`. */
   #looksAt = Number.POSITIVE_INFINITY;
   #lookedAt = Number.NEGATIVE_INFINITY;
   readonly #turns = new WatcherTurns();
@@ -82,12 +82,12 @@ export class WatchedRound {
     this.#next = new Deadline(options.clock, () => this.#look());
   }
 
-  /** A key is watched from now on, or has another entry. */
+  /** A key is newly watched, or has another entry. */
   expect(key: string, hit: Hit): void {
     this.#lookIn(this.#restMs(key, hit));
   }
 
-  /** A key was read again, or that was tried: its caller has had a turn. */
+  /** A refresh of a key was attempted: its caller has had a turn. */
   tried(key: string): void {
     const place = this.#places.get(key);
     if (!place) return;
@@ -95,14 +95,14 @@ export class WatchedRound {
     this.#places.delete(key);
   }
 
-  /** How old a key counts as, among all that wait to be read again, in milliseconds. */
+  /** The age of a key for the order of refreshes, in milliseconds. */
   ageMs(key: string): number {
     const place = this.#places.get(key);
     const { cache, clock } = this.#options;
     return place ? clock.now() - place.asOf : (cache.peek(key)?.ageMs ?? 0);
   }
 
-  /** Nothing is watched any more. */
+  /** No entry is watched any more. */
   end(): void {
     this.#next.end();
     this.#looksAt = Number.POSITIVE_INFINITY;
@@ -118,7 +118,7 @@ export class WatchedRound {
     if (restMs > 0) return restMs;
     if (this.#options.outOfOrder()) return null;
     const { refreshesPerWindow, windowMs } = this.#options.budget(credential);
-    // What has fallen due since is behind the others.
+    // Entries that became due since the scan are after the others.
     const place =
       this.#places.get(key)?.place ?? this.#lines.get(credential.partition)?.length ?? 0;
     return (place * windowMs) / refreshesPerWindow;
@@ -183,7 +183,7 @@ export class WatchedRound {
     return nextMs;
   }
 
-  /** Lets the first of each line wait for slots: what comes after a window's worth of them has time. */
+  /** Requests slots for the first of each line, up to the number that fits into a window. */
   #refreshFirst(): void {
     for (const line of this.#lines.values()) {
       const [first] = line;
@@ -194,10 +194,10 @@ export class WatchedRound {
   }
 }
 
-/** Callers whose last turn is remembered. */
+/** Maximum number of callers whose last turn is remembered. */
 const CALLERS_REMEMBERED = 10_000;
 
-/** Rotates between callers that watch: the one whose last turn is the longest ago goes first. */
+/** Rotates between callers that watch: the one whose last turn is the oldest goes first. */
 class WatcherTurns {
   readonly #lastTurns = new BoundedMap<number>({ max: CALLERS_REMEMBERED });
   #turns = 0;
@@ -225,7 +225,7 @@ class WatcherTurns {
     return [...inTurns(callers.map((caller) => queues.get(caller) ?? []))];
   }
 
-  /** The first of several watchers: found once for all entries that they watch. */
+  /** The first of several watchers, determined once for all their entries. */
   #firstOf(watchers: Watchers, known: Map<Watchers, string>): string {
     const first = known.get(watchers) ?? this.#first(watchers());
     known.set(watchers, first);

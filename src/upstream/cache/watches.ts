@@ -7,11 +7,11 @@ export type WatchedChange = 'renewed' | 'touched';
 
 /** A watch over the cache entry of a read. */
 export interface EntryWatch {
-  /** Counts as a use, so that the entry does not make room for others. */
+  /** Counts as a use, so that the entry is not removed from the cache. */
   use(): void;
   /** The expected time until the entry is refreshed, in ms; null if there is none or the time is unknown. */
   nextRefreshInMs(): number | null;
-  /** Ends the watch: its listener is not called any more. To end it again does nothing. */
+  /** Ends the watch: its listener is no longer called. A second call has no effect. */
   end(): void;
 }
 
@@ -21,19 +21,19 @@ interface WatchedRead extends KeyedRead {
   readonly tags: readonly string[];
 }
 
-/** Called synchronously, once the cache is in its new state. Must not throw. */
+/** Called synchronously, after the cache has changed. Must not throw. */
 export type WatchListener = (change: WatchedChange) => void;
 
-/** A key that is watched. */
+/** A watched key. */
 interface Watched extends WatchedRead {
-  /** The tag of all in its scope. */
+  /** The tag of all entries in its scope. */
   readonly everything: string;
   /** One for each watch. */
   readonly listeners: Set<{ readonly changed: WatchListener; readonly watchers: Watchers }>;
   readonly watchers: Iterable<Watchers>;
-  /** The tags of its last entry: one that is gone is touched by them too. */
+  /** The tags of its last entry, which also apply after the entry was removed. */
   lastTags: readonly string[];
-  /** Whether all of its scope was touched, and there was no entry since. */
+  /** Whether its whole scope was touched, and no entry was added since. */
   isForgotten: boolean;
 }
 
@@ -43,12 +43,12 @@ interface WatchesOptions extends Omit<WatchedRoundOptions, 'watched'> {
   readonly ended: (key: string) => void;
 }
 
-/** The cache entries of one upstream that are watched: who is notified of changes, and that they are kept fresh. */
+/** The watched cache entries of one upstream: notifies watchers of changes, and keeps the entries fresh. */
 export class Watches {
   readonly #options: WatchesOptions;
   readonly #watched = new Map<string, Watched>();
   readonly #round: WatchedRound;
-  /** Whether the cache notifies it: from the first watch on, since most gateways have none. */
+  /** Whether the cache notifies this object: only after the first watch, because most gateways have none. */
   #listens = false;
 
   constructor(options: WatchesOptions) {
@@ -56,7 +56,7 @@ export class Watches {
     this.#round = new WatchedRound({ ...options, watched: () => this.#watched.values() });
   }
 
-  /** How many keys are watched. */
+  /** Number of watched keys. */
   get size(): number {
     return this.#watched.size;
   }
@@ -125,7 +125,7 @@ export class Watches {
   #renewed(key: string): void {
     const watched = this.#watched.get(key);
     const hit = watched && this.#options.cache.peek(key);
-    // A response that is too large for the cache is not there: reading it again would have the same result.
+    // A response that is too large for the cache has no entry: reading it again would have the same result.
     if (!hit) return;
     watched.lastTags = hit.entry.tags;
     watched.isForgotten = false;
@@ -149,10 +149,10 @@ export class Watches {
     if (touched && !isAll && !tags.some(isTouched) && !lastTags.some(isTouched)) return false;
     const { cache } = this.#options;
     const entry = cache.peek(key)?.entry;
-    // What shows the write already was read after it: this is the second notification of it.
+    // An entry that already shows the write was read after it: this is the second notification.
     if (entry && cache.isCurrent([everything, ...entry.tags], entry.stamp.generation)) return false;
     if (!isAll) return true;
-    // Once is enough: a reader that reads it again with a rejected key would remove all of it again.
+    // Notifies once: a reader with a rejected key would otherwise remove all entries again.
     const isNews = !watched.isForgotten;
     watched.isForgotten = true;
     return isNews;

@@ -29,8 +29,8 @@ interface FetcherOptions extends WaitersWorld {
 }
 
 /**
- * The steps of a read that this process's cache does not serve: cache > dedup > limiter > send > retry. `fetch` is
- * for readers, `refresh` for background reads.
+ * The steps of a read that the cache of this process does not serve: cache > coalesce > limiter > send > retry. `fetch`
+ * is for readers, `refresh` for background reads.
  */
 export class Fetcher {
   readonly #options: FetcherOptions;
@@ -40,8 +40,8 @@ export class Fetcher {
   }
 
   /**
-   * Returns the response of a request, or a cached one if nothing newer is available. `known` is the entry that
-   * cannot be served at once. Costs 0 or 1 upstream request.
+   * Returns the response of a request, or a cached one if nothing newer is available. `known` is the entry that cannot
+   * be served immediately. Costs 0 or 1 upstream request.
    * @throws GatewayError with any `UPSTREAM_...` code, `BUDGET_EXHAUSTED` or `OPERATION_TOO_EXPENSIVE`.
    */
   async fetch<T>(of: KeyedRead<T>, { caller, mode }: Access, known?: Hit): Promise<T> {
@@ -66,7 +66,7 @@ export class Fetcher {
         return await this.#share(of, caller, fallback);
       } catch (error) {
         const hit = cached.find(of);
-        // A write has touched the entry that would have done.
+        // A write has touched the entry that would have been sufficient.
         const isTouched = !hit || refresher.isUnsettled(of.key, hit);
         if (error instanceof FallbackWillDo && isTouched) {
           fallback = undefined;
@@ -79,12 +79,12 @@ export class Fetcher {
     }
   }
 
-  /** Dedup: waits for the request in flight, or makes one if the operation may; with a fallback not for long. */
+  /** Coalesce: waits for the request in flight, or creates one if the operation may; with a fallback, only briefly. */
   async #share<T>(of: KeyedRead<T>, caller: Caller, fallback: Hit | undefined): Promise<T> {
     const { budgets, cached, events, inFlight, upstream, wire } = this.#options;
     const { credential, key, read } = of;
     const { spending } = caller.receipt;
-    // To have no room for its key is an error that costs the operation nothing.
+    // If there is no room for its key, the error costs the operation nothing.
     budgets.of(credential);
     let joined = inFlight.find(key);
     for (let isPaid = false; !joined && !isPaid; ) {
@@ -107,7 +107,7 @@ export class Fetcher {
     const waitMs = fallback && fallbackWaitMs(caller, fallback, joined?.waiters.ageMs ?? 0);
     const flight = (joined ?? this.#open(of, { caller })) as ReadInFlight<T>;
     const value = await flight.waiters.wait(caller, waitMs);
-    // Unless the request has left for this operation.
+    // Unless the request was sent for this operation.
     caller.receipt.joined(key);
     cached.waited(flight, value, caller.receipt);
     return value;
@@ -140,7 +140,7 @@ export class Fetcher {
     this.#open(of, { refreshFor: forWhom });
   }
 
-  /** Whether a request for it is in flight, which is then for these too. */
+  /** Whether a request for it is in flight, which then serves these too. */
   #isRefreshed(key: string, forWhom: RefreshedFor): boolean {
     const found = this.#options.inFlight.find(key);
     if (found && forWhom === 'readers') found.forWatchers = false;
@@ -172,7 +172,7 @@ export class Fetcher {
             urgency: () => refresher.urgencyOf(key),
           }),
       isWanted: (): boolean => {
-        // An invalidated entry is read again by the next reader, and not before.
+        // The next reader reads an invalidated entry again.
         if (cache.peek(key) === undefined) return false;
         const isForWatchers = waiters.lane === 'refresh' && flight.forWatchers;
         return !isForWatchers || refresher.watches.has(key);
@@ -185,7 +185,7 @@ export class Fetcher {
     return flight;
   }
 
-  /** Limiter > send > retry: takes turns until one brings a response, or no caller waits for it any more. */
+  /** Limiter > send > retry: takes turns until one returns a response, or no caller waits for it any more. */
   async #send<T>(flight: ReadInFlight<T>): Promise<void> {
     const { inFlight, sharedCache } = this.#options;
     const { of, waiters } = flight;
@@ -203,7 +203,7 @@ export class Fetcher {
           waiters.end(outcome);
           break;
         }
-        // What goes again shows the writes up to then.
+        // A repeated request includes the writes up to that time.
         flight.stamp = null;
       }
     } finally {
@@ -247,7 +247,7 @@ export class Fetcher {
   }
 }
 
-/** The result of a request that was sent, and what its response says about the budget. */
+/** The result of a sent request, and the information of its response about the budget. */
 export type Answered<T> = { readonly feedback: Feedback } & (
   | { readonly kind: 'value'; readonly value: T; readonly bytes: number }
   | { readonly kind: 'failure'; readonly failure: Failure }
@@ -255,7 +255,7 @@ export type Answered<T> = { readonly feedback: Feedback } & (
 
 /** One request in one slot. */
 interface Attempt<T> {
-  /** What it is called on receipts. */
+  /** Its name on receipts. */
   readonly key: string;
   /** Whether an older response is known. */
   readonly renews: boolean;
@@ -287,7 +287,7 @@ export async function attempt<T>(
     slot.end(feedback);
     return null;
   } catch (error) {
-    // A bug of ours ends like any other failure: the waiters get it, and the slot counts.
+    // A bug of the gateway ends like any other failure: the waiters get it, and the slot counts.
     slot.end(NO_FEEDBACK);
     return { error };
   }

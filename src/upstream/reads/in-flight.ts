@@ -11,9 +11,9 @@ export interface ReadInFlight<T = unknown> {
   readonly waiters: Waiters<T>;
   /** Null until its request is sent: only then is it known which writes its response includes. */
   stamp: Stamp | null;
-  /** Its response in the cache; absent until a request of this process has brought one. */
+  /** Its response in the cache; absent until a request of this process has returned one. */
   entry?: CacheEntry<T>;
-  /** Its response is for its present waiters only, and is not stored. */
+  /** Its response is only for its present waiters, and is not stored. */
   orphaned?: boolean;
   /** It is sent for watchers of its key, and not for a reader. */
   forWatchers?: boolean;
@@ -23,9 +23,9 @@ export interface ReadInFlight<T = unknown> {
 export interface ExpectedRead {
   /** Whether a request that is in flight, or about to be sent, serves it at no cost. */
   readonly isShared: boolean;
-  /** A request will be made for it in this turn. */
+  /** A request will be sent for it in this turn. */
   decide(): void;
-  /** It was requested, or will not be. */
+  /** Ends the expectation: the request was created, or will not be. */
   end(): void;
 }
 
@@ -33,7 +33,7 @@ export interface ExpectedRead {
 export class InFlight {
   readonly #cache: Cache;
   readonly #reads = new Map<string, ReadInFlight>();
-  /** How many operations are about to request a key, and whether one of them sends a request. */
+  /** Number of operations that are about to request a key, and whether one of them sends a request. */
   readonly #expected = new Map<string, { readers: number; decided: number }>();
 
   constructor(cache: Cache) {
@@ -49,7 +49,7 @@ export class InFlight {
     return isCurrent ? found : undefined;
   }
 
-  /** Whether there is a request of a key to share, or will be one in this turn. */
+  /** Whether a request of a key can be shared now, or in this turn. */
   isExpected(key: string): boolean {
     return this.#expected.has(key) || this.find(key) !== undefined;
   }
@@ -77,7 +77,7 @@ export class InFlight {
     };
   }
 
-  /** Withholds the responses to all reads of a scope from later readers: those requested now, or in flight. */
+  /** Withholds the responses to all reads of a scope that are in flight from later readers. */
   forget(scope: string): void {
     for (const [key, read] of this.#reads) {
       if (scopeOfKey(key) !== scope) continue;
@@ -91,7 +91,7 @@ export class InFlight {
     this.#reads.set(read.of.key, read);
   }
 
-  /** A read has its response, or is not sent. */
+  /** Deletes a read that has its response, or is not sent. */
   delete(read: ReadInFlight): void {
     const { key } = read.of;
     if (this.#reads.get(key) === read) this.#reads.delete(key);

@@ -34,7 +34,7 @@ interface SharedCacheOptions {
   readonly refresher: Refresher;
 }
 
-/** What is looked for in one round trip. */
+/** The keys of one round trip. */
 interface Round {
   readonly sought: Map<string, KeyedRead>;
   readonly found: Promise<void>;
@@ -46,11 +46,11 @@ interface Round {
  */
 export class SharedCache {
   readonly #options: SharedCacheOptions;
-  /** Those that are being looked for, by key. */
+  /** The running searches, by key. */
   readonly #looking = new Map<string, Promise<void>>();
-  /** What reads are called on all replicas: looked for, sent and kept, each has its name digested once. */
+  /** The names of reads on all replicas, so that each name is digested only once. */
   readonly #names = new WeakMap<KeyedRead, string>();
-  /** What the next round trip looks for. */
+  /** The keys of the next round trip. */
   #next: Round | null = null;
 
   constructor(options: SharedCacheOptions) {
@@ -58,8 +58,8 @@ export class SharedCache {
   }
 
   /**
-   * Adds to the cache what other replicas have read since it was read here, if it still holds: one round trip for all
-   * that is sought in one turn. Never rejects.
+   * Adds newer valid responses of other replicas to the cache: one round trip for all keys that are requested in one
+   * turn. Never rejects.
    */
   prefetch(of: KeyedRead): Promise<void> {
     const looking = this.#looking.get(of.key);
@@ -93,7 +93,7 @@ export class SharedCache {
     return answers.kept.keep(this.#nameOf(of), entry, lifeMs);
   }
 
-  /** What other replicas need of a request for a read that `tags` affect. */
+  /** The data for other replicas about a request for a read that `tags` affect. */
   sharing(of: KeyedRead, tags: readonly string[]): Sharing {
     return {
       key: this.#nameOf(of),
@@ -103,7 +103,7 @@ export class SharedCache {
     };
   }
 
-  /** The result of another replica's request for a read; `null` if it is of no use here. */
+  /** The result of another replica's request for a read; `null` if it is not usable here. */
   async outcomeOf<T>(of: KeyedRead<T>, result: SharedResult): Promise<Outcome<T> | null> {
     const { cached, refresher, upstream } = this.#options;
     if (result.kind === 'failed') {
@@ -145,7 +145,7 @@ export class SharedCache {
     }
   }
 
-  /** What a read is called on all replicas, which shows neither the read nor the key. */
+  /** The name of a read on all replicas, which reveals neither the read nor the API key. */
   #nameOf(of: KeyedRead): string {
     const known = this.#names.get(of);
     if (known !== undefined) return known;

@@ -8,7 +8,7 @@ export type Outcome<T> = { readonly value: T } | { readonly error: unknown };
 /** One caller that waits for the response to a request, with its own deadline and signal. */
 export class Waiter<T> {
   readonly caller: Caller;
-  /** See `settle`, which is called once at most. */
+  /** See `settle`, which is called at most once. */
   readonly answer: Promise<T>;
   /** Whether the time until the turn of its request counts on its receipt. */
   isQueued = false;
@@ -28,7 +28,7 @@ export class Waiter<T> {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    // An operation listens once for each of its reads, which is no leak.
+    // An operation adds one listener for each of its reads. This is not a leak.
     setMaxListeners(0, caller.signal);
     caller.signal.addEventListener('abort', left, { once: true });
   }
@@ -39,7 +39,7 @@ export class Waiter<T> {
     this.caller.receipt.withFallback.begin();
   }
 
-  /** How much longer the caller is prepared to wait for a turn, in milliseconds. */
+  /** Remaining time that the caller waits for a turn, in milliseconds. */
   get patienceMs(): number {
     return Math.max(0, this.caller.maxWaitMs - this.caller.receipt.waitedMs);
   }
@@ -51,7 +51,7 @@ export class Waiter<T> {
     this.#cancelPatience = this.#clock.after(ms, giveUp);
   }
 
-  /** Its request waits in no lane any more. */
+  /** Its request has left the lane. */
   endQueue(): void {
     if (!this.isQueued) return;
     this.#cancelPatience();

@@ -11,7 +11,7 @@ import type { Receipt } from '../receipt.ts';
 import type { Departing } from '../wire/wire.ts';
 import { type Outcome, Waiter } from './waiter.ts';
 
-/** What all requests to an upstream have in common. */
+/** The properties shared by all requests to an upstream. */
 export interface WaitersWorld {
   readonly upstream: UpstreamName;
   readonly clock: Clock;
@@ -24,23 +24,23 @@ interface WaitersOptions extends WaitersWorld {
   readonly lane: Lane;
   /** The caller to which the slot is charged. */
   readonly caller: string;
-  /** What it is about, e.g. `channels`. */
+  /** The resource, e.g. `channels`. */
   readonly resource: string;
   /**
-   * The receipt of the operation that has set aside a request for it; given back if it is not sent for that one.
+   * The receipt of the operation that has set aside a request for it; returned if it is not sent for that operation.
    */
   readonly planned?: Receipt;
   readonly urgency?: () => number;
-  /** Whether it is still of use, though no caller waits for it. */
+  /** Whether it is still useful although no caller waits for it. */
   readonly isWanted?: () => boolean;
   /** See `SlotRequest.lengthy`. */
   readonly lengthy?: boolean;
-  /** What is announced to other replicas. */
+  /** Announced to other replicas. */
   readonly sharing?: Sharing | undefined;
 }
 
 /**
- * All callers that wait for the response to one request, and its place in the queue. If one leaves, the others
+ * All callers that wait for the response to one request, and its place in the queue. If a caller leaves, the others
  * continue to wait.
  */
 export class Waiters<T> implements SlotRequest {
@@ -76,7 +76,7 @@ export class Waiters<T> implements SlotRequest {
     this.sharing = options.sharing;
   }
 
-  /** Whether it is certain that it has no further result. */
+  /** Whether it certainly has no further result. */
   get done(): boolean {
     return this.#state === 'done';
   }
@@ -86,14 +86,14 @@ export class Waiters<T> implements SlotRequest {
     return this.#options.clock.now() - this.#openedAt;
   }
 
-  /** Milliseconds since it left; 0 before. */
+  /** Milliseconds since it was sent; 0 before. */
   get underWayMs(): number {
     return Math.max(0, this.#options.clock.now() - this.#sentAt);
   }
 
   /**
-   * Waits for a slot to send it in, or for the end of another replica's equal request; `null` once no caller needs
-   * it any more. It is in its lane when this returns; called again after a turn without a result, it goes before
+   * Waits for a slot, or for the end of an equal request of another replica; `null` when no caller needs it any more. It
+   * is in its lane when this returns. After a turn without a result, it is called again, and the request goes before
    * all others.
    */
   async turn(): Promise<Extract<Turn, { kind: 'slot' | 'landed' }> | null> {
@@ -111,7 +111,7 @@ export class Waiters<T> implements SlotRequest {
       return turn;
     }
     if (turn.kind !== 'slot') return null;
-    // A slot that is granted at once is taken before this continues.
+    // A slot that is granted immediately is taken before this continues.
     if (this.#state === 'queued') this.#hasTurn();
     if (this.#waiters.size > 0 || this.#leavesAnyway) return turn;
     turn.release();
@@ -145,8 +145,8 @@ export class Waiters<T> implements SlotRequest {
   }
 
   /**
-   * It is sent now, on the receipt of the first waiting caller, where `key` names it. Returns the reason; `renews`
-   * if an older response is known.
+   * Records that it is sent, under the name `key` on the receipt of the first waiting caller. Returns the reason;
+   * `renews` if an older response is known.
    */
   leaves(key: string, renews: boolean): Departing {
     const { caller, lane } = this;
@@ -169,17 +169,17 @@ export class Waiters<T> implements SlotRequest {
     return [...askers];
   }
 
-  /** It did not leave after all. */
+  /** It was not sent. */
   stays(key: string): void {
     this.#sender?.notSent(this.#options.upstream, key);
   }
 
-  /** The request that was sent has its response, or failed. */
+  /** The sent request has its response, or failed. */
   answered(): void {
     this.#payer ??= this.#sender;
   }
 
-  /** Emits whether it waits. What gets its slot at once never did. */
+  /** Emits whether it waits. A request with an immediate slot has never waited. */
   #emitQueue(): void {
     const isQueued = this.#state === 'queued';
     if (isQueued === this.#isEmittedAsQueued) return;
@@ -192,7 +192,7 @@ export class Waiters<T> implements SlotRequest {
    * Waits for the response until a caller's deadline. A caller whose turn comes sooner moves the request forward.
    * One with a fallback leaves after `fallbackMs` milliseconds, and the request continues.
    * @throws FallbackWillDo when it leaves for its fallback.
-   * @throws BudgetExhausted `BUDGET_EXHAUSTED` as soon as it is known that it will be sent too late.
+   * @throws BudgetExhausted `BUDGET_EXHAUSTED` as soon as its turn is known to be too late.
    * @throws the caller's abort reason, when they disconnect.
    */
   wait(caller: Caller, fallbackMs?: number): Promise<T> {
@@ -210,7 +210,7 @@ export class Waiters<T> implements SlotRequest {
       });
     }
     this.#waiters.add(waiter);
-    // Of a request that has had its turn, only a refresh becomes another: it may have to go again.
+    // After its turn, only a refresh is promoted, because it may have to be sent again.
     const isPromoted = this.#state === 'queued' ? this.lane !== 'write' : this.lane === 'refresh';
     if (isPromoted) budget.promote(this, caller.name);
     if (this.#state !== 'queued') return waiter.answer;
@@ -252,7 +252,7 @@ export class Waiters<T> implements SlotRequest {
 
   #beginWaiting(waiter: Waiter<T>, estimateMs: number, patienceMs = waiter.patienceMs): void {
     if (this.#leaveIfTooLate(waiter, estimateMs, patienceMs)) return;
-    // Even a caller without time to wait learns whether a slot is free.
+    // Even a caller without time to wait is informed whether a slot is free.
     const waitMs = Math.max(patienceMs, this.#options.budget.answersInMs);
     waiter.beginQueue(waitMs, () => this.#giveUp(waiter));
   }
@@ -264,7 +264,7 @@ export class Waiters<T> implements SlotRequest {
     return true;
   }
 
-  /** The turn came later than it was estimated, or not yet. */
+  /** The turn is later than estimated. */
   #giveUp(waiter: Waiter<T>): void {
     const { budget } = this.#options;
     if (!this.#waiters.delete(waiter)) return;
@@ -288,7 +288,7 @@ export class Waiters<T> implements SlotRequest {
     return (this.#goesOn || this.lane === 'refresh') && (this.#options.isWanted?.() ?? true);
   }
 
-  /** Removes it from its lane if no caller waits and it is of no use to later ones. */
+  /** Removes it from its lane if no caller waits and later callers cannot use it. */
   cancelIfUnwanted(): void {
     if (this.#waiters.size > 0 || this.#state !== 'queued' || this.#leavesAnyway) return;
     if (this.#options.budget.cancel(this)) this.#finish();

@@ -3,7 +3,7 @@ import type { EventStream } from '../../observe/event-stream.ts';
 
 interface AnnouncedLimitOptions {
   readonly upstream: UpstreamName;
-  /** Requests per window by the settings. */
+  /** The configured number of requests per window. */
   readonly rateLimit: number;
   readonly events: EventStream;
 }
@@ -17,10 +17,10 @@ export class AnnouncedLimit {
     this.#options = options;
   }
 
-  /** An answer to a request with the gateway's own key announces `limit` requests, fewer than the settings. */
+  /** A response to a request with the gateway's own key announces `limit` requests, fewer than configured. */
   note(limit: number): void {
     const { events, rateLimit, upstream } = this.#options;
-    // 0 is no limit that anything could be sent under: the budget does not believe it either.
+    // A limit of 0 would allow no request. The budget ignores it too.
     if (limit <= 0 || this.#warned.has(limit)) return;
     this.#warned.add(limit);
     const setting = `${upstream}_RATE_LIMIT`;

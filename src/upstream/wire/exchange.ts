@@ -12,7 +12,7 @@ import {
 import { relayable } from './relayed-words.ts';
 import { sendOverWire, WireError, type WireRequest } from './send.ts';
 
-/** The API, its address, and its timeout. */
+/** The API, its base URL and its timeout. */
 export interface ExchangeOptions {
   readonly api: Api;
   /** Without a trailing slash; may carry a path prefix. */
@@ -28,44 +28,44 @@ export interface ExchangeOptions {
   readonly witness?: Witness | undefined;
 }
 
-/** What came of one request. */
+/** The outcome of one request. */
 export interface Exchanged<T> {
   readonly feedback: Feedback;
   /** `refused`: the rate limit was hit and nothing happened. */
   readonly outcome:
     | { readonly kind: 'value'; readonly value: T; readonly bytes: number }
     | { readonly kind: 'refused' }
-    /** It might not leave any more, and did not. */
+    /** It was no longer allowed to be sent, and was not. */
     | { readonly kind: 'late' }
     | { readonly kind: 'failure'; readonly failure: Failure };
 }
 
-/** What came of one request, before its sender gets it. */
+/** The outcome of one request, before its sender gets it. */
 export interface Witnessed {
-  /** `null` when none came. */
+  /** `null` if there was no response. */
   readonly answer: RawAnswer | null;
   readonly outcome: Exchanged<unknown>['outcome'];
 }
 
-/** Looks at requests that have ended. */
+/** Inspects requests that have ended. */
 export interface Witness {
   /** Called with every request that has ended. Must not throw. */
   look(witnessed: Witnessed): void;
 }
 
-/** A call, with what else is known of it here. */
+/** A request with additional properties. */
 export interface Witnessable {
   readonly absentIsNull?: boolean;
-  /** Called when it has ended, before its sender gets what came of it. Must not throw. */
+  /** Called when it has ended, before its sender gets the outcome. Must not throw. */
   readonly witness?: (witnessed: Witnessed) => void;
 }
 
-/** Bytes of memory that a decoded response takes for each character of its text. */
+/** Memory of a decoded response in bytes per character of its text. */
 const BYTES_PER_CHARACTER = 2;
 
 /**
- * Sends one request in the format of its API, and decodes the response. Exactly 1 upstream request, none if it may
- * no longer be sent; never throws for what an upstream does.
+ * Sends one request in the format of its API, and decodes the response. Exactly 1 upstream request; none if it may no
+ * longer be sent. Never throws because of a response.
  */
 export async function exchange<T>(
   options: ExchangeOptions,
@@ -139,7 +139,7 @@ function judge(api: Api, answer: RawAnswer, wallMs: number, secret: string): Ver
   return text === answer.text ? verdict : api.judge({ ...answer, text }, { wallMs });
 }
 
-/** What a caller sent, as far as sentences repeat it. */
+/** The text of a caller that messages may repeat. */
 const MAX_SENT = 64 * 1024;
 
 /** A verdict whose reason callers may read. */

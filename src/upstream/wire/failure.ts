@@ -12,7 +12,7 @@ import { WireError } from './send.ts';
 /** Why a request had no result. */
 export type Failure = Exclude<Verdict, { kind: 'success' } | { kind: 'limited' }> | WireError;
 
-/** What the failure of a read is called. */
+/** The error of a failed read. */
 export function readError(upstream: UpstreamName, cause: Failure): GatewayError {
   const title = upstreamTitle[upstream];
   const error = (
@@ -93,10 +93,10 @@ export function faultOf(failure: Failure, { stream }: Pick<Call<unknown>, 'strea
   return stream ? 'caller' : 'resource';
 }
 
-/** Characters of a reason that are kept: a decoder names the path of a member, which an upstream chooses. */
+/** Maximum number of characters of a reason, because it can contain a path of the response. */
 const LONGEST_REASON = 120;
 
-/** Why a request failed, in a few words for the operator; `undefined` where the code says it all. */
+/** Why a request failed, in a few words for the operator; `undefined` if the code is sufficient. */
 export function reasonInWords(failure: Failure, timeoutMs: number): string | undefined {
   if (failure instanceof WireError) {
     if (failure.kind === 'timeout') return `no response within ${timeoutMs / 1000} s`;
@@ -108,7 +108,7 @@ export function reasonInWords(failure: Failure, timeoutMs: number): string | und
   return 'detail' in failure ? failure.detail.slice(0, LONGEST_REASON) : undefined;
 }
 
-/** The first code of the system or the library in an error, its causes and what it is made of; empty without one. */
+/** The first system or library code in an error, its causes or its parts; empty if there is none. */
 export function systemCode(error: unknown, depth = 0): string {
   if (!(error instanceof Error) || depth > 4) return '';
   const inner = error instanceof AggregateError ? error.errors[0] : error.cause;
@@ -121,7 +121,7 @@ export function systemCode(error: unknown, depth = 0): string {
   );
 }
 
-/** Whether the connection broke under a request, as one does that the upstream closed for idling. */
+/** Whether the connection was lost during a request, for example because the upstream closed it as idle. */
 export function isLost(failure: Failure): boolean {
   return failure instanceof WireError && failure.kind === 'lost';
 }

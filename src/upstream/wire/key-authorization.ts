@@ -3,7 +3,7 @@ import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { Call } from '../request.ts';
 import type { Exchanged } from './exchange.ts';
 
-/** Learns what an upstream says of keys. */
+/** Receives the information of an upstream about keys. */
 export interface Keys {
   /** The upstream has accepted a key. */
   accepted(credential: Credential): void;
@@ -11,29 +11,28 @@ export interface Keys {
   notAccepted(credential: Credential): void;
 }
 
-/** Forgets what was read with a caller's key that is refused: on all replicas once this resolves. */
+/** Removes all data read with a rejected key of a caller: on all replicas when this resolves. */
 export type ForgetKey = (credential: Credential) => AtOnce<void>;
 
-/** Requests of one key between two refusals. */
+/** Requests of one key between two rejections. */
 interface Era {
   inFlight: number;
   over: boolean;
 }
 
 /**
- * Records for each key what the upstream has last said about it. Entries read with a caller's own key are removed
- * as soon as the key is rejected: from then on it reads nothing that the upstream does not return again. Entries
- * read with the gateway's own key are kept, and served while they are fresh; older ones are held back until the
- * upstream accepts the key again, so that an expired key does not look valid.
+ * Records for each key whether the upstream has accepted it. Entries read with a caller's own key are removed as soon as
+ * the key is rejected. Entries read with the gateway's own key are kept, and served while they are fresh; older ones
+ * are withheld until the upstream accepts the key again, so that an expired key does not look valid.
  *
  * Only `unauthenticated` is about the key. A key without permission for a single request is valid.
  */
 export class KeyAuthorization {
   readonly #keys: Keys;
   readonly #forget: ForgetKey;
-  /** The partitions of the gateway's own keys that were refused last. */
+  /** The partitions of the gateway's own keys whose last result was a rejection. */
   readonly #refused = new Set<string>();
-  /** By partition, the requests that have left since its key was refused last, if any is in flight. */
+  /** The requests sent since the last rejection of a key, by partition, if any is in flight. */
   readonly #eras = new Map<string, Era>();
 
   constructor(keys: Keys, forget: ForgetKey) {
@@ -41,12 +40,12 @@ export class KeyAuthorization {
     this.#forget = forget;
   }
 
-  /** Whether a key of the gateway's own was refused last. */
+  /** Whether the last result of one of the gateway's own keys was a rejection. */
   isRefused({ partition }: Credential): boolean {
     return this.#refused.has(partition);
   }
 
-  /** Waits for the result of a request that is sent now, and records what the upstream says about its key. */
+  /** Waits for the result of a request that is sent now, and records whether its key was accepted. */
   async learn<T>(
     call: Call<T>,
     credential: Credential,
@@ -66,7 +65,7 @@ export class KeyAuthorization {
     const { outcome } = exchanged;
     if (outcome.kind === 'late') return exchanged;
     if (outcome.kind === 'value' && outcome.value !== null) {
-      // What left before a refusal says nothing of the time after it.
+      // A request sent before a rejection reveals nothing about the time after it.
       if (!era.over) this.#refused.delete(partition);
       if (!era.over) this.#keys.accepted(credential);
     } else if (outcome.kind === 'failure' && outcome.failure.kind === 'unauthenticated') {
@@ -79,7 +78,7 @@ export class KeyAuthorization {
 
   #refuse(call: Call<unknown>, credential: Credential): AtOnce<void> {
     const { ofCaller, partition } = credential;
-    // Callers choose the written values, and thus perhaps the words of the refusal.
+    // A refusal can repeat values that a caller has written.
     if (!ofCaller && !('resource' in call)) return undefined;
     const era = this.#eras.get(partition);
     if (era) era.over = true;

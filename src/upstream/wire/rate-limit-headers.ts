@@ -3,7 +3,7 @@ import { parseTimestamp } from '../decode/timestamp.ts';
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** What a response says about the rate limit; each member is `null` if it is missing. */
+/** The rate limit in the headers of a response; each member is `null` if it is missing. */
 export interface RateLimitReading {
   /** Requests per window. */
   readonly limit: number | null;
@@ -13,7 +13,7 @@ export interface RateLimitReading {
   readonly resetAtMs: number | null;
 }
 
-/** What one response says about the budget of its key. */
+/** The information of one response about the budget of its key. */
 export interface Feedback {
   /** Requests per window that the upstream announces. */
   readonly limit: number | null;
@@ -21,21 +21,21 @@ export interface Feedback {
   readonly remaining: number | null;
   /** Milliseconds until the upstream's window begins again. */
   readonly resetInMs: number | null;
-  /** Present if the upstream refused: it did nothing, and requires a pause of this length, if stated. */
+  /** Present if the upstream refused the request by its rate limit; with the length of the pause, if stated. */
   readonly refused?: { readonly retryAfterMs: number | null };
-  /** Present when the job wants another slot, at the head of its lane. */
+  /** Present if the request needs another slot, at the head of its lane. */
   readonly again?: true;
 }
 
 /** The feedback of a response without rate-limit headers. */
 export const NO_FEEDBACK: Feedback = { limit: null, remaining: null, resetInMs: null };
 
-/** Longest pause after a refusal, whatever the upstream requests: then one request is tried. */
+/** Maximum pause after a refusal, even if the upstream requests more: then one request is tried. */
 export const LONGEST_PAUSE_WINDOWS = 3;
 
-/** Below this a number is a duration (three years of seconds), from here on a date. */
+/** A smaller number is a duration (up to three years in seconds), any other a date. */
 const firstEpochSeconds = 100_000_000;
-/** Below this a date is in seconds (until the year 5138), from here on in milliseconds. */
+/** A smaller date is in seconds (until the year 5138), any other in milliseconds. */
 const firstEpochMs = 100_000_000_000;
 
 /**
@@ -69,7 +69,7 @@ export function readRateLimit(
 }
 
 /**
- * How long a refusal asks to wait, in milliseconds from `wallMs` and never negative: from the `Retry-After`
+ * The delay that a refusal requests, in milliseconds from `wallMs` and never negative: from the `Retry-After`
  * header, otherwise from a member of the JSON body, in any spelling. Either contains seconds or a date. `null` if
  * there is no usable value.
  */
@@ -94,7 +94,7 @@ export function readRetryAfter(
   return null;
 }
 
-/** A moment in any of the formats in use, in milliseconds since the epoch. */
+/** A time in any of the formats in use, in milliseconds since the epoch. */
 function readMoment(text: string, wallMs: number, timeZone: string): number | null {
   if (/^\d+(?:\.\d+)?$/.test(text)) {
     const number = Number(text);

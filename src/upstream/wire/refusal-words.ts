@@ -16,7 +16,7 @@ const badKey = anyOf(
   String.raw`\bapi[\s_-]?key (?:has |is |was )?(?:been )?(?:invalid|expired|missing|wrong|revoked|disabled|required|not valid)\b`,
 );
 
-/** A key is spoken of, perhaps for what it may not do. */
+/** The message mentions a key, perhaps because of a missing permission. */
 const anyKey = anyOf(
   String.raw`\bapi[\s_-]?key\b`,
   String.raw`\bunauthenticated\b`,

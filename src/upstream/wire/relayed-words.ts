@@ -2,12 +2,12 @@
 const ADDRESS = '[address]';
 const HIDDEN = '[hidden]';
 
-/** Opaque words of this length are taken for keys and tokens: hardly any language has such words. */
+/** Opaque words of this length are considered keys or tokens: hardly any language has such words. */
 const SHORTEST_SECRET = 16;
 
 /** The context of a message. */
 interface Occasion {
-  /** The address of the upstream, which callers must not see. */
+  /** The URL of the upstream, which callers must not see. */
   readonly baseUrl: string;
   /** The text that the caller has sent, whose words may be repeated. Evaluated only if needed. */
   readonly sent: () => string;

@@ -4,13 +4,13 @@ import { type Clock, Deadline } from '../../scheduling/clock.ts';
 import type { RawAnswer } from '../request.ts';
 import { errors } from './undici.ts';
 
-/** A request with everything on it, ready for the wire. */
+/** A complete request, ready to be sent. */
 export interface WireRequest {
   readonly method: Dispatcher.HttpMethod;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
-  /** Bytes in the place of `body`. A request ends with the last of them, or is cut off. */
+  /** Bytes in place of `body`. A request ends with the last of them, or is aborted. */
   readonly stream: AsyncIterable<Uint8Array> | null;
   /** For the whole exchange; with a `stream`, for sending the pieces in the socket, then for the response. */
   readonly timeoutMs: number;
@@ -22,8 +22,8 @@ export interface WireRequest {
 export class WireError extends Error {
   override readonly name = 'WireError';
   /**
-   * `unsent`: the upstream cannot have seen it. `late`: nor this, for it might not leave any more. `lost`: it
-   * can. `timeout`: it can, and was slow.
+   * `unsent`: the upstream cannot have received it. `late`: not sent, because it was too late. `lost`: the upstream can
+   * have received it. `timeout`: it can have received it, and was slow.
    */
   readonly kind: 'unsent' | 'late' | 'lost' | 'timeout';
   /** True if the bytes to send ended early: the upstream did nothing wrong. */
@@ -35,7 +35,7 @@ export class WireError extends Error {
   }
 }
 
-/** Failures that happen before a byte of the request has left. */
+/** Failures that happen before a byte of the request is sent. */
 const UNSENT = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -70,7 +70,7 @@ export async function sendOverWire(
       path: `${pathname}${search}`,
       method,
       headers,
-      // It takes what can be iterated, too, at less than a `Readable` costs; only its types do not say so.
+      // Accepts iterables too, at a lower cost than a `Readable`; only its types lack them.
       body: flow ? (flow as unknown as Readable) : body,
       // Both count from the start of a long upload; the deadline is used instead.
       ...(flow ? { headersTimeout: 0, bodyTimeout: 0 } : {}),
@@ -79,7 +79,7 @@ export async function sendOverWire(
     return await answer.whole;
   } catch (cause) {
     if (cause === TOO_LATE) throw new WireError('late');
-    // The head of a request leaves with the first piece of its stream.
+    // The head of a request is sent with the first piece of its stream.
     if (flow && !flow.begun) throw new WireError('unsent', cause, flow.broken);
     if (flow?.broken) throw new WireError('lost', cause, true);
     if (answer.isAborted) throw new WireError('timeout', cause);
@@ -90,14 +90,14 @@ export async function sendOverWire(
   }
 }
 
-/** Why a request that might not leave any more did not, */
-const TOO_LATE = new Error('it must not be sent any more');
-/** ... and one whose time has expired, or that was aborted for that. */
+/** Why a request that was too late was not sent, */
+const TOO_LATE = new Error('it is too late to send it');
+/** ... or whose deadline has passed. */
 const ABORTED = new Error('its deadline has passed');
 
 /** The response to one request, assembled as it arrives: a stream would take several times the processor time. */
 class Answer implements Dispatcher.DispatchHandler {
-  /** Rejects with whatever ends the exchange before. */
+  /** Rejects with the error that ends the exchange early. */
   readonly whole: Promise<RawAnswer>;
   /** Whether its time expired before it was complete. */
   isAborted = false;
@@ -116,13 +116,13 @@ class Answer implements Dispatcher.DispatchHandler {
     });
   }
 
-  /** Aborts the exchange: at once if the request was sent, otherwise it is not sent. */
+  /** Aborts the exchange: immediately if the request was sent; otherwise it is not sent. */
   abort(): void {
     this.isAborted = true;
     this.#controller?.abort(ABORTED);
   }
 
-  /** In the turn in which the request is written. To throw here is to send nothing, and costs the connection nothing. */
+  /** Called in the turn in which the request is written. If it throws, nothing is sent, and the connection stays usable. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#mayLeave && !this.#mayLeave()) throw TOO_LATE;
     if (this.isAborted) throw ABORTED;
@@ -153,11 +153,11 @@ class Answer implements Dispatcher.DispatchHandler {
 }
 
 /**
- * A stream in flight, read piece by piece as the upstream takes them. The deadline runs while the upstream is
- * waited for, not while the source is. Its failure fails the request, which is cut off and not ended.
+ * A stream in flight, read piece by piece as the upstream accepts them. The deadline runs while the upstream is awaited,
+ * not while the source is. If the source fails, the request is aborted.
  */
 class Flow implements AsyncIterableIterator<Uint8Array> {
-  /** Whether anything has been handed out. */
+  /** Whether any piece was read. */
   begun = false;
   /** Whether its source has failed. */
   broken = false;
@@ -185,17 +185,17 @@ class Flow implements AsyncIterableIterator<Uint8Array> {
       this.broken = true;
       throw error;
     }
-    // Calls on behalf of a request that has ended must not look like its end.
+    // Calls for a request that has already ended must not look like its end.
     if (this.#over) throw new Error('The request is over');
     this.begun = true;
     this.#deadline.set(this.#timeoutMs);
     return next;
   }
 
-  /** Nothing more is read. */
+  /** Stops reading. */
   end(): void {
     this.#over = true;
-    // A generator that still waits for a piece returns once it has it.
+    // A generator that waits for a piece returns when it has the piece.
     this.#source.return?.().catch(() => {});
   }
 }

@@ -1,4 +1,4 @@
-// The parts of undici that `undici.ts` takes, which come without types of their own.
+// The parts of undici that `undici.ts` imports, which have no types.
 
 declare module 'undici/lib/core/errors.js' {
   import { errors } from 'undici';

@@ -2,15 +2,15 @@ import type { DuplexOptions } from 'node:stream';
 import type { buildConnector } from 'undici';
 import Agent from 'undici/lib/dispatcher/agent.js';
 
-// Only what is used: the whole of undici, with its fetch, its WebSocket and its mocks, takes 2 MB more at rest.
+// Imports only the parts in use: all of undici, with fetch, WebSocket and mocks, takes 2 MB more memory.
 export { default as errors } from 'undici/lib/core/errors.js';
 
 /** Largest upstream response. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 /**
- * How much may wait in a socket before the sender has to: some pieces of an upload, which are 64 KiB at
- * most. With room for less than one, each piece that the system takes at once would still cost a wait.
+ * Number of bytes that a socket buffers before the sender waits: some pieces of an upload, of at most 64 KiB each. With
+ * less than one piece, each piece that the system accepts immediately would still cause a wait.
  */
 const UNSENT_BYTES = 256 * 1024;
 

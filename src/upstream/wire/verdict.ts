@@ -2,12 +2,12 @@ import { asMap, decodeText } from '../decode/fields.ts';
 import type { RawAnswer, Verdict } from '../request.ts';
 import { meaningOf } from './refusal-words.ts';
 
-/** Longer sentences are cut: some installations put a stack trace here. */
+/** Maximum length of a message: some installations send a stack trace. */
 const maxReasonLength = 300;
 
 const noReason = 'The API gave no reason.';
 
-/** What a server in front of the API says about a request by its status alone: the API never saw it. */
+/** Statuses that a server in front of the API sends, with their meaning: the API did not receive the request. */
 const refusedUnseen: Readonly<Record<number, string>> = {
   413: 'The request is too large.',
   414: 'The URL of the request is too long.',
@@ -15,7 +15,7 @@ const refusedUnseen: Readonly<Record<number, string>> = {
   431: 'The request headers are too large.',
 };
 
-/** What both APIs share in classifying responses: parsing the body, and the words of a refusal. */
+/** The classification of responses common to both APIs: the parsed body, and the words of a refusal. */
 export type ParsedBody =
   | { readonly kind: 'json'; readonly members: Readonly<Record<string, unknown>> }
   | { readonly kind: 'unusable'; readonly verdict: Verdict };
@@ -89,7 +89,7 @@ export function plainText(message: unknown): string {
     .replace(/[\s\p{Cc}]+/gu, ' ')
     .trim();
   if (text.length <= maxReasonLength) return text;
-  // A cut through the middle of an emoji would leave half a character behind.
+  // A cut within an emoji would leave half of a character.
   return `${text.slice(0, maxReasonLength - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }
 

@@ -14,36 +14,36 @@ import { WireError } from './send.ts';
 /** Why a request is sent, and the object that represents its operation, if there is one. */
 export interface Departing extends RequestOrigin {
   readonly operation: object | undefined;
-  /** The other operations that wait for its answer now. */
+  /** The other operations that now wait for its response. */
   readonly sharedWith: () => readonly Asker[];
 }
 
 /** A request with the further members of a read. */
 type SentCall<T> = Call<T> & { readonly absentIsNull?: boolean; readonly resource?: string };
 
-/** A request that stayed here, since the circuit breaker is open. */
+/** A request that was not sent, because the circuit breaker is open. */
 interface HeldBack {
   readonly kind: 'heldBack';
   readonly error: GatewayError;
 }
 
-/** What came of a request that was to be sent. */
+/** The outcome of a request. */
 interface Sent<T> extends Omit<Exchanged<T>, 'outcome'> {
   readonly outcome: Exchanged<T>['outcome'] | HeldBack;
 }
 
 interface WireOptions extends ExchangeOptions {
-  /** Requests per window and key by the settings. */
+  /** The configured number of requests per window and key. */
   readonly rateLimit: number;
   readonly events?: EventStream;
 }
 
-/** One upstream as requests are sent to it: behind its circuit breaker, observed, each key as the upstream sees it. */
+/** Sends the requests to one upstream: through its circuit breaker, with events, and with the state of each key. */
 export class Wire {
   readonly #options: WireOptions;
   readonly #breaker: Breaker;
   readonly #announced: AnnouncedLimit | null;
-  /** What the upstream says of keys. */
+  /** The state of keys at the upstream. */
   readonly authorization: KeyAuthorization;
 
   constructor(options: WireOptions, keys: Keys, forget: ForgetKey) {
@@ -59,20 +59,20 @@ export class Wire {
     return this.#options.api.upstream;
   }
 
-  /** Why a request stays here while the breaker is open: `UPSTREAM_UNAVAILABLE`. */
+  /** The error of a request that is not sent because the breaker is open: `UPSTREAM_UNAVAILABLE`. */
   get heldBack(): GatewayError | undefined {
     const { heldMs } = this;
     return heldMs === 0 ? undefined : outOfOrder(this.#upstream, heldMs);
   }
 
-  /** Milliseconds until a request may find out whether the upstream works again; 0 while the breaker lets requests leave. */
+  /** Milliseconds until a request may probe the upstream; 0 while the breaker allows requests. */
   get heldMs(): number {
     return this.#breaker.openMs;
   }
 
   /**
-   * Sends a request: 1 upstream request, none while the breaker is open for it, or if it may no longer be sent.
-   * Records from the response whether the upstream works, and what it says about the key.
+   * Sends a request: 1 upstream request; none while the breaker is open for it, or if it may no longer be sent. Records
+   * from the response whether the upstream works and whether the key is accepted.
    */
   async send<T>(
     call: SentCall<T>,
@@ -90,12 +90,12 @@ export class Wire {
     // The duration of a stream depends on its sender.
     const departure = this.#breaker.leaving(kind, call.stream === undefined);
     const sent = this.#observed(call, credential, departing, mayLeave);
-    // A bug of ours says nothing about the upstream, and must not leave the breaker half-open.
+    // A bug of the gateway reveals nothing about the upstream, and must not leave the breaker half-open.
     sent.catch(() => departure.ended());
     const judged = sent.then((exchanged) => {
       const { feedback, outcome } = exchanged;
       const limit = feedback.limit ?? rateLimit;
-      // What one caller's own key is granted says nothing about the setting, which is for all of them.
+      // The limit of one caller's own key reveals nothing about the setting, which is for all keys.
       if (limit < rateLimit && !credential.ofCaller) this.#announced?.note(limit);
       const fault = outcome.kind === 'failure' ? faultOf(outcome.failure, call) : null;
       if (outcome.kind === 'late' || fault === 'caller') departure.ended();
@@ -106,7 +106,7 @@ export class Wire {
     return this.authorization.learn(call, credential, judged);
   }
 
-  /** `exchange` with its beginning and its end as events. */
+  /** `exchange`, with events at its start and end. */
   #observed<T>(
     call: SentCall<T>,
     credential: Credential,
@@ -184,14 +184,14 @@ export function resourceOf({
 }
 
 /**
- * The word after `/api` in a path of ours; what follows it can come from a caller. The name of a request without a
- * resource.
+ * The word after `/api` in a path, which is the name of a request without a resource. The rest of the path can contain
+ * values of callers.
  */
 function nounOf(path: string): string {
   return path.split('/', 3)[2] ?? '';
 }
 
-/** The kind of resource that a request is about: the same for a list, a row of it and their writes. */
+/** The kind of resource of a request: the same for a list, its rows and their writes. */
 function kindOf({ path }: Pick<Call<unknown>, 'path'>): string {
   // `/api/campaigns`, but `/api/campaign/:id`.
   return nounOf(path).replace(/s$/, '');
@@ -201,7 +201,7 @@ function kindOf({ path }: Pick<Call<unknown>, 'path'>): string {
 const FAILURES_TO_OPEN = 5;
 /** Failures must concern this many kinds of resources: one kind alone does not open it. */
 const KINDS_TO_OPEN = 2;
-/** How long the first opening lasts; each one in a row lasts twice as long, up to the longest. */
+/** Duration of the first opening; each further one in a row lasts twice as long, up to the maximum. */
 const FIRST_OPENING_MS = 1000;
 const LONGEST_OPENING_MS = 30_000;
 /** Timeout of a probe, independent of that of other requests. */
@@ -209,11 +209,11 @@ const PROBE_MS = 10_000;
 
 /** One request in flight, for the breaker. Exactly one of the three is called when it ends. */
 export interface Departure {
-  /** A meaningful response arrived, even if it is a refusal. */
+  /** A usable response arrived, even if it is a refusal. */
   answered(): void;
-  /** No usable response arrived, because of the host, or of this kind of resource. */
+  /** No usable response arrived, because of the host or of this kind of resource. */
   failed(fault: Extract<Fault, 'host' | 'resource'>): void;
-  /** How it ended says nothing about the upstream. */
+  /** Its end reveals nothing about the upstream. */
   ended(): void;
 }
 
@@ -227,14 +227,14 @@ export interface Departure {
  */
 export class Breaker {
   readonly #clock: Clock;
-  /** What the failures in a row were about. */
+  /** The kinds of resource of the failures in a row. */
   readonly #failedKinds = new Set<string>();
   #hostFailed = false;
   #failures = 0;
   #openings = 0;
   #openUntil = Number.NEGATIVE_INFINITY;
   #probe: Departure | null = null;
-  /** The kind of the latest probe, if it failed because of that and not of the host. */
+  /** The kind of the latest probe, if that kind and not the host was the cause of its failure. */
   #failedProbe: string | null = null;
 
   constructor(clock: Clock) {
@@ -256,8 +256,8 @@ export class Breaker {
   }
 
   /**
-   * A request for a kind of resource is about to leave. The first after an opening is the one that finds
-   * out, unless it may not be: one that takes as long as its sender pleases, as an upload does.
+   * A request for a kind of resource is about to be sent. The first after an opening is the probe, unless its duration
+   * depends on its sender, like that of an upload.
    */
   leaving(kind: string, mayProbe = true): Departure {
     const openings = this.#openings;
@@ -270,7 +270,7 @@ export class Breaker {
       },
       failed: (fault) => {
         cancel();
-        // What had left before it opened fails for the same outage, and says nothing new.
+        // A request sent before the opening fails in the same outage, and reveals nothing new.
         if (openings !== this.#openings) return;
         if (openings === 0) this.#count(kind, fault);
         else if (probes || (fault === 'host' && this.#probe === null)) this.#open(kind, fault);
