@@ -47,7 +47,7 @@ it('can be neither stopped, stalled nor filled by whoever calls it', async () =>
   }
   record({
     bench: 'attacks',
-    about: `Attacks a built gateway in ${chosen.length} ways, each time a new process over a sandbox outside it, while a thread of its own asks for /livez, an honest reader for what is cached, and a bare server beside it answers what is the machine’s doing.`,
+    about: `Attacks a built gateway in ${chosen.length} ways, each with a new process and a sandbox outside it. A separate thread requests /livez, an honest reader requests cached data, and a bare server next to the gateway shows the load of the machine.`,
     figures: [...outcomes.flatMap(figuresOf), ...figuresOfAll(outcomes)],
   });
 });

@@ -114,7 +114,7 @@ it('answers a dashboard of which nothing is cached', async () => {
         note: `Apollo Server ${median(theirs.warm).toFixed(1)} ms`,
       },
       {
-        label: `from the first to the last of ten calls that leave together, ${about}`,
+        label: `time from the first to the last of ten calls sent together, ${about}`,
         value: median(ours.spreads),
         digits: 1,
         unit: ' ms',
@@ -127,7 +127,7 @@ it('answers a dashboard of which nothing is cached', async () => {
   rmSync(folder, { recursive: true });
   record({
     bench: 'cold',
-    about: `Asks for account and ten channels with five items each, 12 calls in two rounds, with nothing cached, of the built gateway and of Apollo Server with its data source for REST, each a process on one core that has listened for ${SETTLED_MS} ms. The upstream answers after 5 ms or 40 ms. Medians of ${ROUNDS} processes by turns, and of ${WARM} dashboards after ${WARM_UP}.`,
+    about: `Requests an account and ten channels with five items each (12 calls in two rounds) with an empty cache, from the built gateway and from Apollo Server with its data source for REST. Each is a process on one core that has listened for ${SETTLED_MS} ms. The upstream responds after 5 ms or 40 ms. Medians of ${ROUNDS} processes in turns, and of ${WARM} dashboards after ${WARM_UP}.`,
     figures,
   });
 });
@@ -181,7 +181,7 @@ async function claims(): Promise<number[]> {
 
 function claimToRequest(runs: readonly number[]): Figure {
   return {
-    label: 'from claim to request, ten at once',
+    label: 'time from claim to request, ten at the same time',
     value: median(runs),
     digits: 2,
     unit: ' ms',

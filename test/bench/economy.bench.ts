@@ -43,12 +43,12 @@ const others = [
 
 const workloads: readonly Workload[] = [
   {
-    label: 'account + 10 channels with 5 items each, nothing kept',
+    label: 'account + 10 channels with 5 items each, empty cache',
     minimum: 12,
     run: (world) => world.data(dashboard),
   },
   {
-    label: 'the same, asked 8 times at once',
+    label: 'the same by 8 clients at the same time',
     minimum: 12,
     run: (world) => Promise.all(Array.from({ length: 8 }, () => world.data(dashboard))),
   },
@@ -84,7 +84,7 @@ const workloads: readonly Workload[] = [
     },
   },
   {
-    label: 'one channel while its list is kept',
+    label: 'one channel while its list is cached',
     minimum: 0,
     before: (world) => world.data(channelList),
     async run(world) {
@@ -173,7 +173,8 @@ it('economy', async () => {
   figures.push(await farCodes());
   record({
     bench: 'economy',
-    about: 'Upstream calls over the fewest possible, counted by the sandbox, under 30 a minute.',
+    about:
+      'Upstream calls over the fewest possible. The sandbox counts them, with a limit of 30 per minute.',
     figures,
   });
 });

@@ -23,8 +23,8 @@ const NOISY = 60;
 
 /** Nine callers who ask so often a window, beside the noisy one, and what makes the case worth a look. */
 const crowds = [
-  { quiet: 2, label: 'nine ask for less than their share' },
-  { quiet: 4, label: 'nine ask for more than their share' },
+  { quiet: 2, label: 'nine request less than their share' },
+  { quiet: 4, label: 'nine request more than their share' },
 ];
 
 interface Asked {
@@ -39,7 +39,7 @@ it('fairness', async () => {
   );
   record({
     bench: 'fairness',
-    about: `One caller asks for ${NOISY} cold reads a window and nine ask for a few, of the same ${LIMIT} calls. Jain's index over what each caller got of their fair share: the max-min share of all that was served.`,
+    about: `One caller requests ${NOISY} uncached reads per window and nine callers request a few each, within the same ${LIMIT} calls. Jain's index of what each caller received of its fair share, which is the max-min share of all served reads.`,
     figures: cases.flatMap(({ quiet, label, asked }) => figuresOf(quiet, label, asked)),
   });
 });
@@ -65,14 +65,14 @@ function figuresOf(quiet: number, label: string, asked: readonly Asked[]): Figur
       value: jain(parts),
       digits: 3,
       target: { atLeast: 0.95 },
-      note: `served: nine ${others} of ${quiet * WINDOWS * 9}, the noisy one ${noisy?.served} of ${noisy?.demand}`,
+      note: `served: nine ${others} of ${quiet * WINDOWS * 9}, the noisy caller ${noisy?.served} of ${noisy?.demand}`,
     },
     {
       label: `${label}: their median wait`,
       value: percentile(waits(false), 0.5),
       digits: 2,
       unit: ' windows',
-      note: `the noisy one’s: ${percentile(waits(true), 0.5).toFixed(2)}`,
+      note: `of the noisy caller: ${percentile(waits(true), 0.5).toFixed(2)}`,
     },
   ];
 }

@@ -21,7 +21,7 @@ it('forecast', async () => {
   record({
     bench: 'forecast',
     about:
-      'Operations that are asked for as a dry run, and then at once for real, by four callers: of one request, of four, of some that depend on others, and writes. A crowd keeps the same 30 calls a minute busy, with pages of five requests that come by chance. Virtual time.',
+      'Four callers request operations first as a dry run and immediately afterwards as normal operations: with one upstream request, with four, with dependent requests, and writes. Other callers use the same 30 calls per minute, with pages of five requests at random times. Virtual time.',
     figures,
   });
 });
@@ -34,7 +34,7 @@ function figuresOf(label: string, forecasts: readonly Forecast[], atMost?: numbe
   const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
   return [
     {
-      label: `${label}: plans marked exact with another number of calls`,
+      label: `${label}: dry runs marked exact with a wrong number of calls`,
       value: wrong.length,
       target: { atMost: 0 },
       note: `of ${exact.length}; ${forecasts.length - exact.length} are not marked`,
@@ -47,7 +47,7 @@ function figuresOf(label: string, forecasts: readonly Forecast[], atMost?: numbe
       note: `of ${forecasts.length}; ${seconds(percentile(errors, 0.9))}, at p50 ${seconds(percentile(errors, 0.5))}`,
     },
     {
-      label: `${label}: the same of those that waited for a slot`,
+      label: `${label}: the same for operations that waited for a slot`,
       value: percentile(waited.map(missOf), 0.9),
       digits: 2,
       note: `of ${waited.length}, ready after ${seconds(

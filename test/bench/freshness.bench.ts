@@ -27,7 +27,7 @@ it('freshness', async () => {
   for (const { entries, atMost } of sizes) {
     const found = await measureFreshness(entries);
     figures.push({
-      label: `N = ${entries}: age of the oldest answer over N/B`,
+      label: `N = ${entries}: oldest data over N/B`,
       value: found.maxOverIdeal,
       digits: 2,
       ...(atMost ? { target: { atMost } } : {}),
@@ -42,7 +42,7 @@ it('freshness', async () => {
     for (const entries of sizesAtRates) {
       const found = await measureFreshnessAtRate(entries, readsASecond, { skew });
       figures.push({
-        label: `N = ${entries}, ${readsASecond} reads a second, Zipf ${skew}: the oldest over N/B`,
+        label: `N = ${entries}, ${readsASecond} reads per second, Zipf ${skew}: oldest data over N/B`,
         value: found.maxOverIdeal,
         digits: 2,
         target: { atMost: 1.25 },
@@ -69,7 +69,7 @@ it('freshness', async () => {
   record({
     bench: 'freshness',
     about:
-      'Age of what readers get when N entries are wanted and B = 30 calls a minute are allowed: Zipf traffic, 10 reads a second unless told otherwise, each entry a call of its own, in virtual time.',
+      'Age of the data that readers receive if N entries are in use and B = 30 calls per minute are allowed: Zipf traffic, 10 reads per second unless stated otherwise, one call per entry, in virtual time.',
     figures,
     curves,
   });

@@ -32,7 +32,7 @@ it('goodput', async () => {
   record({
     bench: 'goodput',
     about:
-      '20 page views a second over 5 dashboards, which need 27 upstream reads in all, for three minutes under 30 calls a minute, the upstream 40 ms away. The gateway is a process of its own; so is one with no limit set, beside it. Where the key is shared, somebody else spends it in bursts, after each of which a page is opened that takes 4 unread reads.',
+      '20 page views per second of 5 dashboards, which need 27 upstream reads in total, for three minutes with a limit of 30 calls per minute and an upstream at a distance of 40 ms. The gateway is a separate process, and so is a gateway without a limit next to it. Where the key is shared, another program uses it in bursts, and after each burst a page is opened that needs 4 uncached reads.',
     figures: [
       ...alone('fixed window', fixed, free),
       ...alone('sliding window', sliding, free),
@@ -49,19 +49,19 @@ function alone(label: string, traffic: Traffic, free: Traffic): Figure[] {
   const freeP99 = percentile(free.warmMs, 0.99);
   return [
     servedBy(label, traffic),
-    { label: `${label}: refusals provoked`, value: traffic.refused, target: { atMost: 0 } },
+    { label: `${label}: refusals by the API`, value: traffic.refused, target: { atMost: 0 } },
     {
-      label: `${label}: p99 of warm answers over that with no limit`,
+      label: `${label}: p99 of cached responses over that without a limit`,
       value: p99 / freeP99,
       digits: 2,
       target: { atMost: 2 },
-      note: `p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms over ${freeP99.toFixed(1)} ms`,
+      note: `p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, without a limit ${freeP99.toFixed(1)} ms`,
     },
     {
       label: `${label}: upstream calls in the busiest minute`,
       value: traffic.busiestMinute,
       target: { atMost: 30 },
-      note: `${traffic.calls} in all`,
+      note: `${traffic.calls} in total`,
     },
   ];
 }
@@ -74,10 +74,10 @@ function shared(label: string, traffic: Traffic): Figure[] {
     {
       label: `${label}, key shared: refused calls at the first burst`,
       value: first,
-      note: 'until then the key was ours alone, and a page’s reads go side by side',
+      note: 'before it, only the gateway used the key, and sent the reads of a page in parallel',
     },
     {
-      label: `${label}, key shared: refused calls a burst from then on`,
+      label: `${label}, key shared: refused calls per burst after that`,
       value: Math.max(...later),
       target: { atMost: 2 },
       note: `${traffic.refusedAfter.join(', ')} after bursts of ${others} calls`,
@@ -89,7 +89,7 @@ function shared(label: string, traffic: Traffic): Figure[] {
 function servedBy(label: string, { views, right, errors, codes, oldestMs }: Traffic): Figure {
   const shown = errors === 0 ? 'no error' : `${errors} errors (${codes.join(', ')})`;
   return {
-    label: `${label}: views complete and right`,
+    label: `${label}: views complete and correct`,
     value: (right / views) * 100,
     unit: ' %',
     digits: right === views ? 0 : 2,

@@ -28,11 +28,11 @@ async function measure(ageMs: number): Promise<Figure> {
   await clock.advance(60_000);
   await world.close();
   return {
-    label: `a dashboard ${ageMs / TTL_MS} times its ttl old: time over the caller’s patience`,
+    label: `a dashboard ${ageMs / TTL_MS} times its ttl old: response time over the maximum wait`,
     value: took.ms / PATIENCE_MS,
     digits: 2,
     target: { atMost: 0.1 },
-    note: 'two reads deep',
+    note: 'two dependent reads',
   };
 }
 
@@ -44,7 +44,7 @@ it('hang', async () => {
   ];
   record({
     bench: 'hang',
-    about: `Asks for a dashboard that was read before, of an upstream that answers nothing any more, with ${PATIENCE_MS / 1000} s of patience, in virtual time.`,
+    about: `Requests a dashboard that was read before, while the upstream does not respond, with a maximum wait of ${PATIENCE_MS / 1000} s, in virtual time.`,
     figures,
   });
 });

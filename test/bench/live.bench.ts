@@ -9,7 +9,7 @@ it('live', async () => {
   record({
     bench: 'live',
     about:
-      'A built gateway over a sandbox outside it, with viewers of 20 pages as live queries, each a connection of its own. First the pages need more reads than the limit allows in a ttl; then there is no limit, and a mutation changes what all of them show.',
+      'A built gateway with a sandbox outside it. Viewers open 20 pages as live queries, each with its own connection. First the pages need more reads than the limit allows in a ttl. Then there is no limit, and a mutation changes what all of them show.',
     figures,
   });
 }, 600_000);

@@ -95,7 +95,7 @@ it('refuses for about what a cached answer costs', async () => {
   record({
     bench: 'refusal',
     about:
-      'Time that each refusal takes over that of a small answer from the cache which goes the whole way, as refusals do: requests over a socket, one at a time.',
+      'Time of each refusal over the time of a small response from the cache that takes the same path as refusals: requests over a socket, one at a time.',
     figures: Object.keys(refusals).map((kind) => ({
       label: kind,
       value: typical(kind) / typical('cached'),

@@ -79,34 +79,34 @@ async function press(): Promise<{ figures: Figure[]; timeline: Timeline }> {
         note: parts(from, quiet),
       },
       {
-        label: 'the same, from when one of them is killed and started again',
+        label: 'the same while one of them is killed and restarted',
         value: goodput(quiet, killed),
         unit: ' %',
         digits: 1,
         note: parts(quiet, killed),
       },
       {
-        label: 'most requests in a window, all that time',
+        label: 'most requests in a window, in both cases',
         value: mostArrivals(shared, WINDOW_MS),
         target: { atMost },
-        note: `${shared.length} requests in all`,
+        note: `${shared.length} requests in total`,
       },
       {
-        label: 'requests while Redis is away, and in the time that it may have forgotten',
+        label: 'requests while Redis is down, and during the quarantine',
         // Those that had left the gateway when it was killed are not counted.
         value: between(shared, killed + 100, back + HOLD_MS),
         target: { atMost: 0 },
         note: `the first after ${(((first?.at ?? to) - back) / 1000).toFixed(1)} s of ${(HOLD_MS / 1000).toFixed(1)} s`,
       },
       {
-        label: 'Redis commands a second, of three replicas at their limit',
+        label: 'Redis commands per second, of three replicas at the limit',
         value: commands / ((quiet - from) / 1000),
         note: `${((between(shared, from, quiet) * 1000) / (quiet - from)).toFixed(1)} requests a second`,
       },
     ],
     timeline: {
-      title: 'Requests a second, while parts of it are killed',
-      about: `Three replicas on one Redis beside one process by itself, both asked for more than the ${LIMIT} requests in ${WINDOW_MS / 1000} s that they may make.`,
+      title: 'Requests per second while processes are killed',
+      about: `Three replicas with one Redis, and a single process. Both receive more reads than the limit of ${LIMIT} requests in ${WINDOW_MS / 1000} s allows.`,
       curves: [
         { label: 'one process', points: requestsOverTime(single, { from, to, stepMs: 1000 }) },
         { label: 'three replicas', points: requestsOverTime(shared, { from, to, stepMs: 1000 }) },
@@ -141,7 +141,7 @@ async function writes(): Promise<Figure[]> {
   const added = (share: number, label: string, atMost?: number): Figure => {
     const [shared, single] = [percentile(took.shared, share), percentile(took.single, share)];
     return {
-      label: `what sharing adds to a write, ${label}`,
+      label: `time that sharing adds to a write, ${label}`,
       value: shared - single,
       unit: ' ms',
       digits: 1,
@@ -167,7 +167,7 @@ async function warmReads({ cluster, redis }: Scene): Promise<Figure> {
     label: `Redis commands for ${reads} warm reads`,
     value: asked.length,
     target: { atMost: 0 },
-    note: 'beside the beats that are sent anyway',
+    note: 'in addition to the beats',
   };
 }
 
@@ -175,7 +175,7 @@ it('replicas', async () => {
   const { figures, timeline } = await press();
   record({
     bench: 'replicas',
-    about: `Three built gateways on one Redis, asked for more than the ${LIMIT} requests in ${WINDOW_MS / 1000} s that they may make, beside one process by itself; one of them is killed and started again, then Redis. Writes are made at one of three replicas and at a process by itself, by turns.`,
+    about: `Three built gateways with one Redis, next to a single process: both receive more reads than the ${LIMIT} requests in ${WINDOW_MS / 1000} s that the limit allows. One of the gateways is killed and restarted, then Redis. Writes are sent to one of three replicas and to a single process in turns.`,
     figures: [...figures, ...(await writes())],
     timeline,
   });

@@ -10,14 +10,14 @@ it('restarts', async () => {
     label,
     value: most,
     target: { atMost: LIMIT },
-    note: `${requests} requests in all`,
+    note: `${requests} requests in total`,
   });
   record({
     bench: 'restarts',
-    about: `The built gateway is killed ${RESTARTS} times at random moments and started again, each time with more asked of it than a window of ${LIMIT} requests has.`,
+    about: `The built gateway is killed ${RESTARTS} times at random moments and restarted. Each time it receives more reads than a window of ${LIMIT} requests allows.`,
     figures: [
-      figure('most requests in a window, the upstream says nothing of its limit', silent),
-      figure('most requests in a window, it tells what is left', telling),
+      figure('most requests in a window, the upstream does not report its limit', silent),
+      figure('most requests in a window, the upstream reports what remains', telling),
     ],
   });
 });

@@ -90,11 +90,11 @@ it('answers a cold dashboard in few round trips', async () => {
   });
   record({
     bench: 'round-trips',
-    about: `Asks for account, channels and the items of ten channels, 12 requests in all, of an upstream that is ${2 * DISTANCE_MS} ms away, with nothing cached. A round trip is half of what it takes a client that knows in advance what to ask, and asks in two rounds. Medians of ${ROUNDS}.`,
+    about: `Requests account, channels and the items of ten channels, 12 requests in total, from an upstream at a distance of ${2 * DISTANCE_MS} ms, with an empty cache. A round trip is half of the time of a client that knows all requests in advance and sends them in two rounds. Medians of ${ROUNDS}.`,
     figures: [
-      figure('round trips after a silence, on a key that is ours alone', alone.trips, 2.2),
-      figure('round trips after a silence, while somebody else spends the key', shared.trips, 4),
-      { label: 'most refusals there', value: shared.refused, target: { atMost: 2 } },
+      figure('round trips after an idle period, without co-tenants', alone.trips, 2.2),
+      figure('round trips after an idle period, with a co-tenant', shared.trips, 4),
+      { label: 'most refusals with a co-tenant', value: shared.refused, target: { atMost: 2 } },
       figure('round trips as the first request of a process', start.trips),
     ],
   });

@@ -14,22 +14,22 @@ it('lets thousands wait for a turn without holding the event loop', async () => 
   const few = await worstTurns(WAITING / 2);
   record({
     bench: 'stall',
-    about: `Lets ${WAITING} operations, each of a caller of its own, wait for a turn at once, then refuses a request, so that all are told how much longer they wait, and then turns all of them away.`,
+    about: `Queues ${WAITING} operations of as many callers at the same time, then refuses a request, so that all operations receive a new waiting time, and then rejects all of them.`,
     figures: [
       {
-        label: 'longest turn of the event loop, while they enqueue',
+        label: 'longest turn of the event loop while the operations are queued',
         value: many.enqueue,
         digits: 1,
         unit: ' ms',
       },
       {
-        label: 'longest turn, while they are told of a pause and turned away',
+        label: 'longest turn, while they learn of a pause and are rejected',
         value: many.after,
         digits: 1,
         unit: ' ms',
       },
       {
-        label: 'enqueueing, over enqueueing half as many',
+        label: 'time to queue the operations, over half as many',
         value: many.enqueue / few.enqueue,
         digits: 1,
         target: { atMost: 3.5 },

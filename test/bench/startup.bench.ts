@@ -36,10 +36,10 @@ it('startup', async () => {
   record({
     bench: 'startup',
     about:
-      'Starts the built gateway and a bare Yoga server by turns, up to the first answer of each.',
+      'Starts the built gateway and a bare Yoga server in turns, until the first response of each.',
     figures: [
       {
-        label: 'time to the first answer, over that of a bare Yoga server',
+        label: 'time to the first response, over that of a bare Yoga server',
         value: ratio ?? Number.NaN,
         digits: 2,
         target: { atMost: 1 },

@@ -69,10 +69,10 @@ it('passes 500 MB on in little memory, and about as fast as a bare pipe', async 
       (all.reduce((sum, { cpuMs }) => sum + cpuMs, 0) * 1000 * MB) / (EACH * PAIRS);
     record({
       bench: 'upload',
-      about: `Uploads ${LARGE / MB} MB by PUT to the built gateway, then ${EACH / MB} MB by turns to it and to a bare node:http pipe, each on one core, on an upstream that only reads. ${PAIRS} pairs.`,
+      about: `Uploads ${LARGE / MB} MB by PUT to the built gateway, then ${EACH / MB} MB to it and to a bare node:http pipe in turns, each on one core, to an upstream that only reads. ${PAIRS} pairs.`,
       figures: [
         {
-          label: `growth of the gateway while ${LARGE / MB} MB pass`,
+          label: `memory growth of the gateway during ${LARGE / MB} MB`,
           value: growthMb,
           unit: ' MB',
           target: { atMost: 64 },
@@ -87,7 +87,7 @@ it('passes 500 MB on in little memory, and about as fast as a bare pipe', async 
           note: `${speed(gateways)} MB/s over ${speed(bares)} MB/s`,
         },
         {
-          label: 'uploaded for a second of processor time, over a bare node:http pipe',
+          label: 'bytes per second of processor time, over a bare node:http pipe',
           value: cost(bares) / cost(gateways),
           digits: 2,
           note: `${Math.round(cost(gateways))} µs of processor each MB over ${Math.round(cost(bares))} µs, all threads`,

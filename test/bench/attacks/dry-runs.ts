@@ -92,7 +92,7 @@ async function forge(
   const after = await rowMs(target);
   return [
     {
-      label: 'reading one row after it, over before',
+      label: 'time to read one row after the attack, over before',
       value: after / before,
       digits: 2,
       target: { atMost: 1.5 },

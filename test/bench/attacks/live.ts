@@ -76,7 +76,7 @@ export const liveAttacks: readonly Attack[] = [
       // Their queries are let go of a while after they are.
       for (const socket of sockets) socket.destroy();
       await target.wait(6000);
-      return [othersServed('others served while live queries run', served)];
+      return [othersServed('other callers served while live queries run', served)];
     },
   },
   {

@@ -81,7 +81,7 @@ export const operationAttacks: readonly Attack[] = [
       const query = '{ qrCodes(first: 500) { nodes { statistics { clicks } } } }';
       await Promise.race([target.ask(query), target.wait(3000)]);
       return [
-        othersServed('others’ unread list is served', [
+        othersServed('a list that was not read before is served to others', [
           await target.reads('{ domains { totalCount } }', 3),
         ]),
       ];

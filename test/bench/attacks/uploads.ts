@@ -60,7 +60,7 @@ export const uploadAttacks: readonly Attack[] = [
         await target.reads('{ pixels { totalCount } }', 2),
       ];
       clearInterval(trickle);
-      return [othersServed('others’ unread lists are served', served)];
+      return [othersServed('lists that were not read before are served to others', served)];
     },
   },
   {
@@ -77,7 +77,7 @@ export const uploadAttacks: readonly Attack[] = [
         await target.wait(50);
       }
       return [
-        othersServed('others’ unread list is served', [
+        othersServed('a list that was not read before is served to others', [
           await target.reads('{ domains { totalCount } }', 3),
         ]),
       ];

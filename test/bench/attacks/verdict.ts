@@ -12,7 +12,7 @@ export function figuresOf(outcome: Outcome): readonly Figure[] {
   const { attack, figures, livez } = outcome;
   return [
     {
-      label: `${attack.name}: longest wait for /livez`,
+      label: `${attack.name}: longest response time of /livez`,
       value: livez.worst,
       unit: ' ms',
       target: { atMost: STALL_MS },
@@ -35,19 +35,19 @@ export function figuresOfAll(outcomes: readonly Outcome[]): readonly Figure[] {
   const largest = worst(outcomes, largestMb);
   return [
     none('attacks that end the process', dead),
-    none('attacks after which it answers nothing', silent),
-    none('attacks under which an honest reader is failed', refused),
-    none('attacks that spend more upstream calls than they may', dear),
-    none('attacks answered as a defect of the gateway', defective),
+    none('attacks after which the gateway does not respond', silent),
+    none('attacks during which an honest reader gets errors', refused),
+    none('attacks that use more upstream calls than allowed', dear),
+    none('attacks answered with INTERNAL_SERVER_ERROR', defective),
     {
-      label: 'memory held after an attack, over before, at most',
+      label: 'highest memory after an attack, over before',
       value: fattest ? heldRatio(fattest) : Number.NaN,
       digits: 2,
       target: { atMost: BACK_TO },
       note: namesOf(told.filter((each) => heldRatio(each) > BACK_TO)) || fattest?.attack.name || '',
     },
     {
-      label: 'memory that the process ever had, at most',
+      label: 'highest memory of the process',
       value: largest ? largestMb(largest) : Number.NaN,
       unit: ' MB',
       target: { atMost: LARGEST_MB },
@@ -57,7 +57,7 @@ export function figuresOfAll(outcomes: readonly Outcome[]): readonly Figure[] {
         '',
     },
     {
-      label: 'longest wait for a bare server beside it',
+      label: 'longest response time of the bare server',
       value: Math.max(...outcomes.map(({ bare }) => bare.worst)),
       unit: ' ms',
     },
@@ -70,7 +70,7 @@ function perConnection({ attack, before, peak }: Outcome): readonly Figure[] {
   if (peak === null) return [];
   return [
     {
-      label: `${attack.name}: growth at the peak, per connection`,
+      label: `${attack.name}: memory growth at the peak, per connection`,
       value: (peak - before.rss) / connections.count / 1024,
       unit: ' kB',
       target: { atMost: connections.mayHoldBytes / 1024 },

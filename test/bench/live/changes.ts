@@ -43,21 +43,21 @@ export async function changes(): Promise<Figure[]> {
   const result = (whole.received - before.wholes) / pages / CHANGES;
   return [
     {
-      label: `from a mutation’s answer to the event on each of ${VIEWERS} streams, p99`,
+      label: `time from the response to a mutation until the event on each of ${VIEWERS} streams, p99`,
       value: percentile(p99s, 0.5),
       unit: ' ms',
       target: { atMost: 100 },
       note: `the median of ${ROUNDS} rounds, the worst ${Math.max(...p99s).toFixed(0)} ms; p50 ${percentile(took.flat(), 0.5).toFixed(0)} ms; the last of all p50 ${percentile(last, 0.5).toFixed(0)} ms; ${CHANGES} mutations`,
     },
     {
-      label: 'runs of a query for each change and all who look at the same',
+      label: 'executions of a query per change, for all its viewers',
       value: runs / CHANGES / pages,
       digits: 2,
       target: { atMost: 1 },
       note: `${runs} runs for ${CHANGES} changes on ${pages} pages`,
     },
     {
-      label: 'bytes of a patch over those of the whole result',
+      label: 'bytes of a patch over bytes of the whole result',
       value: patch / result,
       digits: 2,
       target: { atMost: 0.1 },

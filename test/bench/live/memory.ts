@@ -29,7 +29,7 @@ async function idle(scene: Scene): Promise<Figure> {
   viewers.close();
   const each = (kind: 'held' | 'rss') => (after[kind] - before[kind]) / IDLE / KB;
   return {
-    label: `memory of a stream on which nothing happens, of ${IDLE}`,
+    label: `memory of an idle stream, of ${IDLE}`,
     value: each('held'),
     unit: ' KB',
     digits: 1,
@@ -63,12 +63,12 @@ async function stalled(scene: Scene): Promise<Figure> {
   await pause(SETTLED_MS);
   const after = await scene.inside();
   return {
-    label: `memory that a reader costs who reads nothing, of ${STALLED}`,
+    label: `memory for a client that does not read, of ${STALLED}`,
     value: (before.held - after.held) / STALLED / KB,
     unit: ' KB',
     digits: 1,
     target: { atMost: 64 },
-    note: `${CHANGES} results of ${(sent / CHANGES / KB).toFixed(0)} KB, ${mb(sent)} MB in all; these got ${mb(waited)} MB once they read again`,
+    note: `${CHANGES} results of ${(sent / CHANGES / KB).toFixed(0)} KB, ${mb(sent)} MB in total; these got ${mb(waited)} MB once they read again`,
   };
 }
 

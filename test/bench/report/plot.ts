@@ -61,7 +61,7 @@ function title(run: Run): Part {
     text(
       MARGIN,
       58 + (wrap(writtenRun(run), 135).length - 1) * 17,
-      'The upright line is the target. Where it is a most (≤), a bar may reach it; where it is a least (≥), it must.',
+      'The vertical line is the target. A bar may reach a maximum (≤) and must reach a minimum (≥).',
       { color: FAINT },
     ),
   ];
@@ -111,16 +111,19 @@ function chart(curves: readonly Curve[]): Part {
   const px = (x: number) => round(left + (x / maxX) * (right - left));
   const py = (y: number) => round(bottom - (y / maxY) * (bottom - top));
   const svg = [
-    text(MARGIN, 24, 'The oldest answer that anybody got, over time', { size: 15, weight: 600 }),
+    text(MARGIN, 24, 'Age of the oldest data that a reader received, over time', {
+      size: 15,
+      weight: 600,
+    }),
     text(
       MARGIN,
       44,
-      'N entries are wanted and B = 30 calls a minute allowed: age in units of N/B, the age at which the oldest is when each is read in its turn.',
+      'N entries are in use, and B = 30 calls per minute are allowed. The unit is N/B: the age of the oldest entry if all are read in turn.',
       { color: FAINT },
     ),
     `<clipPath id="chart"><rect x="${left}" y="${top}" width="${right - left}" height="${bottom - top}"/></clipPath>`,
     `<rect x="${left}" y="${top}" width="${round((right - left) * (2 / maxX))}" height="${bottom - top}" fill="#f4f6f8"/>`,
-    text(left + 8, bottom - 10, 'order of refreshes comes about: not counted', { color: FAINT }),
+    text(left + 8, bottom - 10, 'start phase: not counted', { color: FAINT }),
   ];
   for (let y = 0; y <= maxY; y += 0.5) {
     svg.push(line([left, py(y)], [right, py(y)], RULE, 1));
@@ -136,7 +139,7 @@ function chart(curves: readonly Curve[]): Part {
   for (let x = 0; x <= maxX; x += 1) {
     svg.push(text(px(x), bottom + 18, String(x), { anchor: 'middle', color: FAINT }));
   }
-  const axis = 'time since everything was read once, in units of N/B';
+  const axis = 'time since all entries were first read, in units of N/B';
   svg.push(text((left + right) / 2, bottom + 38, axis, { anchor: 'middle', color: FAINT }));
   curves.forEach(({ label, points }, index) => {
     const color = LINES[index % LINES.length] as string;

@@ -43,8 +43,8 @@ export function writtenRun(run: Run): string {
     const circumstances = writtenCircumstances(measured);
     earlier.set(circumstances, [...(earlier.get(circumstances) ?? []), bench]);
   }
-  const others = [...earlier].map(([when, benches]) => `${benches.join(', ')}: ${when}`);
-  return [writtenCircumstances(run), ...others].join('. Earlier, ');
+  const others = [...earlier].map(([when, benches]) => `${benches.join(', ')} (${when})`);
+  return [writtenCircumstances(run), ...others].join('. Measured earlier: ');
 }
 
 /** A run in place of the same benches of an earlier one, and all others of that. */

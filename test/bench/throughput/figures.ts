@@ -73,7 +73,7 @@ export function figuresOf(contest: Contest): Figure[] {
   if (targets.bytes !== undefined) {
     const whole = Buffer.byteLength(textOf(answer));
     figures.push({
-      label: `${label}: bytes of the body, over those uncompressed`,
+      label: `${label}: bytes of the body, over uncompressed`,
       value: answer.body.length / whole,
       digits: 2,
       target: { atMost: targets.bytes },
@@ -115,9 +115,9 @@ export function comparisonOf(contests: readonly Contest[]): Comparison {
   );
   const groups = [...compared, { label: 'Other requests', bars: others.map(barOf) }];
   return {
-    title: 'Answers a second, over those of bare node:http',
+    title: 'Responses per second, over those of bare node:http',
     about:
-      'The dashed line is a bare server that reads the same requests and sends the same bytes. Blue is the gateway, grey are its peers.',
+      'The dashed line is a bare server that reads the same requests and sends the same bytes. The gateway is blue, its peers are grey.',
     groups: groups.filter(({ bars }) => bars.length > 0),
   };
 }
@@ -135,13 +135,13 @@ export function memoryOf(gateways: readonly Gateway[]): Figure[] {
   );
   return [
     {
-      label: 'memory at rest, at most',
+      label: 'highest memory when idle',
       value: Math.max(...rest),
       unit: ' MB',
       target: { atMost: 80 },
     },
     {
-      label: 'memory after all rows, at most',
+      label: 'highest memory after all rows',
       value: most,
       unit: ' MB',
       target: { atMost: 130 },

@@ -156,7 +156,7 @@ function figureOf(
   const both = (share: number): string =>
     `${of(ours, share).toFixed(2)} over ${of(theirs, share).toFixed(2)} ms`;
   return {
-    label: `${label}, that asks ${ASKS} times: median over that of bare node:http`,
+    label: `${label}, ${ASKS} requests: median over that of bare node:http`,
     value: of(ours, 0.5) / of(theirs, 0.5),
     digits: 2,
     note: `${both(0.5)}; p99 ${both(0.99)}`,

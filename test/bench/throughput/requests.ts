@@ -40,7 +40,7 @@ export const BY_ID = `query ($a: ID!, $b: ID!, $c: ID!) { account { username }
   channels(first: 10) { nodes { id name items(first: 5) { totalCount nodes {
     ... on ChannelEntry { title link } } } } } }`;
 
-/** The same with everything by variables, so that no part of it can be used again. */
+/** The same with all values by variables, so that no part of it can be used again. */
 export const ALL_BY_VARIABLES = `query ($a: ID!, $b: ID!, $c: ID!, $channels: Int, $items: Int) {
   account { username }
   a: channel(id: $a) { name } b: channel(id: $b) { name } c: channel(id: $c) { name }

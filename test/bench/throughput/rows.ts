@@ -170,7 +170,7 @@ export const rowPlans: readonly RowPlan[] = [
   },
   {
     name: 'etag',
-    label: 'a GET whose ETag still holds',
+    label: 'a GET with a current ETag',
     of: 'open',
     status: 304,
     requests: ({ etag }) => {
@@ -194,14 +194,14 @@ export const rowPlans: readonly RowPlan[] = [
   },
   {
     name: 'variables-all',
-    label: 'other variables, plain headers, everything by variables',
+    label: 'other variables, plain headers, all values by variables',
     of: 'open',
     targets: { ratio: 0.06 },
     requests: byVariables(plain, ALL_BY_VARIABLES, { channels: 10, items: 5 }),
   },
   {
     name: 'text-literals',
-    label: 'a text never seen, other names and literals',
+    label: 'new query texts, other names and literals',
     of: 'open',
     targets: { ratio: 0.03, p99: 60 },
     requests: ({ ids }) => {
@@ -211,7 +211,7 @@ export const rowPlans: readonly RowPlan[] = [
   },
   {
     name: 'text-aliases',
-    label: 'a text never seen, other names in the answer',
+    label: 'new query texts, other names in the response',
     of: 'open',
     targets: { ratio: 0.03, p99: 60 },
     requests: () => {
