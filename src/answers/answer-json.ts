@@ -5,7 +5,7 @@ import type { AnswerToRemember } from './remembered-answers.ts';
 /** Marks the age of the oldest data on a receipt. */
 const AGE = '"maxAgeMs":';
 
-/** A value that was written as JSON when it was made. */
+/** A value in its JSON form. */
 class Written {
   readonly json: string;
 
@@ -24,7 +24,7 @@ export function written(json: string): object {
  * each member is serialised once.
  */
 export class AnswerJson {
-  /** As `JSON.stringify` has it. */
+  /** The text as `JSON.stringify` writes it. */
   readonly text: string;
   readonly #data: string;
   readonly #errors: string;
@@ -41,9 +41,9 @@ export class AnswerJson {
     this.#errors = members.get('errors') ?? '';
   }
 
-  /** The tag of data and errors. Weak: what it cost to get them may differ. */
+  /** The ETag of data and errors. It is weak, because the cost in the response may differ. */
   get etag(): string {
-    // No JSON has a line break in it.
+    // This JSON contains no line break.
     this.#etag ??= etagOfText(this.#data, '\n', this.#errors);
     return this.#etag;
   }
@@ -56,7 +56,7 @@ function jsonOf(value: unknown): string | undefined {
 
 /**
  * The text of a response before and after its age; `null` if it cannot be repeated unchanged, because it cost a
- * request or a wait, is past its ttl, or is valid for one moment only.
+ * request or a wait, is past its ttl, or changes continuously.
  */
 export function cutAtAge(
   text: string,
@@ -69,7 +69,7 @@ export function cutAtAge(
   return { head: latin1(text.slice(0, at)), tail: latin1(text.slice(end)) };
 }
 
-/** The UTF-8 bytes of a text, each as one character: so its length is what goes over the wire. */
+/** The UTF-8 bytes of a text, each as one character, so that its length is the number of sent bytes. */
 function latin1(text: string): string {
   return Buffer.from(text).toString('latin1');
 }

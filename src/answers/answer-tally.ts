@@ -7,7 +7,7 @@ import {
 import type { ServedKind } from '../upstream/receipt.ts';
 import type { RememberedAnswer } from './remembered-answers.ts';
 
-/** Names of operations that are counted on their own between two events; the others are counted without a name. */
+/** Maximum number of operation names counted between two events; the others are counted without a name. */
 const NAMES_COUNTED = 500;
 
 /** Counts the responses of the fast path in plain numbers, and emits them in bulk. */
@@ -19,7 +19,7 @@ export class AnswerTally {
   #maxAgeMs = 0;
   readonly #reads = new Map<string, { -readonly [K in keyof ServedKind]: ServedKind[K] }>();
   readonly #names = new Map<string | null, { runs: number; saved: number }>();
-  /** The last response, and how many of its repetitions are not counted yet. */
+  /** The last response, and the number of its repetitions that are not counted yet. */
   #last: RememberedAnswer | null = null;
   #times = 0;
 

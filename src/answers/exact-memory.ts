@@ -4,20 +4,20 @@ import type { Cache } from '../upstream/cache/cache.ts';
 
 /** Maximum lifetime: after it, the cache entries are read again, which keeps them in use. */
 const LIFE_MS = 1000;
-/** What takes a larger share of the memory than this is not worth it. */
+/** Maximum share of the memory for one value. */
 const MAX_SHARE = 1 / 8;
 
-/** What an `ExactMemory` is made of. */
+/** The dependencies of an `ExactMemory`. */
 export interface ExactMemoryOptions {
   readonly cache: Cache;
   readonly clock: Clock;
   readonly maxBytes: number;
 }
 
-/** What was made of the cache, and until when it would be made alike. */
+/** A value derived from the cache, and until when it would be derived equally. */
 interface Made<V> {
   readonly value: V;
-  /** The version of the cache that it was made from. */
+  /** The version of the cache from which it was derived. */
   readonly version: number;
   /** On `clock.now()`. */
   readonly until: number;
@@ -32,7 +32,7 @@ export class ExactMemory<V> {
   readonly #clock: Clock;
   readonly #made: BoundedMap<Made<V>>;
 
-  /** `weigh` is in bytes, and leaves the key out. */
+  /** `weigh` returns bytes, without the key. */
   constructor(options: ExactMemoryOptions, weigh: (value: V) => number) {
     this.#cache = options.cache;
     this.#clock = options.clock;
@@ -43,14 +43,14 @@ export class ExactMemory<V> {
     });
   }
 
-  /** What is remembered under a key and still holds at `now`, on `clock.now()`. */
+  /** The value of a key, if it is still valid at `now`, on `clock.now()`. */
   find(key: string, now: number): V | undefined {
     const made = this.#made.get(key);
     if (!made) return undefined;
     return made.version === this.#cache.version && now < made.until ? made.value : undefined;
   }
 
-  /** What was remembered last under a key, whether or not it still holds. */
+  /** The last value of a key, even if it is no longer valid. */
   last(key: string): V | undefined {
     return this.#made.peek(key)?.value;
   }
@@ -59,19 +59,19 @@ export class ExactMemory<V> {
   weighAgain(key: string): boolean {
     const made = this.#made.peek(key);
     if (!made || !this.#made.takes(key, made)) return false;
-    // To the map only another object is another value.
+    // The map detects a changed value only by another object.
     this.#made.set(key, { ...made });
     return true;
   }
 
-  /** Remembers what was made of the cache as it is now, at most until `until`. */
+  /** Stores a value derived from the current cache, at most until `until`. */
   set(key: string, value: V, until: number): void {
     const { version } = this.#cache;
     this.#made.set(key, { value, version, until: Math.min(until, this.#clock.now() + LIFE_MS) });
   }
 }
 
-/** Keys that are recognized at a time, about: a power of two. */
+/** Approximate number of recognized keys: a power of two. */
 const SLOTS = 16_384;
 
 /**

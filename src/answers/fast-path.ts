@@ -12,10 +12,10 @@ import type { RememberedAnswers } from './remembered-answers.ts';
 import type { Recipient, Replies } from './replies.ts';
 import { askedOperation, type RequestNames } from './request-names.ts';
 
-/** A longer operation is not remembered. */
+/** Maximum length of a remembered operation. */
 const MAX_BODY_BYTES = 16 * 1024;
 
-/** Headers that change the response or require headers of their own. */
+/** Headers that change the response or require additional headers. */
 const UNUSUAL = ['content-encoding', 'expect', 'transfer-encoding', 'x-gateway-dry-run'] as const;
 
 /** A request that the door has admitted. */
@@ -25,17 +25,17 @@ export interface Arrival {
   readonly admission: Admission;
   /** Its key; null if its response is not to be remembered. */
   names: RequestNames | null;
-  /** Whether timeouts apply to it, and a graceful stop waits for it. */
+  /** Whether timeouts apply to it, and a graceful shutdown waits for it. */
   isWatched: boolean;
-  /** Whether its work is in a turn of the event loop already: see `runInTurn`. */
+  /** Whether its work already runs in a scheduled turn of the event loop: see `runInTurn`. */
   hasTurn: boolean;
 }
 
-/** What the server does for requests on the fast path. */
+/** The functions of the server for requests on the fast path. */
 export interface FastPathServer {
-  /** Handles the request on the slow path. */
+  /** Handles the request in the normal execution. */
   serve(arrival: Arrival): void;
-  /** Applies timeouts to a request that is waited for, and lets a graceful stop wait for it. */
+  /** Applies timeouts to an awaited request, and lets a graceful shutdown wait for it. */
   watch(arrival: Arrival): void;
   readonly drain: {
     /** Whether connections are closed after their next response. */
@@ -45,23 +45,24 @@ export interface FastPathServer {
   };
 }
 
-/** An arrival whose caller is known. */
+/** A received request with a known caller. */
 interface Known extends Recipient {
   readonly arrival: Arrival;
   readonly server: FastPathServer;
 }
 
-/** Answers an operation before the normal execution, or passes it on with its key. */
+/** Responds to an operation before the normal execution, or passes it on with its key. */
 export interface FastPath {
-  /** Whether a request is of the plain kind: a small operation, with nothing unusual about it. */
+  /** Whether a request is simple: a small operation without special headers. */
   takes(request: IncomingMessage, admission: Admission): boolean;
   /**
-   * Answers, or lets the server do it: at the end of this turn of the event loop, or once the body is complete.
+   * Responds, or passes the request to the server: at the end of this turn of the event loop, or when the body is
+* complete.
    */
   answer(arrival: Arrival, server: FastPathServer): void;
 }
 
-/** Makes the fast path over what is remembered. */
+/** Creates the fast path for remembered responses and compiled queries. */
 export function createFastPath(options: {
   readonly answers: RememberedAnswers;
   readonly operations: CompiledQueries;
@@ -71,7 +72,7 @@ export function createFastPath(options: {
 }): FastPath {
   const { answers, callers, clock, operations, replies } = options;
 
-  /** Answers an operation from memory, or passes it on. `body` is null for a GET. */
+  /** Responds to an operation from memory, or passes it on. `body` is null for a GET. */
   const settle = (known: Known, body: Buffer | null): void => {
     const { arrival, caller, request, server } = known;
     const key = answerKeyOf(caller, request, body?.toString('latin1') ?? request.url ?? '');
@@ -82,7 +83,7 @@ export function createFastPath(options: {
       noteUnread(known);
       return;
     }
-    // The slow path, and compiled queries, read it again.
+    // The normal execution and compiled queries read it again.
     if (body) request.unshift(body);
     const asked = askedOperation(request, body);
     const names: RequestNames = {
@@ -129,7 +130,7 @@ export function createFastPath(options: {
   };
 
   let bodies: Known[] = [];
-  /** Most bodies come along with their head: all of those are read at once, and without a listener. */
+  /** Most bodies arrive with their head: these are read immediately, without a listener. */
   const readBodies = (): void => {
     const arrived = bodies;
     bodies = [];
@@ -142,7 +143,7 @@ export function createFastPath(options: {
     }
   };
 
-  /** What is cached is not waited for: a preferred wait changes nothing but this header. */
+  /** A cached response needs no wait, so a preferred wait only changes this header. */
   const applied = (prefer: string): readonly string[] => {
     const wait = callers.preferenceApplied(prefer);
     return wait === null ? [] : ['Preference-Applied', wait];
@@ -198,14 +199,14 @@ export function createFastPath(options: {
   };
 }
 
-/** All that a response depends on: partition, role, content type, and the request itself. */
+/** All inputs of a response: partition, role, content type, and the request itself. */
 function answerKeyOf(
   { linksCredential, role }: Viewer,
   { headers, method }: IncomingMessage,
   text: string,
 ): string {
   const { accept = '', 'content-type': type = '' } = headers;
-  // No header has a line break in it, so that none can pass for two of them.
+  // A header contains no line break, so one value cannot be mistaken for two.
   return `${linksCredential?.partition ?? ''}\n${role}\n${method}\n${accept}\n${type}\n${text}`;
 }
 
@@ -218,7 +219,7 @@ function readBody(request: IncomingMessage): Buffer | null {
   return null;
 }
 
-/** The caller of a request; `null` if it is refused, which the slow path reports. */
+/** The caller of a request; `null` if it is rejected, which the normal execution reports. */
 function callerOf(admission: Admission): AtOnce<Viewer | null> {
   try {
     const viewer = admission.identify();

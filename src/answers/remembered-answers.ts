@@ -9,9 +9,9 @@ import { Doorkeeper, ExactMemory, type ExactMemoryOptions } from './exact-memory
 
 /** The share of the memory for cache entries that is used for responses. */
 const ANSWERS_SHARE = 1 / 8;
-/** Memory that a response takes besides its texts, */
+/** Memory of a response besides its texts, */
 const OVERHEAD_BYTES = 512;
-/** ... and each cache entry that it was made of. */
+/** ... and of each cache entry that it uses. */
 const INGREDIENT_BYTES = 128;
 
 /** Memory for responses, in bytes, of the total for responses and cache entries. */
@@ -19,14 +19,14 @@ export function answerBytes(all: number): number {
   return Math.max(1, Math.floor(all * ANSWERS_SHARE));
 }
 
-/** What is left to cache entries. */
+/** Memory left for cache entries. */
 export function entryBytes(all: number): number {
   return Math.max(1, all - answerBytes(all));
 }
 
 /** A response that can be repeated. */
 export interface AnswerToRemember {
-  /** Its body up to the age of its oldest part, in milliseconds, and from there on. */
+  /** Its body before and after the age of its oldest part in milliseconds. */
   readonly head: string;
   readonly tail: string;
   readonly contentType: string;
@@ -39,13 +39,13 @@ export interface AnswerToRemember {
 /** The response to one operation as bytes, stored as latin1. */
 export interface RememberedAnswer extends AnswerToRemember {
   readonly key: string;
-  /** When its oldest part was read, on `clock.now()`; `null` if nothing was read for it, which does not age. */
+  /** When its oldest part was read, on `clock.now()`; `null` if nothing was read for it. */
   readonly oldestAt: number | null;
   /** Its first part in each coding that was requested. */
   readonly spliced: SplicedBody;
 }
 
-/** The responses to operations that were sent more than once, by all that they depend on. See `ExactMemory`. */
+/** The responses to repeated operations, by all their inputs. See `ExactMemory`. */
 export class RememberedAnswers {
   readonly #cache: Cache;
   readonly #clock: Clock;
@@ -76,8 +76,8 @@ export class RememberedAnswers {
   }
 
   /**
-   * Records that an operation was answered. `make` is called for a repeated one, and returns `null` if its
-   * response cannot be repeated.
+   * Records the response to an operation. `make` is called for a repeated one, and returns `null` if the response cannot
+   * be repeated.
    */
   note(key: string, make: () => AnswerToRemember | null): void {
     const answer = this.#doorkeeper.admits(key) ? make() : null;
@@ -87,7 +87,7 @@ export class RememberedAnswers {
     const { oldest } = ingredients;
     const oldestAt = oldest ? Math.min(now, oldest.stamp.storedAt) : null;
     const before = this.#answers.last(key);
-    // Mostly it is the same again, and need not be compressed again.
+    // Usually it is unchanged and need not be compressed again.
     const spliced = before?.head === answer.head ? before.spliced : new SplicedBody(answer.head);
     const remembered = { ...answer, ingredients, key, oldestAt, spliced };
     this.#answers.set(key, remembered, ingredients.changesAt(now));
@@ -125,7 +125,7 @@ export class AnswerParts {
     this.#parts = new ExactMemory(options, weigh);
   }
 
-  /** The parts for one caller; what they are made of is added to `ingredients`. */
+  /** The parts for one caller; adds their cache entries to `ingredients`. */
   of({ linksCredential, role }: Viewer, ingredients: Ingredients): Parts {
     const owner = `${linksCredential?.partition ?? ''} ${role}`;
     return { part: (name, make) => this.#part(`${owner} ${name}`, ingredients, make) };

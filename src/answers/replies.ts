@@ -30,7 +30,7 @@ interface RepliesOptions {
   readonly tally: AnswerTally | null;
 }
 
-/** A body to send, with what its headers say of it. */
+/** A body to send, with the values of its headers. */
 interface Reply {
   readonly body: string;
   readonly encoding: 'latin1' | 'utf8';
@@ -116,7 +116,7 @@ export class Replies {
     if (!this.#isRead) return;
     const { clock, events } = this.#options;
     const { maxAgeMs, name, requestId, stale, startedAt, status } = answer;
-    // Member by member: spread from a constant it takes V8 ten times as long.
+    // Written member by member: a spread takes V8 ten times as long.
     const record: OperationRecord = {
       requestId,
       name,
@@ -151,7 +151,7 @@ export class Replies {
     reply: Reply,
   ): 200 | 304 {
     const { ageMs, body, coding, contentType, encoding, etag, length } = reply;
-    // One array: each header that is set on its own costs more than all of these.
+    // One array, because one separately set header costs more than all of these.
     const headers = [
       ...added,
       ...(etag === null ? this.#ofPost : this.#ofGet),

@@ -3,9 +3,9 @@ import type { OperationDefinitionNode } from 'graphql';
 import { envelopeFault, isAbsent, isObject } from '../http/door/body/operation-body.ts';
 import type { ReadText } from './compiled/read-text.ts';
 
-/** What a request of the plain kind goes by. */
+/** The identity of a simple request. */
 export interface RequestNames {
-  /** All that its response depends on. */
+  /** All inputs of its response. */
   readonly answer: string;
   /** All that identifies the operation and the content type; `null` if that is not simple. */
   readonly operation: string | null;
@@ -13,7 +13,7 @@ export interface RequestNames {
   readonly accept: string;
   /** Whether the operation is identified by its text alone. */
   readonly isText: boolean;
-  /** What was read of the text so far. */
+  /** The parsed part of the text. */
   read: ReadText | null;
 }
 
@@ -22,7 +22,7 @@ export interface AskedOperation {
   readonly key: string;
   /** Its text, if only that identifies the operation; `null` if there is an id or an extension. */
   readonly text: string | null;
-  /** Which operation of the text is wanted. */
+  /** The name of the requested operation in the text. */
   readonly operationName: string | null;
   readonly variables: Readonly<Record<string, unknown>>;
 }
@@ -75,7 +75,7 @@ export function operationName({ name }: OperationDefinitionNode): string | null 
   return shortName(name?.value ?? null);
 }
 
-/** A name, as far as it is not longer than a name should be. */
+/** A name, truncated to the maximum length. */
 export function shortName(name: string | null): string | null {
   return name?.slice(0, 64) ?? null;
 }
@@ -83,10 +83,10 @@ export function shortName(name: string | null): string | null {
 /** The text of a query without the differences that one plan covers. */
 export interface TextShape {
   /**
-   * The key of queries of this shape, whatever their literals; the same as `same` if there are none or very many.
+   * The key of queries of this shape, with any literals; equal to `same` if there are none or very many.
    */
   readonly any: string;
-  /** ... and with just these literals. */
+  /** The key of queries of this shape with exactly these literals. */
   readonly same: string;
   /** The integers and strings that were removed, in the order of the text. */
   readonly literals: readonly string[];
@@ -94,16 +94,16 @@ export interface TextShape {
   readonly name: string | null;
 }
 
-/** What is between tokens. */
+/** The text between tokens. */
 const IGNORED = /(?:[\t\n\r ,\ufeff]+|#[^\n\r]*)+/y;
 /** The tokens of GraphQL that are supported here; a number ends where no other token may begin. */
 const TOKEN =
   /([_A-Za-z]\w*)|(-?(?:0|[1-9]\d*)(?![\w.]))|("[^"\\\p{Cc}]*"(?!"))|(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.]))|\.\.\.|[!$&():=@[\]{|}]/uy;
 /** A query, named or not, at the beginning of a text without whitespace. */
 const QUERY = /^query(?: ([_A-Za-z]\w*))?(?=[({@])/;
-/** Literals of a text that are made variables: each takes as much memory as a field. */
+/** Maximum number of literals replaced by variables: each takes as much memory as a field. */
 const MAX_LITERALS = 16;
-/** A longer name is refused. */
+/** Maximum length of a name. */
 const MAX_NAME = 200;
 
 /**
@@ -112,7 +112,7 @@ const MAX_NAME = 200;
  * punctuators. `accept` determines the content type. O(n).
  */
 export function shapeOf(accept: string, text: string): TextShape | null {
-  // Half of a character is nowhere in GraphQL.
+  // GraphQL does not allow half of a character.
   if (/\p{Surrogate}/u.test(text)) return null;
   const literals: string[] = [];
   /** With `0` for every integer and `""` for every string; without comments and whitespace. */
@@ -138,7 +138,7 @@ export function shapeOf(accept: string, text: string): TextShape | null {
     if (!found || (name?.length ?? 0) > MAX_NAME) return null;
     shape = `query${shape.slice(found[0].length)}`;
   }
-  // No key of a text begins like this: those are JSON.
+  // The keys of texts are JSON and do not start like this.
   const any = `shape\n${accept}\n${shape}`;
   const same = literals.length === 0 ? any : `${any}\n${literals.join('\n')}`;
   return { any: literals.length > MAX_LITERALS ? same : any, same, literals, name };

@@ -1,6 +1,6 @@
 /**
- * One step from a JSON value to another, as RFC 6902 has it. A path is a JSON pointer; in a list it counts
- * places as they are once the steps before it are taken.
+ * One operation of a JSON Patch (RFC 6902). A path is a JSON pointer; its list indexes are those after the previous
+ * operations.
  */
 export type PatchOperation =
   | { readonly op: 'add'; readonly path: string; readonly value: unknown }
@@ -10,7 +10,7 @@ export type PatchOperation =
 
 type Members = Readonly<Record<string, unknown>>;
 type List = readonly unknown[];
-/** What distinguishes a row from the others of its list. */
+/** The identity of a row in its list. */
 type Identity = string | number;
 
 /**
@@ -26,7 +26,7 @@ export function diff(before: unknown, after: unknown, path = ''): PatchOperation
   return patch;
 }
 
-/** Writes the steps for one value, and returns whether it has no common content. */
+/** Adds the steps for one value; returns whether the two versions have no common content. */
 function change(before: unknown, after: unknown, path: string, patch: PatchOperation[]): boolean {
   if (before === after) return false;
   if (Array.isArray(before) && Array.isArray(after)) return changeList(before, after, path, patch);
@@ -79,7 +79,7 @@ function changeList(before: List, after: List, path: string, patch: PatchOperati
   return changePlaces(before, after, path, patch);
 }
 
-/** Matches what is between the common head and the common tail of two lists by its place. */
+/** Matches the rows between the common start and end of two lists by index. */
 function changePlaces(before: List, after: List, path: string, patch: PatchOperation[]): boolean {
   const shorter = Math.min(before.length, after.length);
   let head = 0;
@@ -124,7 +124,7 @@ function changeRows(rows: Rows, path: string, patch: PatchOperation[]): boolean 
   return kept === 0 && before.length + after.length > 0;
 }
 
-/** From the end, so that no place is counted twice. */
+/** From the end, so that indexes stay valid. */
 function removeRows(
   olds: readonly Identity[],
   wanted: ReadonlySet<Identity>,
@@ -147,9 +147,9 @@ function placeRows(
   const was = news.map((row) => places.get(row));
   const staying = longestRise(was.filter((place) => place !== undefined));
   const wanted = new Set(news);
-  /** The list as it is after each step. Rows that wait for their move may lie anywhere in it. */
+  /** The list after each step. Rows that are moved later can be anywhere in it. */
   const list = olds.filter((row) => wanted.has(row));
-  /** The index of the row that is in its place and comes right before the next. */
+  /** The index of the last row that is already in its place. */
   let last = -1;
   for (const [index, row] of news.entries()) {
     const place = was[index];
@@ -162,7 +162,7 @@ function placeRows(
     } else {
       const from = list.indexOf(row);
       list.splice(from, 1);
-      // Taken from before it, all that is behind has come one nearer.
+      // After a removal before it, its index is one lower.
       if (from > last) last += 1;
       list.splice(last, 0, row);
       patch.push({ op: 'move', from: `${path}/${from}`, path: `${path}/${last}` });
@@ -170,11 +170,11 @@ function placeRows(
   }
 }
 
-/** A longest choice of these different numbers that rises in their order. */
+/** A longest increasing subsequence of these distinct numbers. */
 function longestRise(numbers: readonly number[]): ReadonlySet<number> {
-  /** Of the rises of each length, the index of the lowest end. */
+  /** For each length, the index of the lowest end of an increasing subsequence. */
   const ends: number[] = [];
-  /** For each index, the one before it in its rise. */
+  /** For each index, its predecessor in the subsequence. */
   const previous: (number | undefined)[] = [];
   for (const [index, number] of numbers.entries()) {
     let low = 0;

@@ -1,13 +1,13 @@
 import type { Clock } from '../scheduling/clock.ts';
 
-/** How a stream gets changes: as patches, or each time as a whole result. */
+/** The form of changes in a stream: patches or whole results. */
 export type LiveMode = 'patch' | 'whole';
 
-/** What each event says of time, as `extensions.live`. */
+/** The times in each event, as `extensions.live`. */
 export interface LiveTimes {
-  /** Counts the results that differ from the one before. */
+  /** Counts the results that differ from the previous one. */
   readonly revision: number;
-  /** Of the oldest data in the result, in milliseconds. */
+  /** Age of the oldest data in the result, in milliseconds. */
   readonly ageMs: number;
   /** Expected time until its refresh; `null` if unknown. */
   readonly nextRefreshInMs: number | null;
@@ -16,7 +16,7 @@ export interface LiveTimes {
 /** A comment, so that proxies do not close an idle connection. */
 export const heartbeat = Buffer.from(':\n\n');
 
-/** A whole result. `document` is the JSON of one, without its last brace; `upstream` what it has cost. */
+/** A whole result. `document` is its JSON without the last brace; `upstream` is its cost. */
 export function wholeEvent(
   id: string,
   document: string,
@@ -26,7 +26,7 @@ export function wholeEvent(
   return Buffer.from(`id: ${id}\nevent: next\ndata: ${document},"extensions":${extensions}}\n\n`);
 }
 
-/** What has changed since revision `from`, as JSON of operations. */
+/** The changes since revision `from`, as JSON of operations. */
 export function patchEvent(id: string, patch: string, from: number, live: LiveTimes): Buffer {
   const { revision, ...times } = live;
   const extensions = JSON.stringify({ live: { revision, from, ...times } });
@@ -35,37 +35,37 @@ export function patchEvent(id: string, patch: string, from: number, live: LiveTi
   );
 }
 
-/** That nothing has changed, and how old it is by now. It has no id, since there is nothing to resume. */
+/** Reports that nothing has changed, with the current age. It has no id, because there is nothing to resume. */
 export function ageEvent(live: LiveTimes): Buffer {
   return Buffer.from(`event: age\ndata: ${JSON.stringify({ extensions: { live } })}\n\n`);
 }
 
-/** Why a stream ends for good. It is not a state of the result, and has no id. */
+/** Why a stream ends finally. It is not a state of the result, and has no id. */
 export function errorEvent(errors: readonly object[]): Buffer {
   return Buffer.from(`event: next\ndata: ${JSON.stringify({ errors })}\n\n`);
 }
 
-/** The end: for good if `reconnectInMs` is null, otherwise until then. */
+/** The end: final if `reconnectInMs` is null, otherwise until a reconnect after that time. */
 export function endEvent(mode: LiveMode, reconnectInMs: number | null): Buffer {
   const retry = reconnectInMs === null ? '' : `retry: ${reconnectInMs}\n`;
   if (mode === 'patch') {
     return Buffer.from(`${retry}event: complete\ndata: ${JSON.stringify({ reconnectInMs })}\n\n`);
   }
-  // To other clients "complete" says that nothing more will ever come.
+  // For other clients, "complete" means that no more events follow.
   return Buffer.from(reconnectInMs === null ? 'event: complete\ndata:\n\n' : `${retry}\n`);
 }
 
-/** Patches one after the other as one, as JSON. */
+/** Concatenates patches, as JSON. */
 export function joinedPatches(patches: readonly string[]): string {
   return `[${patches.map((patch) => patch.slice(1, -1)).join(',')}]`;
 }
 
-/** How long an event can be sent again after it was made, in milliseconds. */
+/** Time for which an event can be reused, in milliseconds. */
 const SAME_MOMENT_MS = 100;
 
 /**
- * The latest events, by name: created once for all members that need them at the same time. One takes as much
- * memory as the result, so none is kept longer.
+ * The latest events, by name: created once for all members that need them at the same time. An event takes as much
+ * memory as the result, so it is kept only briefly.
  */
 export class RecentEvents {
   readonly #clock: Clock;
@@ -75,7 +75,7 @@ export class RecentEvents {
     this.#clock = clock;
   }
 
-  /** An event as it was made a moment ago, or a new one. */
+  /** A recent event of this name, or a new one. */
   once(name: string, make: () => Buffer): Buffer {
     const now = this.#clock.now();
     const known = this.#events.get(name);
@@ -86,7 +86,7 @@ export class RecentEvents {
     return event;
   }
 
-  /** The result is another. */
+  /** The result has changed. */
   forget(): void {
     this.#events.clear();
   }

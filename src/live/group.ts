@@ -19,26 +19,26 @@ import { WatchedReads } from './watched-reads.ts';
 
 interface LiveGroupOptions {
   readonly clock: Clock;
-  /** Names all that the result depends on, and this process. */
+  /** Identifies all inputs of the result, and this process. */
   readonly id: string;
   readonly run: LiveRun;
   readonly throttleMs: number;
   readonly pace: RunPace;
   /** Counts its resources. */
   readonly room: QueryRoom;
-  /** Called with every run. */
+  /** Called for every run. */
   readonly onRun: () => void;
-  /** The key was refused, and all members have to end with these errors. */
+  /** The key was rejected, and all members must end with these errors. */
   readonly onRefused: (errors: readonly object[]) => void;
-  /** It takes more than there is for the caller that it counts for, and all members have to go. */
+  /** It exceeds the limit of its caller, and all members must end. */
   readonly onTooMuch: () => void;
-  /** There has been no member for a while. */
+  /** It has had no member for some time. */
   readonly onDeserted: () => void;
 }
 
-/** How long a query is watched after its last viewer has gone, in milliseconds: a page that is loaded again is back by then. */
+/** Time for which a query is watched after its last viewer has left, in milliseconds: enough to reload a page. */
 const GRACE_MS = 5000;
-/** Members that are shown a result in one turn of the event loop: there can be thousands. */
+/** Maximum number of members that get a result in one turn of the event loop: there can be thousands. */
 const AT_A_TIME = 200;
 
 /** All viewers of one query with the same variables, permissions and key: it is executed once for all of them. */
@@ -52,16 +52,16 @@ export class LiveGroup implements StreamSource {
   readonly #again: RunAgain;
   #upstream: object = {};
   #state: 'current' | 'due' | 'running' | 'ended' = 'due';
-  /** Writes that have made something of it wrong. */
+  /** Number of writes that have invalidated a part of it. */
   #writes = 0;
-  /** How many of them the latest result shows for certain. */
+  /** Number of these writes that the latest result certainly includes. */
   #shows = 0;
   #publishedAt = Number.NEGATIVE_INFINITY;
   #cancelGrace = (): void => {};
   #isWaiting = false;
   /** Whether it waits for a turn. */
   #isQueued = false;
-  /** What members get next, by the revision that they have. */
+  /** The next event of members, by their revision. */
   readonly #events: RecentEvents;
 
   constructor(options: LiveGroupOptions) {
@@ -96,12 +96,12 @@ export class LiveGroup implements StreamSource {
     return Number.isInteger(revision) && revision > 0 && revision <= latest ? revision : null;
   }
 
-  /** A new viewer, who must not be shown a state before earlier confirmed writes. */
+  /** A new viewer. It must not get a state before earlier confirmed writes. */
   join(stream: LiveStream): void {
     this.#cancelGrace();
     this.#members.add(stream);
     this.#options.room.join(stream.caller);
-    // One that waits for its turn may go sooner now.
+    // A run that waits for its turn may start earlier now.
     if (this.#isQueued) this.#options.pace.begin(this.#paced);
     stream.wantsWrites = this.#writes;
     if (stream.mode === 'patch') this.#revisions.makesPatches = true;
@@ -121,15 +121,15 @@ export class LiveGroup implements StreamSource {
   nextFor(stream: LiveStream): { event: Buffer; revision: number } | null {
     const { events, mode, revision, wantsWrites } = stream;
     const { latest } = this.#revisions;
-    // Else the run that follows from the write is waited for.
+    // Otherwise it waits for the run that follows from the write.
     if (!latest || this.#shows < wantsWrites) return null;
     const { number } = latest;
     if (revision !== number) return { event: this.#eventFrom(mode, revision), revision: number };
-    // One that was here before learns at once that all is as it was.
+    // A returning viewer is informed immediately that nothing has changed.
     return events > 0 ? null : { event: this.reminder(mode), revision };
   }
 
-  /** What a member gets when there is nothing new. */
+  /** The event for a member if nothing has changed. */
   reminder(mode: LiveMode): Buffer {
     if (mode === 'whole' || !this.#revisions.latest) return heartbeat;
     return this.#events.once('age', () => ageEvent(this.#times));
@@ -141,13 +141,13 @@ export class LiveGroup implements StreamSource {
     if (this.#state === 'current' && this.#reads.isOutdated) this.#changed();
   }
 
-  /** A budget may be another than the one that it shows. */
+  /** A budget may differ from the one in the result. */
   lookAtBudgets(): void {
     if (this.#state !== 'current') return;
     this.#again.forBudgets(() => this.#reads.budgets.haveChanged());
   }
 
-  /** Lets go of everything. Members are for the caller to end. */
+  /** Releases everything. The caller ends the members. */
   end(): void {
     if (this.#state === 'ended') return;
     this.#state = 'ended';
@@ -198,7 +198,7 @@ export class LiveGroup implements StreamSource {
     this.#schedule();
   }
 
-  /** Schedules a run, in the next turn or once the last change is long enough ago. */
+  /** Schedules a run: in the next turn, or when the last change is long enough ago. */
   #schedule(): void {
     if (this.#isWaiting) return;
     this.#isWaiting = true;
@@ -233,7 +233,7 @@ export class LiveGroup implements StreamSource {
     });
     await this.#options.pace.turn();
     if (this.#hasEnded) {
-      // What was still read after the end is not to be watched for ever.
+      // Reads that ended after the end of the group must not be watched forever.
       this.#reads.end();
       return;
     }
@@ -277,7 +277,7 @@ export class LiveGroup implements StreamSource {
     return false;
   }
 
-  /** Shows a member the latest. */
+  /** Sends the latest result to a member. */
   #show(member: LiveStream): void {
     if (this.#state === 'ended') return;
     if (member.revision !== this.#revisions.latest?.number || member.events === 0) member.look();

@@ -10,18 +10,18 @@ import { LiveRoom, RETRY_MS, type RoomLimits, tooMany } from './room.ts';
 import { RunPace } from './run-pace.ts';
 import { LiveStream } from './stream.ts';
 
-/** How much there may be of live queries, and for how long. */
+/** The limits of live queries. */
 interface LiveLimits extends RoomLimits {
   /** Maximum age of a stream, in milliseconds; its minimum is three quarters of that. */
   readonly maxAgeMs: number;
 }
 
-/** A query that a viewer wants to look at from now on. */
+/** A query of a new viewer. */
 export interface LiveRequest {
-  /** All that its result depends on. */
+  /** Identifies all inputs of its result. */
   readonly key: string;
   readonly run: LiveRun;
-  /** What is kept of it as long as it is watched, in bytes. */
+  /** Its memory while it is watched, in bytes. */
   readonly keptBytes: number;
   readonly throttleMs: number;
   readonly mode: LiveMode;
@@ -30,9 +30,9 @@ export interface LiveRequest {
   readonly viewer: LiveViewer;
 }
 
-/** A viewer, and all that is kept of its request: a process has thousands of them. */
+/** A viewer, with the stored part of its request: a process has thousands of them. */
 interface LiveViewer {
-  /** Of the operation. */
+  /** The name of the operation. */
   readonly name: string | null;
   readonly requestId: string;
   /** The caller for whom the stream is counted: never a key or a token. */
@@ -61,35 +61,35 @@ interface Member {
   reason: string;
 }
 
-/** A stream hears something at least this often, and its viewer's rights are looked at again, in milliseconds. */
+/** Interval at which a stream gets an event at least, and its viewer's permissions are checked, in milliseconds. */
 const HEARTBEAT_MS = 15_000;
-/** How often it is looked who has not heard anything for that long. */
+/** Interval of the search for streams without an event for that time, in milliseconds. */
 const LOOK_MS = 1000;
-/** Looks of the hub from one look of the groups at whether what they show is still cached to the next. */
+/** Number of such searches between two checks of whether the entries of groups are still cached. */
 const LOOKS_AT_GROUPS = 5;
-/** After a stop, viewers come back within this many milliseconds for each of them, */
+/** After a shutdown, reconnects are spread over this many milliseconds per viewer, */
 const RETURN_MS_EACH = 5;
 /** ... at least and at most. */
 const SHORTEST_RETURN_MS = 1000;
 const LONGEST_RETURN_MS = 30_000;
 /**
- * A viewer who is to come back at once does so after this many milliseconds, by when the query is still watched. An
- * `EventSource` keeps the number for later breaks too.
+ * Delay of an immediate reconnect in milliseconds, during which the query is still watched. An `EventSource` uses this
+ * number for later reconnects too.
  */
 const NEXT_STREAM_MS: Readonly<Record<LiveMode, number>> = { patch: 200, whole: 1000 };
-/** How much of their age streams have more or less, so that those opened together end one after the other. */
+/** Variation of the maximum age, so that streams opened together end one after the other. */
 const AGE_SPREAD = 1 / 4;
-/** Multiples of the golden ratio are spread evenly, whatever their number. */
+/** Multiples of the golden ratio are spread evenly for any number of them. */
 const GOLDEN = 0.618_033_988_749_895;
-/** How long a viewer has to receive the last event of a stream, in milliseconds, */
+/** Time in which a viewer must receive the last event of a stream, in milliseconds, */
 const LAST_WORDS_MS = 5000;
-/** ... and when the process stops, which is not to wait for them. */
+/** ... and during a shutdown, which must not wait for viewers. */
 const LAST_WORDS_AT_STOP_MS = 1000;
 
 /** All live queries of a process, with their viewers. */
 export class LiveHub {
   readonly #options: LiveHubOptions;
-  /** Distinguishes the results of this process from those of others, and of the one before. */
+  /** Distinguishes the results of this process from those of other and earlier processes. */
   readonly #epoch = randomBytes(6).toString('base64url');
   readonly #groups = new Map<string, LiveGroup>();
   readonly #members = new Map<LiveStream, Member>();
@@ -97,7 +97,7 @@ export class LiveHub {
   readonly #room: LiveRoom;
   #isLooking = false;
   #looks = 0;
-  /** Groups that were ever begun, and streams that were ever opened. */
+  /** Number of groups and streams since the start. */
   #begun = 0;
   #opened = 0;
   #hasEnded = false;
@@ -142,7 +142,7 @@ export class LiveHub {
     return stream;
   }
 
-  /** Ends all streams: their viewers come back to another process, or to the next, and not all at once. */
+  /** Ends all streams: their viewers reconnect to another process or to the next one, spread over time. */
   end(): void {
     this.#hasEnded = true;
     const spreadMs = Math.min(
@@ -173,7 +173,7 @@ export class LiveHub {
     this.#begun += 1;
     const group = new LiveGroup({
       clock,
-      // One that begins again counts its results from 1: they must not be taken for those of the one before.
+      // A new group counts its results from 1, so it needs another name than the previous one.
       id: `${name}.${this.#epoch}${this.#begun.toString(36)}`,
       run,
       throttleMs,
@@ -219,7 +219,7 @@ export class LiveHub {
     stream.finish(words);
   }
 
-  /** Ends a stream whose viewer should reconnect at once. */
+  /** Ends a stream whose viewer should reconnect immediately. */
   #finishForNow(member: Member, reason: string): void {
     const { mode } = member.stream;
     this.#finish(member, reason, endEvent(mode, NEXT_STREAM_MS[mode]));
@@ -254,7 +254,7 @@ export class LiveHub {
     });
   }
 
-  /** Sends each viewer something, and checks whether they still may look. */
+  /** Sends each viewer an event, and checks its permissions. */
   #look(): void {
     this.#looks += 1;
     if (this.#looks % LOOKS_AT_GROUPS === 0) {
@@ -275,7 +275,7 @@ export class LiveHub {
     }
   }
 
-  /** Looks whether its viewer may still see what they see. */
+  /** Checks whether its viewer still has the permissions for the result. */
   async #check(member: Member): Promise<void> {
     const verdict = await member.viewer.check();
     if (verdict === 'changed') this.#finishForNow(member, 'permissions changed');
@@ -283,7 +283,7 @@ export class LiveHub {
   }
 }
 
-/** What is emitted of a viewer. */
+/** The emitted data of a viewer. */
 function viewerOf({ viewer }: Member) {
   const { caller, name, requestId } = viewer;
   return { caller, name, requestId };

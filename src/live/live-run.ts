@@ -3,10 +3,10 @@ import type { ResultDocument } from './revisions.ts';
 import { BUDGETS_MS } from './watched-budgets.ts';
 import type { WatchedReads } from './watched-reads.ts';
 
-/** What a run of a query came to. */
+/** The result of a run. */
 export interface RunResult {
   readonly document: ResultDocument;
-  /** What it has cost, as `extensions.upstream`. */
+  /** Its cost, as `extensions.upstream`. */
   readonly upstream: object;
   /**
    * Present if a retry after this time can succeed, in milliseconds: an upstream or its budget was not available.
@@ -18,7 +18,7 @@ export interface RunResult {
 
 /** The inputs of a run. */
 interface RunTerms {
-  /** Whether viewers have no result until it has ended; with an older result they can wait for long. */
+  /** Whether viewers have no older result while it runs. */
   readonly isFirst: boolean;
   readonly signal: AbortSignal;
 }
@@ -36,7 +36,7 @@ export class RunAgain {
   readonly #again: () => void;
   #failures = 0;
   #cancelRetry = (): void => {};
-  /** Whether the next run is wanted for a budget alone. */
+  /** Whether the next run is needed only because of a budget. */
   #isForBudgets = false;
   /** When budgets are compared next, on `clock.now()`. */
   #budgetsFrom = 0;
@@ -47,7 +47,7 @@ export class RunAgain {
     this.#again = again;
   }
 
-  /** A run begins, or there will be none. */
+  /** A run starts, or there will be none. */
   cancel(): void {
     this.#cancelRetry();
   }

@@ -1,37 +1,37 @@
 import { diff } from './diff.ts';
 import { joinedPatches } from './events.ts';
 
-/** A result as it goes over the wire. */
+/** A result as it is sent. */
 export interface ResultDocument {
   readonly data: unknown;
   readonly errors?: readonly object[];
 }
 
-/** What is kept of a result: its JSON, without its last brace, so that extensions can follow. */
+/** The stored form of a result: its JSON without the last brace, so that extensions can follow. */
 interface Revision {
   readonly number: number;
   readonly document: string;
 }
 
 /**
- * The latest result of a query, and the patches that lead to it from the ones before. Results are kept as text:
- * as objects they would take several times the memory, and most are never looked into.
+ * The latest result of a query, and the patches from earlier revisions to it. Results are stored as text, because
+ * objects would take several times the memory and most are never read.
  */
 export class Revisions {
   /** The latest; `null` before there is one. Set by `add`. */
   latest: Revision | null = null;
-  /** Whether patches are made: a viewer takes them. All of them begin with the revision that was the latest then. */
+  /** Whether patches are created, because a viewer accepts them. They start with the latest revision at that time. */
   makesPatches = false;
-  /** Each leads from one revision to the next; the last of them to the latest. */
+  /** Each converts one revision to the next; the last one results in the latest. */
   #patches: string[] = [];
   #patchCharacters = 0;
 
-  /** Memory that is taken, about, in bytes. */
+  /** Estimated memory in bytes. */
   get bytes(): number {
     return (this.latest?.document.length ?? 0) + this.#patchCharacters;
   }
 
-  /** Takes a result, which is a revision if it differs from the latest. */
+  /** Adds a result. It becomes a revision if it differs from the latest. */
   add(result: ResultDocument): void {
     const document = JSON.stringify(result).slice(0, -1);
     const before = this.latest;
@@ -43,7 +43,7 @@ export class Revisions {
     );
     this.#patches.push(patch);
     this.#patchCharacters += patch.length;
-    // A viewer who is so far behind that the whole is shorter gets the whole.
+    // A viewer gets the whole result if that is shorter than its patches.
     while (this.#patchCharacters > document.length) {
       this.#patchCharacters -= this.#patches.shift()?.length ?? 0;
     }

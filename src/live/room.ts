@@ -1,31 +1,30 @@
 import { GatewayError } from '../errors.ts';
 import { SharedPool } from '../scheduling/shared-pool.ts';
 
-/** How much there may be of live queries. */
+/** The limits of the resources of live queries. */
 export interface RoomLimits {
   readonly maxStreams: number;
   readonly maxStreamsPerCaller: number;
-  /** What the results of all queries may take, in bytes. */
+  /** Maximum memory of all results, in bytes. */
   readonly maxBytes: number;
 }
 
-/** Cache entries that are watched in all: each is looked at when something is written. */
+/** Maximum number of watched cache entries: each write checks them. */
 const MOST_WATCHED = 5000;
 /**
- * ... and by one caller, which can start nothing more if little of that is left: it would end as soon as its size
- * is known.
+ * Maximum number of them per caller. If little of it is left, the caller can start no further query, which would end as
+ * soon as its size is known.
  */
 const MOST_WATCHED_BY_ONE = 500;
 const BEGINS_BELOW = 425;
-/** What a query counts for until its first result is there: this share of all bytes. */
+/** The share of all bytes that a query counts until its first result. */
 const RESERVED = 1 / 1024;
-/** After this time a refused caller may retry, in milliseconds. */
+/** Delay after which a rejected caller may retry, in milliseconds. */
 export const RETRY_MS = 15_000;
 
 /**
- * What live queries take of the process: streams, bytes and watched cache entries. Each caller has a share of each
- * that depends on what is free. A query counts for one caller, however many look at it, so that to join costs others
- * nothing but a stream.
+ * The resources of live queries: streams, bytes and watched cache entries. The share of each caller depends on the free
+ * amount. A query counts for one of its callers, so an additional viewer costs its caller only a stream.
  */
 export class LiveRoom {
   readonly #streams: SharedPool;
@@ -39,7 +38,7 @@ export class LiveRoom {
     this.#reservedBytes = Math.ceil(maxBytes * RESERVED);
   }
 
-  /** What all queries take, about, in bytes. */
+  /** Estimated memory of all queries, in bytes. */
   get bytes(): number {
     return this.#bytes.held;
   }
@@ -54,7 +53,7 @@ export class LiveRoom {
     }
   }
 
-  /** A stream of a caller is open from now on; it ends when what this returns is called. */
+  /** Counts an open stream of a caller until the returned function is called. */
   openStream(caller: string): () => void {
     this.#streams.add(caller, 1);
     return () => this.#streams.add(caller, -1);
@@ -89,7 +88,7 @@ export class QueryRoom {
   readonly #watchedOfAll: SharedPool;
   readonly #keptBytes: number;
   readonly #reservedBytes: number;
-  /** How often each caller looks at it. */
+  /** Number of streams of each caller. */
   readonly #looking = new Map<string, number>();
   #caller: string;
   #bytes = 0;
@@ -112,18 +111,18 @@ export class QueryRoom {
     this.hold(null, 1);
   }
 
-  /** All its viewers; the last of them if there is none. */
+  /** All its viewers; the last one if there is none. */
   get callers(): Iterable<string> {
     return this.#looking.size > 0 ? this.#looking.keys() : [this.#caller];
   }
 
-  /** A caller looks at it, once more. */
+  /** Adds a stream of a caller. */
   join(caller: string): void {
     this.#looking.set(caller, (this.#looking.get(caller) ?? 0) + 1);
     this.#settleCaller();
   }
 
-  /** A caller looks at it once less. */
+  /** Removes a stream of a caller. */
   leave(caller: string): void {
     const rest = (this.#looking.get(caller) ?? 1) - 1;
     if (rest > 0) this.#looking.set(caller, rest);
@@ -132,8 +131,8 @@ export class QueryRoom {
   }
 
   /**
-   * Sets the bytes of its results, `null` before the first, and the number of entries it watches. Returns whether
-   * that may be kept.
+   * Sets the bytes of its results, `null` before the first, and the number of watched entries. Returns whether they may
+   * be kept.
    */
   hold(resultBytes: number | null, watched: number): boolean {
     const bytes = this.#keptBytes + (resultBytes ?? this.#reservedBytes);
@@ -160,7 +159,7 @@ export class QueryRoom {
     return this.#bytesOfAll.mayKeep(this.#caller) && this.#watchedOfAll.mayKeep(this.#caller);
   }
 
-  /** It counts for the caller that started it, while that one is a viewer, and then for the next. */
+  /** It counts for the caller that started it while that caller is a viewer, and then for the next one. */
   #settleCaller(): void {
     const [next] = this.#looking.keys();
     if (next !== undefined && !this.#looking.has(this.#caller)) this.#countFor(next);
@@ -180,7 +179,7 @@ export class QueryRoom {
     this.#watched += watched;
   }
 
-  /** It takes nothing any more. */
+  /** Releases its resources. */
   close(): void {
     this.#count(-this.#bytes, -this.#watched);
   }

@@ -4,20 +4,20 @@ import { FairQueue } from '../scheduling/fair-queue.ts';
 import { inNextTurn, loopTurns } from '../scheduling/loop-turns.ts';
 import { SharedPool } from '../scheduling/shared-pool.ts';
 
-/** Work that may be done without a rest, in milliseconds, */
+/** Maximum work without a pause, in milliseconds, */
 const BURST_MS = 100;
-/** ... and the share of the time that may be worked for longer. */
+/** ... and the maximum share of the time for longer work. */
 const SHARE = 0.5;
 /** The minimum that a run counts, in milliseconds: callers with very short runs take turns too. */
 const LEAST_MS = 0.1;
-/** First runs under way at once: the size of their results is not known yet. */
+/** Maximum number of parallel first runs, because the size of their results is unknown. */
 const FIRST_RUNS = 8;
 /** A longer run, in milliseconds, waits for an upstream, and others start in parallel. */
 const FIRST_RUN_MS = 1000;
 
-/** A query that is to be run. */
+/** A query to be run. */
 export interface PacedRun {
-  /** Its viewers; it takes the turn of the first of them. There is at least one. */
+  /** Its viewers, at least one; it uses the turn of the first. */
   readonly callers: () => Iterable<string>;
   /** Whether the size of its result is unknown. */
   readonly isFirst: () => boolean;
@@ -26,9 +26,9 @@ export interface PacedRun {
 }
 
 /**
- * Starts the runs of live queries, one after another. A write can make many of them due at the same time: they use
- * half of the processor, and delay only requests of their own callers. The caller with the least recent execution
- * time goes first, so heavy queries of one delay those of others by one run at most.
+ * Starts the runs of live queries one after another. A write can make many of them due at the same time: they use half
+ * of the processor, and delay only requests of their own callers. The caller with the least recent execution time goes
+ * first, so expensive queries of one caller delay those of others by at most one run.
  */
 export class RunPace {
   readonly #clock: Clock;
@@ -36,13 +36,13 @@ export class RunPace {
   readonly #queue = new FairQueue<PacedRun>();
   readonly #firstRuns = new SharedPool(FIRST_RUNS);
   #isBusy = false;
-  /** Whether something has come or ended since the queue was looked at. */
+  /** Whether a run was added or has ended since the queue was checked. */
   #isWanted = false;
-  /** Milliseconds of work that may be done now; below 0 what has to be rested for. */
+  /** Milliseconds of work that are allowed now; if negative, a pause is due. */
   #credit = BURST_MS;
   #creditAt: number;
 
-  /** `inTurn` begins what can take a while, now or in a later turn of the event loop. */
+  /** `inTurn` starts longer work, now or in a later turn of the event loop. */
   constructor(clock: Clock, inTurn = (work: () => void): void => loopTurns.run(work)) {
     this.#clock = clock;
     this.#inTurn = inTurn;
@@ -55,19 +55,19 @@ export class RunPace {
     this.#next();
   }
 
-  /** A run is not wanted any more. */
+  /** Cancels a run. */
   cancel(run: PacedRun): void {
     this.#queue.remove(run);
   }
 
-  /** Resolves when there is time to show a result: many that waited for the same read are there at once. */
+  /** Resolves when there is time to send a result: runs that waited for the same read complete at the same time. */
   turn(): Promise<void> {
     return new Promise((resolve) => {
       this.#inTurn(resolve);
     });
   }
 
-  /** Does something that belongs to a run, at once. */
+  /** Runs a task of a run immediately. */
   do<T>({ callers }: Pick<PacedRun, 'callers'>, work: () => T): T {
     const since = this.#clock.now();
     const done = work();
@@ -85,7 +85,7 @@ export class RunPace {
     this.#isBusy = true;
     const begin = (): void =>
       this.#inTurn(() => {
-        // A newer one may go first.
+        // A newer run may be first.
         this.#isWanted = false;
         const next = this.#queue.take((run, caller) => this.#mayBegin(run, caller));
         if (next) this.#start(next.entry, next.owner);
@@ -111,7 +111,7 @@ export class RunPace {
     else ended();
   }
 
-  /** Counts a first run until what this returns is called, or for a while. */
+  /** Counts a first run until the returned function is called, or for a limited time. */
   #beginFirst(caller: string): () => void {
     this.#firstRuns.add(caller, 1);
     let isCounted = true;

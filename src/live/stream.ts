@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { Clock } from '../scheduling/clock.ts';
 import type { LiveMode } from './events.ts';
 
-/** What a stream is connected to. */
+/** The source of a stream. */
 export interface StreamSource {
   /** The next event for a stream at this revision; `null` if it has the latest. */
   nextFor(stream: LiveStream): { readonly event: Buffer; readonly revision: number } | null;
@@ -10,7 +10,7 @@ export interface StreamSource {
 }
 
 /**
- * An event is written in pieces of this size: what a slow client has not read is not copied into its connection.
+ * An event is written in pieces of this size, so that the unread part is not copied into the connection of a slow client.
  */
 const PIECE_BYTES = 16 * 1024;
 
@@ -24,22 +24,22 @@ export class LiveStream extends Readable {
   readonly mode: LiveMode;
   /** The caller for whom it is counted. */
   readonly caller: string;
-  /** The revision that the viewer has, or will have with what is under way; `null` before the first. */
+  /** The revision of the viewer after the current event; `null` before the first. */
   revision: number | null;
-  /** When something was given away last, on `clock.now()`. */
+  /** When the last piece was sent, on `clock.now()`. */
   spokeAt: number;
-  /** When its viewer's rights were looked at last, on `clock.now()`. */
+  /** When its viewer's permissions were last checked, on `clock.now()`. */
   checkedAt: number;
-  /** Of the writes that its source counts: those that the viewer must see. */
+  /** Number of the writes of its source that the viewer must see. */
   wantsWrites = 0;
-  /** Events and bytes that were given away. */
+  /** Number of sent events and bytes. */
   events = 0;
   bytes = 0;
   #source: StreamSource | null = null;
   readonly #clock: Clock;
-  /** Whether the viewer would take something. */
+  /** Whether the viewer is ready for the next piece. */
   #wants = false;
-  /** The event that is under way, and how many of its pieces were given away. */
+  /** The current event, and the number of its sent pieces. */
   #event = NOTHING;
   #given = 0;
   #last: readonly Buffer[] | null = null;
@@ -64,13 +64,13 @@ export class LiveStream extends Readable {
     return this.#last !== null || this.destroyed;
   }
 
-  /** Events come from here from now on. */
+  /** Sets the source of events. */
   connect(source: StreamSource): void {
     this.#source = source;
     this.look();
   }
 
-  /** There may be something new. */
+  /** There may be a new event. */
   look(): void {
     if (!this.#wants || this.destroyed || this.#last) return;
     const next = this.#source?.nextFor(this);
@@ -79,7 +79,7 @@ export class LiveStream extends Readable {
     this.#begin(next.event);
   }
 
-  /** Says something that is only worth it now, unless the viewer is busy with something else. */
+  /** Sends an event that is only useful now, unless another event is being sent. */
   mention(event: Buffer): void {
     if (this.#wants && !this.destroyed && !this.#last) this.#begin(event);
   }
@@ -131,7 +131,7 @@ export class LiveStream extends Readable {
   }
 }
 
-/** The pieces of events, for as long as those are referenced: what is sent to many is compressed once by its object. */
+/** The pieces of events, while these are referenced, so that an event for many viewers is compressed once. */
 const pieces = new WeakMap<Buffer, readonly Buffer[]>();
 
 function piecesOf(event: Buffer): readonly Buffer[] {

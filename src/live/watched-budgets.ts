@@ -3,31 +3,31 @@ import type { Clock } from '../scheduling/clock.ts';
 import type { KeyState } from '../upstream/budget/budgets.ts';
 import type { BudgetSource } from '../upstream/operation.ts';
 
-/** A budget that the latest run has shown. */
+/** A budget in the result of the latest run. */
 interface SeenBudget {
   readonly source: BudgetSource;
   readonly credential: Credential;
   readonly state: KeyState;
-  /** When nothing counts any more, on `clock.now()`; `null` when nothing did. */
+  /** When no request counts any more, on `clock.now()`; `null` if none counted. */
   readonly resetAt: number | null;
-  /** When it was like this last. */
+  /** When it was last in this state. */
   at: number;
 }
 
-/** How often budgets are compared, in milliseconds: each request changes them. */
+/** Interval between two comparisons of budgets, in milliseconds: each request changes them. */
 export const BUDGETS_MS = 2000;
-/** The end of a window is shown in whole seconds. */
+/** The end of a window is displayed in whole seconds. */
 const SAME_RESET_MS = 1000;
-/** How long queries share one look at a budget, in milliseconds: a look visits every slot. */
+/** Time for which queries share one state of a budget, in milliseconds: computing it visits every slot. */
 const SAME_MOMENT_MS = 100;
 
-/** States of a moment ago, by the keys of an upstream. */
+/** Recent states, by the keys of an upstream. */
 const recent = new WeakMap<
   BudgetSource,
   { readonly at: number; readonly states: Map<string, KeyState> }
 >();
 
-/** The budgets that a query shows with `rateLimit`, and whether they have changed. Costs no upstream request. */
+/** The budgets that a query reads with `rateLimit`, and whether they have changed. Costs no upstream request. */
 export class WatchedBudgets {
   readonly #clock: Clock;
   readonly #seen = new Map<string, SeenBudget>();
@@ -36,12 +36,12 @@ export class WatchedBudgets {
     this.#clock = clock;
   }
 
-  /** A run begins, which may show others. */
+  /** A run starts, which may read others. */
   beginRun(): void {
     this.#seen.clear();
   }
 
-  /** The state of a budget; it is compared from then on. */
+  /** The state of a budget, which is compared from then on. */
   look(source: BudgetSource, credential: Credential): KeyState {
     const at = this.#clock.now();
     const state = source.budgetState(credential);
@@ -51,7 +51,7 @@ export class WatchedBudgets {
     return state;
   }
 
-  /** Whether one of them is another by now. */
+  /** Whether one of them has changed. */
   haveChanged(): boolean {
     const now = this.#clock.now();
     for (const seen of this.#seen.values()) {

@@ -11,7 +11,7 @@ import { BUDGETS_MS, WatchedBudgets } from './watched-budgets.ts';
 /** A read of the latest run, or of the current one. */
 interface Watched {
   readonly watch: Watch;
-  /** The run that it was read in last. */
+  /** The last run that has read it. */
   run: number;
   /** The last run whose result contains an entry of it. */
   servedIn: number;
@@ -32,11 +32,11 @@ export class WatchedReads implements ReadWatcher {
   #next = new Ingredients();
   #run = 0;
   #hasEnded = false;
-  /** Whether a write has made something wrong since the latest run began. */
+  /** Whether a write has invalidated a read since the latest run started. */
   #isTouched = false;
 
   /**
-   * For `watchers`. `changed` is called for every change after which another run may come out otherwise, with `grown`
+   * For `watchers`. `changed` is called for every change after which another run may have another result, and with `grown`
    * for each new watch.
    */
   constructor(
@@ -48,12 +48,12 @@ export class WatchedReads implements ReadWatcher {
     this.#changed = changed;
   }
 
-  /** How many there are. */
+  /** Number of watched reads. */
   get size(): number {
     return this.#watched.size;
   }
 
-  /** A run begins. */
+  /** A run starts. */
   beginRun(): void {
     this.#run += 1;
     this.#next = new Ingredients();
@@ -61,7 +61,7 @@ export class WatchedReads implements ReadWatcher {
     this.#isTouched = false;
   }
 
-  /** A read begins; call the returned function once it has ended. */
+  /** A read starts; call the returned function when it has ended. */
   begin({ key }: KeyedRead, watch: Parameters<ReadWatcher['begin']>[1]): () => void {
     if (this.#hasEnded) return () => {};
     let watched = this.#watched.get(key);
@@ -77,7 +77,7 @@ export class WatchedReads implements ReadWatcher {
     const mine = watched;
     mine.run = this.#run;
     return () => {
-      // The first version is in the result, whatever has arrived since.
+      // The result contains the first version, even if another one has arrived since.
       const ingredient = mine.servedIn === this.#run ? undefined : mine.watch.look();
       if (!ingredient) return;
       mine.servedIn = this.#run;
@@ -89,7 +89,7 @@ export class WatchedReads implements ReadWatcher {
     return this.budgets.look(source, credential);
   }
 
-  /** A run has ended: what it did not read is not watched any more. Returns whether it is out of date already. */
+  /** A run has ended: ends the watches of reads that it did not use. Returns whether its result is already outdated. */
   endRun(): boolean {
     this.#ingredients = this.#next;
     for (const [key, { run, watch }] of this.#watched) {
@@ -100,7 +100,7 @@ export class WatchedReads implements ReadWatcher {
     return this.#isTouched || this.isOutdated;
   }
 
-  /** The viewers of a query use its entries: they are not to make room for others. */
+  /** Counts a use of the entries of the query, so that they are not removed from the cache. */
   use(): void {
     for (const { watch } of this.#watched.values()) watch.use();
   }
@@ -127,7 +127,7 @@ export class WatchedReads implements ReadWatcher {
     return { at, nextRefreshInMs };
   }
 
-  /** Nothing is watched any more, nor what is still read. */
+  /** Ends all watches, including those of running reads. */
   end(): void {
     this.#hasEnded = true;
     for (const { watch } of this.#watched.values()) watch.end();

@@ -18,10 +18,10 @@ import {
 } from './planner.ts';
 import type { ReadQuery } from './read-text.ts';
 
-/** Planned fields that are held, of all operations together: each takes about 400 bytes. */
+/** Maximum number of stored planned fields of all operations; each takes about 400 bytes. */
 const MAX_FIELDS = 4 * 1024;
 
-/** Variables that selections may depend on: for each set of their values there is another plan. */
+/** Maximum number of variables on which selections may depend: each combination of their values needs a plan. */
 const MOST_CONDITIONS = 3;
 
 /** A field at the top of an operation. */
@@ -31,23 +31,23 @@ interface RootField {
   readonly part: string | null;
 }
 
-/** A whole operation, planned for one set of values of the variables that its selections depend on. */
+/** A whole operation, planned for one combination of values of the variables on which its selections depend. */
 interface CompiledPlan {
   readonly type: GraphQLObjectType;
   readonly fields: readonly RootField[];
-  /** How many fields are planned in all, those on every possible type included. */
+  /** Number of all planned fields, including those on every possible type. */
   readonly size: number;
 }
 
-/** The plans of all operations in bounded memory: what was not used for the longest is planned again. */
+/** The plans of all operations in bounded memory: the least recently used are removed and planned again when needed. */
 export type CompiledPlans = BoundedMap<CompiledPlan>;
 
-/** Makes the memory of plans of one gateway. */
+/** Creates the storage of plans of one gateway. */
 export function createCompiledPlans(): CompiledPlans {
   return new BoundedMap({ max: MAX_FIELDS, maxShare: 3 / 4, weigh: (_key, { size }) => size });
 }
 
-/** How many operations and parts have a name of their own. */
+/** Maximum number of operations and parts with a separate name. */
 let named = 0;
 
 /** Stores parts of responses that rarely change. */
@@ -58,8 +58,8 @@ export interface Parts {
 
 /**
  * A valid query, prepared for repeated synchronous execution with the same result as GraphQL's `execute` without
- * errors. Any irregularity ends the attempt: a field that fails, a null in a non-null field, a resolver that
- * returns a promise. So errors are handled in one place only, which is not here.
+ * errors. A field that fails, a null in a non-null field or a resolver that returns a promise ends the attempt. So
+ * errors are handled only in the normal execution.
  */
 export class CompiledOperation {
   readonly #schema: GraphQLSchema;
@@ -70,7 +70,7 @@ export class CompiledOperation {
   readonly #name = newName();
 
   /**
-   * `plans` holds what is planned, with that of all other operations; `null` for one that is run once.
+   * `plans` stores the plans of all operations; `null` for an operation that is run once.
    * @throws NOT_CACHED for an operation that is executed in other ways as well, such as in parts.
    */
   constructor({ document, operation, schema }: ReadQuery, plans: CompiledPlans | null) {
@@ -90,7 +90,7 @@ export class CompiledOperation {
   /**
    * The data of the response as JSON, executed synchronously. `parts` stores the top-level fields that do not
    * depend on variables; `null` if none is to be stored.
-   * @throws NOT_CACHED, or whatever else a resolver throws.
+   * @throws NOT_CACHED, or any error of a resolver.
    */
   run(context: unknown, given: Variables, parts: Parts | null): string {
     const definitions = this.#operation.variableDefinitions ?? [];
@@ -129,7 +129,7 @@ export class CompiledOperation {
     const planner = new Planner(this.#schema, this.#fragments, variables);
     const { type, fields } = planner.ofRoot(this.#operation);
     const { size } = planner;
-    // A part is of one plan: under another it is another.
+    // A part belongs to one plan.
     const isKept = this.#plans !== null;
     return {
       type,
@@ -180,7 +180,7 @@ function conditionKey(conditions: readonly string[], variables: Variables): stri
   return key;
 }
 
-/** What has a selection or directives. */
+/** A node with a selection or directives. */
 type Selecting = OperationDefinitionNode | FragmentDefinitionNode | SelectionNode;
 
 /** An operation with all selections below, and once each with the fragments that they spread. */
@@ -197,7 +197,7 @@ function reachedFrom(operation: OperationDefinitionNode, fragments: Fragments): 
   return reached;
 }
 
-/** Failed attempts in a row after which most are left out, */
+/** Number of failed attempts in a row after which most attempts are skipped, */
 const MOST_MISSES = 8;
 /** ... except for one in this many. */
 const TRY_EVERY = 16;
@@ -205,12 +205,12 @@ const TRY_EVERY = 16;
 /** The attempts to execute one operation synchronously. Repeated failures make them rare. */
 export class Attempts {
   readonly #plans: CompiledPlans | null;
-  /** Made when it is first wanted; null for one that cannot be. */
+  /** Created on first use; null if that is impossible. */
   #compiled: CompiledOperation | null | undefined;
-  /** Attempts in a row that came to nothing. */
+  /** Number of failed attempts in a row. */
   #misses = 0;
 
-  /** `plans` holds what is planned, with that of all other operations; `null` for an operation that is run once. */
+  /** `plans` stores the plans of all operations; `null` for an operation that is run once. */
   constructor(plans: CompiledPlans | null) {
     this.#plans = plans;
   }

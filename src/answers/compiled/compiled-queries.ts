@@ -17,12 +17,12 @@ import { type LiftedText, liftLiterals } from './lifted-literals.ts';
 import type { Variables } from './planner.ts';
 import type { ReadQuery, TextReader, VariableCheck } from './read-text.ts';
 
-/** Characters of the texts of operations that are held: parsed they take some hundred times the memory. */
+/** Total length of stored operation texts, in characters: parsed, they take about a hundred times the memory. */
 const MAX_CHARACTERS = 128 * 1024;
 /** Total length of the `Accept` headers whose content types are remembered, in characters. */
 const MAX_ACCEPTED_CHARACTERS = 8 * 1024;
 
-/** What an attempt has made. */
+/** The result of an attempt. */
 interface Made {
   /** The data of the response as JSON. */
   readonly data: string;
@@ -44,11 +44,11 @@ interface Known {
   readonly attempts: Attempts;
   /** The values in its text for variables of the query; `null` if it has none. */
   readonly literals: Variables | null;
-  /** ... and what they are in another text of the same shape. */
+  /** ... and their values in another text of the same shape. */
   readonly valuesOf: LiftedText['valuesOf'] | null;
 }
 
-/** A run of an operation on the whole path, after every check. */
+/** A run of an operation in the normal execution, after all checks. */
 interface ValidRun {
   readonly query: ReadQuery;
   readonly variables: Variables;
@@ -64,12 +64,12 @@ interface Run extends Omit<ValidRun, 'receipt'> {
   readonly isChecked: boolean;
 }
 
-/** What the compiled queries of a gateway are made of. */
+/** The dependencies of the compiled queries of a gateway. */
 interface CompiledQueriesOptions {
-  /** Makes the context of an attempt. */
+  /** Creates the context of an attempt. */
   readonly open: (viewer: Viewer) => GraphContext;
   readonly parts: AnswerParts;
-  /** `null` if a text alone is not executed. */
+  /** `null` if operations sent as text are not executed. */
   readonly read: TextReader | null;
   readonly check: VariableCheck;
 }
@@ -92,7 +92,7 @@ export class CompiledQueries {
     maxShare: 1 / 8,
     weigh: ({ length }) => length,
   });
-  /** Texts that were read: those that come once must not drive out those that come again. */
+  /** Seen texts, so that texts sent once do not displace those that are repeated. */
   readonly #seen = new Doorkeeper();
   /** Texts that Yoga must execute, and shapes whose literals cannot become variables. */
   readonly #unfit = new Doorkeeper();
@@ -116,7 +116,7 @@ export class CompiledQueries {
     this.#contentTypes.set(names.accept, contentType);
     const { isText, operation, read } = names;
     if (operation === null) return;
-    // A text is read when it is wanted again. What was read of it already is in Yoga's memory: no second one is made.
+    // A text is parsed here only when it is repeated. Until then, only Yoga stores its parsed form.
     if (!isText || !this.#read) this.#keep(operation, contentType, query);
     else if (read?.query) this.#keep(operation, contentType, read.query);
   }
@@ -142,7 +142,7 @@ export class CompiledQueries {
     return made && { ...made, contentType, name: shortName(name) };
   }
 
-  /** Makes an attempt; `null` if it fails. Each failure occurs again in the normal execution. */
+  /** Runs an attempt; `null` if it fails. Each failure occurs again in the normal execution. */
   #run({ attempts, isChecked, query, variables, viewer }: Run): Made | null {
     const compiled = attempts.next(query);
     if (!compiled) return null;
@@ -248,13 +248,13 @@ export class CompiledQueries {
   }
 }
 
-/** What is derived from a query alone. */
+/** Data derived from a query alone. */
 function newlyKnown(query: ReadQuery, contentType: string, attempts: Attempts): Known {
   const name = query.operation.name?.value ?? null;
   return { query, contentType, name, attempts, literals: null, valuesOf: null };
 }
 
-/** What is known of one text, by what is known of its shape. */
+/** Data derived from one text and its shape. */
 function knownOf(shared: Known, { literals, name }: TextShape): Known {
   return { ...shared, literals: shared.valuesOf?.(literals) ?? null, name };
 }

@@ -31,7 +31,7 @@ export type Variables = Readonly<Record<string, unknown>>;
 /** One execution. */
 interface Run {
   readonly context: unknown;
-  /** What the resolvers of all fields receive. */
+  /** The context of all resolvers. */
   readonly shared: Pick<
     GraphQLResolveInfo,
     'fragments' | 'operation' | 'rootValue' | 'schema' | 'variableValues'
@@ -54,7 +54,7 @@ export interface FieldPlan {
   readonly wantsInfo: boolean;
 }
 
-/** What is selected on one type of object, found out once. */
+/** The selection on one object type, computed once. */
 interface ObjectPlan {
   readonly type: GraphQLObjectType;
   readonly fields: readonly FieldPlan[];
@@ -74,7 +74,7 @@ export class Planner {
     this.#variables = variables;
   }
 
-  /** How many fields were planned so far. */
+  /** Number of fields planned so far. */
   get size(): number {
     return this.#size;
   }
@@ -113,7 +113,7 @@ export class Planner {
     const args = node.arguments?.some(isVariable) ? null : getArgumentValues(field, node);
     this.#varies ||= args === null;
     const { resolve } = field;
-    // Those that take all their arguments at once have no length.
+    // A function with rest parameters has no length.
     const wantsInfo = resolve !== undefined && (resolve.length === 0 || resolve.length > 3);
     return {
       key,
@@ -154,7 +154,7 @@ export class Planner {
   #abstractCompletion(type: GraphQLAbstractType, nodes: readonly FieldNode[]): Complete {
     const { resolveType } = type;
     if (!resolveType) throw NOT_CACHED;
-    // For every type there is, so that it is known from the start how much a plan holds.
+    // Plans every possible type, so that the size of a plan is known from the start.
     const plans = new Map<unknown, ObjectPlan>(
       this.#schema
         .getPossibleTypes(type)
@@ -208,7 +208,7 @@ function fieldOf(
   return name === TypeNameMetaFieldDef.name ? TypeNameMetaFieldDef : type.getFields()[name];
 }
 
-/** Whether there is a variable in the value of an argument, or of a member of an object. */
+/** Whether the value of an argument or of an object member contains a variable. */
 function isVariable({ value }: { readonly value: ValueNode }): boolean {
   if (value.kind === Kind.LIST) return value.values.some((each) => isVariable({ value: each }));
   if (value.kind === Kind.OBJECT) return value.fields.some(isVariable);
@@ -217,7 +217,7 @@ function isVariable({ value }: { readonly value: ValueNode }): boolean {
 
 /**
  * Completes a selection on one object.
- * @throws NOT_CACHED, or whatever a resolver throws.
+ * @throws NOT_CACHED, or any error of a resolver.
  */
 function completeObject({ type, fields }: ObjectPlan, source: unknown, run: Run): object {
   const completed: Record<string, unknown> = {};
@@ -227,7 +227,7 @@ function completeObject({ type, fields }: ObjectPlan, source: unknown, run: Run)
 
 /**
  * Completes one field of an object.
- * @throws NOT_CACHED, or whatever a resolver throws.
+ * @throws NOT_CACHED, or any error of a resolver.
  */
 export function completeField(
   plan: FieldPlan,
@@ -276,7 +276,7 @@ class ResolveInfo implements GraphQLResolveInfo {
 }
 
 /**
- * What a resolver returned, if it is there and no failure.
+ * The value that a resolver returned, if it is neither a promise nor an error.
  * @throws NOT_CACHED
  */
 function atHand(value: unknown): unknown {

@@ -15,7 +15,7 @@ export interface ReadText {
   readonly query: ReadQuery | null;
 }
 
-/** Parses a text for an operation of that name; `null` if Yoga must report what is wrong with it. */
+/** Parses a text for an operation of that name; `null` if Yoga must report an error. */
 export type TextReader = (
   text: string,
   operationName: string | null,

@@ -20,7 +20,7 @@ export const texts = (key: string): Field<readonly string[]> => textsOf(key, (lo
 export const words = (key: string): Field<readonly string[]> =>
   textsOf(key, (lone) => lone.split(','));
 
-/** Of the members of an object that hold something, what `make` makes: see `collect`. */
+/** The results of `make` for the non-empty members of an object: see `collect`. */
 export const entries = <T>(
   key: string,
   make: (name: string, value: unknown) => T | null | undefined,
@@ -35,7 +35,7 @@ export const entries = <T>(
   absent: [],
 });
 
-/** Of the objects in a list, or of an object's values, what `make` makes: see `collect`. */
+/** The results of `make` for the objects in a list, or for an object's values: see `collect`. */
 export const objects = <T>(
   key: string,
   make: (object: JsonObject) => T | null | undefined,
@@ -53,7 +53,7 @@ export const objects = <T>(
   absent: [],
 });
 
-/** What `decode` makes of an object inside the object. An empty list is taken for an empty object. */
+/** The result of `decode` for an inner object. An empty list is treated as an empty object. */
 export const inner = <T>(key: string, decode: (object: JsonObject) => T): Field<T | null> =>
   field([key], (value, { path, context }) => {
     const members = asMap(value);
@@ -122,7 +122,7 @@ function flatten(values: readonly unknown[], depth = 0): readonly unknown[] {
   });
 }
 
-/** A list, or the values of an object in its place; a blank scalar is an empty one. */
+/** A list, or the values of an object in its place; a blank scalar is treated as an empty list. */
 export function parseList(value: unknown): readonly unknown[] | undefined {
   if (isBlank(value)) return [];
   if (Array.isArray(value)) return value as readonly unknown[];

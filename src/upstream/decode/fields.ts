@@ -32,15 +32,15 @@ export interface JsonObject {
 }
 
 /**
- * What a value that is there means: `null` when it says "nothing" in its own way (a zero date, a blank
- * number), `undefined` when it is not what the documents promise.
+ * The meaning of an existing value: `null` if it represents "nothing" (a zero date, a blank number), `undefined` if it
+ * does not match the documentation.
  */
 type Parse<T> = (value: unknown, object: JsonObject, key: string) => T | null | undefined;
 
 /**
- * One member of an object. `keys` are those under which installations put it: the first that holds something
- * readable counts. Absent and `null` read as `absent`; anything malformed does too, and is reported as a
- * surprise, once a member.
+ * One member of an object. `keys` are its names in different installations: the first with a readable value counts.
+ * Missing, `null` and malformed values result in `absent`; a malformed value is also reported as a surprise, once per
+ * member.
  */
 export interface Field<T> {
   readonly keys: readonly string[];
@@ -53,10 +53,10 @@ export interface Field<T> {
 /** The fields of an object, by their decoded names. */
 export type Fields = Readonly<Record<string, Field<unknown>>>;
 
-/** What a table of fields is decoded to. */
+/** The decoded form of a table of fields. */
 export type Decoded<F> = { readonly [M in keyof F]: F[M] extends Field<infer T> ? T : never };
 
-/** A part of the decoded fields: the others are not known. */
+/** A part of the decoded fields; the others are unknown. */
 export type Some<F> = { readonly [M in keyof F]?: Decoded<F>[M] | undefined };
 
 /** A row with an id and the fields of a table. */
@@ -72,18 +72,18 @@ export const field = <T>(keys: readonly string[], parse: Parse<T>): Field<T | nu
 /** Text with its HTML entities decoded once. A number is taken as its digits; `''` stays `''`. */
 export const text = (...keys: readonly string[]): Field<string | null> => field(keys, parseText);
 
-/** A URL, or `null` for `false` and `''`, which is how an absent one is spelt. */
+/** A URL, or `null` for `false` and `''`, which represent a missing one. */
 export const link = (...keys: readonly string[]): Field<string | null> =>
   field(keys, (value) => {
     const url = value === false ? '' : parseText(value);
     return url === '' ? null : url;
   });
 
-/** An integer of at most 32 bits, which is as much as can be shown; a larger one is a surprise. */
+/** A 32-bit integer, the maximum of GraphQL; a larger one is a surprise. */
 export const integer = (...keys: readonly string[]): Field<number | null> =>
   field(keys, parseSmallInteger);
 
-/** An integer of at most 32 bits that is at least this; a smaller one says nothing. */
+/** A 32-bit integer of at least this value; a smaller one is ignored. */
 export const atLeast = (least: number, key: string): Field<number | null> =>
   field([key], (value) => {
     const count = parseSmallInteger(value);
@@ -97,13 +97,13 @@ export const number = (...keys: readonly string[]): Field<number | null> =>
 /** `true`, 1, "1" and "true", and their opposites. */
 export const flag = (...keys: readonly string[]): Field<boolean | null> => field(keys, parseFlag);
 
-/** A moment as `2026-01-31T09:30:00Z`; a timestamp without a zone is in the upstream's. */
+/** A time as `2026-01-31T09:30:00Z`; a timestamp without a zone is in the upstream's zone. */
 export const time = (...keys: readonly string[]): Field<string | null> => field(keys, parseTime);
 
 /** A day as `YYYY-MM-DD`; of a timestamp, the day as it is written. */
 export const day = (...keys: readonly string[]): Field<string | null> => field(keys, parseDate);
 
-/** The value of `choices` for the text, whatever its case, e.g. `{ free: 'FREE' }`. */
+/** The value of `choices` for the text, not case-sensitive, e.g. `{ free: 'FREE' }`. */
 export const choice = <T extends string>(
   choices: Readonly<Record<string, T>>,
   ...keys: readonly string[]
@@ -199,7 +199,7 @@ export function isEmpty({ members }: JsonObject): boolean {
   return Object.keys(members).length === 0;
 }
 
-/** Reports that a member is not what the documents say. */
+/** Reports that a member differs from the documentation. */
 export function surprise({ path, context }: JsonObject, member: string): void {
   context.surprise(`${path}.${member}`);
 }
@@ -209,16 +209,16 @@ function readInto(row: Record<string, unknown>, fields: Fields, object: JsonObje
   return row;
 }
 
-/** How every entity begins: most signs in texts begin none. */
+/** The start of every entity. */
 const entity = /&[#\da-z]/i;
 
-/** The upstreams escape text for HTML before they put it into JSON: undone here, exactly once. */
+/** The upstreams escape text for HTML before they write it as JSON: this decodes it exactly once. */
 export function decodeText(text: string): string {
   if (!text.includes('&') || !entity.test(text)) return text;
   return decodeEntities(text, { scope: 'strict' });
 }
 
-/** A JSON object, or an empty list in its place: PHP spells both alike when there is nothing inside. */
+/** A JSON object, or an empty list in its place, because PHP writes both alike if they are empty. */
 export function asMap(value: unknown): Members | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   if (Array.isArray(value)) return value.length === 0 ? {} : undefined;
@@ -243,7 +243,7 @@ function parseNumber(value: unknown): number | null | undefined {
   if (typeof value !== 'string') return undefined;
   const text = value.trim();
   if (text === '') return null;
-  // `Number` alone would also take hexadecimal digits and "Infinity".
+  // `Number` alone would also accept hexadecimal digits and "Infinity".
   if (!/^[+-]?\d+(?:\.\d+)?$/.test(text)) return undefined;
   const number = Number(text) + 0;
   return Number.isFinite(number) ? number : undefined;

@@ -6,16 +6,16 @@
 const pattern =
   /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?)? ?(Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?)?$/i;
 
-/** How a database writes "never": its zero date, and what date libraries make of that one. */
+/** The zero date of databases ("never"), and its conversions by date libraries. */
 const zeroDate = /^(?:0000-00-00|-0001-11-30)(?:[T ].*)?$/;
 
 const utc = /^(?:etc\/)?(?:utc|gmt|z)$/i;
 const dayMs = 86_400_000;
-/** The first moment and the last second that have a year of four digits. */
+/** The first and the last second with a four-digit year. */
 const startOfTime = Date.UTC(1000, 0);
 const endOfTime = Date.UTC(9999, 11, 31, 23, 59, 59);
 
-/** One formatter per zone: making one costs a thousand times more than using it. */
+/** One formatter per zone: creating one costs a thousand times more than using it. */
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
 /** True for `0000-00-00 00:00:00` and similar values, which mean that there is no date. */
@@ -39,14 +39,14 @@ export function normalTimestamp(text: string, timeZone: string): string | null {
   const moment = match && momentOf(match, timeZone);
   if (match === null || moment === null) return null;
   const [, year, month, day, hour = '00', minute = '00', second = '00', , zone] = match;
-  // In UTC, which nearly all are, the digits stay as they are: a `Date` takes longer to write them.
+  // In UTC, which is the usual zone, the digits are copied: a `Date` would take longer.
   const isUtc = utc.test(zone ?? timeZone);
   return isUtc ? `${year}-${month}-${day}T${hour}:${minute}:${second}Z` : formatTimestamp(moment);
 }
 
 /**
- * The gateway's own spelling, `2026-01-31T09:30:00Z`. Always to the second: neither API means more,
- * and one length makes the strings sort as the moments do. Fractions are cut off, not rounded.
+ * The format of the gateway, `2026-01-31T09:30:00Z`, always to the second: neither API is more precise, and strings of
+ * one length sort like their times. Fractions are truncated.
  */
 export function formatTimestamp(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
@@ -59,7 +59,7 @@ export function formatTimestamp(epochMs: number): string {
  */
 export function formatLocalTimestamp(epochMs: number, timeZone: string): string {
   const wall = utc.test(timeZone) ? epochMs : epochMs + offsetMs(epochMs, timeZone);
-  // "Never" is often written as the last moment of the calendar; east of UTC, that is already over.
+  // "Never" is often written as the last second of the calendar, which is out of range east of UTC.
   return new Date(Math.min(wall, endOfTime)).toISOString().slice(0, 19).replace('T', ' ');
 }
 
@@ -72,7 +72,7 @@ export function parseDay(text: string): string | null {
   return `${year}-${month}-${day}`;
 }
 
-/** The moment that a text names which `pattern` matches. */
+/** The time of a text that `pattern` matches. */
 function momentOf(match: RegExpExecArray, timeZone: string): number | null {
   const [, year, month, day, hour = '0', minute = '0', second = '0', fraction = '', zone] = match;
   const wall = calendarMs(
@@ -89,7 +89,7 @@ function momentOf(match: RegExpExecArray, timeZone: string): number | null {
   return exact >= startOfTime && exact < endOfTime + 1000 ? exact : null;
 }
 
-/** `null` for what no calendar or clock shows, e.g. the 30th of February, which `Date` would shift. */
+/** `null` for an impossible date or time, e.g. the 30th of February, which `Date` would shift. */
 function calendarMs(
   year: number,
   month: number,
@@ -123,7 +123,7 @@ function fromLocal(wall: number, timeZone: string): number {
   return wall - before;
 }
 
-/** How far the zone's clocks are ahead of UTC at a moment. */
+/** The offset of the zone from UTC at a given time. */
 function offsetMs(epochMs: number, timeZone: string): number {
   const parts: Record<string, number> = {};
   for (const { type, value } of formatter(timeZone).formatToParts(epochMs)) {

@@ -3,7 +3,7 @@ import type { QueueForecast } from '../budget/queue-forecast.ts';
 import { StandIns } from './stand-ins.ts';
 import { Timeline } from './timeline.ts';
 
-/** Requests of an operation that are wanted by the same fields. */
+/** Requests of an operation that the same fields need. */
 interface PlannedRequest {
   readonly upstream: UpstreamName;
   /** The kind of resource, as in metrics. */
@@ -14,26 +14,26 @@ interface PlannedRequest {
   readonly fields: readonly string[];
 }
 
-/** What a request is, and which fields want it. */
+/** A request, and the fields that need it. */
 export type Wanted = Omit<PlannedRequest, 'calls'>;
 
 /** The cost of an operation if it were sent now, as in `extensions.plan`. */
 export interface OperationPlan {
-  /** Requests that would leave the gateway. */
+  /** Number of upstream requests that would be sent. */
   readonly calls: number;
   /** The same by upstream: each has its own limit. */
   readonly callsByUpstream: Readonly<Record<UpstreamName, number>>;
   readonly saved: {
-    /** Requests not needed, since a cache entry would serve. */
+    /** Number of requests avoided by a cache entry. */
     readonly cache: number;
-    /** Requests not needed, since one in flight would serve. */
+    /** Number of requests avoided by sharing one in flight. */
     readonly coalesced: number;
   };
   /**
    * False if the cost depends on responses that are not cached; `calls` then assumes as many rows as requested.
    */
   readonly exact: boolean;
-  /** False when that is more than one operation may spend: some of it would be refused. */
+  /** False if the operation would exceed its limit: a part of it would be rejected. */
   readonly fits: boolean;
   /** Milliseconds until the first of its requests would be sent; 0 if it sends none, or a slot is free. */
   readonly startsInMs: number;
@@ -42,24 +42,24 @@ export interface OperationPlan {
    * further requests, with recent response times. It assumes no other requests.
    */
   readonly readyInMs: number;
-  /** Its requests by what they are and by the fields that want them, the most expensive first; at most 50. */
+  /** Its requests by resource and by the fields that need them, the most expensive first; at most 50. */
   readonly requests: readonly PlannedRequest[];
-  /** How many of its requests are in no entry. */
+  /** Number of its requests without an entry. */
   readonly more: number;
 }
 
-/** A read as a dry run counts it. */
+/** A counted read of a dry run. */
 interface CountedRead {
   readonly key: string;
   /** See `Read.about`: a placeholder row represents many, each with such a read. */
   readonly about?: number | undefined;
 }
 
-/** A request as a dry run counts it. */
+/** A counted request of a dry run. */
 interface Counted {
-  /** Under which name. */
+  /** The name under which it is counted. */
   readonly name: string;
-  /** How many of that name were not counted before. */
+  /** Number of requests of that name that were not counted before. */
   readonly requests: number;
 }
 
@@ -70,7 +70,7 @@ interface Counted {
 export class DryRun {
   readonly standIns = new StandIns();
   readonly timeline = new Timeline();
-  /** How often each read would be made. */
+  /** Number of requests for each read. */
   readonly #calls = new Map<string, number>();
   readonly #callsTo: Record<UpstreamName, number> = { LINKS: 0, MARKET: 0 };
   readonly #hits = new Set<string>();
@@ -81,26 +81,26 @@ export class DryRun {
   #unshared = 0;
   /** Scoped tags that the writes of this operation would invalidate. */
   readonly #written = new Set<string>();
-  /** What an operation may spend. An operation has one credential for each upstream. */
+  /** The limits of the operation. It has one credential for each upstream. */
   readonly #limits = new Map<UpstreamName, number>();
   /** The simulated queues of its keys. */
   readonly #queues = new Map<UpstreamName, QueueForecast>();
-  /** When what is waited for is there, by name. */
+  /** When each awaited response arrives, by name. */
   readonly #arrivals = new Map<string, Promise<unknown>>();
 
-  /** A cache entry would serve. */
+  /** A cache entry would be used. */
   hit(key: string): void {
     this.#asked(key);
     this.#hits.add(key);
   }
 
-  /** A request in flight would serve. */
+  /** A request in flight would be shared. */
   joins(key: string): void {
     this.#asked(key);
     this.#joined.add(key);
   }
 
-  /** A request would be sent, once for all its readers, for each row that it is about. */
+  /** A request would be sent, once for all its readers, for each of its rows. */
   calls({ key, about }: CountedRead, wanted: Wanted): Counted {
     const name = this.standIns.nameOf(key, about);
     this.#asked(name);
@@ -113,7 +113,7 @@ export class DryRun {
     return this.#count(`unshared ${this.#unshared}`, 1, wanted);
   }
 
-  /** A read would leave that can be shared with no other. */
+  /** A read would be sent that cannot be shared. */
   callsUnshared(wanted: Wanted): Counted {
     this.#unshared += 1;
     return this.calls({ key: `unshared ${this.#unshared}` }, wanted);
@@ -139,7 +139,7 @@ export class DryRun {
     return this.#written.size > 0 && tags().some((tag) => this.#written.has(tag));
   }
 
-  /** Waits for what was waited for before by this name, or for something new, such as `isMore` of the same. */
+  /** Waits for a response by name; with `isMore`, for additional responses of that name. */
   arrival(name: string, wait: () => Promise<unknown>, isMore = false): Promise<unknown> {
     const known = isMore ? undefined : this.#arrivals.get(name);
     if (known) return this.timeline.again(known);
@@ -148,7 +148,7 @@ export class DryRun {
     return arrival;
   }
 
-  /** The queue in which requests to an upstream wait: as `forecast` has it at first. */
+  /** The queue of requests to an upstream, initially as `forecast` returns it. */
   queueOf(upstream: UpstreamName, forecast: () => QueueForecast): QueueForecast {
     const queue = this.#queues.get(upstream) ?? forecast();
     this.#queues.set(upstream, queue);
@@ -160,7 +160,7 @@ export class DryRun {
     const limit = this.#limits.get(upstream) ?? lookUp();
     this.#limits.set(upstream, limit);
     if (this.#callsTo[upstream] <= limit) return;
-    // It is refused, for all of it or for some.
+    // A part of it, or all, would be rejected.
     this.#fits = false;
     this.guesses();
   }
@@ -180,7 +180,7 @@ export class DryRun {
   }
 
   #count(name: string, times: number, wanted: Wanted): Counted {
-    // Of rows that several windows show, those of the longest are all there are.
+    // If several windows share rows, the longest contains all of them.
     const before = this.#calls.get(name) ?? 0;
     const most = Math.max(before, times);
     this.#calls.set(name, most);
@@ -195,12 +195,12 @@ export class DryRun {
   }
 }
 
-/** Entries listed in a plan, so that it is small for any operation. */
+/** Maximum number of entries in a plan, so that it is small for any operation. */
 const MOST_ENTRIES = 50;
-/** Fields listed for each. */
+/** Maximum number of fields per entry. */
 const MOST_FIELDS = 5;
 
-/** The requests that a dry run counts, each with the fields that want it. */
+/** The requests that a dry run counts, each with the fields that need it. */
 class PlannedRequests {
   readonly #requests = new Map<string, Omit<PlannedRequest, 'fields'> & { fields: Set<string> }>();
 
@@ -208,7 +208,7 @@ class PlannedRequests {
   note(name: string, calls: number, { fields, ...kind }: Wanted): void {
     const known = this.#requests.get(name)?.fields ?? new Set();
     for (const field of fields) {
-      // What shows a row wants no more than the field that the row is of.
+      // The fields of a row need no more than the field that contains the row.
       const isWithin = [...known].some((each) => field.startsWith(`${each}.`));
       if (known.size < MOST_FIELDS && !isWithin) known.add(field);
     }

@@ -34,13 +34,13 @@ export class PlannedReads {
       const found = this.#client.cached.peek(of, caller.receipt);
       const hit = found && this.unlessWritten(of, found, dryRun);
       if (hit && hit.state !== 'fallback' && !read.page?.reload) {
-        // Whether an old answer still serves depends on how much room the budget has then.
+        // Whether an old response is still sufficient depends on the free budget at that time.
         if (hit.state === 'stale') dryRun.guesses();
         dryRun.hit(key);
         return hit.entry.value;
       }
-      // A fallback that would be served after a failed request is served at once while the circuit breaker is
-      // open.
+      // While the circuit breaker is open, a fallback is served immediately, as it would be after a failed
+      // request.
       if (hit) dryRun.guesses();
       const isOwn = dryRun.counts({ key, about: read.about });
       const arrival =
@@ -49,7 +49,7 @@ export class PlannedReads {
           : this.#calls(of, access, { dryRun, ...mode });
       if (read.page?.uncertain || read.page?.reload) dryRun.guesses();
       await arrival;
-      // A page decides whether more of them are read, unless the reader needs no other.
+      // A page determines whether more pages are read, unless the reader needs only this one.
       if (read.page && !mode.suffices?.(read)) dryRun.guesses();
       return dryRun.standIns.answerTo(of);
     });

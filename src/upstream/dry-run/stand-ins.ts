@@ -3,14 +3,14 @@ import type { KeyedRead } from '../cache/key.ts';
 import { DecodeError } from '../decode/fields.ts';
 import type { Page, Row, Write } from '../request.ts';
 
-/** One that every field accepts: a failed field would leave those beside it uncounted. */
+/** A value that every field accepts, because after a failed field its siblings would not be counted. */
 const LARGEST_ID = 2 ** 31 - 1;
 
-/** What the id of a placeholder row represents. */
+/** The rows that the id of a placeholder represents. */
 interface StandIn {
-  /** Which rows: the same name for the first ten and the first twenty of a list. */
+  /** Name of the rows: equal for the first ten and the first twenty of a list. */
   readonly group: string;
-  /** How many, over all their parents. */
+  /** Their number, over all parents. */
   readonly rows: number;
 }
 
@@ -65,7 +65,7 @@ export class StandIns {
     return id;
   }
 
-  /** How many rows a row represents: 1 for one that is not a placeholder. */
+  /** Number of rows that a row represents: 1 unless it is a placeholder. */
   rowsOf(id: number | undefined): number {
     return this.#find(id)?.rows ?? 1;
   }
@@ -88,7 +88,7 @@ export class StandIns {
 export function madeUpRow(resource: Resource, id: number, linked = id): Row {
   const known: Row = { ...standInOf(resource, linked), id };
   return new Proxy(known, {
-    // Anything with a `then` would be taken for a promise.
+    // An object with `then` would be treated as a promise.
     get: (row, name) =>
       name in row || name === 'then' || typeof name === 'symbol' ? Reflect.get(row, name) : null,
   });

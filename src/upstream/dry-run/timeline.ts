@@ -16,7 +16,7 @@ interface Landing {
   readonly awaited: Awaited;
 }
 
-/** Requests of one dry run that are played through one by one; of more, only the number counts. */
+/** Maximum number of individually simulated requests of one dry run; of further ones, only the number counts. */
 const MOST_PLAYED = 1000;
 /** Number of separate arrival times; all responses in flight after that arrive together. */
 const MOST_MOMENTS = 200;
@@ -38,7 +38,7 @@ export class Timeline {
   #startsInMs: number | null = null;
   #readyInMs = 0;
   #count = 0;
-  /** How many are not played, of each queue. */
+  /** Number of requests of each queue that are not simulated. */
   readonly #beyond = new Map<QueueForecast, number>();
   #moments = 0;
   #moves = false;
@@ -78,7 +78,7 @@ export class Timeline {
     await this.#arrival(awaited);
   }
 
-  /** Waits for the request of another operation. `job` is what waits in the queue, if it does. */
+  /** Waits for the request of another operation. `job` is its entry in the queue, if it waits. */
   async joins(
     queue: QueueForecast,
     { job, caller, restMs }: { job: Waiting | undefined; caller: string; restMs: number },
@@ -98,7 +98,7 @@ export class Timeline {
     await awaited;
   }
 
-  /** What other replicas have is looked up, which can take longer than a turn. */
+  /** The responses of other replicas are loaded, which can take longer than a turn. */
   async looks(work: Promise<void>): Promise<void> {
     this.#looking.add(work);
     try {
