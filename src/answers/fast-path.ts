@@ -57,7 +57,7 @@ export interface FastPath {
   takes(request: IncomingMessage, admission: Admission): boolean;
   /**
    * Responds, or passes the request to the server: at the end of this turn of the event loop, or when the body is
-* complete.
+   * complete.
    */
   answer(arrival: Arrival, server: FastPathServer): void;
 }
