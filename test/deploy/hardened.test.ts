@@ -175,9 +175,9 @@ describe('the memory of a gateway', () => {
   const byDefault = (name: string): number =>
     Number(settings.find((setting) => setting.name === name)?.default);
   const peak =
-    figure('memory that the process ever had, at most') +
+    figure('highest memory of the process') +
     byDefault('CACHE_MAX_BYTES') +
-    byDefault('LIVE_MAX_STREAMS') * figure('memory of a stream on which nothing happens');
+    byDefault('LIVE_MAX_STREAMS') * figure('memory of an idle stream');
 
   it('is limited at about twice what it was at most, with a full cache and all live queries', () => {
     expect(peak).toBeGreaterThan(200_000_000);
@@ -195,7 +195,7 @@ describe('the memory of a gateway', () => {
   });
 
   it('is asked for as much as it takes after every kind of operation', () => {
-    const usual = figure('memory after all rows, at most');
+    const usual = figure('highest memory after all rows');
     expect(usual).toBeGreaterThan(50_000_000);
     for (const { container } of gateways) {
       const asked = Number.parseInt(container.resources.requests['memory'] ?? '', 10) * MIB;
