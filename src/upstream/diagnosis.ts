@@ -50,13 +50,14 @@ function diagnose(witnessed: Witnessed, subject: Subject, wallMs: number): Findi
   return findings;
 }
 
-/** The same, including an outage of the upstream, which is not a problem of the configuration. */
+/** The problems of `diagnose`, and an outage of the upstream, which has no cause in the configuration. */
 export function findingsOf(witnessed: Witnessed, subject: Subject, wallMs: number): Finding[] {
-  const findings = diagnose(witnessed, subject, wallMs);
-  const { outcome } = witnessed;
-  if (outcome.kind !== 'failure' || outcome.failure.kind !== 'unavailable') return findings;
-  const sentence = `${upstreamTitle[subject.upstream]} is unavailable (${outcome.failure.detail}).`;
-  return [...findings, world(sentence)];
+  return [...diagnose(witnessed, subject, wallMs), ...outageOf(witnessed, subject)];
+}
+
+function outageOf({ outcome }: Witnessed, { upstream }: Subject): Finding[] {
+  if (outcome.kind !== 'failure' || outcome.failure.kind !== 'unavailable') return [];
+  return [world(`${upstreamTitle[upstream]} is unavailable (${outcome.failure.detail}).`)];
 }
 
 /** The result of the latest request to an upstream. */
@@ -90,11 +91,11 @@ export class FaultWatch implements Witness {
   }
 
   look(witnessed: Witnessed): void {
-    const wallMs = this.#clock.wall();
-    const findings = findingsOf(witnessed, this.subject, wallMs);
-    this.last = { at: this.#clock.now(), findings };
+    const at = this.#clock.now();
+    const problems = diagnose(witnessed, this.subject, this.#clock.wall());
+    this.last = { at, findings: [...problems, ...outageOf(witnessed, this.subject)] };
     if (this.#hasWorked) return;
-    for (const { sentence } of diagnose(witnessed, this.subject, wallMs)) {
+    for (const { sentence } of problems) {
       if (!this.#complained.has(sentence)) this.#complain(sentence);
       this.#complained.add(sentence);
     }

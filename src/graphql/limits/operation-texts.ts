@@ -47,8 +47,8 @@ export class OperationTexts {
   readonly #schema: GraphQLSchema;
   readonly #limits: OperationLimits & DocumentLimits;
   readonly #access: SchemaAccess;
-  /** Documents that ask for the schema. */
-  readonly #asking = new WeakSet<DocumentNode>();
+  /** Documents that ask for the schema, if only callers with an accepted key may have it. */
+  readonly #withheld = new WeakSet<DocumentNode>();
   readonly #known = new WeakMap<DocumentNode, KnownDocument>();
 
   /** `access`: who may ask for the schema. */
@@ -75,7 +75,7 @@ export class OperationTexts {
       // One error, where the library's rule has one per introspection field.
       throw invalid(SCHEMA_WITHHELD, introspection);
     }
-    if (introspection) this.#asking.add(document);
+    if (introspection && this.#access === 'accepted') this.#withheld.add(document);
     // For other directives there are more rules, and other kinds of responses.
     const findings = otherDirectives ? null : examine(this.#schema, { ...measures, document });
     if (findings) this.#known.set(document, { input: findings.input, most: new Map(), findings });
@@ -91,7 +91,7 @@ export class OperationTexts {
       // Yoga finds the same error, and reports it.
       return null;
     }
-    if (this.needsAcceptance(document)) return { document, query: null };
+    if (this.#withheld.has(document)) return { document, query: null };
     const findings = this.#known.get(document)?.findings;
     const operation = findings?.hasSecrets === false && getOperationAST(document, operationName);
     const isQuery = operation && operation.operation === OperationTypeNode.QUERY;
@@ -100,7 +100,7 @@ export class OperationTexts {
 
   /** Whether only callers whose own key was accepted may have the answer to a document: it asks for the schema. */
   needsAcceptance(document: DocumentNode): boolean {
-    return this.#access === 'accepted' && this.#asking.has(document);
+    return this.#withheld.has(document);
   }
 
   /** Whether a document is known to be valid, as most are that were parsed here. */

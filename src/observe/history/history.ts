@@ -138,13 +138,12 @@ export class History implements EventReader {
       return;
     }
     const name = upstreamTitle[upstream];
-    const whom = { caller: caller && copiedName(caller), requestId: asker?.requestId ?? null };
-    if (code === 'REFUSED') {
-      this.past.sends[upstream].count(at, 'refused', 1);
-      this.log.add('refused', `${name}: ${method} ${resource}`, 'rate limit', whom);
-    } else if (code !== 'OK' && code !== 'CANCELED' && code !== 'UPSTREAM_REJECTED') {
-      this.past.sends[upstream].count(at, 'failed', 1);
-      this.log.add('failed', `${name}: ${method} ${resource}`, reason, whom);
+    if (code !== 'OK' && code !== 'CANCELED' && code !== 'UPSTREAM_REJECTED') {
+      const [kind, cause] =
+        code === 'REFUSED' ? (['refused', 'rate limit'] as const) : (['failed', reason] as const);
+      this.past.sends[upstream].count(at, kind, 1);
+      const whom = { caller: caller && copiedName(caller), requestId: asker?.requestId ?? null };
+      this.log.add(kind, `${name}: ${method} ${resource}`, cause, whom);
     }
     if (code === 'OK' || code === 'REFUSED') {
       if (this.#unreachable.delete(upstream)) {
@@ -192,8 +191,9 @@ export class History implements EventReader {
     const { name, requestId, type } = record;
     const shown = name === null ? null : copiedName(name);
     const caller = record.caller === null ? null : copiedName(record.caller);
-    this.#operations.count(`${type} ${shown ?? ''}`, at, operationAmounts(record));
-    const failed = this.#recent.ended(at, record, caller ?? '');
+    const amounts = operationAmounts(record);
+    this.#operations.count(`${type} ${shown ?? ''}`, at, amounts);
+    const failed = this.#recent.ended(at, record, { amounts, caller: caller ?? '' });
     if (failed !== null) this.past.operations.add(at, 'ended', 1);
     if (!failed) return;
     this.past.operations.add(at, 'failed', 1);

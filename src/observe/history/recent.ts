@@ -1,7 +1,7 @@
 import type { OperationRecord, ReadResult } from '../events.ts';
-import { Counts, CountTable, FIVE_MINUTES } from './counts.ts';
+import { type Amounts, Counts, CountTable, FIVE_MINUTES } from './counts.ts';
 import { failureCodes } from './failure-codes.ts';
-import { fastAmounts, OPERATION_FIELDS, operationAmounts, operationHour } from './hour.ts';
+import { fastAmounts, OPERATION_FIELDS, operationHour } from './hour.ts';
 
 /** The shares of failed operations from which the gateway counts as degraded, and as failing. */
 const DEGRADED_SHARE = 0.05;
@@ -77,8 +77,15 @@ export class RecentCounts {
     this.#spenders = new CountTable(SPENDERS_COUNTED, 1, FIVE_MINUTES, now);
   }
 
-  /** An operation of a caller ended; whether it failed, `null` where it does not count. */
-  ended(at: number, record: OperationRecord, caller: string): boolean | null {
+  /**
+   * Counts an operation of a caller that has ended, with its `operationAmounts`. Returns whether it failed; `null` if it
+   * does not count.
+   */
+  ended(
+    at: number,
+    record: OperationRecord,
+    { amounts, caller }: { readonly amounts: Amounts; readonly caller: string },
+  ): boolean | null {
     const { maxAgeMs, outcome } = record;
     if (outcome === 'canceled') return null;
     const failures = outcome === 'ok' ? [] : failureCodes(record);
@@ -86,7 +93,7 @@ export class RecentCounts {
       this.#all.add(at, [[REJECTED, 1]]);
       return null;
     }
-    this.#all.add(at, [...operationAmounts(record), [FAILED, Number(failures.length > 0)]]);
+    this.#all.add(at, [...amounts, [FAILED, Number(failures.length > 0)]]);
     this.#all.raise(at, MAX_AGE, maxAgeMs);
     for (const code of failures) {
       this.#codes.count(code, at, ONE);

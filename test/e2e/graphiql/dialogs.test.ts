@@ -34,9 +34,10 @@ describeWith(chromium, 'The dialogs of GraphiQL', () => {
     await page.emulateMedia({ colorScheme: scheme });
     await page.getByRole('button', { name }).click();
     await page.getByRole('button', { name: 'Close dialog' }).waitFor();
-    expect(await findingsOf(page, THEIRS)).toEqual([]);
+    const findings = await findingsOf(page, THEIRS);
     await page.keyboard.press('Escape');
     await page.locator('.graphiql-dialog').waitFor({ state: 'detached' });
+    expect(findings).toEqual([]);
   });
 
   it('close by a visible cross and by Escape, and return the focus to their buttons', async () => {
