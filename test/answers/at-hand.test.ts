@@ -22,7 +22,7 @@ function bodyOf(answer: string) {
   return JSON.parse(answer.slice(answer.indexOf('{')));
 }
 
-describe('An operation over what is at hand', () => {
+describe('An operation with cached data', () => {
   const folder = mkdtempSync(join(tmpdir(), 'answers-'));
   const file = join(folder, 'tokens.json');
   let door: Door;

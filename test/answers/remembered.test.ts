@@ -160,7 +160,7 @@ describe('An operation that is asked again', () => {
     expect((await door.ask(CAMPAIGNS, 'admin')).text).toContain('renamed');
   });
 
-  it('is refreshed as often as if it were made anew each time', async () => {
+  it('is refreshed as often as without being remembered', async () => {
     let oldest = 0;
     for (let ms = 0; ms < 2.5 * TTL_MS; ms += 500) {
       await door.clock.advance(500);
@@ -255,7 +255,7 @@ describe('An operation that is asked again', () => {
     expect((await remembered()) > 0).toBe(isRemembered);
   });
 
-  it('is told from others by each of its headers', async () => {
+  it('is distinguished from others by each of its headers', async () => {
     const odd = {
       accept: 'application/json,',
       'content-type': 'application/json; charset=utf-8 application/json',
@@ -350,7 +350,7 @@ describe('An operation that is asked again', () => {
     expect(text.split('"username"')).toHaveLength(7);
   });
 
-  it('is told what is wrong with its head, though its body is known', async () => {
+  it('is rejected for an invalid header, although its body is known', async () => {
     await teach(CAMPAIGNS, 'viewer');
     const body = JSON.stringify({ query: CAMPAIGNS });
     const ask = async (host: string): Promise<string> => {

@@ -48,7 +48,7 @@ describe('a made-up key', () => {
     expect([links.requests.length, market.requests.length]).toEqual([1, 0]);
   });
 
-  it.each(FIELDS)('is told by a dry run of { %s } to be admitted first', async (field) => {
+  it.each(FIELDS)('is refused a dry run of { %s } before its admission', async (field) => {
     const door = await warm();
     const before = door.calls();
     const reply = await door.ask(`{ ${field} }`, 'made-up', price);
@@ -157,7 +157,7 @@ async function get(
 describe('what a good key has made known', () => {
   afterEach(() => LiveViewer.closeAll());
 
-  it.each(Object.keys(WAYS))('is told to no made-up key that asks by %s', async (name) => {
+  it.each(Object.keys(WAYS))('is withheld from an invented key that asks by %s', async (name) => {
     const way = WAYS[name] as (typeof WAYS)[string];
     const door = await warm();
     const { free } = door.sandbox.links.keys;
@@ -190,7 +190,7 @@ describe('what a good key has made known', () => {
 });
 
 describe('a key that the upstream has accepted', () => {
-  it('is told what an operation would cost, without a request', async () => {
+  it('gets the cost of an operation without a request', async () => {
     const door = await warm();
     const before = door.calls();
     const reply = await door.ask('{ seller { username } }', door.sandbox.links.keys.free, price);

@@ -85,7 +85,7 @@ describe('a token signed with the shared secret', () => {
         return `${Buffer.from('{"alg":"none"}').toString('base64url')}.${payload}.`;
       },
     ],
-  ])('%s is refused, and not told why', async (_, make) => {
+  ])('%s is refused without a reason', async (_, make) => {
     const before = door.calls();
     const reply = await door.ask(query, await make());
     expect([reply.status, reply.code, reply.errors[0]?.message]).toEqual([
@@ -229,7 +229,7 @@ describe('the keys of an identity provider', () => {
     expect(fetched).toBe(2);
   });
 
-  it('are not fetched for every token with a key that nobody knows', async () => {
+  it('are not fetched for every token with an unknown key', async () => {
     await publish('one', first);
     await door.ask(query, await tokenOf('one', first));
     await door.clock.advance(30_000);

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { openDoor } from '../support/door.ts';
 
 describe('AUTH_MODE=none', () => {
-  it('knows callers by their addresses, and lets each do everything', async () => {
+  it('identifies callers by address, and permits everything', async () => {
     const door = await openDoor({ AUTH_MODE: 'none', HOST: '0.0.0.0' });
     const { port } = new URL(door.url);
     for (const localAddress of ['127.0.0.1', '127.0.0.2']) {

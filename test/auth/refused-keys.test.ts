@@ -51,7 +51,7 @@ describe('a caller’s key that the upstream refuses', () => {
     expect(dry.text).not.toMatch(/"cache":[1-9]/);
   });
 
-  it('is found out by a refresh that nobody waits for', async () => {
+  it('is detected by a refresh in the background', async () => {
     const door = await open({ TTL_CAMPAIGNS_MS: '60000', LINKS_RATE_LIMIT: '30' });
     const { pro } = door.sandbox.links.keys;
     await door.ask(ALL, pro);

@@ -151,7 +151,7 @@ describe('the file of tokens', () => {
     expect((await door.ask(query, 'token-a')).status).toBe(401);
   });
 
-  it('is noticed to be written in place, whatever its size and its date', async () => {
+  it('is read again when it was written in place, with equal size and date', async () => {
     keep(known('a', 'token-a'));
     const { atime, mtime, size } = statSync(file);
     const door = await open();
@@ -183,7 +183,7 @@ describe('the file of tokens', () => {
     }
   });
 
-  it('is noticed to be another by its name', async () => {
+  it('is read again when another file has taken its name', async () => {
     keep(known('a', 'token-a'));
     const door = await open();
     const next = join(folder, 'next.json');
@@ -194,7 +194,7 @@ describe('the file of tokens', () => {
     expect((await door.ask(query, 'token-a')).status).toBe(401);
   });
 
-  it('is read again when half of it was there, and nobody is alarmed', async () => {
+  it('is read again after a partial read, without a log line', async () => {
     keep(known('a', 'token-a'));
     const door = await open();
     const whole = formatTokenFile([known('a', 'token-a'), known('b', 'token-b')]);

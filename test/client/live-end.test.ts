@@ -5,7 +5,7 @@ import { event, Feed } from './scripted-gateway.ts';
 const world = new ClientWorld();
 
 describe('the end', () => {
-  test('for good is told once, with its reason', async () => {
+  test('for good is reported once, with its reason', async () => {
     const asked = await world.openStream();
     const errors = [{ message: 'Log in.', extensions: { code: 'UNAUTHENTICATED' } }];
     asked.send(event({ event: 'next', data: { errors } }), complete(null));

@@ -5,7 +5,7 @@ import { event, ScriptedPage } from './scripted-gateway.ts';
 
 const world = new ClientWorld();
 
-describe('a page that nobody sees', () => {
+describe('a hidden page', () => {
   test('has no stream until it is seen, and then goes on from where it was', async () => {
     const page = new ScriptedPage();
     const asked = await world.openStream({ document: page });

@@ -94,7 +94,7 @@ describe('a probe beside a running gateway', () => {
     }
   });
 
-  it('sends nothing over the limit, and tells the latest result in its place', async () => {
+  it('sends nothing above the limit, and prints the latest result instead', async () => {
     await sandbox.close();
     sandbox = await startSandbox({ limit: { requests: 1 } });
     const { config, url } = await running({ LINKS_RATE_LIMIT: '1', STATE_DIR: 'off' });
@@ -111,7 +111,7 @@ describe('a probe beside a running gateway', () => {
     expect(sandbox.links.requests).toHaveLength(1);
   });
 
-  it('tells the cause of an outage while the circuit breaker is open', async () => {
+  it('prints the cause of an outage while the circuit breaker is open', async () => {
     // By a clock that stands: the breaker would be half-open after a second.
     const clock = new VirtualClock();
     const { config, url } = await running({}, clock);
@@ -145,7 +145,7 @@ describe('a probe beside a running gateway', () => {
     expect([sandbox.links.requests.length, sandbox.market.requests.length]).toEqual([1, 1]);
   });
 
-  it('is for who has its upstream keys alone, and shows them to nobody', async () => {
+  it('requires the upstream keys, and does not reveal them', async () => {
     const { url } = await running();
     const { key } = sandbox.links;
     const post = async (authorization?: string, method = 'POST') => {

@@ -141,7 +141,7 @@ describe('AUTH_MODE=jwt', () => {
     expect(loadConfig(secret).auth).toMatchObject({ keys: { secret: 's'.repeat(32) } });
   });
 
-  it('tells everything that is missing at once', () => {
+  it('reports all missing settings together', () => {
     expect(faults({ ...real, AUTH_MODE: 'jwt' })).toEqual([
       expect.stringContaining('either AUTH_JWT_JWKS_URL or AUTH_JWT_SECRET'),
       expect.stringMatching(/^AUTH_MODE=jwt requires AUTH_JWT_ISSUER/),

@@ -77,7 +77,7 @@ describe('a shared Redis', () => {
     ]);
   });
 
-  it('is set as a whole, so that nobody believes to share and does not', () => {
+  it('requires all of its settings together', () => {
     expect(faults({ ...real, REDIS_SECRET: secret, REDIS_SENTINEL_NAME: 'main' })).toEqual([
       'REDIS_SECRET requires REDIS_URL. Set REDIS_URL, or remove REDIS_SECRET.',
       'REDIS_SENTINEL_NAME requires REDIS_URL. Set REDIS_URL, or remove REDIS_SENTINEL_NAME.',

@@ -28,7 +28,7 @@ describeWith(redisServer, 'The console of a replica', () => {
     await redis.end();
   });
 
-  it('tells its own slots from those of others, and knows who they are', async () => {
+  it('distinguishes its own slots from those of other replicas, and names these', async () => {
     const [here, there] = worlds as [World, World];
     const urls = await Promise.all(worlds.map(({ gateway }) => gateway.listen()));
     // Both have heard that Redis remembers for long.

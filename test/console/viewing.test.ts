@@ -53,7 +53,7 @@ const JWT = {
 const REMOTE = { 'x-forwarded-for': '203.0.113.7' };
 
 describe('/console/events', () => {
-  it('tells a state at once, and another one each second, as long as somebody looks', async () => {
+  it('sends a state at once, and another each second while there are viewers', async () => {
     const busy = await start();
     const viewer = await view(busy);
     expect(viewer.contentType).toBe('text/event-stream; charset=utf-8');
@@ -68,7 +68,7 @@ describe('/console/events', () => {
     expect(await consoleState(busy.url)).toEqual(viewer.states[3]);
   });
 
-  it('tells nobody more than they take, and then the latest state', async () => {
+  it('sends no more than a viewer reads, and then the latest state', async () => {
     const busy = await start();
     const { at, ...rest } = await consoleState(busy.url);
     // Larger than what connections hold on their way.
@@ -97,7 +97,7 @@ describe('/console/events', () => {
     server.close();
   });
 
-  it('lets so many look at a time, and tells the others', async () => {
+  it('limits the number of viewers, with an error for more', async () => {
     const busy = await start();
     for (let n = 0; n < 32; n += 1) await view(busy);
     const refused = await fetch(`${busy.url}/console/events`);
@@ -109,7 +109,7 @@ describe('/console/events', () => {
     expect((await view(busy)).status).toBe(200);
   });
 
-  it('keeps places for operators, whom strangers cannot keep out', async () => {
+  it('reserves places for operators', async () => {
     const busy = await start({ METRICS: 'open' });
     for (let n = 0; n < 24; n += 1) await view(busy, REMOTE);
     expect((await fetch(`${busy.url}/console/events`, { headers: REMOTE })).status).toBe(503);
@@ -202,7 +202,7 @@ describe('Names of callers', () => {
     expect(waiting).toMatchObject([{ caller: 'ada' }]);
   });
 
-  it('are for nobody from elsewhere where everybody is an administrator', async () => {
+  it('are withheld from other machines if all callers are administrators', async () => {
     for (const env of [{ AUTH_MODE: 'none' }, { AUTH_MODE: 'passthrough', LINKS_API_KEY: '' }]) {
       const busy = await start({ ...env, METRICS: 'open' });
       const authorization = `Bearer ${busy.sandbox.links.keys.pro}`;
@@ -237,7 +237,7 @@ describe('Names of callers', () => {
     expect((await fetch(`${busy.url}/console.json`)).status).toBe(200);
   });
 
-  it('are still shown on this machine where nobody can say whether a token is one', async () => {
+  it('are shown on this machine if tokens cannot be verified', async () => {
     const { AUTH_JWT_SECRET: _, ...rest } = JWT;
     const busy = await start({ ...rest, AUTH_JWT_JWKS_URL: 'http://127.0.0.1:1/keys' });
     // To see whether it is signed by the provider, its keys are needed.
@@ -252,7 +252,7 @@ describe('Names of callers', () => {
     expect(await elsewhere.text()).toContain('"code":"UPSTREAM_UNAVAILABLE"');
   });
 
-  it('are told no longer than the token lasts', async () => {
+  it('end with the token', async () => {
     const busy = await start(JWT);
     const authorization = tokenOf('eve', 'admin', 200);
     const viewer = await view(busy, { ...REMOTE, authorization });

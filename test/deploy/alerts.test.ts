@@ -30,17 +30,17 @@ describe('the rules', () => {
     atStart = await metricsAtStart();
   });
 
-  it('ask for what a gateway tells', () => {
+  it('use metrics that a gateway exports', () => {
     expect(ofAll.length).toBeGreaterThan(9);
     expect(faultsOfRules(ofAll, new Served(metrics, []))).toEqual([]);
   });
 
-  it('hear of what is rare at the first time', () => {
+  it('fire at the first of rare events', () => {
     expect(ofAll.filter(({ expr }) => expr.includes('increase(')).length).toBeGreaterThan(2);
     expect(lateRules(ofAll, atStart)).toEqual([]);
   });
 
-  it('have names of their own, and say how bad it is and what to do', () => {
+  it('have unique names, a severity and a remedy', () => {
     const names = alerts.map(({ alert }) => alert);
     expect(new Set(names).size).toBe(names.length);
     for (const { alert, annotations, labels } of alerts) {
@@ -51,14 +51,14 @@ describe('the rules', () => {
     }
   });
 
-  it('lead to a page and a heading that are there', () => {
+  it('link to an existing heading', () => {
     const page = { path: 'README.md' };
     const broken = alerts.filter(({ annotations }) => !leads(page, annotations['docs'] ?? 'none#'));
     expect(broken.map(({ alert }) => alert)).toEqual([]);
     expect(alerts.every(({ annotations }) => annotations['docs']?.includes('#'))).toBe(true);
   });
 
-  it('warn from the share of failures that makes the console yellow, and are critical from red', () => {
+  it('have the failure shares of the console: yellow is a warning, red is critical', () => {
     const source = readFileSync('src/observe/history/recent.ts', 'utf8');
     for (const [name, constant, severity] of [
       ['GatewayFailuresElevated', 'DEGRADED_SHARE', 'warning'],
@@ -71,7 +71,7 @@ describe('the rules', () => {
     }
   });
 
-  it('compare with what settings and the manifest say', () => {
+  it('have the thresholds of settings and manifest', () => {
     expect(threshold('GatewayReadsWait')).toBe(byDefault('MAX_WAIT_MS') / 2 / 1000);
     expect(threshold('GatewayLiveStreamsNearLimit')).toBe(0.8 * byDefault('LIVE_MAX_STREAMS'));
     const manifest = readFileSync('deploy/kubernetes.yaml', 'utf8');
@@ -79,7 +79,7 @@ describe('the rules', () => {
     expect(threshold('GatewayMemoryHigh')).toBe(0.8 * mebibytes * 1024 * 1024);
   });
 
-  it('speak of settings that there are', () => {
+  it('name existing settings', () => {
     const known = settings.flatMap(({ name, secret }) => (secret ? [name, `${name}_FILE`] : name));
     const spoken = alerts
       .flatMap(

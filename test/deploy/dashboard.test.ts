@@ -36,7 +36,7 @@ describe('the dashboard', () => {
     );
   });
 
-  it('asks for what a gateway tells', () => {
+  it('uses metrics that a gateway exports', () => {
     const queries = queriesOf(ofAll);
     expect(queries.length).toBeGreaterThan(30);
     expect(faultsOfQueries(queries, new Served(metrics, alertNames))).toEqual([]);

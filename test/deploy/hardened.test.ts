@@ -47,7 +47,7 @@ describe.each(services)('the service $name', ({ service }) => {
     expect(service.privileged).toBeUndefined();
   });
 
-  it('may take so much memory and so many processes', () => {
+  it('has limits of memory and processes', () => {
     expect(service.deploy?.resources?.limits).toEqual({
       memory: expect.stringMatching(/^\d+M$/),
       pids: expect.any(Number),
@@ -81,7 +81,7 @@ describe.each(pods)('the pod $name', ({ pod }) => {
     }
   });
 
-  it('may take so much memory, and is sure of a part of it', () => {
+  it('has a limit and a request of memory', () => {
     for (const { resources } of pod.containers) {
       expect(resources.limits['memory']).toMatch(/^\d+Mi$/);
       expect(resources.requests).toEqual({
@@ -99,7 +99,7 @@ describe.each(pods)('the pod $name', ({ pod }) => {
 });
 
 describe.each(gateways)('the probes of $name', ({ container }) => {
-  it('ask the port of the image for paths that there are', async () => {
+  it('request existing paths on the port of the image', async () => {
     expect(container.ports[0]).toEqual({ name: 'http', containerPort: Number(port) });
     const { livenessProbe, readinessProbe, startupProbe } = container;
     const asked = [startupProbe, livenessProbe, readinessProbe].map((probe) => probe?.httpGet);
@@ -111,7 +111,7 @@ describe.each(gateways)('the probes of $name', ({ container }) => {
     for (const get of asked) expect((await fetch(busy.url + get?.path)).status).toBe(200);
   });
 
-  it('leave a start half a minute, and see it within a second of its end', () => {
+  it('allow half a minute for a start, and detect its end within a second', () => {
     const { failureThreshold, periodSeconds } = container.startupProbe ?? {};
     expect([periodSeconds, failureThreshold]).toEqual([1, 30]);
   });

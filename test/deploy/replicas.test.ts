@@ -25,7 +25,7 @@ describeWith(redisServer, 'what is deployed for replicas', () => {
   });
   afterAll(() => redis.end());
 
-  it('alerts by what a replica tells', () => {
+  it('alerts by metrics of a replica', () => {
     expect(alertsOfReplicas.length).toBeGreaterThan(1);
     expect(faultsOfRules(alertsOfReplicas, new Served(together, []))).toEqual([]);
   });
@@ -34,7 +34,7 @@ describeWith(redisServer, 'what is deployed for replicas', () => {
     expect(lateRules(alertsOfReplicas, together)).toEqual([]);
   });
 
-  it('shows what a replica tells', () => {
+  it('shows metrics of a replica', () => {
     const queries = queriesOf(panelsOfReplicas);
     expect(queries.length).toBeGreaterThan(8);
     const served = new Served(metrics, alertNames);

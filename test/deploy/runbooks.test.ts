@@ -97,7 +97,7 @@ function advice(code: string): string {
 
 const READ = '{ account { username } }';
 
-describe('what the pages say to do, done literally,', () => {
+describe('the remedy on the pages, followed literally,', () => {
   it('about GatewayKeyRefused names the key, and replaces it without a restart', async () => {
     const file = join(folder, 'key');
     writeFileSync(file, sandbox.links.keys.expired);

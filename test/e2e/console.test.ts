@@ -49,14 +49,14 @@ describeWith(chromium, 'the console in a browser', () => {
 
   const linksCard = () => page.locator('.upstream').first();
 
-  it('says in words that there is nothing, before there is', async () => {
+  it('describes empty tables in words', async () => {
     await page.locator('#waiting').getByText('No waiting requests.').waitFor();
     await page.locator('#operations').getByText('No operations.').waitFor();
     await page.locator('#state').getByText('Ready', { exact: true }).waitFor();
     expect(await linksCard().locator('.slot.free').count()).toBe(30);
   });
 
-  it('shows as many slots taken as the upstream has counted, and whom they went to', async () => {
+  it('shows as many used slots as the upstream has counted, with their owners', async () => {
     for (const query of READS) await busy.ask(query);
     const { length: sent } = busy.sandbox.links.requests;
     expect(sent).toBe(READS.length);
@@ -78,7 +78,7 @@ describeWith(chromium, 'the console in a browser', () => {
     await page.mouse.move(0, 0);
   });
 
-  it('tells of each step of the last minutes at the press of a key', async () => {
+  it('shows each step of the last minutes by keyboard', async () => {
     const plot = page.locator('.plot').first();
     for (let presses = 0; presses < 20; presses += 1) {
       await page.keyboard.press('Tab');
@@ -122,7 +122,7 @@ describeWith(chromium, 'the console in a browser', () => {
     [1280, 'dark'],
     [390, 'light'],
     [390, 'dark'],
-  ] as const)('fits into %i pixels and can be used by everybody in %s', async (width, scheme) => {
+  ] as const)('fits into %i pixels without a finding of axe in %s', async (width, scheme) => {
     await page.setViewportSize({ width, height: 900 });
     await page.emulateMedia({ colorScheme: scheme });
     const beyond = await page.evaluate(
@@ -160,7 +160,7 @@ describeWith(chromium, 'the console in a browser', () => {
     await visitor.close();
   });
 
-  it('says that the gateway is gone, and goes on when it is back', async () => {
+  it('reports that the gateway is gone, and continues when it is back', async () => {
     const { port } = new URL(busy.url);
     await busy.close();
     await page.locator('#trouble').getByText('Reconnecting.').waitFor();

@@ -72,7 +72,7 @@ const whole = { 'content-encoding': 'identity' };
 
 const NODES = 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }';
 
-describe('an operation over what is at hand', () => {
+describe('an operation with cached data', () => {
   it.each(['none', 'passthrough'])(
     'that finds several parts of it missing ends no process with AUTH_MODE=%s',
     async (mode) => {

@@ -210,7 +210,7 @@ describe('an OpenTelemetry SDK that the process is started with', () => {
 describe.each(['check-config', '--check-config'])('%s', (command) => {
   const real = { LINKS_BASE_URL: 'https://links.example', AUTH_MODE: 'none' };
 
-  it('says what every setting comes to, hides secrets, and exits with 0', async () => {
+  it('prints the value of every setting without secrets, and exits with 0', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'check-'));
     const file = join(folder, 'market-key');
     writeFileSync(file, 'market-s3cret');
@@ -360,7 +360,7 @@ describe('the command line', () => {
     expect(process.output()).toBe(readFileSync('schema.graphql', 'utf8'));
   });
 
-  it('ends in silence when nobody reads on', async () => {
+  it('ends silently when its reader is gone', async () => {
     const command = [globalThis.process.execPath, ...GATEWAY, 'print-schema'].join(' ');
     const process = start('bash', ['-c', `{ ${command}; echo "ended with $?" >&2; } | exit 0`], {
       cwd: '.',

@@ -232,7 +232,7 @@ describe.each([
     }
   }, 120_000);
 
-  it('every fault was met, and the log tells of it', () => {
+  it('every fault occurred, and was logged', () => {
     for (const { requests } of [sandbox.links, sandbox.market]) {
       const met = new Set(requests.map(({ fault }) => fault));
       for (const fault of faults) expect(met).toContain(fault?.kind);
@@ -241,7 +241,7 @@ describe.each([
     expect(loginUrls.length).toBeGreaterThan(0);
   });
 
-  it('the operator is told no secret', () => {
+  it('log and metrics contain no secret', () => {
     const { links, market } = sandbox;
     const secrets = [
       ...Object.values(links.keys),
@@ -255,7 +255,7 @@ describe.each([
     expect(found(secrets, told.operator)).toEqual([]);
   });
 
-  it('a caller is told no secret but what they asked for, and what they sent', () => {
+  it('a caller gets no secret except requested and own ones', () => {
     const { links, market } = sandbox;
     for (const { text, errand } of told.callers) {
       const own = JSON.stringify(errand.variables ?? {});
@@ -270,7 +270,7 @@ describe.each([
     }
   });
 
-  it('an API key is told only by the field that is for it', () => {
+  it('an API key is returned only by the field for it', () => {
     const texts = told.callers.filter(({ errand }) => errand.shows === 'apiKeys');
     const shown = texts.some(({ text }) => found(userKeys, text).length > 0);
     expect(shown).toBe(exposed === 'true');

@@ -28,7 +28,7 @@ it('sets at most half of what V8 would aside for new objects', async () => {
   expect(await youngMib([])).toBeLessThan(isNewer ? 24 : 16.5);
 });
 
-it('leaves that to an operator who has something to say of it', async () => {
+it('respects the setting of an operator', async () => {
   const unlimited = await youngMib(['--max-semi-space-size=16']);
   expect(unlimited).toBeLessThan(32.5);
   expect(unlimited).toBeGreaterThan(unlimitedMib);
@@ -56,7 +56,7 @@ it('has no parser of HTTP compiled a second time, which takes longer than a dash
   expect(gateway.output()).not.toContain('using TurboFan');
 });
 
-it('leaves that, too, to an operator who has something to say of it', async () => {
+it('respects that setting of an operator too', async () => {
   const gateway = await parsing(['--wasm-tiering-budget=1000']);
   await gateway.says(/using TurboFan/);
   gateway.child.kill('SIGKILL');

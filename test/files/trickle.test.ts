@@ -86,7 +86,7 @@ describe('An upload that trickles', () => {
 });
 
 describe('Uploads at a time', () => {
-  it('are limited for one caller, who is told 429 and when to come back', async () => {
+  it('are limited per caller, with 429 and Retry-After', async () => {
     await start({ UPLOAD_MAX_CONCURRENT: '4' });
     begin(100_000);
     begin(100_000);

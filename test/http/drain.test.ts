@@ -126,7 +126,7 @@ describe('a stop', () => {
     ]);
   });
 
-  it('tells writes at once whose turn would come too late: they have not happened', async () => {
+  it('rejects writes at once whose turn would be too late, as not sent', async () => {
     const gateway = await start({ MAX_WAIT_MS: '3600000' });
     gateway.sandbox.links.fault({ kind: 'refuse-429', retryAfter: 60, times: 1 });
     await gateway.ask(read, { headers: { prefer: 'wait=0' } });
@@ -164,7 +164,7 @@ describe('a stop', () => {
     );
   });
 
-  it('tells who waits for an upstream that does not answer within the grace', async () => {
+  it('rejects requests to an upstream that does not respond within the grace period', async () => {
     const gateway = await start({ SHUTDOWN_GRACE_MS: '3000', LINKS_TIMEOUT_MS: '3600000' });
     gateway.sandbox.links.fault({ kind: 'hang' });
     const waiting = gateway.ask(write);
@@ -196,7 +196,7 @@ describe('SHUTDOWN_DELAY_MS', () => {
     expect(await isRefused(`${gateway.url}/readyz`)).toBe(true);
   });
 
-  it('is 0 unless set: nobody new is let in', async () => {
+  it('is 0 by default: new connections are refused at once', async () => {
     const gateway = await start();
     const { first, open } = await holdFirst(gateway);
     const closed = gateway.gateway.close();

@@ -19,7 +19,7 @@ const warnings = (gateway: BusyGateway): unknown[] =>
     .map(({ msg }) => msg);
 
 describe('the first request that fails after a start', () => {
-  it('has the log say once what is wrong with the settings', async () => {
+  it('logs an invalid setting once', async () => {
     const gateway = await start({ LINKS_API_KEY: 'mistyped' });
     await gateway.ask(ACCOUNT);
     await gateway.ask('{ plans { name } }');

@@ -25,7 +25,7 @@ function tokenOf(claims: object): string {
   return `${head}.${body}.${signature}`;
 }
 
-describe('Retry-After says when to try again', () => {
+describe('Retry-After is the time of the next attempt', () => {
   it.each([
     ['the caller has', { LIVE_MAX_STREAMS_PER_CALLER: '1' }],
     ['there are', { LIVE_MAX_STREAMS: '1' }],

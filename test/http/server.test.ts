@@ -164,7 +164,7 @@ async function answerTo(sent: ClientRequest): Promise<IncomingMessage> {
 }
 
 describe('listen', () => {
-  it('says in one line what to set when the port is taken', async () => {
+  it('names the setting in one line if the port is in use', async () => {
     const { url } = await serve();
     const port = Number(new URL(url).port);
     const { server } = await serve();

@@ -65,7 +65,7 @@ describe('The steps of a history', () => {
     expect(lastStepAt).toBe(clock.wall());
   });
 
-  it('know how many waited at most, also in steps in which nobody came or went', async () => {
+  it('contain the maximum of waiting requests, also in steps without a change', async () => {
     const { clock, history } = createHistory();
     history.queue({ upstream: 'LINKS', change: 1 });
     history.queue({ upstream: 'LINKS', change: 1 });
@@ -82,7 +82,7 @@ describe('The steps of a history', () => {
 });
 
 describe('The hour of a history', () => {
-  it('forgets after an hour, and not before fifty-five minutes', async () => {
+  it('removes counts after 55 to 60 minutes', async () => {
     const { clock, send, history } = createHistory();
     for (let minute = 0; minute < 90; minute += 1) {
       send();
@@ -122,7 +122,7 @@ describe('The hour of a history', () => {
     expect(history.hour.sends).toBe(1000);
   });
 
-  it('tells how long the slow ones took, about', () => {
+  it('estimates the duration of the slow ones', () => {
     const { end, history } = createHistory();
     for (let n = 1; n <= 90; n += 1) end('Slow', { durationMs: 40 });
     for (let n = 1; n <= 10; n += 1) end('Slow', { waitedMs: 5000 });
@@ -138,7 +138,7 @@ describe('The hour of a history', () => {
 });
 
 describe('The events of a history', () => {
-  it('are grouped, with whom they happened to and in which requests', async () => {
+  it('are grouped, with their callers and request ids', async () => {
     const { clock, end, history } = createHistory();
     for (let n = 0; n < 19; n += 1) {
       end('Search', { ...fails, caller: n < 17 ? 'noisy' : 'web', requestId: `r${n}` });
@@ -186,7 +186,7 @@ describe('The events of a history', () => {
     ]);
   });
 
-  it('say nothing of what callers do wrong', () => {
+  it('exclude mistakes of callers', () => {
     const { end, history } = createHistory();
     for (const code of MISTAKES) end('Wrong', { outcome: 'failed', codes: [code] });
     expect(history.log.latest).toEqual([]);
@@ -194,7 +194,7 @@ describe('The events of a history', () => {
 });
 
 describe('The last five minutes of a history', () => {
-  it('say which share of the operations failed, with which code, and whose they were', () => {
+  it('contain the share of failed operations, with codes and callers', () => {
     const { end, history } = createHistory();
     for (let n = 0; n < 76; n += 1) end('Fine', { maxAgeMs: n * 1000 });
     for (let n = 0; n < 20; n += 1) end('Search', { ...exhausted, caller: 'noisy' });
@@ -260,7 +260,7 @@ describe('The last five minutes of a history', () => {
     expect(history.recent).toMatchObject({ operations: 0, codes: [], reads: 0, maxAgeMs: 0 });
   });
 
-  it('say for whom requests were sent, refreshes apart', () => {
+  it('contain the requests by caller, with refreshes separate', () => {
     const { history, send } = createHistory();
     for (let n = 0; n < 7; n += 1) send({ caller: 'noisy' });
     for (let n = 0; n < 2; n += 1) send({ lane: 'refresh' });

@@ -66,7 +66,7 @@ describe('an operation', () => {
     ]);
   });
 
-  it('that failed in a part is told from one that failed as a whole', async () => {
+  it('that failed in part is distinguished from one that failed completely', async () => {
     busy.sandbox.links.fault({ kind: 'error-500', times: 1 });
     const lines = await linesAfter('operation', () =>
       busy.ask('{ account { username } pixels(first: 1) { totalCount } }'),
@@ -154,7 +154,7 @@ describe('the line of an operation', () => {
 });
 
 describe('a request id', () => {
-  it('of the caller is kept, told back and logged', async () => {
+  it('of the client is kept, returned and logged', async () => {
     const [line] = await linesAfter('operation', async () => {
       const { headers } = await busy.ask('{ __typename }', {
         headers: { 'x-request-id': 'trace:42.a-b_c' },
@@ -294,7 +294,7 @@ describe('LOG_LEVEL', () => {
     ['warn', ['upstream failed']],
     ['error', []],
     ['silent', []],
-  ])('%s lets through what it says', async (level, expected) => {
+  ])('%s writes the lines of its level and above', async (level, expected) => {
     const quiet = await busyGateway({ LOG_LEVEL: level });
     quiet.sandbox.links.fault({ kind: 'error-500' });
     await quiet.ask('{ account { username } }');

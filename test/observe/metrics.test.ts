@@ -103,13 +103,13 @@ describe('/metrics', () => {
     expect(text).toContain('gateway_operation_errors_total{code="GRAPHQL_VALIDATION_FAILED"} 1');
   });
 
-  it('tells of the process too, in the text format of Prometheus', async () => {
+  it('include the process, in the text format of Prometheus', async () => {
     const response = await fetch(`${busy.url}/metrics`);
     expect(response.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
     expect(await response.text()).toMatch(/^process_cpu_user_seconds_total \d/m);
   });
 
-  it('tells how late the event loop is, without the time between two looks at it', async () => {
+  it('include the lag of the event loop, without the sampling interval', async () => {
     const lag = (reading: string) => sample(`nodejs_eventloop_lag_${reading}seconds`);
     expect(await lag('')).toBeGreaterThan(0);
     await lag('max_');

@@ -5,7 +5,7 @@ import { createScrub } from '../../src/observe/log/scrub.ts';
 const scrub = createScrub(['k3y/with+signs', 'abc']);
 
 describe('a text that goes into the log', () => {
-  it('knows a secret from the moment on at which it is added', () => {
+  it('removes a secret as soon as it is added', () => {
     const secrets = ['the-first-key'];
     const growing = createScrub(secrets);
     secrets.push('another-key');

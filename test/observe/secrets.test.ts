@@ -58,7 +58,7 @@ async function makeBusy(): Promise<void> {
   await ask('{ pixels(first: 1) { totalCount } }');
 }
 
-describe('what the gateway tells of a busy run', () => {
+describe('log and metrics of a busy run', () => {
   it('is plenty', () => {
     expect(busy.lines().filter(({ msg }) => msg === 'operation').length).toBeGreaterThan(10);
     expect(told).toContain('upstream failed');

@@ -150,7 +150,7 @@ describe('a span', () => {
     expect(calls.every(({ ended }) => ended)).toBe(true);
   });
 
-  it('of a failed call says with which code', async () => {
+  it('of a failed request has its code', async () => {
     busy.sandbox.market.fault({ kind: 'error-500', times: 1 });
     await busy.ask('{ seller { username } }');
     expect(named(/^MARKET/)).toMatchObject([

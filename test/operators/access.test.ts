@@ -58,7 +58,7 @@ describe('METRICS', () => {
     'X-Scheme',
     'Front-End-Https',
     'Tailscale-User-Login',
-  ])('local shows them to nobody whose request has %s, as one behind a proxy has', async (name) => {
+  ])('local denies them to a request with %s, as sent by a proxy', async (name) => {
     expect(await statuses({}, { [name]: 'for=127.0.0.1' })).toEqual([403, 403, 200]);
   });
 
@@ -69,7 +69,7 @@ describe('METRICS', () => {
     expect(await statuses({}, headers)).toEqual([200, 200, 200]);
   });
 
-  it('local shows them to nobody who speaks HTTP/1.0, as nginx does in front of it', async () => {
+  it('local denies them over HTTP/1.0, which nginx uses by default', async () => {
     const started = await busyGateway();
     await started.ask('{ account { username } }');
     const { port } = new URL(started.url);
@@ -126,7 +126,7 @@ describe('METRICS', () => {
     server.close();
   });
 
-  it('open shows them to everyone, off to nobody', async () => {
+  it('open permits them to all clients, off to none', async () => {
     const proxied = { 'x-forwarded-for': '203.0.113.9' };
     expect(await statuses({ METRICS: 'open' }, proxied)).toEqual([200, 200, 200]);
     expect(await statuses({ METRICS: 'off' })).toEqual([404, 404, 200]);

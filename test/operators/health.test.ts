@@ -40,7 +40,7 @@ const unreachable = {
 const ready = { status: 200, body: { ready: true, reasons: [], degraded: [] } };
 
 describe('/readyz', () => {
-  it('says yes before anything was asked of an upstream', async () => {
+  it('is ready before the first upstream request', async () => {
     expect(await readyz(await start())).toEqual(ready);
   });
 
@@ -63,7 +63,7 @@ describe('/readyz', () => {
     expect(await readyz(gateway)).toEqual(ready);
   });
 
-  it('forgets it as soon as one is answered', async () => {
+  it('removes it with the first response', async () => {
     const gateway = await start();
     gateway.sandbox.links.fault({ kind: 'error-500', times: 3 });
     await callMany(gateway);
@@ -72,7 +72,7 @@ describe('/readyz', () => {
     expect(await readyz(gateway)).toEqual(ready);
   });
 
-  it('forgets it a minute after the last failure', async () => {
+  it('removes it a minute after the last failure', async () => {
     const gateway = await start();
     gateway.sandbox.links.fault({ kind: 'error-500' });
     await callMany(gateway);
@@ -164,7 +164,7 @@ describe('/readyz', () => {
     expect(gateway.log()).not.toContain('LINKS_RATE_LIMIT');
   });
 
-  it('leaves /livez alone: restarting would help nobody', async () => {
+  it('does not affect /livez: a restart would not help', async () => {
     const gateway = await start();
     gateway.sandbox.links.fault({ kind: 'error-500' });
     for (let n = 0; n < 3; n += 1) await call(gateway);

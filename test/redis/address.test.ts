@@ -7,7 +7,7 @@ import { RedisServer } from '../support/redis-server.ts';
 afterEach(clearUp);
 
 describeWith(redisServer, 'a connection to the address of a Redis', () => {
-  it('brings its password, and never tells it', async () => {
+  it('has its password, and never reveals it', async () => {
     const server = await redis({ password: 'correct-horse' });
     const good = connected([server.url]);
     await good.hears(/up/);
@@ -40,7 +40,7 @@ describeWith(redisServer, 'a connection to the address of a Redis', () => {
     expect(await server.command('INFO', 'keyspace')).toMatch(/db3:keys=1/);
   });
 
-  it('does not talk in clear to a server that nobody vouches for', async () => {
+  it('sends nothing unencrypted to a server without a trusted certificate', async () => {
     const certificate = makeCertificate();
     later(async () => certificate.remove());
     const server = await redis({ tls: certificate });

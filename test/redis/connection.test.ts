@@ -91,7 +91,7 @@ describeWith(redisServer, 'a connection to Redis', () => {
     await hears(/message second/);
   });
 
-  it('waits for a Redis that is not there, and says so once for each reason', async () => {
+  it('waits for an unreachable Redis, with one log line per reason', async () => {
     const server = await RedisServer.create();
     later(() => server.end());
     const { connection, hears, told, observed } = connected([server.url]);
@@ -212,7 +212,7 @@ describeWith(redisServer, 'a connection to Redis', () => {
     expect(told).toEqual(['up']);
   });
 
-  it('gives up on a server that takes the connection and says nothing', async () => {
+  it('gives up on a server that accepts the connection and does not respond', async () => {
     const port = await serve(() => {});
     const { hears } = connected([`redis://127.0.0.1:${port}`], { callMs: 100 });
     expect(await hears(/down/)).toBe(`down 127.0.0.1:${port}: no connection within 1000 ms`);

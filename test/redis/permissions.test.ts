@@ -97,7 +97,7 @@ describeWith(redisServer, 'a script that fails in its middle', () => {
 describeWith(redisServer, 'a connection whose user lacks a permission', () => {
   const { keys: own, entry } = redisNames('test');
 
-  it('names each that it lacks, and says when it lacks it no more', async () => {
+  it('reports each missing one, and when it is granted', async () => {
     const server = await redis();
     await Promise.all(
       [...ofConnections, ...ofScripts].map(async (name) => {

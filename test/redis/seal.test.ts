@@ -72,7 +72,7 @@ describe('what is sealed', () => {
     expect(stranger.open('name', sealed)).toBeNull();
   });
 
-  it('is not what somebody made up', () => {
+  it('is no invented text', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 100 }), (bytes) => {
         expect(sealing.open('name', Buffer.from(bytes))).toBeNull();

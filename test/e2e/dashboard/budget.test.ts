@@ -107,7 +107,7 @@ describeWith([chromium, dashboardPackages], 'the dashboard with little to show',
 
   afterEach(() => world?.close());
 
-  it('says what is empty, and shows in grey what has not come yet', async () => {
+  it('describes empty lists, and shows skeletons for pending ones', async () => {
     world = await startDashboard({ key: 'free' });
     const release = hold(world);
     const page = await world.open();
@@ -119,7 +119,7 @@ describeWith([chromium, dashboardPackages], 'the dashboard with little to show',
     expect(await findingsOf(page)).toEqual([]);
   });
 
-  it('says what failed, beside what did not, and tries again when it is told to', async () => {
+  it('shows a failure next to loaded panels, and retries on request', async () => {
     world = await startDashboard();
     const path = '/api/campaigns';
     const mend = world.sandbox.links.fault({ kind: 'html', path });

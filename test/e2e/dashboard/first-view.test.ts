@@ -59,7 +59,7 @@ describeWith([chromium, dashboardPackages], 'the first view of the dashboard', (
     expect(world.sandbox.links.requests).toEqual([]);
   });
 
-  it('shows a change that somebody else has made, by itself', async () => {
+  it('shows the change of another client without a reload', async () => {
     await world.ask('mutation { createChannel(input: { name: "Made elsewhere" }) { __typename } }');
     await page.getByRole('button', { name: /^Made elsewhere/ }).waitFor();
   });

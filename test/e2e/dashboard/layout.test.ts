@@ -117,7 +117,7 @@ describeWith([chromium, dashboardPackages], 'the layout of the dashboard', () =>
     await page.close();
   });
 
-  it('gives a finger 44 px', async () => {
+  it('has targets of at least 44 px', async () => {
     const page = await world.open({ scheme: 'light', width: 390 });
     await wholeView(page);
     const small = await page.evaluate(() =>
@@ -160,7 +160,7 @@ describeWith([chromium, dashboardPackages], 'the failures of the demo', () => {
     await pressed(/^Error, 500/).waitFor({ state: 'detached' });
   });
 
-  it('tell a connection that is lost before a change from one that is lost after it', async () => {
+  it('distinguish a connection lost before a change from one lost after it', async () => {
     await button(/^Connection lost after/).click();
     await pressed(/^Connection lost after/).waitFor();
     expect(await pressed(/^Connection lost before/).count()).toBe(0);

@@ -55,7 +55,7 @@ describe('Who sends much at a time', () => {
   const askLarge = (token: string) =>
     door.ask(`{ account { username } } #${'x'.repeat(MIB / 2)}`, token);
 
-  it('is refused beyond a share of the memory, and nobody else is', async () => {
+  it('is refused above its share of the memory, without effect on others', async () => {
     const refused = await announce('one', MOST_OF_ONE + 6);
     while (refused.length < 6) await door.clock.settle();
     for (let turn = 0; turn < 5; turn += 1) await door.clock.settle();

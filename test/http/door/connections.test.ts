@@ -153,7 +153,7 @@ describe('A method that no route expects', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 200/);
   });
 
-  it('a WebSocket to /graphql is told of live queries', async () => {
+  it('a WebSocket to /graphql gets an error that names live queries', async () => {
     const upgrade = 'Upgrade: WebSocket\r\nConnection: upgrade, close\r\n';
     for (const path of ['/graphql', '/graphql?token=x']) {
       const answer = await exchange(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n${upgrade}\r\n`);

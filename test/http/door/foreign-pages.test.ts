@@ -95,7 +95,7 @@ describe('Over plain HTTP, a page of another origin', () => {
     }
   });
 
-  it('is refused with a word in the log that says what to set', async () => {
+  it('is refused with a log line that names the setting', async () => {
     await send(QUERY, from('http://page.example'));
     expect(door.log()).toContain(`CORS_ORIGINS=${LISTED},http://page.example`);
   });

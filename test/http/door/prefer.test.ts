@@ -56,7 +56,7 @@ describe('an answer', () => {
     ['wait=3600', 'wait=5'],
     ['wait=1', 'wait=1'],
     ['wait=-1', null],
-  ])('to Prefer: %s says which wait was in force', async (prefer, applied) => {
+  ])('to Prefer: %s states the applied wait', async (prefer, applied) => {
     const asked = door.ask('{ campaigns { totalCount } }', null, { headers: { prefer } });
     const { code, headers } = await asked;
     expect([code, headers.get('preference-applied')]).toEqual(['BUDGET_EXHAUSTED', applied]);
@@ -73,7 +73,7 @@ describe('an answer', () => {
     expect(headers.get('preference-applied')).toBe('wait=2');
   });
 
-  it('without a preference says nothing of one', async () => {
+  it('without a preference has no such header', async () => {
     const { headers } = await door.ask('{ __typename }');
     expect(headers.get('preference-applied')).toBeNull();
   });

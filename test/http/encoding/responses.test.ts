@@ -69,7 +69,7 @@ const still = (text: string): string =>
   text.replace(/^(# \w+ )?(nodejs|process)_.*\n/gm, '').replace(/\d+(\.\d+)?(e[+-]\d+)?/g, 'N');
 
 describe.each(wholes)('%s', (_, ask, status) => {
-  it.each([...codings])('is sent in %s, and says the same', async (coding) => {
+  it.each([...codings])('is sent in %s with equal content', async (coding) => {
     // The third is given from memory where it can be.
     for (let n = 0; n < 3; n += 1) await ask({});
     const plain = await ask({});
