@@ -22,7 +22,7 @@ try {
   process.exitCode = 1;
 }
 
-/** Continues after this process has ended. Until it is complete, the server tells browsers to reload. */
+/** Continues after this process has ended. Until it is complete, the server instructs browsers to reload. */
 function buildPages() {
   mkdirSync(pages.folder, { recursive: true });
   for (const name of readdirSync(pages.folder).filter((each) => each.endsWith('.html'))) {

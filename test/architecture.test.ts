@@ -31,7 +31,7 @@ const imports: Edge[] = [...sources].flatMap(([from, text]) =>
 const edges: Edge[] = imports
   .filter(({ to }) => to.startsWith('.'))
   .map(({ from, to }) => ({ from, to: normalize(join(dirname(from), to)) }))
-  // The package's own description is nobody's room.
+  // The package's own description belongs to no room.
   .filter(({ to }) => to !== '../package.json');
 
 /**
@@ -183,7 +183,7 @@ describe('Redis', () => {
 });
 
 describe('the composition', () => {
-  it('names every option that it hands out: a spread could hand out a key that nobody asked for', () => {
+  it('names every option that it hands out: a spread could hand out an unrequested key', () => {
     const composing = /^(gateway|backends|servers)\.ts$/;
     const spread = /\.\.\.\s*[\w$]/;
     expect([...sources.keys()].filter((path) => composing.test(path))).toHaveLength(3);

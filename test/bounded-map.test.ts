@@ -94,7 +94,7 @@ describe('BoundedMap', () => {
     expect([...map.values()]).toEqual([1]);
   });
 
-  test('tells of every key that is gone, and of none that has a new value', () => {
+  test('reports every removed key, and none that has a new value', () => {
     const gone: string[] = [];
     const map = new BoundedMap<number>({ max: 3, onForget: (key) => void gone.push(key) });
     for (const key of ['a', 'b', 'c']) map.set(key, 1);

@@ -6,7 +6,7 @@ import { LOOK_EVERY_MS, WatchedFile } from '../watched-file.ts';
 import type { Endpoint } from './config.ts';
 import { MAX_SECRET_BYTES, secretIn } from './secret-text.ts';
 
-/** Characters of a digest that name a key: enough to tell apart all that an installation ever has. */
+/** Characters of a digest that name a key: enough to distinguish all keys of an installation. */
 const NAME_LENGTH = 16;
 
 interface OwnKeyOptions {

@@ -220,7 +220,7 @@ describe('An operation with cached data', () => {
     expect({ status: again.status, text: again.text }).toEqual({ status: 304, text: '' });
   });
 
-  it('goes the whole way where a read is not at hand, which costs what it costs', async () => {
+  it('goes the whole way where a read is not cached, which costs what it costs', async () => {
     const CODE =
       'query Q($id: ID!) { account { username } qrCode(id: $id) { statistics { __typename } } }';
     const answer = bodyOf(await whole('{ qrCodes(first: 2) { nodes { id } } }', {}));
@@ -332,7 +332,7 @@ describe('An operation with cached data', () => {
     expect(resolved).toBe(2);
   });
 
-  it('tells parts apart that a condition around them makes different', async () => {
+  it('distinguishes parts that a condition around them makes different', async () => {
     const AROUND = `query A($more: Boolean!, $id: ID!) { campaign(id: $id) { name }
       campaigns(first: 2) { nodes { name } } ...F @include(if: $more)
       ... @skip(if: $more) { campaigns(first: 2) { totalCount } } }

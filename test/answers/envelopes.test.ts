@@ -135,7 +135,7 @@ function envelope(
 /** Keeps connections: to open one costs more than a request. */
 let agent: Agent;
 
-/** Sends a request byte for byte, and tells what of its answer must not depend on what was asked before. */
+/** Sends a request byte for byte, and returns the parts of its answer that must not depend on earlier requests. */
 async function answer(door: Door, { method, path, headers, body }: Sent): Promise<string> {
   const { port } = new URL(door.url);
   return new Promise((resolve, reject) => {

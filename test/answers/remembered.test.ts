@@ -106,7 +106,7 @@ describe('An operation that is asked again', () => {
     expect(known.headers.get('etag')).toBe(etag);
     expect(await remembered()).toBe(2);
     await door.clock.advance(200);
-    // Remembered anew by one who has it already.
+    // Remembered again by a caller that has it already.
     await get({ 'if-none-match': etag });
     expect((await get()).headers.get('age')).toBe('1');
     expect(await remembered()).toBe(3);
@@ -221,13 +221,13 @@ describe('An operation that is asked again', () => {
     ['tells of the moment', '{ rateLimit { remaining } account { username } }'],
     ['has an error in it', '{ account { username } channels(first: 600) { totalCount } }'],
     ['is refused', '{ nothing }'],
-  ])('is made anew when it %s', async (_, query) => {
+  ])('is created again when it %s', async (_, query) => {
     await teach(query, 'admin');
     await door.ask(query, 'admin');
     expect(await remembered()).toBe(0);
   });
 
-  it('is made anew when it is delivered in parts', async () => {
+  it('is created again when it is delivered in parts', async () => {
     const headers = { accept: 'multipart/mixed; deferSpec=20220824' };
     for (let n = 0; n < 4; n += 1) {
       const { text } = await door.ask('{ account { username ... @defer { email } } }', 'admin', {
@@ -267,7 +267,7 @@ describe('An operation that is asked again', () => {
     expect(await remembered()).toBe(before);
   });
 
-  it('is made anew while it is stale', async () => {
+  it('is created again while it is stale', async () => {
     await door.ask(CAMPAIGNS, 'viewer');
     door.sandbox.links.fault({ kind: 'hang' });
     await door.clock.advance(1.5 * TTL_MS);
@@ -278,7 +278,7 @@ describe('An operation that is asked again', () => {
     await door.clock.advance(60_000);
   });
 
-  it('is made anew from the moment at which one of its entries is past its ttl', async () => {
+  it('is created again from the moment at which one of its entries is past its ttl', async () => {
     await door.ask(CAMPAIGNS, 'viewer');
     door.sandbox.links.fault({ kind: 'hang' });
     // Within a second of that moment it is remembered until then, and not for the whole second.

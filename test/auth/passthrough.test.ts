@@ -150,7 +150,7 @@ describe('what is kept', () => {
       const marked = nodes
         .map((node) => String(node['name']))
         .filter((each) => each.startsWith('of '));
-      // Their own, all of them, and nobody else's.
+      // Their own, all of them, and no other caller's.
       expect(new Set(marked)).toEqual(own[name]);
     };
     const write = async (name: Name): Promise<void> => {

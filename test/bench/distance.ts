@@ -7,7 +7,7 @@ export interface Distance {
   close(): Promise<void>;
 }
 
-/** Puts a server so many milliseconds away: that long for each request, and again for its answer. */
+/** Puts a server this many milliseconds away: that long for each request, and again for its answer. */
 export async function putAway(serverUrl: string, ms: number): Promise<Distance> {
   const { hostname, port, pathname } = new URL(serverUrl);
   const sockets = new Set<Socket>();

@@ -77,7 +77,7 @@ function figuresOf(quiet: number, label: string, asked: readonly Asked[]): Figur
   ];
 }
 
-/** Ten callers ask evenly, each at their own rate, for reads that nobody has made before. */
+/** Ten callers ask evenly, each at their own rate, for reads that no caller has made before. */
 async function compete(quiet: number): Promise<Asked[]> {
   const names = ['noisy', ...Array.from({ length: 9 }, (_, index) => `quiet${index + 1}`)];
   const folder = mkdtempSync(join(tmpdir(), 'fairness-'));
@@ -130,7 +130,7 @@ async function compete(quiet: number): Promise<Asked[]> {
       names.map(async (caller, index) => {
         const rate = caller === 'noisy' ? NOISY : quiet;
         const everyMs = WINDOW_MS / rate;
-        // Nobody comes first each time.
+        // No caller comes first each time.
         const first = begun + (index / names.length) * everyMs;
         for (let number = 0; number < rate * (WINDOWS_BEFORE + WINDOWS); number += 1) {
           await sleepUntil(first + number * everyMs);
@@ -148,7 +148,7 @@ async function compete(quiet: number): Promise<Asked[]> {
   }
 }
 
-/** Shares out so many slots: nobody gets more than they ask for, and what is left goes round again. */
+/** Shares out this many slots: no caller gets more than they ask for, and what is left goes round again. */
 function maxMin(demands: readonly number[], slots: number): number[] {
   const shares = demands.map(() => 0);
   let left = slots;

@@ -6,7 +6,7 @@ import { type Figure, percentile, record } from './report/measurement.ts';
 const crowd = { callers: 6, pages: 3, callsAPage: 5 };
 const loads = [
   { label: 'busy', restMs: 60_000, windows: 30, atMost: 1 },
-  // A request that comes meanwhile goes before the second of an operation: nobody can know of it.
+  // A request that comes meanwhile goes before the second of an operation: it cannot be known before.
   { label: 'at the limit', restMs: 30_000, windows: 20 },
 ];
 

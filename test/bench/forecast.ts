@@ -32,7 +32,7 @@ const LIMIT = 30;
 /** How long an upstream takes to answer. */
 const ANSWER_MS = 200;
 
-/** What each caller asks the price of, by turns; `n` tells one time from the next. */
+/** What each caller asks the price of, by turns; `n` distinguishes one time from the next. */
 const probes: readonly (readonly ((n: number) => string)[])[] = [
   [(n) => files([`single ${n}`]), () => '{ channel(id: 99) { items { totalCount } } }'],
   [(n) => files([1, 2, 3, 4].map((each) => `several ${n} ${each}`))],
@@ -45,7 +45,7 @@ const probes: readonly (readonly ((n: number) => string)[])[] = [
 
 /**
  * Some callers ask for the price of operations and then at once for their answers, while a crowd keeps the same
- * calls busy, for so many windows. Virtual time, real sockets, the real limit; nobody is refused for want of patience.
+ * calls busy, for this many windows. Virtual time, real sockets, the real limit; no caller is refused for want of patience.
  */
 export async function measureForecasts(crowd: Crowd, windows: number): Promise<Forecast[]> {
   const clock = new VirtualClock();
@@ -130,7 +130,7 @@ export async function measureForecasts(crowd: Crowd, windows: number): Promise<F
   }
 }
 
-/** One operation that takes a request for each of these names, for which nobody has asked before. */
+/** One operation that takes a request for each of these names, for which no caller has asked before. */
 function files(names: readonly string[]): string {
   const fields = names.map((name, n) => `f${n}: files(search: "${name}", first: 1) { totalCount }`);
   return `{ ${fields.join(' ')} }`;

@@ -26,7 +26,7 @@ const ORIGIN = 'http://upstream';
 const credential = { partition: 'p', secret: 'secret' };
 
 /**
- * Zipf traffic over so many entries for some rounds of refreshing them all, at the client: no GraphQL
+ * Zipf traffic over this many entries for some rounds of refreshing them all, at the client: no GraphQL
  * and no sockets, so that hours of many readers pass in seconds. The k-th entry is read 1/k^skew times as
  * often as the first.
  */

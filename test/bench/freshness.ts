@@ -23,7 +23,7 @@ const POINTS_A_ROUND = 15;
 const ROUNDS_BEFORE = 2;
 
 /**
- * Zipf traffic over so many entries, each of which takes one upstream call, for some rounds of
+ * Zipf traffic over this many entries, each of which takes one upstream call, for some rounds of
  * refreshing them all. Virtual time, real sockets, the real limit.
  */
 export async function measureFreshness(entries: number, rounds = 4): Promise<Freshness> {

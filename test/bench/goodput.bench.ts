@@ -4,7 +4,7 @@ import { type Figure, percentile, record } from './report/measurement.ts';
 
 /** Three minutes, as they are: no clock is sped up, and the limit is the real one. */
 const FOR_MS = 180_000;
-/** Small ones and such that take all there is, after each of which a page is opened that nobody has read. */
+/** Small ones and such that take all there is, after each of which a page is opened that no caller has read. */
 const bursts = [
   { atMs: 20_000, calls: 30 },
   { atMs: 45_000, calls: 15 },

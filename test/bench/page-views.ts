@@ -47,7 +47,7 @@ export interface Traffic {
 
 /** How far away the upstream is, each way: with none of it, answers come before a batch has left. */
 const DISTANCE_MS = 40;
-/** After each burst somebody opens a page that needs this many reads that nobody has made before. */
+/** After each burst somebody opens a page that needs this many reads that no caller has made before. */
 const UNREAD = 4;
 const UNREAD_AFTER_MS = 1500;
 
@@ -59,7 +59,7 @@ interface View {
   readonly receipt: ReceiptSummary | undefined;
 }
 
-/** A gateway over a sandbox, to which nobody has sent anything yet. */
+/** A gateway over a sandbox, to which no caller has sent anything yet. */
 export interface Stage {
   /**
    * Sends page views at an even pace from a moment on, on `performance.now()`; then closes everything.
@@ -120,7 +120,7 @@ export async function setStage({ mode, bursts = [] }: Upstream): Promise<Stage> 
   };
 }
 
-/** A search that finds nothing, several times over; whoever asks for it is prepared to wait. */
+/** A search that finds nothing, several times over; its caller is prepared to wait. */
 function unreadPage(number: number): Dashboard {
   const names = Array.from({ length: UNREAD }, (_, index) => `s${index}`);
   const fields = names.map(

@@ -152,7 +152,7 @@ async function writes(): Promise<Figure[]> {
   return [added(0.5, 'p50'), added(0.99, 'p99', 10), await warmReads(scene)];
 }
 
-/** What Redis is asked for while replicas are asked for what they have at hand, beside what it hears anyway. */
+/** What Redis is asked for while replicas are asked for what they have cached, beside what it hears anyway. */
 async function warmReads({ cluster, redis }: Scene): Promise<Figure> {
   const reads = 1000;
   const query = '{ account { username } channels { nodes { name } } }';

@@ -74,7 +74,7 @@ async function oneRun(waiting: number): Promise<{ enqueue: number; after: number
     const about = { upstream: 'LINKS', lane: 'interactive', resource: 'channels' } as const;
     const options = { ...about, caller: name, budget, clock, events: undefined };
     const request = sharedRequest<null>(options, name, attempt);
-    // Longer than the last of them can wait, so that nobody is turned away at once.
+    // Longer than the last of them can wait, so that no caller is turned away at once.
     const maxWaitMs = 1000 + (waiting / LIMIT + 5) * 61_000;
     const { signal } = new AbortController();
     gaveUp.push(request.wait({ name, receipt, maxWaitMs, signal }).catch(() => {}));

@@ -34,7 +34,7 @@ const server = createServer((request, response) => {
 /** What an upload took. */
 interface Took {
   readonly ms: number;
-  /** Processor time of whoever passed it on, all threads. */
+  /** Processor time of the process that passed it on, all threads. */
   readonly cpuMs: number;
 }
 
@@ -99,7 +99,7 @@ it('passes 500 MB on in little memory, and about as fast as a bare pipe', async 
   }
 });
 
-/** Sends so many bytes as fast as they are taken, at little cost to this process. */
+/** Sends this many bytes as fast as they are taken, at little cost to this process. */
 async function upload(server: Server, bytes: number): Promise<Took> {
   const piece = Buffer.alloc(64 * 1024, 'uploaded');
   const cpuBefore = server.cpuMs();

@@ -19,7 +19,7 @@ export const data: Data = {
   ],
   name: 'first',
 };
-/** What a gateway tells of a revision. */
+/** What a gateway reports about a revision. */
 export const liveAt = (revision: number, ageMs = 0) => ({
   revision,
   ageMs,
@@ -47,7 +47,7 @@ export function age(revision: number, ageMs: number): string {
 export const complete = (reconnectInMs: number | null): string =>
   event({ event: 'complete', data: { reconnectInMs } });
 
-/** The first wait after so many failures in a row. */
+/** The first wait after this many failures in a row. */
 export function expectBackOff(ms: number, failures = 0): void {
   const most = Math.min(30_000, 1000 * 2 ** failures);
   expect(ms).toBeGreaterThanOrEqual(most / 2);
@@ -112,7 +112,7 @@ export class ClientWorld {
     return ms;
   }
 
-  /** How many requests, waits, results and ends nobody has taken. */
+  /** How many requests, waits, results and ends were not taken. */
   get left(): readonly number[] {
     const { gateway, client, results, ends } = this;
     return [gateway.asked.size, client.waits.size, results.size, ends.size];

@@ -179,7 +179,7 @@ describe('the state', () => {
     expect([(await told.next())[0], (await told.next())[0]]).toEqual(['open', 'polling']);
   });
 
-  test('is waiting between two streams, and while nobody sees the page', async () => {
+  test('is waiting between two streams, and while the page is hidden', async () => {
     const { options, told } = listening();
     const page = new ScriptedPage();
     const asked = await world.openStream({ ...options, document: page });

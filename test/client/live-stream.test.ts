@@ -39,7 +39,7 @@ describe('a stream', () => {
     expect(asked.headers).not.toHaveProperty('prefer');
   });
 
-  test('asks for headers anew each time, and again where there are none yet', async () => {
+  test('asks for headers each time, and again where there are none yet', async () => {
     let times = 0;
     world.open({
       headers: async () => {
@@ -131,7 +131,7 @@ describe('a stream', () => {
     ['is of another revision', patch(7, '/data/name', 'x')],
     ['does not fit', patch(2, '/data/gone/name/first', 'x')],
     ['is no JSON', event({ id: idAt(3), event: 'patch', data: '{' })],
-  ])('begins anew when a patch %s', async (_, wrong) => {
+  ])('starts again when a patch %s', async (_, wrong) => {
     const asked = await world.openStream();
     asked.send(wrong);
     await asked.closed;

@@ -172,7 +172,7 @@ describe('retryingFetch', () => {
         { data: { a: { __typename: 'Campaign' }, b: null }, errors: [exhausted(1000, ['b'])] },
       ],
       [
-        'nobody knows whether it was done',
+        'it is unknown whether it was done',
         { data: null, errors: [exhausted(1000, ['a']), coded('OUTCOME_UNKNOWN', {}, ['b'])] },
       ],
       [

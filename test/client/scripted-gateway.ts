@@ -15,14 +15,14 @@ export class Feed<T> {
     else this.#held.push(value);
   }
 
-  /** The next that nobody has taken. */
+  /** The next one that was not taken. */
   next(): Promise<T> {
     const [value] = this.#held.splice(0, 1);
     if (value !== undefined) return Promise.resolve(value);
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  /** How many nobody has taken yet. */
+  /** How many were not taken yet. */
   get size(): number {
     return this.#held.length;
   }

@@ -82,7 +82,7 @@ describe('a probe', () => {
       expect.anything(),
     ],
     [
-      'a port that nobody listens on',
+      'a port without a listener',
       () => ({ LINKS_BASE_URL: 'http://127.0.0.1:1' }),
       /is unreachable \(ECONNREFUSED\)/,
       'world',
@@ -168,7 +168,7 @@ describe('what a probe spends', () => {
   };
 
   it('counts for the next process, and what the one before has spent for it', async () => {
-    // A key that nobody else has used: its headers tell of no co-tenants.
+    // A key without other users: its headers show no co-tenants.
     const state = { STATE_DIR: join(folder, 'shared'), LINKS_API_KEY: sandbox.links.keys.pro };
     await probe(configure(state));
     await probe(configure(state));

@@ -149,7 +149,7 @@ describe('AUTH_MODE=jwt', () => {
     ]);
   });
 
-  it('wants one of keys and secret, a secret that is long, and keys that nobody can swap', () => {
+  it('wants one of keys and secret, a secret that is long, and keys that cannot be swapped', () => {
     expect(faults({ ...jwt, AUTH_JWT_SECRET: 's'.repeat(32) })).toEqual([
       expect.stringContaining('not both'),
     ]);

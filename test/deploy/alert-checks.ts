@@ -8,7 +8,7 @@ export const alerts: readonly Alert[] = [...alertGroups.values()].flat();
 /** Those for replicas alone. */
 export const alertsOfReplicas: readonly Alert[] = alertGroups.get('gateway-replicas') ?? [];
 
-/** Rules that have something wrong with what they ask, or that tell of labels which they do not have. */
+/** Rules that have something wrong with what they ask, or that report labels which they do not have. */
 export function faultsOfRules(rules: readonly Alert[], served: Served): string[] {
   return rules.flatMap(({ alert, annotations, expr }) => {
     const reading = readPromql(expr, served);
@@ -20,7 +20,7 @@ export function faultsOfRules(rules: readonly Alert[], served: Served): string[]
       .map(([, label = '']) => label)
       .filter((label) => !reading.labels?.has(label))
       .map((label) => `tells of ${label}, which it does not have`);
-    // Without a job, the dashboard of a deployment could not tell that one of its alerts fires.
+    // Without a job, the dashboard of a deployment could not detect that one of its alerts fires.
     const job = reading.labels?.has('job') ? [] : ['does not say of which job'];
     return [...reading.faults, ...told, ...job].map((fault) => `${alert}: ${fault}`);
   });

@@ -111,7 +111,7 @@ describe('the dashboard', () => {
     expect(clashes).toEqual([]);
   });
 
-  it('tells at its top whether all is well, who spends and how long a read waits', () => {
+  it('reports at its top whether all is well, who spends and how long a read waits', () => {
     const top = metricsOf(rows.get('') ?? [], new Served(metrics, alertNames));
     for (const name of [
       'up',

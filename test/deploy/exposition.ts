@@ -1,4 +1,4 @@
-/** A metric as `/metrics` tells of it. */
+/** A metric as `/metrics` shows it. */
 export interface Family {
   readonly name: string;
   readonly type: string;
@@ -29,7 +29,7 @@ export function readExposition(text: string): Map<string, Family> {
   return families;
 }
 
-/** Two answers as one: what either tells of. */
+/** Two answers as one: what either reports. */
 export function joined(...all: readonly Map<string, Family>[]): Map<string, Family> {
   const both = new Map<string, Family>();
   for (const family of all.flatMap((each) => [...each.values()])) {

@@ -70,7 +70,7 @@ describe('an expression', () => {
     expect(read(expr).faults.join('\n')).toMatch(fault);
   });
 
-  it('tells which counters it wants to see grow', () => {
+  it('names the counters that it expects to grow', () => {
     expect(read('sum(increase(sent_total{lane="write"}[5m])) > 0').grown).toEqual([
       'sent_total{lane="write"}',
     ]);

@@ -122,7 +122,7 @@ class Reader {
     return without(labels, ['le']);
   }
 
-  /** What `absent` tells of: the labels that were asked for by their value. */
+  /** What `absent` reports: the labels that were asked for by their value. */
   #asked(node: SyntaxNode): Labels {
     const exact = all(node, 'UnquotedLabelMatcher').filter(
       (each) => this.#word(child(each, 'MatchOp')) === '=',

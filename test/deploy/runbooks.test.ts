@@ -114,7 +114,7 @@ describe('the remedy on the pages, followed literally,', () => {
     expect(log).toContain('API key replaced');
   });
 
-  it('about GatewayUpstreamAway and GatewayUpstreamErrors tells the cause beside the gateway', async () => {
+  it('about GatewayUpstreamAway and GatewayUpstreamErrors states the cause outside the gateway', async () => {
     await start();
     sandbox.links.fault({ kind: 'html', status: 502 });
     const fields = [

@@ -153,6 +153,6 @@ it('without a repository there is nothing to compare with', () => {
   expect(changes()).toEqual(['schema: not compared: this is no git repository']);
 });
 
-it('a run of all checks tells of them', () => {
+it('a run of all checks reports them', () => {
   expect(readFileSync('.ci/run', 'utf8')).toMatch(/^npm run --silent schema:changes \|\| true$/m);
 });

@@ -8,7 +8,7 @@ import { type Family, readExposition } from './exposition.ts';
 
 const LIVE = 'query Channels @live { channels(first: 3) { nodes { id name } } }';
 
-/** What `/metrics` of a gateway tells that nobody has asked anything yet. */
+/** What `/metrics` of a gateway without requests contains. */
 export async function metricsAtStart(): Promise<Map<string, Family>> {
   const busy = await busyGateway({ METRICS: 'open' });
   try {

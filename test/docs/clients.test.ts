@@ -23,7 +23,7 @@ describe('the files of docs/clients.md', () => {
   });
 });
 
-describe('what docs/clients.md tells of the graph', () => {
+describe('what docs/clients.md says about the graph', () => {
   const schema = buildSchema(readFileSync('schema.graphql', 'utf8'));
   const paging = ['after', 'before', 'first', 'last'];
   const objects = Object.values(schema.getTypeMap()).filter(

@@ -46,7 +46,7 @@ describeWith(chromium, 'the upload of docs/frontend-reference.md in a browser', 
     await door.close();
   });
 
-  it('tells how much has gone, up to all of it, and then where the file is', async () => {
+  it('reports how much has gone, up to all of it, and then where the file is', async () => {
     const tab = await browser.newPage();
     await tab.goto(page.origin);
     await tab.getByRole('button', { name: 'large' }).click();

@@ -81,7 +81,7 @@ describe('the image', () => {
 
   beforeAll(async () => {
     copyContext();
-    // A clone of somebody who lets nobody else read files.
+    // A clone whose files no other user may read.
     for (const name of ['package.json', 'LICENSE']) chmodSync(join(context, name), 0o600);
     chmodSync(work, 0o755);
     for (const [index, stage] of stages.entries()) {
@@ -168,7 +168,7 @@ describe('the image', () => {
     expect(await running?.ended).toBe(0);
   });
 
-  it('notes what is spent in a folder that nobody else writes to, within one of everybody', async () => {
+  it('notes what is spent in a folder that no other user writes to, within one that is open to all', async () => {
     env = {
       ...env,
       PORT: '0',

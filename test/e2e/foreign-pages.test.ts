@@ -145,7 +145,7 @@ describeWith(chromium, 'a page over plain HTTP, in a browser that knows no secur
     marks.length = 0;
     expect(await answerOf(QUERY)).toContain('"username"');
     expect(await firstEvent(LIVE)).toContain('"plans"');
-    // It is as this test takes it to be: only the page's address tells whose they are.
+    // It is as this test takes it to be: only the page's address shows whose they are.
     const referer = pageAt('own.example');
     expect(marks).toEqual([{ referer }, { referer }]);
   });

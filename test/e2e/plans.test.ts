@@ -27,7 +27,7 @@ async function ask(url: string, body: object): Promise<{ readonly data?: object 
   return JSON.parse(text) as { readonly data?: object };
 }
 
-/** How many operations were executed over what is at hand. */
+/** How many operations were executed over cached data. */
 async function atHand(url: string): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text();
   return Number(/^gateway_operations_at_hand_total (\d+)/m.exec(text)?.[1]);

@@ -19,10 +19,10 @@ const seed = Number(process.env['RANDOM_SEED'] ?? Date.now() % 1_000_000);
 
 /** Requests that are under way at a time. */
 const ABREAST = 8;
-/** An answer that lasts, as one of a live query, is read for so long; of the others one in so many is broken off. */
+/** An answer that lasts, as one of a live query, is read for so long; of the others, one of this many is broken off. */
 const READ_MS = 150;
 const BREAK_OFF_EVERY = 12;
-/** One upstream request in so many fails. */
+/** One of this many upstream requests fails. */
 const FAULT_EVERY = 10;
 /** Each message is sent so often, since what it asks for may be remembered then. */
 const AGAIN = 3;
@@ -51,7 +51,7 @@ const sign = (role: string): Promise<string> =>
     .setExpirationTime('1h')
     .sign(new TextEncoder().encode(secret));
 
-/** A way to tell callers apart: its settings, and what callers show. */
+/** A way to distinguish callers: its settings, and what callers show. */
 interface Mode {
   readonly env: Readonly<Record<string, string>>;
   readonly tokens: () => Promise<readonly string[]>;

@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 
 describe('who may upload', () => {
-  it.each(['GET', 'HEAD', 'POST', 'DELETE'])('nobody by %s', async (method) => {
+  it.each(['GET', 'HEAD', 'POST', 'DELETE'])('not by %s', async (method) => {
     const response = await fetch(`${url}/files/a.txt`, { method });
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'PUT, OPTIONS']);
     expect(world.calls()).toEqual([]);

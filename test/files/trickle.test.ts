@@ -19,7 +19,7 @@ async function start(env: Readonly<Record<string, string>> = {}): Promise<void> 
 
 const keyed = (key = door.sandbox.links.key) => ({ authorization: `Bearer ${key}` });
 
-/** Begins an upload with so many bytes of a large file. */
+/** Begins an upload with this many bytes of a large file. */
 function begin(bytes: number, headers: Readonly<Record<string, string>> = keyed()): ClientRequest {
   const request = beginUpload(door.url, '/files/a.bin', {
     ...headers,

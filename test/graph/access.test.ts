@@ -82,7 +82,7 @@ describe.each(rootFields)('%s.%s', (root, name, field) => {
     expect(door.calls()).toBe(before);
   });
 
-  it('is open to whoever has the role', async () => {
+  it('is open to a caller that has the role', async () => {
     const { errors, data } = await askFor(root, field, needed ?? '');
     expect(data).toBeDefined();
     expect(errors.map(({ extensions }) => extensions?.code)).not.toContain('FORBIDDEN');

@@ -268,7 +268,7 @@ describe('a field that is not selected', () => {
 });
 
 describe('extensions.upstream', () => {
-  it('tells apart what was called, kept and shared, and adds up over both upstreams', async () => {
+  it('distinguishes what was called, kept and shared, and adds up over both upstreams', async () => {
     const { receipt } = await world.ask(
       '{ account { id } a: account { email } seller { username } }',
     );

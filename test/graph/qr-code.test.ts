@@ -50,7 +50,7 @@ describe('QrCode.statistics', () => {
     expect(qrCodes.nodes).toEqual(expected);
   });
 
-  it('has empty lists for a code that nobody has scanned', async () => {
+  it('has empty lists for a code that was never scanned', async () => {
     const unseen = codes.find(({ scans }) => scans === 0);
     const { qrCode } = await world.data(
       `query ($id: ID!) { qrCode(id: $id) { scans ${fields} } }`,

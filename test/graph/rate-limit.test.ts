@@ -39,7 +39,7 @@ describe('Query.rateLimit', () => {
   });
 
   it.each(['first', 'last'])(
-    'tells what the operation has spent when it stands %s in it',
+    'reports what the operation has spent when it stands %s in it',
     async (place) => {
       const budgets = `links: rateLimit { ${fields} } market: rateLimit(upstream: MARKET) { ${fields} }`;
       const rest = `account { id } users { plan { name } } channels(first: 2) { nodes { items { totalCount } } } seller { email }`;
@@ -69,7 +69,7 @@ describe('Query.rateLimit', () => {
     expect(receipt).toMatchObject({ calls: 0, saved: { cache: 1 } });
   });
 
-  it('counts what others have spent on the same key, as the upstream’s headers tell it', async () => {
+  it('counts what others have spent on the same key, as the upstream’s headers report it', async () => {
     sandbox.links.spend(20);
     await world.data('{ account { id } }');
     const { rateLimit } = await world.data<{ rateLimit: Row }>('{ rateLimit { used remaining } }');

@@ -41,7 +41,7 @@ async function ask(replica: number, caller: string, query: string) {
   return receipt;
 }
 
-/** Resolves when so many requests have reached the upstream. */
+/** Resolves when this many requests have reached the upstream. */
 async function arrived(count: number): Promise<void> {
   while (sandbox.links.requests.length < count) {
     await new Promise<void>((resolve) => {

@@ -130,7 +130,7 @@ describeWith(redisServer, 'what one replica has read', () => {
     expect(a.calls()).toHaveLength(1);
   });
 
-  it('is told to nobody whose key another replica has found to be refused', async () => {
+  it('is not shown to a caller whose key another replica has found to be refused', async () => {
     const env = { AUTH_MODE: 'passthrough', LINKS_API_KEY: '' };
     const [a, b] = await pair({ on: sandbox, env });
     const { pro } = sandbox.links.keys;
@@ -193,7 +193,7 @@ describeWith(redisServer, 'a channel of several pages that an item has left on o
 
   const cases = [3, 10, 11, 25].flatMap((id) => [true, false].map((tells) => [id, tells] as const));
   it.each(cases)(
-    'has one less on another, from number %i on; it tells a total: %s',
+    'has one less on another, from number %i on; it reports a total: %s',
     async (id, tells) => {
       upstream.tells = (rows) => (tells ? rows : undefined);
       const totalCount = tells ? 24 : null;
@@ -227,7 +227,7 @@ describeWith(redisServer, 'a channel of several pages that an item has left on o
           expect(await items(world, window)).toEqual({ totalCount, ids: expected[at] });
         }
       }
-      // Each page was read once more, by whoever wanted it first.
+      // Each page was read once more, by the caller that wanted it first.
       const pages = ['/api/channel/1 1', '/api/channel/1 2', '/api/channel/1 3'];
       expect(upstream.log.toSorted()).toEqual(pages);
     },

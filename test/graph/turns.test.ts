@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { startWorld } from '../support/gateway.ts';
 
-it('answers many rows over several turns of the event loop, so that nobody waits for all of them', async () => {
+it('answers many rows over several turns of the event loop, so that no caller waits for all of them', async () => {
   const world = await startWorld();
   const aliases = Array.from(
     { length: 50 },

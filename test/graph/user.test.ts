@@ -55,7 +55,7 @@ describe('Query.users', () => {
     expect(await world.data(query)).toEqual({ users });
   });
 
-  it('answers an empty list when nobody is found', async () => {
+  it('answers an empty list when no user is found', async () => {
     expect(await world.data('{ users(email: "nobody@nowhere") { id } }')).toEqual({ users: [] });
   });
 });

@@ -37,7 +37,7 @@ describeWith(builtPages, 'the GraphiQL page', () => {
     expect(html).toContain('code-1');
   });
 
-  it('is sent packed to whoever can unpack it, and as it is to others', async () => {
+  it('is sent packed to a caller that can unpack it, and as it is to others', async () => {
     const packed = await fetch(url);
     expect(packed.headers.get('content-encoding')).toBe('gzip');
     const plain = await fetch(url, { headers: { 'accept-encoding': 'identity' } });

@@ -22,7 +22,7 @@ describe('how answers are delivered', () => {
         : new Request(`http://gateway/graphql?query=${encodeURIComponent(query)}`, init),
     );
 
-  it('tells with a GET answer how old it is, and that it is private', async () => {
+  it('reports with a GET answer how old it is, and that it is private', async () => {
     await send('{ account { email } }');
     await clock.advance(7_300);
     const answer = await send('{ account { email } }');

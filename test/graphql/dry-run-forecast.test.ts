@@ -158,7 +158,7 @@ describe('The forecast of a plan', () => {
     await Promise.all(before);
   });
 
-  it('tells how long it would be, though that is longer than the caller waits', async () => {
+  it('reports how long it would be, though that is longer than the caller waits', async () => {
     const world = await open();
     await learn(world);
     await readyMs(world, `{ a: ${files('a')} b: ${files('b')} c: ${files('c')} }`);

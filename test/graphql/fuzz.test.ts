@@ -42,7 +42,7 @@ function send({ method, path, headers, body }: Message): Promise<Answer | 'refus
       return;
     }
     sent.on('error', (error: NodeJS.ErrnoException) => {
-      // A connection may be closed on a body that nobody wants.
+      // A connection may be closed on a body that is not needed.
       if (error.code === 'EPIPE' || error.code === 'ECONNRESET') resolve({ status: 413, text: '' });
       else reject(error);
     });

@@ -189,7 +189,7 @@ describe('a text that is sent as its hash', () => {
   const post = (body: object) =>
     door.send('/graphql', { method: 'POST', headers: json, body: JSON.stringify(body) });
 
-  it('is asked for when nobody knows it, and known from then on, by GET too', async () => {
+  it('is asked for when it is unknown, and known from then on, by GET too', async () => {
     const extensions = persisted(account);
     const { status, code, errors } = await post({ extensions });
     expect([status, code]).toEqual([200, 'PERSISTED_QUERY_NOT_FOUND']);
@@ -341,7 +341,7 @@ describe('every answer', () => {
     ['/readyz', {}],
     ['/console.json', {}],
     ['/nothing', {}],
-  ])('%s %j tells browsers to trust nothing', async (path, init) => {
+  ])('%s %j instructs browsers to trust nothing', async (path, init) => {
     const { headers } = await door.send(path, init);
     expect(headers.get('x-content-type-options')).toBe('nosniff');
     expect(headers.get('x-frame-options')).toBe('DENY');

@@ -121,7 +121,7 @@ describe.each(sends)('An operation that is sent by %s', (method, send) => {
 
 describe('A name that is not known', () => {
   it.each(sends)(
-    'is told by %s so that old clients can read it too, and nobody keeps it',
+    'is told by %s so that old clients can read it too, and it is not stored',
     async (_, send) => {
       for (const accept of ['application/json', '*/*']) {
         const miss = await send(open, apq('0'.repeat(64)), accept);

@@ -43,7 +43,7 @@ async function holdFirst(
   return { first, open };
 }
 
-/** Resolves once a gateway has so many requests of a lane in its queue. */
+/** Resolves once a gateway has this many requests of a lane in its queue. */
 async function queued({ gateway, url }: BusyGateway, lane: string, count = 1): Promise<void> {
   const line = `gateway_queue_length{upstream="LINKS",lane="${lane}"} ${count}\n`;
   while (!(await (await fetch(`${url}/metrics`)).text()).includes(line)) await clock.settle();

@@ -16,7 +16,7 @@ function times({ errors, headers }: Reply) {
   return [Number(headers.get('retry-after')) * 1000, errors[0]?.extensions?.['retryAfterMs']];
 }
 
-/** A token as an identity provider gives it, for keys that nobody has. */
+/** A token as an identity provider gives it, for unknown keys. */
 function tokenOf(claims: object): string {
   const [head, body] = [{ alg: 'RS256', kid: 'gone' }, claims].map((part) =>
     Buffer.from(JSON.stringify(part)).toString('base64url'),

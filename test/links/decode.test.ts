@@ -275,7 +275,7 @@ describe('QR codes', () => {
     expect(decode(qrCode(1), { error: 0, details: empty }).value).toBeNull();
   });
 
-  test('is read by itself where a list page is not at hand', () => {
+  test('is read by itself where a list page is not cached', () => {
     expect(qrCodes.single?.(7).path).toBe('/api/qr/7');
     expect(qrCode(7)).toMatchObject({ absentIsNull: true, tags: ['qrStatistics', 'qrCode:7'] });
   });

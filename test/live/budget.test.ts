@@ -31,7 +31,7 @@ async function runs(): Promise<number> {
   return Number(/^gateway_live_runs_total (\d+)/m.exec(text)?.[1] ?? 0);
 }
 
-/** The age in the latest event that tells one. */
+/** The age in the latest event that reports one. */
 function ageOf({ events }: LiveViewer): number | undefined {
   return events.findLast(({ data }) => data?.extensions?.live)?.data?.extensions?.live?.ageMs;
 }
@@ -84,7 +84,7 @@ describe('rateLimit in a live query', () => {
     expect(await runs()).toBe(1);
   });
 
-  it('tells in the receipt of each run what that run cost', async () => {
+  it('reports in the receipt of each run what that run cost', async () => {
     await open();
     const query = 'query @live { account { username } rateLimit { used cost } }';
     const viewer = await begun(query);

@@ -57,7 +57,7 @@ type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 class Play {
   readonly #door: Door;
   readonly #viewers: { readonly query: string; viewer: LiveViewer; noted: number }[] = [];
-  /** What each revision of each query looked like to whoever saw it first. */
+  /** What each revision of each query looked like to the viewer that saw it first. */
   readonly #seen = new Map<string, string>();
   #names = 0;
 
@@ -208,7 +208,7 @@ class Play {
   }
 }
 
-it('whatever is changed through the gateway is on every stream, whoever asks or not', async () => {
+it('whatever is changed through the gateway is on every stream, with or without requests', async () => {
   const write = step.filter(({ do: what }) => ['create', 'delete', 'rename'].includes(what));
   const together = fc.array(write, { minLength: 2, maxLength: 6 });
   await fc.assert(

@@ -168,7 +168,7 @@ describe('a viewer who does not read', () => {
 });
 
 describe('a process that stops', () => {
-  it('tells its viewers when to come back, not all at once', async () => {
+  it('informs its viewers when to come back, not all at once', async () => {
     await open();
     const all = await Promise.all(
       Array.from({ length: 30 }, (_, n) =>

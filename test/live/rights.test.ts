@@ -108,7 +108,7 @@ describe('the rights of a viewer', () => {
     expect(boss.document.errors).toBeUndefined();
   });
 
-  it('end when the upstream refuses their key, for all who have it and nobody else', async () => {
+  it('end when the upstream refuses their key, for all who have it and no other caller', async () => {
     door = await openDoor({ AUTH_MODE: 'passthrough' });
     const { free, pro } = door.sandbox.links.keys;
     const mine = await Promise.all([1, 2].map(() => begun({ query: ACCOUNT, token: pro })));

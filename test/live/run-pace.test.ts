@@ -3,7 +3,7 @@ import { RunPace } from '../../src/live/run-pace.ts';
 import type { Clock } from '../../src/scheduling/clock.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
-/** Time that passes while somebody works, and while nobody does. */
+/** Time that passes with and without work. */
 class WorkClock implements Clock {
   readonly rests = new VirtualClock();
   workedMs = 0;

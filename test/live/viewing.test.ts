@@ -89,7 +89,7 @@ describe('a live query', () => {
     expect(viewer.named('age').every(({ id }) => id === null)).toBe(true);
   });
 
-  it('tells its age and when it is read next', async () => {
+  it('reports its age and when it is read next', async () => {
     await open();
     const viewer = await look({ query: CHANNELS });
     expect(viewer.events[0]?.data?.extensions?.live).toEqual({
@@ -228,7 +228,7 @@ describe('a live query', () => {
     }
   });
 
-  it('is refreshed no more once nobody has looked at it for a while', async () => {
+  it('is refreshed no more once no caller has looked at it for a while', async () => {
     await open();
     const viewer = await look({ query: CHANNELS });
     await door.clock.advance(3 * MINUTE);

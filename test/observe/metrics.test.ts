@@ -116,7 +116,7 @@ describe('/metrics', () => {
     for (const reading of ['min_', 'mean_', 'stddev_', 'p50_', 'p90_', 'p99_']) {
       expect(await lag(reading), reading).toBeGreaterThanOrEqual(0);
     }
-    // A look every half a second: one that is not late tells of no delay.
+    // A look every half a second: one that is not late reports no delay.
     expect(await lag('min_')).toBeLessThan(0.4);
   });
 });

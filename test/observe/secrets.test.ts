@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
 
-/** What callers send that is nobody else's business, beside the keys of the gateway. */
+/** Private data of callers, beside the keys of the gateway. */
 const callers = {
   password: 'pa55word-of-a-user',
   variable: 'variable-of-a-caller',

@@ -125,7 +125,7 @@ describeWith(redisServer, 'a connection to Redis', () => {
     expect(told).toEqual([expect.stringMatching(/^down 127\.0\.0\.1:\d+: /)]);
   });
 
-  it('is made anew when Redis is killed, and doubts what was under way', async () => {
+  it('is created again when Redis is killed, and doubts what was under way', async () => {
     const server = await redis();
     const { connection, hears } = connected([server.url]);
     await hears(/up/);

@@ -67,7 +67,7 @@ describeWith(redisServer, 'a script whose user lacks a permission', () => {
       }
       expect(await contents(server)).toEqual(before);
       await server.command('ACL', 'SETUSER', 'default', `+${name}`);
-      // The intent of the write stands: whoever beats first tells of it.
+      // The intent of the write stands: the replica that beats first reports it.
       expect((await b.beat(1)).tags).toEqual(['t', '2']);
       expect(stage.messages().slice(length)).toContainEqual(
         expect.objectContaining({ kind: 'touch', n: 2, tags: ['t'] }),
@@ -130,7 +130,7 @@ describeWith(redisServer, 'a connection whose user lacks a permission', () => {
       'a script',
       async (c: ReturnType<typeof connected>) => c.connection.run(text, ['a']),
     ],
-  ])('that loses %s hears of it with %s that nobody waits for', async (name, _, does) => {
+  ])('that loses %s hears of it with %s without a waiting caller', async (name, _, does) => {
     const server = await redis();
     const all = connected([server.url]);
     await all.hears(/^up$/);

@@ -18,9 +18,9 @@ async function stageOf(...names: readonly string[]) {
     stage,
     server: stage.server,
     actors: actors as [Actor, Actor, Actor],
-    /** Lets time pass in which nobody calls. */
+    /** Lets time pass without calls. */
     pause: (ms: number) => setClock(stage.server, ms),
-    /** Lets time pass in which these call in this order, each time anew; tells which of them were served last. */
+    /** Lets time pass in which these call in this order, again and again; returns which of them were served last. */
     live: async (ms: number, ...order: readonly Actor[]): Promise<string[]> => {
       let served: string[] = [];
       for (let passed = 0; passed < ms; passed += 600) {
@@ -41,7 +41,7 @@ async function isServed(actor: Actor): Promise<boolean> {
 }
 
 describeWith(redisServer, 'A replica with another secret', () => {
-  it('does not take over in a pause of Redis, however long it is and whoever comes first then', async () => {
+  it('does not take over in a pause of Redis, however long it is and whichever comes first then', async () => {
     const { actors, pause } = await stageOf('a', 'foreign');
     const [a, foreign] = actors;
     await a.beat();
@@ -61,7 +61,7 @@ describeWith(redisServer, 'A replica with another secret', () => {
     await a.beat();
     expect(await live(40_000, foreign)).toEqual([]);
     expect(await isServed(a)).toBe(true);
-    // The minute begins anew.
+    // The minute starts again.
     expect(await live(40_000, foreign)).toEqual([]);
     expect(await live(70_000, foreign)).toEqual(['foreign']);
     expect(await isServed(a)).toBe(false);

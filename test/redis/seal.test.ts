@@ -83,7 +83,7 @@ describe('what is sealed', () => {
 });
 
 describe('the fingerprint', () => {
-  it('tells replicas with another secret, and nothing of it', () => {
+  it('detects replicas with another secret, without revealing its own', () => {
     expect(sealing.fingerprint).toMatch(/^[\w-]{22}$/);
     expect(replica.fingerprint).toBe(sealing.fingerprint);
     expect(stranger.fingerprint).not.toBe(sealing.fingerprint);

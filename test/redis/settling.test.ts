@@ -8,7 +8,7 @@ import { clearUp, connected, redis } from '../support/redis-connection.ts';
 
 afterEach(clearUp);
 
-/** A replica on a Redis that can be taken away, and what it tells of writes. */
+/** A replica on a Redis that can be taken away, and what it reports about writes. */
 async function stage() {
   const server = await redis();
   const { connection, hears, observed } = connected([server.url], { callMs: 1000 });

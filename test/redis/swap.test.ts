@@ -140,7 +140,7 @@ describeWith(redisServer, 'a swap', () => {
     expect(await a.swap({ company: refused.company })).toMatchObject({ done: false, others: [] });
   });
 
-  it('tells always, or only where another replica waits', async () => {
+  it('reports always, or only where another replica waits', async () => {
     const { actors, stage } = await stageOf('a', 'b');
     const [a, b] = actors;
     const messages = [

@@ -197,7 +197,7 @@ describe('a lost answer', () => {
 });
 
 describe('the log', () => {
-  it('tells what came, in order', async () => {
+  it('reports what came, in order', async () => {
     await api.post('/api/channel/add?x=1', { name: 'Seen' });
     await api.as('wrong').get('/api/qr');
     expect(logOf(sandbox.links)).toEqual([

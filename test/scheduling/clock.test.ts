@@ -18,7 +18,7 @@ describe('a deadline', () => {
     expect(passed).toEqual([1000]);
   });
 
-  test('passes on time when it was set anew, later or sooner', async () => {
+  test('passes on time when it was set again, later or sooner', async () => {
     const { clock, deadline, passed } = begin();
     deadline.set(1000);
     await clock.advance(900);

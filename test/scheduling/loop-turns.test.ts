@@ -15,7 +15,7 @@ class Working extends VirtualClock {
   }
 }
 
-/** Lets the event loop turn, and tells what was begun in each turn. */
+/** Lets the event loop turn, and reports what was begun in each turn. */
 async function turnsOf(begun: readonly number[], count: number): Promise<number[][]> {
   const turns: number[][] = [];
   let seen = 0;

@@ -32,7 +32,7 @@ it('a history takes less than a mebibyte, whatever callers call themselves', asy
   expect(bytes).toBeGreaterThan(100_000);
 });
 
-/** So many are measured together, since one of them may be held by something else. */
+/** Several are measured together, since one of them may be held by something else. */
 const MEASURED = 3;
 
 /** A history after as many names as callers can make up, each a part of a long document as a parser cuts it. */

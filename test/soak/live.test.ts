@@ -15,7 +15,7 @@ const streams = Number(process.env['LIVE_STREAMS'] ?? 1500);
 const cuts = Number(process.env['LIVE_CUTS'] ?? 60);
 const seed = Number(process.env['LIVE_SEED'] ?? Date.now() % 1_000_000);
 
-/** So many are open at a time. */
+/** This many are open at a time. */
 const AT_A_TIME = 50;
 const SAMPLES = 15;
 /** More than this is a leak: what the engine itself moves about is less. */
@@ -64,7 +64,7 @@ async function ask(query: string): Promise<{ readonly data: Record<string, unkno
   return JSON.parse(text) as { data: Record<string, unknown> };
 }
 
-/** Resolves when the gateway has noticed that nobody looks any more. */
+/** Resolves when the gateway has noticed that no caller looks any more. */
 async function untilAllHaveLeft(): Promise<void> {
   for (;;) {
     const metrics = await (await fetch(`${url}/metrics`)).text();
@@ -138,7 +138,7 @@ class Client {
 }
 
 it(
-  'whoever is cut off at any moment sees in the end what all see',
+  'a viewer that is cut off at any moment sees in the end what all see',
   async () => {
     console.info(`${cuts} cuts, LIVE_SEED=${seed}`);
     const roll = createDice(seed);

@@ -24,7 +24,7 @@ export interface Habits {
   /** Rows of a page at most. */
   readonly clamp: number;
   readonly newestFirst: boolean;
-  /** Whether it tells how many rows and pages there are. */
+  /** Whether it reports how many rows and pages there are. */
   readonly tells: boolean;
   /** What others do there: give other names only, or add and remove rows as well. */
   readonly elsewhere: 'names' | 'rows';
@@ -38,7 +38,7 @@ export interface Habits {
 /** The longest that an answer takes. */
 export const SLOWEST_MS = 3000;
 const START_ROWS = 30;
-/** About one request in so many meets a fault. */
+/** One request in about this many meets a fault. */
 const FAULT_EVERY = 25;
 
 /**

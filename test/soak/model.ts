@@ -191,7 +191,7 @@ class Run {
       `delete${type}(id: ${id}) { __typename }`,
     ][kind];
     const answer = await this.#ask(`mutation { row: ${mutation} }`);
-    // An error tells that it may have happened, which holds from then on as well.
+    // An error means that it may have happened, which holds from then on as well.
     this.#upstream.answered(by);
     const row = answer?.data['row'] as Readonly<Record<string, unknown>> | undefined;
     if (row?.['__typename'] === type && row['name'] !== name) {

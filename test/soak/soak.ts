@@ -15,7 +15,7 @@ export interface Soaked {
   readonly outcomes: Readonly<Record<string, number>>;
   /** Answers that were neither right nor coded, and what was wrong with them. */
   readonly wrong: readonly string[];
-  /** Rejections that nobody took care of, and lines of the log about defects. */
+  /** Unhandled rejections, and lines of the log about defects. */
   readonly defects: readonly string[];
   readonly upstreamCalls: number;
   /** Heap after collection, in MiB, at even distances of time. */
@@ -24,9 +24,9 @@ export interface Soaked {
 
 /** Callers at a time. */
 const CALLERS = 8;
-/** About one upstream request in so many meets a new fault: more, and the breakers would never close. */
+/** About one upstream request in this many meets a new fault: more, and the breakers would never close. */
 const FAULT_EVERY = 12;
-/** One operation in so many is abandoned, or is a write. */
+/** One operation in this many is abandoned, or is a write. */
 const HANG_UP_EVERY = 40;
 const WRITE_EVERY = 12;
 
@@ -87,7 +87,7 @@ export async function soak(seconds: number, seed: number): Promise<Soaked> {
   const caller = async (): Promise<void> => {
     while (elapsed() < seconds) {
       const errand = next();
-      // Nobody knows what becomes of a write whose answer is not waited for.
+      // It is unknown what becomes of a write whose answer is not waited for.
       const hangsUp = !errand.query.startsWith('mutation') && roll(HANG_UP_EVERY) === 0;
       operations += 1;
       try {

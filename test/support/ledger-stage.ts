@@ -47,7 +47,7 @@ export interface Party {
   ): Promise<void>;
 }
 
-/** A real Redis with one budget, and replicas that do what a test tells them. */
+/** A real Redis with one budget, and replicas that do what a test instructs them. */
 export interface LedgerStage extends ScriptStage {
   party(id: string): Promise<Party>;
   /** The budget as it stands in Redis. */
@@ -102,7 +102,7 @@ export async function ledgerStage({
         },
         isLeaving: () => false,
       });
-      /** A beat tells what time it is, and which writes there were. */
+      /** A beat reports what time it is, and which writes there were. */
       const beat = async (): Promise<void> => {
         const { n, tags } = await actor.beat(Math.max(0, actor.applied));
         for (let at = 0; at + 1 < tags.length; at += 2)

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { DefaultReporter, type TestModule, type TestSpecification, type Vitest } from 'vitest/node';
 
-/** So many times a run says how far it is. */
+/** Number of progress lines of a run. */
 const LINES = 10;
 
 /** Prints progress in a few lines, files that failed, then the errors and a summary; colours on a terminal only. */

@@ -82,7 +82,7 @@ interface Block {
   readonly opensSection: boolean;
 }
 
-/** Something a page tells its reader to ask or to run, and what it says will come back. */
+/** A request or command of a page, and what it says will come back. */
 export interface PageExample {
   /** Its beginning, for a test's title. */
   readonly title: string;

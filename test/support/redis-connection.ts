@@ -44,7 +44,7 @@ export async function serve(take: (socket: Socket) => void): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A started connection, all that it tells, and a way to wait for it. */
+/** A started connection, all that it reports, and a way to wait for it. */
 export function connected(urls: readonly string[], options: Partial<RedisConnectionOptions> = {}) {
   const told: string[] = [];
   const observed: [string, boolean][] = [];

@@ -114,7 +114,7 @@ export class RedisServer {
     }
   }
 
-  /** Redis and Sentinel read the same kind of file; Sentinel writes its own anew. */
+  /** Redis and Sentinel read the same kind of file; Sentinel rewrites its own. */
   #configuration(): string {
     const file = join(this.#folder, 'redis.conf');
     const { appendOnly, password, tls, watches } = this.#options;
@@ -140,7 +140,7 @@ export class RedisServer {
   }
 }
 
-/** A port that nobody listens on. */
+/** A port without a listener. */
 async function freePort(): Promise<number> {
   const server = createServer();
   await once(server.listen(0, '127.0.0.1'), 'listening');

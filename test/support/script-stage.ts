@@ -78,7 +78,7 @@ export interface Actor extends Pick<Replica, 'call' | 'heldMs'> {
   readonly lost: LostTime | null;
 }
 
-/** A real Redis and replicas on it that do what a test tells them. */
+/** A real Redis and replicas on it that do what a test instructs them. */
 export interface ScriptStage {
   readonly server: RedisServer;
   actor(id: string, fingerprint?: string): Actor;

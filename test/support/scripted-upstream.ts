@@ -14,7 +14,7 @@ export interface Arrival {
   drop(): void;
 }
 
-/** A real HTTP server that does what a test tells it, request by request. */
+/** A real HTTP server that does what a test instructs it to do, request by request. */
 export class ScriptedUpstream implements AsyncDisposable {
   readonly log: Arrival[] = [];
   readonly dispatcher = new Agent({ keepAliveTimeout: 1 });

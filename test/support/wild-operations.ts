@@ -162,7 +162,7 @@ export function anyOperation(schema: GraphQLSchema): fc.Arbitrary<Message> {
     .map(([of, envelope, headers]) => envelope(of, headers));
   return fc.oneof(
     { weight: 12, arbitrary: operations },
-    // As most clients send it, so that it is answered from what is at hand where it can be.
+    // As most clients send it, so that it is answered from cached data where it can be.
     { weight: 4, arbitrary: nodes.map((of) => post(of, {})) },
     { weight: 1, arbitrary: page },
     { weight: 1, arbitrary: wild.anyVariables },

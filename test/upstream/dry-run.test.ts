@@ -39,7 +39,7 @@ describe('DryRun', () => {
     });
   });
 
-  test('counts what nobody shares each time', () => {
+  test('counts what is not shared each time', () => {
     const dryRun = new DryRun();
     dryRun.callsUnshared(to('LINKS'));
     dryRun.callsUnshared(to('LINKS'));
@@ -83,7 +83,7 @@ describe('DryRun', () => {
     expect(dryRun.plan).toMatchObject({ fits: false, exact: false });
   });
 
-  test('tells at most 50 entries, and of each at most five fields', () => {
+  test('reports at most 50 entries, and of each at most five fields', () => {
     const dryRun = new DryRun();
     for (let n = 0; n < 60; n += 1) dryRun.calls({ key: `${n}` }, to('LINKS', `field${n}`));
     for (let n = 0; n < 9; n += 1) {

@@ -64,7 +64,7 @@ describe('Receipt', () => {
     expect([receipt.calls('LINKS'), receipt.calls('MARKET')]).toEqual([2, 1]);
   });
 
-  test('counts an answer past its ttl once, and tells the age of the oldest', () => {
+  test('counts an answer past its ttl once, and reports the age of the oldest', () => {
     const { receipt } = createWorld();
     receipt.ingredients.add(served('a', 90.4, true));
     receipt.ingredients.add(served('a', 90.4, true));
@@ -119,7 +119,7 @@ describe('Receipt', () => {
     await receipt.idle();
   });
 
-  test('waits for all reads side by side, and tells everybody who asks', async () => {
+  test('waits for all reads side by side, and informs all callers that ask', async () => {
     const { receipt, clock } = createWorld();
     const all = [open(), open(), open()];
     const reads = all.map(({ promise }) => receipt.track(() => promise));

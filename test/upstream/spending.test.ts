@@ -75,7 +75,7 @@ describe('Spending', () => {
     expect(await outcome(reads)).toEqual([true, true, true, 'OPERATION_TOO_EXPENSIVE']);
   });
 
-  test('tells what it would take and what to ask instead once, and then no more than the code', async () => {
+  test('states the cost and the advice once, and then only the code', async () => {
     const spending = new Spending();
     spending.take('LINKS', 3);
     const reads = ['a', 'b', 'c'].map((key) => spending.admit(pending(key)));

@@ -73,7 +73,7 @@ describe('A shared request', () => {
     expect(caller.receipt.summary).toMatchObject({ calls: 0, waitedMs: 500 });
   });
 
-  test('goes on no more for nobody once the process drains', async () => {
+  test('does not continue without a caller once the process drains', async () => {
     const { clock, budget, sent, request, person, exhaust } = await createWorld();
     await exhaust();
     const shared = request('x');
@@ -86,7 +86,7 @@ describe('A shared request', () => {
     expect(sent).toEqual([]);
   });
 
-  test('tells its answer to a caller with a copy when it comes soon', async () => {
+  test('gives its answer to a caller with a copy when it comes soon', async () => {
     const { clock, request, person } = await createWorld();
     const { caller } = person(1000);
     const answer = request('x').wait(caller, 500);
@@ -111,7 +111,7 @@ describe('A shared request', () => {
     }
   });
 
-  test('tells at once when a slot comes too late, and the time it tells is right', async () => {
+  test('fails immediately when a slot comes too late, and states the right time', async () => {
     const { clock, sent, request, person, exhaust } = await createWorld();
     await exhaust();
     await clock.advance(1000);
@@ -174,7 +174,7 @@ describe('A shared request', () => {
     expect(caller.receipt.summary.waitedMs).toBe(60_000);
   });
 
-  test('tells those whose patience a refusal exceeds at once', async () => {
+  test('immediately fails those whose patience a refusal exceeds', async () => {
     const { clock, request, person } = await createWorld(9);
     const refused = { feedback: { ...silent, refused: { retryAfterMs: 30_000 } } };
     // Two go first, and are refused together.
@@ -188,7 +188,7 @@ describe('A shared request', () => {
     expect(await patient).toBe('x');
   });
 
-  /** Takes the only slot of a window, with a request that is answered after so many milliseconds. */
+  /** Takes the only slot of a window, with a request that is answered after this many milliseconds. */
   async function slow(ms: number) {
     const world = await createWorld(1);
     const { clock, person, request } = world;
@@ -235,7 +235,7 @@ describe('A shared request', () => {
     expect(sent).toEqual(['slow']);
   });
 
-  test('tells at once that it goes again too late', async () => {
+  test('fails immediately when it would be repeated too late', async () => {
     const { clock, budget, sent, request, person } = await createWorld(1);
     const again = { feedback: silent };
     const { caller } = person(59_000);

@@ -20,7 +20,7 @@ export interface Start {
   readonly downSince: number | null;
 }
 
-/** Operations before the latest start and since then, as far as an hour tells. */
+/** Operations before the latest start and since then, within the last hour. */
 export interface StartCompared {
   readonly version: string;
   readonly at: number;

@@ -40,7 +40,7 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
   #waited = false;
   /** Whether slots were returned in this turn, and whether one was returned after a refusal. */
   #pumpsSoon = false;
-  #tellsSoon = false;
+  #informsSoon = false;
 
   constructor(
     clock: Clock,
@@ -174,14 +174,14 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
    * Pumps after the request that has returned a slot has requested another turn, so that this turn is the next. After
    * a refusal, waiting requests are informed of the pause first.
    */
-  #pumpSoon(tells: boolean): void {
-    this.#tellsSoon ||= tells;
+  #pumpSoon(informs: boolean): void {
+    this.#informsSoon ||= informs;
     if (this.#pumpsSoon) return;
     this.#pumpsSoon = true;
     queueMicrotask(() => {
-      const tellsNow = this.#tellsSoon;
+      const tellsNow = this.#informsSoon;
       this.#pumpsSoon = false;
-      this.#tellsSoon = false;
+      this.#informsSoon = false;
       if (tellsNow) this.tellDelay();
       this.#pump();
     });

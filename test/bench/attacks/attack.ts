@@ -13,7 +13,7 @@ export interface Attack {
   readonly readerToken?: string;
   /** Requests that may reach the upstreams because of it. */
   readonly mayCall: number;
-  /** How long it is given at most, in milliseconds; whoever is not done then has held the gateway. */
+  /** How long it is given at most, in milliseconds; a longer attack has held the gateway. */
   readonly lastsMs?: number;
   /** Connections that are open at once, and how many bytes the process may grow by for each. */
   readonly connections?: { readonly count: number; readonly mayHoldBytes: number };

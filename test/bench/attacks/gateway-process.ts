@@ -66,7 +66,7 @@ export class GatewayProcess {
     if (existsSync(this.#proc)) writeFileSync(`${this.#proc}/clear_refs`, '5');
   }
 
-  /** Bytes that were resident at most since the peak was forgotten; `null` where nobody tells. */
+  /** Bytes that were resident at most since the peak was forgotten; `null` if unknown. */
   get peak(): number | null {
     const status = `${this.#proc}/status`;
     if (!existsSync(status)) return null;

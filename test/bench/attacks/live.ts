@@ -5,7 +5,7 @@ import { othersServed, tokens } from './target.ts';
 const KB = 1024;
 
 const fields = 'id databaseId name category description options tags version';
-/** A live query that shows much, and that nobody else asks for. */
+/** A live query that shows much, and that no other caller asks for. */
 const much = (index: number) =>
   `query @live { pixels(first: 1) { nodes { name } } items(first: ${500 - (index % 400)}) { nodes { ${fields} a${index}: name } } }`;
 

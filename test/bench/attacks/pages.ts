@@ -12,7 +12,7 @@ const heads = [
   'Referer: http://evil.example/\r\nAccept: text/event-stream\r\n',
 ];
 
-/** A query that nobody has asked before, so that an answer would cost a call. */
+/** A query that no caller has asked before, so that an answer would cost a call. */
 const unasked = (index: number, live: boolean): string =>
   `/graphql?query=query${live ? '%20@live' : ''}{user(id:"${index}"){email}}`;
 

@@ -19,7 +19,7 @@ export interface Outcome {
   readonly livez: Watched;
   /** An honest caller of it. */
   readonly reader: Watched;
-  /** A bare server beside it that nobody attacks. */
+  /** A bare server beside it that is not attacked. */
   readonly bare: Watched;
   /** Whether the process is still there. */
   readonly lives: boolean;
@@ -28,7 +28,7 @@ export interface Outcome {
   /** Answers that say that the gateway itself is at fault. */
   readonly defects: number;
   readonly before: Inside;
-  /** Bytes resident at most during it; `null` where nobody tells, as of a process that has ended. */
+  /** Bytes resident at most during it; `null` if unknown, as for a process that has ended. */
   readonly peak: number | null;
   /** `null` when the process no longer says anything. */
   readonly after: Inside | null;

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AnswerError, Row } from '../../support/gateway.ts';
 import type { Figure } from '../report/measurement.ts';
 
-/** The tokens of the gateway under attack: whoever attacks may upload too. */
+/** The tokens of the gateway under attack: attackers may upload too. */
 export const tokens = { attacker: 'attacker', reader: 'reader' } as const;
 
 /** What came back; status 0 when nothing did. */
@@ -122,7 +122,7 @@ export class Target {
     return Promise.all(times(count, (index) => this.open(text(index))));
   }
 
-  /** Reads what nobody has read yet, as somebody else who waits `seconds` at most: whether it was served. */
+  /** Reads what no caller has read yet, as somebody else who waits `seconds` at most: whether it was served. */
   async reads(query: string, seconds: number): Promise<boolean> {
     const headers = { prefer: `wait=${seconds}` };
     const { status, errors } = await this.ask(query, { token: this.#reader, headers });
@@ -142,7 +142,7 @@ export function times<T>(count: number, each: (index: number) => T): T[] {
   return Array.from({ length: count }, (_, index) => each(index));
 }
 
-/** Sends so many, so many of them at a time. */
+/** Sends a number of requests, a part of them at a time. */
 export async function sendAll(
   count: number,
   atOnce: number,

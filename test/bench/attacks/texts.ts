@@ -2,7 +2,7 @@ import type { Attack } from './attack.ts';
 import { READER_CALLS } from './reader.ts';
 import { sendAll, times } from './target.ts';
 
-/** Digs so many brackets deep. */
+/** Nests this many brackets. */
 function nested(depth: number, open: string, close: string, inmost = ''): string {
   return open.repeat(depth) + inmost + close.repeat(depth);
 }
@@ -198,7 +198,7 @@ function pairs(type: string, within: (next: string) => string, inmost: string): 
   return [...all, fragment(length, inmost)];
 }
 
-/** So many fragments on each level, which name all of the next. */
+/** This many fragments on each level, which name all of the next. */
 function levels(width: number): string[] {
   const spread = (level: string) => times(width, (index) => `...${level}${index}`).join(' ');
   const fragments = (level: string, type: string, text: string) =>

@@ -8,7 +8,7 @@ const MAX_AGE_MS = 4000;
 /** How long after their network a stream may be there yet: until it has come to its age, and its end has been tried. */
 const KEPT_MS = MAX_AGE_MS + 6000;
 
-/** Looks at a live query over so many connections, and says when all have their first result. */
+/** Looks at a live query over this many connections, and says when all have their first result. */
 const viewers = `
 const { connect } = require('node:net');
 const { HOST, PORT, TOKEN, VIEWERS } = process.env;

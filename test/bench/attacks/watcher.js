@@ -30,7 +30,7 @@ class Poll {
         if (!this.isRight(answer)) this.wrong += 1;
         this.askedAt = undefined;
       } catch {
-        // Whoever answers nothing has not answered yet: the clock runs on.
+        // A server without an answer has not answered yet: the clock runs on.
       }
       await new Promise((resolve) => {
         setTimeout(resolve, this.asking.pauseMs);

@@ -14,7 +14,7 @@ interface Arrival {
   answeredAt: number;
 }
 
-/** The link API, so many milliseconds away. */
+/** The link API, this many milliseconds away. */
 export interface Upstream {
   readonly url: string;
   /** The requests, in the order in which they came in. */
@@ -27,7 +27,7 @@ export interface Upstream {
 /** What a sandbox has answered, by path: read from it once, so that it takes no time while anything is measured. */
 export type Answers = Map<string, string>;
 
-/** Answers what a sandbox does, so many milliseconds after each request, and says what is left of its limit. */
+/** Answers what a sandbox does, this many milliseconds after each request, and says what is left of its limit. */
 export async function startUpstream(
   sandbox: Sandbox,
   answers: Answers,

@@ -7,10 +7,10 @@ const IDLE = 2000;
 const STALLED = 50;
 const CHANGES = 200;
 const SETTLED_MS = 1000;
-/** Until queries that nobody looks at are forgotten. */
+/** Until queries without viewers are forgotten. */
 const DESERTED_MS = 5500;
 
-/** What streams take in the gateway on which nothing happens, and those that nobody reads. */
+/** What streams take in the gateway on which nothing happens, and those that are not read. */
 export async function memory(): Promise<Figure[]> {
   await using scene = await Scene.set();
   const warm = scene.viewers('whole');

@@ -17,9 +17,9 @@ interface Viewer {
   hasSeen: boolean;
 }
 
-/** So many connect at a time. */
+/** This many connect at a time. */
 const AT_ONCE = 50;
-/** Whoever has not seen something by then never will. */
+/** A viewer without a result by then never gets one. */
 const LONGEST_MS = 60_000;
 const FIRST = 'event: next';
 const NOTHING = Buffer.alloc(0);

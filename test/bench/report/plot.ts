@@ -154,7 +154,7 @@ function chart(curves: readonly Curve[]): Part {
   return { svg: svg.join(''), height: bottom + 48 };
 }
 
-/** Lines of at most so many letters. */
+/** Lines of at most this many letters. */
 function wrap(words: string, letters: number): string[] {
   const lines = [''];
   for (const word of words.split(' ')) {

@@ -35,7 +35,7 @@ describe('Apollo Client with the link of docs/live.md', () => {
     return { client, sent };
   }
 
-  it('has in its cache what others change, until nobody shows it', async () => {
+  it('has in its cache what others change, until no caller shows it', async () => {
     const { client, sent } = await open();
     const seen: unknown[] = [];
     const query = gql(LIVE);

@@ -38,7 +38,7 @@ describe('the recipes of docs/live.md', () => {
     expect(await tsc.ended, tsc.output()).toBe(0);
   });
 
-  it('tell how old an answer is by now', async () => {
+  it('show how old an answer is by now', async () => {
     type Module = { ageText: (times: object, sinceMs: number) => string };
     const { ageText } = await stage.load<Module>('age.ts');
     expect(ageText({ ageMs: 37_000, nextRefreshInMs: 15_000 }, 3000)).toBe(

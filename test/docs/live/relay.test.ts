@@ -74,7 +74,7 @@ describe('Relay with the network of docs/live.md', () => {
     return { environment, fetchOnce };
   }
 
-  it('has in its store what others change, until nobody looks', async () => {
+  it('has in its store what others change, until no caller looks', async () => {
     const { environment, fetchOnce } = await open();
     const request = compiled(LIVE);
     const operation = createOperationDescriptor(request, {});

@@ -16,7 +16,7 @@ describe('urql with the exchange of docs/live.md', () => {
     };
   }
 
-  it('shows what others change, until nobody looks', async () => {
+  it('shows what others change, until no caller looks', async () => {
     const { client, sent } = await open();
     const seen: unknown[] = [];
     const look = () =>

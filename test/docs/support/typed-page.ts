@@ -12,7 +12,7 @@ export function blocksOf(path: string): ReadonlyMap<string, string> {
   );
 }
 
-/** The packages that the pages tell to install. */
+/** The packages that the pages instruct to install. */
 export const PACKAGES = resolve('test/docs/node_modules');
 
 /** The start of a page as Vite's template for React makes it, less its looks, with the plugins of docs/frontend.md. */
@@ -58,7 +58,7 @@ createRoot(document.getElementById('root')!).render(
 `,
 };
 
-/** A reader's project: a folder of its own, with the libraries that the pages tell to install. */
+/** A reader's project: a folder of its own, with the libraries that the pages instruct to install. */
 export interface Project {
   readonly folder: string;
   readonly write: (path: string, text: string) => void;
@@ -70,7 +70,7 @@ export interface Project {
   readonly bundle: () => Promise<string>;
 }
 
-/** Makes one in a temporary folder. Whoever makes it removes it. */
+/** Makes one in a temporary folder. Its creator removes it. */
 export function makeProject(): Project {
   const folder = mkdtempSync(join(tmpdir(), 'my-page-'));
   const modules = join(folder, 'node_modules');

@@ -163,7 +163,7 @@ export async function wholeView(page: Page): Promise<void> {
     await page.locator(`.panel-${panel} .receipt`).first().waitFor();
 }
 
-/** The calls that the receipts of the first view tell, each operation once. */
+/** The calls that the receipts of the first view report, each operation once. */
 export async function receiptCalls(page: Page): Promise<Record<string, number>> {
   const calls = async (panel: string): Promise<number> =>
     Number(await page.locator(`.panel-${panel} .receipt`).first().getAttribute('data-calls'));

@@ -74,7 +74,7 @@ describeWith([chromium, dashboardPackages], 'the forms of the dashboard', () => 
     expect(world.sandbox.links.requests.filter(({ method }) => method === 'POST')).toEqual([]);
   });
 
-  it('checks a purchase code: a good one, one of nobody, and what is none', async () => {
+  it('checks a purchase code: a good one, an unknown one, and an invalid one', async () => {
     const form = page.getByRole('form', { name: 'Purchase check' });
     const check = async (code: string): Promise<void> => {
       await form.getByLabel('Purchase code').fill(code);
@@ -92,7 +92,7 @@ describeWith([chromium, dashboardPackages], 'the forms of the dashboard', () => 
     expect(world.sandbox.market.requests).toEqual([]);
   });
 
-  it('sends a file, tells how far it is, and can be stopped', async () => {
+  it('sends a file, reports how far it is, and can be stopped', async () => {
     const session = await page.context().newCDPSession(page);
     const upload = page.getByRole('region', { name: 'Upload a file' });
     const pick = (name: string, bytes: number): Promise<void> =>

@@ -29,12 +29,12 @@ describeWith(redisServer, 'A replica', () => {
       await using scene = await Scene.set();
       const { cluster, redis } = scene;
       const press = new Press(cluster, { askers: 10, writers: 1, readers: 1 }, scene.roll);
-      // Whoever ends now has waiters, requests under way and a lease.
+      // The replica that ends now has waiters, requests under way and a lease.
       while ((await sharedState(redis)).bidders.length < 3) await pause(5);
       const before = await sharedState(redis);
       expect(await cluster.replica(0).end('SIGTERM')).toBe(0);
       const after = await sharedState(redis);
-      // The others have been asked for what they have at hand by then, however soon the first has ended.
+      // The others have been asked for what they have cached by then, however soon the first has ended.
       while (press.pressed.warm === 0) await pause(5);
       await press.end();
       expect(before.alive).toHaveLength(3);

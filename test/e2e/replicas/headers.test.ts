@@ -9,7 +9,7 @@ import { mostArrivals } from '../../support/replicas/window.ts';
 
 const WINDOWS = 4;
 
-/** Presses two replicas for some windows, until much was sent, and tells what the upstream made of it. */
+/** Presses two replicas for some windows, until much was sent, and reports what the upstream made of it. */
 async function press(quota: Partial<QuotaOptions>, others = 0) {
   await using scene = await Scene.set({
     replicas: 2,
@@ -42,7 +42,7 @@ async function press(quota: Partial<QuotaOptions>, others = 0) {
 describeWith(redisServer, 'Replicas whose upstream', () => {
   describe.concurrent('', () => {
     it.each(['sliding', 'fixed'] as const)(
-      'tells what is left of a %s window use it up and are never refused',
+      'announces what is left of a %s window use it up and are never refused',
       async (mode) => {
         const { most, refused, story } = await press({ mode });
         expect(refused, story).toBe(0);
@@ -50,7 +50,7 @@ describeWith(redisServer, 'Replicas whose upstream', () => {
       },
     );
 
-    it('tells a lower limit than they were told keep that one, all of them', async () => {
+    it('announces a lower limit than they were told keep that one, all of them', async () => {
       const lower = 20;
       const { most, refused, story } = await press({ requests: lower });
       expect(refused, story).toBe(0);

@@ -17,7 +17,7 @@ describeWith(redisServer, 'A write that was answered by one replica', () => {
   it(`is what all others show from then on (${pairs} pairs)`, async () => {
     const env = { LINKS_RATE_LIMIT: String(LIMIT), MAX_WAIT_MS: String(MAX_WAIT_MS) };
     await using scene = await Scene.set({ env });
-    // Of what replicas tell each other, every tenth message is lost.
+    // Of what replicas report each other, every tenth message is lost.
     const { links } = scene.cluster;
     for (const link of links) link.loses = () => scene.roll(10) === 0;
     const press = new Press(scene.cluster, { writers: 6, readers: 1, restMs: 20 }, scene.roll);
@@ -31,7 +31,7 @@ describeWith(redisServer, 'A write that was answered by one replica', () => {
     expect(press.truth.tally.codes).toEqual({});
   }, 3_600_000);
 
-  it('is shown by the others although its writer was killed before it could tell', async () => {
+  it('is shown by the others although its writer was killed before it could report', async () => {
     await using scene = await Scene.set({ env: { TTL_CAMPAIGNS_MS: '600000' } });
     const { cluster, upstream } = scene;
     const truth = new Truth(cluster);
@@ -47,7 +47,7 @@ describeWith(redisServer, 'A write that was answered by one replica', () => {
     expect(upstream.requestsTo(/campaigns/).length).toBeLessThanOrEqual(3);
   });
 
-  it('is shown by the others although its writer was cut off before it could tell', async () => {
+  it('is shown by the others although its writer was cut off before it could report', async () => {
     await using scene = await Scene.set({ env: { TTL_CAMPAIGNS_MS: '600000' } });
     const { cluster, upstream } = scene;
     const truth = new Truth(cluster);

@@ -53,18 +53,18 @@ describeWith(redisServer, 'Redis', () => {
     }
   });
 
-  it('is not asked for what a replica has at hand', async () => {
+  it('is not asked for what a replica has cached', async () => {
     const query = '{ account { username } channels { nodes { name } } }';
     for (const replica of [0, 1, 0, 1]) await ask(replica, query);
     await using heard = await monitor(scene.redis.port);
-    // What replicas say while nobody asks anything.
+    // What replicas say while no caller asks anything.
     await pause(WINDOW_MS);
     const usual = new Set(kindsOf(heard.lines()));
     const { length } = heard.lines();
     for (let nth = 0; nth < 500; nth += 1) await ask(nth % 2, query);
     const said = kindsOf(heard.lines().slice(length));
     expect(said.filter((kind) => !usual.has(kind))).toEqual([]);
-    // Each replica tells several times a second that it lives, and nothing else.
+    // Each replica states several times a second that it lives, and nothing else.
     expect(usual.size).toBeLessThanOrEqual(2);
     expect(said.length).toBeLessThan(250);
   });

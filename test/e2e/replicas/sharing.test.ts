@@ -19,7 +19,7 @@ describeWith(redisServer, 'Replicas', () => {
   });
   afterAll(() => scene[Symbol.asyncDispose]());
 
-  /** A user that nobody has asked for yet: how to ask a replica for it, and what reached the upstream. */
+  /** A user that no caller has asked for yet: how to ask a replica for it, and what reached the upstream. */
   const someone = () => {
     lastId += 1;
     const path = `/api/user/${lastId}`;

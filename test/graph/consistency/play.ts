@@ -68,7 +68,7 @@ export const steps = fc.array<Step>(
   { minLength: 6, maxLength: 30 },
 );
 
-/** Lets the event loop turn so many times. */
+/** Lets the event loop turn this many times. */
 export async function turn(times: number): Promise<void> {
   for (let n = 0; n < times; n += 1) {
     await new Promise<void>((resolve) => {
@@ -211,7 +211,7 @@ export class Play {
   }
 }
 
-/** Nobody here gives up waiting for a turn. */
+/** No caller here gives up waiting for a turn. */
 const PATIENT = { prefer: 'wait=600' };
 
 function see(

@@ -180,7 +180,7 @@ const owner = 12;
 
 const userViews: View[] = [
   listView('User', '{ users { databaseId expires } }', [...users, owner], 'expires'),
-  // Nobody who is seeded lives there.
+  // No seeded user lives there.
   listView('User', '{ users(email: "x.example") { databaseId expires } }', [110, 111], 'expires'),
   ...singleViews('User', [...users, owner], 'expires email'),
   {

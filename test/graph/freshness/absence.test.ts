@@ -64,7 +64,7 @@ describe('How fresh it is that there is no such thing', () => {
     });
   });
 
-  it('is told as stale just past the ttl, and read anew behind the reader', async () => {
+  it('is told as stale just past the ttl, and read again behind the reader', async () => {
     await createElsewhere();
     await clock.advance(TTL + 1000);
     const { data, receipt } = await find();
@@ -83,7 +83,7 @@ describe('How fresh it is that there is no such thing', () => {
     expect((await find()).data).toEqual({ channel: { name: 'Made elsewhere' } });
   });
 
-  it('is not said any more past twice the ttl before the pages are read anew', async () => {
+  it('is not said any more past twice the ttl before the pages are read again', async () => {
     await clock.advance(2 * TTL);
     expect(await find()).toMatchObject({ data: { channel: null }, receipt: { calls: PAGES } });
     await createElsewhere();

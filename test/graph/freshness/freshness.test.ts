@@ -35,7 +35,7 @@ describe('How fresh answers are', () => {
     expect((await world.ask(ACCOUNT)).receipt).toMatchObject({ calls: 0, stale: 0 });
   });
 
-  it('reads an answer anew that is long past its ttl while the budget has slots to spare', async () => {
+  it('reads an answer again that is long past its ttl while the budget has slots to spare', async () => {
     await world.ask(ACCOUNT);
     await clock.advance(2 * MINUTE);
     expect((await world.ask(ACCOUNT)).receipt).toMatchObject({ calls: 1, stale: 0, maxAgeMs: 0 });
@@ -56,7 +56,7 @@ describe('How fresh answers are', () => {
     await others;
   });
 
-  it('refreshes nothing that nobody asks for', async () => {
+  it('refreshes nothing that no caller asks for', async () => {
     await world.ask(ACCOUNT);
     await clock.advance(30 * MINUTE);
     expect(world.calls()).toHaveLength(1);

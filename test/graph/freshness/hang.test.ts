@@ -10,7 +10,7 @@ const DASHBOARD =
 /** Calls that it takes when nothing is kept. */
 const CALLS = 5;
 
-describe('A copy at hand while the upstream answers nothing', () => {
+describe('A cached copy while the upstream answers nothing', () => {
   let clock: VirtualClock;
   let world: World;
   let cold: Answer<Row>;
@@ -39,7 +39,7 @@ describe('A copy at hand while the upstream answers nothing', () => {
     await world.close();
   });
 
-  /** Asks, and tells how long it took on the virtual clock. */
+  /** Asks, and reports how long it took on the virtual clock. */
   async function timed(query: string, headers: Record<string, string> = {}) {
     const since = clock.now();
     const took: { ms?: number } = {};

@@ -7,7 +7,7 @@ describe('What is asked for seldom, when more is wanted than can be refreshed in
     expect(found.failed).toBe(0);
     expect(found.busiestMinute).toBeLessThanOrEqual(30);
     expect(found.maxOverIdeal).toBeLessThanOrEqual(1.25);
-    // Two rounds at most, and then no more: nobody reads.
+    // Two rounds at most, and then no more: no caller reads.
     expect(found.afterwards).toBeLessThanOrEqual(2 * entries);
   });
 });

@@ -135,7 +135,7 @@ describe('Mutation.updateAccount', () => {
     },
   );
 
-  it('believes an answer that tells the account more than the input', async () => {
+  it('believes an answer that contains more of the account than the input', async () => {
     const data = { id: '1', email: 'ann@example.com', username: 'ann', expires: null };
     stage.answer(path, {
       error: 0,

@@ -35,7 +35,7 @@ describe('User.apiKey', () => {
     expect(calls).toEqual([`PUT /api/plan/2/user/${USER}`]);
   });
 
-  it('is read anew each time when it is allowed, and never shared', async () => {
+  it('is read again each time when it is allowed, and never shared', async () => {
     const world = await exposing();
     const { data: row } = await world.links<{ data: Row }>(`/api/user/${USER}`);
     const read = () => world.data(`{ user(id: "${USER}") { apiKey } }`);

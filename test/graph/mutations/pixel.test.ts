@@ -61,7 +61,7 @@ describe('Mutation.createPixel', () => {
     expect((await pixels()).nodes[0]).toMatchObject({ type, typeName: spelling });
   });
 
-  it('reads the date, which nobody told, with one page', async () => {
+  it('reads the date, which no response contained, with one page', async () => {
     const { result, calls } = await stage.change(mutation, `Pixel { ${fields} }`);
     expect(calls).toEqual([`POST ${path}`, page]);
     const { __typename, ...row } = result;
@@ -108,7 +108,7 @@ describe('Mutation.createPixel', () => {
     expect(calls).toHaveLength(1);
   });
 
-  it('believes an answer that tells the pixel more than the input', async () => {
+  it('believes an answer that contains more of the pixel than the input', async () => {
     const data = { id: '7', type: 'newpixel', name: 'Tea &amp; cake', tag: 12 };
     stage.answer(path, { error: 0, data: { ...data, date: '2026-01-31 09:30:00' } });
     const { result, calls } = await stage.change(mutation, `Pixel { ${fields} }`);

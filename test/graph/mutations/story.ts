@@ -141,7 +141,7 @@ const ambiguities: readonly (readonly [string, Fault])[] = [
   ['an empty body with status 503', { kind: 'empty', status: 503, applied: true }],
 ];
 
-/** The tests that every write has in common: it is done once, or it is told that nobody knows. */
+/** The tests that every write has in common: it is done once, or its outcome is reported as unknown. */
 export function behavesWhenDisturbed(stage: Stage, story: Story): void {
   const { mutation, typename, wire, check, look, times } = story;
   const entity = `${typename} { __typename }`;

@@ -12,7 +12,7 @@ import { schema } from '../../../src/schema.ts';
 
 const mutations = Object.keys(schema.getMutationType()?.getFields() ?? {});
 
-/** What the mutations are about here: number 7 of its kind, or one whose id nobody knows yet. */
+/** What the mutations are about here: number 7 of its kind, or one with an id that is not known yet. */
 const subjects = [
   { id: 7, item: 'QR:7' },
   { id: undefined, item: 'QR:7' },

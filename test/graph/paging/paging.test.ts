@@ -207,7 +207,7 @@ interface Members extends Record<string, unknown> {
 type Rewrite = Extract<Fault, { kind: 'answer' }>['rewrite'];
 type Body = Record<string, unknown> & { data?: Members };
 
-/** Ways in which installations tell where a list ends: right, wrong, or not at all. */
+/** Ways in which installations report where a list ends: right, wrong, or not at all. */
 const oddities: Readonly<Record<string, (members: Members, body: Body) => unknown>> = {
   'repeats the current page as the next one on the last page': (members) => {
     members.nextpage ??= members.currentpage;

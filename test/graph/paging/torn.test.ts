@@ -73,7 +73,7 @@ describe('A list whose pages were read at different times', () => {
     expect(await world.data('{ channel(id: "3") { name } }')).toEqual({ channel: null });
   });
 
-  it('is noticed by rows that are on two pages where nothing tells how many there are', async () => {
+  it('is noticed by rows that are on two pages where nothing reports how many there are', async () => {
     await world.close();
     upstream.tells = () => undefined;
     const env = { LINKS_BASE_URL: upstream.baseUrl, LINKS_PAGE_SIZE: '10' };
@@ -151,7 +151,7 @@ describe('A list whose pages were read at different times', () => {
     expect(upstream.log.length).toBeLessThanOrEqual(5);
   });
 
-  it('costs nothing for long where each page tells a number of its own', async () => {
+  it('costs nothing for long where each page reports a number of its own', async () => {
     upstream.tells = (_, page) => 100 + page;
     await all();
     for (let round = 0; round < 10; round += 1) await all();

@@ -15,7 +15,7 @@ afterEach(async () => {
   for (const world of open.splice(0)) await world.close();
 });
 
-/** A fresh gateway whose operations may make so many calls, on an API that sends `maxLimit` rows a page. */
+/** A fresh gateway whose operations may make this many calls, on an API that sends `maxLimit` rows a page. */
 async function fresh(options: WorldOptions = {}, maxLimit = 100): Promise<World> {
   const world = await startWorld({
     ...options,
@@ -30,7 +30,7 @@ const codes = (errors: readonly AnswerError[]) => [
   ...new Set(errors.map(({ extensions }) => extensions?.code)),
 ];
 
-/** Asks, and tells what was sent for it and how it was refused. */
+/** Asks, and reports what was sent for it and how it was refused. */
 async function cost(world: World, query: string, headers: Record<string, string> = {}) {
   world.forgetCalls();
   const { data, errors, receipt, text } = await world.ask(query, {}, headers);
@@ -270,7 +270,7 @@ describe('OPERATION_MAX_CALLS', () => {
     expect(first?.extensions).toMatchObject({ limit: LIMIT });
   });
 
-  it('follows a limit that the headers tell', async () => {
+  it('follows a limit that the headers report', async () => {
     const world = await startWorld({
       env: { LINKS_RATE_LIMIT: '30' },
       sandbox: { limit: { requests: 12 } },
@@ -284,7 +284,7 @@ describe('OPERATION_MAX_CALLS', () => {
     expect(first?.extensions).toMatchObject({ code: 'OPERATION_TOO_EXPENSIVE', limit: 12 });
   });
 
-  it('holds for a dry run too, whose plan tells that it does not fit', async () => {
+  it('holds for a dry run too, whose plan shows that it does not fit', async () => {
     const world = await fresh({ env: { OPERATION_MAX_CALLS: '5' } });
     const plan = async (first: number) => {
       const { text } = await world.ask(

@@ -67,7 +67,7 @@ describe('the fields of an operation, after fragments are expanded,', () => {
       `{ ...A ...B } fragment A on Query { ${'account { id } '.repeat(100)} } fragment B on Query { ${'...C '.repeat(100)} } fragment C on Query { account { id } }`,
     ],
     [
-      'in a fragment that nobody uses',
+      'in a fragment that no caller uses',
       `{ account { id } } fragment F on Query { ${'account { id } '.repeat(150)} }`,
     ],
   ])('are refused when they are the same over and over, %s', async (_, query) => {

@@ -61,7 +61,7 @@ describe('A header that may be given once', () => {
 });
 
 describe('A body that does not come', () => {
-  /** So many connections, each with a part of a body, and then a byte every eight seconds. */
+  /** This many connections, each with a part of a body, and then a byte every eight seconds. */
   async function trickle(head: string, count: number): Promise<void> {
     const sockets = await Promise.all(Array.from({ length: count }, open));
     const closed = sockets.map((socket) => once(socket, 'close'));

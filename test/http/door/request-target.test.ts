@@ -136,7 +136,7 @@ describe('A request target', () => {
       socket.write(`${first}GET ${QUERY} HTTP/1.1\r\n${host}\r\n${behind}\r\n\r\n`);
       expect((await text(socket)).match(/^HTTP.*/gm)).toHaveLength(2);
     }
-    // Of a foreign page that is refused the log tells, whether its answer is sent or not.
+    // The log reports a refused foreign page, whether its answer is sent or not.
     expect(door.log()).not.toContain('behind.example');
     await exchange(
       'GET /schema.graphql HTTP/1.1',

@@ -14,7 +14,7 @@ const pages = createBuiltPages(new Codings(true));
 const page = pages.document('console', { data: { text: '</script><b>' } });
 const missing = pages.document('nothing');
 
-/** A build of its own, to be made anew. */
+/** A separate build, which tests can repeat. */
 const folder = mkdtempSync(join(tmpdir(), 'pages-'));
 const own = createBuiltPages(new Codings(true), folder);
 const ownPage = own.document('own');

@@ -21,7 +21,7 @@ export interface Traffic {
 /** What became of the askers' questions. */
 export interface Pressed {
   answered: number;
-  /** Questions that found nobody, or were not answered. */
+  /** Questions that reached no replica, or were not answered. */
   unreachable: number;
   /** Errors by code. */
   readonly codes: Record<string, number>;
@@ -88,7 +88,7 @@ export class Press {
       } catch {
         this.pressed.unreachable += 1;
       }
-      // Whoever is refused or finds nobody asks again, not at once.
+      // A client that is refused or reaches no replica asks again, not immediately.
       await pause(100 + this.#roll(200));
     }
   }
@@ -100,7 +100,7 @@ export class Press {
     }
   }
 
-  /** Asks one replica again and again for what nobody changes. */
+  /** Asks one replica again and again for unchanged data. */
   async #readWarm(replica: number): Promise<void> {
     /** The process that has answered it before. */
     let warm = 0;

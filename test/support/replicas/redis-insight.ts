@@ -41,7 +41,7 @@ export async function sharedState(redis: RedisServer): Promise<SharedState> {
   };
 }
 
-/** Sets the clock of Redis, as scripts see it, so many milliseconds forward; back where that is negative. */
+/** Sets the clock of Redis, as scripts see it, this many milliseconds forward; back where that is negative. */
 export async function setClock(redis: RedisServer, byMs: number): Promise<void> {
   const step = `
     local epoch = cjson.decode(redis.call('HGET', KEYS[1], '#') or 'null')
@@ -51,7 +51,7 @@ export async function setClock(redis: RedisServer, byMs: number): Promise<void> 
   await redis.command('EVAL', step, '1', STATE, String(byMs));
 }
 
-/** Everything that is said to a Redis, as it tells it itself. */
+/** Everything that is said to a Redis, as Redis itself reports it. */
 export interface Monitor extends AsyncDisposable {
   /** One line for each command so far, with its arguments, and for each that a script gave. */
   lines(): readonly string[];

@@ -7,7 +7,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
  */
 export type LinkState = 'open' | 'silent' | 'refused';
 
-/** How Redis begins what it tells a subscriber. */
+/** The start of messages of Redis to a subscriber. */
 const MESSAGE = '>3\r\n$7\r\nmessage\r\n';
 
 /** Where a message ends that begins at a place: behind the name of the channel and the text. */

@@ -15,7 +15,7 @@ interface VersionedRow {
 
 /**
  * What the upstream keeps. Each write gives its row a name that no write before it gave, so the name that
- * a read shows tells which write it shows, and the version of a name when that write took effect.
+ * a read shows identifies the write, and the version of a name when that write took effect.
  */
 export class VersionedRows {
   readonly #rows = new Map<string, VersionedRow>(

@@ -67,7 +67,7 @@ export class Scene implements AsyncDisposable {
   /** One of the replicas. */
   readonly anyReplica = (): number => this.roll(this.cluster.replicas.length);
 
-  /** For whoever has to find out why: what happened when, who came in the fullest window, and what was said. */
+  /** For the reader of a failure: what happened when, who came in the fullest window, and what was said. */
   readonly story = (requests: readonly UpstreamRequest[], events: readonly string[] = []): string =>
     [
       ...events,

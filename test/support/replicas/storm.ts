@@ -4,7 +4,7 @@ import type { Scene } from './scene.ts';
 
 /**
  * Lets faults happen at random for so long: to the replicas or their upstream, to Redis, and to the links
- * between them, each in an order of its own, so that up to three happen at a time. Tells which were when.
+ * between them, each in an order of its own, so that up to three happen at a time. Reports which were when.
  */
 export async function storm(scene: Scene, forMs: number): Promise<string[]> {
   const { roll } = scene;

@@ -15,7 +15,7 @@ afterEach(() => {
 /** What a budget takes an answer to last before it has heard any. */
 const latencyMs = 200;
 
-/** When so many new requests of a caller would leave, in milliseconds from now. */
+/** When this many new requests of a caller would leave, in milliseconds from now. */
 function departures(
   budget: Budget,
   { lane, caller, count }: { lane: 'write' | 'interactive'; caller: string; count: number },

@@ -16,7 +16,7 @@ describe('What the headers say', () => {
     answers: [{ limit, remaining, resetInMs }],
   });
 
-  test('blocks until the upstream begins anew when others have spent the rest', async () => {
+  test('blocks until the upstream starts again when others have spent the rest', async () => {
     const { errand, errands, log, budget, clock } = createWorld();
     await enqueueAll({ budget, clock }, [errand(told(29, 60_000))]);
     await clock.advance(windowMs);

@@ -81,7 +81,7 @@ async function later(clock: VirtualClock, ms: number, startedAt = 12_345): Promi
 const nearly = (ms: number) => expect.closeTo(ms, -1.5);
 
 describe('The journal of leases', () => {
-  test('tells the next process how long what was spent still counts', async () => {
+  test('passes on to the next process how long sent requests still count', async () => {
     const clock = new VirtualClock().rule();
     const key = begin(clock).of('a-key', span);
     const first = key.begin(false);
@@ -180,7 +180,7 @@ describe('The journal of leases', () => {
     },
   );
 
-  test('does not tell the next process of a slot that was given back', async () => {
+  test('does not pass on a slot that was given back', async () => {
     const clock = new VirtualClock().rule();
     const key = begin(clock).of('a-key', span);
     const world = { clock, log: [] };
@@ -197,7 +197,7 @@ describe('The journal of leases', () => {
     const clock = new VirtualClock().rule();
     expect(recalledBy(clock)).toBe(UNKNOWN);
     kill();
-    // Whoever starts again meanwhile knows no more than it did.
+    // A process that starts again meanwhile knows no more than it did.
     expect(recalledBy(await later(clock, WINDOW_MS - 1000))).toBe(UNKNOWN);
     kill();
     expect(recalledBy(await later(clock, WINDOW_MS))).toEqual([]);
@@ -247,7 +247,7 @@ describe('The journal of leases', () => {
     },
   );
 
-  test('tells the next process whether it knows a key', async () => {
+  test('passes on to the next process whether a key is known', async () => {
     const isKnown = (clock: VirtualClock, key = 'a-key'): boolean =>
       open(clock).of(key, span).isKnown;
     const clock = new VirtualClock().rule();
@@ -266,7 +266,7 @@ describe('The journal of leases', () => {
     expect(isKnown(last, 'another-key')).toBe(false);
   });
 
-  test('tells the next processes for ten windows that others use a key, whatever else is noted', async () => {
+  test('passes on for ten windows that others use a key, whatever else is noted', async () => {
     const clock = new VirtualClock().rule();
     const key = begin(clock).of('a-key', span);
     const seenAgo = (next: VirtualClock, name = 'a-key'): number | null => {
@@ -294,7 +294,7 @@ describe('The journal of leases', () => {
   test.each([
     ['headers', { limit: 30, remaining: 10, resetInMs: 60_000 }],
     ['a refusal', { ...silent, refused: { retryAfterMs: 1000 } }],
-  ])('notes that others use its key when %s tell of them', async (_, answer) => {
+  ])('notes that others use its key when %s show them', async (_, answer) => {
     const clock = new VirtualClock().rule();
     const budget = createBudget(clock, 30, WINDOW_MS, begin(clock).of('a-key', span));
     const own = { limit: 30, remaining: 29, resetInMs: 60_000 };

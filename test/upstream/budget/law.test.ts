@@ -361,7 +361,7 @@ describe('The law', () => {
     expect(world.budget.held).toMatchObject([{ id: lengthy.id, lengthy: true }]);
   });
 
-  it('starts over with a limit that is configured anew', () => {
+  it('starts over with a limit that was changed', () => {
     const world = begun(4);
     const { id } = world.asks('one', 'write');
     world.claims('one');

@@ -43,7 +43,7 @@ describe('A lease', () => {
       answers: [{ limit: 30, remaining, resetInMs: 60_000 }],
       latencyMs: 1000,
     });
-    // The first request tells that others use the key, so that it is heard that the next do.
+    // The first request shows that others use the key, so that it is heard that the next do.
     await enqueueAll({ budget, clock }, [errand(told(29))]);
     await clock.advance(1000);
     // Three of ours have left by the first answer, and five of others.
@@ -161,7 +161,7 @@ describe('The reserve', () => {
   });
 });
 
-describe('Whoever cannot wait', () => {
+describe('A caller that cannot wait', () => {
   /** A key on which others were seen long ago: two requests go first, and slots are free for others. */
   async function held(count: number) {
     const world = createWorld();

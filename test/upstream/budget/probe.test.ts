@@ -221,7 +221,7 @@ describe('After a silence', () => {
     expect(await onWire()).toBe(11);
   });
 
-  it('whoever cannot wait goes at once when others were seen long ago', async () => {
+  it('a caller that cannot wait goes at once when others were seen long ago', async () => {
     await share();
     await clock.advance(10 * WINDOW_MS);
     const [, , impatient] = ask(12) as [Job, Job, Job];
@@ -229,14 +229,14 @@ describe('After a silence', () => {
     expect(await onWire()).toBe(3);
   });
 
-  it('whoever cannot wait does not go while others use the key', async () => {
+  it('a caller that cannot wait does not go while others use the key', async () => {
     await share();
     const [, , impatient] = ask(12) as [Job, Job, Job];
     budget.sendNow(impatient);
     expect(await onWire()).toBe(2);
   });
 
-  it('whoever cannot wait does not overtake those who wait for the last slots', async () => {
+  it('a caller that cannot wait does not overtake those who wait for the last slots', async () => {
     ask(1);
     await answer(1);
     const jobs = ask(3);

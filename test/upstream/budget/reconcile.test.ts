@@ -12,7 +12,7 @@ import type { Feedback } from '../../../src/upstream/wire/rate-limit-headers.ts'
 const silent: Feedback = { limit: null, remaining: null, resetInMs: null };
 const rules: Rules = { limit: 30, windowMs: 60_000, marginMs: 0, holdMs: null, ghostMs: null };
 
-/** A budget with one request out, of which the upstream can have counted so many of ours. */
+/** A budget with one request out, of which the upstream can have counted this many of ours. */
 function budgetOf({ countable = 10, remainingHeard = true } = {}): KeyBudget {
   const b = newBudget(rules, 0);
   if (remainingHeard) heard(b, 0, true);

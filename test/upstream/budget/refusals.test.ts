@@ -106,7 +106,7 @@ describe('A refusal', () => {
     },
   );
 
-  test('tells those who wait how long it takes now', async () => {
+  test('informs waiting requests how long it takes now', async () => {
     const { errand, errands, budget, clock, begin } = createWorld(2);
     await begin();
     const [first, second] = errands(2, { latencyMs: 100, answers: [refusal(5000), silent] });

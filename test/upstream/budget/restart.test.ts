@@ -25,7 +25,7 @@ describe('A process that starts', () => {
     expect(log.map(({ start }) => start).slice(4)).toEqual([60_000, 61_000]);
   });
 
-  test('does not count it twice where the headers tell of it too', async () => {
+  test('does not count it twice where the headers report it too', async () => {
     const journal = { ...newKey, recalled: Array<number>(10).fill(40_000) };
     const { errand, budget, clock } = createWorld(30, journal);
     await enqueueAll({ budget, clock }, [errand(told(19))]);

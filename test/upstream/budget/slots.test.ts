@@ -65,7 +65,7 @@ describe('A wall clock that is set back', () => {
 });
 
 describe('A slot that never ends', () => {
-  test('is one less for all others, and keeps nobody else waiting', async () => {
+  test('is one less for all others, and keeps no other request waiting', async () => {
     const { errand, errands, log, budget, clock, begin } = createWorld(3);
     await begin();
     await enqueueAll({ budget, clock }, [errand({ latencyMs: Number.MAX_SAFE_INTEGER })]);

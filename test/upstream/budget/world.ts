@@ -6,7 +6,7 @@ import { VirtualClock } from '../../support/virtual-clock.ts';
 /** The length of the upstream's window in milliseconds, as all of these worlds have it. */
 export const windowMs = 60_000;
 
-/** A budget of so many requests a window under a clock that only the test moves, and errands for it. */
+/** A budget of this many requests a window under a clock that only the test moves, and errands for it. */
 export function createWorld(limit = 30, journal?: KeyJournal) {
   const clock = new VirtualClock().rule();
   const log: Sent[] = [];

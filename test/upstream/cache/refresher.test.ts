@@ -124,7 +124,7 @@ describe('Refresher', () => {
     expect(paths().filter((name) => name === wrong)).toHaveLength(1);
   });
 
-  test('reads anew after a refresh that was not sent', async () => {
+  test('reads again after a refresh that was not sent', async () => {
     const { clock, cache, paths, fill, ask } = await createWorld(6);
     await fill(names(5));
     await clock.advance(2 * TTL);

@@ -24,7 +24,7 @@ async function watching(
   return { ...world, changes, watch, send };
 }
 
-describe('Whoever watches an answer', () => {
+describe('A caller that watches an answer', () => {
   test('is told of a write to it before the writer is, and of the next answer', async () => {
     const { ask, changes, clock, send } = await watching();
     const written = send('thing').then(() => changes.push('written'));

@@ -136,7 +136,7 @@ describeWith(redisServer, 'What is watched on two replicas', () => {
     const both = watchBoth('other', (all) => all.every((each) => each.includes('touched')));
     await a?.send('row of other');
     const told = await both;
-    // Once at first, and here again when a read can succeed anew.
+    // Once at first, and here again when a read can succeed again.
     expect(told.map(([first]) => first)).toEqual(['touched', 'touched']);
     expect(told.flat().filter((change) => change === 'touched').length).toBeLessThanOrEqual(3);
   });

@@ -21,7 +21,7 @@ export const TTL = 60_000;
 /** The credential whose answers are watched. */
 export const credential = { partition: 'p', secret: 'secret' };
 
-/** So many names of things to read. */
+/** The given number of names of things to read. */
 export const names = (count: number): string[] =>
   Array.from({ length: count }, (_, n) => `thing${n}`);
 

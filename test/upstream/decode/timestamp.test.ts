@@ -30,7 +30,7 @@ describe('formatLocalTimestamp', () => {
     expect(formatLocalTimestamp(never, 'Pacific/Apia')).toBe('9999-12-31 23:59:59');
   });
 
-  it('is undone by parseTimestamp at every moment that the spelling can tell apart', () => {
+  it('is undone by parseTimestamp at every moment that the spelling can distinguish', () => {
     const any = fc.integer({ min: Date.UTC(1990, 0) / 1000, max: Date.UTC(2060, 0) / 1000 });
     const changes = ['2026-03-29T01:00Z', '2026-10-25T01:00Z', '2011-12-30T10:00Z'].map(
       (text) => Date.parse(text) / 1000,

@@ -204,7 +204,7 @@ describe('findById', () => {
     expect(client.log).toEqual([]);
   });
 
-  test('ends a scan also where no page tells how many there are', async () => {
+  test('ends a scan also where no page reports how many there are', async () => {
     const { client, find } = createWorld();
     client.tellsLength = false;
     expect(await find([99], list)).toEqual(new Map([[99, null]]));

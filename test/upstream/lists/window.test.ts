@@ -202,7 +202,7 @@ describe('readWindow', () => {
       pageSize: fc.integer({ min: 6, max: 14 }),
       steps: fc.array(fc.array(change, { maxLength: 6 }), { maxLength: 12 }),
       forwards: fc.boolean(),
-      // Backwards, a window has no row before its first one to go by: the total has to tell.
+      // Backwards, a window has no row before its first one to go by: the total has to show it.
       total: fc.boolean(),
     });
     await fc.assert(

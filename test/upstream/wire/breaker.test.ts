@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Breaker } from '../../../src/upstream/wire/wire.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
-/** So many requests in a row that came to nothing. */
+/** The given number of failed requests in a row. */
 function fail(
   breaker: Breaker,
   kind: string,
@@ -125,7 +125,7 @@ describe('The probe of a half-open breaker', () => {
     await clock.advance(2000);
     expect(breaker.openMsFor('qr')).toBe(30_000);
     expect(breaker.openMsFor('account')).toBe(0);
-    // Nobody else asked.
+    // No other caller asked.
     await clock.advance(30_000);
     expect(breaker.openMsFor('qr')).toBe(0);
   });

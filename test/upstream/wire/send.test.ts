@@ -98,7 +98,7 @@ describe('sendOverWire', () => {
     expect(await clock.step()).toBe(false);
   });
 
-  test('knows that a request never left when nobody listens', async () => {
+  test('knows that a request never left when there is no listener', async () => {
     const { send, server } = await listen(() => {});
     await new Promise((resolve) => {
       server.close(resolve);

@@ -17,7 +17,7 @@ const apis = [
   ['market', 'Marketplace'],
 ] as const;
 
-/** What a button adds, and how to tell its fault from the others. */
+/** What a button adds, and how to distinguish its fault from the others. */
 const faults: readonly { readonly label: string; readonly fault: Fault }[] = [
   { label: 'Slow, 3 s', fault: { kind: 'slow', delayMs: 3000 } },
   { label: 'Rate limit, 429', fault: { kind: 'refuse-429', retryAfter: 10 } },

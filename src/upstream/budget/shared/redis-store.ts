@@ -214,7 +214,7 @@ export class RedisStore implements BudgetStore {
 
   /** Returns a permit that was not used, or may not have been granted. */
   async giveBack(id: string): Promise<void> {
-    await this.#tell((b, _, effects) => {
+    await this.#report((b, _, effects) => {
       cancelSlot(b, id);
       effects.dropped.add(id);
       this.#tellEnded(effects, false);
@@ -229,7 +229,7 @@ export class RedisStore implements BudgetStore {
     const { clock, replica } = this.#options;
     const { feedback, key, result } = of;
     const at = clock.now();
-    await this.#tell((b, around, effects) => {
+    await this.#report((b, around, effects) => {
       const isKept = result?.kind === 'shared' && epoch === replica.epoch;
       const flight = b.held.find((slot) => slot.id === id)?.flight;
       endSlot(b, this.#rulesIn(around), around.now, {
@@ -246,7 +246,7 @@ export class RedisStore implements BudgetStore {
 
   /** A lengthy request is still running. */
   async renew(id: string): Promise<void> {
-    await this.#tell((b, around, effects) => {
+    await this.#report((b, around, effects) => {
       renewSlot(b, this.#rulesIn(around), around.now, id, this.#options.replica.id);
       effects.renewed.set(id, this.holdMs);
     });
@@ -296,7 +296,7 @@ export class RedisStore implements BudgetStore {
     messages.push({ text: JSON.stringify(message), always: key !== undefined });
   }
 
-  async #tell(step: DocumentStep<KeyBudget, void>): Promise<void> {
+  async #report(step: DocumentStep<KeyBudget, void>): Promise<void> {
     // Then every earlier permit has expired.
     await this.document.insist(step, 2 * this.holdMs);
   }

@@ -112,7 +112,7 @@ describe('Mutation.updateChannel', () => {
     expect(calls).toHaveLength(1);
   });
 
-  it('believes an answer that tells the channel more than the input', async () => {
+  it('believes an answer that contains more of the channel than the input', async () => {
     stage.answer(path, { error: 0, data: { id: '21', name: 'FAIR', color: '#ABC', starred: '0' } });
     const { result, calls } = await stage.change(
       `updateChannel(input: { id: ${trade}, name: "Fair" })`,

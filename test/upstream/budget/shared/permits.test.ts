@@ -18,7 +18,7 @@ const STATE = '{gateway:1}:state';
 const WINDOW_MS = 60_000;
 const shared = { kind: 'shared' } as const;
 
-/** A stage with so many replicas whose leases run, where what is left is known. */
+/** A stage with this many replicas whose leases run, where what is left is known. */
 async function stageOf(names: readonly string[], limits?: { readonly limit?: number }) {
   const stage = await ledgerStage(limits);
   const parties: Party[] = [];
@@ -138,7 +138,7 @@ describeWith(redisServer, 'a read', () => {
     await a.ended('a1', { key: 'campaigns', result: shared });
     expect(stage.messages().at(-1)).toMatchObject({ kind: 'ended', key: 'campaigns', kept: true });
     expect((await b.claim([{ ...want, id: 'b2' }])).verdicts).toEqual(['landed']);
-    // Whoever has that answer already wants a newer one.
+    // A caller that has that answer already wants a newer one.
     expect((await b.claim([{ ...want, id: 'b3', newer: b.actor.now }])).verdicts).toEqual(['go']);
     await b.store.giveBack('b3');
     const { answered, held } = await stage.budget();
@@ -152,14 +152,14 @@ describeWith(redisServer, 'a read', () => {
     await a.ended('a1', { key: 'campaigns', result: shared });
     expect((await b.claim([{ ...want, id: 'b1', ttlMs: 0 }])).verdicts).toEqual(['go']);
     await b.store.giveBack('b1');
-    // What it keeps was asked for before Redis lost its memory: nobody else may find it by that.
+    // What it keeps was asked for before Redis lost its memory: no other replica may find it by that.
     await a.claim([{ ...want, id: 'a2', key: 'pixels' }]);
     await a.ended('a2', { key: 'pixels', result: shared, epoch: 'an epoch before' });
     expect(stage.messages().at(-1)).toMatchObject({ key: 'pixels', kept: false });
     expect((await b.claim([{ ...want, id: 'b2', key: 'pixels' }])).verdicts).toEqual(['go']);
   });
 
-  it('is asked for anew once a write has touched it, or its replica is not heard of any more', async () => {
+  it('is requested again once a write has touched it, or its replica is not heard of any more', async () => {
     const { parties } = await stageOf(['a', 'b']);
     const [a, b] = parties;
     await a.claim([{ ...want, id: 'a1' }]);
