@@ -179,10 +179,10 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
     if (this.#pumpsSoon) return;
     this.#pumpsSoon = true;
     queueMicrotask(() => {
-      const tellsNow = this.#informsSoon;
+      const informsNow = this.#informsSoon;
       this.#pumpsSoon = false;
       this.#informsSoon = false;
-      if (tellsNow) this.tellDelay();
+      if (informsNow) this.tellDelay();
       this.#pump();
     });
   }
