@@ -32,7 +32,7 @@ it('goodput', async () => {
   record({
     bench: 'goodput',
     about:
-      '20 page views per second of 5 dashboards, which need 27 upstream reads in total, for three minutes with a limit of 30 calls per minute and an upstream at a distance of 40 ms. The gateway is a separate process, and so is a gateway without a limit next to it. Where the key is shared, another program uses it in bursts, and after each burst a page is opened that needs 4 uncached reads.',
+      '20 page views per second of 5 dashboards for three minutes. The dashboards need 27 upstream reads in total; the limit is 30 calls per minute, and the upstream is at a distance of 40 ms. The gateway is a separate process, and so is a gateway without a limit next to it. Where the key is shared, another program uses it in bursts, and after each burst a page is opened that needs 4 uncached reads.',
     figures: [
       ...alone('fixed window', fixed, free),
       ...alone('sliding window', sliding, free),
