@@ -214,7 +214,7 @@ async function startEmbedded({ sandboxPorts: { links, market } }: Config): Promi
   } catch (error) {
     const cause = error instanceof Error ? error.message : String(error);
     throw new ListenError(
-      `The embedded sandbox cannot start (${cause}). Change SANDBOX_LINKS_PORT or SANDBOX_MARKET_PORT; without them it takes free ports.`,
+      `The embedded sandbox cannot start (${cause}). Change SANDBOX_LINKS_PORT or SANDBOX_MARKET_PORT; without them, it uses free ports.`,
       { cause: error },
     );
   }

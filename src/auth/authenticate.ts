@@ -2,7 +2,7 @@ import type { Digest } from '../digest.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import type { Viewer } from './viewer.ts';
 
-/** What of a request identifies its sender. */
+/** The parts of a request that identify its sender. */
 interface Presented {
   /** The `Authorization` header. */
   readonly authorization: string | undefined;
@@ -17,7 +17,7 @@ interface Presented {
  */
 export type Authenticate = (presented: Presented) => Viewer | Promise<Viewer>;
 
-/** What of the world the ways to authenticate need. */
+/** The dependencies of the authenticators. */
 export interface AuthWorld {
   readonly clock: Clock;
   /** Makes names of keys that say nothing about the keys. */
@@ -39,7 +39,7 @@ export interface JwtConfig {
   readonly rolesClaim: string;
 }
 
-/** How callers are known. */
+/** How callers are authenticated. */
 export type AuthConfig =
   | { readonly mode: 'none' }
   | { readonly mode: 'token'; readonly file: string }

@@ -2,7 +2,7 @@ import type { AuthConfig, Authenticate, AuthWorld } from './authenticate.ts';
 import { createPassthrough } from './passthrough.ts';
 import { createTokenCheck } from './token.ts';
 
-/** The way to authenticate that the operator chose. */
+/** Creates the configured authenticator. */
 export function createAuthenticator(config: AuthConfig, world: AuthWorld): Authenticate {
   switch (config.mode) {
     case 'none':

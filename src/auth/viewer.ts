@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.ts';
 import type { Credential } from './credential.ts';
 
-/** What a caller may do, from least to most; each role may do what those before it may. */
+/** The roles in ascending order; each includes the permissions of those before it. */
 export const roles = ['viewer', 'editor', 'admin'] as const;
 
 /** One of `roles`: a viewer reads, an editor also writes, an admin also manages plans and users. */
@@ -11,7 +11,7 @@ export type Role = (typeof roles)[number];
 export interface Viewer {
   /** For the fair order, and for logs: never a key or a token. */
   readonly name: string;
-  /** `null`: known, and allowed nothing. */
+  /** `null` for an authenticated caller without permissions. */
   readonly role: Role | null;
   /** The caller's own key of the link-management API; absent when the gateway's own key is used. */
   readonly linksCredential?: Credential;

@@ -80,7 +80,7 @@ function readJwt(reader: EnvironmentReader): JwtConfig {
   }
   if (secret !== null && secret.length < MIN_SECRET_LENGTH) {
     reader.fault(
-      `AUTH_JWT_SECRET is shorter than ${MIN_SECRET_LENGTH} characters and can be guessed from a token. Set a longer one, at the identity provider too.`,
+      `AUTH_JWT_SECRET is shorter than ${MIN_SECRET_LENGTH} characters and can be guessed from a token. Set a longer one, here and at the identity provider.`,
     );
   }
   for (const name of ['AUTH_JWT_ISSUER', 'AUTH_JWT_AUDIENCE']) {

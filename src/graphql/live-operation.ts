@@ -18,7 +18,7 @@ export interface LiveOperation {
   readonly key: string;
 }
 
-/** Takes from a request what its live query is run with. Comments, other operations and undeclared variables stay behind. */
+/** Extracts the inputs of a live query from a request, without comments, other operations and undeclared variables. */
 export function liveOperationOf(
   document: DocumentNode,
   operation: OperationDefinitionNode,

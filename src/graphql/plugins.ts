@@ -47,9 +47,9 @@ export function gatewayPlugins(options: PluginOptions): readonly (GatewayPlugin 
   return [
     // First, since it begins the record that the hooks of all others write to, and refuses what they need not see.
     useRequests(options),
-    // Behind authentication: an unknown caller may not add a text to those that are remembered.
+    // After authentication, because an unknown caller must not add a remembered text.
     persistedOperations ? useAllowList(persistedOperations) : useAutomaticPersistence(),
-    // Takes the place of the parser, so that what it refuses is never validated.
+    // Replaces the parser, so that a rejected text is never validated.
     useOperationLimits(texts, options),
     // Provides incremental results, which the plugins below receive as an async iterable.
     useDeferStream() as Plugin,

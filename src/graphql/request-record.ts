@@ -18,7 +18,7 @@ interface SocketContext {
 
 /** What a plugin has learned of a request, for its own later hooks and for the other plugins. */
 export interface RequestRecord {
-  /** What the door has decided about it. */
+  /** The decisions of the door about it. */
   readonly admission: Admission;
   readonly requestId: string;
   /** Its `Accept` header; `null` if that only accepts JSON. */
@@ -39,7 +39,7 @@ export interface RequestRecord {
   readonly names: RequestNames | null;
   /** The ingredients of its response, once it is known that it can be remembered. */
   remembering: Remembering | null;
-  /** Gives back the room that its body has taken, once nothing of the request is kept any more. */
+  /** Releases the memory of its body when no part of the request is stored any more. */
   letGoOfBody: () => void;
   /** The events of its response, if it is a live query. */
   live: LiveStream | null;

@@ -1,10 +1,10 @@
 import type { Clock } from '../scheduling/clock.ts';
 import type { EventName, EventRows } from './events.ts';
 
-/** What is counted is emitted after this many milliseconds at the latest: it belongs to its minute. */
+/** Maximum delay before counts are emitted, in milliseconds, so that they belong to the right minute. */
 const EMIT_AFTER_MS = 60_000;
 
-/** Reads events: a method for each name that it reads, called at once. None may throw. */
+/** Reads events: a method for each name that it reads, called synchronously. None may throw. */
 export type EventReader = { readonly [Name in EventName]?: (row: EventRows[Name]) => void };
 
 /** Runs work as a part of the operation or the request that `of` identifies, as in its span. */
@@ -12,10 +12,10 @@ type Within = <T>(of: object, work: () => T) => T;
 
 type Read = (row: unknown) => void;
 
-/** What happens in the gateway, as one stream of typed events: producers emit, readers read in the order of `add`. */
+/** The stream of typed events of the gateway: producers emit, readers read in the order of `add`. */
 export class EventStream {
   readonly #readers: EventReader[] = [];
-  /** The methods for each name that was emitted, until another reader comes. */
+  /** The methods for each emitted name, until a reader is added. */
   #methods: { [Name in EventName]?: readonly Read[] } = {};
   /** `null` without spans: `operationBegan` has no reader then. */
   readonly within: Within | null;
@@ -24,13 +24,13 @@ export class EventStream {
     this.within = within;
   }
 
-  /** Adds a reader, behind those that are there. */
+  /** Adds a reader after the existing ones. */
   add(reader: EventReader): void {
     this.#readers.push(reader);
     this.#methods = {};
   }
 
-  /** Holds events of these names for a reader that is still to be loaded: it gets them in order, in its place. */
+  /** Buffers events of these names for a reader that is loaded later: it gets them in order, in its place. */
   hold(names: readonly EventName[]): (reader: EventReader) => void {
     const held: ((reader: EventReader) => void)[] = [];
     const hold = <Name extends EventName>(name: Name) => ({
@@ -107,10 +107,10 @@ export function emitReadsInBulk(options: BulkOptions): void {
   });
 }
 
-/** Characters of a name that are kept: callers choose operations' names, identity providers those of callers. */
+/** Maximum length of a stored name: callers choose operation names, identity providers choose caller names. */
 const LONGEST_NAME = 64;
 
-/** A name of bounded length, to be kept. A copy: a part of a text would keep all of the text in memory. */
+/** A name of bounded length, for storage. It is a copy, because a part of a text keeps the whole text in memory. */
 export function copiedName(name: string): string {
   const short = name.length <= LONGEST_NAME ? name : `${name.slice(0, LONGEST_NAME - 1)}…`;
   return Buffer.from(short, 'utf8').toString('utf8');

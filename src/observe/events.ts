@@ -9,16 +9,16 @@ export interface EventRows {
   readonly listening: { readonly version: string };
   /** The gateway is about to stop. */
   readonly draining: null;
-  /** A fact about the process as a whole, for the log alone. */
+  /** A fact about the whole process, only for the log. */
   readonly notice: {
     readonly message: string;
     readonly facts?: Readonly<Record<string, string | number | boolean>>;
   };
-  /** Something that the operator should fix, in one sentence of ours. */
+  /** A problem that the operator should fix, in one sentence without external text. */
   readonly complaint: { readonly sentence: string };
-  /** A bug of ours, with the id of the request whose work caused it, if there is one. */
+  /** A bug of the gateway, with the id of the request that caused it, if there is one. */
   readonly defect: { readonly error: unknown; readonly requestId?: string | undefined };
-  /** A scrape or the console is about to read: what is counted in bulk is emitted now. */
+  /** A scrape or the console is about to read: bulk counts are emitted now. */
   readonly look: null;
 
   /** An HTTP request has arrived, in the span that an instrumentation of the server may have begun for it. */
@@ -35,13 +35,13 @@ export interface EventRows {
     readonly operation: object | null;
     readonly record: OperationRecord;
   };
-  /** One operation was answered on the fast path. */
+  /** One operation was served on the fast path. */
   readonly answered: { readonly request: IncomingMessage; readonly record: OperationRecord };
-  /** Operations answered on the fast path since the last such event. */
+  /** Operations served on the fast path since the last such event. */
   readonly answeredInBulk: {
     /** From remembered bytes. */
     readonly remembered: number;
-    /** Executed over what the cache holds. */
+    /** Executed with cached data. */
     readonly executed: number;
     readonly names: AnswersByName;
     /** Age of the oldest answer among them, in milliseconds. */
@@ -52,7 +52,7 @@ export interface EventRows {
   readonly read: ReadRow;
   /** Reads answered since the last such event, by upstream, resource and result. */
   readonly reads: ReadRow & { readonly times: number };
-  /** A request begins to wait in its lane, or does not any more. */
+  /** A request starts or stops waiting in its lane. */
   readonly queue: { readonly upstream: UpstreamName; readonly change: 1 | -1 };
   /** A request got its slot after `ms` milliseconds in its lane. */
   readonly waited: {
@@ -69,7 +69,7 @@ export interface EventRows {
   };
   /** `count` requests of other programs now count against a key. */
   readonly foreign: { readonly upstream: UpstreamName; readonly count: number };
-  /** After a refusal nothing is sent under a key for `ms` milliseconds. */
+  /** After a refusal, no request is sent with a key for `ms` milliseconds. */
   readonly paused: { readonly upstream: UpstreamName; readonly ms: number };
   /** A member of a response differs from the documentation; `field` is `resource.member`. */
   readonly surprise: { readonly upstream: UpstreamName; readonly field: string };
@@ -79,9 +79,9 @@ export interface EventRows {
   readonly permit: { readonly upstream: UpstreamName; readonly outcome: PermitOutcome };
   /** A write is known to all replicas. */
   readonly settled: { readonly how: SettledHow; readonly ms: number };
-  /** Redis cannot be reached from now on, or can be again. */
+  /** Redis became unreachable or reachable. */
   readonly outage: { readonly isOut: boolean };
-  /** Redis has another memory than before. */
+  /** Redis has lost its data. */
   readonly epoch: null;
   /** An entry in Redis was unusable. */
   readonly unreadable: null;
@@ -93,7 +93,7 @@ export interface EventRows {
     /** One of few phrases. */
     readonly reason: string;
     readonly durationMs: number;
-    /** What was sent. */
+    /** The sent events and bytes. */
     readonly events: number;
     readonly bytes: number;
   };
@@ -123,14 +123,14 @@ export interface Asker {
   readonly operation: string | null;
 }
 
-/** Why a request leaves. */
+/** Why a request is sent. */
 export interface RequestOrigin {
   readonly lane: QueueLane;
   /** The caller to which its slot is charged; `null` for a refresh. */
   readonly caller: string | null;
   /** The operation that it is sent for; `null` for a refresh, and if the operation is unknown. */
   readonly asker: Asker | null;
-  /** Whether there is a valid response already: only its ttl made this necessary. */
+  /** Whether a valid response exists, so that only its ttl made this request necessary. */
   readonly renews: boolean;
 }
 
@@ -147,21 +147,21 @@ interface UpstreamRequest extends RequestOrigin {
 }
 
 /**
- * Whose fault it is that a request brought nothing: the upstream's as a whole, its for this kind of
- * resource, or the caller's, whose bytes ended early or came as they pleased, or whose own key is not accepted.
+ * The cause of a failed request: the whole upstream, this kind of resource, or the caller, whose upload was incomplete or
+ * slow, or whose own key was rejected.
  */
 export type Fault = 'host' | 'resource' | 'caller';
 
 /** How an upstream request ended. */
 export interface UpstreamOutcome {
   /**
-   * `REFUSED`: by the rate limit. `CANCELED`: the bytes to send ended early. `LATE`: it did not leave, since its
-   * slot was given too long ago.
+   * `REFUSED`: by the rate limit. `CANCELED`: the bytes to send ended early. `LATE`: not sent, because its slot was granted
+   * too long ago.
    */
   readonly code: 'OK' | 'REFUSED' | 'CANCELED' | 'LATE' | ErrorCode;
   /** Absent if the upstream has responded, even with a refusal. */
   readonly fault?: Fault | undefined;
-  /** What it was about, e.g. `qr`: a list as well as a row of it. */
+  /** The kind of resource, e.g. `qr`, for a list and for its rows. */
   readonly kind?: string;
   /** Why it failed, for the operator's log only. */
   readonly cause?: unknown;
@@ -206,7 +206,7 @@ export interface TraceOrigin {
 /** How long the wait of a writer for other replicas took, and how it ended. */
 export type SettledHow = 'acks' | 'lease' | 'epoch' | 'gave_up';
 
-/** What came of a request's claim for a slot that replicas share. */
+/** The result of a request's claim for a shared slot. */
 export type PermitOutcome = 'go' | 'join' | 'landed' | 'unsent' | 'doubtful';
 
 /** How often operations of a name were answered on the fast path, and how many cached reads they used. */

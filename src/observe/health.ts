@@ -8,21 +8,21 @@ const FAILURES_TO_DOUBT = 3;
 /** Unless all were about one kind of resource, which can fail alone. */
 const KINDS_TO_DOUBT = 2;
 const DOUBT_MS = 60_000;
-/** For how long the failures of one kind of resource are told while the others are answered. */
+/** Time for which failures of one kind of resource are reported while the others succeed. */
 const KIND_MS = 300_000;
 
-/** Requests to an upstream that have failed in a row, with no usable answer between them. Moments are on `clock.now()`. */
+/** Requests to an upstream that have failed in a row, without a usable response between them. Times are on `clock.now()`. */
 interface FailureRun {
   /** Of the latest, in a few words, e.g. `HTTP 500 with HTML`. */
   readonly reason: string;
   readonly since: number;
   readonly lastAt: number;
   readonly inARow: number;
-  /** What all of them asked for; `null` where several kinds of resources fail, or the host. */
+  /** The kind of resource of all of them; `null` if several kinds or the host fail. */
   readonly resource: string | null;
 }
 
-/** How the requests to one upstream have ended. */
+/** The results of the requests to one upstream. */
 interface UpstreamHealth {
   /** Of the latest answer, be it a refusal, on `clock.now()`; `null` before the first. */
   answeredAt: number | null;
@@ -38,14 +38,14 @@ interface UpstreamHealth {
 /** Among the kinds, represents an unreachable host. */
 const EVERYTHING = '*';
 
-/** Outcomes that say nothing about the upstream. */
+/** Outcomes that reveal nothing about the upstream. */
 const NOT_OF_THE_UPSTREAM: ReadonlySet<string> = new Set([
   'CANCELED',
   'LATE',
   'INTERNAL_SERVER_ERROR',
 ]);
 
-/** Outcomes that brought nothing, and are not due to what was asked for. */
+/** Failures that are not caused by the requested object. */
 const FAILURES: ReadonlySet<string> = new Set([
   'UPSTREAM_UNAVAILABLE',
   'UPSTREAM_TIMEOUT',
@@ -65,14 +65,14 @@ export class Health implements EventReader {
     this.#clock = clock;
   }
 
-  /** When the upstream answered last, be it with a refusal, on `clock.now()`; `null` before the first answer. */
+  /** When the latest response arrived, even a refusal, on `clock.now()`; `null` before the first. */
   answeredAt(upstream: UpstreamName): number | null {
     return this.#upstreams[upstream].answeredAt;
   }
 
   /**
-   * The failures in a row of an upstream; where it answers other requests, those of the kind of resource that failed
-   * last, within the last five minutes. `null` where nothing fails.
+   * The failures in a row of an upstream; if other requests succeed, those of the kind of resource that failed last, within
+   * the last five minutes. `null` if none fails.
    */
   failuresOf(upstream: UpstreamName): FailureRun | null {
     const { run, runs } = this.#upstreams[upstream];
@@ -107,10 +107,10 @@ export class Health implements EventReader {
     }
     if (FAILURES.has(code) && fault !== 'caller') {
       health.run = longer(health.run, row);
-      // Whether the host is reached is no matter of a kind.
+      // A reachable host does not depend on the kind.
       if (fault !== 'host') health.runs.set(kind, longer(health.runs.get(kind) ?? null, row));
     } else {
-      // What failed for an outage as a whole is over with it.
+      // Failures of a complete outage end with it.
       if (health.run?.resource === null) health.runs.clear();
       health.run = null;
       health.runs.delete(kind);
@@ -118,7 +118,7 @@ export class Health implements EventReader {
   }
 }
 
-/** A run with one failure more. */
+/** A run with one additional failure. */
 function longer(
   run: FailureRun | null,
   { at, outcome, request }: EventRows['requestEnded'],

@@ -7,7 +7,7 @@ import { createScrub, type Scrub } from './log/scrub.ts';
 import { createLazyMetrics } from './metrics/lazy-metrics.ts';
 import type { Gauges, Metrics } from './metrics/metrics.ts';
 
-/** The stream of events, and all that reads it. */
+/** The stream of events, and its readers. */
 export interface Telemetry {
   readonly events: EventStream;
   readonly health: Health;
@@ -15,17 +15,17 @@ export interface Telemetry {
   readonly metrics: Metrics | null;
   /** The recent past; `null` if nothing is counted. */
   readonly history: History | null;
-  /** Makes a text that is not ours fit to be shown. */
+  /** Removes secrets from an external text. */
   readonly scrub: Scrub;
 }
 
-/** What telemetry is made of. */
+/** The dependencies of telemetry. */
 interface TelemetryOptions {
   readonly clock: Clock;
   readonly logLevel: LogLevel;
   /** The target of the log; without it only unexpected errors are written, to standard error. */
   readonly stream: LogStream | undefined;
-  /** Blackened wherever they should turn up. */
+  /** Secrets that are removed from all texts. */
   readonly secrets: readonly string[];
   /** What is read at every scrape; `null` when nothing is counted. */
   readonly gauges: Omit<Gauges, 'reachable' | 'failedShare'> | null;

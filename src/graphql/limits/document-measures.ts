@@ -68,7 +68,7 @@ export interface DocumentMeasures {
   readonly pairs: number;
 }
 
-/** What an operation or a fragment comes to. */
+/** The measures of an operation or a fragment. */
 interface Extent {
   /** The nesting of selections at which it was measured. */
   readonly level: number;
@@ -230,7 +230,7 @@ class DocumentWalk {
     extent.directives += fragment.directives;
   }
 
-  /** `null` for a fragment that is not there, which is for validation to say. */
+  /** `null` for a missing fragment, which validation reports. */
   #measureFragment(name: NameNode, level: number): Extent | null {
     const known = this.#measured.get(name.value);
     if (known === null) throw endless(name);

@@ -21,7 +21,7 @@ import { type AskedFor, countRows } from './rows.ts';
 import { checkText, hasMoreLines, tooExpensive } from './text.ts';
 import { examine, type Findings } from './validity.ts';
 
-/** What a caller reads who asks for a subscription, and what one reads who opens a WebSocket. */
+/** The advice for callers that send a subscription or open a WebSocket. */
 export const ASK_LIVE =
   'To receive updates, send a query with the directive @live, such as "query @live { channels(first: 5) { nodes { name } } }", by HTTP POST with "Accept: text/event-stream".';
 
@@ -30,10 +30,10 @@ const MAX_NESTING = 1000;
 /** Lines of a text in which errors have locations: to find the line, all before it are counted. */
 const MAX_LINES = 300;
 
-/** Ids that all `nodes` of an operation may have: finding one costs several times what a row of a list does. */
+/** Maximum number of ids in all `nodes` of an operation: each costs several times as much as a row of a list. */
 const MAX_IDS = 5000;
 
-/** What is found out once of a document that is remembered. */
+/** The stored findings of a remembered document. */
 interface KnownDocument {
   readonly input: InputPlan;
   /** The maximum that an operation can request with any variables. */

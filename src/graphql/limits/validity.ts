@@ -82,7 +82,7 @@ function namesTypes({ fragments, inlineFragments }: DocumentTraits): boolean {
   return fragments > 0 || inlineFragments;
 }
 
-/** Thrown at the first complaint: what is wrong with a document is for Yoga to say. */
+/** Thrown at the first error: Yoga reports the errors of a document. */
 const NOT_VALID = Symbol('not valid');
 
 /** What is found out of a valid document on the walk that finds it valid. */

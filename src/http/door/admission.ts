@@ -14,7 +14,7 @@ interface DoorRules {
   readonly hostGuard: HostGuard;
 }
 
-/** Decides about each request once, in front of all routes. */
+/** Decides about each request once, before all routes. */
 export class Door {
   readonly #rules: DoorRules;
   /** Most requests in a row name the same host. */
@@ -53,10 +53,10 @@ export class Door {
   }
 }
 
-/** What is known of a request by the way it came. */
+/** The properties of a request that depend on its transport. */
 interface Arrived {
   readonly draining: boolean;
-  /** What is wrong with its target or its headers, as a sentence; `null` if nothing is. */
+  /** The error of its target or its headers, as a sentence; `null` if there is none. */
   readonly fault: string | null;
   readonly host: HostStanding;
   /** `null` for one that came through `fetch`. */
@@ -196,7 +196,7 @@ function readTarget(request: IncomingMessage): boolean {
   return true;
 }
 
-/** What may be said once only: a proxy in front may have gone by another one than Node does. */
+/** Headers that must not be repeated: a proxy may have used another value than Node does. */
 const ONCE = ['host', 'authorization'] as const;
 
 /** The header of a request that is repeated although it must not be; `null` if there is none. */

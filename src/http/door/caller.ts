@@ -3,7 +3,7 @@ import type { Clock } from '../../scheduling/clock.ts';
 import type { Caller } from '../../upstream/operation.ts';
 import { Receipt } from '../../upstream/receipt.ts';
 
-/** Settles on what terms upstreams are called for a request: once for every route. */
+/** Determines the caller and the limits of upstream requests, once for all routes. */
 export interface Callers {
   /** A viewer as the caller of one request, with a new receipt. */
   callerOf(viewer: Viewer, request: CallerTerms): Caller;

@@ -1,21 +1,21 @@
-/** The time over which is counted, in columns of equal length; the last of them is under way. */
+/** The counted time span, in columns of equal length; the last one is the current one. */
 interface Span {
   readonly columns: number;
   readonly columnMs: number;
 }
 
-/** An hour, of which five minutes at a time fall out. */
+/** An hour, in columns of five minutes. */
 export const HOUR: Span = { columns: 12, columnMs: 300_000 };
-/** Five minutes, of which ten seconds at a time fall out. */
+/** Five minutes, in columns of ten seconds. */
 export const FIVE_MINUTES: Span = { columns: 30, columnMs: 10_000 };
 
 /** The largest count that is kept. */
 const MOST = 0xffff_ffff;
 
-/** What is added to fields: pairs of a field and a number, which is below 0 for what is taken back. */
+/** Additions to fields: pairs of a field and a number, which is negative for a reversal. */
 export type Amounts = readonly (readonly [field: number, times: number])[];
 
-/** Counts of a span, by field: what is older falls out, a column at a time. Moments are milliseconds on `clock.now()`. */
+/** Counts of a span, by field; older columns are removed. Times are milliseconds on `clock.now()`. */
 export class Counts {
   /** Column by column, each with all fields. */
   readonly #counts: Uint32Array;
@@ -31,13 +31,13 @@ export class Counts {
     this.#column = this.#columnOf(now);
   }
 
-  /** Adds to the column of a moment. What is older than the span has no column any more. */
+  /** Adds to the column of a given time. Older times than the span have no column. */
   add(at: number, amounts: Amounts): void {
     const start = this.#startOf(at);
     if (start !== null) for (const [field, times] of amounts) this.#add(start + field, times);
   }
 
-  /** Makes a field of the column of a moment this large at least. */
+  /** Raises a field of the column of a given time to at least this value. */
   raise(at: number, field: number, value: number): void {
     const start = this.#startOf(at);
     if (start === null) return;
@@ -62,7 +62,7 @@ export class Counts {
     return sums;
   }
 
-  /** Takes in what another one with the same fields and span has counted, each in its own column. */
+  /** Adds the counts of another object with the same fields and span, column by column. */
   merge(other: Counts): void {
     this.#advance(other.#column);
     other.#advance(this.#column);
@@ -96,8 +96,8 @@ export class Counts {
 }
 
 /**
- * Counts by name, of a bounded number of names however many there are: the one that was not used for the longest goes,
- * and what was counted for it is kept under `others`.
+ * Counts by name, for a bounded number of names: the least recently used name is removed, and its counts are added to
+ * `others`.
  */
 export class CountTable {
   readonly #fields: number;
@@ -137,7 +137,7 @@ export class CountTable {
     return [...this.#rows].map(([name, counts]) => [name, counts.sums(now)]);
   }
 
-  /** The sums of the names that have gone. */
+  /** The sums of the removed names. */
   others(now: number): number[] {
     return this.#others.sums(now);
   }

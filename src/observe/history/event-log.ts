@@ -1,14 +1,14 @@
 import type { Clock } from '../../scheduling/clock.ts';
 
-/** Groups of one kind that are remembered. */
+/** Maximum number of groups of one kind. */
 const GROUPS = 12;
-/** Callers and requests of one group that are. */
+/** Maximum number of callers and requests of one group. */
 const CALLERS = 5;
 const REQUESTS = 10;
 /** An event after a longer pause begins a new group, in milliseconds. */
 const PAUSE_MS = 300_000;
 
-/** What a line of the list is about. */
+/** The kind of a line of the list. */
 type LoggedKind =
   | 'refused'
   | 'failed'
@@ -24,19 +24,19 @@ export interface LoggedEvent {
   readonly kind: LoggedKind;
   /** A few words. They name no caller and no key. */
   readonly text: string;
-  /** A code, or what an upstream did; `null` where the text says it all. */
+  /** A code, or the cause of an upstream failure; `null` if the text is sufficient. */
   readonly cause: string | null;
   readonly count: number;
   /** The first and the latest, in milliseconds since 1970. */
   readonly firstAt: number;
   readonly at: number;
-  /** Whom it happened to, the latest first; at most 5. */
+  /** The affected callers, the latest first; at most 5. */
   readonly callers: readonly string[];
-  /** The ids of the requests in which it did, the latest first; at most 10. */
+  /** The ids of the affected requests, the latest first; at most 10. */
   readonly requestIds: readonly string[];
 }
 
-/** Whom an event happened to. */
+/** The caller and the request of an event. */
 interface Affected {
   readonly caller: string | null;
   readonly requestId: string | null;

@@ -10,7 +10,7 @@ const FILE = 'history.json';
 const FORMAT = 1;
 /** An hour takes a tenth of it at most. */
 const MAX_BYTES = 2 * 1024 * 1024;
-/** So often it is written, in milliseconds. */
+/** Interval between two writes, in milliseconds. */
 const WRITE_MS = 60_000;
 const LONGEST_VERSION = 64;
 const MOST_STARTS = 20;
@@ -22,13 +22,13 @@ interface HistoryFileOptions {
   readonly past: Past;
   /** Called before the past is written, so that it is complete. */
   readonly look: () => void;
-  /** Told in one sentence why an hour of history does not survive. */
+  /** Called with one sentence: why the history cannot be saved. */
   readonly complain: (sentence: string) => void;
 }
 
 /**
- * Keeps the past of the console over restarts, in a file beside the journal: it takes in what the process before has left,
- * and writes once a minute and at the end. What goes wrong is a line of the log, and nothing more: the past is for people.
+ * Saves the history of the console across restarts, in a file next to the journal: it reads the file of the previous
+ * process, and writes once a minute and at shutdown. Failures are only logged, because the history is only for display.
  */
 export class HistoryFile {
   readonly #options: HistoryFileOptions;
@@ -88,7 +88,7 @@ export class HistoryFile {
   }
 }
 
-/** What a file says. @throws TypeError where it is none of ours. */
+/** Parses a file. @throws TypeError if it has another format. */
 function savedPastOf(value: unknown): SavedPast {
   const { at, format, lastStepAt, operations, sends, starts } = membersOf(value);
   if (format !== FORMAT) throw damaged();

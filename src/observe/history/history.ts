@@ -16,10 +16,10 @@ import { Past } from './past.ts';
 import { type Recent, RecentCounts } from './recent.ts';
 import type { StepColumns } from './send-steps.ts';
 
-/** Names of operations, and pairs of a caller and a resource, that are counted on their own. */
+/** Maximum number of separately counted operation names, and of pairs of a caller and a resource. */
 const OPERATIONS_COUNTED = 128;
 const SPENDERS_COUNTED = 400;
-/** Resources are words of ours: more than there are. */
+/** Maximum number of resources: more than exist. */
 const RESOURCES_COUNTED = 64;
 
 /** The fields of a resource. */
@@ -27,7 +27,7 @@ const READS = 0;
 const HITS = 1;
 const RENEWALS = 2;
 
-/** Requests that one caller, or refreshes, have spent on one resource in the last hour. */
+/** Requests of one caller, or of refreshes, for one resource in the last hour. */
 interface SpenderHour {
   readonly caller: string;
   readonly resource: string;
@@ -38,7 +38,7 @@ interface SpenderHour {
 export interface Hour {
   /** Requests to all upstreams. */
   readonly sends: number;
-  /** What others have sent under keys in use here. */
+  /** Requests of co-tenants. */
   readonly foreign: number;
   readonly spenders: { readonly rows: readonly SpenderHour[]; readonly others: number };
   readonly refreshes: readonly SpenderHour[];
@@ -68,9 +68,8 @@ interface HistoryOptions {
 }
 
 /**
- * What has happened lately, for the console: an hour of requests and operations in steps of five seconds, an hour of
- * callers, operations and resources, five minutes of failures, and the last events. It takes less than 1 MiB, whatever
- * callers do.
+ * The recent history for the console: an hour of requests and operations in steps of five seconds, an hour of callers,
+ * operations and resources, five minutes of failures, and the latest events. It always takes less than 1 MiB.
  */
 export class History implements EventReader {
   readonly #clock: Clock;
@@ -117,7 +116,7 @@ export class History implements EventReader {
     this.#sentAt = request.sentAt;
   }
 
-  /** Counts a request in the moment in which it left, or takes it back if it has not left after all. */
+  /** Counts a request when it is sent, or reverses the count if it was not sent. */
   #countSent(request: EventRows['requestSent'], times: 1 | -1): void {
     const { asker, lane, renews, resource, sentAt, upstream } = request;
     const operation = asker?.operation == null ? null : copiedName(asker.operation);

@@ -16,7 +16,7 @@ const DURATIONS = WAITS + BUCKETS;
 /** Fields that are counted for each name of an operation. */
 export const OPERATION_FIELDS = DURATIONS + BUCKETS;
 
-/** What operations of one name have cost in the last hour. */
+/** The cost of the operations of one name in the last hour. */
 export interface OperationHour {
   readonly runs: number;
   /** Upstream requests that they caused. */
@@ -30,7 +30,7 @@ export interface OperationHour {
   readonly durationP95Ms: number;
 }
 
-/** What is counted of an operation that has ended. */
+/** The counts of a completed operation. */
 export function operationAmounts(record: OperationRecord): Amounts {
   const { calls, durationMs, outcome, saved, waitedMs } = record;
   const isError = outcome === 'partial' || outcome === 'failed';
@@ -44,7 +44,7 @@ export function operationAmounts(record: OperationRecord): Amounts {
   ];
 }
 
-/** What is counted of `runs` operations on the fast path: they took no time, and nothing waited. */
+/** The counts of `runs` operations on the fast path, with no duration and no wait. */
 export function fastAmounts(runs: number, saved: number): Amounts {
   return [
     [RUNS, runs],
@@ -53,7 +53,7 @@ export function fastAmounts(runs: number, saved: number): Amounts {
   ];
 }
 
-/** What the sums of an hour say. */
+/** The result for the sums of an hour. */
 export function operationHour(sums: readonly number[]): OperationHour {
   const [runs = 0, calls = 0, saved = 0, errors = 0, fast = 0] = sums;
   return {
@@ -77,7 +77,7 @@ function p95(counts: readonly number[], zeros: number): number {
   if (rank <= 0) return 0;
   for (const [bucket, count] of counts.entries()) {
     if (rank <= count) {
-      // What is in the first one took less than a millisecond: none, for a person.
+      // Durations in the first bucket are below one millisecond, and shown as 0.
       if (bucket === 0) return 0;
       const from = 2 ** (bucket - 1);
       return Math.round(from + from * (rank / count));

@@ -3,7 +3,7 @@ import type { Clock } from '../../scheduling/clock.ts';
 import { SEND_COUNTERS, SendSteps, type StepColumns } from './send-steps.ts';
 import { type Columns, STEP_MS, STEPS, StepCounts, type StepTimes } from './steps.ts';
 
-/** Starts that are remembered. */
+/** Maximum number of remembered starts. */
 const MOST_STARTS = 20;
 
 /** Operations that ended, and those of them that failed, see `Recent`. */
@@ -16,7 +16,7 @@ export interface OperationColumns extends StepTimes, Columns<(typeof OPERATION_C
 export interface Start {
   readonly at: number;
   readonly version: string;
-  /** When the process before was last heard of; `null` where nothing is known of one. */
+  /** When the previous process was last known to run; `null` if none is known. */
   readonly downSince: number | null;
 }
 
@@ -28,7 +28,7 @@ export interface StartCompared {
   readonly since: { readonly ended: number; readonly failed: number };
 }
 
-/** An hour of steps, as it is written down. */
+/** The saved form of an hour of steps. */
 export interface SavedPast {
   /** When it was written, and when its last step began, in milliseconds since 1970. */
   readonly at: number;
@@ -84,7 +84,7 @@ export class Past {
       }));
   }
 
-  /** What the latest start has changed; `null` where nothing is known of the time before it. */
+  /** Failures before and after the latest start; `null` if the time before it is unknown. */
   get lastStart(): StartCompared | null {
     const { now, toWall } = this.#times;
     const start = this.#starts.at(-1);
@@ -105,7 +105,7 @@ export class Past {
     };
   }
 
-  /** All of it, to be written down. */
+  /** All data, to be saved. */
   get saved(): SavedPast {
     const { ended, failed, lastStepAt } = this.operationColumns;
     const sends = (upstream: UpstreamName): SavedPast['sends'][UpstreamName] => {
@@ -122,7 +122,7 @@ export class Past {
     };
   }
 
-  /** Takes in what the process before has written down, before anything happens in this one. */
+  /** Loads the data saved by the previous process. Must be called first. */
   restore({ at, lastStepAt, operations, sends, starts }: SavedPast): void {
     const { now, wall } = this.#times;
     // A wall clock that was set back: then no time has passed between the two.

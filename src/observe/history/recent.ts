@@ -7,11 +7,11 @@ import { fastAmounts, OPERATION_FIELDS, operationHour } from './hour.ts';
 const DEGRADED_SHARE = 0.05;
 const FAILING_SHARE = 0.2;
 
-/** Codes, pairs of a code and a caller, and callers that are counted on their own. */
+/** Maximum number of separately counted codes, of pairs of a code and a caller, and of callers. */
 const CODES_COUNTED = 32;
 const PAIRS_COUNTED = 200;
 const SPENDERS_COUNTED = 200;
-/** Of them, those that are shown, and the callers that are shown for each code. */
+/** Maximum number of shown codes and callers, and of shown callers for each code. */
 const CODES_SHOWN = 5;
 const CALLERS_SHOWN = 3;
 const SPENDERS_SHOWN = 5;
@@ -34,7 +34,7 @@ interface CallerCount {
 interface CodeCount {
   readonly code: string;
   readonly failed: number;
-  /** Whose they were, the most first; at most 3. */
+  /** Their callers, the most frequent first; at most 3. */
   readonly callers: readonly CallerCount[];
 }
 
@@ -46,7 +46,7 @@ export interface Recent {
   readonly failed: number;
   /** `degraded` from 5 % failed operations on, `failing` from 20 %. */
   readonly level: 'ok' | 'degraded' | 'failing';
-  /** Operations with nothing but mistakes of their callers, such as a syntax error. */
+  /** Operations with client errors only, such as a syntax error. */
   readonly rejected: number;
   /** The most frequent first; at most 5. */
   readonly codes: readonly CodeCount[];
@@ -63,7 +63,7 @@ export interface Recent {
   readonly spenders: readonly CallerCount[];
 }
 
-/** Counts the last five minutes. It takes bounded memory, whatever callers do. */
+/** Counts the last five minutes in bounded memory. */
 export class RecentCounts {
   readonly #all: Counts;
   readonly #codes: CountTable;
@@ -117,9 +117,9 @@ export class RecentCounts {
     ]);
   }
 
-  /** A request left for a caller, `null` for a refresh; `times` is -1 where it did not leave after all. */
+  /** A request was sent for a caller, `null` for a refresh; `times` is -1 if it was not sent after all. */
   sent(at: number, caller: string | null, times: 1 | -1): void {
-    // A caller can be called anything.
+    // A caller can have any name.
     this.#spenders.count(caller === null ? REFRESHES : `.${caller}`, at, [[0, times]]);
   }
 

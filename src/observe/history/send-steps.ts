@@ -4,9 +4,9 @@ import { type Columns, STEP_MS, StepCounts, type StepTimes } from './steps.ts';
 
 /** Steps whose senders are remembered: fifteen minutes. */
 const STEPS_WITH_SENDERS = 180;
-/** Kinds of senders that are counted apart in the step under way. */
+/** Maximum number of separately counted senders in the current step. */
 const SENDERS_COUNTED = 32;
-/** Of them, those that are remembered. */
+/** Maximum number of remembered senders per step. */
 const SENDERS_REMEMBERED = 3;
 
 /** The sender of requests within a step. */
@@ -34,7 +34,7 @@ type Counter = (typeof SEND_COUNTERS)[number];
 
 /** The requests to one upstream as columns. */
 export interface StepColumns extends StepTimes, Columns<Counter> {
-  /** Of each step of the last fifteen minutes, who asked for most: at most 3, absent where nothing was sent. */
+  /** The top senders of each step of the last fifteen minutes: at most 3; absent if no request was sent. */
   readonly top: Readonly<Record<number, readonly StepSender[]>>;
 }
 
@@ -43,12 +43,12 @@ export class SendSteps {
   readonly #steps: StepCounts<Counter>;
   /** By the steps, counted from the clock's start. */
   readonly #tops = new Map<number, readonly StepSender[]>();
-  /** Of the step under way. */
+  /** The senders of the current step. */
   readonly #senders = new Map<
     string,
     { resource: string; operation: string | null; sends: number }
   >();
-  /** How many wait now, and since when that is so, on `clock.now()`. */
+  /** Number of waiting requests, and when it last changed, on `clock.now()`. */
   #waiting = 0;
   #waitingSince = 0;
 
@@ -85,7 +85,7 @@ export class SendSteps {
     this.#steps.add(at, counter, times);
   }
 
-  /** From a moment on, one more request waits, or one less. */
+  /** One more or one less request waits from a given time on. */
   queue(at: number, change: 1 | -1): void {
     this.#advance(at);
     this.#waiting = Math.max(0, this.#waiting + change);
@@ -120,7 +120,7 @@ export class SendSteps {
 
   /** Starts the steps that have begun since. */
   #advance(now: number): void {
-    // What got its slot in the same moment did not wait.
+    // A request that got its slot at the same time did not wait.
     if (now > this.#waitingSince) this.#steps.raise('queued', this.#waiting);
     const before = this.#steps.step;
     this.#steps.advance(now, () => this.#steps.raise('queued', this.#waiting));

@@ -2,18 +2,18 @@ import { writeSync } from 'node:fs';
 import type { Clock } from '../../scheduling/clock.ts';
 import type { LogStream } from './logger.ts';
 
-/** How long a line waits for others to be written with, in milliseconds. */
+/** Time that a line waits to be written together with others, in milliseconds. */
 const GATHER_MS = 5;
 /** As many characters as a pipe takes at once do not wait any longer. */
 const GATHER_LENGTH = 64 * 1024;
-/** How long a reader that does not keep up is given before the next attempt, in milliseconds. */
+/** Delay before the next attempt if the reader is too slow, in milliseconds. */
 const RETRY_MS = 5;
-/** Bytes that are held for such a reader. Lines beyond are left out and counted. */
+/** Maximum number of bytes buffered for a slow reader. Further lines are dropped and counted. */
 const MOST_HELD = 1024 * 1024;
 /** Additional bytes that are buffered for urgent lines. */
 const MOST_HELD_URGENT = 64 * 1024;
 
-/** Standard output as the log and the process share it: all that is written through here keeps its order. */
+/** Standard output, shared by the log and the process: all text written here keeps its order. */
 export interface StandardOutput extends Required<LogStream> {
   /** Runs `task` when everything is written: never, if the pipe is not read. */
   onceDrained(task: () => void): void;
@@ -30,7 +30,7 @@ export interface StandardOutput extends Required<LogStream> {
 export function standardOutput(clock: Clock, descriptor = 1): StandardOutput {
   /** Lines that have not been encoded yet. */
   let lines = '';
-  /** What the descriptor did not take yet, in order; `heldBytes` in all. */
+  /** Pending bytes in order; `heldBytes` in total. */
   let held: Buffer[] = [];
   let heldBytes = 0;
   let leftOut = 0;
@@ -116,7 +116,7 @@ export function standardOutput(clock: Clock, descriptor = 1): StandardOutput {
   };
 }
 
-/** Takes the place of lines that could not be written. */
+/** Replaces lines that could not be written. */
 function leftOutLine(count: number, clock: Clock): string {
   const msg = `${count} lines are missing: standard output was not read fast enough.`;
   return `${JSON.stringify({ level: 'warn', time: new Date(clock.wall()).toISOString(), msg })}\n`;

@@ -200,8 +200,7 @@ function registerGauges(
       Object.entries(queued).map(([lane, length]) => [{ upstream, lane }, length] as const),
     ),
   );
-  const failed =
-    'Share of operations that failed in the last five minutes, without mistakes of callers.';
+  const failed = 'Share of operations that failed in the last five minutes, without client errors.';
   gauge('operations_failed_ratio', failed, failedShare);
   gauge('cache_bytes', 'Estimated memory of cache entries.', () => cache().bytes);
   gauge('cache_entries', 'Cache entries.', () => cache().entries);

@@ -11,11 +11,11 @@ export interface ReplicaGauges {
   readonly leased: boolean;
   /** Processes that are alive, this one included. */
   readonly replicas: number;
-  /** Whether Redis serves replicas with another secret and keeps this one out. */
+  /** Whether this replica is excluded, because others use another secret. */
   readonly isKeptOut: boolean;
-  /** Replicas that are kept out, since they have another secret than this one. */
+  /** Number of replicas that are excluded, because they use another secret. */
   readonly strangers: number;
-  /** For how long nothing is sent to a configured upstream, since what was sent before is unknown. */
+  /** Time without requests to a configured upstream, because earlier requests are unknown. */
   readonly quarantines: readonly { readonly upstream: UpstreamName; readonly ms: number }[];
   /** Slots kept for replicas that ended without a shutdown, in the budgets that are watched here. */
   readonly ghosts: readonly {
@@ -94,14 +94,14 @@ export function createReplicaMetrics(
   });
   const settled = new Histogram({
     name: 'gateway_write_settle_seconds',
-    help: 'How long writes waited for other replicas.',
+    help: 'Time that writes waited for other replicas.',
     labelNames: ['how'],
     buckets: seconds,
     registers,
   });
   const epochs = new Counter({
     name: 'gateway_redis_epochs_total',
-    help: 'How often Redis had lost its data.',
+    help: 'Number of times that Redis has lost its data.',
     registers,
   });
   const unreadable = new Counter({

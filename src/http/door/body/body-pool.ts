@@ -4,9 +4,9 @@ import { SharedPool } from '../../../scheduling/shared-pool.ts';
 
 /** A body up to this size is always accepted: usual operations do not wait for large ones. */
 export const MIN_COUNTED_BYTES = 16 * 1024;
-/** Bytes that the larger bodies of all requests under way may have together. */
+/** Maximum total size of the larger bodies of all current requests, in bytes. */
 const MAX_BYTES = 128 * 1024 * 1024;
-/** When to try again: how long the requests under way will take is not known. */
+/** Retry delay: the remaining time of current requests is unknown. */
 const RETRY_AFTER_SECONDS = 1;
 
 /**

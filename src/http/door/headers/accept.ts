@@ -73,7 +73,7 @@ export function hasQualities(accept: string | null | undefined): boolean {
   return /;\s*q\s*=/i.test(accept ?? '');
 }
 
-/** What cannot be read as a quality says nothing. */
+/** An invalid quality is ignored. */
 function qualityIn(parameters: readonly string[]): number {
   const written = parameters.find((each) => QUALITY.test(each));
   const quality = Number(written?.slice(2) || 1);
