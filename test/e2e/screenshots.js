@@ -49,8 +49,15 @@ async function showConsole(page, /** @type {string} */ url) {
 async function showDashboard(page, /** @type {string} */ url) {
   await page.goto(url);
   await page.getByRole('button', { name: /^Archive/ }).waitFor();
-  // Statistics come after the codes.
-  await page.getByText('166', { exact: true }).waitFor();
+  // Statistics, pictures and items come after the codes, and the meter with its next update.
+  await page.waitForFunction(
+    () =>
+      document.querySelector('.skeleton, .pulse') === null &&
+      [...document.querySelectorAll('.picture img')]
+        .slice(0, 4)
+        .every((image) => image instanceof HTMLImageElement && image.naturalWidth > 0),
+  );
+  await sleep(3000);
 }
 
 /**
