@@ -36,6 +36,8 @@ async function showGraphiql(page, /** @type {string} */ url) {
   await page.locator('.facts .fact').first().waitFor();
   // The price of the next time is shown a moment later.
   await page.getByText(/would cost/).waitFor();
+  // The editors colour names last.
+  await sleep(1500);
 }
 
 /** @param {import('playwright-core').Page} page */
