@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 
 /** How much a `BoundedMap` holds. */
 interface Bound<V> {
-  /** What all entries may weigh together, in the unit of `weigh`; by default their number. */
+  /** Maximum total weight of all entries, in the unit of `weigh`; by default their number. */
   readonly max: number;
   /**
    * The share of `max` that one entry may weigh. A heavier one is not taken, so that it cannot drive
@@ -40,7 +40,7 @@ export class BoundedMap<V extends object | string | number> extends LRUCache<str
     this.#weigh = weigh;
   }
 
-  /** What all entries weigh together. */
+  /** Total weight of all entries. */
   get weight(): number {
     return this.calculatedSize;
   }

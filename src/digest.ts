@@ -1,6 +1,6 @@
 import { createHmac, hash, randomBytes } from 'node:crypto';
 
-/** Turns a text into a name that says nothing about it: equal texts, equal names. */
+/** Converts a text into a name that does not reveal it: equal texts have equal names. */
 export type Digest = (text: string) => string;
 
 /** Digests that only holders of a secret can make: for keys of caches, and names of credentials. */

@@ -58,7 +58,7 @@ export class BadUserInput extends GatewayError {
   }
 }
 
-/** What can be wrong with a member of an input. The codes are a promise to frontends, as `ErrorCode` is. */
+/** The kinds of validation errors of an input member. The codes are a promise to frontends, like `ErrorCode`. */
 export type InputIssueCode =
   | 'REQUIRED'
   | 'REQUIRED_ANY_OF'
@@ -83,7 +83,7 @@ export type InputIssueCode =
   | 'UNKNOWN_OPTION'
   | 'REPEATED_OPTION';
 
-/** What is wrong with a member: for a program, for a translation, and for a person. */
+/** A validation error: a code for programs, parameters for translations, and a message for people. */
 export interface InputFault {
   readonly code: InputIssueCode;
   /** The parameters of a translated message; each code has its own names. */

@@ -49,12 +49,12 @@ export interface Gateway {
   reportDefect(error: unknown): void;
 }
 
-/** What a test puts in the place of the world. */
+/** The dependencies that a test can replace. */
 export interface Overrides {
   readonly clock?: Clock;
   /** The target of the log; without it, only unexpected errors are written, to standard error. */
   readonly log?: LogStream;
-  /** What is known of the time before. */
+  /** The state of the previous process. */
   readonly journal?: Journal;
   /** The folder of the pages for browsers, if they are not those of the build. */
   readonly pages?: string;

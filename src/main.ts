@@ -8,7 +8,7 @@ const OLDEST_NODE = { major: 20, minor: 19 };
 
 type Command = (args: readonly string[], env: NodeJS.ProcessEnv) => void | Promise<void>;
 
-/** Each loads what it needs when it is called. */
+/** The commands. Each loads its modules when it is called. */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
   sandbox: async () => (await import('./commands/sandbox.ts')).runSandbox,
   token: async () => (await import('./commands/token.ts')).makeToken,

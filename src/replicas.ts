@@ -23,7 +23,7 @@ import { type Member, membersOf, SharedBudgets } from './upstream/budget/shared/
 import { SharedGenerations } from './upstream/cache/shared-generations.ts';
 import type { SharedAnswers } from './upstream/reads/shared-cache.ts';
 
-/** What one upstream's client needs to share its budgets and its responses. */
+/** The dependencies of one upstream's client for shared budgets and responses. */
 interface UpstreamSharing {
   readonly budgetOf: (secret: string) => Budget;
   readonly answers: SharedAnswers;
@@ -152,7 +152,7 @@ export class Replicas {
     await this.#connection.close();
   }
 
-  /** What the client of an upstream that is configured needs. */
+  /** The dependencies of the client of a configured upstream. */
   sharing(name: UpstreamName): UpstreamSharing | undefined {
     const upstream = this.#upstreams.find((each) => each.name === name);
     if (!upstream) return undefined;
@@ -178,7 +178,7 @@ export class Replicas {
     return this.#standing.unready;
   }
 
-  /** What it does without now. */
+  /** The current degradations. */
   get faults(): readonly ReplicaFault[] {
     return this.#standing.faults;
   }
@@ -188,7 +188,7 @@ export class Replicas {
     return membersOf({ id: this.#replica.id, ...self }, this.#budgets.others, this.#standing.alive);
   }
 
-  /** What a scrape shows. */
+  /** The values for a scrape. */
   get gauges(): ReplicaGauges {
     return this.#standing.gauges;
   }

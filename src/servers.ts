@@ -49,7 +49,7 @@ import { schema } from './schema.ts';
 import type { Cache } from './upstream/cache/cache.ts';
 import type { FaultWatch } from './upstream/diagnosis.ts';
 
-/** What the servers are put together from. */
+/** The dependencies of the servers. */
 interface Parts {
   readonly backends: Backends;
   readonly cache: Cache;
@@ -65,7 +65,7 @@ interface Parts {
   /** The other processes that share budgets and responses; `null` if this one is alone. */
   readonly replicas: SharedState | null;
   readonly telemetry: Telemetry;
-  /** What the latest requests to each upstream have shown. */
+  /** The latest results of requests to each upstream. */
   readonly watches: readonly FaultWatch[];
 }
 
@@ -87,11 +87,11 @@ interface Shared {
 export interface Servers {
   readonly graphql: GraphqlServer<GraphContext>;
   readonly http: HttpServer;
-  /** What operators see, where that is on a port of its own. */
+  /** The pages for operators, if they have a separate port. */
   readonly operators: HttpServer | null;
   /** All live queries; `null` if disabled. */
   readonly live: LiveHub | null;
-  /** The data of the console; `null` if nothing is counted. */
+  /** The data of the console; `null` if metrics are disabled. */
   readonly console: ConsoleFeed | null;
 }
 
@@ -167,7 +167,7 @@ function createShared(
       authenticate,
       hostGuard: createHostGuard(config.host, config.allowedHosts),
       origins: new Origins(config.corsOrigins, {
-        // What they could read is made up.
+        // They could read only sample data.
         loopback: config.sandbox,
         onRefused: complain,
       }),
@@ -266,7 +266,7 @@ function httpOptions(
     }),
     landing: createLandingPage({
       graphiql: config.graphiql,
-      // On a port of its own it is another server's.
+      // On a separate port, another server serves it.
       console: console !== null && config.metricsPort === null,
       schema: schemaAccess(config) !== 'none',
       sandbox,

@@ -42,7 +42,7 @@ export function readTextFile(path: string, maxBytes: number): string {
 /**
  * Replaces a file by a new one with this text, atomically: a concurrent reader sees the old file or the new one.
  * Only this process's user may read it, and no link is followed. Returns the open file, to be appended to.
- * @throws the error of the file system; what was there before is then as it was.
+ * @throws the error of the file system; the earlier content is then unchanged.
  */
 export function openReplacement(path: string, text: string): number {
   const next = `${path}.new`;

@@ -7,7 +7,7 @@ import { redisNames } from '../redis/seal.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import type { Finding } from '../upstream/diagnosis.ts';
 
-/** What came of a probe of Redis. */
+/** The result of a probe of Redis. */
 interface RedisProbed {
   /** Whether it responds, and problems that do not prevent its use. */
   readonly remarks: readonly string[];

@@ -29,7 +29,7 @@ export async function probe(config: Config, clock: Clock = systemClock): Promise
   if (config.redis === null) return running ?? askUpstreams(config, clock, null);
   const { probeRedis } = await import('./probe-redis.ts');
   const { findings, isUsed, remarks } = await probeRedis(config.redis, clock);
-  // A Redis that no gateway has used holds nothing: the first one leaves a window alone before it sends anything.
+  // A Redis that no gateway has used is empty: the first gateway waits for one window before it sends requests.
   const shared = isUsed ? config.redis : null;
   const upstreams =
     running ?? (findings.length > 0 ? NOT_COUNTED : await askUpstreams(config, clock, shared));
@@ -55,7 +55,7 @@ async function askUpstreams(
   const warnings: string[] = [];
   const { links, market } = config;
   const hasKey = Boolean(links.endpoint?.apiKey || market.endpoint?.apiKey);
-  // Without a key, what is sent counts for no key.
+  // Without a key, requests count for no key.
   const journal = hasKey
     ? createJournal(
         config,
@@ -108,7 +108,7 @@ async function askUpstreams(
 const BESIDE =
   'Run this command with the settings and the user of the running gateway, in its container if it has one. It then connects to the gateway on PORT or METRICS_PORT, and that gateway sends the requests.';
 
-/** How often it is looked whether Redis has answered, in milliseconds, and how many times. */
+/** Interval between two checks for a reply of Redis, in milliseconds, and number of checks. */
 const LOOK_MS = 50;
 const LOOKS = 100;
 

@@ -91,7 +91,7 @@ export interface Config {
   readonly uploadMaxConcurrent: number;
   /** Largest file that a GraphQL request may carry. */
   readonly uploadInlineMaxBytes: number;
-  /** Folder for what must survive a restart; `null` when nothing is kept. */
+  /** Folder for data that must survive a restart; `null` if none is saved. */
   readonly stateDir: string | null;
   /** The Redis that several processes share; `null` when this one is alone. */
   readonly redis: RedisConfig | null;
@@ -243,7 +243,7 @@ function readMetricsPort(reader: EnvironmentReader, port: number): number | null
   return metricsPort;
 }
 
-/** `isOpen`: all that the gateway has is made up, and everyone gets it. */
+/** `isOpen`: the gateway has only sample data, which all callers get. */
 function readIntrospection(reader: EnvironmentReader, isOpen: boolean): Config['introspection'] {
   if (reader.has('INTROSPECTION')) return reader.choice('INTROSPECTION', ['callers', 'on', 'off']);
   return isOpen ? 'on' : 'callers';

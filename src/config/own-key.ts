@@ -14,7 +14,7 @@ interface OwnKeyOptions {
   /** `null` where the API is not configured. */
   readonly endpoint: Endpoint | null;
   readonly clock: Clock;
-  /** Makes the name of a key, which says nothing about the key. */
+  /** Creates the name of a key, which does not reveal the key. */
   readonly digest: Digest;
   /** Reports to the operator, in one sentence, that the file of the key cannot be used. */
   readonly complain: (sentence: string) => void;

@@ -6,9 +6,9 @@ export interface RedisConfig {
   readonly urls: readonly string[];
   /** A secret that protects the names and contents of shared responses. */
   readonly secret: string;
-  /** What all keys begin with. */
+  /** The prefix of all keys. */
   readonly prefix: string;
-  /** What reads get while Redis is away: what is kept here, marked as stale, or a refusal. */
+  /** The result of reads while Redis is unreachable: stale cached responses, or an error. */
   readonly outageReads: 'stale' | 'refuse';
   /** The name of the server at the Sentinels; `null` if the URL is the server's own. */
   readonly sentinelName: string | null;
@@ -20,7 +20,7 @@ const MIN_SECRET_LENGTH = 32;
 /** A script takes 4 us for each request in the window, while all others wait. */
 const MAX_RATE_LIMIT = 500;
 
-/** Settings without a default that mean nothing without `REDIS_URL`. */
+/** Settings without a default that require `REDIS_URL`. */
 const companions = ['REDIS_SECRET', 'REDIS_SECRET_FILE', 'REDIS_SENTINEL_NAME'];
 
 /** Reads which Redis is shared; `null` if there is none, or its settings are invalid. */

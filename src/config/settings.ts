@@ -1,6 +1,6 @@
 import { type Resource, resourceNames, resources } from '../resources.ts';
 
-/** What a setting's text must look like. */
+/** The format of a setting's text. */
 export type SettingKind =
   | { readonly type: 'text' }
   | { readonly type: 'integer'; readonly min: number; readonly max: number }
@@ -62,7 +62,7 @@ const rateLimitDoc = 'Requests that the API allows per window and key.';
 const windowDoc = 'Length of the sliding window of the rate limit.';
 const timeoutDoc = 'Timeout of one upstream request.';
 
-/** By name, in the order a person would want to read about them. */
+/** The settings by name, in the order of the documentation. */
 const table: Readonly<Record<string, Entry>> = {
   PORT: integer(0, 65_535, 4000).describe('Port to listen on; 0 selects a free port.'),
   HOST: text('127.0.0.1').describe(

@@ -64,7 +64,7 @@ export function createConsoleRoutes(
   };
 }
 
-/** What a request may see. Rejects with a coded error if its token is invalid. */
+/** The part of the state that a request may see. Rejects with a coded error if its token is invalid. */
 async function rightsOf(
   request: IncomingMessage,
   admission: Admission,

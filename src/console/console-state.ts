@@ -31,7 +31,7 @@ interface FailureState {
   /** When the first failed, in milliseconds since 1970. */
   readonly since: number;
   readonly inARow: number;
-  /** What all of them asked for; `null` where several kinds of resources fail, or the host. */
+  /** The kind of resource of all of them; `null` if several kinds or the host fail. */
   readonly resource: string | null;
 }
 
@@ -48,12 +48,12 @@ export interface UpstreamState {
   readonly nextInMs: number | null;
   /** Milliseconds until all are; `null` if none is taken. */
   readonly allInMs: number | null;
-  /** Milliseconds for which nothing leaves, after a refusal; 0 otherwise. */
+  /** Milliseconds without requests after a refusal; 0 otherwise. */
   readonly pausedMs: number;
   readonly reachable: boolean;
   /** `null` where the latest request was answered. */
   readonly failure: FailureState | null;
-  /** Milliseconds until the next attempt, while requests fail at once without being sent; 0 otherwise. */
+  /** Milliseconds until the next attempt, while requests fail immediately and are not sent; 0 otherwise. */
   readonly heldMs: number;
   /** Milliseconds since its last response; `null` before the first. */
   readonly answeredMsAgo: number | null;
@@ -138,13 +138,13 @@ export interface ConsoleState {
     readonly operations: OperationColumns;
     /** The latest last. */
     readonly starts: readonly Start[];
-    /** `null` where nothing is known of the time before the latest start. */
+    /** `null` if the time before the latest start is unknown. */
     readonly lastStart: StartCompared | null;
   };
   readonly upstreams: readonly UpstreamState[];
   /** Those that leave first; at most 50. */
   readonly waiting: readonly WaitingState[];
-  /** How many wait in all. */
+  /** Number of all waiting requests. */
   readonly waitingCount: number;
   /** Whose requests wait, refreshes aside, the most first; at most 5. */
   readonly waitingCallers: readonly WaitingCallerState[];

@@ -32,7 +32,7 @@ export function createConsole(
     cache,
     cacheMaxBytes: entryBytes(cacheMaxBytes),
     ttlMs,
-    // Those of callers are not where the console is, if that has a port of its own.
+    // The pages for callers are not on the port of the console if that is separate.
     links: {
       graphiql: graphiql && metricsPort === null,
       metrics: true,

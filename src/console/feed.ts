@@ -6,7 +6,7 @@ import type { TakeSnapshot } from './snapshot.ts';
 
 /** How often a new state is sent, in milliseconds. */
 const SEND_MS = 1000;
-/** For how long a state is reused, in milliseconds: more frequent requests cost nothing. */
+/** Time for which a state is reused, in milliseconds, so that frequent requests are cheap. */
 const SAME_MS = 200;
 /** Streams at a time. */
 const MOST_VIEWERS = 32;

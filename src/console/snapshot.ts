@@ -8,7 +8,7 @@ import { cacheStates, operationStates, spenderStates } from './hour-states.ts';
 import { recentState } from './names.ts';
 import { type UpstreamParts, upstreamStates, waitingStates } from './upstream-states.ts';
 
-/** What the console is filled from: parts of a running gateway, which is taken to have started now. */
+/** The sources of the console: parts of a running gateway, which is assumed to have started now. */
 interface SnapshotParts extends UpstreamParts {
   readonly state: GatewayState;
   readonly cache: Cache;

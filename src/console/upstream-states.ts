@@ -14,7 +14,7 @@ import type {
 
 /** Slots of a window that are shown one by one. */
 const SLOTS_SHOWN = 120;
-/** Requests that are shown of those that wait. */
+/** Maximum number of shown waiting requests. */
 const WAITING_SHOWN = 50;
 /** Callers that are shown of those who wait. */
 const CALLERS_SHOWN = 5;
@@ -80,7 +80,7 @@ function upstreamState(
   };
 }
 
-/** The requests that wait under all keys: those whose turn comes first, how many there are in all, and whose they are. */
+/** The waiting requests of all keys: the first ones, the number of all, and their callers. */
 export function waitingStates(
   clients: readonly Client[],
   shown: (name: string) => string,

@@ -22,7 +22,7 @@ import { observeUpload, type UploadObservers } from './upload-observation.ts';
 import { readUpload } from './upload-options.ts';
 import type { UploadPlace, UploadPlaces } from './upload-places.ts';
 
-/** What the route for uploads is made of. */
+/** The dependencies of the route for uploads. */
 export interface FilesOptions extends UploadObservers {
   readonly callers: Callers;
   /** The link API as a viewer and the caller of one request see it. */

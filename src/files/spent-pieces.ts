@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** How many bytes of uploads go by until what is left of them is collected. */
+/** Number of uploaded bytes between two collections of their used pieces. */
 const COLLECT_EVERY_BYTES = 4 * 1024 * 1024;
 
 /** Collects garbage among young objects alone. */

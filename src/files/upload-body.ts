@@ -13,7 +13,7 @@ interface UploadBodyOptions {
   readonly onSpent: (bytes: number) => void;
   /** Called before the first byte is read. */
   readonly onStart: () => void;
-  /** Called when an upload that the upstream refused cannot be sent again; nothing happened there. */
+  /** Called when an upload that the upstream refused cannot be sent again. The upstream has not stored it. */
   readonly onLost: (reason: BudgetExhausted) => void;
 }
 
@@ -27,12 +27,12 @@ const FIRST_BYTES = 64 * 1024;
  * of its rate limit usually does so before it has read more, and then the upload can be repeated.
  */
 const BUFFERED_BYTES = 1024 * 1024;
-/** How long a sender is waited for in all, in milliseconds, unless bytes come. */
+/** Maximum total wait for a sender without bytes, in milliseconds. */
 const PATIENCE_MS = 30_000;
-/** What each byte adds to that, up to the same: this makes the lowest rate 1000 bytes a second. */
+/** Time that each byte adds to that, up to the same total: this results in a minimum of 1000 bytes per second. */
 const PATIENCE_PER_BYTE_MS = 1;
 
-/** `BAD_USER_INPUT` for a body that cannot be what was meant to be uploaded. */
+/** `BAD_USER_INPUT` for a body that cannot be the intended file. */
 export class UploadFault extends BadUserInput {
   readonly status: 408 | 413;
   constructor(status: 408 | 413, message: string) {

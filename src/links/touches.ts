@@ -1,4 +1,4 @@
-/** What a mutation was about, as far as invalidation depends on it. */
+/** The subject of a mutation, as far as invalidation depends on it. */
 interface Subject {
   /** The row's id; absent for a new row whose id is unknown. */
   readonly id?: number | undefined;

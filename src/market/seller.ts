@@ -46,7 +46,7 @@ const contactFields = { contactEmail: text('email') };
 /** URLs. */
 const mediaFields = { avatar: text('avatar'), cover: text('cover') };
 
-/** What a seller shows to the public. */
+/** The public profile of a seller. */
 export interface SellerProfile
   extends Decoded<typeof profileFields>,
     Decoded<typeof contactFields>,

@@ -29,7 +29,7 @@ type ConsolePath = '/console' | '/console.json' | '/console/events';
  */
 export function createOperatorPages(options: {
   readonly access: MetricsAccess;
-  /** `null` when nothing is counted. */
+  /** `null` if metrics are disabled. */
   readonly metrics: Pick<Metrics, 'render'> | null;
   /** The handlers of the console's paths. */
   readonly console: Readonly<Partial<Record<ConsolePath, OperatorPage>>>;

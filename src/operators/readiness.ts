@@ -3,7 +3,7 @@ import type { ReplicaFault } from '../redis/standing.ts';
 import type { Member } from '../upstream/budget/shared/shared-budgets.ts';
 import type { Client } from '../upstream/client.ts';
 
-/** Whether requests should be sent here, and what is wrong otherwise. */
+/** Whether this process is ready for requests, and the reason if not. */
 export interface Readiness {
   readonly ready: boolean;
   /** Why it is not ready. */
@@ -17,14 +17,14 @@ export interface Readiness {
   readonly degraded: readonly Degradation[];
 }
 
-/** What is wrong with an upstream, or between this process and the other replicas. */
+/** A problem with an upstream, or between this process and the other replicas. */
 type Degradation = Omit<ReplicaFault, 'reason'> & {
   readonly reason:
     | ReplicaFault['reason']
     | 'budget-paused'
     | 'limit-too-high'
     | 'upstream-unreachable';
-  /** Requests per window by the settings, and what the upstream announces. */
+  /** The configured requests per window, and those that the upstream announces. */
   readonly configured?: number;
   readonly announced?: number;
 };

@@ -15,7 +15,7 @@ import { Receipt } from '../upstream/receipt.ts';
 import type { Read } from '../upstream/request.ts';
 import type { Witnessed } from '../upstream/wire/exchange.ts';
 
-/** What came of a probe. */
+/** The result of a probe. */
 export interface Probed {
   /** A line or more for each upstream, and for Redis. */
   readonly lines: readonly string[];
@@ -25,7 +25,7 @@ export interface Probed {
 
 interface ProbeTerms {
   readonly clients: readonly Client[];
-  /** What the latest requests have shown, of each client. */
+  /** The latest results of each client. */
   readonly watches: readonly FaultWatch[];
   readonly credentials: Readonly<Record<UpstreamName, Credential>>;
   readonly clock: Clock;
@@ -64,7 +64,7 @@ export function worst(places: readonly Probed['wrong'][]): Probed['wrong'] {
   return places.includes('world') ? 'world' : 'nothing';
 }
 
-/** Asks one upstream for what it must have, and answers with what is wrong. */
+/** Sends a request that must succeed to one upstream, and returns the problems. */
 async function ask(
   { last, subject }: FaultWatch,
   { clients, clock, credentials, maxWaitMs }: ProbeTerms,
@@ -81,7 +81,7 @@ async function ask(
   const { signal } = new AbortController();
   const caller = { name: 'probe', receipt: new Receipt(clock), maxWaitMs, signal };
   try {
-    // As a secret it is sent once, whatever the result.
+    // Sent as the read of a secret, so that it is sent exactly once.
     await client?.writes.readSecret(question, { caller, credential: credentials[upstream] });
     return witnessed ? findingsOf(witnessed, subject, clock.wall()) : [];
   } catch (error) {
@@ -90,7 +90,7 @@ async function ask(
   }
 }
 
-/** No request has left: why, and what the latest one has shown. */
+/** No request was sent: the reason, and the latest result. */
 function notSent(error: unknown, last: LastResult | null, now: number): Finding[] {
   const reason = error instanceof Error ? error.message : 'It failed.';
   if (!last) return [{ sentence: reason, at: 'world' }];
@@ -106,7 +106,7 @@ function notSent(error: unknown, last: LastResult | null, now: number): Finding[
 
 const GOOD: Finding = { sentence: 'The response was valid.', at: 'world' };
 
-/** What is wrong with an upstream that has not said whom the key belongs to. */
+/** The problem of an upstream that has not returned the owner of the key. */
 function failed(
   failure: unknown,
   witnessed: Witnessed,

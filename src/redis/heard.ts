@@ -2,7 +2,7 @@ import type { Moment } from '../scheduling/clock.ts';
 import type { EndedMessage } from './messages.ts';
 import type { LostTime } from './shared-clock.ts';
 
-/** What a script has answered. */
+/** The reply of a script. */
 export interface Reply {
   readonly epoch: string;
   /** Of the script in its epoch. */
@@ -16,7 +16,7 @@ export interface Reply {
   readonly rest: readonly unknown[];
 }
 
-/** What is heard together with a document. */
+/** The data received together with a document. */
 export interface Heard {
   readonly epoch: string;
   /** On the shared clock. */
@@ -43,7 +43,7 @@ export interface WatchedDocument {
 export interface ReplicaListeners {
   /** Writes have touched tags: up to `n` all are known now. `low` is the highest number that Redis has forgotten. */
   touched(news: Touches): void;
-  /** Redis has another memory than before: what was known of the old one says nothing of it. */
+  /** Redis has lost its data: earlier knowledge of it is invalid. */
   newEpoch(epoch: string): void;
   /** A replica knows of all writes of an epoch up to `n`. */
   acked(epoch: string, by: string, n: number): void;

@@ -9,7 +9,7 @@ import { listOf, pairsIn, readMessage } from './messages.ts';
 import { type Bounds, SharedClock } from './shared-clock.ts';
 import type { ProtocolTimes } from './times.ts';
 
-/** What a replica needs of the world. */
+/** The dependencies of a replica. */
 interface ReplicaOptions {
   /** Distinguishes it from all others, also from its own successor. */
   readonly id: string;
@@ -32,7 +32,7 @@ interface ReplicaOptions {
 const OTHERS_DIFFER =
   'other replicas use another REDIS_SECRET; this replica sends no upstream requests while they are active. Set the same REDIS_SECRET on all replicas, or another REDIS_PREFIX on this one';
 
-/** How long what a replica has seen of Redis is held against it at least, in milliseconds. */
+/** Minimum time for which Redis must not be older than a replica has seen it, in milliseconds. */
 const SHORTEST_MEMORY_MS = 300_000;
 
 const NEVER: Moment = { now: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE_INFINITY };
@@ -86,7 +86,7 @@ export class Replica {
     return this.#keptOut || this.#isSilent(this.#options.clock.now());
   }
 
-  /** Whether Redis loses its data repeatedly, so that almost nothing is sent to it. */
+  /** Whether Redis loses its data repeatedly, so that only few commands are sent to it. */
   get isRestless(): boolean {
     return this.#pace.isRestless;
   }
@@ -152,7 +152,7 @@ export class Replica {
     return reads;
   }
 
-  /** Beats at once, and from then on. */
+  /** Sends the first heartbeat now, and further ones at intervals. */
   beat(): void {
     if (this.#closed) return;
     if (this.#beating) this.#beatAgain = true;
@@ -192,7 +192,7 @@ export class Replica {
     await this.call(scripts.goodbye, [JSON.stringify(documents)]).catch(() => {});
   }
 
-  /** How far this replica has seen Redis get: what it has now must not be older. */
+  /** The latest state of Redis that this replica has seen: its current data must not be older. */
   #seenAt({ now, wall }: Moment): string {
     const silent = Math.max(now - this.#repliedAt.now, wall - this.#repliedAt.wall);
     // By then Redis may have forgotten what this replica has seen; what it saw does not count any more.

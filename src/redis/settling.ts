@@ -105,7 +105,7 @@ export class Settling {
     this.#isRetelling = false;
   }
 
-  /** Nothing is sent again. */
+  /** Stops repeating notices. */
   close(): void {
     this.#closed = true;
     this.#notices.close();
@@ -121,7 +121,7 @@ export class Settling {
       const reply = await this.#notices.tell(tags, intent);
       if (!reply) return 'gave_up';
       const { ageMs, epoch, n, others } = reply;
-      // Numbers of another epoch say nothing in this one.
+      // Numbers of another epoch are invalid in this one.
       if (replica.epoch === epoch) told(n);
       const acks = this.#acks(epoch, n, others);
       const young = times.leaseMs - ageMs;
@@ -206,7 +206,7 @@ class Notices {
     this.#wake();
   }
 
-  /** Nothing is sent any more. */
+  /** Stops sending notices. */
   close(): void {
     this.#closed = true;
     for (const { done } of this.#waiting) done(null);

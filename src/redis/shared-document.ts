@@ -7,7 +7,7 @@ import type { Replica } from './replica.ts';
 import type { Bounds } from './shared-clock.ts';
 import type { ProtocolTimes } from './times.ts';
 
-/** What a step receives in addition to the document. */
+/** The additional inputs of a step. */
 export interface Surroundings {
   /** On the document's clock: certainly over, and no earlier than needed. */
   readonly now: number;
@@ -21,11 +21,11 @@ export interface Surroundings {
   readonly n: number;
   /** The other replicas with a valid lease. */
   readonly others: ReadonlySet<string>;
-  /** What other replicas wait for, by their names. */
+  /** The bids of other replicas, by replica name. */
   readonly bids: ReadonlyMap<string, string>;
 }
 
-/** What a step wants to happen together with its change of the document. */
+/** The effects of a step, applied together with its change of the document. */
 export interface Effects {
   /** Whether it depends on the other replicas and their waiting requests. */
   inCompany?: boolean;
@@ -64,7 +64,7 @@ export interface DocumentForm<D> {
   /** Parses a text, empty for a document that does not exist, as of a moment; `null` if it cannot be parsed. */
   readonly read: (text: string, now: number) => D | null;
   readonly write: (document: D) => string;
-  /** For how many milliseconds the document must not be forgotten. */
+  /** Minimum lifetime of the document, in milliseconds. */
   readonly keepMs: (document: D, now: number) => number;
 }
 

@@ -17,11 +17,11 @@ export interface ReplicaFault {
     | 'lease-lost'
     | 'ghost-slots';
   readonly upstream?: UpstreamName;
-  /** How many slots it is about. */
+  /** Number of affected slots. */
   readonly slots?: number;
-  /** Milliseconds until it ends by itself. */
+  /** Milliseconds until it ends automatically. */
   readonly retryAfterMs?: number;
-  /** What the user of Redis may not do, as commands with their keys. */
+  /** The missing permissions of the Redis user, as commands with their keys. */
   readonly permissions?: readonly string[];
 }
 
@@ -74,7 +74,7 @@ export class Standing {
     return outageReads === 'stale' || replica.leased ? null : 'redis-unreachable';
   }
 
-  /** What it does without now. */
+  /** The current degradations. */
   get faults(): readonly ReplicaFault[] {
     const { ghosts, isKeptOut, isUp, leased, quarantines, strangers } = this.gauges;
     const permissions = this.#permissions;
@@ -100,7 +100,7 @@ export class Standing {
     ];
   }
 
-  /** What a scrape shows. */
+  /** The values for a scrape. */
   get gauges(): ReplicaGauges {
     const { ghosts, quarantines, replica } = this.#options;
     const isUp = !replica.isOut;

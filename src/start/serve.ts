@@ -28,7 +28,7 @@ const WARM_UP_AFTER_MS = 50;
 /** How often a process under npm looks whether npm's shell is still there, in milliseconds. */
 const PARENT_CHECK_MS = 250;
 
-/** What is read of a process's environment. */
+/** The inputs from the environment of a process. */
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**

@@ -24,7 +24,7 @@ const accountStatuses: Readonly<Record<string, AccountStatus>> = {
   admin: 'ADMIN',
 };
 
-/** What is known of any account. */
+/** The known members of any account. */
 export const accountFields = {
   email: text('email'),
   username: text('username'),
@@ -58,7 +58,7 @@ export const account: Read<Account> = {
   },
 };
 
-/** What to change of the account; what is absent or `null` stays as it is. */
+/** Changes to the account; missing and `null` members stay unchanged. */
 export interface UpdateAccount {
   readonly email?: string | null | undefined;
   /** A secret: sent, and stored nowhere. */

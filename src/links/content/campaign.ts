@@ -32,10 +32,10 @@ export const campaigns: List<Campaign> = {
   decode: pageDecoder({ resource: 'campaigns', keys: ['campaigns'], fields }),
 };
 
-/** What to set of a campaign; the upstream chooses what is absent or `null`. */
+/** Values of a campaign; the upstream chooses missing and `null` members. */
 export interface CreateCampaign {
   readonly name?: string | null | undefined;
-  /** What the rotator's URL ends with. */
+  /** The last part of the rotator's URL. */
   readonly slug?: string | null | undefined;
   readonly public?: boolean | null | undefined;
 }

@@ -95,7 +95,7 @@ const decodeItems = pageDecoder({
   fields: itemFields,
 });
 
-/** What to set of a channel; what is absent or `null` stays as it is. */
+/** Values of a channel; missing and `null` members stay unchanged. */
 export interface UpdateChannel {
   readonly name?: string | null | undefined;
   readonly description?: string | null | undefined;

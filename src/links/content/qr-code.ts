@@ -103,13 +103,13 @@ export const qrCodes: List<QrCode> = {
   single: qrCode,
 };
 
-/** What a code holds, which decides the form of its data. */
+/** The type of a code's content, which determines the form of its data. */
 export type QrType = 'TEXT' | 'VCARD' | 'LINK' | 'EMAIL' | 'PHONE' | 'SMS' | 'WIFI';
 
 /** The content of a code: a text, or the named parts that some types consist of. */
 export type QrData = string | Readonly<Record<string, unknown>>;
 
-/** What to change of a QR code; what is absent or `null` stays as it is. */
+/** Changes to a QR code; missing and `null` members stay unchanged. */
 export interface UpdateQrCode {
   readonly type?: QrType | null | undefined;
   readonly data: QrData;

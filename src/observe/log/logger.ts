@@ -22,7 +22,7 @@ const PLAIN = /^[ !#-[\]-~]*$/;
 export interface LogStream {
   /** Takes a line, which may wait for others to be written with. */
   write(line: string): unknown;
-  /** Writes a line at once, behind those that wait. Without it none waits. */
+  /** Writes a line immediately, after the waiting ones. If absent, no line waits. */
   writeNow?(line: string): unknown;
 }
 
@@ -132,7 +132,7 @@ function quoted(text: string | null): string {
   return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
-/** Lines of warnings and errors are written at once: the process may be about to end. */
+/** Warnings and errors are written immediately, because the process may be about to end. */
 function byLevel(stream: LogStream): DestinationStream {
   const destination = {
     // The library sets the level of each line before it writes the line.

@@ -1,6 +1,6 @@
 import { type LogStream, writeNow } from './logger.ts';
 
-/** What every line has, and one of a defect. */
+/** The members of every line, and of a line about a defect. */
 interface LogLine extends Readonly<Record<string, unknown>> {
   readonly level: string;
   readonly time: string;

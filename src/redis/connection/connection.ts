@@ -10,7 +10,7 @@ import { type Command, RedisClient } from './client.ts';
 import { deniedTo, PermissionWatch } from './permissions.ts';
 import { checkMaster, findMaster } from './sentinel.ts';
 
-/** What a connection reports of itself. No text of it holds a secret. */
+/** The events of a connection. Their texts contain no secret. */
 export interface ConnectionEvents {
   /** Commands get through, and messages of the channel come in. */
   up(): void;
@@ -24,7 +24,7 @@ export interface ConnectionEvents {
   denied(permissions: readonly string[]): void;
 }
 
-/** How a connection is made. */
+/** The options of a connection. */
 export interface RedisConnectionOptions {
   /** One server, or several Sentinels. */
   readonly urls: readonly string[];
@@ -237,7 +237,7 @@ export class RedisConnection {
     }
   }
 
-  /** Looks at what is under way in some milliseconds: one timer for all commands, however many there are. */
+  /** Checks the running commands in some milliseconds, with one timer for all of them. */
   #lookIn(ms: number): void {
     const { clock } = this.#options;
     this.#cancelLook = clock.after(ms, () => {
@@ -246,7 +246,7 @@ export class RedisConnection {
     });
   }
 
-  /** Gives up what was waited for long enough at a moment: all that had arrived by then was read since. */
+  /** Fails the commands whose deadline has passed at a given time: replies that had arrived by then were read. */
   #look(now: number): void {
     const { callMs } = this.#options;
     this.#cancelLook = null;

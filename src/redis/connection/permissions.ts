@@ -42,7 +42,7 @@ interface PermissionWatchOptions {
   readonly clock: Clock;
   /** The permissions that are lacking now, in one round trip. Rejects if that cannot be checked. */
   readonly ask: () => Promise<readonly string[]>;
-  /** Called with what is lacking whenever that has changed; empty when nothing is any more. */
+  /** Called with the missing permissions when they change; empty if none is missing. */
   readonly changed: (denied: readonly string[]) => void;
 }
 
@@ -65,7 +65,7 @@ export class PermissionWatch {
     this.#options = options;
   }
 
-  /** Checks what is lacking now. Never rejects. */
+  /** Checks the permissions. Never rejects. */
   async look(ask = this.#options.ask): Promise<void> {
     if (this.#closed) return;
     if (this.#asking) {
