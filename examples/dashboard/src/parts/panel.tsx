@@ -5,7 +5,7 @@ import { Countdown } from './countdown.tsx';
 import { duration, plural, seconds } from './format.ts';
 import { useNow } from './use-now.ts';
 
-/** "3 requests, 2 saved, 12 ms waited, oldest data 40 s": the cost of a panel, and its current age. */
+/** "3 requests, 2 saved, 12 ms waited, oldest 40 s": the cost of a panel, and its current age. */
 export function ReceiptLine({ receipt }: { receipt: DatedReceipt | null }) {
   const now = useNow();
   if (!receipt) return null;
@@ -14,7 +14,7 @@ export function ReceiptLine({ receipt }: { receipt: DatedReceipt | null }) {
   return (
     <p className="receipt" data-calls={calls}>
       {plural(calls, 'request')}, {saved.cache + saved.coalesced} saved, {duration(waitedMs)}{' '}
-      waited, oldest data {seconds(age)}
+      waited, oldest {seconds(age)}
     </p>
   );
 }
