@@ -5,6 +5,7 @@ import { createGateway } from '../../src/gateway.ts';
 import { type Fault, type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { keysAreNew } from '../../src/upstream/budget/journal/journal.ts';
 import { exchange } from '../support/exchange.ts';
+import { QuickClock } from '../support/virtual-clock.ts';
 import { Domains } from './domains.ts';
 import { type Answer, createDice, difference, type Errand, reads } from './load.ts';
 
@@ -30,6 +31,9 @@ const FAULT_EVERY = 12;
 const HANG_UP_EVERY = 40;
 const WRITE_EVERY = 12;
 
+/** How much time passes in each rest of the clock, which is some turns of the event loop. */
+const STEP_MS = 10;
+
 const kinds: readonly Fault['kind'][] = [
   'error-500',
   'html',
@@ -48,12 +52,19 @@ const codes =
  * Mixed load on a whole gateway, while its upstreams fail at random: reads whose right answers are known,
  * writes and reads that must see them, callers that hang up. The limit is a second long, so that
  * leases, pauses and refusals come and go all the time; the cache is small, so that it is full soon.
+ * Time passes with the turns of the event loop: how much is done in `seconds` does not depend on how busy the machine is.
  */
 export async function soak(seconds: number, seed: number): Promise<Soaked> {
   const limit = { requests: 100, windowMs: 1000 };
-  const sandbox = await startSandbox({ limit });
+  const clock = new QuickClock();
+  const over = new AbortController();
+  const passing = (async () => {
+    while (!over.signal.aborted) await clock.advance(STEP_MS);
+  })();
+  const sandbox = await startSandbox({ limit, clock });
   let log = '';
   const gateway = await createGateway(settings(sandbox, limit), {
+    clock,
     journal: keysAreNew,
     log: { write: (line) => void (line.includes('unexpected error') && (log += line)) },
   });
@@ -81,8 +92,8 @@ export async function soak(seconds: number, seed: number): Promise<Soaked> {
     const query = reads[roll(reads.length)] ?? '';
     return { query, check: ({ data }) => difference(truths.get(query), data ?? null) };
   };
-  const startedAt = performance.now();
-  const elapsed = (): number => (performance.now() - startedAt) / 1000;
+  const startedAt = clock.now();
+  const elapsed = (): number => (clock.now() - startedAt) / 1000;
 
   const caller = async (): Promise<void> => {
     while (elapsed() < seconds) {
@@ -91,7 +102,7 @@ export async function soak(seconds: number, seed: number): Promise<Soaked> {
       const hangsUp = !errand.query.startsWith('mutation') && roll(HANG_UP_EVERY) === 0;
       operations += 1;
       try {
-        const answer = await post(url, errand, hangsUp ? AbortSignal.timeout(roll(20)) : undefined);
+        const answer = await post(url, errand, hangsUp ? abortedIn(clock, roll(20)) : undefined);
         const found = answer.errors?.map(({ extensions }) => extensions?.code ?? 'none') ?? [];
         const fault = errand.check(answer) ?? found.find((code) => !codes.test(code)) ?? null;
         if (fault) wrong.add(`${errand.query}: ${fault}`);
@@ -109,6 +120,8 @@ export async function soak(seconds: number, seed: number): Promise<Soaked> {
   sandbox.market.clearFaults();
   await gateway.close();
   await sandbox.close();
+  over.abort();
+  await passing;
   process.off('unhandledRejection', unhandled);
   if (log) defects.push(log);
   return { operations, outcomes, wrong: [...wrong], defects, upstreamCalls, heapMib };
@@ -189,6 +202,12 @@ async function post(
     ...(signal ? { signal } : {}),
   });
   return JSON.parse(text) as Answer;
+}
+
+function abortedIn(clock: QuickClock, ms: number): AbortSignal {
+  const aborting = new AbortController();
+  clock.after(ms, () => aborting.abort());
+  return aborting.signal;
 }
 
 /** Heap after a collection, in MiB. */
