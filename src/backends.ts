@@ -11,6 +11,7 @@ import type { Clock } from './scheduling/clock.ts';
 import type { Journal } from './upstream/budget/journal/journal.ts';
 import type { Cache } from './upstream/cache/cache.ts';
 import { Client, type ClientOptions } from './upstream/client.ts';
+import type { CountHistory } from './upstream/count-history.ts';
 import type { Subject } from './upstream/diagnosis.ts';
 import { Lists } from './upstream/lists/pages.ts';
 import { Reader } from './upstream/reader.ts';
@@ -32,6 +33,8 @@ interface BackendWorld {
   readonly dispatcher: ClientOptions['dispatcher'];
   readonly clock: Clock;
   readonly cache: Cache;
+  /** Records counts over time; absent for a process that answers no queries. */
+  readonly counts?: CountHistory;
   readonly events: EventStream;
   readonly digest: Digest;
   readonly journal: Journal;
@@ -94,7 +97,7 @@ type OwnOptions = Required<
 
 function createBackend(
   { rateLimit, rateWindowMs, timeoutMs }: Omit<UpstreamConfig, 'endpoint'>,
-  { cache, clock, digest, dispatcher, events, journal, replicas, witness }: BackendWorld,
+  { cache, clock, counts, digest, dispatcher, events, journal, replicas, witness }: BackendWorld,
   {
     api,
     baseUrl,
@@ -116,6 +119,7 @@ function createBackend(
     budgetOf,
     cache,
     clock,
+    counts,
     digest,
     dispatcher,
     events,

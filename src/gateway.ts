@@ -21,6 +21,7 @@ import type { Sandbox } from './sandbox/sandbox.ts';
 import { inBackground } from './scheduling/at-once.ts';
 import { type Clock, endingClock, systemClock } from './scheduling/clock.ts';
 import { schema } from './schema.ts';
+import { createCountHistory } from './series/saved-series.ts';
 import { createServers } from './servers.ts';
 import { openJournal } from './upstream/budget/journal/file-journal.ts';
 import { type Journal, keysAreNew, noJournal } from './upstream/budget/journal/journal.ts';
@@ -111,13 +112,30 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
       look: () => events.emit('look', null),
       complain,
     });
+  const counts = await createCountHistory({
+    folder: journal.folder,
+    clock,
+    maxBytes: config.historyMaxBytes,
+    baseUrls: { LINKS: endpoints.links?.baseUrl ?? '', MARKET: endpoints.market?.baseUrl ?? '' },
+    complain,
+  });
   const watches: FaultWatch[] = [];
   const witness = (subject: Subject): Witness => {
     const watch = new FaultWatch(subject, { clock, complain });
     watches.push(watch);
     return watch;
   };
-  const world = { dispatcher, clock, cache, events, digest, journal, replicas, witness };
+  const world = {
+    dispatcher,
+    clock,
+    cache,
+    counts: counts.history,
+    events,
+    digest,
+    journal,
+    replicas,
+    witness,
+  };
   const backends = createBackends(config, endpoints, world);
   const keyOf = (upstream: UpstreamName, endpoint: Endpoint | null): OwnKey =>
     new OwnKey({
@@ -189,6 +207,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
           graceMs: config.shutdownGraceMs,
         });
         historyFile?.close();
+        counts.close();
         journal.close();
         await replicas?.close();
         await sandbox?.close();

@@ -109,6 +109,8 @@ const PART_BYTES = 256;
 interface Part {
   readonly json: string;
   readonly madeOf: readonly Ingredient[];
+  /** See `Ingredients.until`. */
+  readonly until: number;
 }
 
 /**
@@ -138,13 +140,15 @@ export class AnswerParts {
       for (const each of known.madeOf) {
         ingredients.add({ ...each, ageMs: now - each.stamp.storedAt });
       }
+      ingredients.holdUntil(known.until);
       return known.json;
     }
     const before = ingredients.served.length;
     const json = make();
     const madeOf = ingredients.served.slice(before);
     if (madeOf.every(({ state }) => state === 'fresh')) {
-      this.#parts.set(key, { json, madeOf }, soonestChange(madeOf, now));
+      const { until } = ingredients;
+      this.#parts.set(key, { json, madeOf, until }, Math.min(until, soonestChange(madeOf, now)));
     }
     return json;
   }

@@ -86,6 +86,8 @@ export interface Config {
   readonly graphiql: boolean;
   readonly cacheMaxBytes: number;
   /** Largest file that `PUT /files/:filename` takes. */
+  /** Of the history of counts, in its file; 0 if there is none. */
+  readonly historyMaxBytes: number;
   readonly uploadMaxBytes: number;
   /** Uploads under way at a time with one key; one caller may have half of them. */
   readonly uploadMaxConcurrent: number;
@@ -189,6 +191,7 @@ export function loadConfig(
     exposeUserApiKeys: reader.flag('EXPOSE_USER_API_KEYS'),
     graphiql: reader.flag('GRAPHIQL'),
     cacheMaxBytes: reader.integer('CACHE_MAX_BYTES'),
+    historyMaxBytes: reader.integer('HISTORY_MAX_BYTES'),
     uploadMaxBytes: reader.integer('UPLOAD_MAX_BYTES'),
     uploadMaxConcurrent: reader.integer('UPLOAD_MAX_CONCURRENT'),
     uploadInlineMaxBytes: reader.integer('UPLOAD_INLINE_MAX_BYTES'),

@@ -101,7 +101,7 @@ const table: Readonly<Record<string, Entry>> = {
     'Maximum time that a read waits for a slot of the rate limit before it fails with `BUDGET_EXHAUSTED`. A client can shorten it, not extend it.',
   ),
   STATE_DIR: text('state').describe(
-    'Folder in which the process saves its sent requests and the history of the console for the next process; `off` disables it. Without it, each start uses only half of each rate limit for one window, or until the API reports what remains.',
+    'Folder in which the process saves its sent requests, the history of the console and the history of counts for the next process; `off` disables it. Without it, each start uses only half of each rate limit for one window, or until the API reports what remains.',
   ),
   REDIS_URL: secret.describe(
     'Redis shared by several processes, which then share one rate limit and one cache: `redis://` or `rediss://` with password and database. Several URLs, separated by commas, are the URLs of Sentinels.',
@@ -188,6 +188,9 @@ const table: Readonly<Record<string, Entry>> = {
   ),
   CACHE_MAX_BYTES: integer(1, 2 ** 40, 64 * 1024 * 1024).describe(
     'Memory for cache entries and remembered responses; the least recently used are removed first.',
+  ),
+  HISTORY_MAX_BYTES: integer(0, 2 ** 30, 64 * 1024 * 1024).describe(
+    'Maximum size of the file with the history of counts in `STATE_DIR`; in memory, the history takes at most half of it. The series that were not updated or read for the longest time are removed first. 0 disables the history.',
   ),
   UPLOAD_MAX_BYTES: integer(1, 2 ** 40, 1024 * 1024 * 1024).describe(
     'Maximum file size for `PUT /files/:filename`. Files are streamed; the API can have a lower limit.',

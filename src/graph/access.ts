@@ -43,6 +43,7 @@ export const access: Readonly<Record<string, Role>> = {
   'Query.item': 'viewer',
   'Query.purchase': 'viewer',
   'Query.rateLimit': 'viewer',
+  'Query.totalCountHistory': 'viewer',
   'Mutation.updateAccount': 'editor',
   'Mutation.createDomain': 'editor',
   'Mutation.updateDomain': 'editor',

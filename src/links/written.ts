@@ -22,7 +22,7 @@ export function given<T>(
 export function removal(
   path: string,
   id: number,
-  traits: Pick<Write<Row>, 'check' | 'leaves' | 'touches'>,
+  traits: Pick<Write<Row>, 'check' | 'ends' | 'leaves' | 'touches'>,
 ): Write<Row> {
   return { method: 'DELETE', path: `${path}/${id}/delete`, decode: () => ({ id }), ...traits };
 }

@@ -141,10 +141,10 @@ export class LiveGroup implements StreamSource {
     if (this.#state === 'current' && this.#reads.isOutdated) this.#changed();
   }
 
-  /** A budget may differ from the one in the result. */
+  /** A budget, or a history of counts, may differ from the one in the result. */
   lookAtBudgets(): void {
     if (this.#state !== 'current') return;
-    this.#again.forBudgets(() => this.#reads.budgets.haveChanged());
+    this.#again.forBudgets(() => this.#reads.othersHaveChanged);
   }
 
   /** Releases everything. The caller ends the members. */

@@ -7,6 +7,7 @@ import type { WatchedChange, WatchListener } from '../upstream/cache/watches.ts'
 import type { BudgetSource, ReadWatcher } from '../upstream/operation.ts';
 import { Ingredients, type Watch } from '../upstream/receipt.ts';
 import { BUDGETS_MS, WatchedBudgets } from './watched-budgets.ts';
+import { WatchedValues } from './watched-values.ts';
 
 /** A read of the latest run, or of the current one. */
 interface Watched {
@@ -24,6 +25,7 @@ interface Watched {
 export class WatchedReads implements ReadWatcher {
   /** The budgets in the result, which are not entries. */
   readonly budgets: WatchedBudgets;
+  readonly #values = new WatchedValues();
   readonly #watched = new Map<string, Watched>();
   readonly #changed: (change: WatchedChange | 'grown') => void;
   readonly #watchers: Watchers;
@@ -58,6 +60,7 @@ export class WatchedReads implements ReadWatcher {
     this.#run += 1;
     this.#next = new Ingredients();
     this.budgets.beginRun();
+    this.#values.beginRun();
     this.#isTouched = false;
   }
 
@@ -87,6 +90,15 @@ export class WatchedReads implements ReadWatcher {
 
   budgetState(source: BudgetSource, credential: Credential): KeyState {
     return this.budgets.look(source, credential);
+  }
+
+  look(name: string, stateOf: () => string): void {
+    this.#values.look(name, stateOf);
+  }
+
+  /** Whether something in the result has changed that is no cache entry. */
+  get othersHaveChanged(): boolean {
+    return this.#values.haveChanged || this.budgets.haveChanged();
   }
 
   /** A run has ended: ends the watches of reads that it did not use. Returns whether its result is already outdated. */

@@ -42,7 +42,8 @@ const SellerProfileRef = builder.objectRef<SellerProfile>('SellerProfile').imple
   }),
 });
 
-const SellerRef = builder.objectRef<Seller>('Seller').implement({
+/** The type of `Query.seller`. */
+export const SellerRef = builder.objectRef<Seller>('Seller').implement({
   description: 'The marketplace account that owns the gateway’s API key.',
   fields: (t) => ({
     firstName: t.exposeString('firstName', {

@@ -96,6 +96,12 @@ export const seller: Read<Seller> = {
   tags: ['seller'],
   method: 'GET',
   path: '/api/account/details',
+  count: {
+    name: 'balance',
+    value: ({ balance }) => balance,
+    // Amounts of two currencies are not one series.
+    origin: ({ currency }) => currency,
+  },
   decode(body, context) {
     const row = openSingle(body, ['data'], 'seller', context);
     if (!row) throw new DecodeError('seller.data', 'an account');

@@ -19,6 +19,7 @@ import {
 import type { Refresher } from './cache/refresher.ts';
 import type { Watchers } from './cache/watched-round.ts';
 import type { WatchListener } from './cache/watches.ts';
+import type { CountHistory } from './count-history.ts';
 import type { ReadInFlight } from './reads/in-flight.ts';
 import type { Ingredient, IngredientSource, Receipt, Watch } from './receipt.ts';
 import type { Stamp } from './request.ts';
@@ -44,6 +45,8 @@ interface CachedReadsOptions {
   readonly authorization: KeyAuthorization;
   readonly refresher: Refresher;
   readonly events: EventStream | undefined;
+  /** Records counts from the responses that the cache takes. */
+  readonly counts: CountHistory | undefined;
 }
 
 /** The cache for the readers and writers of one upstream: decides which entries serve, and records their use. */
@@ -162,10 +165,16 @@ export class CachedReads implements IngredientSource {
    * Stores the entry of a read and returns true, unless a write with any outcome has affected it in flight. `tags`
    * are those by which one could.
    */
-  store({ key }: KeyedRead, entry: CacheEntry, bytes: number, tags: readonly string[]): boolean {
-    const { cache } = this.#options;
-    const isTouched = !cache.holds([...entry.tags, ...tags], entry.stamp.generation);
-    return !isTouched && cache.set(key, entry, bytes);
+  store(of: KeyedRead, entry: CacheEntry, bytes: number, tags: readonly string[]): boolean {
+    const isTouched = !this.#options.cache.holds([...entry.tags, ...tags], entry.stamp.generation);
+    return !isTouched && this.#set(of, entry, bytes);
+  }
+
+  #set(of: KeyedRead, entry: CacheEntry, bytes: number): boolean {
+    const { cache, counts } = this.#options;
+    if (!cache.set(of.key, entry, bytes)) return false;
+    counts?.stored(of, entry.value, entry.stamp);
+    return true;
   }
 
   /** Stores a response that another replica has read, unless a write has invalidated it since. */
@@ -175,7 +184,7 @@ export class CachedReads implements IngredientSource {
     const tags = this.tagsOf([...(page?.elsewhereTags ?? []), EVERYTHING], of.credential);
     if (!cache.isCurrent(tags, stamp.generation)) return false;
     const adopted = page ? page.adopt(value, stamp.storedAt) : value;
-    return cache.set(of.key, this.entryOf(of, adopted, stamp), bytes);
+    return this.#set(of, this.entryOf(of, adopted, stamp), bytes);
   }
 
   /**

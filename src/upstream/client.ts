@@ -11,6 +11,7 @@ import type { Cache, Freshness } from './cache/cache.ts';
 import { everythingOf, scopeOf } from './cache/key.ts';
 import { Refresher } from './cache/refresher.ts';
 import { CachedReads } from './cached-reads.ts';
+import type { CountHistory } from './count-history.ts';
 import { Fetcher } from './reads/fetch.ts';
 import { InFlight } from './reads/in-flight.ts';
 import { type SharedAnswers, SharedCache } from './reads/shared-cache.ts';
@@ -40,6 +41,8 @@ export interface ClientOptions extends ExchangeOptions {
   readonly answers?: SharedAnswers | undefined;
   /** Receives the events of this client. */
   readonly events?: EventStream;
+  /** Records counts over time. */
+  readonly counts?: CountHistory | undefined;
 }
 
 /** One upstream API behind its budget: the only access to it. Composes the parts that a `Reader` uses. */
@@ -60,7 +63,7 @@ export class Client {
 
   constructor(options: ClientOptions) {
     this.#options = options;
-    const { answers, cache, clock, digest, events, freshness } = options;
+    const { answers, cache, clock, counts, digest, events, freshness } = options;
     const { upstream } = this;
     const budgets = this.#newBudgets();
     const inFlight = new InFlight(cache);
@@ -76,9 +79,9 @@ export class Client {
     });
     const { authorization } = wire;
     const kept = { cache, digest, events, freshness, refresher, upstream };
-    const cached = new CachedReads({ ...kept, authorization });
+    const cached = new CachedReads({ ...kept, authorization, counts });
     const sharedCache = answers ? new SharedCache({ ...kept, answers, cached }) : null;
-    const world = { budgets, cached, clock, events, upstream, wire };
+    const world = { budgets, cached, clock, counts, events, upstream, wire };
     this.#refresher = refresher;
     this.#wire = wire;
     this.budgets = budgets;
@@ -132,6 +135,11 @@ export class Client {
   /** The state of the budget of a credential's key. Costs nothing. */
   budgetState(credential: Credential): KeyState {
     return this.budgets.stateOf(credential);
+  }
+
+  /** What is recorded of counts over time; absent if nothing is. */
+  get counts(): CountHistory | undefined {
+    return this.#options.counts;
   }
 
   /** See `Wire.heldMs`. */

@@ -23,6 +23,8 @@ export interface Caller {
 export interface ReadWatcher {
   /** A read starts, which `watch` watches; call the returned function when it has ended. */
   begin(of: KeyedRead, watch: (changed: WatchListener, watchers: Watchers) => Watch): () => void;
+  /** Something else that is in the result, by its name; it has changed when `stateOf` returns another text. */
+  look(name: string, stateOf: () => string): void;
   /** The state of a budget, whose changes are watched from then on. */
   budgetState(source: BudgetSource, credential: Credential): KeyState;
 }

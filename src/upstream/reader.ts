@@ -4,6 +4,7 @@ import type { KeyState } from './budget/budgets.ts';
 import type { Hit } from './cache/cache.ts';
 import type { KeyedRead } from './cache/key.ts';
 import type { Client } from './client.ts';
+import type { CountPoint, SeriesOf, StepSpan } from './count-history.ts';
 import { PlannedReads } from './dry-run/planned-reads.ts';
 import type { Access, Looking } from './operation.ts';
 import type { Call, Read, Write } from './request.ts';
@@ -152,6 +153,28 @@ export class Reader {
     const { key } = this.#client.cached.keyed(read, credential);
     const isPlanned = mode?.kind === 'planned' && mode.dryRun.counts({ key, about: read.about });
     return isPlanned || this.#client.inFlight.isExpected(key);
+  }
+
+  /**
+   * The values of a count in its last steps. Costs nothing, in every mode.
+   * @throws TypeError for a caller that was not admitted, which is a bug.
+   */
+  points(
+    of: SeriesOf,
+    span: StepSpan,
+    { admittance, caller, credential, mode }: Access,
+  ): CountPoint[] {
+    if (admittance?.isAdmitted === false) throw new TypeError('a caller was not admitted');
+    const { counts, upstream } = this.#client;
+    if (!counts) return [];
+    const owner = { upstream, credential };
+    const { step } = span;
+    caller.receipt.ingredients.holdUntil(counts.changesAt(step));
+    if (mode?.kind === 'watched') {
+      const name = `${upstream} ${of.count} ${of.id} ${step}`;
+      mode.watcher.look(name, () => counts.state(owner, of, step));
+    }
+    return counts.points(owner, of, span);
   }
 
   /**

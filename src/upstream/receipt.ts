@@ -205,6 +205,8 @@ export class Ingredients {
   /** The last entry of each key, if computed since the last was added. */
   #latest: ReadonlyMap<string, Ingredient> | null = null;
   #kinds: readonly ServedKind[] | null = null;
+  /** When what is made of them changes although none of them does, on `clock.now()`. */
+  #until = Number.POSITIVE_INFINITY;
 
   /** Adds a used entry. */
   add(ingredient: Ingredient): void {
@@ -214,8 +216,19 @@ export class Ingredients {
   }
 
   /** Adds all entries of another list. */
-  addAll({ served }: Ingredients): void {
+  addAll({ served, until }: Ingredients): void {
     for (const each of served) this.add(each);
+    this.holdUntil(until);
+  }
+
+  /** What is made of them changes at a time, on `clock.now()`, although none of them does. */
+  holdUntil(time: number): void {
+    this.#until = Math.min(this.#until, time);
+  }
+
+  /** The earliest time of `holdUntil`; `Infinity` if there is none. */
+  get until(): number {
+    return this.#until;
   }
 
   /** Every use of an entry. */
@@ -226,6 +239,7 @@ export class Ingredients {
   /** Each used entry once, to be stored for long. */
   distinct(): Ingredients {
     const distinct = new Ingredients();
+    distinct.holdUntil(this.#until);
     for (const each of this.latest.values()) distinct.add(each);
     return distinct;
   }
@@ -276,7 +290,7 @@ export class Ingredients {
 
   /** When the first of them becomes stale or is refreshed, on `clock.now()`; `Infinity` if there are none. */
   changesAt(now: number): number {
-    return soonestChange(this.#served, now);
+    return Math.min(this.#until, soonestChange(this.#served, now));
   }
 
   /** Counts entries that were used without being counted, as reads and as hits. */

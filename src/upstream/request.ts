@@ -45,6 +45,21 @@ export interface Call<T> {
   readonly decode: (body: unknown, context: DecodeContext) => T;
 }
 
+/** The counts that are recorded over time: of rows, and `total` of lists, which is named by its resource. */
+export type CountName = 'balance' | 'downloads' | 'scans' | `total:${Resource}`;
+
+/** A count of a row that is recorded over time. */
+export interface Count<R> {
+  readonly name: CountName;
+  /** `null` if the upstream does not provide it. */
+  value(row: R): number | null;
+  /**
+   * Distinguishes the row from a later one with the same id, such as its creation time: the later one does not
+   * inherit its history. `null` if the upstream does not provide it.
+   */
+  origin(row: R): string | null;
+}
+
 /** A request that changes nothing upstream, so that its response can be shared and cached. */
 export interface Read<T> extends Call<T> {
   /** Known without the zone, for it is part of the cache key. */
@@ -62,6 +77,8 @@ export interface Read<T> extends Call<T> {
   readonly absentIsNull?: boolean;
   /** Present for one page of a list. */
   readonly page?: PageTraits<T>;
+  /** Present for a single read, of the row `about`, whose response contains a count that is recorded. */
+  readonly count?: Count<NonNullable<T>>;
 }
 
 /** Additional properties of the read of a page. */
@@ -86,6 +103,24 @@ export interface PageTraits<T> {
   readonly reload: boolean;
   /** Stores its cache key: the read is used repeatedly. */
   readonly keyed: { scope: string; key: string };
+  /** What the response shows of the list. */
+  contents(value: T): PageContents | null;
+}
+
+/** What a page shows of its list, for what is recorded of it over time. */
+export interface PageContents {
+  readonly resource: Resource;
+  /** The list: equal for all of its pages. */
+  readonly list: string;
+  /** Starts at 1. */
+  readonly number: number;
+  readonly rows: readonly Row[];
+  readonly count: Count<Row> | undefined;
+  /** Rows of the whole list; `null` if it is unknown. */
+  readonly total: number | null;
+  readonly isLast: boolean;
+  /** False for a list with filters, and for one that hangs off a row. */
+  readonly isWhole: boolean;
 }
 
 /** A request that changes something upstream: sent once, never shared, never cached. */
@@ -99,6 +134,8 @@ export interface Write<T> extends Call<T> {
   readonly mayTouch?: readonly string[];
   /** The tag of a row that it removes from lists, see `List.rowTags`. */
   readonly leaves?: string;
+  /** The row that it deletes, if a count of it is recorded. */
+  readonly ends?: { readonly count: CountName; readonly id: number };
   /** Where a user can check the outcome, e.g. `Query.campaigns`; `null` if it does not matter. */
   readonly check: string | null;
 }
@@ -131,6 +168,8 @@ export interface List<R extends Row> {
   readonly decode: (body: unknown, context: DecodeContext) => Page<R>;
   /** The id of the row whose list it is, if that can come from another response. */
   readonly about?: number;
+  /** The count of its rows that is recorded over time. */
+  readonly count?: Count<R>;
   /** The read of one row by its id, if the API has one with all members of the list's row. */
   readonly single?: (id: number) => Read<R | null>;
   /**

@@ -4,6 +4,7 @@ import { type AtOnce, inBackground } from '../scheduling/at-once.ts';
 import type { SharedResult, Slot } from './budget/budget.ts';
 import type { Budgets } from './budget/budgets.ts';
 import type { CachedReads } from './cached-reads.ts';
+import type { CountHistory } from './count-history.ts';
 import type { Access } from './operation.ts';
 import { type Answered, attempt } from './reads/fetch.ts';
 import type { Outcome } from './reads/waiter.ts';
@@ -31,6 +32,7 @@ interface Unshared<T> {
 }
 
 interface WritesOptions extends WaitersWorld {
+  readonly counts: CountHistory | undefined;
   readonly budgets: Budgets;
   readonly cached: CachedReads;
   readonly wire: Wire;
@@ -54,6 +56,7 @@ export class Writes {
       const { cached } = this.#options;
       if (answered.kind === 'value') {
         const { value } = answered;
+        this.#ends(write, credential, true);
         return { outcome: { value }, touched: cached.touch(write.touches(value), credential, id) };
       }
       return this.#settleFailed(write, answered.failure, { credential, id });
@@ -72,11 +75,18 @@ export class Writes {
     // A response "not found" means that cached data of the object is also outdated.
     const isOutdated = !(failure instanceof WireError) && failure.kind === 'absent';
     let touched: AtOnce<void> = undefined;
+    if (isOutdated || error.code === 'OUTCOME_UNKNOWN') this.#ends(write, credential, isOutdated);
     if (isOutdated) touched = cached.touch(write.touches(null), credential, id);
     else if (error.code === 'OUTCOME_UNKNOWN') {
       touched = cached.doubt(write.touches(null), credential, id);
     }
     return touched ? { outcome, touched } : { outcome, result: { kind: 'nothing' } };
+  }
+
+  /** The row that a write deletes has no further history. */
+  #ends({ ends }: Pick<Write<never>, 'ends'>, credential: Credential, certain: boolean): void {
+    const { counts, upstream } = this.#options;
+    if (ends) counts?.deleted({ upstream, credential }, ends, certain);
   }
 
   /** Sends a read whose response is a secret. See `Reader.readSecret`. */

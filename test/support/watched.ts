@@ -5,6 +5,7 @@ export const watched: ExecutionMode = {
   kind: 'watched',
   watcher: {
     begin: () => () => {},
+    look: () => {},
     budgetState: (source, credential) => source.budgetState(credential),
   },
 };

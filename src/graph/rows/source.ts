@@ -4,6 +4,7 @@ import type { Resource } from '../../resources.ts';
 import { type AtOnce, andThen, inBackground, UnderWay } from '../../scheduling/at-once.ts';
 import { loopTurns } from '../../scheduling/loop-turns.ts';
 import type { KeyState } from '../../upstream/budget/budgets.ts';
+import type { CountPoint, SeriesOf, StepSpan } from '../../upstream/count-history.ts';
 import { cachedRow, findById } from '../../upstream/lists/find-by-id.ts';
 import type { Lists } from '../../upstream/lists/pages.ts';
 import type { ListSource, Window, WindowRow } from '../../upstream/lists/walk.ts';
@@ -219,6 +220,13 @@ export class Source {
         ...(namedBy.length > 0 ? { batchScheduleFn: planTogether } : {}),
       },
     );
+  }
+
+  /** The values of a count in its last steps, the oldest first. Costs only the admission of the caller. */
+  history(of: SeriesOf, span: StepSpan): AtOnce<CountPoint[]> {
+    const points = () => this.#reader.points(of, span, this.#access);
+    const { admittance } = this.#access;
+    return admittance ? admittance.admit().then(points) : points();
   }
 
   /**

@@ -23,6 +23,8 @@ import { DEFAULT_WINDOW, MAX_WINDOW } from '../../upstream/lists/window.ts';
 
 /** The assumed length of a list of objects with an id that is returned whole. */
 const WHOLE_LIST = 100;
+/** The most that the `last` of a list without paging returns: hours of a history. */
+const MOST_POINTS = 720;
 /** What any other list of objects counts: those that are a part of a row. */
 const PART_LIST = 10;
 
@@ -175,6 +177,7 @@ class RowCount {
       return Object.keys(this.#schema.getTypeMap()).length;
     }
     if (looksForIds(field)) return this.#idsOf(node);
+    if (takes(field, 'last')) return this.#lastOf(field, node);
     const hasId = (isObjectType(of) || isInterfaceType(of)) && of.getFields()['id'] !== undefined;
     return hasId ? WHOLE_LIST : PART_LIST;
   }
@@ -183,6 +186,13 @@ class RowCount {
     const value = this.#argument(node, 'ids');
     if (value === UNKNOWN) return MAX_WINDOW;
     return Array.isArray(value) ? value.length : 1;
+  }
+
+  /** The elements of a list that has as many as its `last` requests; it validates the argument itself. */
+  #lastOf(field: GraphQLField<unknown, unknown>, node: FieldNode): number {
+    const given = this.#argument(node, 'last');
+    const last = given ?? field.args.find(({ name }) => name === 'last')?.defaultValue;
+    return typeof last === 'number' && last >= 0 ? Math.min(last, MOST_POINTS) : MOST_POINTS;
   }
 
   /** The rows that a connection's arguments request; it validates the arguments itself. */
@@ -235,8 +245,12 @@ const UNKNOWN = Symbol('unknown');
 /** The values of `if` with which a directive omits its element. */
 const leavingOut: Readonly<Record<string, boolean | undefined>> = { skip: true, include: false };
 
-function looksForIds({ args }: GraphQLField<unknown, unknown>): boolean {
-  return args.some(({ name }) => name === 'ids');
+function looksForIds(field: GraphQLField<unknown, unknown>): boolean {
+  return takes(field, 'ids');
+}
+
+function takes({ args }: GraphQLField<unknown, unknown>, argument: string): boolean {
+  return args.some(({ name }) => name === argument);
 }
 
 function isConnection(type: GraphQLNamedType): boolean {

@@ -9,7 +9,8 @@ import { type File, files, type UploadFile, uploadFile } from './file.ts';
 /** Fields that an upload's response omits are read from the list of all files. */
 const all = files();
 
-const FileRef = builder.objectRef<Known<File>>('File');
+/** The type of `Query.files`. */
+export const FileRef = builder.objectRef<Known<File>>('File');
 
 builder.node(FileRef, {
   description: 'An uploaded file with a short URL for downloads.',

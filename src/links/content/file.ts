@@ -7,7 +7,7 @@ import {
   text,
   time,
 } from '../../upstream/decode/fields.ts';
-import type { ByteStream, Known, List, Write } from '../../upstream/request.ts';
+import type { ByteStream, Count, Known, List, Write } from '../../upstream/request.ts';
 import { touches } from '../touches.ts';
 import { given, openWritten, writtenDecoder } from '../written.ts';
 
@@ -22,6 +22,13 @@ const fields = {
 /** An uploaded file. Implements: Link API > Resources > File. */
 export type File = RowOf<typeof fields>;
 
+/** Its downloads over time. */
+const count: Count<File> = {
+  name: 'downloads',
+  value: ({ downloads }) => downloads,
+  origin: ({ date }) => date,
+};
+
 /**
  * All files, or those whose name the upstream matches with `search`; a blank search matches all. 1 upstream
  * request per page. Implements: Link API > Files > List files.
@@ -35,6 +42,7 @@ export function files(search?: string | null): List<File> {
     ...(name ? { query: { name } } : {}),
     paged: true,
     decode: decodeFiles,
+    count,
   };
 }
 

@@ -13,7 +13,7 @@ import {
   text,
   time,
 } from '../../upstream/decode/fields.ts';
-import type { Known, List, Read, Row, Write } from '../../upstream/request.ts';
+import type { Count, Known, List, Read, Row, Write } from '../../upstream/request.ts';
 import { channelItemTag, touches } from '../touches.ts';
 import { given, removal, writtenDecoder } from '../written.ts';
 
@@ -28,6 +28,13 @@ const fields = {
 
 /** A QR code as lists show it. Implements: Link API > Resources > QR code. */
 export type QrCode = RowOf<typeof fields>;
+
+/** Its scans over time. */
+const count: Count<QrCode> = {
+  name: 'scans',
+  value: ({ scans }) => scans,
+  origin: ({ date }) => date,
+};
 
 /** How often one label was counted, e.g. one country. */
 export interface LabelCount {
@@ -80,6 +87,7 @@ export function qrCode(id: number): Read<QrCodeDetail | null> {
     path: `/api/qr/${id}`,
     about: id,
     absentIsNull: true,
+    count,
     decode(body, context) {
       const details = openSingle(body, ['details'], 'qrCode', context);
       if (!details) return null;
@@ -101,6 +109,7 @@ export const qrCodes: List<QrCode> = {
   paged: true,
   decode: pageDecoder({ resource: 'qrCodes', keys: ['qrs'], fields }),
   single: qrCode,
+  count,
 };
 
 /** The type of a code's content, which determines the form of its data. */
@@ -169,6 +178,7 @@ export function deleteQrCode(id: number): Write<Row> {
   return removal('/api/qr', id, {
     touches: () => touches.deleteQrCode({ id }),
     leaves: channelItemTag(`QR:${id}`),
+    ends: { count: 'scans', id },
     check: 'Query.qrCode',
   });
 }

@@ -1,4 +1,5 @@
-import type { DecodeContext, List, Page, PageTraits, Read, Row } from '../request.ts';
+import type { DecodeContext, List, Page, PageContents, PageTraits, Read, Row } from '../request.ts';
+import { contentsOf } from './page-contents.ts';
 
 /** Additional properties of the read of a page. */
 export type PageReadOptions = Partial<
@@ -24,6 +25,7 @@ export class PageRead<R extends Row> implements Read<Page<R> | null>, PageTraits
   readonly uncertain: boolean;
   readonly reload: boolean;
   readonly #list: List<R>;
+  readonly #number: number;
   readonly elsewhereTags: readonly string[];
   readonly #consistency: PageConsistency;
 
@@ -48,6 +50,7 @@ export class PageRead<R extends Row> implements Read<Page<R> | null>, PageTraits
     this.uncertain = uncertain;
     this.reload = reload;
     this.#list = list;
+    this.#number = page.number;
     this.#consistency = consistency;
   }
 
@@ -64,6 +67,12 @@ export class PageRead<R extends Row> implements Read<Page<R> | null>, PageTraits
 
   adopt(page: Page<R> | null, askedAt: number): Page<R> | null {
     return page && this.#consistency.adopted(page, askedAt);
+  }
+
+  contents(page: Page<R> | null): PageContents | null {
+    if (!page) return null;
+    const isLast = !this.#list.paged || isLastPage(page, this.#number);
+    return contentsOf(this.#list, page, { number: this.#number, isLast });
   }
 
   lateTags(page: Page<R> | null): readonly string[] {

@@ -41,6 +41,7 @@ export const read = (name: string): Read<unknown> => ({
     uncertain: false,
     reload: false,
     keyed: { scope: '', key: '' },
+    contents: () => null,
   },
   decode: (body) => body,
 });

@@ -1,0 +1,78 @@
+import type { StepSize } from '../upstream/count-history.ts';
+import { Track } from './track.ts';
+
+/** An hour, in milliseconds. */
+export const HOUR_MS = 3_600_000;
+/** Hours of a day: a step of a day begins with one of them. */
+const DAY_HOURS = 24;
+
+/** The length of a step in hours, and how many steps are kept. */
+export const stepSizes: Readonly<
+  Record<StepSize, { readonly hours: number; readonly keep: number }>
+> = { HOUR: { hours: 1, keep: 720 }, DAY: { hours: DAY_HOURS, keep: 400 } };
+
+/** Memory that a series takes besides its texts, in bytes, by measurement. */
+const SERIES_BYTES = 400;
+
+/** The texts of a series: all that a process needs to continue it. */
+export interface SeriesTexts {
+  readonly origin: string | null;
+  readonly hours: string;
+  readonly days: string;
+}
+
+/** The values of one count over time, in hours and in days. */
+export class Series {
+  /** See `Count.origin`. */
+  readonly origin: string | null;
+  readonly #hours: Track;
+  readonly #days: Track;
+  /** When the response with the latest value was requested, on `clock.now()`. */
+  askedAt = Number.NEGATIVE_INFINITY;
+  /** The hour in which it was last observed or read: those not used for the longest are removed first. */
+  usedIn: number;
+
+  constructor({ days, hours, origin }: SeriesTexts) {
+    this.origin = origin;
+    this.#hours = new Track(stepSizes.HOUR.keep, hours);
+    this.#days = new Track(stepSizes.DAY.keep, days);
+    this.usedIn = this.latest;
+  }
+
+  /** A series without a value. */
+  static empty(origin: string | null): Series {
+    return new Series({ origin, hours: '', days: '' });
+  }
+
+  /** Its approximate memory, in bytes. */
+  get bytes(): number {
+    return SERIES_BYTES + this.#hours.length + this.#days.length + (this.origin?.length ?? 0);
+  }
+
+  /** The latest hour with a value; -1 if there is none. */
+  get latest(): number {
+    return this.#hours.latest;
+  }
+
+  get texts(): SeriesTexts {
+    return { origin: this.origin, hours: this.#hours.text, days: this.#days.text };
+  }
+
+  /** Records the value in an hour; returns whether a point has changed. */
+  observe(hour: number, value: number): boolean {
+    if (!this.#hours.observe(hour, value)) return false;
+    this.#days.observe(Math.floor(hour / DAY_HOURS), value);
+    return true;
+  }
+
+  /** Removes what was recorded after an hour. */
+  cut(hour: number): void {
+    this.#hours.cut(hour);
+    this.#days.cut(Math.floor(hour / DAY_HOURS));
+  }
+
+  /** Its values by steps of one size. */
+  track(step: StepSize): Track {
+    return step === 'HOUR' ? this.#hours : this.#days;
+  }
+}
