@@ -11,6 +11,7 @@ import type { UpstreamName } from './errors.ts';
 import { currentRequestId } from './http/door/every-request.ts';
 import { shutDown } from './http/shutdown.ts';
 import { ListenError } from './http/socket/listen.ts';
+import { dailyReads } from './links/history/watched-lists.ts';
 import { HistoryFile } from './observe/history/history-file.ts';
 import type { LogStream } from './observe/log/logger.ts';
 import { createTelemetry } from './observe/telemetry.ts';
@@ -157,6 +158,11 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     LINKS: keyOf('LINKS', endpoints.links),
     MARKET: keyOf('MARKET', endpoints.market),
   };
+  const lists = {
+    links: backends.links?.lists ?? null,
+    market: backends.market?.lists ?? null,
+  };
+  counts.watch(dailyReads(config.historyWatch, lists, keys));
   const purchaseCode = sandbox?.market.purchaseCodes.valid[0];
   const { pages } = overrides;
   const parts = {

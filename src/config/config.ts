@@ -88,6 +88,8 @@ export interface Config {
   /** Largest file that `PUT /files/:filename` takes. */
   /** Of the history of counts, in its file; 0 if there is none. */
   readonly historyMaxBytes: number;
+  /** The lists that are read once a day for it. */
+  readonly historyWatch: readonly string[];
   readonly uploadMaxBytes: number;
   /** Uploads under way at a time with one key; one caller may have half of them. */
   readonly uploadMaxConcurrent: number;
@@ -132,7 +134,16 @@ export function loadConfig(
   readFile: ReadFile = readTextFile,
 ): Config {
   const reader = new EnvironmentReader(env, readFile);
-  reader.refuseUnknown(['LINKS_', 'MARKET_', 'TTL_', 'AUTH_', 'SHUTDOWN_', 'REDIS_', 'LIVE_']);
+  reader.refuseUnknown([
+    'LINKS_',
+    'MARKET_',
+    'TTL_',
+    'AUTH_',
+    'SHUTDOWN_',
+    'REDIS_',
+    'LIVE_',
+    'HISTORY_',
+  ]);
   const sandbox = !reader.has('LINKS_BASE_URL') && !reader.has('MARKET_BASE_URL');
   const auth = readAuth(reader, sandbox, readFile);
   const links =
@@ -192,6 +203,7 @@ export function loadConfig(
     graphiql: reader.flag('GRAPHIQL'),
     cacheMaxBytes: reader.integer('CACHE_MAX_BYTES'),
     historyMaxBytes: reader.integer('HISTORY_MAX_BYTES'),
+    historyWatch: Object.freeze(readHistoryWatch(reader, auth.mode)),
     uploadMaxBytes: reader.integer('UPLOAD_MAX_BYTES'),
     uploadMaxConcurrent: reader.integer('UPLOAD_MAX_CONCURRENT'),
     uploadInlineMaxBytes: reader.integer('UPLOAD_INLINE_MAX_BYTES'),
@@ -230,6 +242,42 @@ function readEndpoint(reader: EnvironmentReader, prefix: 'LINKS' | 'MARKET'): En
   }
   if (baseUrl === null || apiKey === null) return null;
   return Object.freeze({ baseUrl, apiKey, keyFile: reader.fileOf(`${prefix}_API_KEY`) });
+}
+
+/** Names for `HISTORY_WATCH`, which are those of fields of `Query`: the first are of the marketplace API. */
+const MARKET_LISTS = ['items', 'seller'];
+const HISTORY_LISTS = [
+  ...MARKET_LISTS,
+  'campaigns',
+  'channels',
+  'domains',
+  'files',
+  'overlays',
+  'pixels',
+  'plans',
+  'qrCodes',
+  'splashPages',
+  'users',
+];
+
+function readHistoryWatch(reader: EnvironmentReader, mode: AuthConfig['mode']): string[] {
+  const names = reader
+    .text('HISTORY_WATCH')
+    .split(',')
+    .map((name) => name.trim())
+    .filter(Boolean);
+  for (const name of names) {
+    if (!HISTORY_LISTS.includes(name)) {
+      reader.fault(
+        `HISTORY_WATCH names ${name}, which is not a list. Use ${HISTORY_LISTS.toSorted().join(', ')}.`,
+      );
+    } else if (mode === 'passthrough' && !MARKET_LISTS.includes(name)) {
+      reader.fault(
+        `HISTORY_WATCH names ${name}, but with AUTH_MODE=passthrough the gateway has no API key to read it. Remove it.`,
+      );
+    }
+  }
+  return names;
 }
 
 function readMetricsPort(reader: EnvironmentReader, port: number): number | null {

@@ -192,6 +192,9 @@ const table: Readonly<Record<string, Entry>> = {
   HISTORY_MAX_BYTES: integer(0, 2 ** 30, 64 * 1024 * 1024).describe(
     'Maximum size of the file with the history of counts in `STATE_DIR`; in memory, the history takes at most half of it. The series that were not updated or read for the longest time are removed first. 0 disables the history.',
   ),
+  HISTORY_WATCH: text(null).describe(
+    'Lists that are read once a day for the history of counts, separated by commas, such as `qrCodes,files,seller`: between 18:00 and 24:00 UTC, and only pages that were not read on that day. Costs 1 upstream request per page, which is sent only if no other request waits and slots are left.',
+  ),
   UPLOAD_MAX_BYTES: integer(1, 2 ** 40, 1024 * 1024 * 1024).describe(
     'Maximum file size for `PUT /files/:filename`. Files are streamed; the API can have a lower limit.',
   ),

@@ -1,6 +1,7 @@
 import { BoundedMap } from '../bounded-map.ts';
 import { createDigest } from '../digest.ts';
 import type { UpstreamName } from '../errors.ts';
+import type { Resource } from '../resources.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import type { KeyedRead } from '../upstream/cache/key.ts';
 import type {
@@ -12,6 +13,7 @@ import type {
   StepSpan,
 } from '../upstream/count-history.ts';
 import type { Count, CountName, PageContents, Row, Stamp } from '../upstream/request.ts';
+import type { DailyReads } from './daily-reads.ts';
 import { ListRounds } from './list-rounds.ts';
 import { HOUR_MS, Series, stepSizes } from './series.ts';
 import { observedLine, type SeriesLine, textOfLine } from './series-lines.ts';
@@ -48,6 +50,9 @@ export class CountSeries implements CountHistory {
   readonly #rounds = new ListRounds();
   readonly #store: SeriesStore;
   #log: SeriesLog | null = null;
+  #daily: DailyReads | null = null;
+  /** The day in which each list was last read completely for `HISTORY_WATCH`. */
+  readonly #complete = new Map<string, number>();
   #hasComplained = false;
 
   constructor(options: CountSeriesOptions) {
@@ -61,8 +66,19 @@ export class CountSeries implements CountHistory {
     this.#log = log;
   }
 
+  /** Tells daily reads which pages were received. */
+  watchWith(daily: DailyReads): void {
+    this.#daily = daily;
+  }
+
+  /** Whether a list was read completely on a day for `HISTORY_WATCH`. */
+  isComplete(of: SeriesOwner, resource: Resource, day: number): boolean {
+    return this.#complete.get(`${this.#nameOf(of)} ${resource}`) === day;
+  }
+
   /** All series as lines for a file, without those whose last value is too old. */
   *snapshot(): Generator<string> {
+    for (const [list, day] of this.#complete) yield textOfLine(['l', list, day]);
     const oldest = this.#hour - stepSizes.DAY.keep * stepSizes.DAY.hours;
     for (const { count, id, owner, series } of this.#store.all()) {
       if (series.latest < oldest) this.#store.remove(owner, count, id);
@@ -90,7 +106,9 @@ export class CountSeries implements CountHistory {
     } else if (kind === 'd') {
       const [, owner, count, id] = line;
       this.#store.remove(owner, count, id);
-    } else if (kind === 'c') this.#store.cutAfter(line[1]);
+    } else if (kind === 'l') {
+      this.#complete.set(line[1], line[2]);
+    } else this.#store.cutAfter(line[1]);
   }
 
   stored({ credential, key, read }: KeyedRead, value: unknown, { storedAt }: Stamp): void {
@@ -98,11 +116,16 @@ export class CountSeries implements CountHistory {
     const { count, page } = read;
     const contents = page?.contents(value);
     if (!count && !contents) return;
-    const owner = this.#nameOf({ upstream: upstreamOf(key), credential });
-    if (contents) this.#pageStored(owner, contents, storedAt);
-    else if (count && value === null) this.#remove(owner, count.name, read.about ?? 0);
-    else if (count) {
+    const of = { upstream: upstreamOf(key), credential };
+    const owner = this.#nameOf(of);
+    if (contents) {
+      this.#pageStored(owner, contents, storedAt);
+      if (contents.isWhole) this.#received(of, contents);
+    } else if (count && value === null) {
+      this.#remove(owner, count.name, read.about ?? 0);
+    } else if (count) {
       this.#observe(owner, count.name, storedAt, [observed(count, value ?? {}, read.about ?? 0)]);
+      this.#received(of, { resource: read.resource, number: 1, isLast: true });
     }
   }
 
@@ -115,6 +138,18 @@ export class CountSeries implements CountHistory {
     }
     if (!isWhole || total === null) return;
     this.#observe(owner, `total:${resource}`, askedAt, [{ id: 0, value: total, origin: null }]);
+  }
+
+  /** Lets daily reads know of a page. What they complete is saved: the next process does not read it again. */
+  #received(
+    of: SeriesOwner,
+    { isLast, number, resource }: Pick<PageContents, 'isLast' | 'number' | 'resource'>,
+  ): void {
+    if (!this.#daily?.received(of, resource, number, isLast)) return;
+    const list = `${this.#nameOf(of)} ${resource}`;
+    const day = Math.floor(this.#hour / stepSizes.DAY.hours);
+    this.#complete.set(list, day);
+    this.#log?.append(textOfLine(['l', list, day]));
   }
 
   deleted(of: SeriesOwner, { count, id }: SeriesOf, certain: boolean): void {

@@ -2,6 +2,7 @@ import type { UpstreamName } from '../errors.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import type { CountHistory } from '../upstream/count-history.ts';
 import { CountSeries } from './count-series.ts';
+import { type DailyRead, DailyReads } from './daily-reads.ts';
 import { SeriesFile } from './series-file.ts';
 
 interface CountHistoryOptions {
@@ -18,7 +19,9 @@ interface CountHistoryOptions {
 /** The history of counts of a gateway. */
 interface SavedHistory {
   readonly history: CountHistory;
-  /** Lets go of the file. */
+  /** Reads lists once a day, if no client does. */
+  watch(reads: readonly DailyRead[]): void;
+  /** Closes the file. */
   close(): void;
 }
 
@@ -26,10 +29,15 @@ interface SavedHistory {
 export async function createCountHistory(options: CountHistoryOptions): Promise<SavedHistory> {
   const { clock, complain, folder, maxBytes } = options;
   const history = new CountSeries(options);
-  if (folder === null || maxBytes === 0) return { history, close: () => {} };
+  const watch = (reads: readonly DailyRead[]): void => {
+    if (maxBytes === 0) return;
+    const isDone: CountSeries['isComplete'] = (...list) => history.isComplete(...list);
+    history.watchWith(new DailyReads(clock, reads, isDone));
+  };
+  if (folder === null || maxBytes === 0) return { history, watch, close: () => {} };
   const snapshot = () => history.snapshot();
   const file = new SeriesFile({ folder, clock, maxBytes, snapshot, complain });
   const isOpen = await file.open((line) => history.apply(line));
   if (isOpen) history.saveIn(file);
-  return { history, close: () => file.close() };
+  return { history, watch, close: () => file.close() };
 }

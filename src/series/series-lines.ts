@@ -17,8 +17,8 @@ export type SeriesLine =
   | readonly [kind: 'd', owner: string, count: CountName, id: number]
   /** The clock was set back to an hour. */
   | readonly [kind: 'c', hour: number]
-  /** A list was read completely in a day. */
-  | readonly [kind: 'l', owner: string, list: string, day: number];
+  /** The list of an owner was read completely on a day. */
+  | readonly [kind: 'l', list: string, day: number];
 
 type Observed = readonly [id: number, value: number, origin?: string | null];
 

@@ -1,3 +1,4 @@
+import type { Credential } from '../auth/credential.ts';
 import type { UpstreamName } from '../errors.ts';
 import type { AtOnce } from '../scheduling/at-once.ts';
 import type { KeyState } from './budget/budgets.ts';
@@ -112,6 +113,14 @@ export class Reader {
     if (!mode) return this.#client.writes.readSecret(call, access);
     if (mode.kind === 'planned') return this.#planned.readSecret(call, access, mode);
     throw mode.kind === 'cacheOnly' ? NOT_CACHED : new TypeError('a live query asked for a secret');
+  }
+
+  /**
+   * Requests a response in the background for the history of counts, after all other requests and if slots are left.
+   * Returns false if it may not be sent now. Costs 0 or 1 upstream request.
+   */
+  refresh(read: Read<unknown>, credential: Credential): boolean {
+    return this.#client.fetcher.refresh(this.#client.cached.keyed(read, credential), 'history');
   }
 
   /** Whether other replicas may have entries that this process lacks, and this mode may read them. */

@@ -29,6 +29,8 @@ export class ModelAccounts implements AsyncDisposable {
   files: CountedRow[] = [];
   balance = 100;
   currency = 'EUR';
+  /** Whether each request fails. */
+  fails = false;
   readonly shown: Shown[] = [];
   readonly requests: string[] = [];
   readonly #clock: Clock;
@@ -77,8 +79,8 @@ export class ModelAccounts implements AsyncDisposable {
 
   #answer(method: string, url: URL, response: ServerResponse): void {
     const send = (body: object) => {
-      response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(JSON.stringify(body));
+      response.writeHead(this.fails ? 500 : 200, { 'content-type': 'application/json' });
+      response.end(this.fails ? 'Internal Server Error' : JSON.stringify(body));
     };
     const [, , noun = '', id = ''] = url.pathname.split('/');
     if (noun === 'account' && id === 'details') {

@@ -21,8 +21,11 @@ interface RefresherOptions {
   readonly takeBack: (key: string) => void;
 }
 
-/** The purpose of a refresh: one for `watchers` is no longer sent when its key is not watched. */
-export type RefreshedFor = 'readers' | 'watchers';
+/**
+ * The purpose of a refresh: one for `watchers` is no longer sent when its key is not watched, and one for `history`
+ * goes after all others, whether or not there is an entry.
+ */
+export type RefreshedFor = 'history' | 'readers' | 'watchers';
 
 /** Delay after which a failed read is repeated in the background, doubled for each failure in a row. */
 const FIRST_BACK_OFF_MS = 2000;

@@ -257,6 +257,12 @@ export class Lists {
     });
   }
 
+  /** See `Reader.refresh`. */
+  refresh(list: List<Row>, number: number, credential: Credential): boolean {
+    const outline = this.#outlines.of(list, credential.partition);
+    return this.reader.refresh(this.#pageRead(list, number, outline), credential);
+  }
+
   /** The cache entry of a page in any state: for choosing what to read, not for reading it. */
   hit<R extends Row>(
     list: List<R>,

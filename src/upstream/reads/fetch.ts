@@ -114,15 +114,16 @@ export class Fetcher {
   }
 
   /**
-   * Sends a request for a newer response in the background, unless one is in flight. Costs at most 1 upstream
-   * request.
+   * Sends a request for a newer response in the background, and returns true, unless one is in flight or it may not
+   * be sent now. Costs at most 1 upstream request.
    */
-  refresh(of: KeyedRead, forWhom: RefreshedFor): void {
+  refresh(of: KeyedRead, forWhom: RefreshedFor): boolean {
     const { budgets, refresher, sharedCache } = this.#options;
-    if (this.#isRefreshed(of.key, forWhom) || refresher.isBackingOff(of.key)) return;
-    if (!budgets.hasRoomFor(of.credential.partition)) return;
+    if (this.#isRefreshed(of.key, forWhom) || refresher.isBackingOff(of.key)) return false;
+    if (!budgets.hasRoomFor(of.credential.partition)) return false;
     if (sharedCache) inBackground(this.#refreshUnlessShared(sharedCache, of, forWhom));
     else this.#open(of, { refreshFor: forWhom });
+    return true;
   }
 
   /** The same, unless another replica already has a newer response. */
@@ -144,6 +145,7 @@ export class Fetcher {
   #isRefreshed(key: string, forWhom: RefreshedFor): boolean {
     const found = this.#options.inFlight.find(key);
     if (found && forWhom === 'readers') found.forWatchers = false;
+    if (found && forWhom !== 'history') found.forHistory = false;
     return found !== undefined;
   }
 
@@ -156,7 +158,7 @@ export class Fetcher {
       this.#options;
     const { key, read } = of;
     const tags = tagsInFlight(of);
-    const forWatchers = 'refreshFor' in purpose && purpose.refreshFor === 'watchers';
+    const refreshFor = 'refreshFor' in purpose ? purpose.refreshFor : null;
     const waiters: Waiters<T> = new Waiters<T>({
       upstream,
       clock,
@@ -169,9 +171,10 @@ export class Fetcher {
             lane: 'refresh',
             caller: '',
             // The oldest entry is refreshed first, whatever the order of requests.
-            urgency: () => refresher.urgencyOf(key),
+            urgency: () => (flight.forHistory ? 0 : refresher.urgencyOf(key)),
           }),
       isWanted: (): boolean => {
+        if (flight.forHistory) return true;
         // The next reader reads an invalidated entry again.
         if (cache.peek(key) === undefined) return false;
         const isForWatchers = waiters.lane === 'refresh' && flight.forWatchers;
@@ -179,7 +182,14 @@ export class Fetcher {
       },
       sharing: sharedCache?.sharing(of, tags),
     });
-    const flight: ReadInFlight<T> = { of, tags, waiters, stamp: null, forWatchers };
+    const flight: ReadInFlight<T> = {
+      of,
+      tags,
+      waiters,
+      stamp: null,
+      forWatchers: refreshFor === 'watchers',
+      forHistory: refreshFor === 'history',
+    };
     inFlight.add(flight as ReadInFlight);
     inBackground(this.#send(flight));
     return flight;

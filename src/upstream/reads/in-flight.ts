@@ -17,6 +17,8 @@ export interface ReadInFlight<T = unknown> {
   orphaned?: boolean;
   /** It is sent for watchers of its key, and not for a reader. */
   forWatchers?: boolean;
+  /** It is sent for the history of counts alone. */
+  forHistory?: boolean;
 }
 
 /** A read that an operation is about to request. */
