@@ -29,6 +29,8 @@ export class ModelAccounts implements AsyncDisposable {
   files: CountedRow[] = [];
   balance = 100;
   currency = 'EUR';
+  /** Whether no key is valid. */
+  refusesKeys = false;
   /** Whether each request fails. */
   fails = false;
   readonly shown: Shown[] = [];
@@ -82,6 +84,11 @@ export class ModelAccounts implements AsyncDisposable {
       response.writeHead(this.fails ? 500 : 200, { 'content-type': 'application/json' });
       response.end(this.fails ? 'Internal Server Error' : JSON.stringify(body));
     };
+    if (this.refusesKeys) {
+      response.writeHead(401, { 'content-type': 'application/json' });
+      response.end('{"error":1,"message":"A valid API key is required to use this service."}');
+      return;
+    }
     const [, , noun = '', id = ''] = url.pathname.split('/');
     if (noun === 'account' && id === 'details') {
       const balance = this.#show('balance', this.balance);

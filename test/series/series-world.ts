@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/config/config.ts';
@@ -70,6 +70,11 @@ export class SeriesWorld implements AsyncDisposable {
   }
 
   #folders = 0;
+
+  /** The text of that file. */
+  get saved(): string {
+    return readFileSync(this.file, 'utf8');
+  }
 
   /** Ends the gateway without a word, and begins another that finds the file as it was at that moment. */
   async kill(): Promise<void> {
