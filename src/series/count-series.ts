@@ -131,13 +131,13 @@ export class CountSeries implements CountHistory {
 
   #pageStored(owner: string, contents: PageContents, askedAt: number): void {
     const { count, isWhole, resource, rows, total } = contents;
-    if (count) {
-      this.#observe(owner, count.name, askedAt, observedIn(count, rows));
-      const since = isWhole ? this.#rounds.seen(owner, { contents, askedAt }) : null;
-      if (since !== null) this.#removeAbsent(owner, count.name, since);
+    if (isWhole && total !== null) {
+      this.#observe(owner, `total:${resource}`, askedAt, [{ id: 0, value: total, origin: null }]);
     }
-    if (!isWhole || total === null) return;
-    this.#observe(owner, `total:${resource}`, askedAt, [{ id: 0, value: total, origin: null }]);
+    if (!count) return;
+    this.#observe(owner, count.name, askedAt, observedIn(count, rows));
+    const since = isWhole ? this.#rounds.seen(owner, { contents, askedAt }) : null;
+    if (since !== null) this.#removeAbsent(owner, count.name, since);
   }
 
   /** Lets daily reads know of a page. What they complete is saved: the next process does not read it again. */

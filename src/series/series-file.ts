@@ -171,8 +171,10 @@ export class SeriesFile {
       this.#appendedBytes = 0;
       this.#hasComplained = false;
     } catch (error) {
-      if (file !== null) closeSync(file);
-      rmSync(next, { force: true });
+      if (file !== null) {
+        closeSync(file);
+        rmSync(next, { force: true });
+      }
       if (!this.#isClosed) this.#fail(error);
     } finally {
       this.#meanwhile = null;

@@ -22,7 +22,9 @@ interface Owned {
   bytes: number;
 }
 
-/** To make room takes a look at all series: what is freed must last for a while. */
+/** The share of the memory that is left to the growth of series: new ones do not use it. */
+const GROWTH_SHARE = 0.1;
+/** To make room, all series are looked through: what is freed must last for a while. */
 const FREED_SHARE = 0.05;
 
 /**
@@ -93,7 +95,7 @@ export class SeriesStore {
       changes.push({ ...observation, began });
     }
     if (changes.length > 0 && hour > this.#latest) this.#latest = hour;
-    if (this.#bytes > this.#maxBytes) this.#free(Number.POSITIVE_INFINITY);
+    if (this.#bytes > this.#maxBytes) this.#free(Number.POSITIVE_INFINITY, this.#maxBytes);
     if (owned.bytes === 0) this.#owners.delete(owner);
     return changes;
   }
@@ -105,7 +107,7 @@ export class SeriesStore {
     this.#drop(owned, rows, id);
     this.#add(owned, rows, id, series);
     if (series.latest > this.#latest) this.#latest = series.latest;
-    if (this.#bytes > this.#maxBytes) this.#free(Number.POSITIVE_INFINITY);
+    if (this.#bytes > this.#maxBytes) this.#free(Number.POSITIVE_INFINITY, this.#maxBytes);
   }
 
   /** Removes a series; returns whether there was one. */
@@ -185,10 +187,11 @@ export class SeriesStore {
 
   /** Whether a new series fits, if need be in the place of series that were not used in this hour. */
   #hasRoom(hour: number): boolean {
-    if (this.#bytes < this.#maxBytes) return true;
+    const most = this.#maxBytes * (1 - GROWTH_SHARE);
+    if (this.#bytes < most) return true;
     // To find that out again for each row of a list would take long.
-    if (this.#fullIn !== hour) this.#free(hour);
-    if (this.#bytes < this.#maxBytes) return true;
+    if (this.#fullIn !== hour) this.#free(hour, most);
+    if (this.#bytes < most) return true;
     this.#fullIn = hour;
     this.refused += 1;
     return false;
@@ -196,16 +199,16 @@ export class SeriesStore {
 
   /**
    * Removes the series that were not used for the longest, and not since an hour, of the credentials with more than
-   * their share.
+   * their share. Of series used in the same hour, those of long lists are removed first.
    */
-  #free(hour: number): void {
-    const enough = this.#maxBytes * (1 - FREED_SHARE);
+  #free(hour: number, most: number): void {
+    const enough = most - this.#maxBytes * FREED_SHARE;
     const share = enough / this.#owners.size;
     const heaviestFirst = [...this.#owners.values()].sort((a, b) => b.bytes - a.bytes);
     for (const owned of heaviestFirst) {
       if (this.#bytes <= enough || owned.bytes <= share) return;
       const unused = [...seriesOf(owned)].filter(({ series }) => series.usedIn < hour);
-      unused.sort((a, b) => a.series.usedIn - b.series.usedIn);
+      unused.sort((a, b) => a.series.usedIn - b.series.usedIn || b.rows.size - a.rows.size);
       for (const { id, rows } of unused) {
         if (this.#bytes <= enough || owned.bytes <= share) break;
         this.#drop(owned, rows, id);

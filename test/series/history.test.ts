@@ -197,20 +197,23 @@ describe('a row that was deleted and created again with the same id', () => {
     ],
   ];
 
-  it.each(deletions)('%s has no history from before, without a creation time', async (_, remove) => {
-    const { clock, model } = await start();
-    const others = Array.from({ length: 15 }, (__, index) => ({ id: 100 + index, count: 0 }));
-    model.qrCodes = [{ id: 7, count: 10 }, ...others];
-    await scans(7, 'last: 1');
-    await clock.advance(HOUR);
-    await remove();
-    await clock.advance(HOUR);
-    model.qrCodes = [{ id: 7, count: 1 }, ...others];
-    const expected = [null, null, 1];
-    expect(values(await scans(7, 'step: HOUR, last: 3'))).toEqual(expected);
-    await world.kill();
-    expect(values(await scans(7, 'step: HOUR, last: 3'))).toEqual(expected);
-  });
+  it.each(deletions)(
+    '%s has no history from before, without a creation time',
+    async (_, remove) => {
+      const { clock, model } = await start();
+      const others = Array.from({ length: 15 }, (__, index) => ({ id: 100 + index, count: 0 }));
+      model.qrCodes = [{ id: 7, count: 10 }, ...others];
+      await scans(7, 'last: 1');
+      await clock.advance(HOUR);
+      await remove();
+      await clock.advance(HOUR);
+      model.qrCodes = [{ id: 7, count: 1 }, ...others];
+      const expected = [null, null, 1];
+      expect(values(await scans(7, 'step: HOUR, last: 3'))).toEqual(expected);
+      await world.kill();
+      expect(values(await scans(7, 'step: HOUR, last: 3'))).toEqual(expected);
+    },
+  );
 
   it('has none by its creation time, however it was deleted; otherwise it is the same row', async () => {
     const { clock, model } = await start();

@@ -28,6 +28,7 @@ export class ModelAccounts implements AsyncDisposable {
   qrCodes: CountedRow[] = [];
   files: CountedRow[] = [];
   balance = 100;
+  perPage = PER_PAGE;
   currency = 'EUR';
   /** Whether no key is valid. */
   refusesKeys = false;
@@ -134,15 +135,15 @@ export class ModelAccounts implements AsyncDisposable {
     view: (row: CountedRow) => object,
   ) {
     const page = Number(searchParams.get('page') ?? 1);
-    const maxpage = Math.max(1, Math.ceil(rows.length / PER_PAGE));
+    const maxpage = Math.max(1, Math.ceil(rows.length / this.perPage));
     return {
       // A search is another list.
       result: searchParams.has('name') ? rows.length : this.#show(`total ${list}`, rows.length),
-      perpage: PER_PAGE,
+      perpage: this.perPage,
       currentpage: page,
       nextpage: page < maxpage ? page + 1 : null,
       maxpage,
-      [member]: rows.slice((page - 1) * PER_PAGE, page * PER_PAGE).map(view),
+      [member]: rows.slice((page - 1) * this.perPage, page * this.perPage).map(view),
     };
   }
 }
