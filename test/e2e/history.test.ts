@@ -1,0 +1,86 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/scheduling/clock.ts';
+import { ModelAccounts } from '../series/model-accounts.ts';
+import { GATEWAY, type Running, start } from '../support/process.ts';
+
+let model: ModelAccounts;
+let folder: string;
+const running: Running[] = [];
+beforeEach(async () => {
+  model = await ModelAccounts.start(systemClock);
+  folder = mkdtempSync(join(tmpdir(), 'killed-'));
+});
+afterEach(async () => {
+  for (const each of running.splice(0)) {
+    each.child.kill('SIGKILL');
+    await each.ended;
+  }
+  await model[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true });
+});
+
+const NO_CACHE = {
+  TTL_QR_CODES_MS: '0',
+  STALE_WHILE_REVALIDATE_MS: '0',
+  STALE_IF_ERROR_MS: '0',
+};
+
+/** A gateway in a process of its own, `blocks` of 1024 bytes being all that it may write to a file. */
+async function begin(blocks = 'unlimited') {
+  const command = `ulimit -f ${blocks}; exec "$0" "$@"`;
+  const process = start('bash', ['-c', command, globalThis.process.execPath, ...GATEWAY], {
+    cwd: '.',
+    env: {
+      ...model.env,
+      ...NO_CACHE,
+      PORT: '0',
+      METRICS: 'off',
+      PATH: globalThis.process.env['PATH'] ?? '',
+      STATE_DIR: folder,
+    },
+  });
+  running.push(process);
+  const [, address = ''] = await process.says(/(http:\/\/localhost:\d+)\/graphql/);
+  const data = async <D>(query: string): Promise<D> => {
+    const response = await fetch(`${address}/graphql?query=${encodeURIComponent(query)}`);
+    return ((await response.json()) as { data: D }).data;
+  };
+  const lengths = async (): Promise<(number | null)[]> => {
+    const query = '{ totalCountHistory(list: QR_CODES, step: HOUR, last: 2) { value } }';
+    const { totalCountHistory } = await data<{ totalCountHistory: { value: number | null }[] }>(query);
+    return totalCountHistory.map(({ value }) => value);
+  };
+  return { ...process, data, lengths };
+}
+
+function codes(count: number): void {
+  model.qrCodes = Array.from({ length: count }, (_, index) => ({ id: index + 1, count: index }));
+}
+
+describe('The history of counts', () => {
+  it('has all that a process has returned before it was killed', async () => {
+    for (const count of [3, 5, 8]) {
+      const gateway = await begin();
+      expect((await gateway.lengths()).at(-1)).toBe(count === 3 ? null : count === 5 ? 3 : 5);
+      codes(count);
+      await gateway.data('{ qrCodes { totalCount } }');
+      gateway.child.kill('SIGKILL');
+      await gateway.ended;
+    }
+    expect((await (await begin()).lengths()).at(-1)).toBe(8);
+    expect(model.requests).toHaveLength(3);
+  });
+
+  it('goes on in memory when the disk is full, with one line in the log', async () => {
+    const gateway = await begin('2');
+    for (let count = 20; count < 40; count += 1) {
+      codes(count);
+      await gateway.data('{ qrCodes(first: 100) { totalCount } }');
+    }
+    expect((await gateway.lengths()).at(-1)).toBe(39);
+    expect(gateway.output().match(/counts\.log cannot be written/g)).toHaveLength(1);
+  });
+});
