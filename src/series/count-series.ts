@@ -17,7 +17,7 @@ import type { DailyReads } from './daily-reads.ts';
 import { ListRounds } from './list-rounds.ts';
 import { HOUR_MS, Series, stepSizes } from './series.ts';
 import { observedLine, type SeriesLine, textOfLine } from './series-lines.ts';
-import { type ObservedCount, SeriesStore } from './series-store.ts';
+import { SeriesStore } from './series-store.ts';
 import type { TrackPoint } from './track.ts';
 
 interface CountSeriesOptions {
@@ -93,16 +93,17 @@ export class CountSeries implements CountHistory {
       const [, owner, count, id, texts] = line;
       this.#store.restore(owner, count, id, new Series(texts));
     } else if (kind === 'o') {
-      const [, owner, count, hour, values] = line;
-      for (const [id, value, origin] of values) {
-        if (origin !== undefined) this.#store.restore(owner, count, id, Series.empty(origin));
-        const known = [{ id, value, origin: null }];
-        this.#store.observe(owner, count, {
-          hour,
-          askedAt: Number.NEGATIVE_INFINITY,
-          values: known,
-        });
+      const [, owner, name, hour, values, origins] = line;
+      for (let at = 0; at < origins.length; at += 2) {
+        const begun = Series.empty(origins[at + 1] as string | null);
+        this.#store.restore(owner, name, origins[at] as number, begun);
       }
+      const count = { ...saved, name };
+      const rows: SavedRow[] = [];
+      for (let at = 0; at < values.length; at += 2) {
+        rows.push({ id: values[at] as number, value: values[at + 1] as number });
+      }
+      this.#store.observe(owner, count, rows, { hour, askedAt: Number.NEGATIVE_INFINITY });
     } else if (kind === 'd') {
       const [, owner, count, id] = line;
       this.#store.remove(owner, count, id);
@@ -124,7 +125,7 @@ export class CountSeries implements CountHistory {
     } else if (count && value === null) {
       this.#remove(owner, count.name, read.about ?? 0);
     } else if (count) {
-      this.#observe(owner, count.name, storedAt, [observed(count, value ?? {}, read.about ?? 0)]);
+      this.#observe(owner, ofOne(count, value), [{ id: read.about ?? 0 }], storedAt);
       this.#received(of, { resource: read.resource, number: 1, isLast: true });
     }
   }
@@ -132,10 +133,11 @@ export class CountSeries implements CountHistory {
   #pageStored(owner: string, contents: PageContents, askedAt: number): void {
     const { count, isWhole, resource, rows, total } = contents;
     if (isWhole && total !== null) {
-      this.#observe(owner, `total:${resource}`, askedAt, [{ id: 0, value: total, origin: null }]);
+      const length = { ...saved, name: `total:${resource}` } as const;
+      this.#observe(owner, length, [{ id: 0, value: total }], askedAt);
     }
     if (!count) return;
-    this.#observe(owner, count.name, askedAt, observedIn(count, rows));
+    this.#observe(owner, count, rows, askedAt);
     const since = isWhole ? this.#rounds.seen(owner, { contents, askedAt }) : null;
     if (since !== null) this.#removeAbsent(owner, count.name, since);
   }
@@ -194,18 +196,19 @@ export class CountSeries implements CountHistory {
     return isOfAnother ? undefined : series;
   }
 
-  #observe(
+  #observe<R extends Row>(
     owner: string,
-    count: CountName,
+    count: Count<R>,
+    rows: readonly R[],
     askedAt: number,
-    values: Iterable<ObservedCount | null>,
   ): void {
     const { clock } = this.#options;
-    const now = this.#hour;
+    const wall = clock.wall();
+    const now = Math.floor(wall / HOUR_MS);
     if (this.#store.cutAfter(now)) this.#log?.append(textOfLine(['c', now]));
-    const hour = Math.floor((clock.wall() - (clock.now() - askedAt)) / HOUR_MS);
-    const changes = this.#store.observe(owner, count, { hour, askedAt, values: known(values) });
-    if (changes.length > 0) this.#log?.append(observedLine(owner, count, hour, changes));
+    const hour = Math.floor((wall - (clock.now() - askedAt)) / HOUR_MS);
+    const changes = this.#store.observe(owner, count, rows, { hour, askedAt });
+    if (changes.length > 0) this.#log?.append(observedLine(owner, count.name, hour, changes));
     if (this.#store.refused > 0 && !this.#hasComplained) this.#complain();
   }
 
@@ -247,17 +250,16 @@ function upstreamOf(key: string): UpstreamName {
   return key.startsWith('LINKS:') ? 'LINKS' : 'MARKET';
 }
 
-function observed<R>(count: Count<R>, row: R, id: number): ObservedCount | null {
-  const value = count.value(row);
-  return value === null ? null : { id, value, origin: count.origin(row) };
+/** A row of which only the value is known. */
+interface SavedRow extends Row {
+  readonly value: number;
 }
 
-function* observedIn(count: Count<Row>, rows: readonly Row[]): Generator<ObservedCount | null> {
-  for (const row of rows) yield observed(count, row, row.id);
-}
+const saved = { value: ({ value }: SavedRow) => value, origin: () => null };
 
-function* known(values: Iterable<ObservedCount | null>): Generator<ObservedCount> {
-  for (const value of values) if (value) yield value;
+/** The count of the only row of a response. */
+function ofOne<R>({ name, origin, value }: Count<R>, row: R): Count<Row> {
+  return { name, value: () => value(row), origin: () => origin(row) };
 }
 
 /** The points of a count of which nothing is known. */

@@ -26,12 +26,12 @@ export class ListRounds {
   readonly #rounds = new BoundedMap<Round>({ max: LISTS_REMEMBERED });
 
   /**
-   * Takes note of a page. Returns since when all pages were requested if this one completes them, on `clock.now()`;
+   * Takes note of a page of a list without filters. Returns since when all pages were requested if this one completes them, on `clock.now()`;
    * otherwise `null`.
    */
   seen(owner: string, { askedAt, contents }: PageSeen): number | null {
-    const { isLast, list, number, rows, total } = contents;
-    const key = `${owner} ${list}`;
+    const { isLast, number, path, rows, total } = contents;
+    const key = `${owner} ${path}`;
     let round = this.#rounds.get(key);
     // Pages of different states of the list do not add up.
     if (!round || round.total !== total || askedAt < round.from || round.pages.has(number)) {

@@ -21,7 +21,7 @@ const LINES_A_TURN = 500;
 /** A file is not rewritten for less than this, in bytes. */
 const REWRITE_FROM = 64 * 1024;
 /** The share of the maximum size that is left to lines appended since it was rewritten. */
-const APPENDED_SHARE = 1 / 4;
+const APPENDED_SHARE = 1 / 8;
 /** After a failure, the file is written again after this time, in milliseconds. */
 const RETRY_MS = 60_000;
 /** A larger file was written with a higher limit: reading it takes seconds. */

@@ -11,16 +11,21 @@ const OTHER_HEAD = /^counts (\d+)$/;
 export type SeriesLine =
   /** A whole series. */
   | readonly [kind: 's', owner: string, count: CountName, id: number, texts: SeriesTexts]
-  /** Values observed in an hour: id, value, and for a series that begins with it the origin. */
-  | readonly [kind: 'o', owner: string, count: CountName, hour: number, values: readonly Observed[]]
+  /** Values observed in an hour: ids and values in turn, then ids and origins of the series that begin. */
+  | readonly [
+      kind: 'o',
+      owner: string,
+      count: CountName,
+      hour: number,
+      values: readonly number[],
+      origins: readonly (number | string | null)[],
+    ]
   /** A row was deleted. */
   | readonly [kind: 'd', owner: string, count: CountName, id: number]
   /** The clock was set back to an hour. */
   | readonly [kind: 'c', hour: number]
   /** The list of an owner was read completely on a day. */
   | readonly [kind: 'l', list: string, day: number];
-
-type Observed = readonly [id: number, value: number, origin?: string | null];
 
 /** The line for changes that one response brought. */
 export function observedLine(
@@ -29,10 +34,13 @@ export function observedLine(
   hour: number,
   changes: readonly Change[],
 ): string {
-  const values = changes.map(({ began, id, origin, value }): Observed => {
-    return began ? [id, value, origin] : [id, value];
-  });
-  return textOfLine(['o', owner, count, hour, values]);
+  const values: number[] = [];
+  const origins: (number | string | null)[] = [];
+  for (const { id, origin, value } of changes) {
+    values.push(id, value);
+    if (origin !== undefined) origins.push(id, origin);
+  }
+  return textOfLine(['o', owner, count, hour, values, origins]);
 }
 
 /** A line with its checksum, in ASCII: each character is a byte of the file. */

@@ -1,16 +1,18 @@
-import type { CountName } from '../upstream/request.ts';
+import type { Count, CountName, Row } from '../upstream/request.ts';
 import { Series } from './series.ts';
 
-/** The value of a count of one row. */
-export interface ObservedCount {
+/** A value that has changed a point; `origin` is present if a new series begins with it. */
+export interface Change {
   readonly id: number;
   readonly value: number;
-  readonly origin: string | null;
+  readonly origin?: string | null;
 }
 
-/** An observation that has changed a point; `began` if the series is a new one. */
-export interface Change extends ObservedCount {
-  readonly began: boolean;
+/** When something was observed. */
+interface Moment {
+  readonly hour: number;
+  /** When its response was requested, on `clock.now()`. */
+  readonly askedAt: number;
 }
 
 /** The series of one count of an owner, by the ids of rows. */
@@ -58,29 +60,25 @@ export class SeriesStore {
     return this.#owners.get(owner)?.counts.get(count)?.get(id);
   }
 
-  /** Records values of one response, which was requested at `askedAt`, and returns those that changed a point. */
-  observe(
+  /** Records the counts of the rows of one response, and returns the values that changed a point. */
+  observe<R extends Row>(
     owner: string,
-    count: CountName,
-    {
-      askedAt,
-      hour,
-      values,
-    }: {
-      readonly hour: number;
-      readonly askedAt: number;
-      readonly values: Iterable<ObservedCount>;
-    },
+    count: Count<R>,
+    observed: readonly R[],
+    { askedAt, hour }: Moment,
   ): Change[] {
     const owned = this.#ownedBy(owner);
-    const rows = rowsOf(owned, count);
+    const rows = rowsOf(owned, count.name);
     const changes: Change[] = [];
-    for (const observation of values) {
-      const { id, origin, value } = observation;
+    for (const row of observed) {
+      const value = count.value(row);
+      if (value === null) continue;
+      const { id } = row;
+      const origin = count.origin(row);
       let series = rows.get(id);
-      const began = !series || isAnother(series, origin);
-      if (!series || began) {
-        if (series) this.#drop(owned, rows, id);
+      const begins = !series || isAnother(series, origin);
+      if (!series || begins) {
+        this.#drop(owned, rows, id);
         if (!this.#hasRoom(hour)) continue;
         series = Series.empty(origin);
         this.#add(owned, rows, id, series);
@@ -89,13 +87,13 @@ export class SeriesStore {
       if (askedAt < series.askedAt) continue;
       series.askedAt = askedAt;
       series.usedIn = hour;
-      const before = series.bytes;
-      if (!series.observe(hour, value)) continue;
-      this.#grow(owned, series.bytes - before);
-      changes.push({ ...observation, began });
+      const grown = series.observe(hour, value);
+      if (grown === null) continue;
+      this.#grow(owned, grown);
+      changes.push(begins ? { id, value, origin } : { id, value });
     }
     if (changes.length > 0 && hour > this.#latest) this.#latest = hour;
-    if (this.#bytes > this.#maxBytes) this.#free(Number.POSITIVE_INFINITY, this.#maxBytes);
+    this.#checkSize();
     if (owned.bytes === 0) this.#owners.delete(owner);
     return changes;
   }
@@ -107,7 +105,7 @@ export class SeriesStore {
     this.#drop(owned, rows, id);
     this.#add(owned, rows, id, series);
     if (series.latest > this.#latest) this.#latest = series.latest;
-    if (this.#bytes > this.#maxBytes) this.#free(Number.POSITIVE_INFINITY, this.#maxBytes);
+    this.#checkSize();
   }
 
   /** Removes a series; returns whether there was one. */
@@ -197,22 +195,23 @@ export class SeriesStore {
     return false;
   }
 
+  /** Makes room if series have grown beyond the limit. */
+  #checkSize(): void {
+    if (this.#bytes > this.#maxBytes) this.#free(Number.POSITIVE_INFINITY, this.#maxBytes);
+  }
+
   /**
    * Removes the series that were not used for the longest, and not since an hour, of the credentials with more than
-   * their share. Of series used in the same hour, those of long lists are removed first.
+   * their share.
    */
   #free(hour: number, most: number): void {
     const enough = most - this.#maxBytes * FREED_SHARE;
     const share = enough / this.#owners.size;
     const heaviestFirst = [...this.#owners.values()].sort((a, b) => b.bytes - a.bytes);
     for (const owned of heaviestFirst) {
-      if (this.#bytes <= enough || owned.bytes <= share) return;
-      const unused = [...seriesOf(owned)].filter(({ series }) => series.usedIn < hour);
-      unused.sort((a, b) => a.series.usedIn - b.series.usedIn || b.rows.size - a.rows.size);
-      for (const { id, rows } of unused) {
-        if (this.#bytes <= enough || owned.bytes <= share) break;
-        this.#drop(owned, rows, id);
-      }
+      const excess = Math.min(this.#bytes - enough, owned.bytes - share);
+      if (excess <= 0) return;
+      for (const { id, rows } of leastUsed(owned, hour, excess)) this.#drop(owned, rows, id);
     }
   }
 }
@@ -229,6 +228,31 @@ function rowsOf({ counts }: Owned, count: CountName): Rows {
 /** Whether a row is another one than that of the series, although it has the same id. */
 function isAnother(series: Series, origin: string | null): boolean {
   return origin !== null && series.origin !== null && series.origin !== origin;
+}
+
+/** The series of a credential that were not used for the longest, and not since an hour: of this many bytes. */
+function leastUsed(owned: Owned, hour: number, bytes: number): { rows: Rows; id: number }[] {
+  // Not sorted: there can be a hundred thousand.
+  const byHour = new Map<number, { rows: Rows; id: number; bytes: number }[]>();
+  for (const { id, rows, series } of seriesOf(owned)) {
+    if (series.usedIn >= hour) continue;
+    const alike = byHour.get(series.usedIn);
+    const one = { rows, id, bytes: series.bytes };
+    if (alike) alike.push(one);
+    else byHour.set(series.usedIn, [one]);
+  }
+  const found: { rows: Rows; id: number }[] = [];
+  let left = bytes;
+  for (const usedIn of [...byHour.keys()].sort((a, b) => a - b)) {
+    // Of those used alike, the latest rows of the longest lists.
+    const alike = byHour.get(usedIn) ?? [];
+    for (const one of alike.toReversed().sort((a, b) => b.rows.size - a.rows.size)) {
+      if (left <= 0) return found;
+      found.push(one);
+      left -= one.bytes;
+    }
+  }
+  return found;
 }
 
 /** All series of one credential. */

@@ -58,11 +58,12 @@ export class Series {
     return { origin: this.origin, hours: this.#hours.text, days: this.#days.text };
   }
 
-  /** Records the value in an hour; returns whether a point has changed. */
-  observe(hour: number, value: number): boolean {
-    if (!this.#hours.observe(hour, value)) return false;
+  /** Records the value in an hour; returns by how many bytes it has grown, or `null` if no point has changed. */
+  observe(hour: number, value: number): number | null {
+    const before = this.#hours.length + this.#days.length;
+    if (!this.#hours.observe(hour, value)) return null;
     this.#days.observe(Math.floor(hour / DAY_HOURS), value);
-    return true;
+    return this.#hours.length + this.#days.length - before;
   }
 
   /** Removes what was recorded after an hour. */

@@ -23,6 +23,8 @@ export class Track {
   #last: { from: number; to: number; value: number } | null = null;
   /** Number of steps that are kept. */
   readonly #keep: number;
+  /** Runs are removed once this is the first step that is kept, or a later one. */
+  #trimFrom = 0;
 
   /** @param text of `text`, from a track of the same length. */
   constructor(keep: number, text = '') {
@@ -30,7 +32,7 @@ export class Track {
     if (text === '') return;
     const at = text.lastIndexOf(';') + 1;
     this.#complete = text.slice(0, at);
-    this.#last = runOf(text.slice(at));
+    this.#last = runOf(text, at);
   }
 
   /** The latest step with a value; -1 before the first. */
@@ -101,21 +103,27 @@ export class Track {
   }
 
   #runs(): Run[] {
-    const runs = this.#complete.split(';').slice(0, -1).map(runOf);
+    const text = this.#complete;
+    const runs: Run[] = [];
+    for (let at = 0; at < text.length; at = text.indexOf(';', at) + 1) runs.push(runOf(text, at));
     return this.#last ? [...runs, this.#last] : runs;
   }
 
   /** Removes runs before the steps that are kept, except for the one whose value the first of them starts with. */
   #trim(step: number): void {
+    // A regular expression also makes one piece of a text that was put together: it takes a fraction of the memory.
+    let end = this.#complete.search(/;/) + 1;
     const first = step - this.#keep + 1;
+    if (first < this.#trimFrom) return;
     let at = 0;
     for (;;) {
-      const end = this.#complete.indexOf(';', at) + 1;
-      const next = end === this.#complete.length ? this.#last : runOf(this.#complete.slice(end));
-      if (end === 0 || !next || next.from > first) break;
+      const isLast = end === this.#complete.length;
+      const next = isLast ? this.#last : runOf(this.#complete, end);
+      this.#trimFrom = next?.from ?? 0;
+      if (isLast || this.#trimFrom > first) break;
       at = end;
+      end = this.#complete.indexOf(';', at) + 1;
     }
-    // A text that is made of pieces takes several times its length.
     if (at > 0) this.#complete = this.#complete.slice(at);
   }
 }
@@ -125,9 +133,15 @@ function textOf({ from, to, value }: Run): string {
   return `${from.toString(36)},${(to - from).toString(36)},${value}`;
 }
 
-/** The run at the beginning of a text. */
-function runOf(text: string): Run {
-  const [from = '', further = '', value = ''] = text.split(';', 1)[0]?.split(',') ?? [];
-  const start = Number.parseInt(from, 36);
-  return { from: start, to: start + Number.parseInt(further, 36), value: Number(value) };
+/** The run at a position of a text. */
+function runOf(text: string, at: number): Run {
+  const further = text.indexOf(',', at) + 1;
+  const value = text.indexOf(',', further) + 1;
+  const end = text.indexOf(';', value);
+  const from = Number.parseInt(text.slice(at, further - 1), 36);
+  return {
+    from,
+    to: from + Number.parseInt(text.slice(further, value - 1), 36),
+    value: Number(end < 0 ? text.slice(value) : text.slice(value, end)),
+  };
 }

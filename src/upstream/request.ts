@@ -110,8 +110,8 @@ export interface PageTraits<T> {
 /** What a page shows of its list, for what is recorded of it over time. */
 export interface PageContents {
   readonly resource: Resource;
-  /** The list: equal for all of its pages. */
-  readonly list: string;
+  /** Of the list. */
+  readonly path: string;
   /** Starts at 1. */
   readonly number: number;
   readonly rows: readonly Row[];

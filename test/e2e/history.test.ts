@@ -50,7 +50,9 @@ async function begin(blocks = 'unlimited') {
   };
   const lengths = async (): Promise<(number | null)[]> => {
     const query = '{ totalCountHistory(list: QR_CODES, step: HOUR, last: 2) { value } }';
-    const { totalCountHistory } = await data<{ totalCountHistory: { value: number | null }[] }>(query);
+    const { totalCountHistory } = await data<{ totalCountHistory: { value: number | null }[] }>(
+      query,
+    );
     return totalCountHistory.map(({ value }) => value);
   };
   return { ...process, data, lengths };

@@ -2,18 +2,18 @@ import type { List, Page, PageContents, Row } from '../request.ts';
 
 /** What one page shows of its list, for what is recorded of it over time. */
 export function contentsOf<R extends Row>(
-  { about, count, paged, path, query = {}, resource }: List<R>,
+  { about, count, paged, path, query, resource }: List<R>,
   { rows, total }: Page<R>,
   { isLast, number }: Pick<PageContents, 'isLast' | 'number'>,
 ): PageContents {
   return {
     resource,
-    list: `${path}?${new URLSearchParams(query)}`,
+    path,
     number,
     rows,
     count,
     total: paged ? total : rows.length,
     isLast,
-    isWhole: Object.values(query).every((value) => value === '') && about === undefined,
+    isWhole: query === undefined && about === undefined,
   };
 }
