@@ -258,8 +258,8 @@ interface SavedRow extends Row {
 const saved = { value: ({ value }: SavedRow) => value, origin: () => null };
 
 /** The count of the only row of a response. */
-function ofOne<R>({ name, origin, value }: Count<R>, row: R): Count<Row> {
-  return { name, value: () => value(row), origin: () => origin(row) };
+function ofOne<R>(count: Count<R>, row: R): Count<Row> {
+  return { name: count.name, value: () => count.value(row), origin: () => count.origin(row) };
 }
 
 /** The points of a count of which nothing is known. */
